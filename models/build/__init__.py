@@ -1,0 +1,1 @@
+"""Scripts that make everything under models/ from pinned registry packages."""

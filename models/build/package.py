@@ -1,0 +1,186 @@
+"""From a trained checkpoint to the shipped folder: export, measure against float32, manifest and card.
+
+    python -m models.build.package --checkpoint build-cache/masked-lm.pt
+
+The tables of word vectors (words.npy and so on) are made before, by models.build.vectors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from models.build import manifest
+from models.build.encoder import MaskedLM
+from models.build.export import build, quantized_rows, save
+from models.build.fetch import CACHE, member
+from models.build.quality import OnnxScorer, Sample, measure, token_sample, torch_logits, word_sample
+from models.build.tokens import MASK, tokenizer, tokens
+
+FOLDER = Path(__file__).resolve().parents[1] / "masked-lm"
+EXACT = frozenset({"ffn2"})  # its inputs have outliers: measured, see the card
+MAX_LENGTH = 256
+FILES = [
+    "bias.npy",
+    "embedding_scale.npy",
+    "embeddings.npy",
+    "model.onnx",
+    "output_rows.npy",
+    "outputs.json",
+    "tokenizer.json",
+    "vector_norms.npy",
+    "vectors.npy",
+    "words.npy",
+]
+EXAMPLES = [
+    "The doctor said that my [MASK] needs surgery next week.",
+    "She works as a [MASK] at the hospital in Boston.",
+    "He was born in [MASK] and moved to London in 1998.",
+    "The film was so [MASK] that I fell asleep.",
+    "Please write an email to my [MASK] about the delayed invoice.",
+    "The court found the company [MASK] of fraud.",
+]
+
+
+def load(checkpoint: Path) -> MaskedLM:
+    """A trained model."""
+    model = MaskedLM()
+    model.load_state_dict(torch.load(checkpoint))
+    return model.eval()
+
+
+def write_graph(model: MaskedLM, outputs: NDArray[np.int64], folder: Path, exact: str | frozenset[str] = EXACT) -> OnnxScorer:
+    """Export into `folder` with the small tables beside it; returns a scorer of the result."""
+    weights = {name: value.numpy() for name, value in model.state_dict().items()}
+    save(build(weights, outputs, exact), folder)
+    q, scale = quantized_rows(weights["words.weight"])
+    np.save(folder / "embedding_scale.npy", scale)
+    np.save(folder / "bias.npy", weights["bias"].astype(np.float32))
+    return OnnxScorer(folder, q.astype(np.float32) * scale[:, None], weights["bias"])
+
+
+def logit_range(model: MaskedLM, sample: Sample, outputs: NDArray[np.int64]) -> tuple[float, float]:
+    """Where logits over Y lie on calibration text: their 1 % quantile, and 99.9 % quantile of the best."""
+    logits = torch_logits(model, sample, slice(0, len(sample.ids)))[:, outputs]
+    return float(np.quantile(logits[:, ::7], 0.01)), float(np.quantile(logits.max(axis=1), 0.999))
+
+
+def examples(model: MaskedLM) -> list[tuple[str, list[str]]]:
+    """Five best tokens for each example sentence."""
+    loaded, result = tokenizer(), []
+    for text in EXAMPLES:
+        ids = np.array([loaded.encode(text).ids])
+        at = np.flatnonzero(ids.reshape(-1) == MASK)
+        logits = torch_logits(model, Sample(ids, at, at), slice(0, 1))
+        result.append((text, [loaded.id_to_token(int(t)) for t in np.argsort(-logits[0])[:5]]))
+    return result
+
+
+def quality(model: MaskedLM, scorers: dict[str, OnnxScorer], n_rows: int) -> dict[str, Any]:
+    """Held-out figures: tokens masked at 15 %, and words masked as in use."""
+    held, train = tokens("heldout"), tokens("train")
+    return {
+        "15 % of tokens masked, windows of 48": measure(model, token_sample(held, n_rows), scorers),
+        "15 % of tokens masked, windows of 128": measure(model, token_sample(held, n_rows // 3, 128), scorers, 8),
+        "nearly all private words masked, windows of 128": measure(model, word_sample(held, train, n_rows // 6, 128), scorers, 8),
+    }
+
+
+def card(facts: dict[str, Any], shown: list[tuple[str, list[str]]], log: list[dict[str, float]]) -> str:
+    """CARD.md."""
+    lines = [
+        "# masked-lm",
+        "",
+        "DistilBERT-cased (6 layers, 768 wide, 28,996 tokens) with a masked-language-model head.",
+        "",
+        "The encoder was recovered from a package that holds it as an int8 edit tagger; that package has no",
+        "prediction head, so the head was **trained anew** and the body was unfrozen and trained with it, on the",
+        "train split of two public collections (Wikipedia paragraphs from enwik8, IMDb reviews). Of every 100",
+        "documents one is kept for calibration and one is held out; the figures below are on held-out text.",
+        "Half of the training windows hide words at random, the others hide nearly every word that is not",
+        "frequent, each word as ONE mask, because that is how the model is used.",
+        "",
+        f"Trained on two CPU cores for {log[-1]['minutes']:.0f} minutes ({log[-1]['step']:.0f} steps, "
+        f"{log[-1]['tokens'] / 1e6:.1f} million tokens), bf16 autocast, AdamW; no GPU was used.",
+        "Repeat with `python -m models.build.train`, `python -m models.build.vectors --write` and",
+        "`python -m models.build.package`.",
+        "",
+        "## Held-out quality",
+        "",
+        "| text | graph | top-1 | top-50 | NLL (nats) | same top-1 as float32 | KL from float32 |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, rows in facts["quality"].items():
+        for graph, row in rows.items():
+            lines.append(
+                f"| {name} | {graph} | {row['top1']:.3f} | {row['top50']:.3f} | {row['nll']:.3f} "
+                f"| {row['top1_agreement']:.3f} | {row['kl']:.4f} |"
+            )
+    lines += [
+        "",
+        "`shipped`: int8 rows with inputs quantized per tensor, except the second feed-forward matrix of each layer,",
+        "whose inputs have outliers and which is quantized by blocks of 32. `plain int8`: the same without the exception.",
+        "`torch`: float32 before export.",
+        "",
+        "## What it says",
+        "",
+        "| text | five best tokens |",
+        "|---|---|",
+        *(f"| {text} | {', '.join(best)} |" for text, best in shown),
+        "",
+        "## Training curve (384 held-out windows of 48)",
+        "",
+        "| minutes | steps | million tokens | top-1 | top-50 | NLL |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {e['minutes']:.0f} | {e['step']} | {e['tokens'] / 1e6:.2f} | {e['top1']:.3f} | {e['top50']:.3f} | {e['nll']:.3f} |"
+            for e in log
+        ),
+        "",
+        "## Limits",
+        "",
+        "English only; words of other scripts are mostly unknown to it. The texts are encyclopedic and about films, and",
+        "its choices show that. Int8 kernels differ between processors, so scores may differ in the last digits; the",
+        "privacy guarantee does not depend on the scores.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Write everything that belongs in the folder."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--checkpoint", type=Path, default=CACHE / "masked-lm.pt")
+    parser.add_argument("--rows", type=int, default=1200, help="held-out windows measured")
+    options = parser.parse_args()
+    torch.set_num_threads(2)
+    model = load(options.checkpoint)
+    outputs = np.array([index for _, index in json.loads((FOLDER / "outputs.json").read_text("utf-8"))])
+    shipped = write_graph(model, outputs, FOLDER)
+    (FOLDER / "tokenizer.json").write_bytes(member("distilbert", "tokenizer.json"))
+    spare = Path(tempfile.mkdtemp())
+    plain = write_graph(model, outputs, spare, frozenset())
+    found = quality(model, {"shipped": shipped, "plain int8": plain}, options.rows)
+    shutil.rmtree(spare)
+    low, high = logit_range(model, word_sample(tokens("calibration"), tokens("train"), 64), outputs)
+    facts = {
+        "summary": "DistilBERT-cased with a retrained masked-LM head, int8, and word vectors of 100,000 words",
+        "sources": manifest.sources("distilbert", "enwik8", "imdb", "glove100"),
+        "max_length": MAX_LENGTH,
+        "logit_range": [round(low, 3), round(high, 3)],
+        "quality": found,
+    }
+    log = json.loads(options.checkpoint.with_suffix(".json").read_text("utf-8"))
+    (FOLDER / "CARD.md").write_text(card(facts, examples(model), log), "utf-8")
+    manifest.write(FOLDER, FILES, **facts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Differentially private prompt sanitization on the user's own machine."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sanitizer.errors import BudgetExceeded, ModelError, NotCertified, PolicyError, PrivacyError, SanitizerError
+    from sanitizer.mechanisms.cape import Cape
+    from sanitizer.pipeline import Sanitizer
+    from sanitizer.policy import Policy
+    from sanitizer.types import Record, Replacement, SanitizedText
+
+_HOMES = {
+    "BudgetExceeded": "errors",
+    "Cape": "mechanisms.cape",
+    "ModelError": "errors",
+    "NotCertified": "errors",
+    "Policy": "policy",
+    "PolicyError": "errors",
+    "PrivacyError": "errors",
+    "Record": "types",
+    "Replacement": "types",
+    "SanitizedText": "types",
+    "Sanitizer": "pipeline",
+    "SanitizerError": "errors",
+}
+
+__all__ = [
+    "BudgetExceeded",
+    "Cape",
+    "ModelError",
+    "NotCertified",
+    "Policy",
+    "PolicyError",
+    "PrivacyError",
+    "Record",
+    "Replacement",
+    "SanitizedText",
+    "Sanitizer",
+    "SanitizerError",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Public names load their module at first use, so that importing the package is quick."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,8 @@
+"""`python -m sanitizer`."""
+
+import sys
+
+from sanitizer.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""The masked language model behind a small protocol; the only place that knows onnxruntime."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sanitizer.errors import ModelError
+from sanitizer.files import Manifest, model_folder
+from sanitizer.tables import PieceTable, WordTable, mapped
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+DEFAULT_MODEL = "masked-lm"
+MAX_THREADS = 4
+
+
+class MaskedLM(Protocol):
+    """What the pipeline asks of a masked language model. Outputs are whole words of the vocabulary Y."""
+
+    folder: Path
+    sha256: str
+    outputs: list[str]
+    output_ids: NDArray[np.intp]
+    logit_range: tuple[float, float]
+    max_length: int
+    words: WordTable
+    pieces: PieceTable
+
+    def logits(self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Scores over Y at masked positions.
+
+        Args:
+            ids: int64 [batch, length], rows padded at the end.
+            lengths: int64 [batch], real tokens per row.
+            at: int64 [n], flat positions row * length + column.
+
+        Returns:
+            float32 [n, n_outputs].
+        """
+
+    def full_logits(self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The same over the whole vocabulary, float32 [n, n_vocabulary]."""
+
+
+class OnnxMaskedLM:
+    """A masked LM from a model folder (see models/build). Implements `MaskedLM`; thread-safe.
+
+    Args:
+        folder: holds manifest.json and the files it lists; every file's SHA-256 is checked first.
+        threads: for one forward pass; default all cores, at most 4.
+
+    Raises:
+        ModelError: a file is missing, damaged or does not fit. ValueError: threads below 1.
+    """
+
+    def __init__(self, folder: Path | None = None, threads: int | None = None) -> None:
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads must be at least 1, got {threads}")
+        self.folder = folder or model_folder(DEFAULT_MODEL)
+        manifest = Manifest.read(self.folder)
+        manifest.verify()
+        self.sha256 = manifest.sha256
+        settings = read_settings(self.folder, manifest.data)
+        self.outputs, self.output_ids, self.logit_range, self.max_length = settings
+        self.words, self.pieces = WordTable.load(self.folder), PieceTable.load(self.folder)
+        self._bias = mapped(self.folder / "bias.npy").astype(np.float32)
+        self._session = _session(self.folder / "model.onnx", threads)
+
+    def _run(self, name: str, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.float32]:
+        mask = (np.arange(ids.shape[1]) < lengths[:, None]).astype(np.int64)
+        feed = {"input_ids": ids, "attention_mask": mask, "positions_at": at}
+        try:
+            (result,) = self._session.run([name], feed)
+        except Exception:  # onnxruntime's own errors derive from Exception; their text may hold shapes only
+            raise ModelError("the masked language model failed on this input") from None
+        scores: NDArray[np.float32] = result
+        return scores
+
+    def logits(self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.float32]:
+        """See `MaskedLM.logits`."""
+        return self._run("logits", ids, lengths, at)
+
+    def full_logits(self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.float32]:
+        """See `MaskedLM.full_logits`."""
+        states = self._run("states", ids, lengths, at)
+        scores: NDArray[np.float32] = self.pieces.times(states) + self._bias
+        return scores
+
+
+def read_settings(folder: Path, data: dict[str, Any]) -> tuple[list[str], NDArray[np.intp], tuple[float, float], int]:
+    """Output words, their token ids int [n_outputs], the logit range, and the window's length in tokens.
+
+    Raises:
+        ModelError: if the manifest's `data` or outputs.json lack one of them.
+    """
+    try:
+        pairs = json.loads((folder / "outputs.json").read_text("utf-8"))
+        low, high = data["logit_range"]
+        ids = np.array([index for _, index in pairs], dtype=np.intp)
+        return [str(word) for word, _ in pairs], ids, (float(low), float(high)), int(data["max_length"])
+    except (OSError, KeyError, TypeError, ValueError):
+        raise ModelError(f"model {folder.name!r} has an unusable manifest or output list") from None
+
+
+def _session(path: Path, threads: int | None) -> onnxruntime.InferenceSession:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads or min(MAX_THREADS, os.cpu_count() or 1)
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception:
+        raise ModelError(f"{path.name} cannot be loaded by onnxruntime") from None

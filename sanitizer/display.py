@@ -1,0 +1,63 @@
+"""A result as a person reads it on a terminal: before, after, and what it costs."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+from sanitizer.types import Record, SanitizedText
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def before_after(original: str, result: SanitizedText, colour: bool) -> str:
+    """Original and sanitized text with the replaced stretches marked, and the record under them.
+
+    Args:
+        colour: mark with terminal colours; otherwise with [brackets].
+    """
+    before, after = _marked(original, result, colour)
+    return f"before  {before}\nafter   {after}\n\n{describe(result.record)}"
+
+
+def describe(record: Record) -> str:
+    """The record in a few lines."""
+    strength = f"epsilon {record.epsilon_per_unit:g} per private word"
+    if record.certified:
+        strength += ", certified"
+    else:
+        strength += f" (nominal), NOT certified; the paper claims {record.claimed_epsilon or record.epsilon_per_unit:.2f}"
+    lines = [
+        f"{record.mechanism} {record.variant}: {strength}",
+        f"{record.n_units} private words, {record.n_numbers} numbers, {record.n_public} public words; "
+        f"epsilon {record.epsilon_total:g} for the whole text, {record.epsilon_per_word:g} for the most repeated word",
+        f"compared: {record.neighboring_relation}",
+        f"public: {record.public}",
+        f"not protected: {record.not_protected}",
+    ]
+    if record.reason:
+        lines.insert(1, f"why not certified: {record.reason}")
+    return "\n".join(textwrap.fill(line, 100, subsequent_indent="  ") for line in lines)
+
+
+def _marked(original: str, result: SanitizedText, colour: bool) -> tuple[str, str]:
+    """Both texts with marks; places in the original follow from the lengths of what was replaced."""
+    before: list[str] = []
+    after: list[str] = []
+    at_old, at_new = 0, 0
+    for r in result.replacements:
+        between = result.text[at_new : r.start]
+        before += [_safe(between), _mark(_safe(r.original), colour, "31")]
+        after += [_safe(between), _mark(_safe(r.replacement), colour, "32")]
+        at_new = r.end
+        at_old += len(between) + len(r.original)
+    return "".join(before) + _safe(original[at_old:]), "".join(after) + _safe(result.text[at_new:])
+
+
+def _mark(text: str, colour: bool, code: str) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if colour else f"[{text}]"
+
+
+def _safe(text: str) -> str:
+    """Control characters made visible: a prompt must not drive the terminal."""
+    return _CONTROL.sub(lambda m: f"\\x{ord(m.group()):02x}", text)

@@ -1,0 +1,35 @@
+"""Errors: one tree.
+
+SanitizerError
+├── ModelError         a packaged file is missing, damaged or unusable
+├── PrivacyError       a guarantee cannot be given
+│   ├── BudgetExceeded     the request would spend more than the budget left
+│   └── NotCertified       the model's scores cannot carry a certified release
+└── PolicyError        a policy file is wrong, or the policy refuses this content
+
+Bad arguments raise ValueError naming argument and value. No message ever contains prompt text.
+"""
+
+
+class SanitizerError(Exception):
+    """Base of every error raised on purpose by this package."""
+
+
+class ModelError(SanitizerError):
+    """A packaged model, table or word list is missing, damaged or unusable."""
+
+
+class PrivacyError(SanitizerError):
+    """A privacy guarantee cannot be given; nothing was released."""
+
+
+class BudgetExceeded(PrivacyError):
+    """The request needs more epsilon than the budget has left; nothing was released."""
+
+
+class NotCertified(PrivacyError):
+    """The scores at hand cannot carry a certified release; nothing was released."""
+
+
+class PolicyError(SanitizerError):
+    """A policy file cannot be used, or the policy refuses this content."""

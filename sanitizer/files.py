@@ -1,0 +1,81 @@
+"""Where the packaged files are, and whether they are what the manifest says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sanitizer.errors import ModelError
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def model_root() -> Path:
+    """The folder of all packaged models: inside the installed package, or beside it in a checkout."""
+    installed = _PACKAGE / "models"
+    return installed if installed.is_dir() else _PACKAGE.parent / "models"
+
+
+def model_folder(name: str) -> Path:
+    """Folder of one packaged model, existing or not."""
+    return model_root() / name
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a model folder must hold.
+
+    Attributes:
+        folder: where it lies. data: the JSON object. sha256: hash of manifest.json itself.
+    """
+
+    folder: Path
+    data: dict[str, Any]
+    sha256: str
+
+    @classmethod
+    def read(cls, folder: Path) -> Manifest:
+        """Read manifest.json and compare it with manifest.json.sha256.
+
+        Raises:
+            ModelError: if it is missing, damaged or not JSON.
+        """
+        try:
+            raw = (folder / "manifest.json").read_bytes()
+            expected = (folder / "manifest.json.sha256").read_text("ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            raise ModelError(f"model folder {folder.name!r} has no readable manifest") from None
+        found = hashlib.sha256(raw).hexdigest()
+        if found != expected:
+            raise ModelError(f"model {folder.name!r}: manifest.json does not match its SHA-256")
+        data = json.loads(raw)
+        return cls(folder, data, found)
+
+    def verify(self, names: Iterable[str] | None = None) -> None:
+        """Hash the named files; by default every listed one.
+
+        Raises:
+            ModelError: naming the file that is missing or differs.
+        """
+        for name in names or self.data["files"]:
+            entry = self.data["files"][name]
+            found = file_sha256(self.folder / name)
+            if found != entry["sha256"]:
+                raise ModelError(f"model {self.folder.name!r}: {name} does not match its SHA-256")
+
+
+def file_sha256(path: Path) -> str:
+    """Hex SHA-256 of a file.
+
+    Raises:
+        ModelError: if it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ModelError(f"{path.name} cannot be read ({error.strerror})") from None

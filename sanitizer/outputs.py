@@ -1,0 +1,112 @@
+"""Output spaces: what a private word may be replaced by, with scores and distances for each.
+
+`WordSpace` is the whole-word vocabulary Y with word vectors (certified variants). `TokenSpace` is the
+model's full token vocabulary with its own input table (published variants).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sanitizer.backbone import MaskedLM
+from sanitizer.text import WordPieces
+from sanitizer.windows import Batch
+
+Distance = Callable[[int, NDArray[np.intp]], NDArray[np.float32] | None]
+"""(number of the word, outputs int [n]) -> float32 [n], or None where nothing is known of the word."""
+
+_NONE = np.empty(0, dtype=np.intp)
+_LONGEST_WORD = 100  # the tokenizer knows nothing longer
+
+
+class OutputSpace(Protocol):
+    """Scores, distances and texts of the outputs."""
+
+    def logits(self, batch: Batch) -> NDArray[np.float32]:
+        """Raw scores, float32 [n, n_outputs]."""
+
+    def distances(self, words: Sequence[str]) -> Distance:
+        """Distances from each of the private words."""
+
+    def own(self, word: str) -> NDArray[np.intp]:
+        """Outputs that spell the word itself, any case."""
+
+    def text(self, output: int) -> str:
+        """The output as text."""
+
+    def token(self, output: int) -> int:
+        """The output as a token id."""
+
+
+class WordSpace:
+    """Y, the whole-word outputs, with distances from word vectors; then from pieces; then none."""
+
+    def __init__(self, model: MaskedLM, pieces: WordPieces) -> None:
+        self._model, self._pieces = model, pieces
+        own: defaultdict[str, list[int]] = defaultdict(list)
+        for index, word in enumerate(model.outputs):
+            own[word.lower()].append(index)
+        self._own = {word: np.array(indices, dtype=np.intp) for word, indices in own.items()}
+
+    def logits(self, batch: Batch) -> NDArray[np.float32]:
+        return self._model.logits(batch.ids, batch.lengths, batch.at)
+
+    def distances(self, words: Sequence[str]) -> Distance:
+        return lambda i, outputs: self._distance(words[i], outputs)
+
+    def _distance(self, word: str, outputs: NDArray[np.intp]) -> NDArray[np.float32] | None:
+        row = self._model.words.row(word)
+        if row >= 0:
+            return self._model.words.distance(row, outputs)
+        known = known_pieces(word, self._pieces)
+        if not known:
+            return None
+        table = self._model.pieces
+        return table.cosine_distance(table.mean(known), self._model.output_ids[outputs])
+
+    def own(self, word: str) -> NDArray[np.intp]:
+        return self._own.get(word.lower(), _NONE)
+
+    def text(self, output: int) -> str:
+        return self._model.outputs[output]
+
+    def token(self, output: int) -> int:
+        return int(self._model.output_ids[output])
+
+
+class TokenSpace:
+    """The full token vocabulary, with Euclidean distances in the model's own input table."""
+
+    def __init__(self, model: MaskedLM, pieces: WordPieces) -> None:
+        self._model, self._pieces = model, pieces
+
+    def logits(self, batch: Batch) -> NDArray[np.float32]:
+        return self._model.full_logits(batch.ids, batch.lengths, batch.at)
+
+    def distances(self, words: Sequence[str]) -> Distance:
+        table = self._model.pieces
+        means = np.stack([table.mean(known_pieces(w, self._pieces) or [self._pieces.unknown]) for w in words])
+        measured = table.distances(means)
+        return lambda i, outputs: measured[i][outputs]
+
+    def own(self, word: str) -> NDArray[np.intp]:
+        return _NONE
+
+    def text(self, output: int) -> str:
+        return self._pieces.token(output)
+
+    def token(self, output: int) -> int:
+        return output
+
+
+def known_pieces(word: str, pieces: WordPieces) -> list[int]:
+    """The word's pieces, or nothing where the tokenizer does not know it whole."""
+    if len(word) > _LONGEST_WORD:
+        return []
+    ids = pieces.encode(word)
+    return [] if pieces.unknown in ids else ids

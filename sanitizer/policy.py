@@ -1,0 +1,237 @@
+"""What is public and what is a unit: presets and TOML files."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sanitizer.errors import PolicyError
+from sanitizer.files import Manifest, model_folder
+from sanitizer.mechanisms.cape import Cape
+
+PRESETS = ("strict", "balanced")
+_KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
+    "": {"name": str, "base": str},
+    "public": {"words": list},
+    "sensitive": {"words": list, "patterns": list},
+    "refuse": {"words": list, "patterns": list},
+    "mechanism": {
+        "name": str,
+        "epsilon": (int, float),
+        "variant": str,
+        "context": str,
+        "profile": str,
+        "n_shortlist": int,
+        "n_top": int,
+        "top_mass": float,
+        "n_steps": int,
+        "demote_self": bool,
+        "consistent": bool,
+    },
+}
+
+
+@dataclass(frozen=True)
+class WordSet:
+    """Words and prefixes, compared without case. In a list, "cancer*" is a prefix."""
+
+    exact: frozenset[str] = frozenset()
+    prefixes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, entries: Iterable[str]) -> WordSet:
+        lowered = [e.strip().lower() for e in entries]
+        prefixes = tuple(sorted({e[:-1] for e in lowered if e.endswith("*") and len(e) > 1}))
+        return cls(frozenset(e for e in lowered if e and not e.endswith("*")), prefixes)
+
+    def __contains__(self, word: str) -> bool:
+        lowered = word.lower()
+        return lowered in self.exact or (bool(self.prefixes) and lowered.startswith(self.prefixes))
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Which words leave as they are, fixed ahead of the text.
+
+    A word is public only if its lower-case form is listed AND it is written in lower case, or
+    capitalized where a sentence begins, or is "I": "Will" inside a sentence may be a name, "US" a country.
+
+    Attributes:
+        name: for the record.
+        public: lower-case words released as they are.
+        sensitive: never public, whatever `public` says.
+        patterns: a word that matches one in full is never public.
+        refuse, refuse_patterns: content that makes `sanitize` raise PolicyError.
+        mechanism: chosen by the policy file; None leaves it to the caller.
+    """
+
+    name: str
+    public: frozenset[str] = field(repr=False)
+    sensitive: WordSet = field(default=WordSet(), repr=False)
+    patterns: tuple[re.Pattern[str], ...] = ()
+    refuse: WordSet = field(default=WordSet(), repr=False)
+    refuse_patterns: tuple[re.Pattern[str], ...] = ()
+    mechanism: Cape | None = None
+
+    @classmethod
+    def preset(cls, name: str) -> Policy:
+        """ "strict": public are the 179 stopwords. "balanced": also 3,000 frequent words.
+
+        The 3,000 hold no word of the always-sensitive list, no numeral, and no word that is mostly
+        capitalized inside sentences.
+
+        Raises:
+            ValueError: unknown name. ModelError: a word list is missing.
+        """
+        if name not in PRESETS:
+            raise ValueError(f"policy must be one of {', '.join(PRESETS)} or a .toml file, got {name!r}")
+        public = frozenset(word_list("stopwords.txt"))
+        if name == "balanced":
+            public |= frozenset(word_list("public.txt"))
+        return cls(name, public)
+
+    @classmethod
+    def load(cls, policy: Policy | str | Path) -> Policy:
+        """A policy as it is, a preset by name, or a TOML file by path."""
+        if isinstance(policy, Policy):
+            return policy
+        if isinstance(policy, Path) or policy.endswith(".toml"):
+            return cls.from_toml(Path(policy))
+        return cls.preset(policy)
+
+    @classmethod
+    def from_toml(cls, path: Path) -> Policy:
+        """Read a policy file (format: docs/policy.md).
+
+        Raises:
+            PolicyError: naming file, line and key.
+        """
+        return _TomlPolicy(path).policy()
+
+    def is_public(self, word: str, opens_sentence: bool) -> bool:
+        """Whether this word is released as it is."""
+        lowered = word.lower()
+        if lowered.replace("’", "'") not in self.public or lowered in self.sensitive:
+            return False
+        if any(p.fullmatch(word) for p in self.patterns):
+            return False
+        return word == lowered or word == "I" or (opens_sentence and word == lowered.capitalize())
+
+    def check(self, text: str, words: Iterable[str]) -> None:
+        """Refuse a text that holds refused words or patterns.
+
+        Raises:
+            PolicyError: without quoting the text.
+        """
+        if any(w in self.refuse for w in words) or any(p.search(text) for p in self.refuse_patterns):
+            raise PolicyError(f"policy {self.name!r} refuses this text")
+
+
+@cache
+def word_list(name: str) -> tuple[str, ...]:
+    """Entries of a packaged word list, its hash checked; lines that begin with # are comments.
+
+    Raises:
+        ModelError: if the list is missing or damaged.
+    """
+    folder = model_folder("words")
+    Manifest.read(folder).verify([name])
+    lines = (folder / name).read_text("utf-8").splitlines()
+    entries = (line.split("#", 1)[0].strip() for line in lines)
+    return tuple(entry for entry in entries if entry)
+
+
+class _TomlPolicy:
+    """One TOML file on its way to a Policy; every complaint names file, line and key."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self.source = path.read_text("utf-8")
+            self.data = tomllib.loads(self.source)
+        except OSError as error:
+            raise PolicyError(f"{path}: cannot be read ({error.strerror})") from None
+        except UnicodeDecodeError:
+            raise PolicyError(f"{path}: is not UTF-8") from None
+        except tomllib.TOMLDecodeError as error:
+            raise PolicyError(f"{path}: {error}") from None
+        self._check_keys()
+
+    def policy(self) -> Policy:
+        base = Policy.preset(self._base())
+        words = frozenset(w.lower() for w in self._strings("public", "words"))
+        return Policy(
+            name=self.data.get("name", self.path.stem),
+            public=base.public | words,
+            sensitive=WordSet.of(self._strings("sensitive", "words")),
+            patterns=self._patterns("sensitive"),
+            refuse=WordSet.of(self._strings("refuse", "words")),
+            refuse_patterns=self._patterns("refuse"),
+            mechanism=self._mechanism(),
+        )
+
+    def _base(self) -> str:
+        base = str(self.data.get("base", "balanced"))
+        if base not in PRESETS:
+            raise self._error("", "base", f"must be one of {', '.join(PRESETS)}, got {base!r}")
+        return base
+
+    def _check_keys(self) -> None:
+        for key, value in self.data.items():
+            if isinstance(value, dict) and key in _KEYS and key:
+                for inner, found in value.items():
+                    self._check_value(key, inner, found)
+            else:
+                self._check_value("", key, value)
+
+    def _check_value(self, table: str, key: str, value: Any) -> None:
+        expected = _KEYS[table].get(key)
+        if expected is None:
+            raise self._error(table, key, f"unknown key; known: {', '.join(_KEYS[table])}")
+        if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
+            kinds = expected if isinstance(expected, tuple) else (expected,)
+            raise self._error(table, key, f"must be {' or '.join(k.__name__ for k in kinds)}")
+
+    def _strings(self, table: str, key: str) -> list[str]:
+        values = self.data.get(table, {}).get(key, [])
+        if not all(isinstance(v, str) for v in values):
+            raise self._error(table, key, "must be a list of strings")
+        return list(values)
+
+    def _patterns(self, table: str) -> tuple[re.Pattern[str], ...]:
+        try:
+            return tuple(re.compile(p) for p in self._strings(table, "patterns"))
+        except re.error as error:
+            raise self._error(table, "patterns", f"not a regular expression: {error}") from None
+
+    def _mechanism(self) -> Cape | None:
+        options = dict(self.data.get("mechanism", {}))
+        if not options:
+            return None
+        if (name := options.pop("name", "cape")) != "cape":
+            raise self._error("mechanism", "name", f"must be cape, got {name!r}")
+        try:
+            return Cape(**options)
+        except ValueError as error:
+            key = next((k for k in options if str(error).startswith(k)), "name")
+            raise self._error("mechanism", key, str(error)) from None
+
+    def _error(self, table: str, key: str, message: str) -> PolicyError:
+        where = f"[{table}] {key}" if table else key
+        return PolicyError(f"{self.path}, line {self._line(table, key)}: {where}: {message}")
+
+    def _line(self, table: str, key: str) -> int:
+        current, wanted = "", re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
+        for number, line in enumerate(self.source.splitlines(), 1):
+            if header := re.match(r"\s*\[+\s*[\"']?([\w-]+)", line):
+                current = header.group(1)
+                if not table and current == key:
+                    return number
+            elif current == table and wanted.match(line):
+                return number
+        return 1

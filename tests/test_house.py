@@ -1,0 +1,118 @@
+"""The house rules: imports go down only, one owner per heavy dependency, a quick import, true names."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sanitizer
+
+PACKAGE = Path(sanitizer.__file__).parent
+
+FLOORS = [
+    {"types", "errors"},
+    {"sampling", "files", "progress"},
+    {"text", "tables", "windows"},
+    {"backbone"},
+    {"mechanisms.base"},
+    {"mechanisms.cape"},
+    {"policy", "outputs", "draft"},
+    {"pipeline"},
+    {"display", "testing"},
+    {"cli"},
+    {"__main__"},
+]
+OWNERS = {"onnxruntime": {"backbone"}, "tokenizers": {"text"}, "nltk": {"text"}, "cryptography": {"vault"}}
+FREE = {"__init__", "mechanisms"}
+
+
+def modules() -> dict[str, ast.Module]:
+    trees = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+        trees[name] = ast.parse(path.read_text("utf-8"))
+    return trees
+
+
+def imports(tree: ast.Module) -> set[str]:
+    """Every module imported anywhere in the file, inside functions too."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide the floor"
+            names.add(node.module or "")
+    return names
+
+
+def floor(module: str) -> int:
+    (found,) = [i for i, rooms in enumerate(FLOORS) if module in rooms]
+    return found
+
+
+def test_every_room_has_a_floor() -> None:
+    assert set(modules()) - FREE == {room for rooms in FLOORS for room in rooms}
+
+
+@pytest.mark.parametrize("module", sorted(set(modules()) - FREE))
+def test_imports_go_down_only(module: str) -> None:
+    for name in imports(modules()[module]):
+        if name.startswith("sanitizer."):
+            below = name.removeprefix("sanitizer.")
+            assert floor(below) < floor(module) or (floor(below) == floor(module) and below < module), (module, below)
+
+
+@pytest.mark.parametrize("module", sorted(modules()))
+def test_heavy_dependencies_have_one_owner(module: str) -> None:
+    for name in imports(modules()[module]):
+        top = name.split(".")[0]
+        assert module in OWNERS.get(top, {module}), f"{module} imports {top}"
+        assert top not in {"torch", "onnx"}
+
+
+@pytest.mark.parametrize("module", [m for m in sorted(modules()) if m.startswith("mechanisms.")])
+def test_mechanisms_know_neither_model_nor_tokenizer(module: str) -> None:
+    below = {n for n in imports(modules()[module]) if n.startswith("sanitizer")}
+    assert below <= {"sanitizer.errors", "sanitizer.sampling", "sanitizer.mechanisms.base"}
+
+
+def test_only_sampling_knows_a_generator() -> None:
+    for module, tree in modules().items():
+        used = {n.split(".")[0] for n in imports(tree)}
+        assert not used & {"secrets"} or module == "sampling"
+        assert not used & {"random"} or module == "testing"
+        text = ast.unparse(tree)
+        assert "np.random" not in text
+        assert "urandom" not in text
+
+
+def test_nothing_but_tests_uses_the_seeded_source() -> None:
+    for module, tree in modules().items():
+        assert "sanitizer.testing" not in imports(tree), module
+
+
+def test_all_and_the_namespace_agree() -> None:
+    assert sanitizer.__all__ == sorted(sanitizer.__all__)
+    assert dir(sanitizer) == sanitizer.__all__
+    for name in sanitizer.__all__:
+        assert getattr(sanitizer, name).__name__ == name
+    with pytest.raises(AttributeError, match="Nothing"):
+        _ = sanitizer.Nothing
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    heavy = ("numpy", "onnxruntime", "tokenizers", "nltk", "httpx", "cryptography")
+    code = f"import sys, sanitizer; print([m for m in {heavy!r} if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_importing_the_sanitizer_loads_no_model() -> None:
+    code = "import sys; from sanitizer import Sanitizer; Sanitizer(); print('onnxruntime' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"

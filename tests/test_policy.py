@@ -1,0 +1,119 @@
+"""Presets and policy files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from sanitizer.errors import PolicyError
+from sanitizer.files import Manifest, model_folder
+from sanitizer.policy import PRESETS, Policy, WordSet, word_list
+
+
+def test_strict_has_the_179_stopwords() -> None:
+    assert len(word_list("stopwords.txt")) == 179
+    assert Policy.preset("strict").public == frozenset(word_list("stopwords.txt"))
+
+
+def test_balanced_adds_3000_words_and_none_of_them_is_sensitive() -> None:
+    added = word_list("public.txt")
+    assert len(added) == len(set(added)) == 3000
+    sensitive = WordSet.of(word_list("sensitive.txt"))
+    assert [w for w in added if w in sensitive] == []
+    assert Policy.preset("balanced").public == frozenset(word_list("stopwords.txt")) | frozenset(added)
+
+
+@pytest.mark.parametrize("word", ["cancer", "catholic", "gay", "democrat", "bankrupt", "prison", "murder", "jewish"])
+def test_the_always_sensitive_list_covers_its_classes(word: str) -> None:
+    assert word in WordSet.of(word_list("sensitive.txt"))
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_numerals_and_names_are_never_public(preset: str) -> None:
+    policy = Policy.preset(preset)
+    for word in ("two", "hundred", "million", "12", "Peter", "peter", "london", "monday"):
+        assert not policy.is_public(word, opens_sentence=True)
+
+
+@pytest.mark.parametrize(
+    ("word", "opens", "public"),
+    [
+        ("the", False, True),
+        ("The", True, True),
+        ("The", False, False),
+        ("Will", False, False),
+        ("IT", False, False),
+        ("it", False, True),
+        ("I", False, True),
+        ("don't", False, True),
+        ("don’t", False, True),
+        ("THE", True, False),
+        ("hépatite", False, False),
+        ("北京", False, False),
+    ],
+)
+def test_a_word_is_public_only_as_it_is_usually_written(word: str, opens: bool, public: bool) -> None:
+    assert Policy.preset("strict").is_public(word, opens) is public
+
+
+def test_the_word_lists_match_their_manifest() -> None:
+    manifest = Manifest.read(model_folder("words"))
+    manifest.verify()
+    assert hashlib.sha256(json.dumps(manifest.data).encode()).hexdigest()
+
+
+def test_a_policy_file(tmp_path: Path) -> None:
+    path = tmp_path / "clinic.toml"
+    path.write_text(
+        'base = "strict"\n[public]\nwords = ["Patient"]\n[sensitive]\nwords = ["off"]\npatterns = ["x+"]\n'
+        '[refuse]\nwords = ["codename*"]\npatterns = ["BEGIN .* KEY"]\n[mechanism]\nepsilon = 4\nn_steps = 2\n'
+    )
+    policy = Policy.load(str(path))
+    assert policy.name == "clinic"
+    assert policy.is_public("patient", False)
+    assert not policy.is_public("off", False)
+    assert policy.mechanism is not None
+    assert policy.mechanism.epsilon == 4
+    with pytest.raises(PolicyError, match="clinic"):
+        policy.check("my Codenamed", ["my", "Codenamed"])
+    with pytest.raises(PolicyError, match="refuses"):
+        policy.check("-- BEGIN RSA KEY --", [])
+    policy.check("nothing special", ["nothing", "special"])
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key"),
+    [
+        ("colour = 1\n", 1, "colour"),
+        ('base = "lenient"\n', 1, "base"),
+        ('base = "strict"\n\n[public]\nwords = "all"\n', 4, "words"),
+        ("[public]\nwords = [1]\n", 2, "words"),
+        ('[sensitive]\npatterns = ["("]\n', 2, "patterns"),
+        ("[mechanism]\nepsilon = -1\n", 2, "epsilon"),
+        ("[mechanism]\nepsilon = true\n", 2, "epsilon"),
+        ('[mechanism]\nname = "magic"\n', 2, "name"),
+        ("[other]\nx = 1\n", 1, "other"),
+        ("a = \n", 1, ""),
+    ],
+)
+def test_errors_name_file_line_and_key(tmp_path: Path, text: str, line: int, key: str) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(PolicyError) as error:
+        Policy.from_toml(path)
+    assert "bad.toml" in str(error.value)
+    assert f"line {line}" in str(error.value)
+    assert key in str(error.value)
+
+
+def test_a_policy_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="cannot be read"):
+        Policy.load(str(tmp_path / "none.toml"))
+    with pytest.raises(ValueError, match="policy must be one of"):
+        Policy.load("lenient")
+    (tmp_path / "latin.toml").write_bytes(b"name = '\xe9'")
+    with pytest.raises(PolicyError, match="UTF-8"):
+        Policy.load(tmp_path / "latin.toml")
