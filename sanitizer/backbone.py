@@ -45,7 +45,9 @@ class MaskedLM(Protocol):
             float32 [n, n_outputs].
         """
 
-    def full_logits(self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.float32]:
+    def full_logits(
+        self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
         """The same over the whole vocabulary, float32 [n, n_vocabulary]."""
 
 
@@ -73,7 +75,9 @@ class OnnxMaskedLM:
         self._bias = mapped(self.folder / "bias.npy").astype(np.float32)
         self._session = _session(self.folder / "model.onnx", threads)
 
-    def _run(self, name: str, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.float32]:
+    def _run(
+        self, name: str, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
         mask = (np.arange(ids.shape[1]) < lengths[:, None]).astype(np.int64)
         feed = {"input_ids": ids, "attention_mask": mask, "positions_at": at}
         try:
@@ -87,7 +91,9 @@ class OnnxMaskedLM:
         """See `MaskedLM.logits`."""
         return self._run("logits", ids, lengths, at)
 
-    def full_logits(self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.float32]:
+    def full_logits(
+        self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
         """See `MaskedLM.full_logits`."""
         states = self._run("states", ids, lengths, at)
         scores: NDArray[np.float32] = self.pieces.times(states) + self._bias

@@ -130,7 +130,10 @@ def _models(options: argparse.Namespace) -> int:
             continue
         size = sum(entry["bytes"] for entry in manifest.data["files"].values()) / 1e6
         out.write(f"{folder.name}: {manifest.data['summary']}\n")
-        out.write(f"  {len(manifest.data['files'])} files, {size:.1f} MB, all hashes match; manifest {manifest.sha256[:16]}\n")
-        for name, value in manifest.data.get("quality", {}).items():
-            out.write(f"  {name}: {value}\n")
+        out.write(
+            f"  {len(manifest.data['files'])} files, {size:.1f} MB, all hashes match; manifest {manifest.sha256[:16]}\n"
+        )
+        for name, figures in manifest.data["quality"].items():
+            shown = figures.get("shipped", figures)
+            out.write(f"  {name}: {', '.join(f'{key} {value}' for key, value in shown.items())}\n")
     return 0

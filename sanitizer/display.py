@@ -26,7 +26,9 @@ def describe(record: Record) -> str:
     if record.certified:
         strength += ", certified"
     else:
-        strength += f" (nominal), NOT certified; the paper claims {record.claimed_epsilon or record.epsilon_per_unit:.2f}"
+        strength += (
+            f" (nominal), NOT certified; the paper claims {record.claimed_epsilon or record.epsilon_per_unit:.2f}"
+        )
     lines = [
         f"{record.mechanism} {record.variant}: {strength}",
         f"{record.n_units} private words, {record.n_numbers} numbers, {record.n_public} public words; "

@@ -21,7 +21,7 @@ from sanitizer.text import WordPieces, segment
 from sanitizer.types import Record, SanitizedText
 from sanitizer.windows import Batch, Row, batches, centred_rows, rows
 
-MAX_BATCH_TOKENS = 2048
+MAX_BATCH_TOKENS = 1024
 MAX_BATCH_TEXTS = 64
 
 UNIT = "one private word at one position"
@@ -34,7 +34,9 @@ RELATION_CONSISTENT = (
     "with numbers of the same length only (released uniformly, epsilon 0)"
 )
 PUBLIC = "words on the policy's public list, all text between words, which positions are private and how many"
-NOT_PROTECTED = "public words, punctuation and layout, the length of numbers, what the public words tell of the private ones"
+NOT_PROTECTED = (
+    "public words, punctuation and layout, the length of numbers, what the public words tell of the private ones"
+)
 NOT_PROTECTED_CONSISTENT = NOT_PROTECTED + ", which private words are equal"
 
 
@@ -92,7 +94,9 @@ class Sanitizer:
         """
         return next(self.sanitize_stream([text], source=source))
 
-    def sanitize_batch(self, texts: Iterable[str], *, progress: bool = False, source: Source = SYSTEM) -> list[SanitizedText]:
+    def sanitize_batch(
+        self, texts: Iterable[str], *, progress: bool = False, source: Source = SYSTEM
+    ) -> list[SanitizedText]:
         """Many texts, results in order. `progress` shows a bar on standard error. Raises as `sanitize`."""
         texts = list(texts)
         with progress_bar(len(texts), progress) as advance:

@@ -120,7 +120,7 @@ class Policy:
             return False
         if any(p.fullmatch(word) for p in self.patterns):
             return False
-        return word == lowered or word == "I" or (opens_sentence and word == lowered.capitalize())
+        return word in (lowered, "I") or (opens_sentence and word == lowered.capitalize())
 
     def check(self, text: str, words: Iterable[str]) -> None:
         """Refuse a text that holds refused words or patterns.

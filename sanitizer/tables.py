@@ -6,7 +6,9 @@ the product of their norms.
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -56,16 +58,22 @@ class WordTable:
         """
         names = ("words", "vectors", "vector_norms", "output_rows")
         words, vectors, norms, rows = (mapped(folder / f"{name}.npy") for name in names)
-        if not len(words) == len(vectors) == len(norms) or rows.ndim != 1 or rows.max() >= len(words):
+        if not len(words) == len(vectors) == len(norms) or rows.ndim != 1 or int(np.max(rows)) >= len(words):
             raise ModelError("the word tables do not fit together")
-        known = rows >= 0
+        known = np.asarray(rows, dtype=np.intp) >= 0
         output_vectors = np.where(known[:, None], vectors[rows], 0).astype(np.int8)
         output_norms = np.where(known, norms[rows], 1.0).astype(np.float32)
         return cls(words, vectors, norms, output_vectors, output_norms)  # type: ignore[arg-type]
 
     def row(self, word: str) -> int:
-        """Row of a word, compared without case; -1 if it has no vector."""
-        key = word.lower().replace("’", "'").encode("utf-8", "replace")
+        """Row of a word, compared without case, then without accents too; -1 if it has no vector."""
+        if len(word) > WORD_BYTES:
+            return -1
+        row = self._find(word.lower())
+        return row if row >= 0 or word.isascii() else self._find(_plain(word.lower()))
+
+    def _find(self, word: str) -> int:
+        key = word.encode("utf-8", "replace")
         if len(key) > WORD_BYTES:
             return -1
         at = int(np.searchsorted(self.words, np.bytes_(key)))
@@ -76,7 +84,12 @@ class WordTable:
         vector = self.vectors[row].astype(np.float32)
         dots = self.output_vectors[outputs].astype(np.float32) @ vector
         cosine: NDArray[np.float32] = dots / (self.norms[row] * self.output_norms[outputs])
-        return np.float32(1.0) - cosine
+        return np.clip(np.float32(1.0) - cosine, 0.0, 2.0)
+
+
+def _plain(word: str) -> str:
+    """Letters without their accents: "fiancée" -> "fiancee"."""
+    return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
 
 
 class PieceTable:
@@ -105,6 +118,13 @@ class PieceTable:
         """float32 [n, width] for token ids, int [n]."""
         return self._rows[ids].astype(np.float32) * self._scale[ids, None]
 
+    @cached_property
+    def _squares(self) -> NDArray[np.float32]:
+        """Squared length of each row, float32 [n_vocabulary]."""
+        chunks = (self._rows[i : i + self.CHUNK].astype(np.float32) for i in range(0, self.n_rows, self.CHUNK))
+        squares: NDArray[np.float32] = np.concatenate([np.square(c).sum(axis=1) for c in chunks]) * self._scale**2
+        return squares
+
     def mean(self, pieces: list[int]) -> NDArray[np.float32]:
         """float32 [width]: the average of a word's pieces."""
         mean: NDArray[np.float32] = self.vectors(np.array(pieces)).mean(axis=0)
@@ -121,8 +141,7 @@ class PieceTable:
 
     def distances(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """Euclidean distances to the whole vocabulary, scaled to [0, 1] per row, float32 [n, n_vocabulary]."""
-        squares = (self._rows.astype(np.float32) ** 2).sum(axis=1) * self._scale**2
-        squared = (vectors**2).sum(axis=1)[:, None] + squares - 2 * self.times(vectors)
+        squared = (vectors**2).sum(axis=1)[:, None] + self._squares - 2 * self.times(vectors)
         d = np.sqrt(np.maximum(squared, 0.0))
         low, high = d.min(axis=1, keepdims=True), d.max(axis=1, keepdims=True)
         scaled: NDArray[np.float32] = (d - low) / np.maximum(high - low, 1e-9)

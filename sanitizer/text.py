@@ -94,7 +94,7 @@ def segment(text: str, is_public: PublicRule) -> Segmented:
 
 
 def _without_clitic(token: str) -> str:
-    """"Peter's" -> "Peter"; anything else unchanged."""
+    """ "Peter's" -> "Peter"; anything else unchanged."""
     match = _CLITIC.fullmatch(token)
     return match.group(1) if match else token
 

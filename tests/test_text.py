@@ -89,7 +89,9 @@ def test_kinds_and_sentence_openings_come_from_public_characters() -> None:
 def test_a_number_keeps_its_shape_only(digits: str, seed: int) -> None:
     new = random_number(digits, SeededSource(seed))
     assert len(new) == len(digits)
-    assert all(ord(a) - unicodedata.decimal(a) == ord(b) - unicodedata.decimal(b) for a, b in zip(digits, new, strict=True))
+    assert all(
+        ord(a) - unicodedata.decimal(a) == ord(b) - unicodedata.decimal(b) for a, b in zip(digits, new, strict=True)
+    )
     other = "".join(chr(ord(c) - unicodedata.decimal(c) + 7) for c in digits)
     assert random_number(other, SeededSource(seed)) == new, "the value of the number mattered"
 

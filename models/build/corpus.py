@@ -46,7 +46,7 @@ def wikipedia(cache: Path = CACHE) -> Iterator[str]:
     """Documents of enwik8: each page's paragraphs joined by newlines."""
     raw = gzip.decompress(member("enwik8", "data/enwik8.gz", cache)).decode("utf-8", "ignore")
     for match in _PAGE.finditer(raw):
-        if not match.group(1).lstrip()[:9].upper() == "#REDIRECT":
+        if match.group(1).lstrip()[:9].upper() != "#REDIRECT":
             paragraphs = strip_wiki(match.group(1))
             if paragraphs:
                 yield "\n".join(paragraphs)

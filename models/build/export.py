@@ -75,7 +75,11 @@ def _embed(g: GraphBuilder, weights: dict[str, Array]) -> str:
     table, scales = g.constant("words.q", q), g.constant("words.scale", scale[:, None])
     rows = g.node("Cast", [g.node("Gather", [table, "input_ids"], "words.rows")], "words.float", to=TensorProto.FLOAT)
     words = g.node("Mul", [rows, g.node("Gather", [scales, "input_ids"], "words.scales")], "words")
-    length = g.node("Slice", [g.node("Shape", ["input_ids"], "shape"), g.constant("i1", np.array([1])), g.constant("i2", np.array([2]))], "length")
+    length = g.node(
+        "Slice",
+        [g.node("Shape", ["input_ids"], "shape"), g.constant("i1", np.array([1])), g.constant("i2", np.array([2]))],
+        "length",
+    )
     positions = g.constant("positions.table", weights["positions.weight"])
     begin = g.constant("i0", np.array([0]))
     slots = g.node("Slice", [positions, begin, length, begin], "positions")
@@ -87,7 +91,9 @@ def _norm(g: GraphBuilder, x: str, name: str, weights: dict[str, Array], skip: s
     scale = g.constant(name + ".weight", weights[name + ".weight"])
     shift = g.constant(name + ".bias", weights[name + ".bias"])
     if skip:
-        return g.node("SkipLayerNormalization", [x, skip, scale, shift], name + ".out", domain="com.microsoft", epsilon=EPS)
+        return g.node(
+            "SkipLayerNormalization", [x, skip, scale, shift], name + ".out", domain="com.microsoft", epsilon=EPS
+        )
     return g.node("LayerNormalization", [x, scale, shift], name + ".out", axis=-1, epsilon=EPS)
 
 
@@ -100,10 +106,16 @@ def _layer(g: GraphBuilder, x: str, i: int, weights: dict[str, Array], pick: boo
     packed = linear(x, "qkv")
     parts = [f"{name}{p}" for p in "qkv"]
     g.nodes.append(helper.make_node("Split", [packed, "thirds"], parts, axis=2, name=name + "split"))
-    attended = g.node("MultiHeadAttention", [*parts, "", "mask32"], name + "attended", domain="com.microsoft", num_heads=N_HEADS)
+    attended = g.node(
+        "MultiHeadAttention", [*parts, "", "mask32"], name + "attended", domain="com.microsoft", num_heads=N_HEADS
+    )
     if pick:
-        attended = g.node("Gather", [g.node("Reshape", [attended, "flat"], name + "flat"), "positions_at"], name + "picked")
-        x = g.node("Gather", [g.node("Reshape", [x, "flat"], name + "residual.flat"), "positions_at"], name + "residual")
+        attended = g.node(
+            "Gather", [g.node("Reshape", [attended, "flat"], name + "flat"), "positions_at"], name + "picked"
+        )
+        x = g.node(
+            "Gather", [g.node("Reshape", [x, "flat"], name + "residual.flat"), "positions_at"], name + "residual"
+        )
     x = _norm(g, linear(attended, "out"), name + "norm1", weights, skip=x)
     inner = g.node("Gelu", [linear(x, "ffn1")], name + "gelu", domain="com.microsoft")
     return _norm(g, linear(inner, "ffn2"), name + "norm2", weights, skip=x)

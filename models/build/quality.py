@@ -39,7 +39,7 @@ def token_sample(corpus: Tokens, n_rows: int, length: int = 48, rate: float = 0.
 
 def word_sample(corpus: Tokens, train: Tokens, n_rows: int, length: int = 48, seed: int = 12) -> Sample:
     """Windows masked as in use: nearly every word that is not frequent, each as ONE mask."""
-    windows = Windows(train, np.random.default_rng(seed), random_share=0.0)
+    windows = Windows(train, np.random.default_rng(seed), shares=(0.0, 0.0, 1.0))
     windows.corpus = corpus
     ids, targets = windows.batch(n_rows, length)
     at = np.flatnonzero(targets.reshape(-1) != -100)
@@ -82,7 +82,9 @@ def log_softmax(logits: Logits) -> Logits:
     return result
 
 
-def measure(model: MaskedLM, sample: Sample, scorers: dict[str, OnnxScorer], step: int = 32) -> dict[str, dict[str, float]]:
+def measure(
+    model: MaskedLM, sample: Sample, scorers: dict[str, OnnxScorer], step: int = 32
+) -> dict[str, dict[str, float]]:
     """Per scorer ("torch" first): top1, top50, nll in nats; for the others also agreement and KL to torch."""
     sums: dict[str, NDArray[np.float64]] = {name: np.zeros(5) for name in ("torch", *scorers)}
     for begin in range(0, len(sample.ids), step):
@@ -100,4 +102,6 @@ def measure(model: MaskedLM, sample: Sample, scorers: dict[str, OnnxScorer], ste
             sums[name] += [(rank == 0).sum(), (rank < 50).sum(), -truth.sum(), agree.sum(), kl]
     n = len(sample.wanted)
     names = ("top1", "top50", "nll", "top1_agreement", "kl")
-    return {name: {k: round(float(v) / n, 5) for k, v in zip(names, total, strict=True)} for name, total in sums.items()}
+    return {
+        name: {k: round(float(v) / n, 5) for k, v in zip(names, total, strict=True)} for name, total in sums.items()
+    }

@@ -36,7 +36,9 @@ def tokens(split: str, cache: Path = CACHE) -> Tokens:
     path = cache / f"tokens-{split}.npz"
     if not path.exists():
         loaded = tokenizer(cache)
-        ids, starts, batch = [], [], []
+        ids: list[NDArray[np.uint16]] = []
+        starts: list[NDArray[np.bool_]] = []
+        batch: list[str] = []
 
         def flush() -> None:
             for encoding in loaded.encode_batch(batch, add_special_tokens=False):
@@ -65,15 +67,19 @@ def frequent(corpus: Tokens, n_public: int) -> NDArray[np.bool_]:
 
 
 class Windows:
-    """Random windows with whole words masked; a masked word is ONE [MASK], as in use.
+    """Random windows with parts masked, in three regimes, chosen per window by `shares`:
 
-    Three regimes, chosen per window: words at random (rate 10 to 40 %), every word that is not
-    among the 200 most frequent tokens, every word not among the 3,000 most frequent (each of the
-    last two keeps a random tenth). Targets exist only where the masked word is a single token.
+    - single tokens at random (rate 12 to 30 %), pieces of words among them: the usual yardstick;
+    - whole words at random (rate 10 to 40 %), a masked word being ONE [MASK], as in use;
+    - as in use: nine tenths of the words that are not among the 200 or the 3,000 most frequent tokens.
+
+    Where a word of several tokens became one mask there is no target.
     """
 
-    def __init__(self, corpus: Tokens, rng: np.random.Generator, random_share: float = 0.55) -> None:
-        self.corpus, self.rng, self.random_share = corpus, rng, random_share
+    def __init__(
+        self, corpus: Tokens, rng: np.random.Generator, shares: tuple[float, float, float] = (0.3, 0.3, 0.4)
+    ) -> None:
+        self.corpus, self.rng, self.shares = corpus, rng, shares
         self.hide = [~frequent(corpus, n) for n in (200, 3000)]
 
     def _row(self, length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -82,21 +88,30 @@ class Windows:
         at += int(np.argmax(self.corpus.starts[at : at + 32]))
         ids = self.corpus.ids[at : at + reach].astype(np.int64)
         starts = self.corpus.starts[at : at + reach]
-        word = np.cumsum(starts) - 1
-        first = np.flatnonzero(starts)
-        sizes = np.diff(np.append(first, reach))
-        if self.rng.random() < self.random_share:
-            chosen = self.rng.random(len(first)) < self.rng.uniform(0.10, 0.40)
+        regime = int(self.rng.choice(3, p=self.shares))
+        if regime == 0:
+            masked = (self.rng.random(reach) < self.rng.uniform(0.12, 0.30)) & (ids != SEP)
+            shown, target = np.where(masked, MASK, ids), np.where(masked, ids, -100)
         else:
+            shown, target = self._words(ids, starts, as_in_use=regime == 2)
+        shown, target = shown[: length - 2], target[: length - 2]
+        return np.concatenate(([CLS], shown, [SEP])), np.concatenate(([-100], target, [-100]))
+
+    def _words(
+        self, ids: NDArray[np.int64], starts: NDArray[np.bool_], as_in_use: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        word, first = np.cumsum(starts) - 1, np.flatnonzero(starts)
+        sizes = np.diff(np.append(first, len(ids)))
+        if as_in_use:
             hide = self.hide[int(self.rng.integers(0, 2))]
             chosen = (hide[ids[first]] | (sizes > 1)) & (self.rng.random(len(first)) < 0.9)
+        else:
+            chosen = self.rng.random(len(first)) < self.rng.uniform(0.10, 0.40)
         chosen &= ids[first] != SEP
         masked = chosen[word]
         target = np.where(masked & starts & (sizes == 1)[word], ids, -100)
-        shown = np.where(masked, MASK, ids)
         kept = starts | ~masked
-        shown, target = shown[kept][: length - 2], target[kept][: length - 2]
-        return np.concatenate(([CLS], shown, [SEP])), np.concatenate(([-100], target, [-100]))
+        return np.where(masked, MASK, ids)[kept], target[kept]
 
     def batch(self, n_rows: int, length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(ids, targets), each int64 [n_rows, length]; target -100 where there is no loss."""

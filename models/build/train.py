@@ -20,10 +20,12 @@ from models.build.encoder import MaskedLM, recover
 from models.build.fetch import CACHE
 from models.build.tokens import CLS, MASK, SEP, Tokens, Windows, tokens
 
-BODY_RATE, HEAD_FACTOR, WARMUP = 1.2e-4, 8.0, 0.02
+BODY_RATE, HEAD_FACTOR, WARMUP_STEPS = 1.2e-4, 8.0, 80
 
 
-def evaluation_windows(corpus: Tokens, n_rows: int, length: int = 48, seed: int = 7) -> tuple[torch.Tensor, torch.Tensor]:
+def evaluation_windows(
+    corpus: Tokens, n_rows: int, length: int = 48, seed: int = 7
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Fixed held-out windows, 15 % of tokens masked one by one: (ids, targets) int64 [n_rows, length]."""
     rng = np.random.default_rng(seed)
     begins = rng.integers(0, len(corpus.ids) - length, n_rows)
@@ -64,12 +66,18 @@ def _groups(model: MaskedLM) -> list[dict[str, object]]:
     ]
 
 
-def _rate(progress: float) -> float:
-    return min(1.0, progress / WARMUP) * max(0.0, 1.0 - progress)
+def _rate(progress: float, step: int) -> float:
+    return min(1.0, (step + 1) / WARMUP_STEPS) * max(0.0, 1.0 - progress)
 
 
-def train(minutes: float, out: Path, seed: int = 1, every: float = 4.0) -> None:
-    """Train for `minutes` of wall time; checkpoints and `<out>.json` (the log) beside `out`."""
+def train(
+    minutes: float, out: Path, seed: int = 1, every: float = 4.0, resume: Path | None = None, done: float = 0.0
+) -> None:
+    """Train for `minutes` of wall time; checkpoints and `<out>.json` (the log) beside `out`.
+
+    Args:
+        resume: go on from this checkpoint, at the point `done` (0 to 1) of the decay.
+    """
     torch.manual_seed(seed)
     model = MaskedLM()
     recover(model)
@@ -77,13 +85,15 @@ def train(minutes: float, out: Path, seed: int = 1, every: float = 4.0) -> None:
     counts = np.bincount(corpus.ids, minlength=len(model.bias)) + 1.0
     with torch.no_grad():
         model.bias.copy_(torch.from_numpy(np.log(counts / counts.sum())).float())
+    if resume is not None:
+        model.load_state_dict(torch.load(resume))
     windows = Windows(corpus, np.random.default_rng(seed))
     held_ids, held_targets = evaluation_windows(tokens("heldout"), 384)
     optimizer = torch.optim.AdamW(_groups(model), lr=BODY_RATE, betas=(0.9, 0.98), fused=True)
     log, begin, last, step, seen, average = [], time.monotonic(), time.monotonic(), 0, 0, 10.0
     while (progress := (time.monotonic() - begin) / (60 * minutes)) < 1.0:
         for group in optimizer.param_groups:
-            group["lr"] = BODY_RATE * group["factor"] * _rate(progress)
+            group["lr"] = BODY_RATE * group["factor"] * _rate(done + (1 - done) * progress, step)
         long = step % 4 == 3
         ids, targets = (torch.from_numpy(a) for a in windows.batch(12 if long else 32, 128 if long else 48))
         at = torch.nonzero(targets.reshape(-1) != -100)[:, 0]
@@ -96,15 +106,28 @@ def train(minutes: float, out: Path, seed: int = 1, every: float = 4.0) -> None:
         optimizer.step()
         step, seen, average = step + 1, seen + ids.numel(), 0.98 * average + 0.02 * float(loss)
         if step % 20 == 0:
-            print(f"step {step} progress {progress:.3f} loss {average:.3f} tokens/s {seen / (time.monotonic() - begin):.0f}", flush=True)
+            rate = seen / (time.monotonic() - begin)
+            print(f"step {step} progress {progress:.3f} loss {average:.3f} tokens/s {rate:.0f}", flush=True)
         if time.monotonic() - last > 60 * every:
             last = time.monotonic()
-            entry = {"step": step, "minutes": (last - begin) / 60, "tokens": seen, **evaluate(model, held_ids, held_targets)}
+            entry = {
+                "step": step,
+                "minutes": (last - begin) / 60,
+                "tokens": seen,
+                **evaluate(model, held_ids, held_targets),
+            }
             log.append(entry)
             print(json.dumps(entry), flush=True)
             torch.save(model.state_dict(), out)
             out.with_suffix(".json").write_text(json.dumps(log, indent=1))
-    log.append({"step": step, "minutes": (time.monotonic() - begin) / 60, "tokens": seen, **evaluate(model, held_ids, held_targets)})
+    log.append(
+        {
+            "step": step,
+            "minutes": (time.monotonic() - begin) / 60,
+            "tokens": seen,
+            **evaluate(model, held_ids, held_targets),
+        }
+    )
     print(json.dumps(log[-1]), flush=True)
     torch.save(model.state_dict(), out)
     out.with_suffix(".json").write_text(json.dumps(log, indent=1))
@@ -114,7 +137,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=75)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--resume", type=Path, help="checkpoint to go on from")
+    parser.add_argument("--done", type=float, default=0.0, help="share of the decay already behind it")
     parser.add_argument("--out", type=Path, default=CACHE / "masked-lm.pt")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    train(options.minutes, options.out)
+    train(options.minutes, options.out, resume=options.resume, done=options.done)

@@ -91,7 +91,9 @@ class Weights:
 class Mechanism(Protocol):
     """What the pipeline and the audit need to know of a mechanism."""
 
-    epsilon: float
+    @property
+    def epsilon(self) -> float:
+        """Per unit, in nats."""
 
     @property
     def name(self) -> str:

@@ -194,7 +194,7 @@ class Cape:
         """L^lambda_l * D^lambda_d with L = scores in [0, 1], D = exp(-distance), float32 [n] (Cape, equation 8)."""
         utility = np.sqrt(scores) if self.lambda_l == 0.5 else scores**self.lambda_l
         if distance is not None:
-            utility = utility * np.exp(-self.lambda_d * distance)
+            utility = utility * np.exp(-(self.lambda_d or 0.0) * distance)
         # A private word must never decide whether an error is raised: what is not a number ranks last.
         return np.nan_to_num(utility, copy=True, nan=0.0, posinf=0.0, neginf=0.0)
 
@@ -213,8 +213,9 @@ class Cape:
         if self.profile == "staircase":
             return [high_level(self.epsilon), LOW], [top, n - top]
         sizes = _geometric_sizes(top, n, GEOMETRIC_STEPS)
-        last = len(sizes) - 1
-        return [high_level(self.epsilon * (last - j) / last) if j < last else LOW for j in range(last + 1)], sizes
+        last, highest = len(sizes) - 1, high_level(self.epsilon)
+        between = [min(highest, high_level(self.epsilon * (last - j) / last)) for j in range(1, last)]
+        return [highest, *between, LOW], sizes
 
     def _rank_weights(self, utility: NDArray[np.float32]) -> Weights:
         levels, sizes = self.levels(len(utility))

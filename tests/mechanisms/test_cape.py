@@ -18,49 +18,66 @@ from tests.mechanisms.contract import CertifiedContract, MechanismContract, dist
 class TestStaircase(CertifiedContract):
     """Two levels over a shortlist smaller than the vocabulary."""
 
-    mechanism = staticmethod(lambda epsilon: Cape(epsilon, n_shortlist=7, n_top=2))
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, n_shortlist=7, n_top=2)
 
 
 class TestStaircaseKeepingTheWordItself(CertifiedContract):
     """Without demotion."""
 
-    mechanism = staticmethod(lambda epsilon: Cape(epsilon, n_shortlist=9, n_top=1, demote_self=False))
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, n_shortlist=9, n_top=1, demote_self=False)
 
 
 class TestGeometric(CertifiedContract):
     """Several levels."""
 
-    mechanism = staticmethod(lambda epsilon: Cape(epsilon, profile="geometric", n_shortlist=11, n_top=1))
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, profile="geometric", n_shortlist=11, n_top=1)
 
 
 class TestPrior(CertifiedContract):
     """A public prior, raised for a fixed prior mass."""
 
-    mechanism = staticmethod(lambda epsilon: Cape(epsilon, profile="prior", n_shortlist=11, n_top=1, top_mass=0.2))
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, profile="prior", n_shortlist=11, n_top=1, top_mass=0.2)
 
 
 class TestPriorOverTheWholeVocabulary(CertifiedContract):
     """A small mass, so that even the best output is raised in part only."""
 
-    mechanism = staticmethod(lambda epsilon: Cape(epsilon, profile="prior", n_shortlist=12, n_top=1, top_mass=0.001))
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, profile="prior", n_shortlist=12, n_top=1, top_mass=0.001)
 
 
 class TestWholeVocabulary(CertifiedContract):
     """A shortlist longer than the vocabulary takes all of it."""
 
-    mechanism = staticmethod(lambda epsilon: Cape(epsilon, n_shortlist=500, n_top=3))
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, n_shortlist=500, n_top=3)
 
 
 class TestDefaults(CertifiedContract):
     """As users get it."""
 
-    mechanism = staticmethod(lambda epsilon: Cape(epsilon))
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon)
 
 
 class TestPublished(MechanismContract):
     """The contract without the bound; that it does not hold is shown below."""
 
-    mechanism = staticmethod(lambda epsilon: Cape(epsilon, variant="published"))
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, variant="published")
+
     epsilons = (0.1, 1.0, 5.0, 12.0)
 
 
@@ -98,7 +115,9 @@ def test_the_prior_profile_has_one_normalizer_for_all_words(epsilon: float) -> N
 
 def test_the_claim_of_the_published_variant_is_above_nominal() -> None:
     mechanism = Cape(6.0, variant="published")
-    weights = mechanism.weights(np.linspace(0, 1, 12, dtype=np.float32), toy_distances()[0], np.array([], dtype=np.intp))
+    weights = mechanism.weights(
+        np.linspace(0, 1, 12, dtype=np.float32), toy_distances()[0], np.array([], dtype=np.intp)
+    )
     claim = mechanism.claimed(weights)
     assert claim is not None
     assert claim >= 6.0

@@ -1,0 +1,1 @@
+"""Measurements. Every figure in the documentation comes from results/ and names its command."""

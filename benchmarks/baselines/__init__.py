@@ -1,0 +1,1 @@
+"""Reference implementations to measure against."""

@@ -1,0 +1,104 @@
+"""A straightforward reading of published Cape: the yardstick for speed.
+
+One float32 forward pass per private word, logits and distances over the full vocabulary in numpy, numpy's
+generator. The float32 graph is the shipped one with its integer matrices turned back into floats.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+from numpy.typing import NDArray
+from onnx import helper, numpy_helper
+
+from sanitizer.draft import Draft
+from sanitizer.files import model_folder
+from sanitizer.policy import Policy
+from sanitizer.sampling import SYSTEM
+from sanitizer.text import WordPieces, segment
+from sanitizer.windows import centred_rows
+
+Array = NDArray[np.float32]
+
+
+def _weight(node: onnx.NodeProto, arrays: dict[str, NDArray[np.generic]]) -> Array:
+    """The float32 matrix [n_in, n_out] behind a quantized product."""
+    q, scale = arrays[node.input[1]].astype(np.float32), arrays[node.input[2]].astype(np.float32)
+    if node.op_type == "DynamicQuantizeMatMul":
+        return q * scale
+    n_out, n_blocks, block = q.shape
+    blocks = (q - 128.0) * scale.reshape(n_out, n_blocks, 1)
+    result: Array = blocks.reshape(n_out, n_blocks * block).T
+    return result
+
+
+def float_session(folder: Path, threads: int) -> onnxruntime.InferenceSession:
+    """The shipped graph in float32."""
+    model = onnx.load(str(folder / "model.onnx"))
+    arrays = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+    nodes: list[onnx.NodeProto] = []
+    for node in model.graph.node:
+        if node.op_type not in ("DynamicQuantizeMatMul", "MatMulNBits"):
+            nodes.append(node)
+            continue
+        name, bias = node.output[0], node.input[-1]
+        model.graph.initializer.append(numpy_helper.from_array(_weight(node, arrays), name + ".float"))
+        nodes.append(helper.make_node("MatMul", [node.input[0], name + ".float"], [name + ".product"]))
+        nodes.append(helper.make_node("Add", [name + ".product", bias], [name]))
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+class CapeReference:
+    """Published Cape, word by word.
+
+    Args:
+        epsilon: nominal, per word.
+    """
+
+    def __init__(self, epsilon: float, threads: int, n_buckets: int = 50) -> None:
+        folder = model_folder("masked-lm")
+        self.session = float_session(folder, threads)
+        scale = np.load(folder / "embedding_scale.npy")[:, None]
+        self.table: Array = np.load(folder / "embeddings.npy").astype(np.float32) * scale
+        self.bias: Array = np.load(folder / "bias.npy")
+        self.pieces, self.policy = WordPieces(folder / "tokenizer.json"), Policy.preset("balanced")
+        self.epsilon, self.n_buckets = epsilon, n_buckets
+        self.random = np.random.default_rng()
+        self.range = (-12.0, 12.0)
+
+    def sanitize(self, text: str) -> list[str]:
+        """One replacement per private word."""
+        draft = Draft(text, segment(text, self.policy.is_public), self.pieces, False, SYSTEM)
+        if not draft.words:
+            return []
+        every = np.arange(len(draft.words))
+        ids, begins, ends = draft.original_ids()
+        rows = centred_rows(0, ids, begins, ends, every, self.pieces.mask, 256)
+        return [self._replace(row.ids, int(row.at[0]), unit.text) for row, unit in zip(rows, draft.words, strict=True)]
+
+    def _replace(self, ids: NDArray[np.int64], at: int, word: str) -> str:
+        row = np.concatenate([[self.pieces.cls], ids, [self.pieces.sep]])[None]
+        feed = {"input_ids": row, "attention_mask": np.ones_like(row), "positions_at": np.array([at + 1])}
+        (states,) = self.session.run(["states"], feed)
+        logits = states[0] @ self.table.T + self.bias
+        low, high = self.range
+        scores = np.clip((logits - low) / (high - low), 0, 1)
+        centre = self.table[self.pieces.encode(word)].mean(axis=0)
+        distance = np.linalg.norm(self.table - centre, axis=1)
+        closeness = np.exp(-(distance - distance.min()) / (distance.max() - distance.min()))
+        utility = np.sqrt(scores) * closeness
+        edges = np.linspace(utility.min(), utility.max(), self.n_buckets + 1)
+        bucket = np.clip(np.digitize(utility, edges) - 1, 0, self.n_buckets - 1)
+        used = np.unique(bucket)
+        means = np.array([utility[bucket == b].mean() for b in used])
+        odds = np.exp(self.epsilon * means / 2)
+        chosen = self.random.choice(used, p=odds / odds.sum())
+        return self.pieces.token(int(self.random.choice(np.flatnonzero(bucket == chosen))))
