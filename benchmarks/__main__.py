@@ -1,13 +1,13 @@
-"""One entry: python -m benchmarks latency [--quick]."""
+"""One entry: python -m benchmarks latency|report [--quick]."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from benchmarks import latency
+from benchmarks import latency, report
 
-COMMANDS = {"latency": latency.main}
+COMMANDS = {"latency": latency.main, "report": report.main}
 
 
 def main() -> int:

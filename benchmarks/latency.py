@@ -12,20 +12,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from benchmarks.baselines.cape_reference import CapeReference
 from benchmarks.machine import write
 from benchmarks.texts import LONG, SHORT, of_length
 from sanitizer import Cape, Sanitizer
 from sanitizer.backbone import MAX_THREADS, OnnxMaskedLM
-from sanitizer.draft import Draft
-from sanitizer.pipeline import MAX_BATCH_TOKENS
-from sanitizer.sampling import SYSTEM
-from sanitizer.text import WordPieces, segment
-from sanitizer.windows import Batch, batches, rows
+from sanitizer.windows import Batch
 
 ONE_PROMPT = """
 import time; begin = time.perf_counter()
@@ -36,14 +31,6 @@ seconds = time.perf_counter() - begin
 peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(json.dumps([seconds, int(peak) / 1024]))
 """
-
-
-def model_inputs(text: str, sanitizer: Sanitizer, model: OnnxMaskedLM) -> list[Batch]:
-    """The batches the pipeline sends through the model for this text."""
-    pieces = WordPieces(model.folder / "tokenizer.json")
-    draft = Draft(text, segment(text, sanitizer.policy.is_public), pieces, False, SYSTEM)
-    planned = rows(0, draft.ids, draft.slots, np.array(draft.drawn), model.max_length)
-    return list(batches(planned, (pieces.cls, pieces.sep), MAX_BATCH_TOKENS))
 
 
 def interleaved(runs: dict[str, Callable[[], object]], n: int) -> dict[str, float]:
@@ -65,18 +52,18 @@ def per_prompt(threads: int, n: int) -> list[dict[str, Any]]:
     published = Sanitizer(Cape(10.0, variant="published"), model=model)
     reference = CapeReference(10.0, threads)
     for name, text in (("20 words", SHORT), ("200 words", LONG)):
-        inputs = model_inputs(text, ours, model)
+        inputs = list(ours.batches([ours.draft(text)]))
 
         def bare(inputs: list[Batch] = inputs) -> None:
             for b in inputs:
                 model.logits(b.ids, b.lengths, b.at)
 
-        fast = interleaved({"ours": lambda t=text: ours.sanitize(t), "bare": bare}, n)  # type: ignore[misc]
+        fast = interleaved({"ours": partial(ours.sanitize, text, fresh=True), "bare": bare}, n)
         slow = interleaved(
             {
-                "ours": lambda t=text: ours.sanitize(t),  # type: ignore[misc]
-                "reference": lambda t=text: reference.sanitize(t),  # type: ignore[misc]
-                "published": lambda t=text: published.sanitize(t),  # type: ignore[misc]
+                "ours": partial(ours.sanitize, text, fresh=True),
+                "reference": partial(reference.sanitize, text),
+                "published": partial(published.sanitize, text, fresh=True),
             },
             max(3, n // 20),
         )
@@ -102,7 +89,9 @@ def scaling(n: int) -> list[dict[str, float]]:
     sanitizer, found = Sanitizer(), []
     for n_words in (10, 30, 100, 300, 1_000, 3_000, 10_000):
         text = of_length(n_words)
-        seconds = interleaved({"ours": lambda t=text: sanitizer.sanitize(t)}, max(3, min(n, 3_000 // n_words)))["ours"]  # type: ignore[misc]
+        seconds = interleaved(
+            {"ours": partial(sanitizer.sanitize, text, fresh=True)}, max(3, min(n, 3_000 // n_words))
+        )["ours"]
         found.append({"n_words": n_words, "ms": 1e3 * seconds, "ms_per_word": 1e3 * seconds / n_words})
     return found
 

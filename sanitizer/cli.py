@@ -76,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _sanitize(options: argparse.Namespace) -> int:
+    from sanitizer.display import before_after
     from sanitizer.mechanisms.cape import Cape
     from sanitizer.pipeline import Sanitizer
 
@@ -84,19 +85,19 @@ def _sanitize(options: argparse.Namespace) -> int:
     mechanism = Cape(**chosen) if chosen or options.mechanism else None
     sanitizer = Sanitizer(mechanism, options.policy, model=options.model)
     text = _read(options)
-    texts = text.splitlines() if options.lines else [text]
+    texts = text.removesuffix("\n").split("\n") if options.lines else [text]
     results = sanitizer.sanitize_batch(texts, progress=options.lines and sys.stderr.isatty())
+    pretty = not options.json and (options.reveal or sys.stdout.isatty())
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     lines: list[str] = []
     for original, result in zip(texts, results, strict=True):
         if options.json:
             lines.append(json.dumps(result.as_dict(options.reveal)))
-        elif sys.stdout.isatty() or options.reveal:
-            from sanitizer.display import before_after
-
-            lines.append(before_after(original, result, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ))
+        elif pretty:
+            lines.append(before_after(original, result, colour))
         else:
             lines.append(result.text)
-    _write("\n".join(lines), newline=options.json or options.lines or not text.endswith("\n"))
+    _write("\n".join(lines), newline=options.json or options.lines or pretty or not text.endswith("\n"))
     return 0
 
 

@@ -5,10 +5,13 @@ SanitizerError
 ├── PrivacyError       a guarantee cannot be given
 │   ├── BudgetExceeded     the request would spend more than the budget left
 │   └── NotCertified       the model's scores cannot carry a certified release
-└── PolicyError        a policy file is wrong, or the policy refuses this content
+├── PolicyError        a policy file is wrong, or the policy refuses this content
+└── LedgerError        a ledger is missing, damaged, not writable, or opened with the wrong key
 
 Bad arguments raise ValueError naming argument and value. No message ever contains prompt text.
 """
+
+from typing import Any
 
 
 class SanitizerError(Exception):
@@ -24,7 +27,13 @@ class PrivacyError(SanitizerError):
 
 
 class BudgetExceeded(PrivacyError):
-    """The request needs more epsilon than the budget has left; nothing was released."""
+    """The request needs more epsilon than the budget has left; what exceeds it was not released.
+
+    Attributes:
+        released: results of a batch that were released and charged before the budget ended.
+    """
+
+    released: tuple[Any, ...] = ()
 
 
 class NotCertified(PrivacyError):
@@ -33,3 +42,7 @@ class NotCertified(PrivacyError):
 
 class PolicyError(SanitizerError):
     """A policy file cannot be used, or the policy refuses this content."""
+
+
+class LedgerError(SanitizerError):
+    """A ledger is missing, damaged, not writable, or opened with the wrong key; nothing was granted."""

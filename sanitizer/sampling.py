@@ -37,6 +37,11 @@ class SystemSource:
 SYSTEM = SystemSource()
 
 
+def secret_key() -> bytes:
+    """32 fresh bytes for keyed hashes, from the operating system's CSPRNG."""
+    return secrets.token_bytes(32)
+
+
 def integer_weights(weights: Iterable[float]) -> list[int]:
     """Integers proportional to float weights: floor(w / w_max * 2**62), at least 1 each.
 

@@ -83,8 +83,9 @@ class WordTable:
         """1 - cosine to each output, float32 [n] in [0, 2]; 1 for outputs without a vector."""
         vector = self.vectors[row].astype(np.float32)
         dots = self.output_vectors[outputs].astype(np.float32) @ vector
-        cosine: NDArray[np.float32] = dots / (self.norms[row] * self.output_norms[outputs])
-        return np.clip(np.float32(1.0) - cosine, 0.0, 2.0)
+        cosine = dots / (self.norms[row] * self.output_norms[outputs])
+        distance: NDArray[np.float32] = np.clip(np.float32(1.0) - cosine, 0.0, 2.0)
+        return distance
 
 
 def _plain(word: str) -> str:
@@ -99,7 +100,7 @@ class PieceTable:
         rows: int8 [n_vocabulary, width]. scale: float32 [n_vocabulary].
     """
 
-    CHUNK = 4096
+    CHUNK = 512  # rows whose float32 form stays in the processor's cache
 
     def __init__(self, rows: NDArray[np.int8], scale: NDArray[np.float32]) -> None:
         self._rows, self._scale = rows, scale
@@ -122,8 +123,8 @@ class PieceTable:
     def _squares(self) -> NDArray[np.float32]:
         """Squared length of each row, float32 [n_vocabulary]."""
         chunks = (self._rows[i : i + self.CHUNK].astype(np.float32) for i in range(0, self.n_rows, self.CHUNK))
-        squares: NDArray[np.float32] = np.concatenate([np.square(c).sum(axis=1) for c in chunks]) * self._scale**2
-        return squares
+        squares = np.concatenate([np.square(c).sum(axis=1) for c in chunks])
+        return np.asarray(squares * self._scale**2, dtype=np.float32)
 
     def mean(self, pieces: list[int]) -> NDArray[np.float32]:
         """float32 [width]: the average of a word's pieces."""
@@ -131,12 +132,13 @@ class PieceTable:
         return mean
 
     def times(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """vectors @ table.T, float32 [n, n_vocabulary], a chunk of the table at a time."""
-        n = len(self._rows)
-        result = np.empty((len(vectors), n), dtype=np.float32)
-        for begin in range(0, n, self.CHUNK):
-            ids = np.arange(begin, min(begin + self.CHUNK, n))
-            result[:, ids] = vectors @ self.vectors(ids).T
+        """vectors @ table.T, float32 [n, n_vocabulary], a stretch of the table at a time."""
+        result = np.empty((len(vectors), self.n_rows), dtype=np.float32)
+        for begin in range(0, self.n_rows, self.CHUNK):
+            result[:, begin : begin + self.CHUNK] = (
+                vectors @ self._rows[begin : begin + self.CHUNK].astype(np.float32).T
+            )
+        result *= self._scale
         return result
 
     def distances(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -58,12 +58,13 @@ class Record:
         epsilon_per_unit: the bound for one position (certified), or the nominal setting (published).
         epsilon_total: the composed bound for the whole text; for published variants the sum of the
             claimed per-unit values.
-        delta: 0 for pure differential privacy.
+        delta: of epsilon_total; 0 for pure differential privacy.
+        charged: what this call cost the budget; 0 if the text had been released before and was only repeated.
         epsilon_per_word: bound for one distinct word wherever it stands.
         max_repeats: how often the most repeated private word stands in the text.
         unit, neighboring_relation, public, not_protected: the terms of the guarantee, in words.
         n_units: perturbed words. n_numbers: numbers replaced at random. n_public: words released as is.
-        context: what the model read: "released" or "original".
+        context: what the model read: "released", "original", or "none".
         certified: whether epsilon_per_unit is a theorem about the code that ran; `reason` if not.
         claimed_epsilon: the published claim per unit, for published variants.
         policy: name of the policy. model_sha256: hash of the model's manifest.
@@ -75,6 +76,7 @@ class Record:
     epsilon_per_unit: float
     epsilon_total: float
     delta: float
+    charged: float
     epsilon_per_word: float
     max_repeats: int
     unit: str

@@ -15,12 +15,15 @@ PACKAGE = Path(sanitizer.__file__).parent
 
 FLOORS = [
     {"types", "errors"},
-    {"sampling", "files", "progress"},
-    {"text", "tables", "windows"},
+    {"sampling", "files", "progress", "terms", "accounting", "ledger_store", "memory"},
+    {"ledger"},
+    {"text", "tables", "windows", "budget"},
     {"backbone"},
     {"mechanisms.base"},
-    {"mechanisms.cape"},
+    {"mechanisms.cape", "mechanisms.dyntext"},
+    {"neighborhoods"},
     {"policy", "outputs", "draft"},
+    {"engines"},
     {"pipeline"},
     {"display", "testing"},
     {"cli"},

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from models.build import manifest
+from models.build import density, manifest
 from models.build.encoder import MaskedLM
 from models.build.export import build, quantized_rows, save
 from models.build.fetch import CACHE, member
@@ -30,6 +30,7 @@ EXACT = frozenset({"ffn2"})  # its inputs have outliers: measured, see the card
 MAX_LENGTH = 256
 FILES = [
     "bias.npy",
+    *density.FILES,
     "embedding_scale.npy",
     "embeddings.npy",
     "model.onnx",
@@ -153,8 +154,8 @@ def card(facts: dict[str, Any], shown: list[tuple[str, list[str]]], log: list[di
         "## Limits",
         "",
         "English only; words of other scripts are mostly unknown to it. The texts are encyclopedic or about films,",
-        "and its choices show that. Int8 kernels differ between processors, so scores may differ in the last digits; the",
-        "privacy guarantee does not depend on the scores.",
+        "and its choices show that. Int8 kernels differ between processors, so scores may differ in the last digits;",
+        "the privacy guarantee does not depend on the scores.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -1,0 +1,89 @@
+"""Tables made from results/*.json: benchmarks/README.md, and the rows that the main README quotes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import RESULTS
+
+HERE = Path(__file__).parent
+
+
+def load(name: str) -> dict[str, Any]:
+    """One result file."""
+    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
+    return found
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def per_prompt(results: dict[str, Any], threads: int) -> list[list[str]]:
+    """Rows of milliseconds and ratios; a column per prompt length."""
+    found = [r for r in results["per_prompt"] if r["threads"] == threads]
+    lines = [
+        ("certified Cape", "certified_ms", "{:.1f} ms"),
+        ("the bare forward pass of the same batch", "bare_pass_ms", "{:.1f} ms"),
+        ("certified Cape / bare pass", "ratio_to_bare_pass", "{:.2f}"),
+        ("plain published Cape / certified Cape", "reference_over_certified", "{:.0f}"),
+    ]
+    return [[name, *(form.format(r[key]) for r in found)] for name, key, form in lines]
+
+
+def cold_start(results: dict[str, Any]) -> str:
+    """One sentence."""
+    c = results["cold_start"]
+    return (
+        f"The whole command takes {c['command_s']:.2f} s in a new process, with at most {c['peak_memory_mb']:.0f} MB "
+        "of memory; "
+        f"`import sanitizer` takes {c['import_ms']:.0f} ms."
+    )
+
+
+def latency() -> str:
+    """The latency section."""
+    data = load("latency")
+    results, circumstances = data["results"], data["circumstances"]
+    parts = [
+        f"## Speed\n\n`{circumstances['command']}`, {circumstances['machine']}, Python {circumstances['python']}, "
+        f"onnxruntime {circumstances['onnxruntime']}; medians, interleaved in one run."
+    ]
+    for threads in sorted({r["threads"] for r in results["per_prompt"]}):
+        rows = per_prompt(results, threads)
+        parts.append(table([f"{threads} thread(s)", "20 words", "200 words"], rows))
+    scaling = [[f"{r['n_words']:,}", f"{r['ms']:.1f}", f"{r['ms_per_word']:.3f}"] for r in results["scaling"]]
+    parts += [table(["words", "ms", "ms per word"], scaling), cold_start(results)]
+    return "\n\n".join(parts)
+
+
+def calibration() -> str:
+    """The best shape of each profile at each epsilon."""
+    data = load("calibration")
+    rows = []
+    for epsilon in sorted({r["epsilon"] for r in data["results"]["table"]}):
+        for profile in ("staircase", "geometric", "prior"):
+            found = [r for r in data["results"]["table"] if (r["epsilon"], r["profile"]) == (epsilon, profile)]
+            best = max(found, key=lambda r: float(r["utility"]))
+            shape = f"q={best['top_mass']}" if profile == "prior" else f"k={best['n_top']}"
+            figures = [f"{best[k]:.3f}" for k in ("utility", "cosine", "plausibility", "kept")]
+            rows.append([f"{epsilon:g}", profile, str(best["n_shortlist"]), shape, *figures])
+    header = ["epsilon", "profile", "shortlist", "top", "utility", "cosine", "plausibility (nats)", "kept"]
+    words = data["results"]["n_words"]
+    return (
+        f"## Choice of defaults\n\n`{data['circumstances']['command']}`: {words} private words of calibration text; "
+        f"the best shape of each profile by expected utility.\n\n{table(header, rows)}"
+    )
+
+
+def main(quick: bool = False) -> None:
+    """Write benchmarks/README.md; print what the main README quotes."""
+    text = "# Benchmarks\n\nWritten by `python -m benchmarks report` from `results/`.\n\n"
+    (HERE / "README.md").write_text(text + latency() + "\n\n" + calibration() + "\n", "utf-8")
+    results = load("latency")["results"]
+    print("\n".join("| " + " | ".join(row) + " |" for row in per_prompt(results, 2)))
+    print(cold_start(results))

@@ -1,0 +1,122 @@
+"""Where epsilon is charged: a limit of this process, or a ledger that outlives it."""
+
+from __future__ import annotations
+
+import threading
+from math import isfinite
+from typing import Protocol
+
+from sanitizer.errors import BudgetExceeded
+from sanitizer.ledger import Ledger, Scope
+
+
+class Charge(Protocol):
+    """Epsilon set aside: it counts as spent until it is released."""
+
+    def commit(self) -> None:
+        """It was spent."""
+
+    def release(self) -> None:
+        """Nothing was released for it."""
+
+
+class Budget(Protocol):
+    """Checks first, then sets aside."""
+
+    @property
+    def limited(self) -> bool:
+        """Whether a limit could be exceeded."""
+
+    @property
+    def spent(self) -> float:
+        """Epsilon charged so far."""
+
+    def reserve(self, epsilon: float) -> Charge:
+        """Set epsilon aside. Raises BudgetExceeded."""
+
+
+class LocalBudget:
+    """A limit in this process.
+
+    Args:
+        limit: finite and positive, or None.
+
+    Raises:
+        ValueError: otherwise.
+    """
+
+    def __init__(self, limit: float | None) -> None:
+        if limit is not None and not (isfinite(limit) and limit > 0):
+            raise ValueError(f"budget must be finite and positive, got {limit!r}")
+        self._limit, self._spent = limit, 0.0
+        self._lock = threading.Lock()
+
+    @property
+    def limited(self) -> bool:
+        return self._limit is not None
+
+    @property
+    def spent(self) -> float:
+        return self._spent
+
+    def reserve(self, epsilon: float) -> Charge:
+        with self._lock:
+            if self._limit is not None and self._spent + epsilon > self._limit:
+                left = self._limit - self._spent
+                raise BudgetExceeded(f"this needs epsilon {epsilon:g}, the budget has {left:g} of {self._limit:g} left")
+            self._spent += epsilon
+        return _LocalCharge(self, epsilon)
+
+    def _give_back(self, epsilon: float) -> None:
+        with self._lock:
+            self._spent -= epsilon
+
+
+class _LocalCharge:
+    def __init__(self, budget: LocalBudget, epsilon: float) -> None:
+        self._budget, self._epsilon = budget, epsilon
+
+    def commit(self) -> None:
+        """Counted already."""
+
+    def release(self) -> None:
+        self._budget._give_back(self._epsilon)
+
+
+class LedgerBudget:
+    """Scopes of a ledger, charged together.
+
+    Args:
+        scopes: at least one; `spent` is that of the first.
+    """
+
+    limited = True
+
+    def __init__(self, ledger: Ledger, scopes: tuple[Scope, ...]) -> None:
+        if not scopes:
+            raise ValueError("a ledger needs a conversation or scopes to charge, got none")
+        self._ledger, self._scopes = ledger, scopes
+
+    @property
+    def spent(self) -> float:
+        balance = self._ledger.balance(self._scopes[0])
+        return balance.spent + balance.reserved
+
+    def reserve(self, epsilon: float) -> Charge:
+        return self._ledger.reserve(self._scopes, epsilon)
+
+
+def budget_for(limit: float | None, ledger: Ledger | None, conversation: str, scopes: tuple[Scope, ...]) -> Budget:
+    """The budget of a Sanitizer. With a ledger, `limit` becomes the limit of the conversation."""
+    if ledger is None:
+        if scopes:
+            raise ValueError("scopes need a ledger, got None")
+        return LocalBudget(limit)
+    if conversation:
+        own = Scope("conversation", conversation)
+        if limit is not None:
+            ledger.set_limit(own, limit)
+        scopes = (own, *scopes)
+    elif limit is not None:
+        raise ValueError("budget with a ledger needs a conversation, got ''")
+    return LedgerBudget(ledger, scopes)

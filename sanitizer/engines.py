@@ -1,0 +1,152 @@
+"""A mechanism together with what it draws from: scores, distances, neighbor lists.
+
+An engine turns private words into choices. `CapeEngine` reads the context through the model; `DynTextEngine` needs
+no model pass. Both also tell the exact distribution of a word, for the audit and the attacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sanitizer.accounting import Event, PureEvent, StaircaseEvent
+from sanitizer.backbone import MaskedLM
+from sanitizer.mechanisms.base import Weights
+from sanitizer.mechanisms.cape import Cape
+from sanitizer.mechanisms.dyntext import DynText, Neighborhood
+from sanitizer.neighborhoods import TokenNeighborhoods, WordNeighborhoods
+from sanitizer.outputs import OutputSpace, TokenSpace, WordSpace, known_pieces
+from sanitizer.sampling import Source
+from sanitizer.text import WordPieces
+
+Mechanism = Cape | DynText
+Logits = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One draw: the output, and the published claim for it (None if certified)."""
+
+    output: int
+    claimed: float | None
+
+
+class Engine(Protocol):
+    """What the pipeline, the audit and the attacks ask for."""
+
+    space: OutputSpace
+    reads_context: bool
+    n_steps: int
+    context: str
+    claimed_delta: float
+
+    def choose(self, words: Sequence[str], logits: Logits | None, source: Source) -> Iterator[Choice]:
+        """One choice per private word; `logits` float32 [n_words, n_outputs] where the context is read."""
+
+    def distributions(self, words: Sequence[str], logits: Logits | None) -> Iterator[tuple[NDArray[np.intp], Weights]]:
+        """Per private word its output set and exact weights (positions in the set), in one context's logits
+        float32 [n_outputs]. Where noise shapes the weights, one for each value of it: an audit takes the worst."""
+
+    def event(self, unit: str, relation: str) -> Event:
+        """What one draw is, for the accountant."""
+
+
+class CapeEngine:
+    """Cape over the whole-word outputs (certified) or the full token vocabulary (published)."""
+
+    reads_context = True
+    claimed_delta = 0.0
+
+    def __init__(self, mechanism: Cape, model: MaskedLM, pieces: WordPieces) -> None:
+        self._mechanism, self._model = mechanism, model
+        self.space: OutputSpace = (TokenSpace if mechanism.variant == "published" else WordSpace)(model, pieces)
+        self.n_steps = mechanism.n_steps
+        assert mechanism.context is not None
+        self.context = mechanism.context
+
+    def choose(self, words: Sequence[str], logits: Logits | None, source: Source) -> Iterator[Choice]:
+        assert logits is not None
+        distance = self.space.distances(words)
+        for i, word in enumerate(words):
+            outputs = self._mechanism.outputs(logits[i])
+            weights = self._weights(word, logits[i][outputs], outputs, distance(i, outputs))
+            yield Choice(int(outputs[weights.draw(source)]), self._mechanism.claimed(weights))
+
+    def distributions(self, words: Sequence[str], logits: Logits | None) -> Iterator[tuple[NDArray[np.intp], Weights]]:
+        assert logits is not None
+        outputs = self._mechanism.outputs(logits)
+        distance, scores = self.space.distances(words), logits[outputs]
+        for i, word in enumerate(words):
+            yield outputs, self._weights(word, scores, outputs, distance(i, outputs))
+
+    def _weights(self, word: str, scores: Logits, outputs: NDArray[np.intp], distance: Logits | None) -> Weights:
+        wanted = self.space.own(word)
+        own = np.flatnonzero(np.isin(outputs, wanted)) if len(wanted) else wanted
+        return self._mechanism.weights(scores, distance, own, self._model.logit_range)
+
+    def event(self, unit: str, relation: str) -> Event:
+        mechanism = self._mechanism
+        n = min(mechanism.n_shortlist or 0, len(self._model.outputs))
+        if mechanism.certified and mechanism.profile == "staircase":
+            _, (n_top, _) = mechanism.levels(n)
+            return StaircaseEvent(mechanism.epsilon, n_top, n, unit=unit, relation=relation)
+        return PureEvent(mechanism.epsilon, unit=unit, relation=relation)
+
+
+class DynTextEngine:
+    """DynText over the whole-word outputs (certified) or the full token vocabulary (published)."""
+
+    reads_context = False
+    n_steps = 1
+    context = "none"
+
+    def __init__(self, mechanism: DynText, model: MaskedLM, pieces: WordPieces) -> None:
+        self._mechanism, self._model, self._pieces = mechanism, model, pieces
+        self._offsets = mechanism.replacement == "noise"
+        self.claimed_delta = mechanism.delta if mechanism.variant == "published" else 0.0
+        self._words: WordNeighborhoods | None = None
+        self._tokens: TokenNeighborhoods | None = None
+        if mechanism.variant == "published":
+            self.space: OutputSpace = TokenSpace(model, pieces)
+            self._tokens = TokenNeighborhoods.load(model.folder, model.pieces)
+            self._n_outputs, self._range = model.pieces.n_rows, self._tokens.range
+        else:
+            self.space = WordSpace(model, pieces)
+            self._words = WordNeighborhoods.load(model.folder, model.words)
+            self._n_outputs, self._range = len(model.outputs), self._words.range
+
+    def choose(self, words: Sequence[str], logits: Logits | None, source: Source) -> Iterator[Choice]:
+        claim = self._mechanism.epsilon if self._mechanism.variant == "published" else None
+        for word in words:
+            near = self._neighborhood(word)
+            yield Choice(self._mechanism.draw(near, self._n_outputs, self._range, source), claim)
+
+    def distributions(self, words: Sequence[str], logits: Logits | None) -> Iterator[tuple[NDArray[np.intp], Weights]]:
+        everything = np.arange(self._n_outputs)
+        shortest = self._mechanism.shortest
+        longest = shortest if self._mechanism.list_size == "fixed" else self._mechanism.k_max
+        for word in words:
+            near = self._neighborhood(word)
+            for k in range(shortest, longest + 1):
+                yield everything, self._mechanism.weights(near, self._n_outputs, k)
+
+    def _neighborhood(self, word: str) -> Neighborhood | None:
+        if self._words is not None:
+            return self._words.of(self._model.words.row(word), self._offsets)
+        assert self._tokens is not None
+        known = known_pieces(word, self._pieces) or [self._pieces.unknown]
+        return self._tokens.of(known, self._offsets)
+
+    def event(self, unit: str, relation: str) -> Event:
+        return PureEvent(self._mechanism.epsilon, unit=unit, relation=relation)
+
+
+def engine_for(mechanism: Mechanism, model: MaskedLM, pieces: WordPieces) -> Engine:
+    """The engine of a mechanism. Raises ModelError if its tables are missing."""
+    if isinstance(mechanism, DynText):
+        return DynTextEngine(mechanism, model, pieces)
+    return CapeEngine(mechanism, model, pieces)
