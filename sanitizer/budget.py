@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import threading
+from fractions import Fraction
 from math import isfinite
 from typing import Protocol
 
 from sanitizer.errors import BudgetExceeded
 from sanitizer.ledger import Ledger, Scope
+
+
+def as_printed(epsilon: float) -> Fraction:
+    """The decimal number a float prints as: ten charges of 0.1 fit into 1.0."""
+    return Fraction(str(epsilon))
 
 
 class Charge(Protocol):
@@ -48,7 +54,8 @@ class LocalBudget:
     def __init__(self, limit: float | None) -> None:
         if limit is not None and not (isfinite(limit) and limit > 0):
             raise ValueError(f"budget must be finite and positive, got {limit!r}")
-        self._limit, self._spent = limit, 0.0
+        self._limit = None if limit is None else as_printed(limit)
+        self._spent = Fraction(0)
         self._lock = threading.Lock()
 
     @property
@@ -57,23 +64,24 @@ class LocalBudget:
 
     @property
     def spent(self) -> float:
-        return self._spent
+        return float(self._spent)
 
     def reserve(self, epsilon: float) -> Charge:
+        amount = as_printed(epsilon)
         with self._lock:
-            if self._limit is not None and self._spent + epsilon > self._limit:
-                left = self._limit - self._spent
-                raise BudgetExceeded(f"this needs epsilon {epsilon:g}, the budget has {left:g} of {self._limit:g} left")
-            self._spent += epsilon
-        return _LocalCharge(self, epsilon)
+            if self._limit is not None and self._spent + amount > self._limit:
+                left, limit = float(self._limit - self._spent), float(self._limit)
+                raise BudgetExceeded(f"this needs epsilon {epsilon:g}, the budget has {left:g} of {limit:g} left")
+            self._spent += amount
+        return _LocalCharge(self, amount)
 
-    def _give_back(self, epsilon: float) -> None:
+    def _give_back(self, epsilon: Fraction) -> None:
         with self._lock:
             self._spent -= epsilon
 
 
 class _LocalCharge:
-    def __init__(self, budget: LocalBudget, epsilon: float) -> None:
+    def __init__(self, budget: LocalBudget, epsilon: Fraction) -> None:
         self._budget, self._epsilon = budget, epsilon
 
     def commit(self) -> None:

@@ -12,11 +12,16 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from sanitizer.errors import SanitizerError
 
+if TYPE_CHECKING:
+    from sanitizer.ledger import Ledger, Scope
+    from sanitizer.pipeline import Sanitizer
+
 REFUSED, BAD_ARGUMENTS, INTERRUPTED = 1, 2, 130
+LEDGER_KEY = "SANITIZER_LEDGER_KEY"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -55,36 +60,87 @@ def _parser() -> argparse.ArgumentParser:
     sanitize = commands.add_parser("sanitize", help="replace the private words of a text")
     sanitize.add_argument("text", nargs="?", metavar="TEXT", help="the text; - or nothing reads standard input")
     sanitize.add_argument("-f", "--file", type=Path, help="read the text from a UTF-8 file")
-    sanitize.add_argument("--mechanism", choices=["cape"], help="default: cape, or as the policy file says")
-    sanitize.add_argument("--variant", choices=["certified", "published"])
-    sanitize.add_argument("--epsilon", type=float, help="per private word, in nats (default 5)")
-    sanitize.add_argument("--context", choices=["released", "original"])
-    sanitize.add_argument("--backbone", choices=["masked"])
-    sanitize.add_argument("--profile", choices=["staircase", "geometric"])
-    sanitize.add_argument("--steps", type=int, dest="n_steps", metavar="N", help="groups of words drawn in turn")
-    sanitize.add_argument("--consistent", action="store_true", default=None, help="one draw per distinct word")
-    sanitize.add_argument("--policy", default="balanced", help="strict, balanced (default), or a .toml file")
-    sanitize.add_argument("--model", type=Path, help="another model folder")
+    _add_setting(sanitize)
+    sanitize.add_argument("--conversation", default="", help="name of the conversation, for the ledger")
+    sanitize.add_argument("--budget", type=float, help="refuse what would spend more epsilon than this")
+    sanitize.add_argument("--ledger", type=Path, help=f"charge this ledger (key in ${LEDGER_KEY})")
     sanitize.add_argument("--lines", action="store_true", help="each line of the input is a text of its own")
     sanitize.add_argument("--json", action="store_true", help="one JSON object per text")
     sanitize.add_argument("--reveal", action="store_true", help="show the private words beside their replacements")
     sanitize.set_defaults(run=_sanitize)
+    audit = commands.add_parser("audit", help="exact epsilon of a setting, by enumerating all inputs")
+    _add_setting(audit)
+    audit.add_argument(
+        "--context", dest="context_file", type=Path, help="a text with private words; default an example"
+    )
+    audit.add_argument("--position", type=int, help="which private word of the context, from 0")
+    audit.add_argument("--inputs", type=_inputs, help="all (default), or how many, evenly spaced")
+    audit.add_argument("--json", action="store_true")
+    audit.set_defaults(run=_audit)
+    budget = commands.add_parser("budget", help="show, set and export the budgets of a ledger")
+    budget.add_argument("ledger", type=Path, help=f"ledger file; its key is read from ${LEDGER_KEY}")
+    budget.add_argument("--create", action="store_true", help="make a new, empty ledger")
+    budget.add_argument(
+        "--limit",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("SCOPE", "EPSILON"),
+        help="day, user:NAME, conversation:NAME, or a kind with :* for its default",
+    )
+    budget.add_argument("--show", action="append", default=[], metavar="SCOPE", help="balance of one scope")
+    budget.add_argument("--json", action="store_true", help="export every row: keyed hashes and amounts")
+    budget.set_defaults(run=_budget)
     models = commands.add_parser("models", help="list the packaged models, verify hashes, show quality")
     models.add_argument("--json", action="store_true")
     models.set_defaults(run=_models)
     return parser
 
 
-def _sanitize(options: argparse.Namespace) -> int:
-    from sanitizer.display import before_after
+def _add_setting(command: argparse.ArgumentParser) -> None:
+    """Options that choose mechanism, policy and model. "--context" with a file belongs to the audit."""
+    add = command.add_argument
+    add("--mechanism", choices=["cape", "dyntext"], help="default: cape, or as the policy file says")
+    add("--variant", choices=["certified", "published"])
+    add("--epsilon", type=float, help="per private word, in nats (default: cape 5, dyntext 10)")
+    if not command.prog.endswith("audit"):
+        add("--context", choices=["released", "original"], help="what the model reads (cape)")
+    add("--backbone", choices=["masked"])
+    add("--profile", choices=["staircase", "geometric", "prior"], help="shape of the weights (cape)")
+    add("--steps", type=int, dest="n_steps", metavar="N", help="groups of words drawn in turn (cape)")
+    add("--consistent", action="store_true", default=None, help="one draw per distinct word")
+    add("--policy", default="balanced", help="strict, balanced (default), or a .toml file")
+    add("--model", type=Path, help="another model folder")
+
+
+def _sanitizer(options: argparse.Namespace) -> Sanitizer:
     from sanitizer.mechanisms.cape import Cape
+    from sanitizer.mechanisms.dyntext import DynText
     from sanitizer.pipeline import Sanitizer
 
     names = ("variant", "epsilon", "context", "backbone", "profile", "n_steps", "consistent")
-    chosen = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
-    mechanism = Cape(**chosen) if chosen or options.mechanism else None
-    sanitizer = Sanitizer(mechanism, options.policy, model=options.model)
-    text = _read(options)
+    chosen = {name: value for name in names if (value := getattr(options, name, None)) is not None}
+    if options.mechanism == "dyntext":
+        if foreign := {"context", "backbone", "profile", "n_steps"} & set(chosen):
+            raise ValueError(f"{', '.join(sorted(foreign))} belongs to cape, not to dyntext")
+        mechanism: Cape | DynText | None = DynText(**chosen)
+    else:
+        mechanism = Cape(**chosen) if chosen or options.mechanism else None
+    ledger = _open_ledger(options.ledger) if getattr(options, "ledger", None) else None
+    return Sanitizer(
+        mechanism,
+        options.policy,
+        model=options.model,
+        conversation=getattr(options, "conversation", ""),
+        budget=getattr(options, "budget", None),
+        ledger=ledger,
+    )
+
+
+def _sanitize(options: argparse.Namespace) -> int:
+    from sanitizer.display import before_after
+
+    sanitizer, text = _sanitizer(options), _read(options)
     texts = text.removesuffix("\n").split("\n") if options.lines else [text]
     results = sanitizer.sanitize_batch(texts, progress=options.lines and sys.stderr.isatty())
     pretty = not options.json and (options.reveal or sys.stdout.isatty())
@@ -105,7 +161,7 @@ def _read(options: argparse.Namespace) -> str:
     if options.text is not None and options.file is not None:
         raise ValueError("give TEXT or --file, not both")
     if options.file is not None:
-        return str(options.file.read_bytes().decode("utf-8", "surrogateescape"))
+        return _file(options.file)
     if options.text not in (None, "-"):
         return str(options.text)
     if options.text is None and sys.stdin.isatty():
@@ -113,10 +169,78 @@ def _read(options: argparse.Namespace) -> str:
     return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
 
 
+def _file(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "surrogateescape")
+
+
 def _write(text: str, newline: bool) -> None:
     """Write all at once: bytes that were not UTF-8 come out as they went in."""
     sys.stdout.buffer.write((text + "\n" * newline).encode("utf-8", "surrogateescape"))
     sys.stdout.flush()
+
+
+def _inputs(value: str) -> int | None:
+    return None if value == "all" else int(value)
+
+
+def _audit(options: argparse.Namespace) -> int:
+    from sanitizer import audit
+    from sanitizer.display import describe_audit
+    from sanitizer.progress import progress_bar
+
+    sanitizer = _sanitizer(options)
+    text, position = audit.EXAMPLE, audit.EXAMPLE_POSITION if options.position is None else options.position
+    if options.context_file is not None:
+        text, position = _file(options.context_file), options.position or 0
+    n_inputs = options.inputs or len(audit.domain(sanitizer))
+    with progress_bar(n_inputs, sys.stderr.isatty()) as advance:
+        report = audit.audit(sanitizer, text, position, options.inputs, advance)
+    _write(json.dumps(report.as_dict()) if options.json else describe_audit(report), newline=True)
+    return 0
+
+
+def _open_ledger(path: Path, create: bool = False) -> Ledger:
+    from sanitizer.ledger import Ledger
+
+    key = os.environ.get(LEDGER_KEY, "").encode()
+    if not key:
+        raise ValueError(f"set ${LEDGER_KEY} to the ledger's key, at least 16 characters")
+    return Ledger.create(path, key) if create else Ledger(path, key)
+
+
+def _scope(text: str) -> Scope:
+    from sanitizer.ledger import Scope
+
+    kind, _, name = text.partition(":")
+    return Scope(kind, name)
+
+
+def _budget(options: argparse.Namespace) -> int:
+    with _open_ledger(options.ledger, options.create) as ledger:
+        for text, epsilon in options.limit:
+            if text.endswith(":*"):
+                ledger.set_default_limit(text.removesuffix(":*"), _number("limit", epsilon))
+            else:
+                ledger.set_limit(_scope(text), _number("limit", epsilon))
+        lines: list[str] = []
+        for text in options.show:
+            b = ledger.balance(_scope(text))
+            limit = "no limit" if b.limit is None else f"{b.left:g} of {b.limit:g} left"
+            lines.append(f"{text}: {limit}, {b.spent:g} spent, {b.reserved:g} reserved")
+        rows = ledger.export()
+        if options.json:
+            lines += [json.dumps(row) for row in rows]
+        elif not options.show:
+            lines.append(f"{len(rows)} rows; --show SCOPE for a balance, --json for all")
+    _write("\n".join(lines), newline=bool(lines))
+    return 0
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{name} must be a number, got {text!r}") from None
 
 
 def _models(options: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
+from sanitizer.audit import AuditReport
 from sanitizer.types import Record, SanitizedText
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -40,6 +41,24 @@ def describe(record: Record) -> str:
     if record.reason:
         lines.insert(1, f"why not certified: {record.reason}")
     return "\n".join(textwrap.fill(line, 100, subsequent_indent="  ") for line in lines)
+
+
+def describe_audit(report: AuditReport) -> str:
+    """An audit in a few lines."""
+    walked = "all" if report.complete else "a sample of"
+    first, second = report.worst_inputs
+    rows = [
+        ("nominal", f"{report.nominal:.6g}"),
+        ("claimed", "-" if report.claimed is None else f"{report.claimed:.6g}"),
+        ("certified", "-" if report.certified is None else f"{report.certified:.6g}"),
+        ("exact", f"{report.exact:.9g}"),
+    ]
+    lines = [f"{report.mechanism} {report.variant}: {walked} {report.n_inputs:,} inputs, {report.n_outputs:,} outputs"]
+    lines += [f"  epsilon {name:10} {value}" for name, value in rows]
+    lines.append(f'  told apart best: "{first}" and "{second}", by the output "{report.worst_output}"')
+    if not report.complete:
+        lines.append("  over a sample the exact value is a lower bound")
+    return "\n".join(lines)
 
 
 def _marked(original: str, result: SanitizedText, colour: bool) -> tuple[str, str]:

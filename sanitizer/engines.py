@@ -43,13 +43,14 @@ class Engine(Protocol):
     n_steps: int
     context: str
     claimed_delta: float
+    n_weights: int
 
     def choose(self, words: Sequence[str], logits: Logits | None, source: Source) -> Iterator[Choice]:
         """One choice per private word; `logits` float32 [n_words, n_outputs] where the context is read."""
 
     def distributions(self, words: Sequence[str], logits: Logits | None) -> Iterator[tuple[NDArray[np.intp], Weights]]:
         """Per private word its output set and exact weights (positions in the set), in one context's logits
-        float32 [n_outputs]. Where noise shapes the weights, one for each value of it: an audit takes the worst."""
+        float32 [n_outputs]. Where noise shapes the weights there are `n_weights` per word, one for each value."""
 
     def event(self, unit: str, relation: str) -> Event:
         """What one draw is, for the accountant."""
@@ -60,6 +61,7 @@ class CapeEngine:
 
     reads_context = True
     claimed_delta = 0.0
+    n_weights = 1
 
     def __init__(self, mechanism: Cape, model: MaskedLM, pieces: WordPieces) -> None:
         self._mechanism, self._model = mechanism, model
@@ -108,6 +110,7 @@ class DynTextEngine:
         self._mechanism, self._model, self._pieces = mechanism, model, pieces
         self._offsets = mechanism.replacement == "noise"
         self.claimed_delta = mechanism.delta if mechanism.variant == "published" else 0.0
+        self.n_weights = 1 if mechanism.list_size == "fixed" else mechanism.k_max - mechanism.shortest + 1
         self._words: WordNeighborhoods | None = None
         self._tokens: TokenNeighborhoods | None = None
         if mechanism.variant == "published":
@@ -126,12 +129,10 @@ class DynTextEngine:
             yield Choice(self._mechanism.draw(near, self._n_outputs, self._range, source), claim)
 
     def distributions(self, words: Sequence[str], logits: Logits | None) -> Iterator[tuple[NDArray[np.intp], Weights]]:
-        everything = np.arange(self._n_outputs)
-        shortest = self._mechanism.shortest
-        longest = shortest if self._mechanism.list_size == "fixed" else self._mechanism.k_max
+        everything, shortest = np.arange(self._n_outputs), self._mechanism.shortest
         for word in words:
             near = self._neighborhood(word)
-            for k in range(shortest, longest + 1):
+            for k in range(shortest, shortest + self.n_weights):
                 yield everything, self._mechanism.weights(near, self._n_outputs, k)
 
     def _neighborhood(self, word: str) -> Neighborhood | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sanitizer.accounting import Accountant
 from sanitizer.backbone import MaskedLM, OnnxMaskedLM
-from sanitizer.budget import Charge, budget_for
+from sanitizer.budget import Charge, as_printed, budget_for
 from sanitizer.draft import Draft
 from sanitizer.engines import Engine, Mechanism, engine_for
 from sanitizer.errors import BudgetExceeded, NotCertified
@@ -241,7 +241,7 @@ class Sanitizer:
         assert draft is not None
         if self._budget.limited and not self.mechanism.certified:
             raise NotCertified("a budget needs a certified mechanism")
-        cost = len(draft.drawn) * self.mechanism.epsilon
+        cost = float(len(draft.drawn) * as_printed(self.mechanism.epsilon))
         return self._budget.reserve(cost) if cost else None
 
     def _draw_or_release(self, jobs: list[_Job], source: Source) -> None:

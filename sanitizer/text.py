@@ -161,3 +161,8 @@ class WordPieces:
     def token(self, index: int) -> str:
         """The token as a word or word piece, without its continuation marks."""
         return str(self._tokenizer.id_to_token(index)).removeprefix("##")
+
+    def whole_words(self) -> list[str]:
+        """Tokens that are words of letters by themselves, in the order of their ids."""
+        tokens = (str(self._tokenizer.id_to_token(i)) for i in range(self._tokenizer.get_vocab_size()))
+        return [token for token in tokens if token.isalpha()]

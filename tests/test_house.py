@@ -25,7 +25,8 @@ FLOORS = [
     {"policy", "outputs", "draft"},
     {"engines"},
     {"pipeline"},
-    {"display", "testing"},
+    {"audit", "testing"},
+    {"display"},
     {"cli"},
     {"__main__"},
 ]

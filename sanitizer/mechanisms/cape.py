@@ -267,7 +267,7 @@ def bucket_weights(utility: NDArray[np.floating[Any]], epsilon: float, n_buckets
         bucket = np.minimum(((utility - low) / width).astype(np.intp), n_buckets - 1)
     sizes = np.bincount(bucket, minlength=n_buckets)
     sums = np.bincount(bucket, weights=utility, minlength=n_buckets)
-    order = np.argsort(bucket, kind="stable")
+    order = np.argsort(bucket.astype(np.min_scalar_type(n_buckets)), kind="stable")  # a radix sort: linear
     members = [m for m in np.split(order, np.cumsum(sizes)[:-1]) if len(m)]
     means = sums[sizes > 0] / sizes[sizes > 0]
     return Weights(tuple(integer_weights(np.exp(epsilon / 2 * (means - means.max())))), tuple(members))
