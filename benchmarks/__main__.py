@@ -1,13 +1,13 @@
-"""One entry: python -m benchmarks latency|report [--quick]."""
+"""One entry: python -m benchmarks audits|latency|report [--quick]."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from benchmarks import latency, report
+from benchmarks import audits, latency, report
 
-COMMANDS = {"latency": latency.main, "report": report.main}
+COMMANDS = {"audits": audits.main, "latency": latency.main, "report": report.main}
 
 
 def main() -> int:

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from benchmarks.machine import write
 from models.build.corpus import documents
+from sanitizer.audit import probabilities
 from sanitizer.backbone import OnnxMaskedLM
 from sanitizer.draft import Draft
-from sanitizer.mechanisms.base import Weights
 from sanitizer.mechanisms.cape import Cape
 from sanitizer.outputs import WordSpace
 from sanitizer.policy import Policy
@@ -34,7 +34,7 @@ from sanitizer.text import WordPieces, segment
 from sanitizer.windows import batches, centred_rows, rows
 
 EPSILONS = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-SHORTLISTS = (25, 50, 100, 200, 300, 500, 1000)
+SHORTLISTS = (10, 15, 25, 50, 100, 200, 300, 500, 1000)
 TOPS = (1, 2, 3, 5, 10)
 MASSES = (0.001, 0.003, 0.01, 0.03, 0.1)
 SENTENCE = re.compile(r"[^.!?\n]{40,240}[.!?]")
@@ -75,16 +75,6 @@ def cases(texts: list[str], model: OnnxMaskedLM) -> list[Case]:
             if (row := model.words.row(unit.text)) >= 0:
                 found.append(Case(unit.text, row, released[i], original[i]))
     return found
-
-
-def probabilities(weights: Weights, n: int) -> NDArray[np.float64]:
-    """float64 [n]: the distribution over the output set."""
-    p, total = np.zeros(n), sum(weights.totals)
-    for i, (bucket, members) in enumerate(zip(weights.totals, weights.members, strict=True)):
-        shares = weights.shares[i] if weights.shares else None
-        inner = np.full(len(members), 1 / len(members)) if shares is None else shares / shares.sum()
-        np.add.at(p, members, bucket / total * inner)
-    return p
 
 
 def expected(case: Case, mechanism: Cape, model: OnnxMaskedLM, own: NDArray[np.intp]) -> list[float]:

@@ -80,10 +80,30 @@ def calibration() -> str:
     )
 
 
+def audits() -> str:
+    """Claimed, certified and exact, for each variant and nominal value."""
+    data = load("audits")
+
+    def shown(value: Any) -> str:
+        return "-" if value is None else "infinite" if value == "inf" else f"{value:.2f}"
+
+    rows = [
+        [
+            r["mechanism"],
+            f"{r['nominal']:g}",
+            *(shown(r[k]) for k in ("claimed", "certified", "exact")),
+            f"{r['n_inputs']:,}",
+        ]
+        for r in data["results"]
+    ]
+    header = ["mechanism", "nominal", "claimed", "certified", "exact", "inputs walked"]
+    return f"## Exact epsilon\n\n`{data['circumstances']['command']}`\n\n{table(header, rows)}"
+
+
 def main(quick: bool = False) -> None:
     """Write benchmarks/README.md; print what the main README quotes."""
     text = "# Benchmarks\n\nWritten by `python -m benchmarks report` from `results/`.\n\n"
-    (HERE / "README.md").write_text(text + latency() + "\n\n" + calibration() + "\n", "utf-8")
+    (HERE / "README.md").write_text(text + "\n\n".join([latency(), audits(), calibration()]) + "\n", "utf-8")
     results = load("latency")["results"]
     print("\n".join("| " + " | ".join(row) + " |" for row in per_prompt(results, 2)))
     print(cold_start(results))

@@ -58,8 +58,8 @@ class AuditReport:
 
 
 @dataclass
-class _Extremes:
-    """Per output the largest and smallest probability so far, and the inputs that have them."""
+class Extremes:
+    """Per output the largest and smallest probability so far, float64 [n], and the inputs that have them, int [n]."""
 
     highest: NDArray[np.float64]
     lowest: NDArray[np.float64]
@@ -68,7 +68,7 @@ class _Extremes:
     claimed: float | None = None
 
     @classmethod
-    def none(cls, n: int) -> _Extremes:
+    def none(cls, n: int) -> Extremes:
         return cls(np.full(n, -1.0), np.full(n, 2.0), np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp))
 
     def add(self, p: NDArray[np.float64], who: int) -> None:
@@ -77,7 +77,7 @@ class _Extremes:
         self.highest[above], self.who_highest[above] = p[above], who
         self.lowest[below], self.who_lowest[below] = p[below], who
 
-    def merge(self, other: _Extremes) -> None:
+    def merge(self, other: Extremes) -> None:
         """Take in another part of the domain."""
         above, below = other.highest > self.highest, other.lowest < self.lowest
         self.highest[above], self.who_highest[above] = other.highest[above], other.who_highest[above]
@@ -179,18 +179,18 @@ def _enumerate(
     logits: NDArray[np.float32] | None,
     claim: Callable[[Weights], float | None],
     advance: Callable[[int], None],
-) -> tuple[_Extremes, int]:
+) -> tuple[Extremes, int]:
     n = len(next(engine.distributions(words[:1], logits))[0])
 
-    def part(begin: int) -> _Extremes:
-        found = _Extremes.none(n)
+    def part(begin: int) -> Extremes:
+        found = Extremes.none(n)
         for who, weights in _walk(engine, words, begin, logits):
             found.add(probabilities(weights, n), who)
             if (claimed := claim(weights)) is not None:
                 found.claimed = max(found.claimed or 0.0, claimed)
         return found
 
-    whole = _Extremes.none(n)
+    whole = Extremes.none(n)
     begins = range(0, len(words), _CHUNK)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for begin, found in zip(begins, pool.map(part, begins), strict=True):

@@ -19,6 +19,23 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "masked-lm"
 MAX_THREADS = 4
+FILES = (
+    "bias.npy",
+    "dyntext.json",
+    "dyntext_tokens_density.npy",
+    "dyntext_tokens_members.npy",
+    "dyntext_words_density.npy",
+    "dyntext_words_members.npy",
+    "embedding_scale.npy",
+    "embeddings.npy",
+    "model.onnx",
+    "output_rows.npy",
+    "outputs.json",
+    "tokenizer.json",
+    "vector_norms.npy",
+    "vectors.npy",
+    "words.npy",
+)
 
 
 class MaskedLM(Protocol):
@@ -67,7 +84,7 @@ class OnnxMaskedLM:
             raise ValueError(f"threads must be at least 1, got {threads}")
         self.folder = folder or model_folder(DEFAULT_MODEL)
         manifest = Manifest.read(self.folder)
-        manifest.verify()
+        manifest.verify({*manifest.data["files"], *FILES})
         self.sha256 = manifest.sha256
         settings = read_settings(self.folder, manifest.data)
         self.outputs, self.output_ids, self.logit_range, self.max_length = settings

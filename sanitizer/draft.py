@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter, defaultdict
 from typing import NamedTuple
 
@@ -45,7 +46,7 @@ class Draft:
         )
         self._numbers = [i for i, u in enumerate(segmented.units) if u.kind == "word"]
         self.words: list[Unit] = [segmented.units[i] for i in self._numbers]
-        self._followers = _followers([w.text.lower() for w in self.words], consistent)
+        self._followers = _followers([_same(w.text) for w in self.words], consistent)
         self.drawn = sorted(self._followers)
         self.ids, self.slots = self._hidden()
 
@@ -123,7 +124,12 @@ class Draft:
 
     def max_repeats(self) -> int:
         """How often the most repeated private word stands in the text."""
-        return max(Counter(w.text.lower() for w in self.words).values(), default=0)
+        return max(Counter(_same(w.text) for w in self.words).values(), default=0)
+
+
+def _same(word: str) -> str:
+    """Equal for words that differ in case or in how accents are encoded."""
+    return unicodedata.normalize("NFC", word).casefold()
 
 
 def _followers(words: list[str], consistent: bool) -> dict[int, list[int]]:

@@ -15,7 +15,13 @@ from typing import Any
 
 
 class SanitizerError(Exception):
-    """Base of every error raised on purpose by this package."""
+    """Base of every error raised on purpose by this package.
+
+    Attributes:
+        released: results of a batch that were released and charged before the error.
+    """
+
+    released: tuple[Any, ...] = ()
 
 
 class ModelError(SanitizerError):
@@ -27,13 +33,7 @@ class PrivacyError(SanitizerError):
 
 
 class BudgetExceeded(PrivacyError):
-    """The request needs more epsilon than the budget has left; what exceeds it was not released.
-
-    Attributes:
-        released: results of a batch that were released and charged before the budget ended.
-    """
-
-    released: tuple[Any, ...] = ()
+    """The request needs more epsilon than the budget has left; what exceeds it was not released."""
 
 
 class NotCertified(PrivacyError):

@@ -53,16 +53,20 @@ class Manifest:
         if found != expected:
             raise ModelError(f"model {folder.name!r}: manifest.json does not match its SHA-256")
         data = json.loads(raw)
+        if not isinstance(data, dict) or not isinstance(data.get("files"), dict):
+            raise ModelError(f"model {folder.name!r}: manifest.json lists no files")
         return cls(folder, data, found)
 
     def verify(self, names: Iterable[str] | None = None) -> None:
-        """Hash the named files; by default every listed one.
+        """Hash the named files, which must be listed; by default every listed one.
 
         Raises:
-            ModelError: naming the file that is missing or differs.
+            ModelError: naming the file that is missing, not listed, or differs.
         """
         for name in names or self.data["files"]:
-            entry = self.data["files"][name]
+            entry = self.data["files"].get(name)
+            if entry is None:
+                raise ModelError(f"model {self.folder.name!r}: {name} is not in the manifest")
             found = file_sha256(self.folder / name)
             if found != entry["sha256"]:
                 raise ModelError(f"model {self.folder.name!r}: {name} does not match its SHA-256")

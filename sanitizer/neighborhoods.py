@@ -52,11 +52,14 @@ class NearestLists:
         Raises:
             ModelError: if a file is missing, damaged or does not fit.
         """
-        members = mapped(folder / f"dyntext_{kind}_members.npy")
+        members = np.array(mapped(folder / f"dyntext_{kind}_members.npy"))  # a copy: the bound depends on it
         density = mapped(folder / f"dyntext_{kind}_density.npy")
         fits = members.shape == (len(density), LONGEST_LIST) and members.dtype == density.dtype == np.uint16
         if not fits or members.max() >= len(rows) or rows.min() < 0 or rows.max() >= len(density):
             raise ModelError(f"the DynText tables of {kind} do not fit together")
+        ordered = np.sort(members, axis=1)
+        if bool((ordered[:, 1:] == ordered[:, :-1]).any()):
+            raise ModelError(f"the DynText lists of {kind} repeat an output")  # the bound needs distinct members
         of_outputs = density[rows].astype(np.int32)
         sensitivity = np.abs(of_outputs[:, None] - of_outputs[members[rows]]).max(axis=1)
         radius, ends = _facts(folder, kind)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ from sanitizer.backbone import MaskedLM, OnnxMaskedLM
 from sanitizer.budget import Charge, as_printed, budget_for
 from sanitizer.draft import Draft
 from sanitizer.engines import Engine, Mechanism, engine_for
-from sanitizer.errors import BudgetExceeded, NotCertified
+from sanitizer.errors import BudgetExceeded, NotCertified, SanitizerError
 from sanitizer.ledger import Ledger, Scope
 from sanitizer.mechanisms.cape import Cape
 from sanitizer.memory import ConversationMemory, Memory, message_key
@@ -23,7 +25,7 @@ from sanitizer.policy import Policy
 from sanitizer.progress import progress_bar
 from sanitizer.sampling import SYSTEM, Source, secret_key
 from sanitizer.terms import terms
-from sanitizer.text import WordPieces, segment
+from sanitizer.text import WordPieces, segment, words
 from sanitizer.types import Record, SanitizedText
 from sanitizer.windows import Batch, Row, batches, centred_rows, rows
 
@@ -92,13 +94,13 @@ class Sanitizer:
         threads: int | None = None,
         max_chars: int = 1_000_000,
     ) -> None:
-        self.policy = Policy.load(policy)
-        self.mechanism: Mechanism = mechanism or self.policy.mechanism or Cape()
+        self._policy = Policy.load(policy)
+        self._mechanism: Mechanism = mechanism or self._policy.mechanism or Cape()
         if not 0.0 <= delta < 1.0:
             raise ValueError(f"delta must be at least 0 and below 1, got {delta!r}")
         if max_chars < 1:
             raise ValueError(f"max_chars must be at least 1, got {max_chars!r}")
-        self.conversation, self.delta, self.max_chars = conversation, delta, max_chars
+        self._conversation, self._delta, self._max_chars = conversation, delta, max_chars
         self._budget = budget_for(budget, ledger, conversation, tuple(scopes))
         self._memory = ConversationMemory() if memory is None else memory
         self._secret = secret_key()
@@ -133,9 +135,11 @@ class Sanitizer:
         """Many texts, results in order. `progress` shows a bar on standard error.
 
         Raises:
-            BudgetExceeded: some texts were released and charged before the budget ended: the error's
-                `released` holds their results, in order. Others as `sanitize`.
+            SanitizerError: as `sanitize`; texts that were released and charged before are in the error's
+                `released`, in order.
         """
+        if isinstance(texts, str):
+            raise TypeError("texts must be an iterable of str, got one str")
         texts = list(texts)
         results: list[SanitizedText] = []
         with progress_bar(len(texts), progress) as advance:
@@ -143,7 +147,7 @@ class Sanitizer:
                 for result in self.sanitize_stream(texts, role=role, fresh=fresh, source=source):
                     results.append(result)
                     advance(1)
-            except BudgetExceeded as error:
+            except SanitizerError as error:
                 error.released = tuple(results)
                 raise
         return results
@@ -163,6 +167,16 @@ class Sanitizer:
                 group, n_tokens = [], 0
         if group:
             yield from self._results(group, fresh, source)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What draws; fixed, like all settings, because the record speaks of it."""
+        return self._mechanism
+
+    @property
+    def policy(self) -> Policy:
+        """What is public."""
+        return self._policy
 
     @property
     def spent(self) -> float:
@@ -189,12 +203,11 @@ class Sanitizer:
         """The text segmented, its words hidden; raises as `sanitize`."""
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, got {type(text).__name__}")
-        if len(text) > self.max_chars:
-            raise ValueError(f"text must have at most max_chars={self.max_chars} characters, got {len(text)}")
+        if len(text) > self._max_chars:
+            raise ValueError(f"text must have at most max_chars={self._max_chars} characters, got {len(text)}")
         pieces = self.parts().pieces
-        segmented = segment(text, self.policy.is_public)
-        self.policy.check(text, (u.text for u in segmented.units))
-        return Draft(text, segmented, pieces, self.mechanism.consistent, source)
+        self.policy.check(text, (text[begin:end] for begin, end in words(text)))
+        return Draft(text, segment(text, self.policy), pieces, self.mechanism.consistent, source)
 
     def batches(self, drafts: list[Draft], step: int = 0) -> Iterator[Batch]:
         """Model inputs for the words of one step, packed before the step's first release."""
@@ -212,7 +225,7 @@ class Sanitizer:
     def _job(self, text: str, role: str, fresh: bool, source: Source) -> _Job:
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, got {type(text).__name__}")
-        key = message_key(self._secret, self.conversation, role, text)
+        key = message_key(self._secret, self._conversation, role, text)
         known = None if fresh else self._memory.get(key)
         return _Job(key, None, _repeated(known)) if known else _Job(key, self.draft(text, source))
 
@@ -220,18 +233,20 @@ class Sanitizer:
         """Charge, draw and yield the results in order; where the budget ends, refuse from there on."""
         refusal: BudgetExceeded | None = None
         due: dict[bytes, _Job] = {}
-        for i, job in enumerate(group):
-            if job.result is not None or (job.key in due and not fresh):
-                continue
-            try:
-                job.charge = self._reserve(job.draft)
-            except BudgetExceeded as error:
-                refusal, group = error, group[:i]
-                break
-            due[i.to_bytes(8, "big") if fresh else job.key] = job
-        self._draw_or_release(list(due.values()), source)
-        for job in due.values():
-            self._keep(job, fresh)
+        with _settling(due.values()) as drawing:
+            for i, job in enumerate(group):
+                if job.result is not None or (job.key in due and not fresh):
+                    continue
+                try:
+                    job.charge = self._reserve(job.draft)
+                except BudgetExceeded as error:
+                    refusal, group = error, group[:i]
+                    break
+                due[i.to_bytes(8, "big") if fresh else job.key] = job
+            drawing()
+            self._draw_all(list(due.values()), source)
+            for job in due.values():
+                self._keep(job, fresh)
         for job in group:
             yield job.result or _repeated(due[job.key].result)
         if refusal is not None:
@@ -244,18 +259,11 @@ class Sanitizer:
         cost = float(len(draft.drawn) * as_printed(self.mechanism.epsilon))
         return self._budget.reserve(cost) if cost else None
 
-    def _draw_or_release(self, jobs: list[_Job], source: Source) -> None:
-        """Draw every job; if anything fails nothing was released, and nothing is charged."""
-        try:
-            drafts = [job.draft for job in jobs if job.draft is not None]
-            self._draw(drafts, [job.claims for job in jobs], source)
-            for job in jobs:
-                job.result = self._finish(job)
-        except BaseException:
-            for job in jobs:
-                if job.charge is not None:
-                    job.charge.release()
-            raise
+    def _draw_all(self, jobs: list[_Job], source: Source) -> None:
+        drafts = [job.draft for job in jobs if job.draft is not None]
+        self._draw(drafts, [job.claims for job in jobs], source)
+        for job in jobs:
+            job.result = self._finish(job)
 
     def _keep(self, job: _Job, fresh: bool) -> None:
         """Remember a result, and commit its charge; if another thread was first, its result is the one."""
@@ -266,6 +274,7 @@ class Sanitizer:
             job.result = _repeated(kept)
         if job.charge is not None:
             job.charge.release() if lost else job.charge.commit()
+            job.charge = None
 
     def _draw(self, drafts: list[Draft], claims: list[list[float]], source: Source) -> None:
         engine = self.parts().engine
@@ -287,8 +296,8 @@ class Sanitizer:
     ) -> None:
         """Draw the given (text, word) pairs and put the outputs in place."""
         engine = self.parts().engine
-        words = [drafts[text].words[word].text for text, word in units]
-        for (text, word), choice in zip(units, engine.choose(words, logits, source), strict=True):
+        private = [drafts[text].words[word].text for text, word in units]
+        for (text, word), choice in zip(units, engine.choose(private, logits, source), strict=True):
             drafts[text].release(word, engine.space.text(choice.output), engine.space.token(choice.output))
             if choice.claimed is not None:
                 claims[text].append(choice.claimed)
@@ -300,25 +309,26 @@ class Sanitizer:
 
     def _record(self, draft: Draft, claims: list[float]) -> Record:
         mechanism, parts = self.mechanism, self.parts()
-        words, repeats = terms(mechanism.consistent), draft.max_repeats()
+        stated, repeats = terms(mechanism.consistent), draft.max_repeats()
         claimed = max(claims, default=None)
-        per_unit = mechanism.epsilon if claimed is None else claimed
-        plain = sum(claims) if claims else len(draft.drawn) * mechanism.epsilon
-        moves_all = parts.engine.context == "original"
+        plain = float(len(draft.drawn) * as_printed(mechanism.epsilon))
+        total = self._composed(len(draft.drawn)) if mechanism.certified else sum(claims) if claims else inf
+        per_unit = mechanism.epsilon if mechanism.certified else claimed if claims and claimed else inf
+        per_word = per_unit * (min(repeats, 1) if mechanism.consistent else repeats)
         return Record(
             mechanism=mechanism.name,
             variant=mechanism.variant,
             settings=mechanism.settings(),
             epsilon_per_unit=mechanism.epsilon,
-            epsilon_total=self._composed(len(draft.drawn)) if mechanism.certified else plain,
-            delta=self.delta if mechanism.certified else parts.engine.claimed_delta,
+            epsilon_total=total if draft.drawn else 0.0,
+            delta=self._delta if mechanism.certified else parts.engine.claimed_delta,
             charged=plain,
-            epsilon_per_word=plain if moves_all else per_unit * (min(repeats, 1) if mechanism.consistent else repeats),
+            epsilon_per_word=(total if parts.engine.context == "original" else per_word) if draft.drawn else 0.0,
             max_repeats=repeats,
-            unit=words.unit,
-            neighboring_relation=words.relation,
-            public=words.public,
-            not_protected=words.not_protected,
+            unit=stated.unit,
+            neighboring_relation=stated.relation,
+            public=stated.public,
+            not_protected=stated.not_protected,
             n_units=len(draft.words),
             n_numbers=draft.n_numbers,
             n_public=draft.n_public,
@@ -332,9 +342,29 @@ class Sanitizer:
 
     def _composed(self, n_draws: int) -> float:
         """The smallest valid epsilon of n draws at this object's delta."""
-        words, accountant = terms(self.mechanism.consistent), Accountant()
-        accountant.compose(self.parts().engine.event(words.unit, words.relation), n_draws)
-        return accountant.epsilon(self.delta)
+        stated, accountant = terms(self.mechanism.consistent), Accountant()
+        accountant.compose(self.parts().engine.event(stated.unit, stated.relation), n_draws)
+        return accountant.epsilon(self._delta)
+
+
+@contextmanager
+def _settling(jobs: Iterable[_Job]) -> Iterator[Callable[[], None]]:
+    """Settles open charges if anything fails: given back until the yielded function was called, spent after.
+
+    Once something was drawn, whether and where a failure comes may tell of private words.
+    """
+    drawn = False
+
+    def drawing() -> None:
+        nonlocal drawn
+        drawn = True
+
+    try:
+        yield drawing
+    except BaseException:
+        for charge in [job.charge for job in jobs if job.charge is not None]:
+            charge.commit() if drawn else charge.release()
+        raise
 
 
 def _repeated(result: SanitizedText | None) -> SanitizedText:

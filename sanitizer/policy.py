@@ -13,8 +13,11 @@ from typing import Any
 from sanitizer.errors import PolicyError
 from sanitizer.files import Manifest, model_folder
 from sanitizer.mechanisms.cape import Cape
+from sanitizer.text import without_clitic
+from sanitizer.text import words as all_words
 
 PRESETS = ("strict", "balanced")
+_NAMES = ("will", "don", "ma", "may")  # stopwords that are names when capitalized
 _KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
     "": {"name": str, "base": str},
     "public": {"words": list},
@@ -48,6 +51,9 @@ class WordSet:
         lowered = [e.strip().lower() for e in entries]
         prefixes = tuple(sorted({e[:-1] for e in lowered if e.endswith("*") and len(e) > 1}))
         return cls(frozenset(e for e in lowered if e and not e.endswith("*")), prefixes)
+
+    def __bool__(self) -> bool:
+        return bool(self.exact or self.prefixes)
 
     def __contains__(self, word: str) -> bool:
         lowered = word.lower()
@@ -113,22 +119,38 @@ class Policy:
         """
         return _TomlPolicy(path).policy()
 
-    def is_public(self, word: str, opens_sentence: bool) -> bool:
-        """Whether this word is released as it is."""
+    def is_public(self, word: str, opens_sentence: bool, doubtful: bool = False) -> bool:
+        """Whether this word is released as it is.
+
+        Args:
+            opens_sentence: a sentence begins here. doubtful: or only seems to, after a private word and a full
+                stop ("Mr. Young"): then a capitalized word passes only if it is a stopword and no name.
+        """
         lowered = word.lower()
-        if lowered.replace("’", "'") not in self.public or lowered in self.sensitive:
+        if _straight(lowered) not in self.public or lowered.isdecimal() or self.is_sensitive(word):
             return False
-        if any(p.fullmatch(word) for p in self.patterns):
+        if word in (lowered, "I"):
+            return True
+        known = not doubtful or (lowered in word_list("stopwords.txt") and lowered not in _NAMES)
+        return opens_sentence and known and word == lowered.capitalize()
+
+    def is_sensitive(self, word: str) -> bool:
+        """Whether the word, or what its clitic leaves of it, is listed as sensitive or matches a pattern."""
+        if not (self.sensitive or self.patterns):
             return False
-        return word in (lowered, "I") or (opens_sentence and word == lowered.capitalize())
+        return any(f in self.sensitive or any(p.fullmatch(f) for p in self.patterns) for f in _forms(word))
 
     def check(self, text: str, words: Iterable[str]) -> None:
         """Refuse a text that holds refused words or patterns.
 
+        Args:
+            words: all words of the text, public ones too.
+
         Raises:
             PolicyError: without quoting the text.
         """
-        if any(w in self.refuse for w in words) or any(p.search(text) for p in self.refuse_patterns):
+        listed = bool(self.refuse) and any(f in self.refuse for w in words for f in _forms(w))
+        if listed or any(p.search(text) for p in self.refuse_patterns):
             raise PolicyError(f"policy {self.name!r} refuses this text")
 
 
@@ -144,6 +166,17 @@ def word_list(name: str) -> tuple[str, ...]:
     lines = (folder / name).read_text("utf-8").splitlines()
     entries = (line.split("#", 1)[0].strip() for line in lines)
     return tuple(entry for entry in entries if entry)
+
+
+def _straight(word: str) -> str:
+    """With typewriter apostrophes."""
+    return word.replace("’", "'").replace("ʼ", "'")
+
+
+def _forms(word: str) -> set[str]:
+    """How lists and patterns may name a word: as written, in lower case, without its clitic."""
+    bases = (word, without_clitic(word))
+    return {form for base in bases for form in (base, base.lower(), _straight(base.lower()))}
 
 
 class _TomlPolicy:
@@ -201,7 +234,18 @@ class _TomlPolicy:
         values = self.data.get(table, {}).get(key, [])
         if not all(isinstance(v, str) for v in values):
             raise self._error(table, key, "must be a list of strings")
+        if key == "words":
+            values = [_straight(v.strip()) for v in values]
+            for v in values:
+                self._check_word(table, v)
         return list(values)
+
+    def _check_word(self, table: str, entry: str) -> None:
+        stem = entry if table == "public" else entry.removesuffix("*")
+        if list(all_words(stem)) != [(0, len(stem))]:
+            raise self._error(table, "words", "each entry must be one word; * only at the end, and not if public")
+        if table == "public" and stem.isdecimal():
+            raise self._error(table, "words", "a number is never public")
 
     def _patterns(self, table: str) -> tuple[re.Pattern[str], ...]:
         try:

@@ -1,17 +1,20 @@
 """Text to words with character offsets, and public text to tokens.
 
-A word is a run of letters, marks and digits of any script, with apostrophes and joiners inside. All
-else (spaces, punctuation, symbols, emoji) is the text between words; it is never changed.
+A word is a run of letters, marks and digits of any script, with apostrophes and joiners inside. What reads as a
+letter counts as one: circled and squared letters, Braille, radicals, and what may be one: private use, half
+surrogate pairs, code points unknown to this Python. All else (spaces, punctuation, symbols, emoji) is the text between
+words; it is never changed.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 from tokenizers import Tokenizer
 
@@ -19,13 +22,29 @@ from sanitizer.errors import ModelError
 from sanitizer.sampling import Source
 from sanitizer.types import Unit
 
-PublicRule = Callable[[str, bool], bool]
 
-_CLITIC = re.compile(r"(.+?)(['’ʼ](?:s|d|ll|m|re|ve|t))", re.I | re.S)
+class PublicRule(Protocol):
+    """Decides which words are released as they are."""
+
+    def is_public(self, word: str, opens_sentence: bool, doubtful: bool) -> bool:
+        """Whether a word is public; `doubtful`: the sentence may only seem to begin, as after "Mr."."""
+
+    def is_sensitive(self, word: str) -> bool:
+        """Whether a word must never be public, whatever its parts are."""
+
+
+_CLITIC = re.compile(r"(.+?)(['’ʼ](?:s|d|ll|m|re|ve|t))", re.S)
 _SENTENCE_END = re.compile(r"(?:[.!?…][\"')\]»”’*_]*\s|[。！？]|\n\s*\n)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_LAST_MARK = 0xE01F0
-_AN_SOUND = re.compile(r"(?:[aeio]|u(?!ni[^mn]|s[aeiu]|ti|r[aeiou]|b[aeiou]|k[aeiou])|hono|honest|hour|heir)", re.I)
+_JOINERS = "'’ʼ\u00ad\u180e\u200b-\u200d\u2060\ufeff"  # invisible ones do not end a word
+_BEFORE_WORD = re.compile(r"[\s\"'“”‘«*_(\[~`]+")
+_SYMBOL_LETTER = re.compile("LETTER|BRAILLE PATTERN DOTS|RADICAL|SQUARED (?:LATIN|[A-Z]+$)|SIGNWRITING")
+_LAST_LETTER = 0x32400  # code points from here on are rare, private or unassigned: all count as letters
+_EMOJI = range(0x1F000, 0x1FC00)
+_VARIATIONS = "\U000e0100-\U000e01ef"
+_AN_SOUND = re.compile(
+    r"(?:8|1[18](?!\d)|[aeio]|u(?!ni[^mn]|s[aeiu]|ti|r[aeiou]|b[aeiou]|k[aeiou])|hono|honest|hour|heir)", re.I
+)
 _A_SOUND = re.compile(r"(?:eu|ewe|one|once)", re.I)
 
 
@@ -49,13 +68,36 @@ class Segmented:
 
 @cache
 def _word_pattern() -> re.Pattern[str]:
-    """Built at first use: Python's `re` has no class for combining marks, which belong to words."""
-    codes = [c for c in range(0x300, 0x20000) if unicodedata.category(chr(c))[0] == "M"]
-    codes += range(0xE0100, _LAST_MARK)
-    marks = re.escape("".join(map(chr, codes)))
-    letter = f"(?:[^\\W_]|[{marks}])"
+    """Built at first use: Python's `re` has no classes for marks and for symbols that read as letters."""
+    marks = _ranges(c for c in range(0x300, _LAST_LETTER) if unicodedata.category(chr(c))[0] == "M") + _VARIATIONS
+    hidden = _ranges(c for c in range(0x80, _LAST_LETTER) if _reads_as_letter(chr(c)))
+    rare = f"{chr(_LAST_LETTER)}-\U000e00ff\U000e01f0-\U0010ffff"
+    start = f"(?:[^\\W_]|[{hidden}{rare}])"
+    letter = f"(?:{start}|[{marks}])"
     keycap = "\\d+(?=\ufe0f?\u20e3)"
-    return re.compile(f"{keycap}|[^\\W_]{letter}*(?:['’ʼ\u200c\u200d]+[^\\W_]{letter}*)*")
+    return re.compile(f"{keycap}|{start}{letter}*(?:[{_JOINERS}]+{start}{letter}*)*")
+
+
+def _reads_as_letter(c: str) -> bool:
+    """Whether a character that is no letter to Python reads as one, or may."""
+    category = unicodedata.category(c)
+    if category in ("Cs", "Co", "Cn"):
+        return ord(c) not in _EMOJI
+    if category[0] != "S" or c in "™℠":
+        return False
+    plain = unicodedata.normalize("NFKC", c)
+    return any(n.isalnum() for n in plain) or _SYMBOL_LETTER.search(unicodedata.name(c, "")) is not None
+
+
+def _ranges(codes: Iterable[int]) -> str:
+    """The inside of a character class."""
+    found: list[list[int]] = []
+    for c in codes:
+        if found and found[-1][1] == c - 1:
+            found[-1][1] = c
+        else:
+            found.append([c, c])
+    return "".join(f"\\U{a:08x}-\\U{b:08x}" for a, b in found)
 
 
 def words(text: str) -> Iterator[tuple[int, int]]:
@@ -63,38 +105,39 @@ def words(text: str) -> Iterator[tuple[int, int]]:
     return (match.span() for match in _word_pattern().finditer(text))
 
 
-def segment(text: str, is_public: PublicRule) -> Segmented:
+def segment(text: str, rule: PublicRule) -> Segmented:
     """Split a text into public words and units.
 
     Args:
         text: any string, lone surrogates included.
-        is_public: (word, opens_sentence) -> whether the word is released as it is.
+        rule: which words are released as they are.
     """
     units: list[Unit] = []
     articles: list[Article] = []
-    n_public, previous_end, article = 0, 0, None
+    n_public, previous_end, article, after_unit = 0, 0, None, False
     for begin, end in words(text):
         gap, token = text[previous_end:begin], text[begin:end]
         opens = previous_end == 0 or _SENTENCE_END.search(gap) is not None
+        doubtful = after_unit and gap.strip() == "."
         previous_end = end
-        if article is not None and not gap.isspace():
+        if not _BEFORE_WORD.fullmatch(gap):
             article = None
-        word = token if is_public(token, opens) else _without_clitic(token)
-        if is_public(word, opens):
+        word = token if rule.is_public(token, opens, doubtful) else without_clitic(token)
+        after_unit = rule.is_sensitive(token) or not rule.is_public(word, opens, doubtful)
+        if not after_unit:
             n_public += 1
             article = (begin, end) if word.lower() in ("a", "an") else None
             continue
-        kind = "number" if word.isdecimal() else "word"
-        if article is not None and kind == "word":
+        if article is not None:
             articles.append(Article(*article, len(units)))
         article = None
-        units.append(Unit(begin, begin + len(word), word, kind, opens))
+        units.append(Unit(begin, begin + len(word), word, "number" if word.isdecimal() else "word", opens))
         n_public += len(word) < len(token)
     return Segmented(tuple(units), tuple(articles), n_public)
 
 
-def _without_clitic(token: str) -> str:
-    """ "Peter's" -> "Peter"; anything else unchanged."""
+def without_clitic(token: str) -> str:
+    """Turn "Peter's" into "Peter"; anything else unchanged. A clitic in capitals stays part of the word."""
     match = _CLITIC.fullmatch(token)
     return match.group(1) if match else token
 

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from sanitizer import BudgetExceeded, Cape, NotCertified, Sanitizer
+from sanitizer import BudgetExceeded, Cape, ModelError, Policy, PolicyError, Sanitizer
 from sanitizer.backbone import OnnxMaskedLM
 from sanitizer.budget import LocalBudget
+from sanitizer.errors import LedgerError
 from sanitizer.ledger import DAY, Ledger, Scope
 from sanitizer.memory import ConversationMemory, message_key
+from sanitizer.policy import WordSet
 
 PROMPT = "My father Peter has hepatitis and lives in Leeds."
 KEY = b"a key of at least sixteen bytes"
@@ -108,14 +110,32 @@ class TestBudget:
         limited.load()
 
         def fail(*args: object) -> None:
-            raise NotCertified("broken")
+            raise LedgerError("broken")
 
         with monkeypatch.context() as broken:
-            broken.setattr(Sanitizer, "_choose", fail)
-            with pytest.raises(NotCertified):
+            broken.setattr(LocalBudget, "reserve", fail)
+            with pytest.raises(LedgerError):
                 limited.sanitize(PROMPT)
         assert limited.spent == 0.0
         assert limited.sanitize(PROMPT).record.charged == 15.0
+
+    def test_a_failure_after_a_draw_stays_charged(self, model: OnnxMaskedLM, monkeypatch: pytest.MonkeyPatch) -> None:
+        limited = Sanitizer(model=model, budget=20.0)
+
+        def fail(*args: object) -> None:
+            raise ModelError("broken")
+
+        monkeypatch.setattr(Sanitizer, "_finish", fail)
+        with pytest.raises(ModelError):
+            limited.sanitize(PROMPT)
+        assert limited.spent == 15.0
+
+    def test_a_refusal_by_policy_keeps_what_was_paid_for(self, model: OnnxMaskedLM) -> None:
+        policy = Policy("no zebras", frozenset(), refuse=WordSet.of(["zebra"]))
+        careful = Sanitizer(policy=policy, model=model, budget=5000.0)
+        with pytest.raises(PolicyError) as error:
+            careful.sanitize_batch([f"Peter {'!' * i}" for i in range(70)] + ["zebra"])
+        assert len(error.value.released) * 5.0 == careful.spent
 
     def test_a_stream_that_is_abandoned_stays_charged(self, model: OnnxMaskedLM) -> None:
         limited = Sanitizer(model=model, budget=100.0)

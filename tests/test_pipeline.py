@@ -75,6 +75,24 @@ def test_the_published_record_claims_more_and_certifies_nothing(model: OnnxMaske
     assert record.claimed_epsilon > 6.0
     assert record.epsilon_total > 3 * 6.0
     assert record.epsilon_per_word == record.epsilon_total
+    assert record.charged == 18.0
+
+
+def test_ranks_on_the_original_context_have_no_finite_bound(model: OnnxMaskedLM) -> None:
+    record = Sanitizer(Cape(context="original"), model=model).sanitize(PROMPT).record
+    assert not record.certified
+    assert record.epsilon_total == record.epsilon_per_word == float("inf")
+
+
+def test_settings_cannot_be_changed_under_the_record(sanitizer: Sanitizer) -> None:
+    for name, value in (("mechanism", Cape(1.0)), ("policy", Policy.preset("strict"))):
+        with pytest.raises(AttributeError):
+            setattr(sanitizer, name, value)
+
+
+def test_one_string_is_no_batch(sanitizer: Sanitizer) -> None:
+    with pytest.raises(TypeError, match="iterable"):
+        sanitizer.sanitize_batch("Peter")
 
 
 def test_originals_are_in_no_repr_and_in_json_only_on_request(sanitizer: Sanitizer) -> None:
@@ -202,7 +220,7 @@ def test_threads_load_the_model_once(model: OnnxMaskedLM) -> None:
 def test_a_batch_keeps_its_order(sanitizer: Sanitizer, capsys: pytest.CaptureFixture[str]) -> None:
     texts = [f"Item {'x' * i}: the zebra sleeps." for i in range(150)]
     outs = sanitizer.sanitize_batch(texts, progress=True)
-    assert [len(o.replacements) for o in outs] == [len(segment(t, sanitizer.policy.is_public).units) for t in texts]
+    assert [len(o.replacements) for o in outs] == [len(segment(t, sanitizer.policy).units) for t in texts]
     assert all(o.text.endswith(".") and ": the " in o.text for o in outs)
     assert "150/150" in capsys.readouterr().err
     assert sanitizer.sanitize_batch([]) == []
@@ -233,7 +251,7 @@ def test_memory_is_flat_over_many_texts() -> None:
         '{"messages": [{"role": "user", "content": "hi \\u00e9"}]}',
         "# Title\n\n* **bold** _it_ `code`\n\n| a | b |\n|---|---|\n",
         "שלום, Peter! مرحبا 👩‍👩‍👧 ❤️ 1️⃣",
-        "\ud800lone\udfff \x00nul\x00",
+        "lone \ud800 surrogates \udfff \x00nul\x00",
         "",
         "?!... --- \t\n",
     ],
@@ -244,7 +262,7 @@ def test_everything_between_words_survives_byte_for_byte(sanitizer: Sanitizer, t
         return [whole[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
     out = sanitizer.sanitize(text)
-    units = segment(text, sanitizer.policy.is_public).units
+    units = segment(text, sanitizer.policy).units
     replaced = [r for r in out.replacements if r.kind != "article"]
     kept = between([(u.start, u.end) for u in units], text)
     now = between([(r.start, r.end) for r in replaced], out.text)
@@ -256,7 +274,7 @@ def test_everything_between_words_survives_byte_for_byte(sanitizer: Sanitizer, t
 def test_any_text_gives_a_consistent_result(sanitizer: Sanitizer, text: str) -> None:
     out = sanitizer.sanitize(text)
     assert [r.original for r in out.replacements if r.kind != "article"] == [
-        u.text for u in segment(text, sanitizer.policy.is_public).units
+        u.text for u in segment(text, sanitizer.policy).units
     ]
     for r in out.replacements:
         assert out.text[r.start : r.end] == r.replacement

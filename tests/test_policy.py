@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sanitizer import Sanitizer
 from sanitizer.errors import PolicyError
 from sanitizer.files import Manifest, model_folder
 from sanitizer.policy import PRESETS, Policy, WordSet, word_list
@@ -57,6 +58,54 @@ def test_numerals_and_names_are_never_public(preset: str) -> None:
 )
 def test_a_word_is_public_only_as_it_is_usually_written(word: str, opens: bool, public: bool) -> None:
     assert Policy.preset("strict").is_public(word, opens) is public
+
+
+@pytest.mark.parametrize(("word", "public"), [("Young", False), ("Please", False), ("The", True), ("Will", False)])
+def test_after_a_private_word_and_a_full_stop_a_capital_may_be_a_name(word: str, public: bool) -> None:
+    assert Policy.preset("balanced").is_public(word, opens_sentence=True, doubtful=True) is public
+
+
+def policy_of(tmp_path: Path, content: str) -> Policy:
+    path = tmp_path / "policy.toml"
+    path.write_text(content, "utf-8")
+    return Policy.from_toml(path)
+
+
+@pytest.mark.parametrize("text", ["the company", "The Company's", "we don’t", "Acme-X rocks"])
+def test_refusals_see_public_words_too(tmp_path: Path, text: str) -> None:
+    policy = policy_of(tmp_path, '[refuse]\nwords = ["company", "don\'t", "acme"]\n')
+    with pytest.raises(PolicyError):
+        Sanitizer(policy=policy).draft(text)
+
+
+@pytest.mark.parametrize(
+    ("sensitive", "text"),
+    [
+        ('words = ["she"]', "she's here"),
+        ('words = ["don\'t"]', "don’t"),
+        ('words = ["it\'s"]', "it's"),
+        ('patterns = ["comp.*"]', "Company here"),
+    ],
+)
+def test_sensitive_words_are_private_in_every_form(tmp_path: Path, sensitive: str, text: str) -> None:
+    draft = Sanitizer(policy=policy_of(tmp_path, f"[sensitive]\n{sensitive}\n")).draft(text)
+    assert draft.words
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '[sensitive]\nwords = ["*"]',
+        '[sensitive]\nwords = ["*pany"]',
+        '[refuse]\nwords = ["new york"]',
+        '[public]\nwords = ["2024"]',
+        '[public]\nwords = ["a*"]',
+        '[public]\nwords = [""]',
+    ],
+)
+def test_entries_that_could_never_match_are_mistakes(tmp_path: Path, line: str) -> None:
+    with pytest.raises(PolicyError, match="line 2"):
+        policy_of(tmp_path, line + "\n")
 
 
 def test_the_word_lists_match_their_manifest() -> None:

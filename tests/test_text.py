@@ -14,8 +14,17 @@ from sanitizer.testing import SeededSource
 from sanitizer.text import WordPieces, article_for, cased, random_number, segment, words
 
 
-def nothing_is_public(word: str, opens: bool) -> bool:
-    return False
+class Nothing:
+    """A rule under which every word is private."""
+
+    def is_public(self, word: str, opens_sentence: bool, doubtful: bool) -> bool:
+        return False
+
+    def is_sensitive(self, word: str) -> bool:
+        return False
+
+
+NOTHING = Nothing()
 
 
 def found(text: str) -> list[str]:
@@ -37,7 +46,11 @@ def found(text: str) -> list[str]:
         ("3.14 1,000", ["3", "14", "1", "000"]),
         ("", []),
         ("... !!! \r\n", []),
-        ("\ud800abc\x00def", ["abc", "def"]),
+        ("\ud800abc\x00def", ["\ud800abc", "def"]),
+        ("Ⓟⓔⓣⓔⓡ 🅒🅐🅝 ⠏⠑⠞", ["Ⓟⓔⓣⓔⓡ", "🅒🅐🅝", "⠏⠑⠞"]),
+        ("\ue000\ue001 ⽔ \U000e0041\U000e0042", ["\ue000\ue001", "⽔", "\U000e0041\U000e0042"]),
+        ("in\u00adsu\u00adlin to\u2060m\u2060my", ["in\u00adsu\u00adlin", "to\u2060m\u2060my"]),
+        ("a™ + 5€ → ok", ["a", "5", "ok"]),
     ],
 )
 def test_words_of_any_script(text: str, expected: list[str]) -> None:
@@ -55,7 +68,7 @@ def test_no_letter_mark_in_word_or_digit_is_left_between_words(text: str) -> Non
 
 @given(st.text(st.characters(exclude_categories=[]), max_size=80))
 def test_units_tile_the_words_and_every_letter_is_private(text: str) -> None:
-    segmented = segment(text, nothing_is_public)
+    segmented = segment(text, NOTHING)
     hidden = [False] * len(text)
     for unit in segmented.units:
         assert text[unit.start : unit.end] == unit.text
@@ -66,13 +79,27 @@ def test_units_tile_the_words_and_every_letter_is_private(text: str) -> None:
             assert c.lower() in clitics
 
 
+def test_capitals_after_a_clitic_are_not_carried_over() -> None:
+    assert [u.text for u in segment("PETER'LL go", NOTHING).units] == ["PETER'LL", "go"]
+
+
+def test_an_article_leans_on_numbers_and_through_quotes() -> None:
+    class Articles(Nothing):
+        def is_public(self, word: str, opens_sentence: bool, doubtful: bool) -> bool:
+            return word in ("a", "an")
+
+    for text in ("an 8", 'an "addict"', "a *clerk*", "an  (ex)"):
+        assert len(segment(text, Articles()).articles) == 1
+    assert segment("an, apple", Articles()).articles == ()
+
+
 def test_a_possessive_is_split_and_a_foreign_apostrophe_is_not() -> None:
-    units = segment("Peter's O'Brien", nothing_is_public).units
+    units = segment("Peter's O'Brien", NOTHING).units
     assert [u.text for u in units] == ["Peter", "O'Brien"]
 
 
 def test_kinds_and_sentence_openings_come_from_public_characters() -> None:
-    units = segment('Anna ran. "Bob" met 12 Eves\n\nlast b2b', nothing_is_public).units
+    units = segment('Anna ran. "Bob" met 12 Eves\n\nlast b2b', NOTHING).units
     assert [(u.text, u.kind, u.opens_sentence) for u in units] == [
         ("Anna", "word", True),
         ("ran", "word", False),
@@ -118,6 +145,11 @@ def test_numbers_are_uniform() -> None:
         ("uninvited", "an"),
         ("Europe", "a"),
         ("one", "a"),
+        ("8", "an"),
+        ("80", "an"),
+        ("11", "an"),
+        ("118", "a"),
+        ("2", "a"),
         ("x", "a"),
     ],
 )
