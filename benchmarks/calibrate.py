@@ -61,7 +61,7 @@ def cases(texts: list[str], model: OnnxMaskedLM) -> list[Case]:
     pieces, policy, found = WordPieces(model.folder / "tokenizer.json"), Policy.preset("balanced"), []
     edges = (pieces.cls, pieces.sep)
     for text in texts:
-        draft = Draft(text, segment(text, policy.is_public), pieces, False, SYSTEM)
+        draft = Draft(text, segment(text, policy), pieces, False, SYSTEM)
         every = np.arange(len(draft.words))
         if not len(every):
             continue

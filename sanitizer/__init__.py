@@ -3,8 +3,18 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sanitizer.errors import BudgetExceeded, ModelError, NotCertified, PolicyError, PrivacyError, SanitizerError
+    from sanitizer.errors import (
+        BudgetExceeded,
+        LedgerError,
+        ModelError,
+        NotCertified,
+        PolicyError,
+        PrivacyError,
+        SanitizerError,
+    )
+    from sanitizer.ledger import Ledger
     from sanitizer.mechanisms.cape import Cape
+    from sanitizer.mechanisms.dyntext import DynText
     from sanitizer.pipeline import Sanitizer
     from sanitizer.policy import Policy
     from sanitizer.types import Record, Replacement, SanitizedText
@@ -12,6 +22,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "BudgetExceeded": "errors",
     "Cape": "mechanisms.cape",
+    "DynText": "mechanisms.dyntext",
+    "Ledger": "ledger",
+    "LedgerError": "errors",
     "ModelError": "errors",
     "NotCertified": "errors",
     "Policy": "policy",
@@ -27,6 +40,9 @@ _HOMES = {
 __all__ = [
     "BudgetExceeded",
     "Cape",
+    "DynText",
+    "Ledger",
+    "LedgerError",
     "ModelError",
     "NotCertified",
     "Policy",

@@ -129,7 +129,7 @@ def read_settings(folder: Path, data: dict[str, Any]) -> tuple[list[str], NDArra
         ids = np.array([index for _, index in pairs], dtype=np.intp)
         return [str(word) for word, _ in pairs], ids, (float(low), float(high)), int(data["max_length"])
     except (OSError, KeyError, TypeError, ValueError):
-        raise ModelError(f"model {folder.name!r} has an unusable manifest or output list") from None
+        raise ModelError("the model has an unusable manifest or output list") from None
 
 
 def _session(path: Path, threads: int | None) -> onnxruntime.InferenceSession:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,17 +20,20 @@ from sanitizer.errors import SanitizerError
 if TYPE_CHECKING:
     from sanitizer.ledger import Ledger, Scope
     from sanitizer.pipeline import Sanitizer
+    from sanitizer.types import SanitizedText
 
 REFUSED, BAD_ARGUMENTS, INTERRUPTED = 1, 2, 130
 LEDGER_KEY = "SANITIZER_LEDGER_KEY"
+_QUOTED = re.compile(r"((?:invalid [\w ]+:|ignored explicit argument|ambiguous option:)) .*?(?=$| \(choose)", re.S)
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse quotes values; a value may be the prompt itself, so unrecognized ones are not shown."""
+    """argparse quotes what it was given; that may be the prompt, so it is not shown."""
 
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments"):
             message = "unrecognized arguments (quote the text, or put -- before it)"
+        message = _QUOTED.sub(r"\1 (not shown)", message)
         sys.stderr.write(f"{self.prog}: error: {message}\n")
         raise SystemExit(BAD_ARGUMENTS)
 
@@ -44,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ValueError as error:
         return _fail(str(error), BAD_ARGUMENTS)
     except OSError as error:
-        return _fail(f"{error.filename or 'output'}: {error.strerror or 'input or output failed'}", BAD_ARGUMENTS)
+        return _fail(f"file or output: {error.strerror or 'input or output failed'}", BAD_ARGUMENTS)
     except KeyboardInterrupt:
         return _fail("interrupted; nothing was released", INTERRUPTED)
 
@@ -55,7 +59,9 @@ def _fail(message: str, status: int) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="sanitizer", description="Make prompts private on this machine, before any API call.")
+    parser = _Parser(
+        prog="sanitizer", description="Make prompts private on this machine, before any API call.", allow_abbrev=False
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
     sanitize = commands.add_parser("sanitize", help="replace the private words of a text")
     sanitize.add_argument("text", nargs="?", metavar="TEXT", help="the text; - or nothing reads standard input")
@@ -77,6 +83,17 @@ def _parser() -> argparse.ArgumentParser:
     audit.add_argument("--inputs", type=_inputs, help="all (default), or how many, evenly spaced")
     audit.add_argument("--json", action="store_true")
     audit.set_defaults(run=_audit)
+    attack = commands.add_parser("attack", help="attack a setting on texts of yours before trusting it")
+    _add_setting(attack)
+    _add_texts(attack)
+    attack.add_argument("--trials", type=int, default=100, metavar="N", help="draws of each text (default 100)")
+    attack.set_defaults(run=_attack)
+    advise = commands.add_parser("advise", help="find the setting that keeps the most meaning at a tolerated risk")
+    _add_texts(advise)
+    advise.add_argument("--risk", type=float, required=True, help="tolerated attack success per word, between 0 and 1")
+    advise.add_argument("--policy", default="balanced", help="strict, balanced (default), or a .toml file")
+    advise.add_argument("--model", type=Path, help="another model folder")
+    advise.set_defaults(run=_advise)
     budget = commands.add_parser("budget", help="show, set and export the budgets of a ledger")
     budget.add_argument("ledger", type=Path, help=f"ledger file; its key is read from ${LEDGER_KEY}")
     budget.add_argument("--create", action="store_true", help="make a new, empty ledger")
@@ -117,19 +134,22 @@ def _sanitizer(options: argparse.Namespace) -> Sanitizer:
     from sanitizer.mechanisms.cape import Cape
     from sanitizer.mechanisms.dyntext import DynText
     from sanitizer.pipeline import Sanitizer
+    from sanitizer.policy import Policy
 
     names = ("variant", "epsilon", "context", "backbone", "profile", "n_steps", "consistent")
     chosen = {name: value for name in names if (value := getattr(options, name, None)) is not None}
+    policy = Policy.load(options.policy)
+    mechanism: Cape | DynText | None = None
     if options.mechanism == "dyntext":
         if foreign := {"context", "backbone", "profile", "n_steps"} & set(chosen):
             raise ValueError(f"{', '.join(sorted(foreign))} belongs to cape, not to dyntext")
-        mechanism: Cape | DynText | None = DynText(**chosen)
-    else:
-        mechanism = Cape(**chosen) if chosen or options.mechanism else None
+        mechanism = DynText(**chosen)
+    elif chosen or options.mechanism:
+        mechanism = Cape(**(policy.options | chosen))
     ledger = _open_ledger(options.ledger) if getattr(options, "ledger", None) else None
     return Sanitizer(
         mechanism,
-        options.policy,
+        policy,
         model=options.model,
         conversation=getattr(options, "conversation", ""),
         budget=getattr(options, "budget", None),
@@ -142,18 +162,24 @@ def _sanitize(options: argparse.Namespace) -> int:
 
     sanitizer, text = _sanitizer(options), _read(options)
     texts = text.removesuffix("\n").split("\n") if options.lines else [text]
-    results = sanitizer.sanitize_batch(texts, progress=options.lines and sys.stderr.isatty())
     pretty = not options.json and (options.reveal or sys.stdout.isatty())
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    lines: list[str] = []
-    for original, result in zip(texts, results, strict=True):
-        if options.json:
-            lines.append(json.dumps(result.as_dict(options.reveal)))
-        elif pretty:
-            lines.append(before_after(original, result, colour))
-        else:
-            lines.append(result.text)
-    _write("\n".join(lines), newline=options.json or options.lines or pretty or not text.endswith("\n"))
+
+    def show(results: Sequence[SanitizedText]) -> None:
+        lines: list[str] = []
+        for original, result in zip(texts, results, strict=False):
+            if options.json:
+                lines.append(json.dumps(result.as_dict(options.reveal)))
+            else:
+                lines.append(before_after(original, result, colour) if pretty else result.text)
+        newline = options.json or options.lines or pretty or not text.endswith("\n")
+        _write("\n".join(lines), newline and bool(lines))
+
+    try:
+        show(sanitizer.sanitize_batch(texts, progress=options.lines and sys.stderr.isatty()))
+    except SanitizerError as error:
+        show(error.released)  # whole texts that were released and paid for
+        raise
     return 0
 
 
@@ -166,16 +192,24 @@ def _read(options: argparse.Namespace) -> str:
         return str(options.text)
     if options.text is None and sys.stdin.isatty():
         raise ValueError("give TEXT, --file FILE, or text on standard input")
-    return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    return _text(sys.stdin.buffer.read())
 
 
 def _file(path: Path) -> str:
-    return path.read_bytes().decode("utf-8", "surrogateescape")
+    return _text(path.read_bytes())
+
+
+def _text(content: bytes) -> str:
+    """Letters in another encoding would look like text between words, and pass."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("the input is not UTF-8; convert it first") from None
 
 
 def _write(text: str, newline: bool) -> None:
-    """Write all at once: bytes that were not UTF-8 come out as they went in."""
-    sys.stdout.buffer.write((text + "\n" * newline).encode("utf-8", "surrogateescape"))
+    """Write all at once."""
+    sys.stdout.buffer.write((text + "\n" * newline).encode("utf-8", "surrogatepass"))
     sys.stdout.flush()
 
 
@@ -196,6 +230,35 @@ def _audit(options: argparse.Namespace) -> int:
     with progress_bar(n_inputs, sys.stderr.isatty()) as advance:
         report = audit.audit(sanitizer, text, position, options.inputs, advance)
     _write(json.dumps(report.as_dict()) if options.json else describe_audit(report), newline=True)
+    return 0
+
+
+def _add_texts(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--text", type=Path, required=True, metavar="FILE", help="texts like those to be sent")
+    command.add_argument("--lines", action="store_true", help="each line of the file is a text of its own")
+    command.add_argument("--json", action="store_true")
+
+
+def _texts(options: argparse.Namespace) -> list[str]:
+    text = _file(options.text)
+    return text.removesuffix("\n").split("\n") if options.lines else [text]
+
+
+def _attack(options: argparse.Namespace) -> int:
+    from sanitizer.attacks import run_attacks
+    from sanitizer.display_attacks import attack_text
+
+    report = run_attacks(_sanitizer(options), _texts(options), options.trials, progress=sys.stderr.isatty())
+    _write(json.dumps(report.as_dict()) if options.json else attack_text(report), newline=True)
+    return 0
+
+
+def _advise(options: argparse.Namespace) -> int:
+    from sanitizer.advise import advise
+    from sanitizer.display_attacks import advice_text
+
+    found = advise(_texts(options), options.risk, options.policy, model=options.model, progress=sys.stderr.isatty())
+    _write(json.dumps(found.as_dict()) if options.json else advice_text(found), newline=True)
     return 0
 
 

@@ -27,13 +27,13 @@ def describe(record: Record) -> str:
     if record.certified:
         strength += ", certified"
     else:
-        strength += (
-            f" (nominal), NOT certified; the paper claims {record.claimed_epsilon or record.epsilon_per_unit:.2f}"
-        )
+        claim = f"; the paper claims {record.claimed_epsilon:.2f}" if record.claimed_epsilon else ""
+        strength += f" (nominal), NOT certified{claim}"
+    delta = f" at delta {record.delta:g}" if record.delta else ""
     lines = [
         f"{record.mechanism} {record.variant}: {strength}",
-        f"{record.n_units} private words, {record.n_numbers} numbers, {record.n_public} public words; "
-        f"epsilon {record.epsilon_total:g} for the whole text, {record.epsilon_per_word:g} for the most repeated word",
+        f"{record.n_units} private words, {record.n_numbers} numbers, {record.n_public} public words; epsilon "
+        f"{record.epsilon_total:g}{delta} for the whole text, {record.epsilon_per_word:g} for the most repeated word",
         f"compared: {record.neighboring_relation}",
         f"public: {record.public}",
         f"not protected: {record.not_protected}",

@@ -48,13 +48,13 @@ class Manifest:
             raw = (folder / "manifest.json").read_bytes()
             expected = (folder / "manifest.json.sha256").read_text("ascii").strip()
         except (OSError, UnicodeDecodeError):
-            raise ModelError(f"model folder {folder.name!r} has no readable manifest") from None
+            raise ModelError("the model folder has no readable manifest") from None
         found = hashlib.sha256(raw).hexdigest()
         if found != expected:
-            raise ModelError(f"model {folder.name!r}: manifest.json does not match its SHA-256")
+            raise ModelError("the model's manifest.json does not match its SHA-256")
         data = json.loads(raw)
         if not isinstance(data, dict) or not isinstance(data.get("files"), dict):
-            raise ModelError(f"model {folder.name!r}: manifest.json lists no files")
+            raise ModelError("the model's manifest.json lists no files")
         return cls(folder, data, found)
 
     def verify(self, names: Iterable[str] | None = None) -> None:
@@ -66,10 +66,10 @@ class Manifest:
         for name in names or self.data["files"]:
             entry = self.data["files"].get(name)
             if entry is None:
-                raise ModelError(f"model {self.folder.name!r}: {name} is not in the manifest")
+                raise ModelError(f"model file {name} is not in the manifest")
             found = file_sha256(self.folder / name)
             if found != entry["sha256"]:
-                raise ModelError(f"model {self.folder.name!r}: {name} does not match its SHA-256")
+                raise ModelError(f"model file {name} does not match its SHA-256")
 
 
 def file_sha256(path: Path) -> str:

@@ -73,7 +73,7 @@ class Policy:
         sensitive: never public, whatever `public` says.
         patterns: a word that matches one in full is never public.
         refuse, refuse_patterns: content that makes `sanitize` raise PolicyError.
-        mechanism: chosen by the policy file; None leaves it to the caller.
+        mechanism: chosen by the policy file; None leaves it to the caller. options: its arguments as written.
     """
 
     name: str
@@ -83,6 +83,7 @@ class Policy:
     refuse: WordSet = field(default=WordSet(), repr=False)
     refuse_patterns: tuple[re.Pattern[str], ...] = ()
     mechanism: Cape | None = None
+    options: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def preset(cls, name: str) -> Policy:
@@ -95,7 +96,7 @@ class Policy:
             ValueError: unknown name. ModelError: a word list is missing.
         """
         if name not in PRESETS:
-            raise ValueError(f"policy must be one of {', '.join(PRESETS)} or a .toml file, got {name!r}")
+            raise ValueError(f"policy must be one of {', '.join(PRESETS)}, or the path of a .toml file")
         public = frozenset(word_list("stopwords.txt"))
         if name == "balanced":
             public |= frozenset(word_list("public.txt"))
@@ -206,6 +207,7 @@ class _TomlPolicy:
             refuse=WordSet.of(self._strings("refuse", "words")),
             refuse_patterns=self._patterns("refuse"),
             mechanism=self._mechanism(),
+            options={k: v for k, v in self.data.get("mechanism", {}).items() if k != "name"},
         )
 
     def _base(self) -> str:

@@ -111,7 +111,7 @@ def test_bad_risks_are_named(risk: float) -> None:
 def test_other_bad_arguments_are_named(toy: ToyBackbone) -> None:
     with pytest.raises(ValueError, match="texts"):
         advise([], 0.1, model=toy)
-    with pytest.raises(ValueError, match="texts"):
+    with pytest.raises(TypeError, match="texts"):
         advise("London", 0.1, model=toy)
     with pytest.raises(ValueError, match="texts"):
         advise(["the of"], 0.1, model=toy)

@@ -199,6 +199,7 @@ class TestReport:
         assert found.posterior.prior == pytest.approx(prior.p)
         assert found.posterior.belief_ceiling == pytest.approx(ceiling(prior.p, 4.0))
         assert found.posterior.success_ceiling is not None
+        assert found.posterior.belief_ceiling is not None
         assert found.posterior.success.low <= found.posterior.success_ceiling
         assert found.posterior.belief <= found.posterior.belief_ceiling
 
@@ -261,10 +262,14 @@ class TestBadArguments:
         with pytest.raises(ValueError, match="n_trials"):
             run_attacks(Sanitizer(model=toy), [PROMPT], n_trials)
 
-    @pytest.mark.parametrize("texts", [[], ["the of"], "London"])
+    @pytest.mark.parametrize("texts", [[], ["the of"], [""]])
     def test_texts(self, toy: ToyBackbone, texts: list[str]) -> None:
         with pytest.raises(ValueError, match="texts"):
             run_attacks(Sanitizer(model=toy), texts, 1)
+
+    def test_one_text_is_not_a_sequence_of_texts(self, toy: ToyBackbone) -> None:
+        with pytest.raises(TypeError, match="texts"):
+            run_attacks(Sanitizer(model=toy), "London", 1)
 
     def test_a_mechanism_without_exact_probabilities(self, toy: ToyBackbone) -> None:
         with pytest.raises(ValueError, match="replacement='noise'"):

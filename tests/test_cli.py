@@ -52,15 +52,55 @@ def test_published_claims_more_than_nominal() -> None:
     assert record["claimed_epsilon"] > 6
 
 
-@pytest.mark.parametrize("content", [b"", b"...\n", b"caf\xe9 \x00 \xff\r\n", "שלום 👩‍👩‍👧\r\n".encode()])
+@pytest.mark.parametrize("content", [b"", b"...\n", "café \x00\r\n".encode(), "שלום 👩‍👩‍👧\r\n".encode()])
 def test_bytes_between_words_come_out_as_they_went_in(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "prompt.txt"
     path.write_bytes(content)
     from_file, from_stdin = run("sanitize", "-f", str(path)), run("sanitize", "-", stdin=content)
     assert from_file.returncode == from_stdin.returncode == 0
     for done in (from_file, from_stdin):
-        assert done.stdout.count(b"\xff") == content.count(b"\xff")
+        assert done.stdout.count(b"\x00") == content.count(b"\x00")
         assert done.stdout.endswith(content[-2:] if content.endswith(b"\n") else b"\n")
+
+
+@pytest.mark.parametrize("content", ["Пётр болен".encode("cp1251"), "tommy".encode("utf-16"), b"caf\xe9"])
+def test_other_encodings_are_refused_not_passed_through(content: bytes) -> None:
+    done = run("sanitize", "-", stdin=content)
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert one_line(done.stderr)
+    assert b"UTF-8" in done.stderr
+
+
+def test_what_was_paid_for_is_printed_before_the_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SANITIZER_LEDGER_KEY", "a key of at least sixteen bytes")
+    ledger = str(tmp_path / "ledger")
+    assert run("budget", ledger, "--create", "--limit", "conversation:c", "10").returncode == 0
+    options = ("--lines", "--ledger", ledger, "--conversation", "c")
+    done = run("sanitize", *options, stdin=b"Peter\nAnna\nEve\n")
+    assert done.returncode == 1
+    assert done.stdout.count(b"\n") == 2
+    assert one_line(done.stderr)
+    assert b"0 of 10 left, 10 spent" in run("budget", ledger, "--show", "conversation:c").stdout
+    assert run("budget", ledger, "--show", "nobody:x").returncode == 2
+    assert run("budget", str(tmp_path / "other")).returncode == 1
+
+
+def test_options_change_the_policys_mechanism_not_replace_it(tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text("[mechanism]\nepsilon = 1.5\n")
+    record = json.loads(run("sanitize", "--json", "--policy", str(path), "--consistent", PROMPT).stdout)["record"]
+    assert record["epsilon_per_unit"] == 1.5
+    assert record["settings"]["consistent"] is True
+
+
+def test_the_audit_prints_all_four_epsilons() -> None:
+    done = run("audit", "--inputs", "50", "--epsilon", "4")
+    assert done.returncode == 0
+    for name in (b"nominal", b"claimed", b"certified", b"exact"):
+        assert name in done.stdout
+    found = json.loads(run("audit", "--inputs", "50", "--json").stdout)
+    assert found["exact"] == pytest.approx(found["certified"], abs=1e-9)
 
 
 def test_each_line_can_be_a_text_of_its_own() -> None:
@@ -90,6 +130,14 @@ def test_bad_epsilon_is_one_line_and_status_2(epsilon: str) -> None:
         ("--steps", "0", PROMPT),
         ("-f", "x", PROMPT),
         ("--unknown", PROMPT),
+        ("--policy", PROMPT),
+        ("--model", PROMPT),
+        ("--file", PROMPT),
+        ("--epsilon", PROMPT),
+        ("--variant", PROMPT),
+        ("--steps", PROMPT),
+        (f"--json={PROMPT}",),
+        (f"-f{PROMPT}",),
     ],
 )
 def test_errors_are_one_line_without_prompt_text(arguments: tuple[str, ...]) -> None:
@@ -99,6 +147,12 @@ def test_errors_are_one_line_without_prompt_text(arguments: tuple[str, ...]) -> 
     assert one_line(done.stderr)
     assert b"Peter" not in done.stderr
     assert b"father" not in done.stderr
+
+
+def test_a_forgotten_command_does_not_print_the_prompt() -> None:
+    done = run(PROMPT)
+    assert done.returncode == 2
+    assert b"Peter" not in done.stderr
 
 
 def test_a_text_that_is_too_long_is_refused_in_one_line() -> None:

@@ -141,7 +141,7 @@ class TestBudget:
         limited = Sanitizer(model=model, budget=100.0)
         stream = limited.sanitize_stream([PROMPT, PROMPT + " "])
         next(stream)
-        stream.close()
+        del stream
         assert limited.spent == 30.0
 
     def test_consistent_words_are_charged_once(self, model: OnnxMaskedLM) -> None:

@@ -76,7 +76,7 @@ class CapeReference:
 
     def sanitize(self, text: str) -> list[str]:
         """One replacement per private word."""
-        draft = Draft(text, segment(text, self.policy.is_public), self.pieces, False, SYSTEM)
+        draft = Draft(text, segment(text, self.policy), self.pieces, False, SYSTEM)
         if not draft.words:
             return []
         every = np.arange(len(draft.words))

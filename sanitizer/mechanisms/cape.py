@@ -123,10 +123,8 @@ class Cape:
     def reason(self) -> str | None:
         """Why the epsilon is not certified; None when it is."""
         if self.variant == "published":
-            return (
-                "the published proof compares bucket sizes of one input only; across inputs sizes and "
-                "normalizers differ, and the context reads the other private words"
-            )
+            proof = "the published proof compares bucket sizes of one input only; across inputs they differ"
+            return proof + (", and the context reads the other private words" if self.context == "original" else "")
         if self.context == "original":
             return "the context reads the other private words, so one changed word moves every output"
         return None

@@ -1,0 +1,227 @@
+"""Attacks that a user can run on a setting before trusting it. Nothing leaves the machine, and nothing is charged.
+
+The attacker knows the mechanism, its settings and the public words. For each private word, over fresh draws:
+  nearest     the original is among the 1 or 10 words nearest to the released one, by word vectors
+  inference   our own masked LM, asked what stands at the position in the released text, names the original
+  posterior   the most probable word given the output, with exact likelihoods and a public prior, is the original
+  repeated    the same from several sends of one text, with and without the conversation memory
+and two descriptions of the output: the effective mapping set size S_t and the retention N_t. Every position is
+attacked by itself: what several places of one word, or words that go together, give away between them is not measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sanitizer.attack_report import AttackReport, PosteriorAttack, Rate, RepeatedSends, TopRates
+from sanitizer.draft import Draft
+from sanitizer.pipeline import Sanitizer
+from sanitizer.posterior import Floats, Likelihoods, ceiling
+from sanitizer.progress import progress_bar
+from sanitizer.sampling import SYSTEM, Source
+from sanitizer.trials import SameNumbers, Trials
+from sanitizer.vocabulary import MAX_BATCH_TOKENS, Logits, Nearest, Prior, Vocabulary, public_logits
+from sanitizer.windows import batches, centred_rows
+
+SENDS = (1, 5, 20)
+NEAREST = 10
+CANDIDATES = (200, 100)  # the likeliest in the context, and the nearest to the original
+CANDIDATES_PUBLISHED = (50, 50)  # each needs the whole token vocabulary
+INFERRED_TRIALS = 20  # each is a model row per word
+Hits = NDArray[np.bool_]
+
+
+def run_attacks(
+    sanitizer: Sanitizer, texts: Sequence[str], n_trials: int = 100, *, progress: bool = False, source: Source = SYSTEM
+) -> AttackReport:
+    """Attack every private word of the texts, as the sanitizer's mechanism and policy would release them.
+
+    Numbers are replaced by the same number in every trial: they are independent of everything private.
+    With context "original" the attacker knows every other word of the text.
+
+    Args:
+        sanitizer: its budget, ledger and memory are left alone.
+        texts: like those that will be sent. n_trials: draws of each text; at least `sends` for repeated sends.
+        progress: a bar on standard error. source: of the draws; replace it in tests only.
+
+    Raises:
+        ValueError: n_trials below 1, no private word in the texts, or a mechanism without exact probabilities.
+        TypeError: one str for texts. Others as `Sanitizer.sanitize`.
+    """
+    if isinstance(n_trials, bool) or not isinstance(n_trials, int) or n_trials < 1:
+        raise ValueError(f"n_trials must be an integer of at least 1, got {n_trials!r}")
+    if isinstance(texts, str):
+        raise TypeError("texts must be a sequence of str, got one str")
+    attacker = _Attacker(sanitizer, n_trials, source)
+    found: list[_Found] = []
+    with progress_bar(len(texts) * n_trials, progress) as advance:
+        for text in texts:
+            found += attacker.attack(text, advance)
+    if not found:
+        raise ValueError(f"texts must have at least one private word, got {len(texts)} texts without")
+    remembered = _remembered_outputs(sanitizer, texts, source)
+    return _report(sanitizer, len(texts), n_trials, found, remembered)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The trials of one private word: bool arrays [n_trials], unless said otherwise.
+
+    Attributes:
+        guesses: for each number of sends, bool [n_trials // sends].
+        inferred: bool [at most INFERRED_TRIALS]. belief: mean probability of the original after one output.
+    """
+
+    kept: Hits
+    nearest: tuple[Hits, Hits]
+    inferred: tuple[Hits, Hits]
+    guesses: dict[int, Hits]
+    belief: float
+    prior: Prior
+    n_distinct: int
+    outside: bool
+    unmeasured: bool
+
+
+class _Attacker:
+    """The setting under attack, loaded."""
+
+    def __init__(self, sanitizer: Sanitizer, n_trials: int, source: Source) -> None:
+        parts = sanitizer.parts()
+        self._sanitizer, self._parts, self._source, self._n_trials = sanitizer, parts, source, n_trials
+        published = sanitizer.mechanism.variant == "published"
+        self._candidates = CANDIDATES_PUBLISHED if published else CANDIDATES
+        self._likelihoods = Likelihoods(parts.engine, sanitizer.mechanism, parts.model, parts.pieces)
+        self._vocabulary = Vocabulary(parts.model)
+        self._near = Nearest(parts.model, self._vocabulary)
+
+    def attack(self, text: str, advance: Callable[[int], None]) -> list[_Found]:
+        """Every drawn word of one text."""
+        draft = self._sanitizer.draft(text, SameNumbers())
+        if not draft.drawn:
+            advance(self._n_trials)
+            return []
+        scores = public_logits(self._parts.model, self._parts.pieces, draft)
+        priors = {word: self._prior(scores[word], draft.words[word].text) for word in draft.drawn}
+        trials = Trials(self._sanitizer, self._likelihoods, priors, self._source)
+        ranks: list[dict[int, int]] = []
+        for number in range(self._n_trials):
+            released = trials.draw(self._sanitizer.draft(text, SameNumbers()))
+            if number < INFERRED_TRIALS:
+                ranks.append(self._infer(released))
+            advance(1)
+        private = [unit.text for unit in draft.words]
+        return [self._found(word, private, trials, priors[word], [r[word] for r in ranks]) for word in draft.drawn]
+
+    def _prior(self, scores: Logits, original: str) -> Prior:
+        n_likely, n_near = self._candidates
+        return self._vocabulary.prior(scores, original, n_likely, self._near.places(original, n_near))
+
+    def _infer(self, released: Draft) -> dict[int, int]:
+        """Word -> rank of the original among the words of Y, from 0, where the released text has a mask."""
+        model, pieces = self._parts.model, self._parts.pieces
+        words = np.array(released.drawn, dtype=np.intp)
+        places = released.slots
+        planned = list(centred_rows(0, released.ids, places, places + 1, words, pieces.mask, model.max_length))
+        ranks: dict[int, int] = {}
+        for batch in batches(planned, (pieces.cls, pieces.sep), MAX_BATCH_TOKENS):
+            scores = model.logits(batch.ids, batch.lengths, batch.at)
+            for (_, word), row in zip(batch.units, scores, strict=True):
+                ranks[word] = self._vocabulary.rank(row, released.words[word].text)
+        return ranks
+
+    def _found(self, word: int, private: list[str], trials: Trials, prior: Prior, ranks: list[int]) -> _Found:
+        original, space = private[word], self._parts.engine.space
+        outputs = [space.text(output) for output in trials.outputs[word]]
+        near = self._near.ranks(original, outputs, private)
+        logs = trials.log_likelihoods(word)
+        placed = np.array(ranks)
+        return _Found(
+            kept=np.array([output.lower() == original.lower() for output in outputs]),
+            nearest=(near < 1, near < NEAREST),
+            inferred=(placed < 1, placed < NEAREST),
+            guesses={sends: _guesses(prior, logs, sends) for sends in SENDS if sends <= self._n_trials},
+            belief=float(_beliefs(prior, logs)[:, prior.truth].mean()),
+            prior=prior,
+            n_distinct=len(set(outputs)),
+            outside=self._vocabulary.find(original) < 0,
+            unmeasured=self._parts.model.words.row(original) < 0,
+        )
+
+
+def _guesses(prior: Prior, logs: Floats, sends: int) -> Hits:
+    """Whether the most probable word given `sends` outputs is the original, bool [n_trials // sends]."""
+    n_groups = len(logs) // sends
+    together = logs[: n_groups * sends].reshape(n_groups, sends, -1).sum(axis=1)
+    hits: Hits = (np.log(prior.mass) + together).argmax(axis=1) == prior.truth
+    return hits
+
+
+def _beliefs(prior: Prior, logs: Floats) -> Floats:
+    """Probability of each candidate after one output, float64 [n_trials, n_candidates]."""
+    scores = np.log(prior.mass) + logs
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def _remembered_outputs(sanitizer: Sanitizer, texts: Sequence[str], source: Source) -> int:
+    """The most distinct outputs one text has in one conversation, through the pipeline's own memory."""
+    conversation = Sanitizer(sanitizer.mechanism, sanitizer.policy, model=sanitizer.parts().model)
+    return max(len({conversation.sanitize(text, source=source).text for _ in range(max(SENDS))}) for text in texts)
+
+
+def _report(sanitizer: Sanitizer, n_texts: int, n_trials: int, found: list[_Found], remembered: int) -> AttackReport:
+    mechanism = sanitizer.mechanism
+    epsilon = mechanism.epsilon if mechanism.certified else None
+    return AttackReport(
+        mechanism=mechanism.name,
+        variant=mechanism.variant,
+        epsilon=mechanism.epsilon,
+        certified=mechanism.certified,
+        policy=sanitizer.policy.name,
+        n_texts=n_texts,
+        n_words=len(found),
+        n_trials=n_trials,
+        n_outside=sum(f.outside for f in found),
+        n_unmeasured=sum(f.unmeasured for f in found),
+        nearest=TopRates(_pooled(f.nearest[0] for f in found), _pooled(f.nearest[1] for f in found)),
+        inference=TopRates(_pooled(f.inferred[0] for f in found), _pooled(f.inferred[1] for f in found)),
+        posterior=_posterior(found, epsilon),
+        repeated=tuple(_repeated(found, sends, epsilon) for sends in found[0].guesses),
+        remembered_outputs=remembered,
+        mapping_size=float(np.mean([f.n_distinct for f in found])),
+        retention=_pooled(f.kept for f in found),
+    )
+
+
+def _posterior(found: list[_Found], epsilon: float | None) -> PosteriorAttack:
+    priors = [f.prior for f in found]
+    return PosteriorAttack(
+        success=_pooled(f.guesses[1] for f in found),
+        context_alone=float(np.mean([int(p.mass.argmax()) == p.truth for p in priors])),
+        prior=float(np.mean([p.p for p in priors])),
+        belief=float(np.mean([f.belief for f in found])),
+        belief_ceiling=None if epsilon is None else float(np.mean([ceiling(p.p, epsilon) for p in priors])),
+        success_ceiling=_success_ceiling(found, epsilon),
+        n_candidates=float(np.mean([len(p.words) for p in priors])),
+    )
+
+
+def _repeated(found: list[_Found], sends: int, epsilon: float | None) -> RepeatedSends:
+    """With the memory every send repeats the first, so all sends together are one output."""
+    allowed = None if epsilon is None else _success_ceiling(found, sends * epsilon)
+    fresh, remembered = _pooled(f.guesses[sends] for f in found), _pooled(f.guesses[1] for f in found)
+    return RepeatedSends(sends, fresh, remembered, allowed)
+
+
+def _success_ceiling(found: list[_Found], epsilon: float | None) -> float | None:
+    return None if epsilon is None else float(np.mean([ceiling(f.prior.p_top, epsilon) for f in found]))
+
+
+def _pooled(hits: Iterable[Hits]) -> Rate:
+    together = np.concatenate(list(hits))
+    return Rate.of(int(together.sum()), len(together))
