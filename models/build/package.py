@@ -2,7 +2,8 @@
 
     python -m models.build.package --checkpoint build-cache/masked-lm.pt
 
-The tables of word vectors (words.npy and so on) are made before, by models.build.vectors.
+The tables of word vectors (words.npy and so on) are made before, by `python -m models.build.vectors --write`;
+DynText's lists are made here, by models.build.density.
 """
 
 from __future__ import annotations
@@ -97,6 +98,15 @@ def quality(model: MaskedLM, scorers: dict[str, OnnxScorer], n_rows: int) -> dic
     }
 
 
+def joined(stages: list[list[dict[str, float]]]) -> list[dict[str, float]]:
+    """One training log from those of consecutive stages: minutes, steps and tokens are added up."""
+    whole: list[dict[str, float]] = []
+    for number, stage in enumerate(stages, 1):
+        before = {k: whole[-1][k] if whole else 0 for k in ("minutes", "step", "tokens")}
+        whole += [{**entry, "stage": number, **{k: entry[k] + before[k] for k in before}} for entry in stage]
+    return whole
+
+
 def card(facts: dict[str, Any], shown: list[tuple[str, list[str]]], log: list[dict[str, float]]) -> str:
     """CARD.md."""
     lines = [
@@ -108,11 +118,14 @@ def card(facts: dict[str, Any], shown: list[tuple[str, list[str]]], log: list[di
         "prediction head, so the head was **trained anew** and the body was unfrozen and trained with it, on the",
         "train split of two public collections (Wikipedia paragraphs from enwik8, IMDb reviews). Of every 100",
         "documents one is kept for calibration and one is held out; the figures below are on held-out text.",
-        "Half of the training windows hide words at random, the others hide nearly every word that is not",
-        "frequent, each word as ONE mask, because that is how the model is used.",
+        "Three tenths of the training windows hide single tokens at random, three tenths whole words at random, the",
+        "others nearly every word that is not frequent, each word as ONE mask, because that is how the model is used.",
         "",
-        f"Trained on two CPU cores for {log[-1]['minutes']:.0f} minutes ({log[-1]['step']:.0f} steps, "
-        f"{log[-1]['tokens'] / 1e6:.1f} million tokens), bf16 autocast, AdamW; no GPU was used.",
+        f"Trained on two CPU cores, shared with other work, for {log[-1]['minutes']:.0f} minutes in "
+        f"{log[-1]['stage']:.0f} stage(s) ({log[-1]['step']:.0f} steps, {log[-1]['tokens'] / 1e6:.1f} million tokens), "
+        "bf16 autocast, AdamW; no GPU was used.",
+        "The first stage had whole words only; a later stage resumes from the checkpoint before it, with",
+        "`--resume` and a lower learning rate (`--done`).",
         "Repeat with `python -m models.build.train`, `python -m models.build.vectors --write` and",
         "`python -m models.build.package`.",
         "",
@@ -143,10 +156,10 @@ def card(facts: dict[str, Any], shown: list[tuple[str, list[str]]], log: list[di
         "",
         "On 384 held-out windows of 48.",
         "",
-        "| minutes | steps | million tokens | top-1 | top-50 | NLL |",
-        "|---|---|---|---|---|---|",
+        "| stage | minutes | steps | million tokens | top-1 | top-50 | NLL |",
+        "|---|---|---|---|---|---|---|",
         *(
-            f"| {e['minutes']:.0f} | {e['step']} | {e['tokens'] / 1e6:.2f} "
+            f"| {e['stage']} | {e['minutes']:.0f} | {e['step']:.0f} | {e['tokens'] / 1e6:.2f} "
             f"| {e['top1']:.3f} | {e['top50']:.3f} | {e['nll']:.3f} |"
             for e in log
         ),
@@ -164,12 +177,14 @@ def main() -> None:
     """Write everything that belongs in the folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--checkpoint", type=Path, default=CACHE / "masked-lm.pt")
+    parser.add_argument("--log", type=Path, action="append", help="logs of all training stages, in order")
     parser.add_argument("--rows", type=int, default=1200, help="held-out windows measured")
     options = parser.parse_args()
     torch.set_num_threads(2)
     model = load(options.checkpoint)
     outputs = np.array([index for _, index in json.loads((FOLDER / "outputs.json").read_text("utf-8"))])
     shipped = write_graph(model, outputs, FOLDER)
+    density.write(FOLDER, {"words": density.words(FOLDER), "tokens": density.tokens(FOLDER)})
     (FOLDER / "tokenizer.json").write_bytes(member("distilbert", "tokenizer.json"))
     spare = Path(tempfile.mkdtemp())
     plain = write_graph(model, outputs, spare, frozenset())
@@ -183,7 +198,7 @@ def main() -> None:
         "logit_range": [round(low, 3), round(high, 3)],
         "quality": found,
     }
-    log = json.loads(options.checkpoint.with_suffix(".json").read_text("utf-8"))
+    log = joined([json.loads(p.read_text("utf-8")) for p in options.log or [options.checkpoint.with_suffix(".json")]])
     (FOLDER / "CARD.md").write_text(card(facts, examples(model), log), "utf-8")
     manifest.write(FOLDER, FILES, **facts)
 
