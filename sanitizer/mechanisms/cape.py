@@ -14,26 +14,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanitizer.errors import NotCertified
-from sanitizer.mechanisms.base import LOW, Weights, check_epsilon, high_level
+from sanitizer.mechanisms.base import LOW, MAX_EPSILON, Weights, check_epsilon, high_level
 from sanitizer.sampling import integer_weights
 
 VARIANTS = ("certified", "published")
 CONTEXTS = ("released", "original")
 PROFILES = ("staircase", "geometric", "prior")
 
-# (epsilon at most, shortlist size, top size), chosen by benchmarks/calibrate.py on public text.
-DEFAULT_SHAPES = ((3.0, 50, 1), (4.0, 100, 1), (5.0, 200, 1), (6.0, 300, 1), (8.0, 500, 1))
-LARGEST_SHAPE = (1000, 1)
+# The shapes with the largest expected utility on public calibration text, by benchmarks/calibrate.py
+# (benchmarks/results/calibration.json): (epsilon at most, shortlist of staircase, of geometric, of prior, prior mass).
+# In all of them one word has the top level alone.
+SHAPES = (
+    (3.0, 10, 10, 1000, 0.1),
+    (4.0, 15, 10, 1000, 0.03),
+    (5.0, 50, 25, 1000, 0.03),
+    (6.0, 100, 100, 1000, 0.01),
+    (8.0, 300, 100, 1000, 0.003),
+    (MAX_EPSILON, 1000, 200, 4000, 0.001),
+)
 GEOMETRIC_STEPS = 8
 PRIOR_TOTAL = 1 << 40
 
 
-def default_shape(epsilon: float) -> tuple[int, int]:
-    """(shortlist size, top size) by rule from epsilon alone."""
-    for limit, n_shortlist, n_top in DEFAULT_SHAPES:
-        if epsilon <= limit:
-            return n_shortlist, n_top
-    return LARGEST_SHAPE
+def default_shape(epsilon: float, profile: str = "staircase") -> tuple[int, float]:
+    """(shortlist size, prior mass) by rule from epsilon alone: as measured at the next epsilon of SHAPES."""
+    row = next(row for row in SHAPES if epsilon <= row[0])
+    return (row[1], row[2], row[3])[PROFILES.index(profile)], row[4]
 
 
 @dataclass(frozen=True)
@@ -56,8 +62,8 @@ class Cape:
         profile: "staircase" (two levels over a shortlist), "geometric" (several), or "prior" (the model's public
             prior, raised for the best outputs). Certified only.
         n_shortlist: outputs allowed at a position; default by rule from epsilon. Certified only.
-        n_top: outputs at the highest level; default by rule from epsilon. Certified only.
-        top_mass: prior mass of the raised outputs; profile "prior" only.
+        n_top: outputs at the highest level. Certified only.
+        top_mass: prior mass of the raised outputs; default by rule from epsilon. Profile "prior" only.
         n_buckets: equal-width utility buckets. Published only.
         lambda_l: exponent of the context score.
         lambda_d: exponent of the meaning score; default 3 if certified, 1 if published.
@@ -75,8 +81,8 @@ class Cape:
     backbone: str = "masked"
     profile: str = "staircase"
     n_shortlist: int | None = None
-    n_top: int | None = None
-    top_mass: float = 0.03
+    n_top: int = 1
+    top_mass: float | None = None
     n_buckets: int = 50
     lambda_l: float = 0.5
     lambda_d: float | None = None
@@ -94,17 +100,17 @@ class Cape:
         _one_of("context", self.context, CONTEXTS)
         if self.lambda_d is None:
             object.__setattr__(self, "lambda_d", 3.0 if self.variant == "certified" else 1.0)
-        n_shortlist, n_top = default_shape(self.epsilon)
+        n_shortlist, top_mass = default_shape(self.epsilon, self.profile)
         if self.n_shortlist is None:
-            object.__setattr__(self, "n_shortlist", n_shortlist)
-        if self.n_top is None:
-            object.__setattr__(self, "n_top", n_top)
+            object.__setattr__(self, "n_shortlist", max(n_shortlist, self.n_top + 1))
+        if self.top_mass is None:
+            object.__setattr__(self, "top_mass", top_mass)
         for name in ("n_top", "n_buckets", "n_steps"):
             _at_least(name, getattr(self, name), 1)
         _at_least("n_shortlist", self.n_shortlist, 2)
-        if self._top >= self._shortlist:
+        if self.n_top >= self._shortlist:
             raise ValueError(f"n_top must be below n_shortlist ({self.n_shortlist}), got {self.n_top}")
-        if not 0.0 < self.top_mass < 1.0:
+        if not 0.0 < self._mass < 1.0:
             raise ValueError(f"top_mass must be between 0 and 1, got {self.top_mass!r}")
         for name in ("lambda_l", "lambda_d"):
             value = getattr(self, name)
@@ -135,9 +141,9 @@ class Cape:
         return self.n_shortlist
 
     @property
-    def _top(self) -> int:
-        assert self.n_top is not None
-        return self.n_top
+    def _mass(self) -> float:
+        assert self.top_mass is not None
+        return self.top_mass
 
     def settings(self) -> dict[str, Any]:
         """Resolved parameters that matter for this variant."""
@@ -185,7 +191,7 @@ class Cape:
         if self.demote_self:
             utility[own] = -1.0
         if self.profile == "prior":
-            return prior_weights(utility, logits, self.epsilon, self.top_mass)
+            return prior_weights(utility, logits, self.epsilon, self._mass)
         return self._rank_weights(utility)
 
     def utility(self, scores: NDArray[np.float32], distance: NDArray[np.float32] | None) -> NDArray[np.float32]:
@@ -205,7 +211,7 @@ class Cape:
 
     def levels(self, n: int) -> tuple[list[int], list[int]]:
         """(integer level, size) of each rank bucket over n outputs; levels within e^epsilon of LOW."""
-        top = min(self._top, n - 1) or 1
+        top = min(self.n_top, n - 1) or 1
         if n == 1:
             return [LOW], [1]
         if self.profile == "staircase":

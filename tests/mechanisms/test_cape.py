@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sanitizer.mechanisms.base import LOW, MAX_EPSILON, high_level
-from sanitizer.mechanisms.cape import Cape, bucket_weights, default_shape
+from sanitizer.mechanisms.cape import PROFILES, Cape, bucket_weights, default_shape
 from tests.mechanisms.contract import CertifiedContract, MechanismContract, distributions, toy_contexts, toy_distances
 
 
@@ -192,11 +192,13 @@ def test_bad_arguments_are_named(options: dict[str, object], name: str) -> None:
         Cape(**options)  # type: ignore[arg-type]
 
 
-@given(st.floats(0.01, MAX_EPSILON))
-def test_the_default_shape_is_usable(epsilon: float) -> None:
-    n_shortlist, n_top = default_shape(epsilon)
-    assert 1 <= n_top < n_shortlist
-    assert Cape(epsilon).n_shortlist == n_shortlist
+@given(st.floats(0.01, MAX_EPSILON), st.sampled_from(PROFILES), st.integers(1, 30))
+def test_the_default_shape_is_usable(epsilon: float, profile: str, top: int) -> None:
+    mechanism = Cape(epsilon, profile=profile, n_top=top)
+    assert mechanism.n_shortlist is not None
+    assert mechanism.n_shortlist >= default_shape(epsilon, profile)[0]
+    assert mechanism.n_top < mechanism.n_shortlist
+    assert mechanism.top_mass == default_shape(epsilon, profile)[1]
 
 
 def test_reading_the_original_context_is_never_certified() -> None:
