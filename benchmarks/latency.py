@@ -34,14 +34,14 @@ print(json.dumps([seconds, int(peak) / 1024]))
 
 
 def interleaved(runs: dict[str, Callable[[], object]], n: int) -> dict[str, float]:
-    """Median seconds of each, run in turn n times after one warm-up."""
+    """Median seconds of each, in turn n times; each timed call comes after an untimed one of the same."""
     times: dict[str, list[float]] = {name: [] for name in runs}
-    for round_ in range(n + 1):
+    for _ in range(n):
         for name, run in runs.items():
+            run()
             begin = time.perf_counter()
             run()
-            if round_:
-                times[name].append(time.perf_counter() - begin)
+            times[name].append(time.perf_counter() - begin)
     return {name: statistics.median(found) for name, found in times.items()}
 
 
@@ -65,7 +65,7 @@ def per_prompt(threads: int, n: int) -> list[dict[str, Any]]:
                 "reference": partial(reference.sanitize, text),
                 "published": partial(published.sanitize, text, fresh=True),
             },
-            max(3, n // 20),
+            max(3, n // 25),
         )
         found.append(
             {
