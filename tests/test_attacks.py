@@ -228,7 +228,7 @@ class TestReport:
 
     def test_a_word_that_is_always_kept(self, toy: ToyBackbone) -> None:
         """With the word itself in the list and a huge epsilon every attack wins."""
-        mechanism = Cape(40.0, lambda_l=0.0, demote_self=False, n_shortlist=20_000)
+        mechanism = Cape(40.0, lambda_l=0.0, demote_self=False, n_shortlist=20_000, n_top=1)
         found = run_attacks(Sanitizer(mechanism, model=toy), ["We met in London."], 20, source=SeededSource(1))
         assert found.retention.share == found.nearest.top_1.share == found.posterior.success.share == 1.0
         assert found.mapping_size == 1.0

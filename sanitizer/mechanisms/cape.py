@@ -22,24 +22,39 @@ CONTEXTS = ("released", "original")
 PROFILES = ("staircase", "geometric", "prior")
 
 # The shapes with the largest expected utility on public calibration text, by benchmarks/calibrate.py
-# (benchmarks/results/calibration.json): (epsilon at most, shortlist of staircase, of geometric, of prior, prior mass).
-# In all of them one word has the top level alone.
+# (benchmarks/results/calibration.json); for the staircase among those that give no output more than a third, so that
+# texts differ from draw to draw: (epsilon at most, shortlist and top of staircase, shortlist of geometric and of prior,
+# prior mass).
 SHAPES = (
-    (3.0, 10, 10, 1000, 0.1),
-    (4.0, 15, 10, 1000, 0.03),
-    (5.0, 50, 25, 1000, 0.03),
-    (6.0, 100, 100, 1000, 0.01),
-    (8.0, 300, 100, 1000, 0.003),
-    (MAX_EPSILON, 1000, 200, 4000, 0.001),
+    (2.0, 10, 2, 10, 1000, 0.1),
+    (3.0, 25, 2, 10, 1000, 0.1),
+    (4.0, 50, 3, 10, 1000, 0.03),
+    (5.0, 100, 3, 25, 1000, 0.03),
+    (6.0, 200, 3, 100, 1000, 0.01),
+    (8.0, 1000, 3, 100, 1000, 0.003),
+    (MAX_EPSILON, 1000, 3, 200, 4000, 0.001),
 )
 GEOMETRIC_STEPS = 8
 PRIOR_TOTAL = 1 << 40
 
 
-def default_shape(epsilon: float, profile: str = "staircase") -> tuple[int, float]:
-    """(shortlist size, prior mass) by rule from epsilon alone: as measured at the next epsilon of SHAPES."""
-    row = next(row for row in SHAPES if epsilon <= row[0])
-    return (row[1], row[2], row[3])[PROFILES.index(profile)], row[4]
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Shortlist size, outputs at the top level, and prior mass."""
+
+    n_shortlist: int
+    n_top: int
+    top_mass: float
+
+
+def default_shape(epsilon: float, profile: str = "staircase") -> Shape:
+    """By rule from epsilon alone: as measured at the next epsilon of SHAPES."""
+    _, stairs, n_top, geometric, prior, mass = next(row for row in SHAPES if epsilon <= row[0])
+    return {
+        "staircase": Shape(stairs, n_top, mass),
+        "geometric": Shape(geometric, 1, mass),
+        "prior": Shape(prior, 1, mass),
+    }[profile]
 
 
 @dataclass(frozen=True)
@@ -62,7 +77,7 @@ class Cape:
         profile: "staircase" (two levels over a shortlist), "geometric" (several), or "prior" (the model's public
             prior, raised for the best outputs). Certified only.
         n_shortlist: outputs allowed at a position; default by rule from epsilon. Certified only.
-        n_top: outputs at the highest level. Certified only.
+        n_top: outputs at the highest level; default by rule from epsilon. Certified only.
         top_mass: prior mass of the raised outputs; default by rule from epsilon. Profile "prior" only.
         n_buckets: equal-width utility buckets. Published only.
         lambda_l: exponent of the context score.
@@ -81,7 +96,7 @@ class Cape:
     backbone: str = "masked"
     profile: str = "staircase"
     n_shortlist: int | None = None
-    n_top: int = 1
+    n_top: int | None = None
     top_mass: float | None = None
     n_buckets: int = 50
     lambda_l: float = 0.5
@@ -100,15 +115,19 @@ class Cape:
         _one_of("context", self.context, CONTEXTS)
         if self.lambda_d is None:
             object.__setattr__(self, "lambda_d", 3.0 if self.variant == "certified" else 1.0)
-        n_shortlist, top_mass = default_shape(self.epsilon, self.profile)
+        if self.n_shortlist is not None:
+            _at_least("n_shortlist", self.n_shortlist, 2)
+        shape = default_shape(self.epsilon, self.profile)
+        if self.n_top is None:
+            object.__setattr__(self, "n_top", min(shape.n_top, (self.n_shortlist or shape.n_shortlist) - 1))
+        _at_least("n_top", self.n_top, 1)
         if self.n_shortlist is None:
-            object.__setattr__(self, "n_shortlist", max(n_shortlist, self.n_top + 1))
+            object.__setattr__(self, "n_shortlist", max(shape.n_shortlist, self._top + 1))
         if self.top_mass is None:
-            object.__setattr__(self, "top_mass", top_mass)
-        for name in ("n_top", "n_buckets", "n_steps"):
+            object.__setattr__(self, "top_mass", shape.top_mass)
+        for name in ("n_buckets", "n_steps"):
             _at_least(name, getattr(self, name), 1)
-        _at_least("n_shortlist", self.n_shortlist, 2)
-        if self.n_top >= self._shortlist:
+        if self._top >= self._shortlist:
             raise ValueError(f"n_top must be below n_shortlist ({self.n_shortlist}), got {self.n_top}")
         if not 0.0 < self._mass < 1.0:
             raise ValueError(f"top_mass must be between 0 and 1, got {self.top_mass!r}")
@@ -139,6 +158,11 @@ class Cape:
     def _shortlist(self) -> int:
         assert self.n_shortlist is not None
         return self.n_shortlist
+
+    @property
+    def _top(self) -> int:
+        assert self.n_top is not None
+        return self.n_top
 
     @property
     def _mass(self) -> float:
@@ -211,7 +235,7 @@ class Cape:
 
     def levels(self, n: int) -> tuple[list[int], list[int]]:
         """(integer level, size) of each rank bucket over n outputs; levels within e^epsilon of LOW."""
-        top = min(self.n_top, n - 1) or 1
+        top = min(self._top, n - 1) or 1
         if n == 1:
             return [LOW], [1]
         if self.profile == "staircase":

@@ -194,11 +194,24 @@ def test_bad_arguments_are_named(options: dict[str, object], name: str) -> None:
 
 @given(st.floats(0.01, MAX_EPSILON), st.sampled_from(PROFILES), st.integers(1, 30))
 def test_the_default_shape_is_usable(epsilon: float, profile: str, top: int) -> None:
-    mechanism = Cape(epsilon, profile=profile, n_top=top)
+    shape, mechanism = default_shape(epsilon, profile), Cape(epsilon, profile=profile)
+    assert (mechanism.n_shortlist, mechanism.n_top, mechanism.top_mass) == (
+        shape.n_shortlist,
+        shape.n_top,
+        shape.top_mass,
+    )
+    wider = Cape(epsilon, profile=profile, n_top=top)
+    assert wider.n_shortlist is not None
+    assert top < wider.n_shortlist
+    assert Cape(epsilon, profile=profile, n_shortlist=2).n_top == 1
+
+
+@pytest.mark.parametrize("epsilon", [3.0, 4.0, 5.0, 6.0, 8.0, 10.0])
+def test_no_output_takes_more_than_a_third_by_default(epsilon: float) -> None:
+    mechanism = Cape(epsilon)
     assert mechanism.n_shortlist is not None
-    assert mechanism.n_shortlist >= default_shape(epsilon, profile)[0]
-    assert mechanism.n_top < mechanism.n_shortlist
-    assert mechanism.top_mass == default_shape(epsilon, profile)[1]
+    levels, sizes = mechanism.levels(mechanism.n_shortlist)
+    assert levels[0] / sum(level * size for level, size in zip(levels, sizes, strict=True)) <= 1 / 3
 
 
 def test_reading_the_original_context_is_never_certified() -> None:
