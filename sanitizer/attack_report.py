@@ -87,6 +87,7 @@ class AttackReport:
         n_unmeasured: private words without a vector: found by `nearest` only where released as they are.
         mapping_size: S_t, mean number of distinct outputs of a word over the trials.
         retention: N_t, the word itself is released. Compared without case, like every hit.
+        rouge_l: mean Rouge-L F1 of text and output, over the trials that were inferred.
         remembered_outputs: most distinct outputs of one text in one conversation, over as many sends as attacked.
     """
 
@@ -105,6 +106,7 @@ class AttackReport:
     posterior: PosteriorAttack
     repeated: tuple[RepeatedSends, ...]
     remembered_outputs: int
+    rouge_l: float
     mapping_size: float
     retention: Rate
 
@@ -140,6 +142,12 @@ PUBLISHED: tuple[Published, ...] = (
         "SST-2",
         "top-10 nearest attack, % not found",
         {1: 94.40, 2: 92.56, 3: 90.34, 6: 80.54, 10: 67.74, 14: 40.80, 20: 9.07},
+    ),
+    *_published(
+        "Cape (BERT)",
+        "SST-2",
+        "Rouge-L F1, %",
+        {1: 38.38, 2: 39.20, 3: 40.86, 6: 46.85, 10: 60.22, 14: 76.49, 20: 92.03},
     ),
     *_published("DynText", "IMDb", "attack success, share", {1: 0.00008, 2: 0.00008, 3: 0.00007}),
 )

@@ -23,6 +23,7 @@ from sanitizer.pipeline import Sanitizer
 from sanitizer.posterior import Floats, Likelihoods, ceiling
 from sanitizer.progress import progress_bar
 from sanitizer.sampling import SYSTEM, Source
+from sanitizer.text import words as all_words
 from sanitizer.trials import SameNumbers, Trials
 from sanitizer.vocabulary import MAX_BATCH_TOKENS, Logits, Nearest, Prior, Vocabulary, public_logits
 from sanitizer.windows import batches, centred_rows
@@ -64,7 +65,7 @@ def run_attacks(
     if not found:
         raise ValueError(f"texts must have at least one private word, got {len(texts)} texts without")
     remembered = _remembered_outputs(sanitizer, texts, source)
-    return _report(sanitizer, len(texts), n_trials, found, remembered)
+    return _report(sanitizer, len(texts), n_trials, found, remembered, float(np.mean(attacker.rouge)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +99,7 @@ class _Attacker:
         self._likelihoods = Likelihoods(parts.engine, sanitizer.mechanism, parts.model, parts.pieces)
         self._vocabulary = Vocabulary(parts.model)
         self._near = Nearest(parts.model, self._vocabulary)
+        self.rouge: list[float] = []
 
     def attack(self, text: str, advance: Callable[[int], None]) -> list[_Found]:
         """Every drawn word of one text."""
@@ -113,6 +115,7 @@ class _Attacker:
             released = trials.draw(self._sanitizer.draft(text, SameNumbers()))
             if number < INFERRED_TRIALS:
                 ranks.append(self._infer(released))
+                self.rouge.append(rouge_l(text, released.finish()[0]))
             advance(1)
         private = [unit.text for unit in draft.words]
         return [self._found(word, private, trials, priors[word], [r[word] for r in ranks]) for word in draft.drawn]
@@ -168,13 +171,33 @@ def _beliefs(prior: Prior, logs: Floats) -> Floats:
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
+def rouge_l(original: str, released: str) -> float:
+    """Rouge-L F1 of two texts: the longest common subsequence of their words, compared without case.
+
+    Source: Lin, "ROUGE: A Package for Automatic Evaluation of Summaries" (2004).
+    """
+    first, second = ([text[a:b].lower() for a, b in all_words(text)] for text in (original, released))
+    if not first or not second:
+        return float(first == second)
+    row = [0] * (len(second) + 1)
+    for word in first:
+        left = diagonal = 0
+        for j, other in enumerate(second, 1):
+            above = row[j]
+            left = diagonal + 1 if word == other else max(left, above)
+            row[j], diagonal = left, above
+    return 2 * row[-1] / (len(first) + len(second))
+
+
 def _remembered_outputs(sanitizer: Sanitizer, texts: Sequence[str], source: Source) -> int:
     """The most distinct outputs one text has in one conversation, through the pipeline's own memory."""
     conversation = Sanitizer(sanitizer.mechanism, sanitizer.policy, model=sanitizer.parts().model)
     return max(len({conversation.sanitize(text, source=source).text for _ in range(max(SENDS))}) for text in texts)
 
 
-def _report(sanitizer: Sanitizer, n_texts: int, n_trials: int, found: list[_Found], remembered: int) -> AttackReport:
+def _report(
+    sanitizer: Sanitizer, n_texts: int, n_trials: int, found: list[_Found], remembered: int, rouge: float
+) -> AttackReport:
     mechanism = sanitizer.mechanism
     epsilon = mechanism.epsilon if mechanism.certified else None
     return AttackReport(
@@ -193,6 +216,7 @@ def _report(sanitizer: Sanitizer, n_texts: int, n_trials: int, found: list[_Foun
         posterior=_posterior(found, epsilon),
         repeated=tuple(_repeated(found, sends, epsilon) for sends in found[0].guesses),
         remembered_outputs=remembered,
+        rouge_l=rouge,
         mapping_size=float(np.mean([f.n_distinct for f in found])),
         retention=_pooled(f.kept for f in found),
     )

@@ -67,6 +67,7 @@ def _simple(report: AttackReport) -> list[str]:
         _line("masked inference (top 10)", report.inference.top_10),
         _line("word kept (N_t)", report.retention),
         f"{'distinct outputs (S_t)':<28}{report.mapping_size:8.1f} of {report.n_trials}",
+        f"{'Rouge-L F1 with the text':<28}{report.rouge_l:8.1%}",
     ]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sanitizer import Cape, Sanitizer
 from sanitizer.attack_report import PUBLISHED, Rate
-from sanitizer.attacks import run_attacks
+from sanitizer.attacks import rouge_l, run_attacks
 from sanitizer.display_attacks import attack_text
 from sanitizer.engines import Mechanism, engine_for
 from sanitizer.mechanisms.dyntext import DynText
@@ -274,3 +274,19 @@ class TestBadArguments:
     def test_a_mechanism_without_exact_probabilities(self, toy: ToyBackbone) -> None:
         with pytest.raises(ValueError, match="replacement='noise'"):
             run_attacks(Sanitizer(DynText(5.0, replacement="noise"), model=toy), [PROMPT], 1)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("The cat sat on the mat", "the cat sat on the mat", 1.0),
+        ("a b c d", "a x c d", 0.75),
+        ("a b c", "c b a", 1 / 3),
+        ("a b", "x y z", 0.0),
+        ("a b c d e f", "a c e", 2 * 3 / 9),
+        ("", "", 1.0),
+        ("", "a", 0.0),
+    ],
+)
+def test_rouge_l(first: str, second: str, expected: float) -> None:
+    assert rouge_l(first, second) == pytest.approx(expected)
