@@ -25,23 +25,11 @@ from models.build.export import build, quantized_rows, save
 from models.build.fetch import CACHE, member
 from models.build.quality import OnnxScorer, Sample, measure, token_sample, torch_logits, word_sample
 from models.build.tokens import MASK, tokenizer, tokens
+from sanitizer.backbone import FILES
 
 FOLDER = Path(__file__).resolve().parents[1] / "masked-lm"
 EXACT = frozenset({"ffn2"})  # its inputs have outliers: measured, see the card
 MAX_LENGTH = 256
-FILES = [
-    "bias.npy",
-    *density.FILES,
-    "embedding_scale.npy",
-    "embeddings.npy",
-    "model.onnx",
-    "output_rows.npy",
-    "outputs.json",
-    "tokenizer.json",
-    "vector_norms.npy",
-    "vectors.npy",
-    "words.npy",
-]
 EXAMPLES = [
     "The doctor said that my [MASK] needs surgery next week.",
     "She works as a [MASK] at the hospital in Boston.",
@@ -200,7 +188,7 @@ def main() -> None:
     }
     log = joined([json.loads(p.read_text("utf-8")) for p in options.log or [options.checkpoint.with_suffix(".json")]])
     (FOLDER / "CARD.md").write_text(card(facts, examples(model), log), "utf-8")
-    manifest.write(FOLDER, FILES, **facts)
+    manifest.write(FOLDER, list(FILES), **facts)
 
 
 if __name__ == "__main__":
