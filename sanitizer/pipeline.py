@@ -112,7 +112,7 @@ class Sanitizer:
         """One text made private.
 
         Args:
-            text: any string; lone surrogates and control characters are carried over.
+            text: any string; control characters between words are carried over.
             role: who says it; the same text in another role is another message.
             fresh: draw anew, and pay for it, even if this text was released before.
             source: of randomness; replace it in tests only.
