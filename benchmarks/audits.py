@@ -27,6 +27,7 @@ def published_cape(n_inputs: int | None) -> list[dict[str, Any]]:
     """One walk over the vocabulary for all nominal values."""
     sanitizer = Sanitizer(Cape(variant="published"))
     parts, mechanism = sanitizer.parts(), Cape(variant="published")
+    nominal = [Cape(epsilon, variant="published") for epsilon in NOMINAL]
     words = domain(sanitizer)
     words = words if n_inputs is None else words[:: max(1, len(words) // n_inputs)][:n_inputs]
     logits = position_logits(sanitizer, EXAMPLE, EXAMPLE_POSITION)
@@ -40,12 +41,10 @@ def published_cape(n_inputs: int | None) -> list[dict[str, Any]]:
         distance = parts.engine.space.distances(chunk)
         for i in range(len(chunk)):
             utility: NDArray[np.float32] = mechanism.utility(scores, distance(i, every))
-            for epsilon, extremes in zip(NOMINAL, found, strict=True):
-                weights = bucket_weights(utility, epsilon, mechanism.n_buckets)
+            for cape, extremes in zip(nominal, found, strict=True):
+                weights = bucket_weights(utility, cape.epsilon, cape.n_buckets)
                 extremes.add(probabilities(weights, len(logits)), begin + i)
-                sizes = [len(m) for m in weights.members]
-                claim = epsilon + float(np.log(max(sizes) / min(sizes)))
-                extremes.claimed = max(extremes.claimed or 0.0, claim)
+                extremes.claimed = max(extremes.claimed or 0.0, cape.claimed(weights) or 0.0)
         return found
 
     whole = [Extremes.none(len(logits)) for _ in NOMINAL]

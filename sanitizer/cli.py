@@ -139,13 +139,12 @@ def _sanitizer(options: argparse.Namespace) -> Sanitizer:
     names = ("variant", "epsilon", "context", "backbone", "profile", "n_steps", "consistent")
     chosen = {name: value for name in names if (value := getattr(options, name, None)) is not None}
     policy = Policy.load(options.policy)
-    mechanism: Cape | DynText | None = None
-    if options.mechanism == "dyntext":
-        if foreign := {"context", "backbone", "profile", "n_steps"} & set(chosen):
-            raise ValueError(f"{', '.join(sorted(foreign))} belongs to cape, not to dyntext")
-        mechanism = DynText(**chosen)
-    elif chosen or options.mechanism:
-        mechanism = Cape(**(policy.options | chosen))
+    written = policy.mechanism.name if policy.mechanism else "cape"
+    name = options.mechanism or written
+    if name == "dyntext" and (foreign := {"context", "backbone", "profile", "n_steps"} & set(chosen)):
+        raise ValueError(f"{', '.join(sorted(foreign))} belongs to cape, not to dyntext")
+    settings = (policy.options if name == written else {}) | chosen
+    mechanism = DynText(**settings) if name == "dyntext" else Cape(**settings)
     ledger = _open_ledger(options.ledger) if getattr(options, "ledger", None) else None
     return Sanitizer(
         mechanism,

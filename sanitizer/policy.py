@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,12 @@ from typing import Any
 from sanitizer.errors import PolicyError
 from sanitizer.files import Manifest, model_folder
 from sanitizer.mechanisms.cape import Cape
+from sanitizer.mechanisms.dyntext import DynText
 from sanitizer.text import without_clitic
 from sanitizer.text import words as all_words
 
 PRESETS = ("strict", "balanced")
+_MECHANISMS: dict[str, type[Cape] | type[DynText]] = {"cape": Cape, "dyntext": DynText}
 _NAMES = ("will", "don", "ma", "may")  # stopwords that are names when capitalized
 _KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
     "": {"name": str, "base": str},
@@ -35,6 +37,13 @@ _KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
         "n_steps": int,
         "demote_self": bool,
         "consistent": bool,
+        "delta": (int, float),
+        "k_max": int,
+        "k_min": int,
+        "epsilon_density": (int, float),
+        "density": str,
+        "list_size": str,
+        "replacement": str,
     },
 }
 
@@ -82,7 +91,7 @@ class Policy:
     patterns: tuple[re.Pattern[str], ...] = ()
     refuse: WordSet = field(default=WordSet(), repr=False)
     refuse_patterns: tuple[re.Pattern[str], ...] = ()
-    mechanism: Cape | None = None
+    mechanism: Cape | DynText | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -255,14 +264,19 @@ class _TomlPolicy:
         except re.error as error:
             raise self._error(table, "patterns", f"not a regular expression: {error}") from None
 
-    def _mechanism(self) -> Cape | None:
+    def _mechanism(self) -> Cape | DynText | None:
         options = dict(self.data.get("mechanism", {}))
         if not options:
             return None
-        if (name := options.pop("name", "cape")) != "cape":
-            raise self._error("mechanism", "name", f"must be cape, got {name!r}")
+        name = options.pop("name", "cape")
+        if name not in _MECHANISMS:
+            raise self._error("mechanism", "name", f"must be one of {', '.join(_MECHANISMS)}, got {name!r}")
+        known = {f.name for f in fields(_MECHANISMS[name])}
+        for key in options:
+            if key not in known:
+                raise self._error("mechanism", key, f"{name} has no such setting")
         try:
-            return Cape(**options)
+            return _MECHANISMS[name](**options)
         except ValueError as error:
             key = next((k for k in options if str(error).startswith(k)), "name")
             raise self._error("mechanism", key, str(error)) from None

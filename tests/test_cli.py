@@ -94,6 +94,15 @@ def test_options_change_the_policys_mechanism_not_replace_it(tmp_path: Path) -> 
     assert record["settings"]["consistent"] is True
 
 
+def test_options_change_a_policys_dyntext_too(tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text('[mechanism]\nname = "dyntext"\nepsilon = 8\nk_min = 10\n')
+    record = json.loads(run("sanitize", "--json", "--policy", str(path), "--epsilon", "9", PROMPT).stdout)["record"]
+    assert (record["mechanism"], record["epsilon_per_unit"], record["settings"]["k_min"]) == ("dyntext", 9.0, 10)
+    other = run("sanitize", "--json", "--policy", str(path), "--mechanism", "cape", PROMPT)
+    assert json.loads(other.stdout)["record"]["mechanism"] == "cape"
+
+
 def test_the_audit_prints_all_four_epsilons() -> None:
     done = run("audit", "--inputs", "50", "--epsilon", "4")
     assert done.returncode == 0

@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import socket
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from math import log
+from math import exp, log
 
 import numpy as np
 import pytest
@@ -195,6 +196,19 @@ class TestAdversarialModel:
             p = np.array([float(weights.probability(i)) for i in range(len(outputs))])
             highest, lowest = np.maximum(highest, p), np.minimum(lowest, p)
         assert log((highest / lowest).max()) <= 3.0 + 1e-12
+
+
+@pytest.mark.parametrize("word", ["Leeds", "hepatitis", "xqzzyvv"])
+def test_what_is_released_has_the_certified_probabilities(word: str) -> None:
+    """End to end: one output of five at the high level, whatever the private word is."""
+    n, source = 2_000, SeededSource(12)
+    sanitizer = toy(lambda n, m: np.repeat(random_scores(1, m), n, axis=0), Cape(1.0, n_shortlist=5, n_top=1))
+    texts = sanitizer.sanitize_batch([f"the {word}"] * n, fresh=True, source=source)
+    counts = sorted(Counter(t.text for t in texts).values())
+    low, high = 1 / (exp(1) + 4), exp(1) / (exp(1) + 4)
+    assert len(counts) == 5
+    for count, p in zip(counts, [low] * 4 + [high], strict=True):
+        assert abs(count - n * p) < 5 * (n * p * (1 - p)) ** 0.5  # five standard errors, fixed seed
 
 
 def test_sixteen_threads_give_what_one_gives(sanitizer: Sanitizer) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sanitizer import Sanitizer
+from sanitizer import DynText, Sanitizer
 from sanitizer.errors import PolicyError
 from sanitizer.files import Manifest, model_folder
 from sanitizer.policy import PRESETS, Policy, WordSet, word_list
@@ -144,6 +144,9 @@ def test_a_policy_file(tmp_path: Path) -> None:
         ("[mechanism]\nepsilon = -1\n", 2, "epsilon"),
         ("[mechanism]\nepsilon = true\n", 2, "epsilon"),
         ('[mechanism]\nname = "magic"\n', 2, "name"),
+        ('[mechanism]\nname = "dyntext"\nprofile = "prior"\n', 3, "profile"),
+        ('[mechanism]\nname = "cape"\nk_min = 3\n', 3, "k_min"),
+        ('[mechanism]\nname = "dyntext"\nk_min = 99\n', 3, "k_min"),
         ("[other]\nx = 1\n", 1, "other"),
         ("a = \n", 1, ""),
     ],
@@ -156,6 +159,11 @@ def test_errors_name_file_line_and_key(tmp_path: Path, text: str, line: int, key
     assert "bad.toml" in str(error.value)
     assert f"line {line}" in str(error.value)
     assert key in str(error.value)
+
+
+def test_a_policy_file_can_choose_dyntext(tmp_path: Path) -> None:
+    policy = policy_of(tmp_path, '[mechanism]\nname = "dyntext"\nepsilon = 8\nk_min = 10\n')
+    assert policy.mechanism == DynText(8, k_min=10)
 
 
 def test_a_policy_that_is_not_there(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ class Weights:
 
 
 class Mechanism(Protocol):
-    """What the pipeline and the audit need to know of a mechanism."""
+    """A mechanism that ranks outputs in a context; the contract tests are written against it."""
 
     @property
     def epsilon(self) -> float:
