@@ -25,12 +25,10 @@ from benchmarks.machine import write
 from models.build.corpus import documents
 from sanitizer.audit import probabilities
 from sanitizer.backbone import OnnxMaskedLM
-from sanitizer.draft import Draft
 from sanitizer.mechanisms.cape import Cape
 from sanitizer.outputs import WordSpace
-from sanitizer.policy import Policy
-from sanitizer.sampling import SYSTEM
-from sanitizer.text import WordPieces, segment
+from sanitizer.pipeline import Sanitizer
+from sanitizer.text import WordPieces
 from sanitizer.windows import batches, centred_rows, rows
 
 EPSILONS = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -58,10 +56,10 @@ def sentences(n: int) -> list[str]:
 
 def cases(texts: list[str], model: OnnxMaskedLM) -> list[Case]:
     """Every private word with a vector, scored in its released (all words hidden) and original context."""
-    pieces, policy, found = WordPieces(model.folder / "tokenizer.json"), Policy.preset("balanced"), []
+    pieces, sanitizer, found = WordPieces(model.folder / "tokenizer.json"), Sanitizer(model=model), []
     edges = (pieces.cls, pieces.sep)
     for text in texts:
-        draft = Draft(text, segment(text, policy), pieces, False, SYSTEM)
+        draft = sanitizer.draft(text)
         every = np.arange(len(draft.words))
         if not len(every):
             continue

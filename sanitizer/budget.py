@@ -37,6 +37,10 @@ class Budget(Protocol):
     def spent(self) -> float:
         """Epsilon charged so far."""
 
+    @property
+    def left(self) -> float | None:
+        """Epsilon that may still be spent; None without a limit."""
+
     def reserve(self, epsilon: float) -> Charge:
         """Set epsilon aside. Raises BudgetExceeded."""
 
@@ -65,6 +69,10 @@ class LocalBudget:
     @property
     def spent(self) -> float:
         return float(self._spent)
+
+    @property
+    def left(self) -> float | None:
+        return None if self._limit is None else float(self._limit - self._spent)
 
     def reserve(self, epsilon: float) -> Charge:
         amount = as_printed(epsilon)
@@ -109,6 +117,11 @@ class LedgerBudget:
     def spent(self) -> float:
         balance = self._ledger.balance(self._scopes[0])
         return balance.spent + balance.reserved
+
+    @property
+    def left(self) -> float | None:
+        lefts = [left for scope in self._scopes if (left := self._ledger.balance(scope).left) is not None]
+        return min(lefts, default=None)
 
     def reserve(self, epsilon: float) -> Charge:
         return self._ledger.reserve(self._scopes, epsilon)

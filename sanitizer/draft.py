@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.sampling import Source
-from sanitizer.text import Segmented, WordPieces, article_for, cased, random_number
+from sanitizer.findings import reads_as
+from sanitizer.text import Segmented, WordPieces, article_for, cased
 from sanitizer.types import Replacement, Unit
+
+_NOTHING: NDArray[np.int64] = np.array([], dtype=np.int64)
 
 
 class _Cut(NamedTuple):
@@ -27,8 +30,10 @@ class Draft:
     """Working state of one text. It holds private words and never leaves the pipeline.
 
     Args:
-        text: the original. segmented: its units and articles. pieces: the model's tokenizer.
-        consistent: equal words share one draw. source: for the numbers, which are drawn at once.
+        text: the original. segmented: its units and articles.
+        released: for each unit what stands in its place, or None for a word that is to be drawn.
+        pieces: the model's tokenizer; None if no word is to be drawn: then articles stay too.
+        consistent: equal words share one draw.
 
     Attributes:
         ids: int64 [n_tokens], public tokens with one [MASK] per word; released words are filled in.
@@ -37,34 +42,47 @@ class Draft:
         drawn: numbers of the words that get a draw of their own.
     """
 
-    def __init__(self, text: str, segmented: Segmented, pieces: WordPieces, consistent: bool, source: Source) -> None:
+    def __init__(
+        self,
+        text: str,
+        segmented: Segmented,
+        released: Sequence[str | None],
+        pieces: WordPieces | None,
+        consistent: bool,
+    ) -> None:
         self._text, self._segmented, self._pieces = text, segmented, pieces
-        self._released = [random_number(u.text, source) if u.kind == "number" else None for u in segmented.units]
+        self._released = list(released)
         self._cuts = sorted(
             [_Cut(u.start, u.end, i, u.kind) for i, u in enumerate(segmented.units)]
-            + [_Cut(a.start, a.end, a.unit, "article") for a in segmented.articles]
+            + [_Cut(a.start, a.end, a.unit, "article") for a in segmented.articles if pieces]
         )
         self._numbers = [i for i, u in enumerate(segmented.units) if u.kind == "word"]
         self.words: list[Unit] = [segmented.units[i] for i in self._numbers]
         self._followers = _followers([_same(w.text) for w in self.words], consistent)
         self.drawn = sorted(self._followers)
-        self.ids, self.slots = self._hidden()
+        self.ids, self.slots = self._hidden(pieces) if pieces else (_NOTHING, _NOTHING)
 
-    def _hidden(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    def _hidden(self, pieces: WordPieces) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
         """Tokens with every word hidden. Articles read "a": their form would tell of the private word."""
         ids: list[int] = []
         slots: list[int] = []
         at = 0
         for cut in self._cuts:
-            ids += self._pieces.encode(self._text[at : cut.start])
+            ids += pieces.encode(self._text[at : cut.start])
             at = cut.end
             if cut.kind == "word":
                 slots.append(len(ids))
-                ids.append(self._pieces.mask)
+                ids.append(pieces.mask)
             else:
-                ids += self._pieces.encode("a" if cut.kind == "article" else self._released[cut.unit] or "")
-        ids += self._pieces.encode(self._text[at:])
+                ids += pieces.encode(self._stand_in(cut))
+        ids += pieces.encode(self._text[at:])
         return np.array(ids, dtype=np.int64), np.array(slots, dtype=np.intp)
+
+    def _stand_in(self, cut: _Cut) -> str:
+        """What the model reads for an article, a number, or a unit that went to the vault."""
+        if cut.kind == "article":
+            return "a"
+        return reads_as(cut.kind) if cut.kind.isupper() else self._released[cut.unit] or ""
 
     def release(self, word: int, text: str, token: int) -> None:
         """Put an output in place of a drawn word, and of every equal word that follows it."""
@@ -74,6 +92,7 @@ class Draft:
 
     def original_ids(self) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]:
         """Tokens of the ORIGINAL text: ids int64 [n], and each word's begin and end in them, int [n_words]."""
+        assert self._pieces is not None
         ids: list[int] = []
         spans: list[tuple[int, int]] = []
         at = 0
@@ -120,7 +139,12 @@ class Draft:
     @property
     def n_numbers(self) -> int:
         """Numbers replaced at random."""
-        return len(self._segmented.units) - len(self.words)
+        return sum(u.kind == "number" for u in self._segmented.units)
+
+    @property
+    def n_identifiers(self) -> int:
+        """Units that went to the vault."""
+        return sum(u.kind.isupper() for u in self._segmented.units)
 
     def max_repeats(self) -> int:
         """How often the most repeated private word stands in the text."""

@@ -6,6 +6,9 @@ SanitizerError
 │   ├── BudgetExceeded     the request would spend more than the budget left
 │   └── NotCertified       the model's scores cannot carry a certified release
 ├── PolicyError        a policy file is wrong, or the policy refuses this content
+│   └── RequestRefused     an API request that may not leave: unknown endpoint, image, malformed body
+├── VaultError         a vault is missing, damaged, full, not writable, or opened with the wrong key
+├── UpstreamError      the API could not be reached, or its answer cannot be restored
 └── LedgerError        a ledger is missing, damaged, not writable, or opened with the wrong key
 
 Bad arguments raise ValueError naming argument and value. No message ever contains prompt text.
@@ -42,6 +45,35 @@ class NotCertified(PrivacyError):
 
 class PolicyError(SanitizerError):
     """A policy file cannot be used, or the policy refuses this content."""
+
+
+class RequestRefused(PolicyError):
+    """An API request that may not leave the machine; nothing was sent.
+
+    Attributes:
+        reason: a short fixed word for metrics, such as "endpoint" or "image".
+        status: the HTTP status that fits, 400 to 499.
+    """
+
+    def __init__(self, message: str, reason: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.reason, self.status = reason, status
+
+
+class VaultError(SanitizerError):
+    """A vault is missing, damaged, full, not writable, or opened with the wrong key; nothing was released."""
+
+
+class UpstreamError(SanitizerError):
+    """The API could not be reached, or what it answered cannot be restored.
+
+    Attributes:
+        status: the HTTP status to answer with: 502, or 504 after a timeout.
+    """
+
+    def __init__(self, message: str, status: int = 502) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class LedgerError(SanitizerError):

@@ -1,8 +1,8 @@
-"""Same text, same output: what a conversation has already released.
+"""What a conversation has already released: whole messages, and the values that stand for identifiers.
 
 Fresh draws of one message average out (docs/guarantees.md); repeating the first output releases nothing new.
-Messages are found by HMAC, so the memory holds no index of private text. It is bounded, and gone with the
-process; a store that survives implements the same protocol.
+Messages are found by HMAC, so the memory holds no index of private text. This one is bounded, and gone with the
+process; a vault that survives, encrypted, implements the same protocol (vault.py).
 """
 
 from __future__ import annotations
@@ -10,58 +10,156 @@ from __future__ import annotations
 import hashlib
 import hmac
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from sanitizer.errors import VaultError
+from sanitizer.sampling import secret_key
 from sanitizer.types import SanitizedText
 
-DEFAULT_SIZE = 10_000
+MAX_MESSAGES = 10_000
+MAX_ENTRIES = 100_000
+MAX_CHARS = 50_000_000
+
+Make = Callable[[str, str, int], str]
+"""(kind, original, number) -> a released value; called again with the next number while the value is taken."""
 
 
-class Memory(Protocol):
-    """Where released messages are kept. Must be safe for many threads."""
+class Vault(Protocol):
+    """Where originals and released messages are kept. Must be safe for many threads."""
+
+    @property
+    def secret(self) -> bytes:
+        """32 bytes: the key of the message hashes."""
 
     def get(self, key: bytes) -> SanitizedText | None:
-        """The result kept under a key."""
+        """The result kept under a key. Raises VaultError."""
 
     def put_first(self, key: bytes, result: SanitizedText) -> SanitizedText:
-        """Keep a result unless one is there already; return the one that is kept."""
+        """Keep a result unless one is there already; return the one that is kept. Raises VaultError."""
+
+    def substitutes(self, conversation: str, wanted: Sequence[tuple[str, str]], make: Make) -> list[str]:
+        """Released values for (kind, original) pairs, in order.
+
+        An original keeps its value throughout a conversation. No value ever stands for two originals of one
+        conversation: numbers count up per kind, from 1, and are not used again.
+
+        Raises:
+            VaultError: full, or not writable; nothing was assigned.
+        """
+
+    def originals(self, conversation: str) -> Mapping[str, str]:
+        """Released value -> original, of one conversation: a copy. Raises VaultError."""
 
 
-class ConversationMemory:
-    """The last `size` messages of a conversation, in memory.
+@dataclass
+class Entries:
+    """The identifiers of one conversation.
 
-    Args:
-        size: at least 1; the message not used for longest is forgotten first.
+    Attributes:
+        values: (kind, original) -> released value. originals: released value -> original.
+        numbers: kind -> the last number used.
     """
 
-    def __init__(self, size: int = DEFAULT_SIZE) -> None:
-        if size < 1:
-            raise ValueError(f"size must be at least 1, got {size!r}")
-        self._size = size
-        self._kept: OrderedDict[bytes, SanitizedText] = OrderedDict()
+    values: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
+    originals: dict[str, str] = field(default_factory=dict, repr=False)
+    numbers: Counter[str] = field(default_factory=Counter)
+
+    def assign(self, kind: str, original: str, make: Make, floor: int = 0) -> str:
+        """A new released value; numbers start above `floor`."""
+        while True:
+            number = max(self.numbers[kind], floor) + 1
+            self.numbers[kind] = number
+            value = make(kind, original, number)
+            if value not in self.originals:
+                self.add(kind, original, value)
+                return value
+
+    def add(self, kind: str, original: str, value: str) -> None:
+        """Keep a pair."""
+        self.values[kind, original] = value
+        self.originals[value] = original
+
+
+class MemoryVault:
+    """A vault in this process, gone with it.
+
+    Args:
+        max_messages: at least 1; the message not used for longest is forgotten first. The same when all
+            messages together have more than 50 million characters.
+        max_entries: identifiers kept in all, at least 1; the conversation not used for longest is forgotten
+            first, and numbers are never used again, so that what it released cannot come back as another's.
+    """
+
+    def __init__(self, max_messages: int = MAX_MESSAGES, max_entries: int = MAX_ENTRIES) -> None:
+        for name, value in (("max_messages", max_messages), ("max_entries", max_entries)):
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value!r}")
+        self._max_messages, self._max_entries = max_messages, max_entries
+        self._messages: OrderedDict[bytes, SanitizedText] = OrderedDict()
+        self._conversations: OrderedDict[str, Entries] = OrderedDict()
+        self._n_chars = self._n_entries = self._floor = 0
+        self._secret = secret_key()
         self._lock = threading.Lock()
+
+    @property
+    def secret(self) -> bytes:
+        return self._secret
 
     def get(self, key: bytes) -> SanitizedText | None:
         with self._lock:
-            if (found := self._kept.get(key)) is not None:
-                self._kept.move_to_end(key)
+            if (found := self._messages.get(key)) is not None:
+                self._messages.move_to_end(key)
             return found
 
     def put_first(self, key: bytes, result: SanitizedText) -> SanitizedText:
         with self._lock:
-            kept = self._kept.setdefault(key, result)
-            self._kept.move_to_end(key)
-            if len(self._kept) > self._size:
-                self._kept.popitem(last=False)
+            if (kept := self._messages.get(key)) is None:
+                self._messages[key] = kept = result
+                self._n_chars += _size(result)
+            self._messages.move_to_end(key)
+            while len(self._messages) > self._max_messages or (self._n_chars > MAX_CHARS and len(self._messages) > 1):
+                self._n_chars -= _size(self._messages.popitem(last=False)[1])
             return kept
 
-    def __len__(self) -> int:
-        return len(self._kept)
+    def substitutes(self, conversation: str, wanted: Sequence[tuple[str, str]], make: Make) -> list[str]:
+        if not wanted:
+            return []
+        with self._lock:
+            entries = self._conversations.setdefault(conversation, Entries())
+            self._conversations.move_to_end(conversation)
+            new = set(wanted).difference(entries.values)
+            if len(entries.values) + len(new) > self._max_entries:
+                raise VaultError(f"a conversation may hold at most max_entries={self._max_entries} identifiers")
+            self._make_room(len(new))
+            self._n_entries += len(new)
+            return [entries.values.get(w) or entries.assign(*w, make, self._floor) for w in wanted]
+
+    def _make_room(self, n_new: int) -> None:
+        """Forget the conversations not used for longest; the one in use comes last and stays."""
+        while self._n_entries + n_new > self._max_entries:
+            _, gone = self._conversations.popitem(last=False)
+            self._n_entries -= len(gone.values)
+            self._floor = max(self._floor, *gone.numbers.values(), 0)
+
+    def originals(self, conversation: str) -> Mapping[str, str]:
+        with self._lock:
+            entries = self._conversations.get(conversation)
+            return dict(entries.originals) if entries else {}
+
+    def __repr__(self) -> str:
+        return f"MemoryVault({len(self._messages)} messages, {self._n_entries} identifiers)"
 
 
-def message_key(secret: bytes, conversation: str, role: str, content: str) -> bytes:
-    """HMAC-SHA256 of a message; lengths keep the three parts apart."""
-    parts = [part.encode("utf-8", "surrogatepass") for part in (conversation, role, content)]
-    framed = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+def _size(result: SanitizedText) -> int:
+    """Characters it takes to keep a result, about."""
+    return len(result.text) + sum(200 + len(r.original) for r in result.replacements)
+
+
+def message_key(secret: bytes, *parts: str) -> bytes:
+    """HMAC-SHA256 of a message and where it belongs; lengths keep the parts apart."""
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    framed = b"".join(len(part).to_bytes(8, "big") + part for part in encoded)
     return hmac.new(secret, framed, hashlib.sha256).digest()

@@ -2,61 +2,40 @@
 
 from __future__ import annotations
 
+import copy
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from math import inf
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sanitizer.accounting import Accountant
-from sanitizer.backbone import MaskedLM, OnnxMaskedLM
-from sanitizer.budget import Charge, as_printed, budget_for
+from sanitizer.backbone import MaskedLM
+from sanitizer.budget import Budget, Charge, LocalBudget, as_printed, budget_for
 from sanitizer.draft import Draft
-from sanitizer.engines import Engine, Mechanism, engine_for
+from sanitizer.drawing import MAX_BATCH_TOKENS, draw_words, step_batches
+from sanitizer.engines import Mechanism, engine_for
 from sanitizer.errors import BudgetExceeded, NotCertified, SanitizerError
+from sanitizer.findings import find_units, maker
+from sanitizer.jobs import Job, repeated, settling
 from sanitizer.ledger import Ledger, Scope
+from sanitizer.loading import Models, Parts
 from sanitizer.mechanisms.cape import Cape
-from sanitizer.memory import ConversationMemory, Memory, message_key
+from sanitizer.memory import MemoryVault, Vault, message_key
 from sanitizer.policy import Policy
 from sanitizer.progress import progress_bar
-from sanitizer.sampling import SYSTEM, Source, secret_key
-from sanitizer.terms import terms
-from sanitizer.text import WordPieces, segment, words
+from sanitizer.records import answer_record, perturbed_record, plain_record
+from sanitizer.restore import Restorer
+from sanitizer.sampling import SYSTEM, Source
+from sanitizer.text import Segmented, random_number, segment, segment_taken, words
 from sanitizer.types import Record, SanitizedText
-from sanitizer.windows import Batch, Row, batches, centred_rows, rows
+from sanitizer.windows import Batch
 
-MAX_BATCH_TOKENS = 1024
 MAX_BATCH_TEXTS = 64
-
-
-@dataclass(frozen=True)
-class _Parts:
-    """What is loaded at first use."""
-
-    model: MaskedLM
-    pieces: WordPieces
-    engine: Engine
-
-
-@dataclass
-class _Job:
-    """One text of a group: to be drawn, or found in the memory."""
-
-    key: bytes
-    draft: Draft | None
-    result: SanitizedText | None = None
-    charge: Charge | None = None
-    claims: list[float] = field(default_factory=list)
 
 
 class Sanitizer:
     """Replaces the private words of a text, on this machine, before it is sent anywhere.
 
-    A text that was sanitized before, in the same role, comes back as it was and costs nothing.
+    Identifiers go to the vault, and `restore` brings them back in the answer; other private words are drawn anew by
+    the mechanism. A text that was sanitized before, in the same role, comes back as it was and costs nothing.
 
     Guarantee: see the mechanism; every result's `record` states it with its terms. One Sanitizer serves
     many threads. Nothing is returned unless every unit was drawn and the budget was charged.
@@ -64,14 +43,14 @@ class Sanitizer:
 
     Args:
         mechanism: default certified Cape; the policy file's mechanism if it names one.
-        policy: "strict", "balanced", a Policy, or the path of a TOML file.
+        policy: "strict", "balanced", "identifiers" (no differential privacy), a Policy, or the path of a TOML file.
         model: model folder, or a loaded model; default the packaged one, loaded at first use.
         conversation: name of the conversation; equal texts in different conversations are drawn anew.
         budget: the most epsilon to spend in all: of this object, or of the conversation if there is a ledger.
         ledger: budgets that outlive the process; charged for `scopes`, by default the conversation.
         scopes: what else to charge in the ledger, such as a user or the day.
         delta: for `epsilon_total`; 0 composes by plain sum.
-        memory: of released texts; default the last 10,000 in this process.
+        vault: of originals and released texts; default in this process (`FileVault` survives it, encrypted).
         threads: for one forward pass; default all cores, at most 4.
         max_chars: longer texts are refused.
 
@@ -90,7 +69,7 @@ class Sanitizer:
         ledger: Ledger | None = None,
         scopes: Iterable[Scope] = (),
         delta: float = 0.0,
-        memory: Memory | None = None,
+        vault: Vault | None = None,
         threads: int | None = None,
         max_chars: int = 1_000_000,
     ) -> None:
@@ -101,12 +80,46 @@ class Sanitizer:
         if max_chars < 1:
             raise ValueError(f"max_chars must be at least 1, got {max_chars!r}")
         self._conversation, self._delta, self._max_chars = conversation, delta, max_chars
-        self._budget = budget_for(budget, ledger, conversation, tuple(scopes))
-        self._memory = ConversationMemory() if memory is None else memory
-        self._secret = secret_key()
-        self._model, self._threads = model, threads
+        self._limit, self._ledger, self._scopes = budget, ledger, tuple(scopes)
+        self._budget: Budget = budget_for(budget, ledger, conversation, self._scopes)
+        self._vault: Vault = MemoryVault() if vault is None else vault
+        self._models, self._sort = Models(model, threads), "message"
         self._lock = threading.Lock()
-        self._loaded: _Parts | None = None
+        self._loaded: Parts | None = None
+
+    def derive(
+        self,
+        *,
+        conversation: str | None = None,
+        policy: Policy | str | Path | None = None,
+        mechanism: Mechanism | None = None,
+        vault: Vault | None = None,
+        charged: bool = True,
+    ) -> Sanitizer:
+        """Another Sanitizer with some settings changed; model, vault and budget are shared.
+
+        With a ledger, a conversation has its own budget; without one, all share the limit of the first.
+
+        Args:
+            charged: False for previews that never leave the machine: no budget, no charge.
+
+        Raises:
+            ValueError, PolicyError: as the constructor. LedgerError: the ledger cannot be written.
+        """
+        other = copy.copy(self)
+        other._lock = threading.Lock()
+        other._vault = self._vault if vault is None else vault
+        other._policy = self._policy if policy is None else Policy.load(policy)
+        other._mechanism = mechanism or (policy and other._policy.mechanism) or self._mechanism
+        if other._mechanism != self._mechanism:
+            other._loaded = None
+        if conversation is not None:
+            other._conversation = conversation
+            if self._ledger is not None:
+                other._budget = budget_for(self._limit, self._ledger, conversation, self._scopes)
+        if not charged:
+            other._budget, other._sort = LocalBudget(None), "preview"
+        return other
 
     def sanitize(self, text: str, *, role: str = "user", fresh: bool = False, source: Source = SYSTEM) -> SanitizedText:
         """One text made private.
@@ -128,11 +141,14 @@ class Sanitizer:
         texts: Iterable[str],
         *,
         progress: bool = False,
-        role: str = "user",
+        role: str | Sequence[str] = "user",
         fresh: bool = False,
         source: Source = SYSTEM,
     ) -> list[SanitizedText]:
-        """Many texts, results in order. `progress` shows a bar on standard error.
+        """Many texts, results in order.
+
+        Args:
+            progress: show a bar on standard error. role: of all texts, or one for each.
 
         Raises:
             SanitizerError: as `sanitize`; texts that were released and charged before are in the error's
@@ -153,13 +169,19 @@ class Sanitizer:
         return results
 
     def sanitize_stream(
-        self, texts: Iterable[str], *, role: str = "user", fresh: bool = False, source: Source = SYSTEM
+        self,
+        texts: Iterable[str],
+        *,
+        role: str | Sequence[str] = "user",
+        fresh: bool = False,
+        source: Source = SYSTEM,
     ) -> Iterator[SanitizedText]:
         """As `sanitize_batch`, one result at a time: memory does not grow with the number of texts."""
-        group: list[_Job] = []
+        group: list[Job] = []
         n_tokens = 0
-        for text in texts:
-            job = self._job(text, role, fresh, source)
+        pairs = ((text, role) for text in texts) if isinstance(role, str) else zip(texts, role, strict=True)
+        for text, its_role in pairs:
+            job = self._job(text, its_role, fresh, source)
             group.append(job)
             n_tokens += len(job.draft.ids) if job.draft else 0
             if n_tokens >= MAX_BATCH_TOKENS or len(group) >= MAX_BATCH_TEXTS:
@@ -168,6 +190,46 @@ class Sanitizer:
         if group:
             yield from self._results(group, fresh, source)
 
+    def restore(self, answer: str) -> str:
+        """An answer with the originals in place of what stands for them in this conversation. Raises VaultError."""
+        return self.restorer().text(answer)
+
+    def restorer(self) -> Restorer:
+        """What `restore` uses, as the vault is now: for many texts, or for streams. Raises VaultError."""
+        return Restorer(self._vault.originals(self._conversation))
+
+    def remember_answer(self, sent: str, restored: str, role: str = "assistant") -> None:
+        """Let an answer go back as it came.
+
+        Chats send their whole history with each message. When `restored` comes in this role, `sanitize` gives `sent`,
+        free of charge: who sent it knows it. Raises VaultError.
+        """
+        if restored and self.policy.perturb:
+            self._vault.put_first(
+                self._key("answer", role, restored), SanitizedText(sent, (), answer_record(self.policy))
+            )
+
+    def adopt(self, text: str, preview: SanitizedText, role: str = "user") -> SanitizedText:
+        """Charge a result that was drawn as a preview; from now on it is what `sanitize` gives for this text.
+
+        Args:
+            preview: of the same text, by a Sanitizer derived from this one with `charged=False`.
+
+        Raises:
+            BudgetExceeded, NotCertified, LedgerError, VaultError: it must not leave the machine.
+        """
+        job = Job(self._key(self._sort, role, text), None, preview)
+        job.charge = self._reserve(preview.record.charged, preview.record.certified)
+        with settling([job]) as drawing:
+            drawing()
+            self._keep(job, fresh=False)
+        return job.result or preview
+
+    @property
+    def conversation(self) -> str:
+        """Its name."""
+        return self._conversation
+
     @property
     def mechanism(self) -> Mechanism:
         """What draws; fixed, like all settings, because the record speaks of it."""
@@ -175,7 +237,7 @@ class Sanitizer:
 
     @property
     def policy(self) -> Policy:
-        """What is public."""
+        """What is public and what goes to the vault."""
         return self._policy
 
     @property
@@ -183,62 +245,82 @@ class Sanitizer:
         """Epsilon charged so far to this object's budget, or to the conversation's in the ledger."""
         return self._budget.spent
 
-    def load(self) -> None:
-        """Load the model now instead of at the first text. Raises ModelError."""
-        self.parts()
+    @property
+    def budget_left(self) -> float | None:
+        """Epsilon that may still be spent; None without a limit."""
+        return self._budget.left
 
-    def parts(self) -> _Parts:
+    def load(self) -> None:
+        """Load now what is otherwise loaded at the first text. Raises ModelError."""
+        self._models.names(self.policy.names)
+        if self.policy.perturb:
+            self.parts()
+
+    def parts(self) -> Parts:
         """The loaded model, tokenizer and engine: for audits and attacks."""
         if self._loaded is None:
             with self._lock:
                 if self._loaded is None:
-                    model = self._model
-                    if model is None or isinstance(model, Path):
-                        model = OnnxMaskedLM(model, self._threads)
-                    pieces = WordPieces(model.folder / "tokenizer.json")
-                    self._loaded = _Parts(model, pieces, engine_for(self.mechanism, model, pieces))
+                    model, pieces = self._models.masked()
+                    self._loaded = Parts(model, pieces, engine_for(self.mechanism, model, pieces))
         return self._loaded
 
     def draft(self, text: str, source: Source = SYSTEM) -> Draft:
-        """The text segmented, its words hidden; raises as `sanitize`."""
+        """The text segmented, its words hidden, its identifiers in the vault; raises as `sanitize`."""
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, got {type(text).__name__}")
         if len(text) > self._max_chars:
             raise ValueError(f"text must have at most max_chars={self._max_chars} characters, got {len(text)}")
-        pieces = self.parts().pieces
-        self.policy.check(text, (text[begin:end] for begin, end in words(text)))
-        return Draft(text, segment(text, self.policy), pieces, self.mechanism.consistent, source)
+        pieces = self.parts().pieces if self.policy.perturb else None
+        if self.policy.refuse or self.policy.refuse_patterns:
+            self.policy.check(text, (text[begin:end] for begin, end in words(text)))
+        taken = find_units(text, self.policy, self._models.names(self.policy.names))
+        plain = self.policy.all_public
+        segmented = segment_taken(text, taken) if plain else segment(text, self.policy, taken, self.policy.kinds)
+        return Draft(text, segmented, self._stand_ins(segmented, source), pieces, self.mechanism.consistent)
+
+    def _stand_ins(self, segmented: Segmented, source: Source) -> list[str | None]:
+        """What is released for each unit that is not drawn."""
+        wanted = [(u.kind, u.text) for u in segmented.units if u.kind.isupper()]
+        values = iter(self._vault.substitutes(self._conversation, wanted, maker(self.policy.style, source)))
+        return [
+            next(values) if u.kind.isupper() else random_number(u.text, source) if u.kind == "number" else None
+            for u in segmented.units
+        ]
 
     def batches(self, drafts: list[Draft], step: int = 0) -> Iterator[Batch]:
         """Model inputs for the words of one step, packed before the step's first release."""
-        parts = self.parts()
-        edges = (parts.pieces.cls, parts.pieces.sep)
-        planned: list[Row] = []
-        for number, draft in enumerate(drafts):
-            due = np.array(draft.drawn[step :: parts.engine.n_steps], dtype=np.intp)
-            if parts.engine.context == "released":
-                planned += rows(number, draft.ids.copy(), draft.slots, due, parts.model.max_length)
-            else:
-                planned += centred_rows(number, *draft.original_ids(), due, parts.pieces.mask, parts.model.max_length)
-        return batches(planned, edges, MAX_BATCH_TOKENS)
+        return step_batches(self.parts(), drafts, step)
 
-    def _job(self, text: str, role: str, fresh: bool, source: Source) -> _Job:
+    def _job(self, text: str, role: str, fresh: bool, source: Source) -> Job:
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, got {type(text).__name__}")
-        key = message_key(self._secret, self._conversation, role, text)
-        known = None if fresh else self._memory.get(key)
-        return _Job(key, None, _repeated(known)) if known else _Job(key, self.draft(text, source))
+        key = self._key(self._sort, role, text)
+        known = None if fresh else self._known(key, role, text)
+        return Job(key, None, repeated(known)) if known else Job(key, self.draft(text, source))
 
-    def _results(self, group: list[_Job], fresh: bool, source: Source) -> Iterator[SanitizedText]:
+    def _known(self, key: bytes, role: str, text: str) -> SanitizedText | None:
+        """What stands for this text already; nothing if words are not perturbed: it follows from the vault."""
+        if not self.policy.perturb or not text:
+            return None
+        return self._vault.get(key) or self._vault.get(self._key("answer", role, text))
+
+    def _key(self, sort: str, role: str, text: str) -> bytes:
+        """Where the vault keeps a message; other settings are another message."""
+        settings = "" if sort == "answer" else f"{self._mechanism!r} {self._policy.name}"
+        return message_key(self._vault.secret, sort, settings, self._conversation, role, text)
+
+    def _results(self, group: list[Job], fresh: bool, source: Source) -> Iterator[SanitizedText]:
         """Charge, draw and yield the results in order; where the budget ends, refuse from there on."""
         refusal: BudgetExceeded | None = None
-        due: dict[bytes, _Job] = {}
-        with _settling(due.values()) as drawing:
+        due: dict[bytes, Job] = {}
+        with settling(due.values()) as drawing:
             for i, job in enumerate(group):
                 if job.result is not None or (job.key in due and not fresh):
                     continue
                 try:
-                    job.charge = self._reserve(job.draft)
+                    assert job.draft is not None
+                    job.charge = self._reserve(self._cost(job.draft), self.mechanism.certified)
                 except BudgetExceeded as error:
                     refusal, group = error, group[:i]
                     break
@@ -248,126 +330,44 @@ class Sanitizer:
             for job in due.values():
                 self._keep(job, fresh)
         for job in group:
-            yield job.result or _repeated(due[job.key].result)
+            yield job.result or repeated(due[job.key].result)
         if refusal is not None:
             raise refusal
 
-    def _reserve(self, draft: Draft | None) -> Charge | None:
-        assert draft is not None
-        if self._budget.limited and not self.mechanism.certified:
+    def _cost(self, draft: Draft) -> float:
+        return float(len(draft.drawn) * as_printed(self.mechanism.epsilon))
+
+    def _reserve(self, cost: float, certified: bool) -> Charge | None:
+        if self._budget.limited and self.policy.perturb and not certified:
             raise NotCertified("a budget needs a certified mechanism")
-        cost = float(len(draft.drawn) * as_printed(self.mechanism.epsilon))
         return self._budget.reserve(cost) if cost else None
 
-    def _draw_all(self, jobs: list[_Job], source: Source) -> None:
+    def _draw_all(self, jobs: list[Job], source: Source) -> None:
         drafts = [job.draft for job in jobs if job.draft is not None]
-        self._draw(drafts, [job.claims for job in jobs], source)
+        if self.policy.perturb:
+            draw_words(self.parts(), drafts, [job.claims for job in jobs], source)
         for job in jobs:
             job.result = self._finish(job)
 
-    def _keep(self, job: _Job, fresh: bool) -> None:
+    def _keep(self, job: Job, fresh: bool) -> None:
         """Remember a result, and commit its charge; if another thread was first, its result is the one."""
         assert job.result is not None
-        kept = self._memory.put_first(job.key, job.result)
+        kept = self._vault.put_first(job.key, job.result) if self.policy.perturb else job.result
         lost = not fresh and kept is not job.result
         if lost:
-            job.result = _repeated(kept)
+            job.result = repeated(kept)
         if job.charge is not None:
             job.charge.release() if lost else job.charge.commit()
             job.charge = None
 
-    def _draw(self, drafts: list[Draft], claims: list[list[float]], source: Source) -> None:
-        engine = self.parts().engine
-        if not engine.reads_context:
-            for number, draft in enumerate(drafts):
-                self._choose(drafts, [(number, word) for word in draft.drawn], None, claims, source)
-            return
-        for step in range(engine.n_steps):
-            for batch in self.batches(drafts, step):
-                self._choose(drafts, batch.units, engine.space.logits(batch), claims, source)
-
-    def _choose(
-        self,
-        drafts: list[Draft],
-        units: Sequence[tuple[int, int]],
-        logits: NDArray[np.float32] | None,
-        claims: list[list[float]],
-        source: Source,
-    ) -> None:
-        """Draw the given (text, word) pairs and put the outputs in place."""
-        engine = self.parts().engine
-        private = [drafts[text].words[word].text for text, word in units]
-        for (text, word), choice in zip(units, engine.choose(private, logits, source), strict=True):
-            drafts[text].release(word, engine.space.text(choice.output), engine.space.token(choice.output))
-            if choice.claimed is not None:
-                claims[text].append(choice.claimed)
-
-    def _finish(self, job: _Job) -> SanitizedText:
+    def _finish(self, job: Job) -> SanitizedText:
         assert job.draft is not None
         text, replacements = job.draft.finish()
         return SanitizedText(text, replacements, self._record(job.draft, job.claims))
 
     def _record(self, draft: Draft, claims: list[float]) -> Record:
-        mechanism, parts = self.mechanism, self.parts()
-        stated, repeats = terms(mechanism.consistent), draft.max_repeats()
-        claimed = max(claims, default=None)
-        plain = float(len(draft.drawn) * as_printed(mechanism.epsilon))
-        total = self._composed(len(draft.drawn)) if mechanism.certified else sum(claims) if claims else inf
-        per_unit = mechanism.epsilon if mechanism.certified else claimed if claims and claimed else inf
-        per_word = per_unit * (min(repeats, 1) if mechanism.consistent else repeats)
-        return Record(
-            mechanism=mechanism.name,
-            variant=mechanism.variant,
-            settings=mechanism.settings(),
-            epsilon_per_unit=mechanism.epsilon,
-            epsilon_total=total if draft.drawn else 0.0,
-            delta=self._delta if mechanism.certified else parts.engine.claimed_delta,
-            charged=plain,
-            epsilon_per_word=(total if parts.engine.context == "original" else per_word) if draft.drawn else 0.0,
-            max_repeats=repeats,
-            unit=stated.unit,
-            neighboring_relation=stated.relation,
-            public=stated.public,
-            not_protected=stated.not_protected,
-            n_units=len(draft.words),
-            n_numbers=draft.n_numbers,
-            n_public=draft.n_public,
-            context=parts.engine.context,
-            certified=mechanism.certified,
-            reason=mechanism.reason,
-            claimed_epsilon=claimed,
-            policy=self.policy.name,
-            model_sha256=parts.model.sha256,
-        )
-
-    def _composed(self, n_draws: int) -> float:
-        """The smallest valid epsilon of n draws at this object's delta."""
-        stated, accountant = terms(self.mechanism.consistent), Accountant()
-        accountant.compose(self.parts().engine.event(stated.unit, stated.relation), n_draws)
-        return accountant.epsilon(self._delta)
-
-
-@contextmanager
-def _settling(jobs: Iterable[_Job]) -> Iterator[Callable[[], None]]:
-    """Settles open charges if anything fails: given back until the yielded function was called, spent after.
-
-    Once something was drawn, whether and where a failure comes may tell of private words.
-    """
-    drawn = False
-
-    def drawing() -> None:
-        nonlocal drawn
-        drawn = True
-
-    try:
-        yield drawing
-    except BaseException:
-        for charge in [job.charge for job in jobs if job.charge is not None]:
-            charge.commit() if drawn else charge.release()
-        raise
-
-
-def _repeated(result: SanitizedText | None) -> SanitizedText:
-    """A result released before: it costs nothing now."""
-    assert result is not None
-    return replace(result, record=replace(result.record, charged=0.0))
+        if not self.policy.perturb:
+            return plain_record(draft, self.policy)
+        parts = self.parts()
+        sha256 = parts.model.sha256
+        return perturbed_record(draft, claims, self.mechanism, parts.engine, self.policy, self._delta, sha256)

@@ -5,25 +5,30 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
-from functools import cache
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from sanitizer.errors import PolicyError
-from sanitizer.files import Manifest, model_folder
+from sanitizer.identifiers import KINDS
 from sanitizer.mechanisms.cape import Cape
 from sanitizer.mechanisms.dyntext import DynText
-from sanitizer.text import without_clitic
 from sanitizer.text import words as all_words
+from sanitizer.wordlists import WordSet, forms, straight, word_list
 
-PRESETS = ("strict", "balanced")
+PRESETS = ("strict", "balanced", "identifiers")
+STYLES = ("placeholder", "same-form")
+NUMBERS = ("random", "vault", "pass")
+UNCLEAR = frozenset({"DATE", "LINK"})  # often public matter: left alone where words are not perturbed either
 _MECHANISMS: dict[str, type[Cape] | type[DynText]] = {"cape": Cape, "dyntext": DynText}
 _NAMES = ("will", "don", "ma", "may")  # stopwords that are names when capitalized
 _KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
     "": {"name": str, "base": str},
     "public": {"words": list},
     "sensitive": {"words": list, "patterns": list},
+    "identifiers": {"kinds": list, "style": str, "names": bool},
+    "numbers": {"to": str},
+    "wire": {"images": str, "embeddings": str, "endpoints": list},
     "refuse": {"words": list, "patterns": list},
     "mechanism": {
         "name": str,
@@ -49,29 +54,24 @@ _KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
 
 
 @dataclass(frozen=True)
-class WordSet:
-    """Words and prefixes, compared without case. In a list, "cancer*" is a prefix."""
+class WireRules:
+    """What an API request may hold beside text.
 
-    exact: frozenset[str] = frozenset()
-    prefixes: tuple[str, ...] = ()
+    Attributes:
+        images: "refuse", or "pass": images, audio and files inside a message leave as they are.
+        embeddings: "refuse" (noise breaks search without a sign), "identifiers" (only these are replaced),
+            or "perturb".
+        endpoints: paths that may be read (GET, without a body) beside the known ones, such as "/models".
+    """
 
-    @classmethod
-    def of(cls, entries: Iterable[str]) -> WordSet:
-        lowered = [e.strip().lower() for e in entries]
-        prefixes = tuple(sorted({e[:-1] for e in lowered if e.endswith("*") and len(e) > 1}))
-        return cls(frozenset(e for e in lowered if e and not e.endswith("*")), prefixes)
-
-    def __bool__(self) -> bool:
-        return bool(self.exact or self.prefixes)
-
-    def __contains__(self, word: str) -> bool:
-        lowered = word.lower()
-        return lowered in self.exact or (bool(self.prefixes) and lowered.startswith(self.prefixes))
+    images: str = "refuse"
+    embeddings: str = "refuse"
+    endpoints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Which words leave as they are, fixed ahead of the text.
+    """Which words leave as they are and what goes to the vault, fixed ahead of the text.
 
     A word is public only if its lower-case form is listed AND it is written in lower case, or
     capitalized where a sentence begins, or is "I": "Will" inside a sentence may be a name, "US" a country.
@@ -82,6 +82,13 @@ class Policy:
         sensitive: never public, whatever `public` says.
         patterns: a word that matches one in full is never public.
         refuse, refuse_patterns: content that makes `sanitize` raise PolicyError.
+        perturb: whether private words are drawn anew. If not, every word is public but for identifiers and
+            what is listed as sensitive, which goes to the vault: no differential privacy.
+        identifiers: kinds that go to the vault. style: "placeholder", or "same-form" values.
+        names: whether names of persons, places and organizations go to the vault too; None: if the model for
+            it (extra "ner") is installed.
+        numbers: "vault", "random" (of the same length), or "pass".
+        wire: what an API request may hold beside text.
         mechanism: chosen by the policy file; None leaves it to the caller. options: its arguments as written.
     """
 
@@ -91,25 +98,34 @@ class Policy:
     patterns: tuple[re.Pattern[str], ...] = ()
     refuse: WordSet = field(default=WordSet(), repr=False)
     refuse_patterns: tuple[re.Pattern[str], ...] = ()
+    perturb: bool = True
+    identifiers: frozenset[str] = frozenset(KINDS)
+    style: str = "placeholder"
+    names: bool | None = None
+    numbers: str = "random"
+    wire: WireRules = WireRules()
     mechanism: Cape | DynText | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def preset(cls, name: str) -> Policy:
-        """ "strict": public are the 179 stopwords. "balanced": also 3,000 frequent words.
+        """ "strict": public are the 179 stopwords. "balanced": also 3,000 frequent words. "identifiers": all.
 
         The 3,000 hold no word of the always-sensitive list, no numeral, and no word that is mostly
-        capitalized inside sentences.
+        capitalized inside sentences. Identifiers go to the vault under each preset (under "identifiers" without
+        plain links and dates), names only under the last two, numbers under "balanced"; "strict" makes numbers random.
 
         Raises:
             ValueError: unknown name. ModelError: a word list is missing.
         """
         if name not in PRESETS:
             raise ValueError(f"policy must be one of {', '.join(PRESETS)}, or the path of a .toml file")
+        if name == "identifiers":
+            return cls(name, frozenset(), perturb=False, identifiers=frozenset(KINDS) - UNCLEAR, numbers="pass")
         public = frozenset(word_list("stopwords.txt"))
-        if name == "balanced":
-            public |= frozenset(word_list("public.txt"))
-        return cls(name, public)
+        if name == "strict":
+            return cls(name, public, names=False)
+        return cls(name, public | frozenset(word_list("public.txt")), numbers="vault")
 
     @classmethod
     def load(cls, policy: Policy | str | Path) -> Policy:
@@ -129,6 +145,16 @@ class Policy:
         """
         return _TomlPolicy(path).policy()
 
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """Kinds of the units that are words, and of those that are numbers."""
+        return "word" if self.perturb else "TERM", "NUMBER" if self.numbers == "vault" else "number"
+
+    @property
+    def all_public(self) -> bool:
+        """Whether every word and number is public."""
+        return not self.perturb and self.numbers == "pass" and not (self.sensitive or self.patterns)
+
     def is_public(self, word: str, opens_sentence: bool, doubtful: bool = False) -> bool:
         """Whether this word is released as it is.
 
@@ -136,8 +162,10 @@ class Policy:
             opens_sentence: a sentence begins here. doubtful: or only seems to, after a private word and a full
                 stop ("Mr. Young"): then a capitalized word passes only if it is a stopword and no name.
         """
+        if not self.perturb:
+            return not self.is_sensitive(word) and (self.numbers == "pass" or not word.isdecimal())
         lowered = word.lower()
-        if _straight(lowered) not in self.public or lowered.isdecimal() or self.is_sensitive(word):
+        if straight(lowered) not in self.public or lowered.isdecimal() or self.is_sensitive(word):
             return False
         if word in (lowered, "I"):
             return True
@@ -148,7 +176,7 @@ class Policy:
         """Whether the word, or what its clitic leaves of it, is listed as sensitive or matches a pattern."""
         if not (self.sensitive or self.patterns):
             return False
-        return any(f in self.sensitive or any(p.fullmatch(f) for p in self.patterns) for f in _forms(word))
+        return any(f in self.sensitive or any(p.fullmatch(f) for p in self.patterns) for f in forms(word))
 
     def check(self, text: str, words: Iterable[str]) -> None:
         """Refuse a text that holds refused words or patterns.
@@ -159,34 +187,9 @@ class Policy:
         Raises:
             PolicyError: without quoting the text.
         """
-        listed = bool(self.refuse) and any(f in self.refuse for w in words for f in _forms(w))
+        listed = bool(self.refuse) and any(f in self.refuse for w in words for f in forms(w))
         if listed or any(p.search(text) for p in self.refuse_patterns):
             raise PolicyError(f"policy {self.name!r} refuses this text")
-
-
-@cache
-def word_list(name: str) -> tuple[str, ...]:
-    """Entries of a packaged word list, its hash checked; lines that begin with # are comments.
-
-    Raises:
-        ModelError: if the list is missing or damaged.
-    """
-    folder = model_folder("words")
-    Manifest.read(folder).verify([name])
-    lines = (folder / name).read_text("utf-8").splitlines()
-    entries = (line.split("#", 1)[0].strip() for line in lines)
-    return tuple(entry for entry in entries if entry)
-
-
-def _straight(word: str) -> str:
-    """With typewriter apostrophes."""
-    return word.replace("’", "'").replace("ʼ", "'")
-
-
-def _forms(word: str) -> set[str]:
-    """How lists and patterns may name a word: as written, in lower case, without its clitic."""
-    bases = (word, without_clitic(word))
-    return {form for base in bases for form in (base, base.lower(), _straight(base.lower()))}
 
 
 class _TomlPolicy:
@@ -208,15 +211,45 @@ class _TomlPolicy:
     def policy(self) -> Policy:
         base = Policy.preset(self._base())
         words = frozenset(w.lower() for w in self._strings("public", "words"))
-        return Policy(
+        found = self.data.get("identifiers", {})
+        return replace(
+            base,
             name=self.data.get("name", self.path.stem),
             public=base.public | words,
             sensitive=WordSet.of(self._strings("sensitive", "words")),
             patterns=self._patterns("sensitive"),
             refuse=WordSet.of(self._strings("refuse", "words")),
             refuse_patterns=self._patterns("refuse"),
+            identifiers=self._kinds(base.identifiers),
+            style=self._choice("identifiers", "style", base.style, STYLES),
+            names=found.get("names", base.names),
+            numbers=self._choice("numbers", "to", base.numbers, NUMBERS[: 2 if base.perturb else 3]),
+            wire=self._wire(),
             mechanism=self._mechanism(),
             options={k: v for k, v in self.data.get("mechanism", {}).items() if k != "name"},
+        )
+
+    def _kinds(self, default: frozenset[str]) -> frozenset[str]:
+        if "kinds" not in self.data.get("identifiers", {}):
+            return default
+        kinds = self._strings("identifiers", "kinds")
+        for kind in kinds:
+            if kind not in KINDS:
+                raise self._error("identifiers", "kinds", f"must be among {', '.join(KINDS)}, got {kind!r}")
+        return frozenset(kinds)
+
+    def _choice(self, table: str, key: str, default: str, known: tuple[str, ...]) -> str:
+        value = str(self.data.get(table, {}).get(key, default))
+        if value not in known:
+            raise self._error(table, key, f"must be one of {', '.join(known)}, got {value!r}")
+        return value
+
+    def _wire(self) -> WireRules:
+        plain = WireRules()
+        return WireRules(
+            images=self._choice("wire", "images", plain.images, ("refuse", "pass")),
+            embeddings=self._choice("wire", "embeddings", plain.embeddings, ("refuse", "identifiers", "perturb")),
+            endpoints=tuple(self._strings("wire", "endpoints")),
         )
 
     def _base(self) -> str:
@@ -246,7 +279,7 @@ class _TomlPolicy:
         if not all(isinstance(v, str) for v in values):
             raise self._error(table, key, "must be a list of strings")
         if key == "words":
-            values = [_straight(v.strip()) for v in values]
+            values = [straight(v.strip()) for v in values]
             for v in values:
                 self._check_word(table, v)
         return list(values)

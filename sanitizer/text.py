@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -39,6 +39,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _JOINERS = "'’ʼ\u00ad\u180e\u200b-\u200d\u2060\ufeff"  # invisible ones do not end a word
 _BEFORE_WORD = re.compile(r"[\s\"'“”‘«*_(\[~`]+")
 _SYMBOL_LETTER = re.compile("LETTER|BRAILLE PATTERN DOTS|RADICAL|SQUARED (?:LATIN|[A-Z]+$)|SIGNWRITING")
+WORD_KINDS = ("word", "number")
+_ASCII_WORD = re.compile(r"[^\W_]+(?:'+[^\W_]+)*", re.ASCII)
+_IN_NUMERALS = (".", ",", ":", "/")
 _LAST_LETTER = 0x32400  # code points from here on are rare, private or unassigned: all count as letters
 _EMOJI = range(0x1F000, 0x1FC00)
 _VARIATIONS = "\U000e0100-\U000e01ef"
@@ -102,28 +105,31 @@ def _ranges(codes: Iterable[int]) -> str:
 
 def words(text: str) -> Iterator[tuple[int, int]]:
     """Character spans of all words, in order."""
-    return (match.span() for match in _word_pattern().finditer(text))
+    pattern = _ASCII_WORD if text.isascii() else _word_pattern()  # the same words, faster
+    return (match.span() for match in pattern.finditer(text))
 
 
-def segment(text: str, rule: PublicRule) -> Segmented:
+def segment(text: str, rule: PublicRule, taken: Sequence[Unit] = (), kinds: tuple[str, str] = WORD_KINDS) -> Segmented:
     """Split a text into public words and units.
 
     Args:
         text: any string, lone surrogates included.
         rule: which words are released as they are.
+        taken: stretches that are units as a whole, ascending; what is left of words at their edges are words.
+        kinds: of the units that are words, and of those that are numbers.
     """
     units: list[Unit] = []
     articles: list[Article] = []
     n_public, previous_end, article, after_unit = 0, 0, None, False
-    for begin, end in words(text):
+    for begin, end, whole in _stretches(text, taken):
         gap, token = text[previous_end:begin], text[begin:end]
         opens = previous_end == 0 or _SENTENCE_END.search(gap) is not None
         doubtful = after_unit and gap.strip() == "."
         previous_end = end
         if not _BEFORE_WORD.fullmatch(gap):
             article = None
-        word = token if rule.is_public(token, opens, doubtful) else without_clitic(token)
-        after_unit = rule.is_sensitive(token) or not rule.is_public(word, opens, doubtful)
+        word = token if whole or rule.is_public(token, opens, doubtful) else without_clitic(token)
+        after_unit = whole is not None or rule.is_sensitive(token) or not rule.is_public(word, opens, doubtful)
         if not after_unit:
             n_public += 1
             article = (begin, end) if word.lower() in ("a", "an") else None
@@ -131,9 +137,29 @@ def segment(text: str, rule: PublicRule) -> Segmented:
         if article is not None:
             articles.append(Article(*article, len(units)))
         article = None
-        units.append(Unit(begin, begin + len(word), word, "number" if word.isdecimal() else "word", opens))
+        unit = whole or Unit(begin, begin + len(word), word, kinds[word.isdecimal()], opens)
+        if unit.kind == "NUMBER" and units and units[-1].kind == "NUMBER" and gap in _IN_NUMERALS:
+            first = units.pop().start  # "1,250.00" is one number
+            unit = replace(unit, start=first, text=text[first : unit.end])
+        units.append(unit)
         n_public += len(word) < len(token)
     return Segmented(tuple(units), tuple(articles), n_public)
+
+
+def segment_taken(text: str, taken: Sequence[Unit]) -> Segmented:
+    """As `segment` by a rule under which every word and number is public."""
+    n_words = sum(whole is None for _, _, whole in _stretches(text, taken))
+    return Segmented(tuple(taken), (), n_words)
+
+
+def _stretches(text: str, taken: Sequence[Unit]) -> Iterator[tuple[int, int, Unit | None]]:
+    """Words and taken units in order."""
+    at = 0
+    for unit in taken:
+        yield from ((at + begin, at + end, None) for begin, end in words(text[at : unit.start]))
+        yield unit.start, unit.end, unit
+        at = unit.end
+    yield from ((at + begin, at + end, None) for begin, end in words(text[at:]))
 
 
 def without_clitic(token: str) -> str:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from math import isfinite
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One sensitive word or number of the original text.
+    """One sensitive word, number or identifier of the original text.
 
     Attributes:
         start, end: character offsets in the original text.
         text: the private characters.
-        kind: "word" or "number".
+        kind: "word"; "number" (made random); or, in capitals, what it is in the vault, such as "EMAIL" or "NUMBER".
         opens_sentence: true where a sentence begins, judged from public characters only.
     """
 
@@ -31,7 +32,8 @@ class Replacement:
     Attributes:
         start, end: character offsets in the SANITIZED text.
         replacement: the released characters.
-        kind: "word", "number", or "article" (a/an made to agree with a released word).
+        kind: "word", "number", "article" (a/an made to agree with a released word), or, in capitals, what it is
+            in the vault, such as "EMAIL" or "NUMBER".
         original: the private characters; never in a repr, and in JSON only on request.
     """
 
@@ -64,6 +66,7 @@ class Record:
         max_repeats: how often the most repeated private word stands in the text.
         unit, neighboring_relation, public, not_protected: the terms of the guarantee, in words.
         n_units: perturbed words. n_numbers: numbers replaced at random. n_public: words released as is.
+        n_identifiers: identifiers and numbers that went to the vault.
         context: what the model read: "released", "original", or "none".
         certified: whether epsilon_per_unit is a theorem about the code that ran; `reason` if not.
         claimed_epsilon: the published claim per unit, for published variants.
@@ -85,6 +88,7 @@ class Record:
     not_protected: str
     n_units: int
     n_numbers: int
+    n_identifiers: int
     n_public: int
     context: str
     certified: bool
@@ -94,8 +98,8 @@ class Record:
     model_sha256: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
+        """Plain values for JSON, which knows no infinity: a bound that is not finite becomes None."""
+        return {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in asdict(self).items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ def test_a_failure_prints_nothing_partial(monkeypatch: pytest.MonkeyPatch, capsy
     def fail(*args: object, **kwargs: object) -> None:
         raise ModelError("the model is broken")
 
-    monkeypatch.setattr(Sanitizer, "_choose", fail)
+    monkeypatch.setattr(Sanitizer, "_draw_all", fail)
     assert main(["sanitize", PROMPT]) == 1
     found = capsys.readouterr()
     assert found.out == ""

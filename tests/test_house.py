@@ -15,15 +15,22 @@ PACKAGE = Path(sanitizer.__file__).parent
 
 FLOORS = [
     {"types", "errors"},
-    {"sampling", "files", "progress", "terms", "accounting", "ledger_store", "memory"},
-    {"ledger"},
-    {"text", "tables", "windows", "budget"},
+    {"sampling", "files", "progress", "terms", "accounting", "ledger_store", "restore"},
+    {"ledger", "memory"},
+    {"text", "tables", "windows", "budget", "names", "wordlists", "identifier_checks"},
+    {"identifier_numbers", "identifier_places", "identifier_words"},
+    {"identifier_forms"},
+    {"identifiers"},
     {"backbone"},
     {"mechanisms.base"},
     {"mechanisms.cape", "mechanisms.dyntext"},
     {"neighborhoods"},
-    {"policy", "outputs", "draft"},
+    {"policy", "outputs"},
+    {"findings"},
+    {"draft"},
     {"engines", "vocabulary"},
+    {"jobs", "loading", "records"},
+    {"drawing"},
     {"pipeline", "posterior"},
     {"audit", "testing", "attack_report", "trials"},
     {"advise", "attacks"},
@@ -31,7 +38,17 @@ FLOORS = [
     {"cli"},
     {"__main__"},
 ]
-OWNERS = {"onnxruntime": {"backbone"}, "tokenizers": {"text"}, "nltk": {"text"}, "cryptography": {"vault"}}
+OWNERS = {
+    "onnxruntime": {"backbone"},
+    "tokenizers": {"text"},
+    "nltk": {"text"},
+    "cryptography": {"vault"},
+    "spacy": {"names"},
+    "httpx": {"wire.httpx", "proxy.upstream"},
+    "httpx2": {"wire.httpx2"},
+    "starlette": {"proxy.app", "proxy.page_api"},
+    "uvicorn": {"proxy.serve"},
+}
 FREE = {"__init__", "mechanisms"}
 
 

@@ -11,7 +11,8 @@ import pytest
 from sanitizer import DynText, Sanitizer
 from sanitizer.errors import PolicyError
 from sanitizer.files import Manifest, model_folder
-from sanitizer.policy import PRESETS, Policy, WordSet, word_list
+from sanitizer.policy import PRESETS, Policy
+from sanitizer.wordlists import WordSet, word_list
 
 
 def test_strict_has_the_179_stopwords() -> None:
@@ -32,7 +33,7 @@ def test_the_always_sensitive_list_covers_its_classes(word: str) -> None:
     assert word in WordSet.of(word_list("sensitive.txt"))
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", [p for p in PRESETS if Policy.preset(p).perturb])
 def test_numerals_and_names_are_never_public(preset: str) -> None:
     policy = Policy.preset(preset)
     for word in ("two", "hundred", "million", "12", "Peter", "peter", "london", "monday"):

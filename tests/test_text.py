@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sanitizer.files import model_folder
 from sanitizer.sampling import SYSTEM
 from sanitizer.testing import SeededSource
-from sanitizer.text import WordPieces, article_for, cased, random_number, segment, words
+from sanitizer.text import WordPieces, _word_pattern, article_for, cased, random_number, segment, words
 
 
 class Nothing:
@@ -184,3 +184,8 @@ class TestWordPieces:
 
 def test_the_system_source_draws_numbers() -> None:
     assert random_number("5", SYSTEM) in "0123456789"
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=60))
+def test_the_quick_way_through_ascii_finds_the_same_words(text: str) -> None:
+    assert list(words(text)) == [m.span() for m in _word_pattern().finditer(text)]

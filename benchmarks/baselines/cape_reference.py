@@ -14,11 +14,9 @@ import onnxruntime
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from sanitizer.draft import Draft
 from sanitizer.files import model_folder
-from sanitizer.policy import Policy
-from sanitizer.sampling import SYSTEM
-from sanitizer.text import WordPieces, segment
+from sanitizer.pipeline import Sanitizer
+from sanitizer.text import WordPieces
 from sanitizer.windows import centred_rows
 
 Array = NDArray[np.float32]
@@ -69,14 +67,14 @@ class CapeReference:
         scale = np.load(folder / "embedding_scale.npy")[:, None]
         self.table: Array = np.load(folder / "embeddings.npy").astype(np.float32) * scale
         self.bias: Array = np.load(folder / "bias.npy")
-        self.pieces, self.policy = WordPieces(folder / "tokenizer.json"), Policy.preset("balanced")
+        self.pieces, self.sanitizer = WordPieces(folder / "tokenizer.json"), Sanitizer(model=folder)
         self.epsilon, self.n_buckets = epsilon, n_buckets
         self.random = np.random.default_rng()
         self.range = (-12.0, 12.0)
 
     def sanitize(self, text: str) -> list[str]:
         """One replacement per private word."""
-        draft = Draft(text, segment(text, self.policy), self.pieces, False, SYSTEM)
+        draft = self.sanitizer.draft(text)
         if not draft.words:
             return []
         every = np.arange(len(draft.words))

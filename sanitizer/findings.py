@@ -1,0 +1,64 @@
+"""What goes to the vault as a whole: identifiers, names, and what looks like a released value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from sanitizer.identifiers import find, same_form
+from sanitizer.memory import Make
+from sanitizer.names import NameFinder
+from sanitizer.policy import Policy
+from sanitizer.sampling import Source
+from sanitizer.types import Unit
+
+Span = tuple[int, int, str]
+
+_LITERAL = re.compile(r"<[A-Z]+(?:_[A-Z]+)*_[0-9]+>")
+_MAX_FORMED = 10_000  # values of one form may run out
+_UNFORMED = ("TEXT", "TERM", "NUMBER", "PERSON", "PLACE", "ORGANIZATION")  # no realistic other value
+_READS = {"NUMBER": "two", "PERSON": "she", "PLACE": "home", "ORGANIZATION": "work", "TEXT": "it", "TERM": "it"}
+
+
+def find_units(text: str, policy: Policy, names: NameFinder | None) -> list[Unit]:
+    """Stretches that go to the vault, ascending, never overlapping; where they would, the first sort listed wins."""
+    sorts: list[Iterable[Span]] = [
+        ((*m.span(), "TEXT") for m in _LITERAL.finditer(text)),
+        ((i.start, i.end, i.kind) for i in find(text, policy.identifiers)) if policy.identifiers else (),
+        names.find(text) if names is not None else (),
+    ]
+    taken: list[Span] = []
+    for spans in sorts:
+        taken = sorted([*taken, *_clear_of(spans, taken)])
+    return [Unit(start, end, text[start:end], kind, False) for start, end, kind in taken]
+
+
+def _clear_of(spans: Iterable[Span], taken: list[Span]) -> Iterator[Span]:
+    """The spans that overlap none of those taken, both ascending."""
+    i = 0
+    for span in spans:
+        while i < len(taken) and taken[i][1] <= span[0]:
+            i += 1
+        if i == len(taken) or span[1] <= taken[i][0]:
+            yield span
+
+
+def maker(style: str, source: Source) -> Make:
+    """How released values are made.
+
+    Guarantee: a placeholder tells the kind and a running number only; a value of the same form tells its form too.
+    """
+
+    def placeholder(kind: str, original: str, number: int) -> str:
+        return f"<{kind}_{number}>"
+
+    def formed(kind: str, original: str, number: int) -> str:
+        plain = kind in _UNFORMED or number > _MAX_FORMED
+        return placeholder(kind, original, number) if plain else same_form(kind, original, source)
+
+    return placeholder if style == "placeholder" else formed
+
+
+def reads_as(kind: str) -> str:
+    """The word the model reads in place of a unit that went to the vault: a constant of its kind."""
+    return _READS.get(kind, kind.lower())

@@ -1,0 +1,117 @@
+"""The record of one sanitized text."""
+
+from __future__ import annotations
+
+from math import inf
+
+from sanitizer.accounting import Accountant
+from sanitizer.budget import as_printed
+from sanitizer.draft import Draft
+from sanitizer.engines import Engine, Mechanism
+from sanitizer.policy import Policy
+from sanitizer.terms import NO_PRIVACY, NOTHING_NEW, Terms, terms
+from sanitizer.types import Record
+
+
+def perturbed_record(
+    draft: Draft,
+    claims: list[float],
+    mechanism: Mechanism,
+    engine: Engine,
+    policy: Policy,
+    delta: float,
+    model_sha256: str,
+) -> Record:
+    """What a mechanism released.
+
+    Args:
+        claims: what the published algorithm claims for each draw; empty if certified.
+        delta: at which `epsilon_total` is composed.
+    """
+    stated = terms(mechanism.consistent, policy.numbers, policy.style)
+    repeats, n_draws = draft.max_repeats(), len(draft.drawn)
+    claimed = max(claims, default=None)
+    total = _composed(mechanism, engine, n_draws, delta) if mechanism.certified else sum(claims) if claims else inf
+    per_unit = mechanism.epsilon if mechanism.certified else claimed if claims and claimed else inf
+    per_word = per_unit * (min(repeats, 1) if mechanism.consistent else repeats)
+    return Record(
+        mechanism=mechanism.name,
+        variant=mechanism.variant,
+        settings=mechanism.settings(),
+        epsilon_per_unit=mechanism.epsilon,
+        epsilon_total=total if n_draws else 0.0,
+        delta=delta if mechanism.certified else engine.claimed_delta,
+        charged=float(n_draws * as_printed(mechanism.epsilon)),
+        epsilon_per_word=(total if engine.context == "original" else per_word) if n_draws else 0.0,
+        max_repeats=repeats,
+        unit=stated.unit,
+        neighboring_relation=stated.relation,
+        public=stated.public,
+        not_protected=stated.not_protected,
+        n_units=len(draft.words),
+        n_numbers=draft.n_numbers,
+        n_identifiers=draft.n_identifiers,
+        n_public=draft.n_public,
+        context=engine.context,
+        certified=mechanism.certified,
+        reason=mechanism.reason,
+        claimed_epsilon=claimed,
+        policy=policy.name,
+        model_sha256=model_sha256,
+    )
+
+
+def plain_record(draft: Draft, policy: Policy) -> Record:
+    """Of a text whose identifiers went to the vault, and nothing else: no differential privacy."""
+    counts = {"n_numbers": draft.n_numbers, "n_identifiers": draft.n_identifiers, "n_public": draft.n_public}
+    reason = "the policy replaces identifiers only; all other words leave as they are"
+    return _record_without_draws("identifiers", inf, NO_PRIVACY, policy, reason, **counts)
+
+
+def answer_record(policy: Policy) -> Record:
+    """Of an answer that goes back to the API that sent it: nothing new is released."""
+    return _record_without_draws("answer", 0.0, NOTHING_NEW, policy, None)
+
+
+def _record_without_draws(
+    variant: str,
+    epsilon: float,
+    stated: Terms,
+    policy: Policy,
+    reason: str | None,
+    n_numbers: int = 0,
+    n_identifiers: int = 0,
+    n_public: int = 0,
+) -> Record:
+    return Record(
+        mechanism="none",
+        variant=variant,
+        settings={},
+        epsilon_per_unit=epsilon,
+        epsilon_total=epsilon,
+        delta=0.0,
+        charged=0.0,
+        epsilon_per_word=epsilon,
+        max_repeats=0,
+        unit=stated.unit,
+        neighboring_relation=stated.relation,
+        public=stated.public,
+        not_protected=stated.not_protected,
+        n_units=0,
+        n_numbers=n_numbers,
+        n_identifiers=n_identifiers,
+        n_public=n_public,
+        context="none",
+        certified=reason is None,
+        reason=reason,
+        claimed_epsilon=None,
+        policy=policy.name,
+        model_sha256="",
+    )
+
+
+def _composed(mechanism: Mechanism, engine: Engine, n_draws: int, delta: float) -> float:
+    """The smallest valid epsilon of n draws at this delta."""
+    stated, accountant = terms(mechanism.consistent), Accountant()
+    accountant.compose(engine.event(stated.unit, stated.relation), n_draws)
+    return accountant.epsilon(delta)
