@@ -10,7 +10,10 @@ if TYPE_CHECKING:
         NotCertified,
         PolicyError,
         PrivacyError,
+        RequestRefused,
         SanitizerError,
+        UpstreamError,
+        VaultError,
     )
     from sanitizer.ledger import Ledger
     from sanitizer.mechanisms.cape import Cape
@@ -18,11 +21,13 @@ if TYPE_CHECKING:
     from sanitizer.pipeline import Sanitizer
     from sanitizer.policy import Policy
     from sanitizer.types import Record, Replacement, SanitizedText
+    from sanitizer.vault import FileVault
 
 _HOMES = {
     "BudgetExceeded": "errors",
     "Cape": "mechanisms.cape",
     "DynText": "mechanisms.dyntext",
+    "FileVault": "vault",
     "Ledger": "ledger",
     "LedgerError": "errors",
     "ModelError": "errors",
@@ -32,15 +37,19 @@ _HOMES = {
     "PrivacyError": "errors",
     "Record": "types",
     "Replacement": "types",
+    "RequestRefused": "errors",
     "SanitizedText": "types",
     "Sanitizer": "pipeline",
     "SanitizerError": "errors",
+    "UpstreamError": "errors",
+    "VaultError": "errors",
 }
 
 __all__ = [
     "BudgetExceeded",
     "Cape",
     "DynText",
+    "FileVault",
     "Ledger",
     "LedgerError",
     "ModelError",
@@ -50,9 +59,12 @@ __all__ = [
     "PrivacyError",
     "Record",
     "Replacement",
+    "RequestRefused",
     "SanitizedText",
     "Sanitizer",
     "SanitizerError",
+    "UpstreamError",
+    "VaultError",
 ]
 
 

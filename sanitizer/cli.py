@@ -16,13 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from sanitizer.errors import SanitizerError
+from sanitizer.restore import Restorer
 
 if TYPE_CHECKING:
     from sanitizer.ledger import Ledger, Scope
     from sanitizer.pipeline import Sanitizer
     from sanitizer.types import SanitizedText
+    from sanitizer.vault import FileVault
 
 REFUSED, BAD_ARGUMENTS, INTERRUPTED = 1, 2, 130
+VAULT_KEY = "SANITIZER_VAULT_KEY"
 LEDGER_KEY = "SANITIZER_LEDGER_KEY"
 _QUOTED = re.compile(r"((?:invalid [\w ]+:|ignored explicit argument|ambiguous option:)) .*?(?=$| \(choose)", re.S)
 
@@ -70,10 +73,17 @@ def _parser() -> argparse.ArgumentParser:
     sanitize.add_argument("--conversation", default="", help="name of the conversation, for the ledger")
     sanitize.add_argument("--budget", type=float, help="refuse what would spend more epsilon than this")
     sanitize.add_argument("--ledger", type=Path, help=f"charge this ledger (key in ${LEDGER_KEY})")
+    _add_vault(sanitize)
     sanitize.add_argument("--lines", action="store_true", help="each line of the input is a text of its own")
     sanitize.add_argument("--json", action="store_true", help="one JSON object per text")
     sanitize.add_argument("--reveal", action="store_true", help="show the private words beside their replacements")
     sanitize.set_defaults(run=_sanitize)
+    restore = commands.add_parser("restore", help="put the originals back into an answer")
+    restore.add_argument("text", nargs="?", metavar="TEXT", help="the answer; - or nothing reads standard input")
+    restore.add_argument("-f", "--file", type=Path, help="read the answer from a UTF-8 file")
+    restore.add_argument("--conversation", default="", help="name of the conversation")
+    _add_vault(restore, required=True)
+    restore.set_defaults(run=_restore)
     audit = commands.add_parser("audit", help="exact epsilon of a setting, by enumerating all inputs")
     _add_setting(audit)
     audit.add_argument(
@@ -91,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     advise = commands.add_parser("advise", help="find the setting that keeps the most meaning at a tolerated risk")
     _add_texts(advise)
     advise.add_argument("--risk", type=float, required=True, help="tolerated attack success per word, between 0 and 1")
-    advise.add_argument("--policy", default="balanced", help="strict, balanced (default), or a .toml file")
+    advise.add_argument("--policy", default="balanced", help="strict, balanced (default), identifiers, or a .toml file")
     advise.add_argument("--model", type=Path, help="another model folder")
     advise.set_defaults(run=_advise)
     budget = commands.add_parser("budget", help="show, set and export the budgets of a ledger")
@@ -114,6 +124,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_vault(command: argparse.ArgumentParser, required: bool = False) -> None:
+    text = f"file that keeps the originals, encrypted (key in ${VAULT_KEY}); made if it is not there"
+    command.add_argument("--vault", type=Path, required=required, help=text)
+
+
 def _add_setting(command: argparse.ArgumentParser) -> None:
     """Options that choose mechanism, policy and model. "--context" with a file belongs to the audit."""
     add = command.add_argument
@@ -126,7 +141,7 @@ def _add_setting(command: argparse.ArgumentParser) -> None:
     add("--profile", choices=["staircase", "geometric", "prior"], help="shape of the weights (cape)")
     add("--steps", type=int, dest="n_steps", metavar="N", help="groups of words drawn in turn (cape)")
     add("--consistent", action="store_true", default=None, help="one draw per distinct word")
-    add("--policy", default="balanced", help="strict, balanced (default), or a .toml file")
+    add("--policy", default="balanced", help="strict, balanced (default), identifiers, or a .toml file")
     add("--model", type=Path, help="another model folder")
 
 
@@ -146,6 +161,7 @@ def _sanitizer(options: argparse.Namespace) -> Sanitizer:
     settings = (policy.options if name == written else {}) | chosen
     mechanism = DynText(**settings) if name == "dyntext" else Cape(**settings)
     ledger = _open_ledger(options.ledger) if getattr(options, "ledger", None) else None
+    vault = _open_vault(options.vault) if getattr(options, "vault", None) else None
     return Sanitizer(
         mechanism,
         policy,
@@ -153,7 +169,22 @@ def _sanitizer(options: argparse.Namespace) -> Sanitizer:
         conversation=getattr(options, "conversation", ""),
         budget=getattr(options, "budget", None),
         ledger=ledger,
+        vault=vault,
     )
+
+
+def _restore(options: argparse.Namespace) -> int:
+    text, vault = _read(options), _open_vault(options.vault, create=False)
+    _write(Restorer(vault.originals(options.conversation)).text(text), newline=not text.endswith("\n"))
+    return 0
+
+
+def _open_vault(path: Path, create: bool = True) -> FileVault:
+    from sanitizer.vault import FileVault
+
+    if not os.environ.get(VAULT_KEY):
+        raise ValueError(f"set ${VAULT_KEY} to the vault's key, at least 16 characters")
+    return FileVault(path, create=create)
 
 
 def _sanitize(options: argparse.Namespace) -> int:

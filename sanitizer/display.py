@@ -23,6 +23,17 @@ def before_after(original: str, result: SanitizedText, colour: bool) -> str:
 
 def describe(record: Record) -> str:
     """The record in a few lines."""
+    lines = [*(_no_claim(record) if record.mechanism == "none" else _claim(record)), f"public: {record.public}"]
+    lines.append(f"not protected: {record.not_protected}")
+    return "\n".join(textwrap.fill(line, 100, subsequent_indent="  ") for line in lines)
+
+
+def _no_claim(record: Record) -> list[str]:
+    counted = f"{record.n_identifiers} identifiers in the vault, {record.n_public} other words as they were"
+    return [f"{counted}; NO differential privacy: {record.reason}"]
+
+
+def _claim(record: Record) -> list[str]:
     strength = f"epsilon {record.epsilon_per_unit:g} per private word"
     if record.certified:
         strength += ", certified"
@@ -32,15 +43,14 @@ def describe(record: Record) -> str:
     delta = f" at delta {record.delta:g}" if record.delta else ""
     lines = [
         f"{record.mechanism} {record.variant}: {strength}",
-        f"{record.n_units} private words, {record.n_numbers} numbers, {record.n_public} public words; epsilon "
+        f"{record.n_units} private words, {record.n_numbers} random numbers, {record.n_identifiers} identifiers and "
+        f"numbers in the vault, {record.n_public} public words; epsilon "
         f"{record.epsilon_total:g}{delta} for the whole text, {record.epsilon_per_word:g} for the most repeated word",
         f"compared: {record.neighboring_relation}",
-        f"public: {record.public}",
-        f"not protected: {record.not_protected}",
     ]
     if record.reason:
         lines.insert(1, f"why not certified: {record.reason}")
-    return "\n".join(textwrap.fill(line, 100, subsequent_indent="  ") for line in lines)
+    return lines
 
 
 def describe_audit(report: AuditReport) -> str:

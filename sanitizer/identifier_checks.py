@@ -169,7 +169,7 @@ _BARE = frozenset(
         "ru ua tv lu li lv lt ee si no pl at be it us"
     )
 )
-_WORDS = frozenset(words("no pl at be it us info ch ai io pt es ie ro"))
+_WORDS = frozenset(words("li lu lt no pl at be it us info ch ai io pt es ie ro"))
 _SECOND_LEVEL = frozenset(words("co com org net gov edu ac or ne go"))
 _COUNTRIES = frozenset(
     words(

@@ -171,7 +171,7 @@ def _number(digits: str, body: str, source: Source) -> str:
         area = _one("23456789", source) + _one("02345678", source) + _one("2345678", source)
         return f"{kept}{area}55501{_digits(2, source)}"
     zeros = len(rest) - len(rest.lstrip("0"))
-    lead = rest[:zeros][:2]
+    lead = rest[:2] if rest.startswith("07") else rest[:zeros][:2]  # 07: British mobiles
     return kept + lead + _one("123456789", source) + _digits(len(rest) - len(lead) - 1, source)
 
 
@@ -290,7 +290,8 @@ def _postcode(text: str, source: Source) -> str:
 
 
 _FORMS: dict[str, Callable[[str, Source], str]] = {
-    "KEY": _key, "EMAIL": _email, "URL": _url, "IBAN": _iban, "CARD": _card, "SSN": _ssn, "IP": _ip, "MAC": _mac,
+    "KEY": _key, "EMAIL": _email, "URL": _url, "LINK": _url, "IBAN": _iban, "CARD": _card, "SSN": _ssn, "IP": _ip,
+    "MAC": _mac,
     "DATE_OF_BIRTH": _day, "DATE": _day, "LICENCE": _scrambled, "PASSPORT": _scrambled, "PHONE": _phone,
     "ADDRESS": _address, "POSTCODE": _postcode,
 }  # fmt: skip

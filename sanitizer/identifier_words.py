@@ -36,7 +36,7 @@ def emails(text: str) -> Iterator[Span]:
         local = _LOCAL.search(text, max(0, at - 64), at)
         name = local[0].lstrip(".!#$%'*+~=-").rpartition("..")[2] if local else ""
         if named := _LOCAL_NAME.match(name):
-            name = name[named.end() :]
+            name = name[named.end() :].lstrip("'")
         end = at + _end_of_host(host[0])
         in_code = len(name) == 1 and not is_top_level(host[0].rpartition(".")[2].lower())  # x@self.weight
         if name and end > at and name not in _SERVICES and not in_code:
@@ -54,14 +54,14 @@ def _end_of_host(host: str) -> int:
 
 
 _SCHEME = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,15}\Z")
-_REST = re.compile(r"[^\s<>\"`{}|\\^\x00-\x1f]+")
+_REST = re.compile(r"[^\s<>\"`{}|\\^\x00-\x1f]{1,4096}")
 _CLOSERS = {")": "(", "]": "["}
 _DOT = re.compile(r"\.([A-Za-z]{2,6})(?![\w-]|\.[A-Za-z0-9])")
 _LABELS = re.compile(
     r"(?<![A-Za-z0-9_@-])(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?\.){0,4}"
     r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?\Z"
 )
-_PATH = re.compile(r"(?::[0-9]{2,5})?(?:[/?#][^\s<>\"`{}|\\^]*)?")
+_PATH = re.compile(r"(?::[0-9]{2,5})?(?:[/?#][^\s<>\"`{}|\\^]{0,4096})?")
 
 
 def _trimmed(text: str, start: int, end: int) -> int:
@@ -81,7 +81,7 @@ def urls(text: str) -> Iterator[Span]:
     at, done = text.find("://"), 0
     while at >= 0:
         scheme = _SCHEME.search(text, max(done, at - 17), at)
-        rest = _REST.match(text, at + 3)
+        rest = _REST.match(text, at + 3) if scheme else None
         if scheme and rest:
             # Markdown's "](" and a JSON or shell quote end a URL even without a space.
             cut = min((i for i in (rest[0].find("]("), rest[0].find("',"), rest[0].find("'}")) if i >= 0), default=-1)
@@ -110,9 +110,11 @@ _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 _LEFT_HEX = re.compile(r"[0-9A-Fa-f:]{1,40}\Z")
 _RIGHT_HEX = re.compile(r"[0-9A-Fa-f:.]*")
 _MAC = re.compile(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\Z")
+# Not the slices of Python (`x[1::2]`) nor a number before two colons: a first group in use, and another.
+_COMPRESSED = re.compile(r"(?i)::1\Z|::ffff:|64:ff9b::|0?0?[0-9a-f]{3,4}:[0-9a-f:.]*[0-9a-f]\Z")
 _PREFIX = re.compile(r"(?:%[0-9A-Za-z]{1,15})?(?:/(?:1[01][0-9]|12[0-8]|[1-9]?[0-9])(?![0-9]))?")
 _HYPHENS = re.compile(r"-[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}(?![\w-])")
-_DOTTED = re.compile(r"\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![\w.]*\w)")
+_DOTTED = re.compile(r"\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?!\w|\.\w)")
 
 
 def addresses(text: str) -> Iterator[Span]:
@@ -141,7 +143,9 @@ def _hex_run(text: str, start: int, end: int) -> Iterator[Span]:
         yield start, end, "MAC"
     elif run.count(":") > 1 and is_ip(run):
         tail = _PREFIX.match(text, end)
-        yield start, tail.end() if tail else end, "IP"
+        last = tail.end() if tail else end
+        if "::" not in run or last > end or _COMPRESSED.match(run):
+            yield start, last, "IP"
 
 
 def _other_macs(text: str) -> Iterator[Span]:
@@ -205,7 +209,7 @@ _SECRETS = ("secret", "token", "credential", "key")
 _KEY_OWNER = re.compile(r"(?:api|access|secret|private|auth|account|client|signing|encryption|subscription)[_ -]?\Z")
 _ASSIGNED = re.compile(
     r"(?:s|[_-]?id)?[\"']?\s{0,3}(?:=>|:=|==?|:|\b[Ii]s\b:?)\s{0,3}"
-    r"(?:[\"'`]([^\s\"'`]{6,300})[\"'`]|([^\s\"'`,;<>()\[\]{}]{6,300}))"
+    r"(?:[\"'`]([^\s\"'`]{6,300})[\"'`]|([^\s\"'`,;<>()\[\]{}]{6,300}+)(?![(\[{]))"
 )
 _BEARER = re.compile(r"(?i)\b(?:bearer|basic|authorization: token) +([A-Za-z0-9._~+/-]{16,4000}={0,2})")
 _CODE = re.compile(r"[A-Za-z_][\w.]*[(\[]|\$|%|\{|<|os\.|env|https?:|process\.")
@@ -259,13 +263,14 @@ def _assigned(text: str, lowered: str, word: str) -> Iterator[Span]:
         owned = word != "key" or _KEY_OWNER.search(lowered, max(0, at - 14), at)
         if owned and (m := _ASSIGNED.match(text, end)):
             end, value = m.end(), (m[1] or m[2]).rstrip(".,;:!?")
-            if _is_password(value, m[1] is not None) if password else len(value) >= 12 and _is_secret(value):
-                yield m.start(m.lastindex or 0), m.start(m.lastindex or 0) + len(value), "KEY"
+            start = m.start(1) if m[1] else m.start(2)
+            if _is_password(value, m[1] is not None) if password else _is_secret(value):
+                yield start, start + len(value), "KEY"
         at = lowered.find(word, end)
 
 
 def _is_secret(value: str) -> bool:
-    return not _CODE.match(value) and looks_random(value)
+    return len(value) >= 12 and not _CODE.match(value) and looks_random(value)
 
 
 def _is_password(value: str, quoted: bool) -> bool:

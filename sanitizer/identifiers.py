@@ -17,22 +17,23 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from sanitizer import identifier_numbers as numbers
-from sanitizer import identifier_places as places
-from sanitizer import identifier_words as words
-from sanitizer.identifier_forms import same_form
+from sanitizer.sampling import Source
 
-__all__ = ["KINDS", "Identifier", "find", "same_form"]
+# The finders compile their patterns when they are imported, so functions import them: at first use.
 
 # In order of precedence between spans of the same length.
 KINDS: tuple[str, ...] = (
-    "KEY", "EMAIL", "URL", "IBAN", "CARD", "SSN", "IP", "MAC", "DATE_OF_BIRTH", "DATE", "LICENCE", "PASSPORT", "PHONE",
-    "ADDRESS", "POSTCODE",
+    "KEY", "EMAIL", "URL", "LINK", "IBAN", "CARD", "SSN", "IP", "MAC", "DATE_OF_BIRTH", "DATE", "LICENCE", "PASSPORT",
+    "PHONE", "ADDRESS", "POSTCODE",
 )  # fmt: skip
+"""A LINK is the plain address of a page; a URL has a user, a query, a fragment, or a host of one's own."""
 
 _ALL = frozenset(KINDS)
 _RANK = {kind: i for i, kind in enumerate(KINDS)}
 _DIGIT_KINDS = frozenset({"CARD", "IBAN", "SSN", "IP", "PHONE", "DATE", "DATE_OF_BIRTH"})
+_WEB_KINDS = frozenset({"URL", "LINK"})
+# The address of a page: no user, query or fragment, and a host that may be public.
+_PLAIN_LINK = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/[^?#@]*)?", re.I)
 _ANNOUNCED_KINDS = frozenset({"POSTCODE", "LICENCE", "PASSPORT"})
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT = re.compile("[0-9]")
@@ -67,6 +68,20 @@ def find(text: str, kinds: Collection[str] = KINDS) -> list[Identifier]:
     return [Identifier(start, end, kind, text[start:end]) for start, end, kind in spans]
 
 
+def same_form(kind: str, text: str, source: Source) -> str:
+    """A realistic other value of the same form, drawn from `source`; see `identifier_forms`.
+
+    Args:
+        kind: one of KINDS; `text`: an identifier that `find` gave as that kind.
+
+    Raises:
+        ValueError: unknown kind.
+    """
+    from sanitizer import identifier_forms
+
+    return identifier_forms.same_form(kind, text, source)
+
+
 def _spans(text: str, wanted: frozenset[str]) -> Iterable[Span]:
     if text.isascii():
         return _raw(text, wanted)
@@ -75,16 +90,28 @@ def _spans(text: str, wanted: frozenset[str]) -> Iterable[Span]:
         return _raw(plain, wanted)
     kept = [i for i, c in enumerate(plain) if c not in _ZERO_WIDTH]
     joined = _raw("".join(plain[i] for i in kept), wanted)
-    found = [(kept[start], kept[end - 1] + 1, kind) for start, end, kind in joined]
-    return found + list(_raw(_ANY_ZERO_WIDTH.sub(" ", plain), wanted))
+    apart = _chosen(span for span in _raw(_ANY_ZERO_WIDTH.sub(" ", plain), wanted) if span[2] in wanted)
+    whole = [(kept[start], kept[end - 1] + 1, kind) for start, end, kind in joined]
+    return apart + [span for span in whole if not _cuts(span, apart)]
+
+
+def _cuts(span: Span, chosen: list[Span]) -> bool:
+    """Whether the span overlaps one of the ascending, disjoint `chosen` without covering it."""
+    first, last = bisect_left(chosen, (span[0],)), bisect_left(chosen, (span[1],))
+    before = first > 0 and chosen[first - 1][1] > span[0]
+    return before or (last > first and chosen[last - 1][1] > span[1])
 
 
 def _raw(text: str, wanted: frozenset[str]) -> Iterator[Span]:
     """Candidates, overlapping and of more kinds than wanted."""
+    from sanitizer import identifier_places as places
+    from sanitizer import identifier_words as words
+
     if "EMAIL" in wanted and "@" in text:
         yield from words.emails(text)
-    if "URL" in wanted and ("." in text or "://" in text):
-        yield from words.urls(text)
+    if not wanted.isdisjoint(_WEB_KINDS) and ("." in text or "://" in text):
+        for start, end, _ in words.urls(text):
+            yield start, end, "LINK" if _PLAIN_LINK.fullmatch(text, start, end) else "URL"
     has_digit = _DIGIT.search(text)
     lowered = _lowered(text) if has_digit or "KEY" in wanted else ""
     if "KEY" in wanted:
@@ -107,6 +134,9 @@ def _lowered(text: str) -> str:
 
 
 def _of_digits(text: str, wanted: frozenset[str]) -> Iterator[Span]:
+    from sanitizer import identifier_numbers as numbers
+    from sanitizer import identifier_places as places
+
     digits, streets = not wanted.isdisjoint(_DIGIT_KINDS), "ADDRESS" in wanted
     codes = "POSTCODE" in wanted
     for chunk in numbers.CHUNK.finditer(text):

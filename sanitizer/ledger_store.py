@@ -266,6 +266,8 @@ def failures(path: Path) -> Iterator[None]:
     """SQLite's and the system's errors as LedgerError; amounts and hashes only, no names, are ever in them."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else str(error)) or type(error).__name__
-        raise LedgerError(f"{path}: cannot be used as a ledger: {reason}") from error
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # damaged names of tables are not UTF-8
+        reason = (
+            error.strerror if isinstance(error, OSError) else str(error) if isinstance(error, sqlite3.Error) else ""
+        )
+        raise LedgerError(f"{path}: cannot be used as a ledger: {reason or 'damaged'}") from None

@@ -37,8 +37,15 @@ class Vault(Protocol):
     def get(self, key: bytes) -> SanitizedText | None:
         """The result kept under a key. Raises VaultError."""
 
-    def put_first(self, key: bytes, result: SanitizedText) -> SanitizedText:
-        """Keep a result unless one is there already; return the one that is kept. Raises VaultError."""
+    def put_first(self, key: bytes, result: SanitizedText, conversation: str | None = None) -> SanitizedText:
+        """Keep a result unless one is there already; return the one that is kept.
+
+        Args:
+            conversation: whose message it is, for vaults that can forget one.
+
+        Raises:
+            VaultError: not writable.
+        """
 
     def substitutes(self, conversation: str, wanted: Sequence[tuple[str, str]], make: Make) -> list[str]:
         """Released values for (kind, original) pairs, in order.
@@ -114,7 +121,7 @@ class MemoryVault:
                 self._messages.move_to_end(key)
             return found
 
-    def put_first(self, key: bytes, result: SanitizedText) -> SanitizedText:
+    def put_first(self, key: bytes, result: SanitizedText, conversation: str | None = None) -> SanitizedText:
         with self._lock:
             if (kept := self._messages.get(key)) is None:
                 self._messages[key] = kept = result
@@ -134,8 +141,12 @@ class MemoryVault:
             if len(entries.values) + len(new) > self._max_entries:
                 raise VaultError(f"a conversation may hold at most max_entries={self._max_entries} identifiers")
             self._make_room(len(new))
-            self._n_entries += len(new)
-            return [entries.values.get(w) or entries.assign(*w, make, self._floor) for w in wanted]
+            return [entries.values.get(w) or self._assign(entries, w, make) for w in wanted]
+
+    def _assign(self, entries: Entries, wanted: tuple[str, str], make: Make) -> str:
+        value = entries.assign(*wanted, make, self._floor)
+        self._n_entries += 1
+        return value
 
     def _make_room(self, n_new: int) -> None:
         """Forget the conversations not used for longest; the one in use comes last and stays."""

@@ -257,7 +257,13 @@ class Sanitizer:
             self.parts()
 
     def parts(self) -> Parts:
-        """The loaded model, tokenizer and engine: for audits and attacks."""
+        """The loaded model, tokenizer and engine: for audits and attacks.
+
+        Raises:
+            ValueError: the policy perturbs no words. ModelError.
+        """
+        if not self.policy.perturb:
+            raise ValueError(f"policy must be one that perturbs words, got {self.policy.name!r}")
         if self._loaded is None:
             with self._lock:
                 if self._loaded is None:
@@ -352,7 +358,7 @@ class Sanitizer:
     def _keep(self, job: Job, fresh: bool) -> None:
         """Remember a result, and commit its charge; if another thread was first, its result is the one."""
         assert job.result is not None
-        kept = self._vault.put_first(job.key, job.result) if self.policy.perturb else job.result
+        kept = self._vault.put_first(job.key, job.result, self._conversation) if self.policy.perturb else job.result
         lost = not fresh and kept is not job.result
         if lost:
             job.result = repeated(kept)

@@ -16,7 +16,8 @@ PACKAGE = Path(sanitizer.__file__).parent
 FLOORS = [
     {"types", "errors"},
     {"sampling", "files", "progress", "terms", "accounting", "ledger_store", "restore"},
-    {"ledger", "memory"},
+    {"ledger", "memory", "vault_store"},
+    {"vault"},
     {"text", "tables", "windows", "budget", "names", "wordlists", "identifier_checks"},
     {"identifier_numbers", "identifier_places", "identifier_words"},
     {"identifier_forms"},
@@ -35,6 +36,7 @@ FLOORS = [
     {"audit", "testing", "attack_report", "trials"},
     {"advise", "attacks"},
     {"display", "display_attacks"},
+    {"wire.codec", "wire.endpoints", "wire.record", "wire.shapes"},
     {"cli"},
     {"__main__"},
 ]

@@ -12,8 +12,10 @@ from sanitizer.backbone import OnnxMaskedLM
 from sanitizer.budget import LocalBudget
 from sanitizer.errors import LedgerError
 from sanitizer.ledger import DAY, Ledger, Scope
-from sanitizer.memory import ConversationMemory, message_key
-from sanitizer.policy import WordSet
+from sanitizer.memory import MemoryVault, message_key
+from sanitizer.records import answer_record
+from sanitizer.types import SanitizedText
+from sanitizer.wordlists import WordSet
 
 PROMPT = "My father Peter has hepatitis and lives in Leeds."
 KEY = b"a key of at least sixteen bytes"
@@ -64,16 +66,43 @@ def test_threads_that_race_for_one_text_release_one_output(model: OnnxMaskedLM) 
         assert racing.spent == 15.0
 
 
-def test_the_memory_is_bounded_and_forgets_the_oldest(sanitizer: Sanitizer) -> None:
-    memory = ConversationMemory(2)
-    results = [sanitizer.sanitize(f"{name} slept.") for name in ("Anna", "Berta", "Cecil")]
-    for key, result in zip((b"a", b"b", b"c"), results, strict=True):
-        assert memory.put_first(key, result) is result
-    assert len(memory) == 2
-    assert memory.get(b"a") is None
-    assert memory.put_first(b"c", results[0]) is results[2]
-    with pytest.raises(ValueError, match="size"):
-        ConversationMemory(0)
+def kept(text: str) -> SanitizedText:
+    return SanitizedText(text, (), answer_record(Policy.preset("balanced")))
+
+
+def test_the_memory_forgets_the_message_not_used_for_longest() -> None:
+    vault = MemoryVault(max_messages=2)
+    for key in (b"a", b"b"):
+        vault.put_first(key, kept(key.decode()))
+    assert vault.get(b"a") == kept("a")
+    vault.put_first(b"c", kept("c"))
+    assert [vault.get(key) for key in (b"a", b"b", b"c")] == [kept("a"), None, kept("c")]
+
+
+def test_long_messages_are_forgotten_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sanitizer.memory.MAX_CHARS", 100)
+    vault = MemoryVault()
+    for key in (b"a", b"b"):
+        vault.put_first(key, kept(key.decode() * 60))
+    assert (vault.get(b"a"), vault.get(b"b")) == (None, kept("b" * 60))
+    vault.put_first(b"c", kept("c" * 200))
+    assert vault.get(b"c") == kept("c" * 200), "the last one stays, however long"
+
+
+def test_a_full_memory_forgets_a_conversation_and_never_uses_its_numbers_again() -> None:
+    vault = MemoryVault(max_entries=3)
+
+    def values(conversation: str, *originals: str) -> list[str]:
+        return vault.substitutes(conversation, [("TEXT", o) for o in originals], lambda k, _, n: f"<{k}_{n}>")
+
+    assert values("c", "a", "b") == ["<TEXT_1>", "<TEXT_2>"]
+    assert values("d", "a") == ["<TEXT_1>"]
+    assert values("c", "a") == ["<TEXT_1>"]
+    assert values("e", "x") == ["<TEXT_2>"], "the conversation not used for longest went, and number 1 with it"
+    assert vault.originals("d") == {}
+    assert values("d", "y", "z") == ["<TEXT_3>", "<TEXT_4>"]
+    assert vault.originals("c") == {}
+    assert values("e", "x") == ["<TEXT_2>"]
 
 
 def test_keys_keep_conversation_role_and_content_apart() -> None:

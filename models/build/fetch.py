@@ -100,6 +100,15 @@ SOURCES = {
         "0f16a3b41331828adbb12ea41c2ac67e20edc8eca7430efd5ab4dfb0a15d3a97",
         "MIT (package); evaluation text only",
     ),
+    "pii_texts": Source(
+        "pypi",
+        "presidio-evaluator",
+        "0.3.2",
+        "presidio_evaluator-0.3.2.tar.gz",
+        "2ec1be3710a2843553a5fb185916d85b0fa174fb9e1927e03ea83152fdc95eb1",
+        "MIT (package); synthetic evaluation text only",
+        sdist=True,
+    ),
 }
 
 
