@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from math import isfinite
 from typing import Any, Protocol
 
@@ -39,7 +40,13 @@ def high_level(epsilon: float) -> int:
     Raises:
         ValueError: see `check_epsilon`.
     """
-    exponential = _EXACT.next_minus(_EXACT.exp(Decimal(check_epsilon(epsilon))))
+    return _high_level(check_epsilon(epsilon))
+
+
+@lru_cache(maxsize=1024)
+def _high_level(epsilon: float) -> int:
+    """Of a valid epsilon; every word of a text asks for the same few."""
+    exponential = _EXACT.next_minus(_EXACT.exp(Decimal(epsilon)))
     return max(LOW, int(_EXACT.multiply(exponential, Decimal(LOW))))
 
 
