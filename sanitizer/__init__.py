@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sanitizer.policy import Policy
     from sanitizer.types import Record, Replacement, SanitizedText
     from sanitizer.vault import FileVault
+    from sanitizer.wire.shield import shield
 
 _HOMES = {
     "BudgetExceeded": "errors",
@@ -43,6 +44,7 @@ _HOMES = {
     "SanitizerError": "errors",
     "UpstreamError": "errors",
     "VaultError": "errors",
+    "shield": "wire.shield",
 }
 
 __all__ = [
@@ -65,6 +67,7 @@ __all__ = [
     "SanitizerError",
     "UpstreamError",
     "VaultError",
+    "shield",
 ]
 
 

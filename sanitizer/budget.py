@@ -120,8 +120,8 @@ class LedgerBudget:
 
     @property
     def left(self) -> float | None:
-        lefts = [left for scope in self._scopes if (left := self._ledger.balance(scope).left) is not None]
-        return min(lefts, default=None)
+        left = min(self._ledger.balance(scope).left for scope in self._scopes)
+        return left if isfinite(left) else None
 
     def reserve(self, epsilon: float) -> Charge:
         return self._ledger.reserve(self._scopes, epsilon)

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
+from sanitizer.cli_serve import add_serve
 from sanitizer.errors import SanitizerError
 from sanitizer.restore import Restorer
 
@@ -65,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="sanitizer", description="Make prompts private on this machine, before any API call.", allow_abbrev=False
     )
+    commands: argparse._SubParsersAction[argparse.ArgumentParser]
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
     sanitize = commands.add_parser("sanitize", help="replace the private words of a text")
     sanitize.add_argument("text", nargs="?", metavar="TEXT", help="the text; - or nothing reads standard input")
@@ -118,6 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     budget.add_argument("--show", action="append", default=[], metavar="SCOPE", help="balance of one scope")
     budget.add_argument("--json", action="store_true", help="export every row: keyed hashes and amounts")
     budget.set_defaults(run=_budget)
+    add_serve(commands, _add_setting, _sanitizer)
     models = commands.add_parser("models", help="list the packaged models, verify hashes, show quality")
     models.add_argument("--json", action="store_true")
     models.set_defaults(run=_models)

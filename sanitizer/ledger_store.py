@@ -91,6 +91,7 @@ class Store:
         self.path, self._key, self._clock = path, key, clock
         self._lock, self._process = threading.Lock(), os.getpid()
         with failures(path):
+            self._file = identity(path)
             self._db = connect(path)
             try:
                 self._verify()
@@ -121,6 +122,8 @@ class Store:
         if os.getpid() != self._process:
             raise LedgerError(f"{self.path}: opened before a fork; open it again in this process")
         with self._lock, failures(self.path):
+            if identity(self.path) != self._file:
+                raise LedgerError(f"{self.path}: replaced while it was open")
             self._db.execute(f"PRAGMA synchronous = {synchronous}")
             self._db.execute(f"BEGIN {begin}")
             try:
@@ -241,6 +244,12 @@ def head_fields(key: bytes, head: Head) -> tuple[int, int, bytes, bytes]:
 def mark(path: Path) -> Path:
     """The file that counts grants beside the ledger."""
     return path.with_name(path.name + "-mark")
+
+
+def identity(path: Path) -> tuple[int, int]:
+    """Which file it is: SQLite goes on writing to one that was deleted or replaced. Raises FileNotFoundError."""
+    found = path.stat()
+    return found.st_dev, found.st_ino
 
 
 def connect(path: Path) -> sqlite3.Connection:

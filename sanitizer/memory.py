@@ -13,6 +13,7 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Protocol
 
 from sanitizer.errors import VaultError
@@ -22,6 +23,8 @@ from sanitizer.types import SanitizedText
 MAX_MESSAGES = 10_000
 MAX_ENTRIES = 100_000
 MAX_CHARS = 50_000_000
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 Make = Callable[[str, str, int], str]
 """(kind, original, number) -> a released value; called again with the next number while the value is taken."""
@@ -58,7 +61,7 @@ class Vault(Protocol):
         """
 
     def originals(self, conversation: str) -> Mapping[str, str]:
-        """Released value -> original, of one conversation: a copy. Raises VaultError."""
+        """Released value -> original, of one conversation; it never changes. Raises VaultError."""
 
 
 @dataclass
@@ -70,9 +73,10 @@ class Entries:
         numbers: kind -> the last number used.
     """
 
-    values: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
+    values: OrderedDict[tuple[str, str], str] = field(default_factory=OrderedDict, repr=False)
     originals: dict[str, str] = field(default_factory=dict, repr=False)
     numbers: Counter[str] = field(default_factory=Counter)
+    _copy: Mapping[str, str] | None = field(default=None, repr=False)
 
     def assign(self, kind: str, original: str, make: Make, floor: int = 0) -> str:
         """A new released value; numbers start above `floor`."""
@@ -88,6 +92,19 @@ class Entries:
         """Keep a pair."""
         self.values[kind, original] = value
         self.originals[value] = original
+        self._copy = None
+
+    def drop_oldest(self) -> None:
+        """Forget the pair not used for longest; its value stays used."""
+        _, value = self.values.popitem(last=False)
+        del self.originals[value]
+        self._copy = None
+
+    def snapshot(self) -> Mapping[str, str]:
+        """The originals as they are now: the same object until they change."""
+        if self._copy is None:
+            self._copy = MappingProxyType(dict(self.originals))
+        return self._copy
 
 
 class MemoryVault:
@@ -96,8 +113,9 @@ class MemoryVault:
     Args:
         max_messages: at least 1; the message not used for longest is forgotten first. The same when all
             messages together have more than 50 million characters.
-        max_entries: identifiers kept in all, at least 1; the conversation not used for longest is forgotten
-            first, and numbers are never used again, so that what it released cannot come back as another's.
+        max_entries: identifiers kept in all, at least 1. The conversation not used for longest is forgotten first;
+            of a single one, the identifiers not used for longest. Numbers are never used again, so that what was
+            released cannot come back as another's.
     """
 
     def __init__(self, max_messages: int = MAX_MESSAGES, max_entries: int = MAX_ENTRIES) -> None:
@@ -134,31 +152,37 @@ class MemoryVault:
     def substitutes(self, conversation: str, wanted: Sequence[tuple[str, str]], make: Make) -> list[str]:
         if not wanted:
             return []
+        if len(set(wanted)) > self._max_entries:
+            raise VaultError(f"a text may hold at most max_entries={self._max_entries} identifiers")
         with self._lock:
             entries = self._conversations.setdefault(conversation, Entries())
             self._conversations.move_to_end(conversation)
-            new = set(wanted).difference(entries.values)
-            if len(entries.values) + len(new) > self._max_entries:
-                raise VaultError(f"a conversation may hold at most max_entries={self._max_entries} identifiers")
-            self._make_room(len(new))
-            return [entries.values.get(w) or self._assign(entries, w, make) for w in wanted]
+            for pair in wanted:
+                if pair in entries.values:
+                    entries.values.move_to_end(pair)
+            return [entries.values.get(pair) or self._assign(entries, pair, make) for pair in wanted]
 
     def _assign(self, entries: Entries, wanted: tuple[str, str], make: Make) -> str:
+        """A new value; what is wanted in the same call was moved to the end, and is not forgotten for it."""
+        while self._n_entries >= self._max_entries:
+            self._forget_some(entries)
         value = entries.assign(*wanted, make, self._floor)
         self._n_entries += 1
         return value
 
-    def _make_room(self, n_new: int) -> None:
-        """Forget the conversations not used for longest; the one in use comes last and stays."""
-        while self._n_entries + n_new > self._max_entries:
+    def _forget_some(self, used: Entries) -> None:
+        if len(self._conversations) > 1:
             _, gone = self._conversations.popitem(last=False)
             self._n_entries -= len(gone.values)
             self._floor = max(self._floor, *gone.numbers.values(), 0)
+        else:
+            used.drop_oldest()
+            self._n_entries -= 1
 
     def originals(self, conversation: str) -> Mapping[str, str]:
         with self._lock:
             entries = self._conversations.get(conversation)
-            return dict(entries.originals) if entries else {}
+            return entries.snapshot() if entries else _NOTHING
 
     def __repr__(self) -> str:
         return f"MemoryVault({len(self._messages)} messages, {self._n_entries} identifiers)"

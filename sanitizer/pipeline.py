@@ -86,6 +86,7 @@ class Sanitizer:
         self._models, self._sort = Models(model, threads), "message"
         self._lock = threading.Lock()
         self._loaded: Parts | None = None
+        self._restorer: Restorer | None = None
 
     def derive(
         self,
@@ -115,7 +116,7 @@ class Sanitizer:
             other._loaded = None
         if conversation is not None:
             other._conversation = conversation
-            if self._ledger is not None:
+            if self._ledger is not None and charged:
                 other._budget = budget_for(self._limit, self._ledger, conversation, self._scopes)
         if not charged:
             other._budget, other._sort = LocalBudget(None), "preview"
@@ -196,7 +197,11 @@ class Sanitizer:
 
     def restorer(self) -> Restorer:
         """What `restore` uses, as the vault is now: for many texts, or for streams. Raises VaultError."""
-        return Restorer(self._vault.originals(self._conversation))
+        originals = self._vault.originals(self._conversation)
+        last = self._restorer
+        if last is None or last.originals is not originals:
+            self._restorer = last = Restorer(originals)
+        return last
 
     def remember_answer(self, sent: str, restored: str, role: str = "assistant") -> None:
         """Let an answer go back as it came.
@@ -218,7 +223,10 @@ class Sanitizer:
         Raises:
             BudgetExceeded, NotCertified, LedgerError, VaultError: it must not leave the machine.
         """
-        job = Job(self._key(self._sort, role, text), None, preview)
+        key = self._key(self._sort, role, text)
+        if (known := self._vault.get(key)) is not None:
+            return repeated(known)
+        job = Job(key, None, preview)
         job.charge = self._reserve(preview.record.charged, preview.record.certified)
         with settling([job]) as drawing:
             drawing()
@@ -303,7 +311,11 @@ class Sanitizer:
             raise TypeError(f"text must be a str, got {type(text).__name__}")
         key = self._key(self._sort, role, text)
         known = None if fresh else self._known(key, role, text)
-        return Job(key, None, repeated(known)) if known else Job(key, self.draft(text, source))
+        return Job(key, None, self._again(known)) if known else Job(key, self.draft(text, source))
+
+    def _again(self, known: SanitizedText) -> SanitizedText:
+        """A result found in the vault: it costs nothing now. A preview keeps its price: it was not paid."""
+        return known if self._sort == "preview" else repeated(known)
 
     def _known(self, key: bytes, role: str, text: str) -> SanitizedText | None:
         """What stands for this text already; nothing if words are not perturbed: it follows from the vault."""
@@ -341,7 +353,7 @@ class Sanitizer:
             raise refusal
 
     def _cost(self, draft: Draft) -> float:
-        return float(len(draft.drawn) * as_printed(self.mechanism.epsilon))
+        return float(len(draft.drawn) * as_printed(self.mechanism.epsilon)) if draft.drawn else 0.0
 
     def _reserve(self, cost: float, certified: bool) -> Charge | None:
         if self._budget.limited and self.policy.perturb and not certified:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Mapping
+from functools import cached_property
 
 
 class Restorer:
@@ -14,15 +15,19 @@ class Restorer:
     original that looks like a released value stays as it is.
 
     Args:
-        originals: released value -> original; no released value is empty.
+        originals: released value -> original; no released value is empty. It must not change.
     """
 
     def __init__(self, originals: Mapping[str, str]) -> None:
-        self._originals = dict(originals)
-        self._lengths = sorted({len(value) for value in self._originals}, reverse=True)
-        self._sorted = sorted(self._originals)
-        firsts = "".join(re.escape(c) for c in sorted({value[0] for value in self._originals}))
+        self.originals = originals
+        self._lengths = sorted({len(value) for value in originals}, reverse=True)
+        firsts = "".join(re.escape(c) for c in sorted({value[0] for value in originals}))
         self._first = re.compile(f"[{firsts}]") if firsts else None
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        """Only streams need it."""
+        return sorted(self.originals)
 
     def text(self, text: str) -> str:
         """A whole text restored."""
@@ -46,14 +51,14 @@ class Restorer:
             if value is None:
                 at += 1
                 continue
-            parts += [text[done:at], self._originals[value]]
+            parts += [text[done:at], self.originals[value]]
             done = at = at + len(value)
         return "".join([*parts, text[done:]]), ""
 
     def _longest(self, text: str, at: int) -> str | None:
         """The longest released value that stands at `at`."""
         pieces = (text[at : at + length] for length in self._lengths)
-        return next((piece for piece in pieces if piece in self._originals), None)
+        return next((piece for piece in pieces if piece in self.originals), None)
 
     def _may_grow(self, text: str, at: int) -> bool:
         """Whether the rest of the text is the beginning of a longer released value."""

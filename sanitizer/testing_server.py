@@ -94,11 +94,13 @@ class RecordingServer:
 
     Attributes:
         requests: what came, in order. ended: set when the server stops; an answer that hangs waits for it.
+        when_closed: called when a connection has ended.
     """
 
     def __init__(self, responder: Responder = echo) -> None:
         self.requests: list[Received] = []
         self.ended = threading.Event()
+        self.when_closed: Callable[[], object] = lambda: None
         self._responder, self._script = responder, deque[Responder | Answer]()
         self._streams: list[bytearray] = []
         self._server = _Server(("127.0.0.1", 0), _Handler)
@@ -197,6 +199,10 @@ class _Handler(BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.rfile = io.BufferedReader(_Tap(self.connection, self.server.recorder._connected()))
+
+    def finish(self) -> None:
+        super().finish()
+        self.server.recorder.when_closed()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
         """Nothing is printed."""

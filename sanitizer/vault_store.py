@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 from sanitizer.errors import VaultError
-from sanitizer.ledger_store import MARK_BYTES, connect, mark
+from sanitizer.ledger_store import MARK_BYTES, connect, identity, mark
 
 APPLICATION, VERSION = 0x53414E56, 1
 EXPECTED = (("application_id", APPLICATION), ("user_version", VERSION), ("journal_mode", "wal"), ("quick_check", "ok"))
@@ -108,6 +108,7 @@ class Store:
     def __init__(self, path: Path, sealer: Callable[[bytes], Sealer]) -> None:
         self.path, self._process, self._changes = path, os.getpid(), 0
         with failures(path):
+            self._file = identity(path)
             self._db = connect(path)
             try:
                 self._verify(sealer)
@@ -248,6 +249,8 @@ class Store:
     def _check_process(self) -> None:
         if os.getpid() != self._process:
             raise VaultError(f"{self.path}: opened before a fork; open it again in this process")
+        if identity(self.path) != self._file:
+            raise VaultError(f"{self.path}: replaced while it was open")
 
     def _tag(self, item: Item) -> bytes:
         return self._sealer.mac("tag", *item)[:TAG_BYTES]

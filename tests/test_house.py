@@ -33,10 +33,25 @@ FLOORS = [
     {"jobs", "loading", "records"},
     {"drawing"},
     {"pipeline", "posterior"},
-    {"audit", "testing", "attack_report", "trials"},
-    {"advise", "attacks"},
+    {"audit", "testing", "testing_answers", "attack_report", "trials"},
+    {"advise", "attacks", "testing_server"},
     {"display", "display_attacks"},
     {"wire.codec", "wire.endpoints", "wire.record", "wire.shapes"},
+    {"wire.walk"},
+    {"wire.answers"},
+    {"wire.channels"},
+    {"wire.chunks", "wire.events"},
+    {"wire.sse"},
+    {"wire.core"},
+    {"wire.carrier"},
+    {"wire.httpx", "wire.httpx2", "wire.stamp"},
+    {"wire.shield"},
+    {"proxy.answers", "proxy.conversations", "proxy.metrics", "proxy.reading", "proxy.risk", "proxy.settings"}
+    | {"proxy.work"},
+    {"proxy.forwarding", "proxy.guard", "proxy.serve", "proxy.upstream"},
+    {"proxy.api", "proxy.gate", "proxy.page_api"},
+    {"proxy.app"},
+    {"cli_serve"},
     {"cli"},
     {"__main__"},
 ]
@@ -46,12 +61,13 @@ OWNERS = {
     "nltk": {"text"},
     "cryptography": {"vault"},
     "spacy": {"names"},
-    "httpx": {"wire.httpx", "proxy.upstream"},
+    "httpx": {"wire.httpx"},
+    "aiohttp": {"proxy.upstream"},
     "httpx2": {"wire.httpx2"},
-    "starlette": {"proxy.app", "proxy.page_api"},
+    "starlette": {room for rooms in FLOORS for room in rooms if room.startswith("proxy.")},
     "uvicorn": {"proxy.serve"},
 }
-FREE = {"__init__", "mechanisms"}
+FREE = {"__init__", "mechanisms", "proxy", "wire"}
 
 
 def modules() -> dict[str, ast.Module]:
@@ -70,7 +86,9 @@ def imports(tree: ast.Module) -> set[str]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative imports hide the floor"
-            names.add(node.module or "")
+            module = node.module or ""
+            package = module.removeprefix("sanitizer.") in FREE
+            names |= {f"{module}.{alias.name}" for alias in node.names} if package else {module}
     return names
 
 

@@ -415,6 +415,18 @@ def test_a_deleted_file_is_not_made_again(ledger: Ledger, path: Path) -> None:
             attempt(path, KEY)
 
 
+@pytest.mark.parametrize("by", [None, b""])
+def test_a_file_deleted_or_replaced_under_a_running_ledger_grants_nothing(
+    ledger: Ledger, path: Path, by: bytes | None
+) -> None:
+    ledger.reserve([TALK], 1.0)
+    path.rename(path.with_name("elsewhere"))
+    if by is not None:
+        path.write_bytes(by)
+    with pytest.raises(LedgerError):
+        ledger.reserve([TALK], 1.0)
+
+
 def test_create_never_replaces(ledger: Ledger, path: Path) -> None:
     ledger.reserve([TALK], 1.0)
     with pytest.raises(LedgerError, match="there already"):

@@ -106,13 +106,12 @@ class VaultContract:
             vault.substitutes("c", [BERTA], failing)
         assert vault.originals("c") == {}
 
-    def test_a_full_conversation_refuses_and_assigns_nothing(self, tmp_path: Path) -> None:
+    def test_a_text_with_more_than_a_vault_holds_is_refused(self, tmp_path: Path) -> None:
         vault = self.make(tmp_path, max_entries=2)
-        vault.substitutes("c", [ANNA], placeholder)
         with pytest.raises(VaultError, match="max_entries=2"):
-            vault.substitutes("c", [BERTA, PHONE], placeholder)
-        assert vault.originals("c") == {"<EMAIL_1>": ANNA[1]}
-        assert vault.substitutes("c", [BERTA], placeholder) == ["<EMAIL_2>"]
+            vault.substitutes("c", [ANNA, BERTA, PHONE], placeholder)
+        assert vault.originals("c") == {}
+        assert vault.substitutes("c", [ANNA, BERTA], placeholder) == ["<EMAIL_1>", "<EMAIL_2>"]
 
     def test_the_first_result_stays(self, vault: Vault) -> None:
         first, second = result("one", ANNA[1]), result("two")
@@ -163,10 +162,42 @@ class TestMemoryVault(VaultContract):
     def make(self, folder: Path, max_messages: int = 100, max_entries: int = 100) -> Vault:
         return MemoryVault(max_messages, max_entries)
 
+    def test_what_was_not_used_for_longest_is_forgotten_and_its_number_never_used_again(self) -> None:
+        vault = MemoryVault(max_entries=2)
+        vault.substitutes("c", [ANNA, BERTA], placeholder)
+        vault.substitutes("c", [ANNA], placeholder)
+        assert vault.substitutes("c", [("EMAIL", "new@x.org"), ANNA], placeholder) == ["<EMAIL_3>", "<EMAIL_1>"]
+        assert vault.originals("c") == {"<EMAIL_1>": ANNA[1], "<EMAIL_3>": "new@x.org"}
+
+    def test_the_conversation_not_used_for_longest_goes_first(self) -> None:
+        vault = MemoryVault(max_entries=2)
+        vault.substitutes("a", [ANNA], placeholder)
+        vault.substitutes("b", [ANNA], placeholder)
+        assert vault.substitutes("b", [BERTA], placeholder) == ["<EMAIL_2>"]
+        assert vault.originals("a") == {}
+        assert vault.substitutes("a", [BERTA], placeholder) == ["<EMAIL_3>"]
+
+    def test_originals_are_one_object_until_they_change(self) -> None:
+        vault = MemoryVault()
+        vault.substitutes("c", [ANNA], placeholder)
+        before = vault.originals("c")
+        vault.substitutes("c", [ANNA], placeholder)
+        assert vault.originals("c") is before
+        vault.substitutes("c", [BERTA], placeholder)
+        assert vault.originals("c") is not before
+
 
 class TestFileVault(VaultContract):
     def make(self, folder: Path, max_messages: int = 100, max_entries: int = 100) -> Vault:
         return FileVault(folder / "vault", KEY, max_messages=max_messages, max_entries=max_entries)
+
+    def test_a_full_conversation_refuses_and_assigns_nothing(self, tmp_path: Path) -> None:
+        vault = self.make(tmp_path, max_entries=2)
+        vault.substitutes("c", [ANNA], placeholder)
+        with pytest.raises(VaultError, match="max_entries=2"):
+            vault.substitutes("c", [BERTA, PHONE], placeholder)
+        assert vault.originals("c") == {"<EMAIL_1>": ANNA[1]}
+        assert vault.substitutes("c", [BERTA], placeholder) == ["<EMAIL_2>"]
 
 
 @pytest.fixture
@@ -572,6 +603,19 @@ def test_rows_put_back_to_an_earlier_state_under_a_running_vault_are_found(
         vault.substitutes("c", [PHONE], placeholder)
     with pytest.raises(VaultError):
         vault.originals("c")
+
+
+@pytest.mark.parametrize("by", [None, b""])
+def test_a_file_deleted_or_replaced_under_a_running_vault_gives_nothing(path: Path, by: bytes | None) -> None:
+    with FileVault(path, KEY) as vault:
+        vault.substitutes("c", [ANNA], placeholder)
+        path.rename(path.with_name("elsewhere"))
+        if by is not None:
+            path.write_bytes(by)
+        with pytest.raises(VaultError):
+            vault.substitutes("c", [BERTA], placeholder)
+        with pytest.raises(VaultError):
+            vault.originals("c")
 
 
 @pytest.mark.parametrize("deleted", ["item", "entry"])

@@ -1,0 +1,94 @@
+"""What the proxy may do, as frozen values checked at the start."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from math import isfinite
+from pathlib import Path
+from urllib.parse import urlsplit
+
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+MIN_TOKEN = 16
+
+
+@dataclass(frozen=True)
+class ProxySettings:
+    """One upstream, who may ask, and how much.
+
+    Attributes:
+        upstream: base URL of the API, such as "https://api.openai.com/v1". Its path takes the place of the "/v1" that
+            clients ask for; without a path theirs is kept.
+        key: sent to the upstream as `Authorization: Bearer` in place of what the client sends; None passes the
+            client's own.
+        token: clients must send it: as `sanitizer-token`, or as `Authorization: Bearer` where that header does
+            not carry the upstream's key. None: no token.
+        hosts: names in the `Host` header beside this machine's own ("localhost", "127.0.0.1", "[::1]").
+        origins: web pages that may ask, such as "https://app.example", beside the proxy's own.
+        max_body: bytes of a request body. max_connections: requests under way at once.
+        timeout: seconds for a request's body to arrive, and for each silence of the upstream or the client.
+        page: whether the page is served.
+        ca: PEM file of the certificates to trust for the upstream instead of the usual ones.
+
+    Raises:
+        ValueError: naming argument and value, but never the value of key or token.
+    """
+
+    upstream: str
+    key: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    max_body: int = 10_000_000
+    max_connections: int = 1000
+    timeout: float = 600.0
+    page: bool = True
+    ca: Path | None = None
+
+    def __post_init__(self) -> None:
+        _check_upstream(self.upstream)
+        for name in ("key", "token"):
+            _check_secret(name, getattr(self, name))
+        if self.token is not None and len(self.token) < MIN_TOKEN:
+            raise ValueError(f"token must have at least {MIN_TOKEN} characters, got {len(self.token)}")
+        for origin in self.origins:
+            if not re.fullmatch(r"https?://[^/?#@\s]+", origin):
+                raise ValueError(f"allow-origin must be like https://app.example, got {origin!r}")
+        for name in ("max_body", "max_connections"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
+        if not (isfinite(self.timeout) and self.timeout > 0):
+            raise ValueError(f"timeout must be finite and positive, got {self.timeout!r}")
+
+
+def _check_upstream(url: str) -> None:
+    """Nothing of the URL's own user, query or fragment would be what it seems."""
+    try:
+        parts = urlsplit(url)
+        whole = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
+    except ValueError:
+        raise ValueError("upstream must be an http or https URL with a valid host and port") from None
+    if not whole or parts.query or parts.fragment or "@" in parts.netloc or re.search(r"[\s\x00-\x1f\x7f-\uffff]", url):
+        raise ValueError("upstream must be an http or https URL of host, port and path only")
+
+
+def _check_secret(name: str, value: str | None) -> None:
+    if value is not None and not re.fullmatch(r"[!-~]+", value):
+        raise ValueError(f"{name} must be visible ASCII without spaces, and not empty")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address or name can be reached from this machine only."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def url_host(host: str) -> str:
+    """A host as it stands in URLs: lower case, IPv6 addresses in brackets."""
+    bare = host.strip("[]").lower()
+    return f"[{bare}]" if ":" in bare else bare

@@ -1,0 +1,112 @@
+"""The one address that requests go to. The only file of the proxy that opens a connection."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+from yarl import URL
+
+from sanitizer.errors import UpstreamError
+from sanitizer.proxy.answers import Headers
+from sanitizer.proxy.settings import ProxySettings, is_loopback
+
+MAX_ANSWER = 64_000_000  # bytes of one answer that is not streamed
+CONNECT_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the upstream began to answer.
+
+    Attributes:
+        headers: raw. response: the open connection; `close` it.
+    """
+
+    status: int
+    content_type: str
+    headers: Headers = field(repr=False)
+    response: aiohttp.ClientResponse = field(repr=False)
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """The body as it comes. Raises UpstreamError."""
+        try:
+            async for chunk in self.response.content.iter_any():
+                yield chunk
+        except (aiohttp.ClientError, OSError):
+            raise UpstreamError("the upstream broke off its answer") from None
+
+    def close(self) -> None:
+        """Free the connection; if the body was not read to its end, the connection ends."""
+        self.response.close()
+
+
+class Upstream:
+    """Sends requests to the configured upstream and nowhere else: redirects are not followed.
+
+    Proxies are taken from the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY) once, at the start; never for an
+    upstream on this machine.
+
+    Raises:
+        OSError: the file of certificates cannot be read.
+    """
+
+    def __init__(self, settings: ProxySettings) -> None:
+        self._most = settings.max_connections
+        self._verify = ssl.create_default_context(cafile=str(settings.ca)) if settings.ca else True
+        self._proxy = _proxy_for(settings.upstream)
+        # Silence is timed by the caller, for the whole exchange; here only what comes before it.
+        self._timeout = aiohttp.ClientTimeout(sock_connect=min(CONNECT_SECONDS, settings.timeout))
+        self._session: aiohttp.ClientSession | None = None
+
+    async def open(self) -> None:
+        """Call once, in the loop that will send."""
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self._most, ssl=self._verify),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=["Content-Type", "User-Agent"],
+            auto_decompress=False,
+            timeout=self._timeout,
+        )
+
+    async def send(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Ask, and wait for the first bytes. Raises UpstreamError: 502, 504 after a timeout."""
+        assert self._session is not None
+        try:
+            response = await self._session.request(
+                method,
+                URL(url, encoded=True),
+                headers=headers,
+                data=body or None,
+                allow_redirects=False,
+                proxy=self._proxy,
+            )
+        except aiohttp.ServerTimeoutError:
+            raise UpstreamError("the upstream cannot be reached in time", 504) from None
+        except (aiohttp.ClientError, OSError):
+            raise UpstreamError("the upstream cannot be reached, or does not speak HTTP") from None
+        answer = Answer(response.status, response.headers.get("content-type", ""), [*response.raw_headers], response)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            answer.close()
+            raise UpstreamError("the upstream compressed its answer without being asked")
+        if 300 <= response.status < 400:
+            answer.close()
+            raise UpstreamError("the upstream answered with a redirect, which is not followed")
+        return answer
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+
+
+def _proxy_for(upstream: str) -> str | None:
+    parts = urlsplit(upstream)
+    host = parts.hostname or ""
+    if is_loopback(host) or proxy_bypass(host):
+        return None
+    return getproxies().get(parts.scheme)

@@ -1,0 +1,252 @@
+"""Which strings of a request or answer are not text: the table.
+
+Every string that does not stand at a position listed here is text: it is sanitized on the way out and restored on the
+way back, known field or not. The rules:
+
+TEXT       all strings below, however deep; keys are handled as LIGHT.
+LIGHT      identifiers are replaced, words are not perturbed: what developers write for the model to read exactly
+           (descriptions of tools, names of files), and keys of objects, which schemas name.
+NAME       a model, type, role or id: stays as it is, and must look like one (no spaces, no e-mail address).
+OPAQUE     bytes of the API's own in base64 or hexadecimal (encrypted reasoning, signatures): stays if it looks it.
+KEEP       the whole subtree stays: JSON schemas, grammars, settings of hosted tools.
+ARGUMENTS  a JSON document in a string: its values are TEXT, its keys LIGHT; TEXT if it is not JSON.
+PERSON     a participant's name: text, but what it becomes has no characters that the API forbids in names. NAME if
+           the role is "tool" or "function".
+TOKENS     text, or a list of texts; lists of token numbers are text in disguise and refused.
+LOGPROBS   tokens of an answer: stay in answers (placeholders in them are not restored), refused in requests.
+Media      images, audio, files: refused unless the policy lets them pass.
+Shape      an object with fields of its own; a string in its place is text; a list in its place holds several.
+
+Not protected: what stands at NAME, OPAQUE and KEEP positions, numbers, and words (not identifiers) at LIGHT positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+
+class Rule(Enum):
+    """What happens to the strings at a position; see the module."""
+
+    TEXT = auto()
+    LIGHT = auto()
+    NAME = auto()
+    OPAQUE = auto()
+    KEEP = auto()
+    ARGUMENTS = auto()
+    PERSON = auto()
+    TOKENS = auto()
+    LOGPROBS = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """A position of something that is not text.
+
+    Attributes:
+        reason: "image", "audio" or "file".
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """An object with known fields.
+
+    Attributes:
+        fields: key -> rule; other keys hold text.
+        role: whose text this is; "" as outside. speaks: the object's own role or type says it.
+    """
+
+    fields: Mapping[str, Rule | Media | Shape]
+    role: str = ""
+    speaks: bool = False
+
+
+MEDIA_TYPES = {
+    **dict.fromkeys(
+        ("image", "image_url", "input_image", "output_image", "image_file", "computer_screenshot"), "image"
+    ),
+    **dict.fromkeys(("video", "video_url", "input_video"), "image"),
+    **dict.fromkeys(("audio", "audio_url", "input_audio", "output_audio"), "audio"),
+    **dict.fromkeys(("file", "file_url", "input_file", "document"), "file"),
+}
+"""Values of "type" that mark an object as something that is not text."""
+
+ROLES = {"function": "tool"} | {r: r for r in ("system", "developer", "user", "assistant", "tool")}
+
+_IDS = dict.fromkeys(("id", "type", "status", "call_id", "index", "object"), Rule.NAME)
+_IMAGE, _AUDIO, _FILE = Media("image"), Media("audio"), Media("file")
+_CACHE = Shape({"type": Rule.NAME, "ttl": Rule.NAME, "mode": Rule.NAME})
+
+_CITED = {"type": Rule.NAME, "file_id": Rule.NAME, "container_id": Rule.NAME, "filename": Rule.LIGHT}
+ANNOTATION = Shape({**_CITED, "url_citation": Shape(_CITED)})
+
+PART = Shape({
+    **_IDS,
+    "annotations": ANNOTATION,
+    "logprobs": Rule.LOGPROBS,
+    "cache_control": _CACHE,
+    "prompt_cache_breakpoint": _CACHE,
+    "detail": Rule.NAME,
+    "format": Rule.NAME,
+    "signature": Rule.OPAQUE,
+    "filename": Rule.LIGHT,
+    **dict.fromkeys(("image_url", "image", "image_file", "video_url", "video", "input_image"), _IMAGE),
+    **dict.fromkeys(("input_audio", "audio", "audio_url"), _AUDIO),
+    **dict.fromkeys(("file", "file_data", "file_id", "file_url"), _FILE),
+    "url": _IMAGE,  # of an image that a code interpreter drew
+})  # fmt: skip
+
+FUNCTION_CALL = Shape({"name": Rule.NAME, "namespace": Rule.NAME, "arguments": Rule.ARGUMENTS})
+CALL = Shape({
+    **_IDS,
+    "function": FUNCTION_CALL,
+    "custom": Shape({"name": Rule.NAME}),
+    "extra_content": Shape({"google": Shape({"thought_signature": Rule.OPAQUE})}),
+}, role="assistant")  # fmt: skip
+
+REASONING_DETAIL = Shape({
+    **_IDS, "format": Rule.NAME, "signature": Rule.OPAQUE, "data": Rule.OPAQUE,
+}, role="assistant")  # fmt: skip
+
+MESSAGE = Shape({
+    "role": Rule.NAME,
+    "content": PART,
+    "name": Rule.PERSON,
+    "tool_call_id": Rule.NAME,
+    "tool_calls": CALL,
+    "function_call": FUNCTION_CALL,
+    "audio": _AUDIO,
+    "images": _IMAGE,
+    "logprobs": Rule.LOGPROBS,
+    "annotations": ANNOTATION,
+    "reasoning_details": REASONING_DETAIL,
+}, speaks=True)  # fmt: skip
+
+_SCHEMA = dict.fromkeys(("parameters", "input_schema", "output_schema", "format", "strict"), Rule.KEEP)
+_LOCATION = Shape({"type": Rule.NAME})
+_FILTER = Shape({"type": Rule.NAME, "key": Rule.NAME, "allowed_domains": Rule.KEEP})
+_FILTER.fields["filters"] = _FILTER  # type: ignore[index]  # "and" and "or" hold filters
+_FUNCTION = Shape({"name": Rule.NAME, "description": Rule.LIGHT, **_SCHEMA})
+TOOL = Shape({
+    **_IDS,
+    **_SCHEMA,
+    "name": Rule.NAME,
+    "description": Rule.LIGHT,
+    "function": _FUNCTION,
+    "custom": _FUNCTION,
+    "cache_control": _CACHE,
+    "user_location": _LOCATION,
+    "filters": _FILTER,
+    "server_description": Rule.LIGHT,
+    **dict.fromkeys(("vector_store_ids", "ranking_options", "search_context_size", "search_content_types"), Rule.KEEP),
+    **dict.fromkeys(("container", "environment", "execution", "allowed_callers", "syntax", "definition"), Rule.KEEP),
+    **dict.fromkeys(("server_label", "server_url", "connector_id", "tunnel_id", "headers", "authorization"), Rule.KEEP),
+    **dict.fromkeys(("allowed_tools", "require_approval", "annotations"), Rule.KEEP),
+    **dict.fromkeys(("model", "quality", "size", "background", "output_format", "moderation", "action"), Rule.KEEP),
+    "input_fidelity": Rule.KEEP,
+    "input_image_mask": _IMAGE,
+})  # fmt: skip
+TOOL.fields["tools"] = TOOL  # type: ignore[index]  # namespaces hold tools
+
+_STATED = Shape({**_IDS, "role": Rule.NAME, "code": Rule.NAME})
+_ACTION = Shape({"type": Rule.NAME, "button": Rule.NAME, "keys": Rule.NAME, "sources": Shape({"type": Rule.NAME})})
+
+ITEM = Shape({
+    **MESSAGE.fields,
+    **_IDS,
+    **dict.fromkeys(("phase", "namespace", "server_label", "approval_request_id", "container_id"), Rule.NAME),
+    **dict.fromkeys(("execution", "output_format", "size", "quality", "background", "model"), Rule.NAME),
+    "arguments": Rule.ARGUMENTS,
+    "output": PART,
+    "outputs": PART,
+    "summary": PART,
+    "result": _IMAGE,
+    "encrypted_content": Rule.OPAQUE,
+    "fingerprint": Rule.OPAQUE,
+    "signature": Rule.OPAQUE,
+    "action": _ACTION,
+    "actions": _ACTION,
+    "operation": Shape({"type": Rule.NAME}),
+    "caller": Shape({"type": Rule.NAME, "caller_id": Rule.NAME}),
+    "environment": Rule.KEEP,
+    "pending_safety_checks": _STATED,
+    "acknowledged_safety_checks": _STATED,
+    "results": Shape({**_CITED, "attributes": Rule.TEXT}),
+    "tools": TOOL,
+    "error": _STATED,
+}, speaks=True)  # fmt: skip
+
+_CHOICE_OF_TOOL = dict.fromkeys(("tool_choice", "function_call"), Rule.NAME)
+_COMMON: dict[str, Rule | Media | Shape] = {
+    **dict.fromkeys(("model", "models", "service_tier", "include", "truncation", "verbosity"), Rule.NAME),
+    **dict.fromkeys(("reasoning_effort", "prompt_cache_retention", "encoding_format", "modalities"), Rule.NAME),
+    **dict.fromkeys(("previous_response_id", "conversation", "reasoning", "thinking", "cache_control"), Rule.NAME),
+    **dict.fromkeys(("context_management", "prompt_cache_options", "access_programs", "moderation"), Rule.NAME),
+    **dict.fromkeys(("response_format", "logit_bias", "stream_options"), Rule.KEEP),
+    "tools": TOOL,
+    "functions": _FUNCTION,
+    "prediction": Shape({"type": Rule.NAME, "content": PART}, role="assistant"),
+    "web_search_options": Shape({"search_context_size": Rule.NAME, "user_location": _LOCATION}),
+    "audio": _AUDIO,
+}
+
+REQUESTS: Mapping[str, Shape] = {
+    "chat/completions": Shape({**_COMMON, **_CHOICE_OF_TOOL, "messages": MESSAGE}, role="user"),
+    "responses": Shape({
+        **_COMMON,
+        "tool_choice": Rule.NAME,
+        "input": ITEM,
+        "instructions": Shape(PART.fields, role="system"),
+        "text": Shape({"format": Rule.KEEP, "verbosity": Rule.NAME}),
+        "prompt": Shape({"id": Rule.NAME, "version": Rule.NAME}),
+    }, role="user"),
+    "completions": Shape({**_COMMON, "prompt": Rule.TOKENS}, role="user"),
+    "embeddings": Shape({**_COMMON, "input": Rule.TOKENS}, role="user"),
+}  # fmt: skip
+"""Endpoint -> shape of its request."""
+
+_ERROR = Shape({"type": Rule.NAME, "code": Rule.NAME})
+_ANSWER: dict[str, Rule | Media | Shape] = {
+    **dict.fromkeys(("id", "object", "model", "system_fingerprint", "service_tier", "type", "status"), Rule.NAME),
+    **dict.fromkeys(("usage", "prompt_filter_results", "obfuscation"), Rule.KEEP),
+    "error": _ERROR,
+}
+CHOICE = Shape({
+    "finish_reason": Rule.NAME,
+    "logprobs": Rule.LOGPROBS,
+    "content_filter_results": Rule.KEEP,
+    "message": Shape(MESSAGE.fields, role="assistant", speaks=True),
+})  # fmt: skip
+
+ANSWERS: Mapping[str, Shape] = {
+    "chat/completions": Shape({**_ANSWER, "choices": CHOICE}),
+    "completions": Shape({**_ANSWER, "choices": CHOICE}),
+    "responses": Shape({
+        **REQUESTS["responses"].fields,
+        **_ANSWER,
+        "output": ITEM,
+        "incomplete_details": Rule.NAME,
+    }),
+    "embeddings": Shape({**_ANSWER, "data": Rule.KEEP}),
+}  # fmt: skip
+"""Endpoint -> shape of its answer."""
+
+ERROR = Shape({**_ANSWER, "detail": Rule.TEXT})
+"""An answer that says what went wrong."""
+
+EVENT = Shape({
+    **_ANSWER,
+    **dict.fromkeys(("item_id", "call_id", "name", "partial_image_b64", "code_interpreter_call_id"), Rule.KEEP),
+    "response": ANSWERS["responses"],
+    "item": ITEM,
+    "part": Shape(PART.fields, role="assistant"),
+    "annotation": ANNOTATION,
+    "logprobs": Rule.LOGPROBS,
+    "arguments": Rule.ARGUMENTS,
+})  # fmt: skip
+"""An event of a Responses stream."""

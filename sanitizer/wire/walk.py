@@ -1,0 +1,174 @@
+"""A walk over a JSON document that finds its text, by the table in `shapes`."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from sanitizer.errors import RequestRefused
+from sanitizer.wire.codec import Doubtful, Leaf, Spliced, loads
+from sanitizer.wire.shapes import MEDIA_TYPES, ROLES, Media, Rule, Shape
+
+LIGHT_ROLE = "light"
+
+_NAME = re.compile(r"@?[\w.:/+=|,#~-]*(?:@[0-9]+)?", re.ASCII)
+_OPAQUE = re.compile(r"[\w+/=.:|-]*", re.ASCII)
+_PLAIN_KEY = re.compile(r"[A-Za-z_-]{0,64}")
+_DATA = r"data:(\w*)[^,\s]{0,200};base64,"
+_DATA_URL = re.compile(_DATA + r"[\w+/=%-]*", re.ASCII | re.IGNORECASE)
+_EMBEDDED = re.compile(rf"\s*{_DATA}|.*?{_DATA}[\w+/%]{{64}}", re.ASCII | re.IGNORECASE | re.DOTALL)
+_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?')
+_FORBIDDEN = re.compile(r"[\s<|\\/>]+")
+
+
+class Walker:
+    """One walk. What it returns is the document with a `Leaf` in place of each string that is text.
+
+    Args:
+        answer: an answer is read, not a request: nothing is refused, and arguments are one leaf.
+        media: let images, audio and files pass.
+        all_keys: keys of plain letters may have to be replaced too.
+
+    Attributes:
+        leaves: in the order of the document.
+    """
+
+    def __init__(self, *, answer: bool = False, media: bool = False, all_keys: bool = False) -> None:
+        self._answer, self._media, self._all_keys = answer, media or answer, all_keys
+        self.leaves: list[Leaf] = []
+
+    def walk(self, rule: Rule | Media | Shape, value: Any, role: str = "") -> Any:
+        """The document with its leaves.
+
+        Raises:
+            RequestRefused: reason "image", "audio", "file", "tokens", "json" (of arguments), or "structure" (text
+                where a name has to stand).
+        """
+        kind = type(value)
+        if kind is str:
+            return self._string(rule, value, role)
+        if kind is not dict and kind is not list:
+            return value
+        if type(rule) is Media or rule is Rule.LOGPROBS:
+            return self._kept(rule, value)
+        if rule is Rule.KEEP:
+            return value
+        if kind is list:
+            if rule is Rule.TOKENS and any(type(v) is not str and type(v) is not dict for v in value):
+                raise RequestRefused("token numbers may not leave: they are text in disguise", "tokens")
+            return [self.walk(rule, inner, role) for inner in value]
+        return self._object(rule, value, role)
+
+    def _object(self, rule: Rule | Media | Shape, value: dict[str, Any], role: str) -> dict[Any, Any]:
+        mark = value.get("type")
+        if not self._media and type(mark) is str and mark in MEDIA_TYPES:
+            raise _refused(MEDIA_TYPES[mark])
+        if not isinstance(rule, Shape):
+            other = Rule.TEXT if rule in _STRINGS else rule
+            return {self._key(key): self.walk(other, inner, role) for key, inner in value.items()}
+        role = _speaker(value, rule.role or role) if rule.speaks else rule.role or role
+        walked: dict[Any, Any] = {}
+        for key, inner in value.items():
+            known = rule.fields.get(key)
+            if known is Rule.PERSON and (role == "tool" or "role" not in value):
+                known = Rule.NAME  # of a function
+            walked[key if known else self._key(key)] = self.walk(known or Rule.TEXT, inner, role)
+        return walked
+
+    def _string(self, rule: Rule | Media | Shape, text: str, role: str) -> Any:
+        if isinstance(rule, Shape):
+            return self._text(text, rule.role or role)
+        if rule is Rule.KEEP or type(rule) is Media or rule is Rule.LOGPROBS:
+            return self._kept(rule, text)
+        if rule is Rule.NAME or rule is Rule.OPAQUE:
+            if self._answer or (_NAME if rule is Rule.NAME else _OPAQUE).fullmatch(text):
+                return text
+            raise RequestRefused("text stands where a type, name or id has to stand", "structure")
+        if rule is Rule.ARGUMENTS:
+            return self._leaf(text, role, "arguments") if self._answer else self._arguments(text, role)
+        if rule is Rule.LIGHT:
+            return self._leaf(text, LIGHT_ROLE, "light")
+        return self._text(text, role, "person" if rule is Rule.PERSON else "text")
+
+    def _text(self, text: str, role: str, sort: str = "text") -> Any:
+        if not self._answer and ";base64," in text.lower():
+            if self._media and _DATA_URL.fullmatch(text):
+                return text
+            if not self._media and (found := _EMBEDDED.match(text)) is not None:
+                kind = (found[1] or found[2] or "").lower()
+                raise _refused(kind if kind in ("image", "audio") else "file")
+        return self._leaf(text, role, sort)
+
+    def _leaf(self, text: str, role: str, sort: str) -> Leaf | str:
+        if not text:
+            return text
+        leaf = Leaf(text, role, sort)
+        self.leaves.append(leaf)
+        return leaf
+
+    def _key(self, key: str) -> Leaf | str:
+        if not self._all_keys and _PLAIN_KEY.fullmatch(key):
+            return key
+        return self._leaf(key, LIGHT_ROLE, "light")
+
+    def _kept(self, rule: Rule | Media | Shape, value: Any) -> Any:
+        if value and not self._media and type(rule) is Media:
+            raise _refused(rule.reason)
+        if value and not self._answer and rule is Rule.LOGPROBS:
+            raise RequestRefused("logprobs may not leave: their bytes are text in disguise", "tokens")
+        return value
+
+    def _arguments(self, text: str, role: str) -> Any:
+        """Strings inside the JSON one by one; the whole if it is not JSON."""
+        try:
+            loads(text)
+        except Doubtful as error:
+            raise RequestRefused(f"tool arguments: {error}", "json") from None
+        except ValueError:
+            return self._text(text, role)
+        pieces: list[str | Leaf] = []
+        done = 0
+        for found in _STRING.finditer(text):
+            string = _unescaped(found[1])
+            leaf = self._key(string) if found[2] else self._text(string, role)
+            if isinstance(leaf, Leaf):
+                pieces += [text[done : found.start(1)], leaf]
+                done = found.end(1)
+        return Spliced([*pieces, text[done:]])
+
+
+def person(text: str) -> str:
+    """A released name without the characters that the API forbids in names."""
+    return _FORBIDDEN.sub("_", text).strip("_")[:64] or "_"
+
+
+def arguments_of(text: str) -> list[str]:
+    """The values inside tool arguments that `Walker` would make leaves of; the whole text if it is not JSON."""
+    try:
+        loads(text)
+    except ValueError:
+        return [text]
+    return [_unescaped(found[1]) for found in _STRING.finditer(text) if not found[2]]
+
+
+_STRINGS = (Rule.ARGUMENTS, Rule.PERSON, Rule.TOKENS)  # rules for strings: an object in their place is text
+
+
+def _unescaped(string: str) -> str:
+    return str(json.loads(f'"{string}"')) if "\\" in string else string
+
+
+def _speaker(value: dict[str, Any], outside: str) -> str:
+    """Who says what is inside a message or item."""
+    role, kind = value.get("role"), value.get("type")
+    if type(role) is str:
+        return ROLES.get(role, "user")
+    if type(kind) is str:
+        return "tool" if kind.endswith("_output") else "user" if kind.endswith("_response") else "assistant"
+    return outside
+
+
+def _refused(reason: str) -> RequestRefused:
+    what = {"image": "images", "audio": "audio", "file": "files"}[reason]
+    return RequestRefused(f"the policy does not let {what} leave", reason)

@@ -1,0 +1,192 @@
+"""What the page's endpoints answer and charge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from sanitizer import Cape, Sanitizer
+from sanitizer.ledger import Ledger, Scope
+from tests.proxy.servers import JSON, MAIL, Proxy, proxy, upstream
+
+TEXT = f"My father Peter has hepatitis; write to {MAIL}."
+WISH = {"text": TEXT, "policy": "balanced", "mechanism": "cape", "epsilon": 5}
+KEY = b"a key for the tests of the page"
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Proxy]:
+    with upstream() as up, proxy(up.url, Sanitizer(budget=60.0)) as api:
+        yield api
+        assert not up.raw
+
+
+def ask(api: Proxy, what: str, conversation: str = "page-1", **changes: Any) -> dict[str, Any]:
+    answer = api.client.post(f"/page/{what}", json=WISH | changes, headers={"sanitizer-conversation": conversation})
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_the_settings_are_the_proxys(page: Proxy) -> None:
+    assert page.client.get("/page/settings").json() == {
+        "policies": ["strict", "balanced", "identifiers"],
+        "policy": "balanced",
+        "mechanisms": ["cape", "dyntext"],
+        "mechanism": "cape",
+        "epsilon": 5.0,
+        "epsilon_min": 1.0,
+        "epsilon_max": 12.0,
+    }
+
+
+def test_a_preview_shows_what_would_leave_and_charges_nothing(page: Proxy) -> None:
+    found = ask(page, "preview")
+    again = ask(page, "preview")
+    assert found["budget"] == again["budget"] == {"spent": 0.0, "left": 60.0}
+    assert found["text"] == again["text"]
+    assert found["record"]["charged"] == again["record"]["charged"] == 10.0
+    for each in found["replacements"]:
+        assert found["text"][each["start"] : each["end"]] == each["replacement"]
+    originals = {each["original"] for each in found["replacements"]}
+    assert {"Peter", "hepatitis", MAIL} <= originals
+
+
+def test_a_copy_is_what_was_shown_and_is_charged_once(page: Proxy) -> None:
+    shown = ask(page, "preview", "page-2")
+    copied, again = ask(page, "copy", "page-2"), ask(page, "copy", "page-2")
+    assert shown["text"] == copied["text"] == again["text"]
+    assert copied["record"]["charged"] == 10.0
+    assert copied["budget"]["spent"] - shown["budget"]["spent"] == 10.0
+    assert again["budget"] == copied["budget"]
+    assert again["record"]["charged"] == 0.0
+
+
+@pytest.mark.parametrize("changes", [{"policy": "strict"}, {"mechanism": "dyntext"}, {"epsilon": 2.5}])
+def test_other_settings_draw_anew(page: Proxy, changes: dict[str, Any]) -> None:
+    found = ask(page, "preview", "page-3", **changes)
+    record = found["record"]
+    assert record["epsilon_per_unit"] == changes.get("epsilon", 5)
+    assert record["policy"] == changes.get("policy", "balanced")
+    assert record["mechanism"] == changes.get("mechanism", "cape")
+    assert record["certified"]
+    assert 0.0 < found["risk"]["ceiling"] < 1.0
+    assert 0.0 <= found["risk"]["expected"] <= 1.0
+    assert found["risk"]["note"]
+
+
+def test_without_noise_the_risk_is_said(page: Proxy) -> None:
+    found = ask(page, "preview", policy="identifiers")
+    assert MAIL not in found["text"]
+    assert "Peter has hepatitis" in found["text"]
+    assert found["record"]["epsilon_total"] is None
+    assert found["risk"]["ceiling"] == found["risk"]["expected"] == 1.0
+    assert "leave as they are" in found["risk"]["note"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "   ", "the and of", "?!", "\ud800 lone", "😀 Peter 😀", "a\u0000b", "<b>&amp;</b>"]
+)
+def test_any_text_is_answered(page: Proxy, text: str) -> None:
+    body = json.dumps(WISH | {"text": text})  # a lone surrogate can only be written escaped
+    answer = page.client.post("/page/preview", content=body, headers=JSON)
+    assert answer.status_code == 200
+    found = answer.json()
+    for each in found["replacements"]:
+        assert found["text"][each["start"] : each["end"]] == each["replacement"]
+
+
+def refused(answer: httpx.Response, status: int, code: str) -> None:
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+    assert MAIL not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "code"),
+    [
+        ({"text": 5}, 400, "field"),
+        ({"text": None}, 400, "field"),
+        ({"text": "a" * 100_001}, 413, "size"),
+        ({"policy": MAIL}, 400, "field"),
+        ({"policy": "/etc/passwd.toml"}, 400, "field"),
+        ({"policy": ["strict"]}, 400, "field"),
+        ({"mechanism": MAIL}, 400, "field"),
+        ({"mechanism": {}}, 400, "field"),
+        ({"epsilon": "5"}, 400, "field"),
+        ({"epsilon": True}, 400, "field"),
+        ({"epsilon": 0.5}, 400, "field"),
+        ({"epsilon": 12.5}, 400, "field"),
+        ({"epsilon": 10**400}, 400, "field"),
+    ],
+)
+def test_wishes_that_cannot_be_met_are_named(page: Proxy, changes: dict[str, Any], status: int, code: str) -> None:
+    refused(page.client.post("/page/preview", json=WISH | changes), status, code)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"[" * 100_000, b'"\xff"', b'{"epsilon": NaN}'])
+def test_what_is_no_json_is_refused(page: Proxy, body: bytes) -> None:
+    answer = page.client.post("/page/copy", content=body, headers=JSON)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] in ("json", "field")
+
+
+def test_a_form_of_another_page_cannot_post(page: Proxy) -> None:
+    refused(page.client.post("/page/copy", data={"text": "x"}), 415, "content_type")
+
+
+def test_a_copy_beyond_the_budget_is_refused_and_a_preview_is_not() -> None:
+    with upstream() as up, proxy(up.url, Sanitizer(Cape(5.0), budget=6.0)) as api:
+        assert ask(api, "preview")["budget"] == {"spent": 0.0, "left": 6.0}
+        refused(api.client.post("/page/copy", json=WISH), 403, "budget_exceeded")
+        assert ask(api, "preview")["budget"] == {"spent": 0.0, "left": 6.0}
+
+
+def test_a_ledger_is_charged_for_the_pages_conversation_when_it_copies(tmp_path: Path) -> None:
+    path = tmp_path / "ledger"
+    Ledger.create(path, KEY).close()
+    ledger = Ledger(path, KEY)
+    sanitizer = Sanitizer(ledger=ledger, conversation="default", budget=50.0)
+    with ledger, upstream() as up, proxy(up.url, sanitizer) as api:
+        assert ask(api, "preview", "page-7")["budget"] == {"spent": 0.0, "left": 50.0}
+        assert ask(api, "copy", "page-7")["budget"] == {"spent": 10.0, "left": 40.0}
+        assert ledger.balance(Scope("conversation", "page-7")).spent == 10.0
+        assert ledger.balance(Scope("conversation", "default")).spent == 0.0
+
+
+def test_without_a_limit_none_is_left() -> None:
+    with upstream() as up, proxy(up.url) as api:
+        assert ask(api, "preview", policy="identifiers")["budget"] == {"spent": 0.0, "left": None}
+
+
+# ---- the files ----
+
+
+def test_the_page_is_served_with_a_strict_policy(page: Proxy) -> None:
+    answer = page.client.get("/")
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self';")
+    assert "unsafe" not in policy
+    assert answer.headers["cache-control"] == "no-store"
+    assert page.client.get("/page/app.js").headers["content-type"].startswith("text/javascript")
+    assert page.client.get("/page/style.css").headers["content-type"].startswith("text/css")
+
+
+@pytest.mark.parametrize(
+    "path", ["/page/", "/page/index.html", "/page/../app.py", "/page/%2e%2e/app.py", "/page/app.py"]
+)
+def test_nothing_else_is_served(page: Proxy, path: str) -> None:
+    head = f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{page.port}\r\nconnection: close\r\n\r\n"
+    assert page.raw(head.encode()).startswith(b"HTTP/1.1 404 ")
+
+
+def test_the_page_can_be_left_out() -> None:
+    with upstream() as up, proxy(up.url, page=False) as api:
+        for path in ("/", "/page/settings", "/page/app.js"):
+            assert api.client.get(path).status_code == 404
+        assert api.client.get("/healthz").status_code == 200

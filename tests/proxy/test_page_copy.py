@@ -1,0 +1,98 @@
+"""Copying from the page: charged first, once, and exactly what was shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from sanitizer import Sanitizer
+from sanitizer.backbone import OnnxMaskedLM
+from tests.proxy.pages import TEXT, Visit, chromium, visiting
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture
+def sanitizer(model: OnnxMaskedLM) -> Sanitizer:
+    return Sanitizer(model=model, budget=200.0)
+
+
+@pytest.fixture
+def visit(browser: Browser, sanitizer: Sanitizer) -> Iterator[Visit]:
+    with visiting(browser, sanitizer) as found:
+        yield found
+
+
+def test_copying_charges_once_and_copies_what_was_shown(visit: Visit, sanitizer: Sanitizer) -> None:
+    shown = visit.write(TEXT)["text"]
+    visit.page.locator("#copy").click()
+    expect(visit.page.locator("#status")).to_have_text("Copied, charged 15 epsilon.")
+    assert visit.clipboard() == shown
+    assert sanitizer.spent == 15.0
+    visit.page.locator("#copy").click()
+    expect(visit.page.locator("#status")).to_have_text("Copied, nothing charged.")
+    assert (visit.clipboard(), sanitizer.spent) == (shown, 15.0)
+    visit.write(TEXT + " So")
+    assert visit.status() == "This version has not left the machine."
+
+
+def test_two_quick_clicks_are_one_copy(visit: Visit, sanitizer: Sanitizer) -> None:
+    visit.write(TEXT)
+    visit.page.locator("#copy").dblclick()
+    expect(visit.page.locator("#status")).to_have_text(re.compile("^Copied"))
+    assert sanitizer.spent == 15.0
+    assert len([url for url in visit.requests if url.endswith("/page/copy")]) == 1
+
+
+@pytest.mark.parametrize("selected", ["#result mark", "#result", "body"])
+def test_copying_by_selection_is_charged_too(visit: Visit, sanitizer: Sanitizer, selected: str) -> None:
+    shown = visit.write(TEXT)["text"]
+    visit.page.locator(selected).first.evaluate("(it) => { it.focus(); getSelection().selectAllChildren(it); }")
+    visit.page.keyboard.press("Control+c")
+    expect(visit.page.locator("#status")).to_have_text("Copied, charged 15 epsilon.")
+    assert (visit.clipboard(), sanitizer.spent) == (shown, 15.0)
+
+
+def test_a_copy_that_used_most_of_the_budget_is_not_called_too_dear(browser: Browser, model: OnnxMaskedLM) -> None:
+    with visiting(browser, Sanitizer(model=model, budget=20.0)) as visit:
+        visit.write(TEXT)
+        visit.page.locator("#copy").click()
+        figures = visit.page.locator("#figures")
+        expect(figures.locator("dt:text-is('Charged') + dd")).to_have_text("15 epsilon")
+        expect(figures.locator("dt:text-is('Budget') + dd")).to_have_text("15 epsilon spent, 5 left")
+
+
+def test_copying_the_own_text_is_free(visit: Visit, sanitizer: Sanitizer) -> None:
+    visit.write(TEXT)
+    visit.page.locator("#text").press("Control+a")
+    visit.page.keyboard.press("Control+c")
+    assert (visit.clipboard(), sanitizer.spent) == (TEXT, 0.0)
+
+
+def test_without_the_clipboard_interface_copying_works_the_old_way(visit: Visit) -> None:
+    visit.page.add_init_script("delete Navigator.prototype.clipboard")  # as over plain http from another machine
+    visit.open()
+    shown = visit.write(TEXT)["text"]
+    visit.page.locator("#copy").click()
+    expect(visit.page.locator("#status")).to_have_text("Copied, charged 15 epsilon.")
+    visit.page.locator("#text").fill("")
+    visit.page.locator("#text").press("Control+v")
+    assert visit.page.locator("#text").input_value() == shown
+
+
+def test_a_copy_beyond_the_budget_is_refused_in_a_sentence(visit: Visit, sanitizer: Sanitizer) -> None:
+    visit.page.evaluate("navigator.clipboard.writeText('before')")
+    visit.write(TEXT * 40)
+    expect(visit.page.locator("#figures")).to_contain_text("This text costs more than is left.")
+    visit.page.locator("#copy").click()
+    expect(visit.page.locator("#status")).to_have_text(
+        "The budget is used up: this text costs more than is left. Nothing was copied."
+    )
+    assert (visit.clipboard(), sanitizer.spent) == ("before", 0.0)

@@ -1,0 +1,245 @@
+"""What goes through: requests sanitized, answers restored, streams as they come; who shares a conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sanitizer import Sanitizer
+from sanitizer.proxy import forwarding
+from sanitizer.proxy.conversations import Conversations
+from tests.proxy.servers import (
+    DONE,
+    MAIL,
+    STREAM_HEAD,
+    Proxy,
+    Received,
+    Upstream,
+    chat,
+    chunk,
+    fixed,
+    piece,
+    proxy,
+    reply,
+    upstream,
+)
+
+
+def test_identifiers_stay_here_and_come_back(up: Upstream, api: Proxy) -> None:
+    answer = api.chat(f"Write to {MAIL}.")
+    assert answer.status_code == 200
+    assert answer.json()["choices"][0]["message"]["content"] == f"You wrote: Write to {MAIL}."
+    assert up.requests[0].said() == "Write to <EMAIL_1>."
+    assert MAIL.encode() not in up.raw
+
+
+def test_the_record_travels_in_headers(api: Proxy) -> None:
+    headers = api.chat(f"Write to {MAIL}.").headers
+    assert headers["sanitizer-n-identifiers"] == "1"
+    assert headers["sanitizer-policy"] == "identifiers"
+    assert headers["sanitizer-conversation"] == "default"
+
+
+def test_streams_are_restored(up: Upstream, api: Proxy) -> None:
+    answer = api.chat(f"Write to {MAIL}.", stream=True)
+    assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
+    assert answer.text.endswith("data: [DONE]\n\n")
+    deltas = [line for line in answer.text.splitlines() if line.startswith("data: {")]
+    assert MAIL in "".join(deltas)
+    assert MAIL.encode() not in up.raw
+
+
+def test_events_arrive_before_the_stream_ends() -> None:
+    seen = threading.Event()
+
+    async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
+        writer.write(STREAM_HEAD + piece(chunk("first")))
+        await writer.drain()
+        assert await asyncio.to_thread(seen.wait, 10)
+        writer.write(piece(chunk(None, "stop")) + piece(DONE) + piece(b""))
+
+    body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "x"}]}
+    with upstream(behave) as up, proxy(up.url) as api:  # noqa: SIM117  two things: who serves, what is asked
+        with api.client.stream("POST", "/v1/chat/completions", json=body) as answer:
+            events = answer.iter_text()
+            assert "first" in next(events)
+            seen.set()
+            assert "".join(events).endswith("data: [DONE]\n\n")
+
+
+def test_a_client_that_goes_away_ends_the_request_upstream() -> None:
+    async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
+        writer.write(STREAM_HEAD + piece(chunk("first")))
+        await asyncio.Event().wait()
+
+    body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "x"}]}
+    with upstream(behave) as up, proxy(up.url) as api:
+        with api.client.stream("POST", "/v1/chat/completions", json=body) as answer:
+            next(answer.iter_text())
+        assert up.closed.wait(10)
+
+
+def test_a_client_that_does_not_wait_for_an_answer_ends_the_request_upstream() -> None:
+    asked = threading.Event()
+
+    async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    with upstream(behave) as up, proxy(up.url) as api:
+        with socket.create_connection(("127.0.0.1", api.port), timeout=20) as sock:
+            body = b'{"messages":[]}'
+            head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n"
+            sock.sendall(head.encode() + b"content-type: application/json\r\n\r\n" + body)
+            assert asked.wait(10)
+        assert up.closed.wait(10)
+
+
+def test_only_listed_headers_reach_the_upstream(up: Upstream, api: Proxy) -> None:
+    private = {
+        "cookie": "id=1",
+        "x-forwarded-for": "203.0.113.9",
+        "forwarded": "for=203.0.113.9",
+        "referer": "https://intranet.example/case/7",
+        "user-agent": "OpenAI/Python on a laptop",
+        "x-stainless-os": "Linux",
+        "traceparent": "00-1-2-3",
+        "x-anything": "else",
+        "sanitizer-conversation": "case-7",
+        "connection": "keep-alive, x-anything",
+    }
+    api.chat("x", private, authorization="Bearer sk-client", openai_organization="org-1")
+    assert set(up.requests[0].headers) == {
+        "host",
+        "accept",
+        "accept-encoding",
+        "authorization",
+        "content-length",
+        "content-type",
+        "openai-organization",
+        "user-agent",
+    }
+    assert up.requests[0].headers["authorization"] == "Bearer sk-client"
+    assert up.requests[0].headers["user-agent"] == "sanitizer"
+
+
+def test_only_listed_headers_come_back() -> None:
+    kept = ["x-request-id: r1", "x-ratelimit-remaining-tokens: 9", "retry-after: 3", "openai-processing-ms: 5"]
+    dropped = ["set-cookie: a=b", "server: s", "x-other: y", "sanitizer-charged: 0", "alt-svc: h3"]
+    with upstream(fixed(reply(chat("x"), "application/json", 200, *kept, *dropped))) as up, proxy(up.url) as api:
+        headers = api.chat("x").headers
+    assert [headers[line.partition(":")[0]] for line in kept] == ["r1", "9", "3", "5"]
+    assert not {"set-cookie", "server", "x-other", "alt-svc"} & set(headers)
+    assert headers.get_list("sanitizer-charged") == ["0.0"]
+
+
+def test_the_upstream_key_can_come_from_the_proxy(up: Upstream) -> None:
+    with proxy(up.url, key="sk-proxy") as api:
+        api.chat("x", authorization="Bearer sk-client", api_key="sk-other")
+    assert up.requests[0].headers["authorization"] == "Bearer sk-proxy"
+    assert "api-key" not in up.requests[0].headers
+    assert b"sk-client" not in up.raw
+    assert b"sk-other" not in up.raw
+
+
+@pytest.mark.parametrize(
+    ("upstream_url", "path", "query", "url"),
+    [
+        ("http://h/v1", "/v1/responses", b"", "http://h/v1/responses"),
+        ("http://h/v1/", "/v1/responses", b"", "http://h/v1/responses"),
+        ("http://h/openai/v1", "/v1/responses", b"", "http://h/openai/v1/responses"),
+        ("http://h/v1", "/responses", b"", "http://h/v1/responses"),
+        ("http://h", "/v1/responses", b"", "http://h/v1/responses"),
+        ("http://h", "/openai/deployments/d/x", b"api-version=1", "http://h/openai/deployments/d/x?api-version=1"),
+    ],
+)
+def test_the_upstreams_path_takes_the_place_of_v1(upstream_url: str, path: str, query: bytes, url: str) -> None:
+    assert forwarding.target(upstream_url, path, query)[1] == url
+
+
+def test_azure_paths_and_their_version_pass(up: Upstream) -> None:
+    body = {"messages": [{"role": "user", "content": MAIL}]}
+    with proxy(up.url.removesuffix("/v1")) as api:
+        path = "/openai/deployments/gpt/chat/completions"
+        answer = api.client.post(f"{path}?api-version=2025-01-01", json=body, headers={"api-key": "k"})
+    assert answer.status_code == 200
+    assert up.requests[0].line == f"POST {path}?api-version=2025-01-01 HTTP/1.1"
+    assert up.requests[0].headers["api-key"] == "k"
+
+
+def test_errors_of_the_upstream_pass_with_their_status() -> None:
+    error = b'{"error":{"message":"slow down","type":"rate_limit","param":null,"code":"x"}}'
+    with upstream(fixed(reply(error, "application/json", 429, "retry-after: 7"))) as up, proxy(up.url) as api:
+        answer = api.chat("x")
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
+    assert answer.json()["error"]["message"] == "slow down"
+
+
+# ---- conversations ----
+
+
+def names(*headers: dict[str, str]) -> list[str]:
+    conversations = Conversations(Sanitizer(policy="identifiers"), b"k" * 32)
+    return [conversations.name(each) for each in headers]
+
+
+def test_each_key_has_its_own_conversation_and_is_not_in_its_name() -> None:
+    one, again, other, azure = names(
+        {"authorization": "Bearer a"}, {"authorization": "Bearer a"}, {"authorization": "Bearer b"}, {"api-key": "a"}
+    )
+    assert one == again
+    assert len({one, other, azure}) == 3
+    assert "Bearer" not in one
+
+
+def test_a_named_conversation_belongs_to_its_key() -> None:
+    mine, yours, plain = names(
+        {"sanitizer-conversation": "c", "authorization": "Bearer a"},
+        {"sanitizer-conversation": "c", "authorization": "Bearer b"},
+        {"sanitizer-conversation": "c"},
+    )
+    assert len({mine, yours, plain}) == 3
+    assert mine.startswith("c/")
+    assert plain == "c"
+
+
+def test_nobody_can_name_the_conversation_of_a_key(up: Upstream, api: Proxy) -> None:
+    whole = api.chat("x", authorization="Bearer a", sanitizer_conversation="c").headers["sanitizer-conversation"]
+    answer = api.chat("x", sanitizer_conversation=whole)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "conversation")
+    assert len(up.requests) == 1
+
+
+def test_what_one_key_said_is_not_restored_for_another() -> None:
+    async def says_placeholder(received: Received, writer: asyncio.StreamWriter) -> None:
+        writer.write(reply(chat("It is <EMAIL_1>.")))
+
+    with upstream(says_placeholder) as up, proxy(up.url) as api:
+        mine = api.chat(f"Mine is {MAIL}", authorization="Bearer a", sanitizer_conversation="c")
+        yours = api.chat("Which address?", authorization="Bearer b", sanitizer_conversation="c")
+        again = api.chat("Which address?", authorization="Bearer a", sanitizer_conversation="c")
+    said = [each.json()["choices"][0]["message"]["content"] for each in (mine, yours, again)]
+    assert said == [f"It is {MAIL}.", "It is <EMAIL_1>.", f"It is {MAIL}."]
+
+
+def test_conversations_are_bounded_here() -> None:
+    conversations = Conversations(Sanitizer(policy="identifiers"), b"k" * 32, most=2)
+    first = conversations.filter("a")
+    assert conversations.filter("a") is first
+    for name in "bc":
+        conversations.filter(name)
+    assert conversations.filter("a") is not first
+
+
+@settings(deadline=None, max_examples=25)
+@given(text=st.text(alphabet=st.characters(codec="utf-8"), max_size=200))
+def test_any_text_comes_back_as_it_was(shared: Proxy, text: str) -> None:
+    for stream in (False, True):
+        answer = shared.chat(text + f" {MAIL}", stream=stream)
+        assert answer.status_code == 200
+    assert shared.chat(f"{text} {MAIL}").json()["choices"][0]["message"]["content"] == f"You wrote: {text} {MAIL}"
