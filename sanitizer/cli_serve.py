@@ -98,7 +98,8 @@ def _secret(option: str, name: str | None) -> str | None:
     if name is None:
         return None
     if not os.environ.get(name):
-        raise ValueError(f"{option}: the environment has no {name}")
+        # What was given may be the secret itself, so it is not shown.
+        raise ValueError(f"{option} must name a variable of the environment that is set; the one given is not")
     return os.environ[name]
 
 

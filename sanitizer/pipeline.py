@@ -18,6 +18,7 @@ from sanitizer.jobs import Job, repeated, settling
 from sanitizer.ledger import Ledger, Scope
 from sanitizer.loading import Models, Parts
 from sanitizer.mechanisms.cape import Cape
+from sanitizer.mechanisms.dyntext import DynText
 from sanitizer.memory import MemoryVault, Vault, message_key
 from sanitizer.policy import Policy
 from sanitizer.progress import progress_bar
@@ -55,7 +56,7 @@ class Sanitizer:
         max_chars: longer texts are refused.
 
     Raises:
-        ValueError: naming argument and value. PolicyError: an unusable policy file.
+        ValueError: naming argument and value. TypeError: not a mechanism. PolicyError: an unusable policy file.
     """
 
     def __init__(
@@ -74,6 +75,10 @@ class Sanitizer:
         max_chars: int = 1_000_000,
     ) -> None:
         self._policy = Policy.load(policy)
+        if not isinstance(mechanism, (Cape, DynText, type(None))):
+            raise TypeError(
+                f"mechanism must be a Cape or DynText (policy=... takes names), got {type(mechanism).__name__}"
+            )
         self._mechanism: Mechanism = mechanism or self._policy.mechanism or Cape()
         if not 0.0 <= delta < 1.0:
             raise ValueError(f"delta must be at least 0 and below 1, got {delta!r}")

@@ -117,7 +117,7 @@ class Desk:
         return [t for t in texts if any(form in seen for form in forms[t])]
 
     def _command(self, found: Block) -> list[str]:
-        path = self.folder / f"{found.name}.{found.language}"
+        path = self.folder / f"{found.name}.{found.language}"  # not .py: openai.py would hide the package
         path.write_text(found.source, "utf-8")
         program = [str(self.folder / "bin" / "python")] if found.language == "python" else ["sh", "-e"]
         return [*program, str(path)]
@@ -126,7 +126,7 @@ class Desk:
         """`python` has what the recipe needs, `sanitizer` is the one under test; no proxy, no tracing, no real key."""
         tools = self.folder / "bin"
         tools.mkdir(exist_ok=True)
-        for name, command in (("python", self.python), ("sanitizer", f"{sys.executable} -m sanitizer")):
+        for name, command in (("python", f'"{self.python}"'), ("sanitizer", f'"{sys.executable}" -m sanitizer')):
             (tools / name).write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec {command} "$@"\n')
             (tools / name).chmod(0o755)
         return {
@@ -155,13 +155,14 @@ def background(
         text=True,
         start_new_session=True,
     )
-    late = threading.Timer(SECONDS, process.kill)
+    late = threading.Timer(SECONDS, os.killpg, (process.pid, signal.SIGKILL))
     late.start()
     assert process.stdout is not None
     assert process.stdin is not None
     reading = threading.Thread(target=process.stdout.read)
     try:
         line = _line_with(announced, process.stdout)
+        late.cancel()
         reading.start()
         yield line
     finally:
@@ -292,7 +293,10 @@ def test_llama_cpp_upstream(tmp_path: Path) -> None:
 
 
 def test_policy_file_with_the_proxy(tmp_path: Path) -> None:
-    with desk(tmp_path) as d:
+    def respond(received: Received) -> Answer:
+        return Answer(b'{"object": "list", "data": []}') if received.method == "GET" else echo(received)
+
+    with desk(tmp_path, responder=respond) as d:
         d.write("clinic.toml")
         with d.serving("policy", "sanitizer: http://", 8484):
             answered, refused = map(json.loads, d.run("policy").splitlines())

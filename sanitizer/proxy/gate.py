@@ -105,7 +105,7 @@ class Gate:
 def _log(error: Exception) -> None:
     """Failures of the proxy's own; what clients did wrong is counted, not logged."""
     if isinstance(error, UpstreamError):
-        log.warning("upstream: %s", error)
+        log.warning("%s", error)
     elif Failure.of(error).status < 500:
         pass
     elif isinstance(error, SanitizerError):

@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import strerror
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ class Listener:
         try:
             return socket.create_server((self.host.strip("[]"), self.port), family=family, backlog=2048)
         except OSError as error:
-            raise ValueError(f"cannot listen on {self.host}, port {self.port}: {error.strerror}") from None
+            raise ValueError(f"cannot listen on {self.host}, port {self.port}: {strerror(error.errno or 0)}") from None
 
     def url(self, port: int) -> str:
         """The address to tell the user."""

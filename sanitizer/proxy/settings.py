@@ -9,6 +9,8 @@ from math import isfinite
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from sanitizer.wire.endpoints import ENDPOINTS
+
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 MIN_TOKEN = 16
 
@@ -69,6 +71,12 @@ def _check_upstream(url: str) -> None:
         whole = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
     except ValueError:
         raise ValueError("upstream must be an http or https URL with a valid host and port") from None
+    if not parts.scheme or "://" not in url:
+        raise ValueError("upstream must begin with https:// or http://")
+    if parts.path.rstrip("/").endswith(tuple("/" + name for name in ENDPOINTS)):
+        raise ValueError(
+            "upstream must be the base URL, which ends before the endpoint, as in https://api.openai.com/v1"
+        )
     if not whole or parts.query or parts.fragment or "@" in parts.netloc or re.search(r"[\s\x00-\x1f\x7f-\uffff]", url):
         raise ValueError("upstream must be an http or https URL of host, port and path only")
 

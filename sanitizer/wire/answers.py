@@ -35,7 +35,7 @@ class Restoration:
     @cached_property
     def arguments(self) -> Restorer:
         """For JSON inside strings, so that it stays JSON: originals are escaped, released values found escaped."""
-        originals = self.texts._originals
+        originals = self.texts.originals
         return Restorer({form: inner(original) for value, original in originals.items() for form in _spellings(value)})
 
     def remember(self, sent: str, restored: str, role: str = "assistant", sort: str = "text") -> None:

@@ -103,7 +103,8 @@ class Filter:
         embeds = name == "embeddings"
         if embeds and self._rules.embeddings == "refuse":
             raise RequestRefused(
-                "the policy refuses embeddings: replaced words break search without a sign", "embeddings"
+                "the policy refuses embeddings: replaced words break search without a sign ([wire] embeddings)",
+                "embeddings",
             )
         walker = Walker(media=self._rules.images == "pass", all_keys=self._all_keys)
         walked = walker.walk(REQUESTS[name], document)

@@ -64,7 +64,9 @@ def endpoint(method: str, target: str, readable: Collection[str] = ()) -> str:
         if path.endswith("/" + name) and _is_base(path[: -len(name) - 1]):
             return name if method == "POST" else READ
     raise RequestRefused(
-        "this method and path are not let through; known are POST to " + ", ".join("/" + e for e in ENDPOINTS),
+        "this method and path are not let through; known are POST to "
+        + ", ".join("/" + e for e in ENDPOINTS)
+        + ", and GET of what the policy lists ([wire] endpoints)",
         "endpoint",
         404,
     )

@@ -171,4 +171,4 @@ def _speaker(value: dict[str, Any], outside: str) -> str:
 
 def _refused(reason: str) -> RequestRefused:
     what = {"image": "images", "audio": "audio", "file": "files"}[reason]
-    return RequestRefused(f"the policy does not let {what} leave", reason)
+    return RequestRefused(f"the policy does not let {what} leave ([wire] images)", reason)

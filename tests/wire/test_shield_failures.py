@@ -210,10 +210,10 @@ class TestBadAnswers:
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
+            assert await asyncio.to_thread(gone.wait, 10)
 
         server.script(Answer(endless(), content_type="text/event-stream"))
         run_async(server, job)
-        assert gone.wait(10)
         check_clean(server)
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from sanitizer import Policy, Sanitizer
 from sanitizer.policy import WireRules
-from sanitizer.testing_answers import Answer
+from sanitizer.testing_answers import Answer, event
 from sanitizer.testing_server import RecordingServer
 from sanitizer.wire.shield import shield
 from tests.wire.clients import (
@@ -161,6 +161,25 @@ class TestTheOriginal:
         ask(client)
         check_clean(server, n_requests=2)
         assert server.n_connections == 1  # nobody closed it between
+        client.close()
+
+    def test_it_may_go_while_an_answer_comes(self, server: RecordingServer) -> None:
+        go = threading.Event()
+
+        def halves() -> Iterator[bytes]:
+            yield event({"id": "1", "choices": [{"index": 0, "delta": {"content": "Hello"}}]})
+            assert go.wait(10)
+            yield b"data: [DONE]\n\n"
+
+        server.script(Answer(halves(), content_type="text/event-stream"))
+        plain = openai.OpenAI(base_url=server.url, api_key="test")
+        client = shield(plain, identifiers())
+        stream = client.chat.completions.create(model="m", messages=said(), stream=True)
+        assert next(stream).choices[0].delta.content == "Hello"
+        del plain
+        gc.collect()
+        go.set()
+        assert list(stream) == []
         client.close()
 
     @pytest.mark.parametrize("collected", [False, True])

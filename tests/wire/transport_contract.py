@@ -173,19 +173,46 @@ class TransportContract:
         assert "world" in got
 
     def test_closing_a_stream_closes_the_api_s(self, server: RecordingServer) -> None:
-        gone = threading.Event()
+        endless = Endless(chunk("more" * 3000))
+        server.script(Answer(endless.pieces(), content_type="text/event-stream"))
+        with self.client() as client:
+            with client.stream("POST", server.url + "/chat/completions", json=STREAM) as response:
+                pieces = response.iter_bytes()  # kept, so that nothing is closed because it was collected
+                next(pieces)
+            assert endless.gone.wait(10)
 
-        def endless() -> Iterator[bytes]:
-            try:
-                while True:
-                    yield chunk("more" * 1000)
-            finally:
-                gone.set()
+    def test_closing_an_asynchronous_stream_closes_the_api_s(self, server: RecordingServer) -> None:
+        endless = Endless(chunk("more" * 3000))
 
-        server.script(Answer(endless(), content_type="text/event-stream"))
-        with self.client() as client, client.stream("POST", server.url + "/chat/completions", json=STREAM) as response:
-            next(response.iter_bytes())
-        assert gone.wait(10)
+        async def work() -> None:
+            async with self.async_client() as client:
+                async with client.stream("POST", server.url + "/chat/completions", json=STREAM) as response:
+                    pieces = response.aiter_bytes()
+                    await anext(pieces)
+                assert await asyncio.to_thread(endless.gone.wait, 10)
+
+        server.script(Answer(endless.pieces(), content_type="text/event-stream"))
+        run(work())
+
+    def test_an_answer_that_is_no_stream_is_closed(self, server: RecordingServer) -> None:
+        endless = Endless(b" " * 10_000)
+        server.script(Answer(endless.pieces()))
+        with self.client() as client:
+            with pytest.raises(UpstreamError, match="event stream"):
+                client.post(server.url + "/chat/completions", json=STREAM)
+            assert endless.gone.wait(10)
+
+    def test_an_answer_that_is_no_stream_is_closed_by_asynchronous_clients(self, server: RecordingServer) -> None:
+        endless = Endless(b" " * 10_000)
+
+        async def work() -> None:
+            async with self.async_client() as client:
+                with pytest.raises(UpstreamError, match="event stream"):
+                    await client.post(server.url + "/chat/completions", json=STREAM)
+                assert await asyncio.to_thread(endless.gone.wait, 10)
+
+        server.script(Answer(endless.pieces()))
+        run(work())
 
     @pytest.mark.parametrize(
         "body",
@@ -334,6 +361,20 @@ class TransportContract:
     def test_placeholders_the_model_makes_up_stay(self, server: RecordingServer) -> None:
         server.script(says("<EMAIL_1> and <EMAIL_77>"))
         assert self.post(server).json()["choices"][0]["message"]["content"] == f"{SECRETS[0]} and <EMAIL_77>"
+
+
+class Endless:
+    """More than fits on the way. gone: set once nobody takes it any more."""
+
+    def __init__(self, piece: bytes) -> None:
+        self._piece, self.gone = piece, threading.Event()
+
+    def pieces(self) -> Iterator[bytes]:
+        try:
+            for _ in range(5_000):
+                yield self._piece
+        finally:
+            self.gone.set()
 
 
 STREAM = {**BODY, "stream": True}
