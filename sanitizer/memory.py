@@ -7,7 +7,6 @@ process; a vault that survives, encrypted, implements the same protocol (vault.p
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import threading
 from collections import Counter, OrderedDict
@@ -197,4 +196,4 @@ def message_key(secret: bytes, *parts: str) -> bytes:
     """HMAC-SHA256 of a message and where it belongs; lengths keep the parts apart."""
     encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
     framed = b"".join(len(part).to_bytes(8, "big") + part for part in encoded)
-    return hmac.new(secret, framed, hashlib.sha256).digest()
+    return hmac.digest(secret, framed, "sha256")

@@ -185,6 +185,7 @@ class Sanitizer:
         """As `sanitize_batch`, one result at a time: memory does not grow with the number of texts."""
         group: list[Job] = []
         n_tokens = 0
+        fresh = fresh or not self.policy.perturb
         pairs = ((text, role) for text in texts) if isinstance(role, str) else zip(texts, role, strict=True)
         for text, its_role in pairs:
             job = self._job(text, its_role, fresh, source)
@@ -314,6 +315,8 @@ class Sanitizer:
     def _job(self, text: str, role: str, fresh: bool, source: Source) -> Job:
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, got {type(text).__name__}")
+        if not self.policy.perturb:  # what stands for an identifier follows from the vault
+            return Job(b"", self.draft(text, source))
         key = self._key(self._sort, role, text)
         known = None if fresh else self._known(key, role, text)
         return Job(key, None, self._again(known)) if known else Job(key, self.draft(text, source))
@@ -323,9 +326,7 @@ class Sanitizer:
         return known if self._sort == "preview" else repeated(known)
 
     def _known(self, key: bytes, role: str, text: str) -> SanitizedText | None:
-        """What stands for this text already; nothing if words are not perturbed: it follows from the vault."""
-        if not self.policy.perturb or not text:
-            return None
+        """What stands for this text already."""
         return self._vault.get(key) or self._vault.get(self._key("answer", role, text))
 
     def _key(self, sort: str, role: str, text: str) -> bytes:

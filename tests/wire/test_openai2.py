@@ -14,7 +14,7 @@ import pytest
 
 from tests.wire.clients import SDK
 
-PACKAGES = ("openai==2.54.0", "distro==1.9.0")
+PACKAGES = ("openai==2.54.0", "distro==1.9.0", "sniffio==1.3.1")
 ROOT = Path(__file__).parents[2]
 
 
