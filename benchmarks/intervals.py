@@ -1,0 +1,42 @@
+"""Means over words and sentences with 95 % bootstrap intervals: whole sentences are drawn again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+N_RESAMPLES = 1_000
+SEED = 20_251
+COUNTS = {"map": "n_guessed", "nll": "n_inferred", "mti_1": "n_inferred", "mti_10": "n_inferred"}
+COUNTS |= dict.fromkeys(("cosine", "kept", "knn_1", "knn_10", "plausibility"), "n_words")
+Figures = Mapping[str, Sequence[float]]
+
+
+def resamples(n: int) -> NDArray[np.float64]:
+    """How often each of n sentences is drawn, float64 [N_RESAMPLES, n]; the same for every mechanism."""
+    random = np.random.default_rng(SEED)
+    return random.multinomial(n, np.full(n, 1 / n), size=N_RESAMPLES).astype(np.float64)
+
+
+def replicates(figures: Figures, name: str) -> NDArray[np.float64]:
+    """The mean of one figure on the sentences as they are, then on each resample, float64 [1 + N_RESAMPLES]."""
+    values = np.asarray(figures[name], dtype=np.float64)
+    counts = np.asarray(figures[COUNTS[name]], dtype=np.float64) if name in COUNTS else np.ones(len(values))
+    weights = np.vstack([np.ones(len(values)), resamples(len(values))])
+    return np.asarray(weights @ values / (weights @ counts))
+
+
+def interval(found: NDArray[np.float64]) -> dict[str, float]:
+    """mean, low and high of replicates."""
+    low, high = np.quantile(found[1:], (0.025, 0.975))
+    return {"mean": float(found[0]), "low": float(low), "high": float(high)}
+
+
+def summary(figures: Figures) -> dict[str, dict[str, float]]:
+    """Every figure with its interval; `pseudo_perplexity` from `nll`."""
+    found = {n: interval(replicates(figures, n)) for n in figures if not n.startswith("n_")}
+    if "nll" in found:
+        found["pseudo_perplexity"] = {k: float(np.exp(v)) for k, v in found["nll"].items()}
+    return found

@@ -1,0 +1,147 @@
+"""Plots of results/frontier.json as SVG and PNG: `python -m benchmarks.plots` (extra "plots").
+
+Each plot has one message, its title. Markers and line styles tell the curves apart without colour.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+from benchmarks.machine import RESULTS
+
+WIDTH, HEIGHT = 8.0, 5.2
+STYLES: dict[str, tuple[str, str, str]] = {
+    "Cape certified": ("#b2182b", "o", "-"),
+    "Cape certified, not demoted": ("#ef8a62", "D", "-"),
+    "Cape published": ("black", "s", "--"),
+    "DynText certified": ("#2166ac", "^", "-."),
+    "DynText published": ("#2166ac", "v", ":"),
+    "SANTEXT": ("#666666", "x", "-."),
+    "SANTEXT+": ("#666666", "+", ":"),
+    "CUSTEXT+": ("#1b7837", "P", ":"),
+    "RANTEXT": ("#762a83", "*", ":"),
+    "exponential, all of Y": ("#8c510a", "<", "-."),
+    "exponential, shortlist": ("#bf812d", ">", "--"),
+    "randomized response, all of Y": ("#35978f", "1", "-."),
+    "randomized response, shortlist": ("#01665e", "d", "--"),
+    "FBDD": ("#999999", "2", ":"),
+}
+NAMES = {
+    "cosine": "cosine of the vectors of word and output (mean)",
+    "sentence_cosine": "cosine of the sentences' vectors (mean)",
+    "pseudo_perplexity": "pseudo-perplexity at private places (lower reads better)",
+    "accuracy": "sentiment accuracy (share)",
+    "knn_10": "nearest-word attack: private word among the 10 nearest (share)",
+    "mti_1": "masked-word inference names the private word (share)",
+    "map": "best guess with known mechanism is right (share)",
+}
+BESIDE = {"DynText published": -0.9, "CUSTEXT+": -0.45, "SANTEXT+": 0.0, "RANTEXT": 0.45, "FBDD": 0.9}
+Row = dict[str, Any]
+
+
+def curves(rows: list[Row]) -> dict[str, list[Row]]:
+    """Label -> its rows by own epsilon, for the labels that have a style."""
+    found: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda r: float(r["own_epsilon"])):
+        if row["setting"]["label"] in STYLES:
+            found.setdefault(row["setting"]["label"], []).append(row)
+    return {label: found[label] for label in STYLES if label in found}
+
+
+def _line(axes: Any, label: str, rows: list[Row], x: list[float], y: str, x_bars: str | None = None) -> None:
+    colour, marker, style = STYLES[label]
+    points = [r["figures"][y] for r in rows]
+    heights = [p["mean"] for p in points]
+    y_bars = [[p["mean"] - p["low"] for p in points], [p["high"] - p["mean"] for p in points]]
+    across = [r["figures"][x_bars] for r in rows] if x_bars else []
+    sides = [[a["mean"] - a["low"] for a in across], [a["high"] - a["mean"] for a in across]] if x_bars else None
+    ours = label == "Cape certified"
+    axes.errorbar(
+        x, heights, yerr=y_bars, xerr=sides, label=label, color=colour, marker=marker, linestyle=style,
+        markersize=7 if ours else 5.5, linewidth=2.2 if ours else 1.2, elinewidth=0.7, zorder=3 if ours else 2,
+    )  # fmt: skip
+
+
+def _finish(figure: Any, axes: Any, folder: Path, name: str, title: str, note: str) -> None:
+    axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    once = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    axes.legend(once.values(), once.keys(), fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    figure.text(0.01, 0.005, note, fontsize=7, color="#444444")
+    figure.tight_layout(rect=(0, 0.03, 1, 1))
+    folder.mkdir(parents=True, exist_ok=True)
+    for ending in ("svg", "png"):
+        figure.savefig(folder / f"{name}.{ending}", dpi=150, metadata={"Date": None} if ending == "svg" else None)
+    plt.close(figure)
+
+
+def against_epsilon(rows: list[Row], figure_name: str, folder: Path, title: str, note: str) -> None:
+    """Utility against exact epsilon; mechanisms without a finite one stand at the right edge."""
+    figure, axes = plt.subplots(figsize=(WIDTH, HEIGHT))
+    edge, last = 16.0, 14.0
+    for label, found in curves(rows).items():
+        finite = [r for r in found if r["exact_epsilon"] != "inf" and float(r["exact_epsilon"]) <= last]
+        beyond = [r for r in found if r not in finite]
+        if finite:
+            _line(axes, label, finite, [float(r["exact_epsilon"]) for r in finite], figure_name)
+        if beyond:
+            _line(axes, label, beyond, [edge + BESIDE.get(label, 0.0)] * len(beyond), figure_name)
+    axes.axvline(last + 0.4, color="#bbbbbb", linewidth=0.8)
+    ticks = range(0, 15, 2)
+    axes.set_xticks([*ticks, edge], [*map(str, ticks), "more, or\ninfinite"])
+    axes.set_xlabel("exact epsilon per private word (nats)")
+    axes.set_ylabel(NAMES[figure_name])
+    if figure_name == "pseudo_perplexity":
+        axes.set_yscale("log")
+    _finish(figure, axes, folder, f"{figure_name}-against-epsilon", title, note)
+
+
+def against_attack(rows: list[Row], attack: str, figure_name: str, folder: Path, title: str, note: str) -> None:
+    """Utility against the success of an attack: up and to the left is better."""
+    figure, axes = plt.subplots(figsize=(WIDTH, HEIGHT))
+    for label, found in curves(rows).items():
+        ordered = sorted(found, key=lambda r: float(r["figures"][attack]["mean"]))
+        _line(axes, label, ordered, [r["figures"][attack]["mean"] for r in ordered], figure_name, attack)
+    axes.set_xlabel(NAMES[attack])
+    axes.set_ylabel(NAMES[figure_name])
+    _finish(figure, axes, folder, f"{figure_name}-against-{attack}", title, note)
+
+
+def main(source: str = "frontier") -> None:
+    """Draw all plots of a result file into results/plots."""
+    data = json.loads((RESULTS / f"{source}.json").read_text("utf-8"))
+    rows = [r for r in data["results"]["rows"] if r["setting"]["policy"] == "strict"]
+    folder = RESULTS / "plots"
+    note = (
+        f"{data['results']['n_sentences']} Rotten Tomatoes sentences, policy strict; bars: 95 % bootstrap intervals "
+        f"over sentences. {data['circumstances']['command']}"
+    )
+    for name, title in (
+        ("cosine", "Meaning kept per word, at the epsilon that holds"),
+        ("sentence_cosine", "Meaning kept per sentence, at the epsilon that holds"),
+        ("pseudo_perplexity", "How well the released text reads, at the epsilon that holds"),
+        ("accuracy", "Sentiment still told from the released text"),
+    ):
+        against_epsilon(rows, name, folder, title, note)
+    for attack, title in (
+        ("knn_10", "Meaning kept against the nearest-word attack"),
+        ("mti_1", "Meaning kept against masked-word inference"),
+        ("map", "Meaning kept against the best guess"),
+    ):
+        for name in ("cosine", "sentence_cosine"):
+            against_attack(rows, attack, name, folder, title, note)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", nargs="?", default="frontier", help="name of the result file")
+    main(parser.parse_args().source)

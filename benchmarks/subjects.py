@@ -1,0 +1,188 @@
+"""Every mechanism of the frontier behind one interface: words and a context in, exact output distributions out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.baselines import custext, rantext
+from benchmarks.baselines.base import Baseline, Floats, Places, Vectors, WordVectors, euclidean
+from benchmarks.baselines.exponential import Exponential
+from benchmarks.baselines.fbdd import Fbdd
+from benchmarks.baselines.randomized_response import RandomizedResponse
+from benchmarks.baselines.santext import SanText, SanTextPlus
+from sanitizer.audit import Extremes
+from sanitizer.backbone import MaskedLM
+from sanitizer.engines import engine_for
+from sanitizer.mechanisms.base import Weights
+from sanitizer.mechanisms.cape import Cape
+from sanitizer.mechanisms.dyntext import DynText
+from sanitizer.posterior import Likelihoods, Table
+from sanitizer.sampling import SYSTEM
+from sanitizer.text import WordPieces
+
+Logits = NDArray[np.float32]
+CHUNK = 64
+SHARES = 1 << 48
+
+
+class Subject(Protocol):
+    """A mechanism under measurement.
+
+    Attributes:
+        context: what its scores read: "none", "released" (over Y) or "original" (over all tokens).
+        tokens: int [n_space], the token id of each output.
+    """
+
+    context: str
+    tokens: Places
+
+    def table(self, words: Sequence[str], logits: Logits | None) -> Table:
+        """Distributions of the words in one context; logits float32 [n_space]."""
+
+
+def draws(table: Table, n: int) -> Places:
+    """n outputs of the table's first word, int [n]: its probabilities as integers of 48 bits, the system's source."""
+    shares = (table.p[0] * SHARES).astype(np.int64)
+    weights = Weights((1,), (table.outputs,), (shares,))
+    return np.array([weights.draw(SYSTEM) for _ in range(n)], dtype=np.intp)
+
+
+class Packaged:
+    """A mechanism of the package."""
+
+    def __init__(self, mechanism: Cape | DynText, model: MaskedLM, pieces: WordPieces) -> None:
+        engine = engine_for(mechanism, model, pieces)
+        published = mechanism.variant == "published"
+        self.context = engine.context
+        self.tokens = np.arange(model.pieces.n_rows) if published else model.output_ids
+        self._likelihoods = Likelihoods(engine, mechanism, model, pieces)
+
+    def table(self, words: Sequence[str], logits: Logits | None) -> Table:
+        return self._likelihoods.table(words, logits)
+
+
+class OverWords:
+    """A baseline over Y, or over the likeliest `n_shortlist` of Y in the released context.
+
+    Args:
+        reads_context: whether it gets the context's scores.
+    """
+
+    def __init__(
+        self,
+        baseline: Baseline,
+        model: MaskedLM,
+        vectors: WordVectors,
+        reads_context: bool = False,
+        n_shortlist: int | None = None,
+    ) -> None:
+        self._baseline, self._vectors, self._range = baseline, vectors, model.logit_range
+        self._reads, self._shortlist = reads_context, n_shortlist
+        self.tokens = model.output_ids
+        self.context = "released" if reads_context or n_shortlist else "none"
+
+    def table(self, words: Sequence[str], logits: Logits | None) -> Table:
+        outputs, scores = None, None
+        if self._shortlist is not None and logits is not None:
+            outputs = np.sort(np.argpartition(logits, -self._shortlist)[-self._shortlist :])
+        if self._reads and logits is not None:
+            low, high = self._range
+            scores = np.clip((logits if outputs is None else logits[outputs]) - low, 0, high - low) / (high - low)
+        inputs = self._vectors.inputs(words, outputs, scores)
+        every = np.arange(len(self.tokens)) if outputs is None else outputs
+        return Table(every, self._baseline.probabilities(inputs))
+
+
+class OverNoise:
+    """FBDD. Its likelihoods are fitted: P(y | w) as a function of distance alone, from draws for public words."""
+
+    context = "none"
+    N_FITTED, N_DRAWS, N_LEVELS = 200, 200, 64
+
+    def __init__(self, baseline: Fbdd, model: MaskedLM, vectors: WordVectors) -> None:
+        self._baseline, self._vectors, self.tokens = baseline, vectors, model.output_ids
+
+    @cached_property
+    def _profile(self) -> Floats:
+        """Weight of one output at each level of distance, float64 [N_LEVELS], smoothed by half a draw."""
+        chosen = self._vectors.outputs[:: len(self._vectors.outputs) // self.N_FITTED]
+        drawn = self._baseline.draw(chosen, self._vectors.outputs, self.N_DRAWS)
+        levels = self._levels(euclidean(chosen @ self._vectors.outputs.T))
+        there = np.bincount(levels.ravel(), minlength=self.N_LEVELS)
+        hit = np.bincount(np.take_along_axis(levels, drawn, axis=1).ravel(), minlength=self.N_LEVELS)
+        return np.asarray((hit + 0.5) / (there * self.N_DRAWS + 1))
+
+    def _levels(self, distances: Vectors) -> Places:
+        return np.minimum(distances / 2 * self.N_LEVELS, self.N_LEVELS - 1).astype(np.intp)
+
+    def table(self, words: Sequence[str], logits: Logits | None) -> Table:
+        weights = self._profile[self._levels(self._vectors.inputs(words).distances)]
+        return Table(np.arange(len(self.tokens)), weights / weights.sum(axis=1, keepdims=True))
+
+    def draw(self, word: str, n: int) -> Places:
+        """Fresh outputs, int [n]."""
+        return np.asarray(self._baseline.draw(self._vectors.of([word])[0], self._vectors.outputs, n)[0])
+
+
+@dataclass(frozen=True)
+class Makers:
+    """Builds subjects; public tables are made once."""
+
+    model: MaskedLM
+    pieces: WordPieces
+    _shares: dict[float, Floats] = field(default_factory=dict)
+
+    @cached_property
+    def vectors(self) -> WordVectors:
+        return WordVectors(self.model.words)
+
+    @cached_property
+    def _sets(self) -> tuple[Places, Vectors]:
+        sets = custext.mapping(self.vectors.outputs)
+        return sets, custext.diameters(self.vectors.outputs, sets)
+
+    def _radii(self, epsilon: float) -> Floats:
+        if epsilon not in self._shares:
+            ranges = self.vectors.outputs.max(axis=0) - self.vectors.outputs.min(axis=0)
+            self._shares[epsilon] = rantext.radius_shares(ranges, epsilon)
+        return self._shares[epsilon]
+
+    def make(self, mechanism: str, epsilon: float, options: dict[str, Any]) -> Subject:
+        """The subject of a setting; `epsilon` in the mechanism's own sense."""
+        kind, _, variant = mechanism.partition(" ")
+        if kind == "cape":
+            return Packaged(Cape(epsilon, variant=variant, **options), self.model, self.pieces)
+        if kind == "dyntext":
+            return Packaged(DynText(epsilon, variant=variant, **options), self.model, self.pieces)
+        if kind == "fbdd":
+            return OverNoise(Fbdd(epsilon), self.model, self.vectors)
+        baseline = self._baselines[mechanism](epsilon)
+        return OverWords(baseline, self.model, self.vectors, mechanism == "exponential", **options)
+
+    @cached_property
+    def _baselines(self) -> dict[str, Callable[[float], Baseline]]:
+        return {
+            "santext": SanText,
+            "santext+": lambda e: SanTextPlus(e, len(self.model.outputs) // 2),
+            "custext+": lambda e: custext.CusText(e, *self._sets),
+            "rantext": lambda e: rantext.RanText(e, self._radii(e)),
+            "exponential": Exponential,
+            "randomized response": RandomizedResponse,
+        }
+
+
+def exact_epsilon(subject: Subject, words: Sequence[str], logits: Logits | None) -> float:
+    """The largest log ratio over the words in one context; a lower bound unless the words are all there are."""
+    n = subject.table(words[:1], logits).p.shape[1]
+    extremes = Extremes.none(n)
+    for begin in range(0, len(words), CHUNK):
+        p = subject.table(words[begin : begin + CHUNK], logits).p
+        extremes.highest = np.maximum(extremes.highest, p.max(axis=0))
+        extremes.lowest = np.minimum(extremes.lowest, p.min(axis=0))
+    return extremes.worst()[1]
