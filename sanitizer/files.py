@@ -1,9 +1,11 @@
-"""Where the packaged files are, and whether they are what the manifest says."""
+"""Where the packaged and the fetched files are, and whether they are what the manifest says."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,17 @@ def model_root() -> Path:
 def model_folder(name: str) -> Path:
     """Folder of one packaged model, existing or not."""
     return model_root() / name
+
+
+def cache_root() -> Path:
+    """The folder for fetched files: $SANITIZER_CACHE, or the platform's place for caches of this user."""
+    if chosen := os.environ.get("SANITIZER_CACHE"):
+        return Path(chosen)
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "sanitizer" / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "sanitizer"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sanitizer"
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,27 @@ class Manifest:
         if not isinstance(data, dict) or not isinstance(data.get("files"), dict):
             raise ModelError("the model's manifest.json lists no files")
         return cls(folder, data, found)
+
+    @property
+    def weights(self) -> Path | None:
+        """Where fetched weights belong, there or not; None if everything is packaged."""
+        entry = self.data.get("weights")
+        return cache_root() / f"{self.folder.name}-{entry['sha256'][:16]}" / entry["name"] if entry else None
+
+    def verify_weights(self) -> Path:
+        """Hash the fetched weights.
+
+        Raises:
+            ModelError: naming the command that fetches them, if they are missing or differ.
+        """
+        path, command = self.weights, f"sanitizer models fetch {self.folder.name}"
+        if path is None:
+            raise ModelError(f"model {self.folder.name} has no weights to fetch")
+        if not path.is_file():
+            raise ModelError(f"the weights of model {self.folder.name} are not on this machine; run: {command}")
+        if file_sha256(path) != self.data["weights"]["sha256"]:
+            raise ModelError(f"the weights of model {self.folder.name} are damaged; run: {command}")
+        return path
 
     def verify(self, names: Iterable[str] | None = None) -> None:
         """Hash the named files, which must be listed; by default every listed one.

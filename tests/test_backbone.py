@@ -86,7 +86,7 @@ def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
         OnnxMaskedLM(threads=0)
 
 
-@pytest.mark.parametrize("name", ["masked-lm", "words"])
+@pytest.mark.parametrize("name", ["lm", "masked-lm", "words"])
 def test_manifests_name_sources_and_licences(name: str) -> None:
     manifest = Manifest.read(model_folder(name))
     manifest.verify()

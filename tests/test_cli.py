@@ -200,7 +200,7 @@ def test_models_lists_and_verifies() -> None:
     assert b"masked-lm" in done.stdout
     assert b"hashes match" in done.stdout
     names = [json.loads(line)["name"] for line in run("models", "--json").stdout.splitlines()]
-    assert names == ["masked-lm", "words"]
+    assert names == ["lm", "masked-lm", "words"]
 
 
 def test_before_and_after_mark_what_changed() -> None:

@@ -15,14 +15,14 @@ PACKAGE = Path(sanitizer.__file__).parent
 
 FLOORS = [
     {"types", "errors"},
-    {"sampling", "files", "progress", "terms", "accounting", "ledger_store", "restore"},
+    {"sampling", "files", "gguf", "prefixes", "progress", "terms", "accounting", "ledger_store", "restore"},
     {"ledger", "memory", "vault_store"},
     {"vault"},
-    {"text", "tables", "windows", "budget", "names", "wordlists", "identifier_checks"},
+    {"text", "tables", "weights", "windows", "budget", "names", "wordlists", "identifier_checks"},
     {"identifier_numbers", "identifier_places", "identifier_words"},
     {"identifier_forms"},
     {"identifiers"},
-    {"backbone"},
+    {"backbone", "causal", "fetch"},
     {"mechanisms.base"},
     {"mechanisms.cape", "mechanisms.dyntext"},
     {"neighborhoods"},

