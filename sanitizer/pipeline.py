@@ -30,6 +30,7 @@ from sanitizer.types import Record, SanitizedText
 from sanitizer.windows import Batch
 
 MAX_BATCH_TEXTS = 64
+MAX_ANSWERS = 2_000
 
 
 class Sanitizer:
@@ -88,6 +89,7 @@ class Sanitizer:
         self._limit, self._ledger, self._scopes = budget, ledger, tuple(scopes)
         self._budget: Budget = budget_for(budget, ledger, conversation, self._scopes)
         self._vault: Vault = MemoryVault() if vault is None else vault
+        self._answers = MemoryVault(MAX_ANSWERS)  # apart: what an API answers must not push out what was released
         self._models, self._sort = Models(model, threads), "message"
         self._lock = threading.Lock()
         self._loaded: Parts | None = None
@@ -213,12 +215,12 @@ class Sanitizer:
         """Let an answer go back as it came.
 
         Chats send their whole history with each message. When `restored` comes in this role, `sanitize` gives `sent`,
-        free of charge: who sent it knows it. Raises VaultError.
+        free of charge: who sent it knows it, and learns only that it came back. The last 2,000 are kept, in this
+        process.
         """
         if restored and self.policy.perturb:
-            self._vault.put_first(
-                self._key("answer", role, restored), SanitizedText(sent, (), answer_record(self.policy))
-            )
+            result = SanitizedText(sent, (), answer_record(self.policy))
+            self._answers.put_first(self._key("answer", role, restored), result)
 
     def adopt(self, text: str, preview: SanitizedText, role: str = "user") -> SanitizedText:
         """Charge a result that was drawn as a preview; from now on it is what `sanitize` gives for this text.
@@ -327,11 +329,11 @@ class Sanitizer:
 
     def _known(self, key: bytes, role: str, text: str) -> SanitizedText | None:
         """What stands for this text already."""
-        return self._vault.get(key) or self._vault.get(self._key("answer", role, text))
+        return self._vault.get(key) or self._answers.get(self._key("answer", role, text))
 
     def _key(self, sort: str, role: str, text: str) -> bytes:
         """Where the vault keeps a message; other settings are another message."""
-        settings = "" if sort == "answer" else f"{self._mechanism!r} {self._policy.name}"
+        settings = "" if sort == "answer" else f"{self._mechanism!r} {self._policy.digest}"
         return message_key(self._vault.secret, sort, settings, self._conversation, role, text)
 
     def _results(self, group: list[Job], fresh: bool, source: Source) -> Iterator[SanitizedText]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +146,14 @@ class Policy:
             PolicyError: naming file, line and key.
         """
         return _TomlPolicy(path).policy()
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of all settings: the same name may stand for other lists tomorrow."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        sets = {k: sorted(v) if isinstance(v, frozenset) else v for k, v in values.items()}
+        words = {k: (sorted(v.exact), v.prefixes) if isinstance(v, WordSet) else v for k, v in sets.items()}
+        return hashlib.sha256(repr(sorted(words.items())).encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def kinds(self) -> tuple[str, str]:

@@ -118,3 +118,10 @@ class TestAnswers:
         assert outs[1].record.charged == 5.0
         with pytest.raises(ValueError, match="argument"):
             s.sanitize_batch(["Leeds", "Leeds"], role=["user"])
+
+    def test_answers_never_push_out_what_was_released(self, s: Sanitizer) -> None:
+        first = s.sanitize(PROMPT)
+        for i in range(12_000):
+            s.remember_answer(f"answer {i}", f"answer {i}")
+        assert s.sanitize(PROMPT).record.charged == 0
+        assert s.sanitize(PROMPT).text == first.text

@@ -54,6 +54,8 @@ class Guard:
             raise RequestRefused("this Host is not one of the proxy's own names (--allow-host)", "host", 403)
         if origin is not None and origin != f"{scope['scheme']}://{host}" and origin not in self._origins:
             raise RequestRefused("web pages of this origin may not ask (--allow-origin)", "origin", 403)
+        if origin is None and _from_elsewhere(headers):
+            raise RequestRefused("web pages of other origins may not ask (--allow-origin)", "origin", 403)
         if self._token and scope["path"] not in FREE_PATHS and not self._has_token(scope["path"], headers):
             raise RequestRefused(f"the proxy's token is missing or wrong (header {TOKEN})", "token", 401)
 
@@ -83,6 +85,13 @@ class Guard:
             given.append(_password(value))
         assert self._token is not None
         return any(hmac.compare_digest(each.encode("utf-8", "replace"), self._token) for each in given)
+
+
+def _from_elsewhere(headers: Mapping[str, str]) -> bool:
+    """Whether a browser says that another site's page asks. A link followed to ours is no such thing."""
+    if headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document":
+        return False
+    return headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
 
 
 def _password(basic: str) -> str:

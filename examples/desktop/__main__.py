@@ -1,0 +1,26 @@
+"""`python -m examples.desktop` opens the window."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+from PySide6.QtWidgets import QApplication
+
+from .window import Window
+
+
+def main() -> int:
+    """Show the window until it is closed; returns the exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl+C in the terminal ends the program at once
+    app = QApplication(sys.argv)
+    window = Window()
+    window.show()
+    try:
+        return int(app.exec())
+    finally:
+        window.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

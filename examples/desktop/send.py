@@ -1,0 +1,67 @@
+"""One question to an OpenAI-compatible API. The transport sanitizes it, restores the answer, and fails closed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import httpx
+
+from sanitizer import Sanitizer
+from sanitizer.wire.httpx import FilterTransport
+
+from .wish import Failure, Target
+
+TIMEOUT = httpx.Timeout(120.0, connect=10.0)
+
+
+def ask(sanitizer: Sanitizer, target: Target, text: str) -> Iterator[str]:
+    """The restored answer to a text, in pieces as they come.
+
+    Args:
+        text: as typed; what leaves is what `sanitizer` makes of it.
+
+    Raises:
+        SanitizerError: nothing was sent, or the answer cannot be restored. Failure: the API did not answer.
+    """
+    question = {"model": target.model, "messages": [{"role": "user", "content": text}], "stream": True}
+    headers = {"authorization": f"Bearer {target.key}"} if target.key else {}
+    url = target.address.rstrip("/") + "/chat/completions"
+    transport = FilterTransport(httpx.HTTPTransport(), sanitizer)
+    try:
+        with (
+            httpx.Client(transport=transport, timeout=TIMEOUT) as client,
+            client.stream("POST", url, headers=headers, json=question) as response,
+        ):
+            if response.status_code != httpx.codes.OK:
+                raise Failure(f"The API answered with an error: {response.status_code} {response.reason_phrase}.")
+            yield from _said(response)
+    except (httpx.UnsupportedProtocol, httpx.InvalidURL):
+        raise Failure("The address must begin with http:// or https:// and name a host.") from None
+    except httpx.ConnectError:
+        raise Failure("Nothing answers at this address.") from None
+    except httpx.TimeoutException:
+        raise Failure("The API took too long to answer.") from None
+    except httpx.TransportError:
+        raise Failure("The connection to the API broke.") from None
+
+
+def _said(response: httpx.Response) -> Iterator[str]:
+    """The text of a streamed answer."""
+    for data in _events(response):
+        event = json.loads(data)
+        if event.get("error"):
+            raise Failure("The API broke off with an error.")
+        for choice in event.get("choices", ()):
+            if piece := choice["delta"].get("content"):
+                yield piece
+
+
+def _events(response: httpx.Response) -> Iterator[bytes]:
+    """Data of the events; split at newlines only, where `iter_lines` would split at U+2028 inside a text too."""
+    rest = b""
+    for received in response.iter_bytes():
+        *lines, rest = (rest + received).split(b"\n")
+        for line in lines:
+            if line.startswith(b"data:") and line[5:].strip() != b"[DONE]":
+                yield line[5:]

@@ -1,0 +1,63 @@
+"""What the window says, in plain words."""
+
+from __future__ import annotations
+
+from math import exp
+from typing import TYPE_CHECKING
+
+from .wish import Failure
+
+if TYPE_CHECKING:
+    from sanitizer import Record
+
+
+def meaning(epsilon: float) -> str:
+    """What an epsilon allows."""
+    return (
+        f"{epsilon:g} (less is more private): "
+        f"the odds between two candidates for a word change at most {exp(epsilon):,.0f}-fold"
+    )
+
+
+def guarantee(record: Record) -> str:
+    """What the record says of a text that would leave."""
+    found = f"{_amount(record.n_identifiers, 'identifier')} replaced (dashed), and restored in the answer"
+    if record.mechanism == "none":
+        return f"No differential privacy. {found}; every other word leaves as it is."
+    verdict = "Certified" if record.certified else "Not certified"
+    drawn = f"{_amount(record.n_units, 'word')} drawn anew"
+    if record.n_numbers:
+        drawn += f" and {_amount(record.n_numbers, 'number')} made random"
+    return (
+        f"{verdict}: epsilon {record.epsilon_per_unit:g} per word, {record.epsilon_total:g} in all. "
+        f"{drawn} (underlined), {found}."
+    )
+
+
+def balance(spent: float, budget: float, price: float | None, paid: bool) -> str:
+    """The budget, and what the text at hand costs.
+
+    Args:
+        price: None without a text. paid: whether the text was charged before.
+    """
+    line = f"Budget: spent {spent:g} of {budget:g}."
+    if price is None:
+        return line
+    if paid:
+        return f"{line} This text is paid for; sending it again costs nothing."
+    short = ", more than is left" if price > budget - spent else ""
+    return f"{line} Sending this text costs {price:g}{short}."
+
+
+def failure(error: Exception) -> str:
+    """One sentence; errors that are not expected might quote the text, so only their kind is said."""
+    from sanitizer import SanitizerError
+
+    if not isinstance(error, (Failure, SanitizerError)):
+        return f"Something failed inside the program: {type(error).__name__}."
+    message = str(error).rstrip(".")
+    return message[:1].upper() + message[1:] + "."
+
+
+def _amount(n: int, name: str) -> str:
+    return f"{n:,} {name}{'' if n == 1 else 's'}"

@@ -1,0 +1,145 @@
+"""What the window does. All that takes long is done by `work`, in other threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QKeySequence, QShortcut, QTextCursor
+
+from .form import STEPS, Form
+from .sentences import balance, guarantee, meaning
+from .wish import DEFAULT_BUDGET, POLICIES, Target, Wish
+from .work import Work
+
+if TYPE_CHECKING:
+    from .desk import Preview
+
+TYPING_MS = 200  # a preview is asked for when the person pauses this long
+
+
+class Window(Form):
+    """One conversation. What can be sent is a preview that is seen, of the present text and settings.
+
+    Args:
+        budget: the most epsilon to spend while the window is open.
+    """
+
+    def __init__(self, budget: float = DEFAULT_BUDGET) -> None:
+        super().__init__()
+        self._budget, self._spent = budget, 0.0
+        self._asked: Wish | None = None  # the wish whose preview is on its way or here
+        self._preview: Preview | None = None  # of that wish
+        self._sent: Wish | None = None  # the last one that was tried
+        self._paid: Wish | None = None  # the last one that was charged
+        self._loading, self._sending, self._failure = True, False, ""
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(TYPING_MS)
+        self.work = Work(budget, self)
+        self._connect()
+        self._change()
+        self.work.start()
+
+    def stop(self) -> None:
+        """Leave the work; nothing comes back from it."""
+        self.work.stop()
+
+    def _connect(self) -> None:
+        self.text.textChanged.connect(self._change)
+        self.policy.currentIndexChanged.connect(self._change)
+        self.epsilon.valueChanged.connect(self._change)
+        self._pause.timeout.connect(self._ask)
+        self.leaving.written.connect(self._update)
+        self.send.clicked.connect(self._send)
+        for keys in ("Ctrl+Return", "Ctrl+Enter"):
+            QShortcut(QKeySequence(keys), self).activated.connect(self.send.click)
+        self.work.ready.connect(self._loaded)
+        self.work.previewed.connect(self._show)
+        self.work.preview_failed.connect(self._fail)
+        self.work.spent.connect(self._charge)
+        self.work.said.connect(self._say)
+        self.work.sent.connect(self._end)
+        self.work.send_failed.connect(self._end)
+
+    def _change(self) -> None:
+        """Of text or settings: what was previewed no longer holds."""
+        self.work.cancel()
+        self._asked = self._preview = None
+        self._failure = ""
+        self._pause.start()
+        self._update()
+
+    def _ask(self) -> None:
+        text = self.text.toPlainText()
+        if text.strip():
+            self._asked = Wish(text, self.policy.currentText(), self.epsilon.value() / STEPS)
+            self.work.preview(self._asked)
+        else:
+            self.leaving.show_result(None)
+        self._update()
+
+    def _loaded(self) -> None:
+        self._loading = False
+        self._update()
+
+    def _show(self, preview: Preview) -> None:
+        if preview.wish is self._asked:  # else it came too late
+            self._preview = preview
+            self.leaving.show_result(preview.result)
+            self._update()
+
+    def _fail(self, failure: str) -> None:
+        self._failure, self._asked = failure, None
+        self._update()
+
+    def _send(self) -> None:
+        assert self._preview is not None
+        self._sending, self._failure = True, ""
+        self.answer.clear()
+        target = Target(self.address.text().strip(), self.model.text().strip(), self.key.text().strip())
+        self._sent = self._preview.wish
+        self.work.send(self._preview, target)
+        self._update()
+
+    def _charge(self, spent: float) -> None:
+        self._spent, self._paid = spent, self._sent
+        self._update()
+
+    def _say(self, piece: str) -> None:
+        bar = self.answer.verticalScrollBar()
+        follow = bar.value() == bar.maximum()
+        cursor = QTextCursor(self.answer.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        cursor.insertText(piece)
+        if follow:
+            bar.setValue(bar.maximum())
+
+    def _end(self, failure: str = "") -> None:
+        """Of an answer: whole, or ended by a failure."""
+        self._sending, self._failure = False, failure
+        self._update()
+
+    def _update(self) -> None:
+        """Everything that is said in words, and whether sending is possible."""
+        self.send.setEnabled(self._preview is not None and self.leaving.is_written and not self._sending)
+        perturbs = self.policy.currentText() != "identifiers"
+        self.epsilon.setEnabled(perturbs)
+        explained = POLICIES[self.policy.currentText()]
+        self.policy.setToolTip(explained)
+        self.meaning.setText(meaning(self.epsilon.value() / STEPS) if perturbs else explained)
+        self._update_facts()
+        self.status.setText(self._failure or self._doing())
+
+    def _update_facts(self) -> None:
+        record = self._preview.result.record if self._preview else None
+        paid = self._preview is not None and self._preview.wish == self._paid
+        self.guarantee.setText(guarantee(record) if record else "")
+        self.balance.setText(balance(self._spent, self._budget, record.charged if record else None, paid))
+
+    def _doing(self) -> str:
+        if self._sending:
+            return "Sending, and waiting for the answer …"
+        if self._loading:
+            return "Loading the model …"
+        return "Looking for what is private …" if self._asked and not self._preview else ""

@@ -1,0 +1,37 @@
+"""The desktop example's picture: `python -m tests.examples.pictures` writes docs/images/desktop.png."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from PySide6.QtWidgets import QApplication
+
+from examples.desktop.form import ADDRESS
+from sanitizer.testing_server import RecordingServer, says
+from tests.examples.screens import person, screen
+
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+TEXT = (
+    "My father Peter has hepatitis and lives in Leeds. I want to write to his clinic (reception@clinic.example, "
+    "+44 20 7946 0958): he cannot come on 14 March and would like an appointment in the week after."
+)
+ANSWER = (
+    "To: <EMAIL_1>\nSubject: Another appointment\n\nDear Sir or Madam,\n\nmy father cannot come to his appointment. "
+    "Would the week after suit you? I will call you on <PHONE_1> tomorrow.\n\nYours faithfully"
+)
+
+
+def main(folder: Path = IMAGES) -> None:
+    """The window after one answer."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with screen(), RecordingServer(says(ANSWER)) as api, person() as someone:
+        someone.pastes(TEXT)
+        someone.sends(api.url)
+        someone.window.address.setText(ADDRESS)
+        QApplication.processEvents()
+        someone.window.grab().save(str(folder / "desktop.png"), quality=0)
+
+
+if __name__ == "__main__":
+    main(*[Path(folder) for folder in sys.argv[1:]])

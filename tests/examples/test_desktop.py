@@ -1,0 +1,198 @@
+"""The desktop example: what leaves, what it costs, and what comes back. The judge is a server that keeps every byte."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from examples.desktop.desk import Desk
+from examples.desktop.wish import DEFAULT_EPSILON, DEFAULT_POLICY, POLICIES, Cancelled, Wish
+from sanitizer import Sanitizer
+from sanitizer.policy import PRESETS
+from sanitizer.testing_answers import Answer, error, html
+from sanitizer.testing_server import RecordingServer, says
+from tests.examples.screens import SECRETS, TEXT, Person, application, person, until
+
+from PySide6.QtCore import Qt  # isort: skip  # after screens, which skips where it is missing
+from PySide6.QtTest import QTest  # isort: skip
+from PySide6.QtWidgets import QLineEdit  # isort: skip
+
+pytestmark = pytest.mark.usefixtures("display")
+
+
+def test_what_is_seen_is_what_leaves_and_nothing_private_does(someone: Person, api: RecordingServer) -> None:
+    someone.types(TEXT)
+    seen = someone.reads()
+    assert someone.sends(api.url) == ""
+    (received,) = api.requests
+    assert received.json["messages"] == [{"role": "user", "content": seen}]
+    private = [secret for secret in SECRETS if secret not in seen]  # a word may be drawn for itself, rarely
+    assert "peter@example.org" in private
+    assert not [secret for secret in private if secret.encode() in api.received]
+
+
+def test_the_answer_is_restored(someone: Person, api: RecordingServer) -> None:
+    api.script(says("I will write to <EMAIL_1>. <EMAIL_2> is not known to me."))
+    someone.types(TEXT)
+    someone.sends(api.url)
+    assert someone.window.answer.toPlainText() == "I will write to peter@example.org. <EMAIL_2> is not known to me."
+
+
+def test_separators_inside_an_answer_are_kept_apart_from_those_of_events(someone: Person, api: RecordingServer) -> None:
+    api.script(says("one\u2028two\x85three", size=20))
+    someone.types(TEXT)
+    assert someone.sends(api.url) == ""
+    assert someone.window.answer.toPlainText() == "one\ntwo\x85three"
+
+
+def test_a_text_is_paid_for_once(someone: Person, api: RecordingServer) -> None:
+    someone.types(TEXT)
+    seen = someone.reads()
+    assert someone.window.balance.text() == "Budget: spent 0 of 200. Sending this text costs 15."
+    someone.sends(api.url)
+    paid = "Budget: spent 15 of 200. This text is paid for; sending it again costs nothing."
+    assert someone.window.balance.text() == paid
+    someone.sends(api.url)
+    assert someone.window.balance.text() == paid
+    assert [r.json["messages"][0]["content"] for r in api.requests] == [seen, seen]
+
+
+def test_a_text_that_is_typed_again_has_its_price(someone: Person, api: RecordingServer) -> None:
+    someone.types(TEXT)
+    seen = someone.reads()
+    someone.pastes("something else")
+    someone.reads()
+    someone.pastes(TEXT)
+    assert someone.reads() == seen
+    someone.sends(api.url)
+    assert someone.window.balance.text().startswith("Budget: spent 15 of 200.")
+
+
+def test_a_used_up_budget_sends_nothing(api: RecordingServer) -> None:
+    with person(budget=10.0) as someone:
+        someone.types(TEXT)
+        someone.reads()
+        assert someone.window.balance.text().endswith("costs 15, more than is left.")
+        assert someone.sends(api.url) == "This needs epsilon 15, the budget has 10 of 10 left."
+    assert api.n_connections == 0
+
+
+def test_an_address_where_nothing_answers(api: RecordingServer) -> None:
+    with person(budget=15.0) as someone:
+        someone.types(TEXT)
+        assert someone.sends("http://127.0.0.1:9/v1") == "Nothing answers at this address."
+        assert someone.sends(api.url) == "", "the budget is used up, but this text was paid for"
+    assert len(api.requests) == 1
+
+
+@pytest.mark.parametrize("address", ["", "ftp://127.0.0.1/v1", "127.0.0.1", "http://127.0.0.1:port/v1"])
+def test_an_address_that_is_none(someone: Person, address: str) -> None:
+    someone.types("Hello.")
+    assert someone.sends(address) == "The address must begin with http:// or https:// and name a host."
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (error(401, "Peter"), "The API answered with an error: 401 Unauthorized."),
+        (html(), "The API did not answer with an event stream."),
+        (Answer(b"data: {", content_type="text/event-stream"), "The API's stream ended inside an event."),
+    ],
+)
+def test_an_answer_that_is_none(someone: Person, api: RecordingServer, answer: Answer, said: str) -> None:
+    api.script(answer)
+    someone.types(TEXT)
+    assert someone.sends(api.url) == said
+
+
+def test_a_broken_connection(someone: Person, api: RecordingServer) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b'data: {"choices":[{"index":0,"delta":{"content":"So far"}}]}\n\n'
+        raise ConnectionError
+
+    api.script(Answer(pieces(), content_type="text/event-stream"))
+    someone.types(TEXT)
+    assert someone.sends(api.url) == "The connection to the API broke."
+    assert someone.window.answer.toPlainText() == "So far"
+
+
+def test_what_was_not_seen_cannot_be_sent(someone: Person, api: RecordingServer) -> None:
+    someone.types(TEXT)
+    someone.reads()
+    someone.window.address.setText(api.url)
+    someone.types(" Paul knows.")
+    QTest.keyClick(someone.window.text, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    someone.reads()
+    assert api.n_connections == 0
+    QTest.keyClick(someone.window.text, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    until(lambda: len(api.requests) == 1)
+    assert "\n" not in someone.window.text.toPlainText(), "Ctrl+Enter sends, and writes no line break"
+
+
+def test_identifiers_have_no_differential_privacy(someone: Person, api: RecordingServer) -> None:
+    someone.window.policy.setCurrentText("identifiers")
+    someone.types(TEXT)
+    assert someone.reads() == TEXT.replace("peter@example.org", "<EMAIL_1>")
+    assert someone.window.guarantee.text().startswith("No differential privacy. 1 identifier replaced")
+    assert not someone.window.epsilon.isEnabled()
+    someone.sends(api.url)
+    assert someone.window.balance.text().startswith("Budget: spent 0 of 200.")
+
+
+def test_the_slider_sets_epsilon(someone: Person) -> None:
+    someone.types(TEXT)
+    someone.reads()
+    QTest.keyClick(someone.window.epsilon, Qt.Key.Key_Right)
+    someone.reads()
+    assert someone.window.meaning.text().startswith("5.5 ")
+    assert someone.window.guarantee.text().startswith("Certified: epsilon 5.5 per word, 16.5 in all.")
+
+
+def test_a_text_that_is_too_long_is_refused(someone: Person) -> None:
+    someone.pastes("word\n" * 200_001)
+    until(lambda: bool(someone.window.status.text()) and "…" not in someone.window.status.text())
+    assert someone.window.status.text() == "A text may have at most 1,000,000 characters."
+    assert not someone.window.send.isEnabled()
+
+
+def test_an_emptied_text_leaves_nothing(someone: Person) -> None:
+    someone.types(TEXT)
+    someone.reads()
+    someone.pastes(" \n")
+    until(lambda: someone.window.leaving.toPlainText() == "")
+    assert not someone.window.send.isEnabled()
+
+
+def test_the_key_is_hidden_and_goes_to_the_api_only_if_there_is_one(
+    monkeypatch: pytest.MonkeyPatch, api: RecordingServer
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "from-environment")
+    with person() as someone:
+        assert someone.window.key.echoMode() == QLineEdit.EchoMode.Password
+        someone.types("Hello.")
+        someone.sends(api.url)
+        someone.window.key.clear()
+        someone.sends(api.url)
+    assert [r.header("authorization") for r in api.requests] == ["Bearer from-environment", None]
+
+
+def test_the_clipboard_is_left_alone(someone: Person, api: RecordingServer) -> None:
+    clipboard = application().clipboard()
+    clipboard.setText("of another program")
+    someone.types(TEXT)
+    someone.sends(api.url)
+    assert clipboard.text() == "of another program"
+
+
+def test_the_window_offers_what_the_sdk_has() -> None:
+    assert list(POLICIES) == list(PRESETS)
+    assert (Sanitizer().policy.name, Sanitizer().mechanism.epsilon) == (DEFAULT_POLICY, DEFAULT_EPSILON)
+
+
+def test_previews_that_nobody_waits_for_are_not_drawn() -> None:
+    cancelled = threading.Event()
+    cancelled.set()
+    with pytest.raises(Cancelled):
+        Desk(1.0).preview(Wish(TEXT, "balanced", 5.0), cancelled)

@@ -1,0 +1,114 @@
+"""The desktop example's window: marks, keyboard, colours, size; and it never waits."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.examples.screens import TEXT, Person, application, until
+
+from PySide6.QtCore import Qt, QTimer  # isort: skip  # after screens, which skips where it is missing
+from PySide6.QtGui import QColor, QPalette, QTextCharFormat, QTextCursor  # isort: skip
+from PySide6.QtTest import QTest  # isort: skip
+from PySide6.QtWidgets import QToolTip  # isort: skip
+
+LONG = (TEXT + "\n") * (200_000 // len(TEXT))
+
+
+def test_replaced_words_are_marked_and_say_what_they_stand_for(someone: Person) -> None:
+    someone.pastes("😀 Leeds 😀 and peter@example.org")
+    seen = someone.reads()
+    town = seen.removeprefix("😀 ").removesuffix(" 😀 and <EMAIL_1>")
+    assert [(m.toolTip(), n) for m, n in marks(someone)] == [
+        ("<span>In place of “Leeds”: drawn anew</span>", len(town)),
+        ("<span>In place of “peter@example.org”: email, restored in the answer</span>", len("<EMAIL_1>")),
+    ]
+
+
+def test_the_keyboard_shows_what_a_word_stands_for(someone: Person) -> None:
+    someone.pastes("peter@example.org")
+    someone.reads()
+    someone.window.leaving.setFocus()
+    QTest.keyClick(someone.window.leaving, Qt.Key.Key_End)
+    until(lambda: "In place of “peter@example.org”" in QToolTip.text())
+
+
+def test_originals_in_hints_are_no_markup(someone: Person) -> None:
+    someone.window.policy.setCurrentText("identifiers")
+    someone.pastes("What does <EMAIL_1> mean?")
+    someone.reads()
+    ((mark, _),) = marks(someone)
+    assert mark.toolTip() == "<span>In place of “&lt;EMAIL_1&gt;”: text, restored in the answer</span>"
+
+
+def marks(someone: Person) -> list[tuple[QTextCharFormat, int]]:
+    """Formats of what is marked, and for how many characters."""
+    cursor, found = QTextCursor(someone.window.leaving.document()), []
+    while cursor.movePosition(QTextCursor.MoveOperation.Right):
+        if (form := cursor.charFormat()).underlineStyle() != QTextCharFormat.UnderlineStyle.NoUnderline:
+            found.append(form)
+    return [(form, found.count(form)) for form in [f for i, f in enumerate(found) if f not in found[:i]]]
+
+
+def test_the_window_stays_responsive_while_a_long_text_is_drawn(someone: Person) -> None:
+    someone.types("Hello.")
+    someone.reads()
+    gaps, last = [], time.monotonic()
+
+    def tick() -> None:
+        nonlocal last
+        gaps.append(time.monotonic() - last)
+        last = time.monotonic()
+
+    timer = QTimer()
+    timer.timeout.connect(tick)
+    timer.start(10)
+    someone.pastes(LONG)
+    until(lambda: len(gaps) > 200)
+    assert someone.window.status.text() == "Looking for what is private …"
+    someone.window.policy.setCurrentText("identifiers")  # what is being drawn is left
+    assert someone.reads() == LONG.replace("peter@example.org", "<EMAIL_1>")
+    assert sorted(gaps)[len(gaps) * 9 // 10] < 0.2
+    assert max(gaps) < 2.0
+
+
+def test_the_keyboard_reaches_everything_in_order(someone: Person) -> None:
+    window = someone.window
+    someone.types(TEXT)
+    someone.reads()
+    wanted = [window.policy, window.epsilon, window.leaving, window.address, window.model, window.key, window.send]
+    for widget in [*wanted, window.answer, window.text]:
+        focused = application().focusWidget()
+        assert focused is not None
+        QTest.keyClick(focused, Qt.Key.Key_Tab)
+        assert application().focusWidget() is widget
+        assert widget is window.send or widget.accessibleName()
+
+
+def test_the_window_fits_small_screens(someone: Person) -> None:
+    smallest = someone.window.minimumSizeHint()
+    assert (smallest.width() <= 800, smallest.height() <= 600) == (True, True)
+
+
+@pytest.mark.parametrize("ground", ["white", "#1e1e1e"])
+def test_marks_can_be_read_on_light_and_dark(someone: Person, ground: str) -> None:
+    palette = QPalette(QColor(ground))
+    palette.setColor(QPalette.ColorRole.Base, QColor(ground))
+    someone.window.setPalette(palette)
+    someone.types(TEXT)
+    someone.reads()
+    assert len(marks(someone)) == 4
+    assert min(contrast(mark.foreground().color(), QColor(ground)) for mark, _ in marks(someone)) >= 7.0
+
+
+def contrast(one: QColor, other: QColor) -> float:
+    """As WCAG defines it."""
+
+    def luminance(color: QColor) -> float:
+        values: tuple[float, float, float] = (color.redF(), color.greenF(), color.blueF())
+        red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in values)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    dark, light = sorted([luminance(one), luminance(other)])
+    return (light + 0.05) / (dark + 0.05)

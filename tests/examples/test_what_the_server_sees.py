@@ -1,0 +1,51 @@
+"""The example that shows what arrives: it runs, and what it prints is what it promises."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+MAIL, ACCOUNT = "peter.lund@example.com", "DE89 3704 0044 0532 0130 00"
+
+
+def test_the_server_sees_no_identifier_and_the_application_gets_all_back() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "examples.what_the_server_sees"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    shown = {name: re.findall(rf"^  {name} +(.*)$", done.stdout, re.M) for name in ("sent", "server saw", "got back")}
+    assert [len(texts) for texts in shown.values()] == [8, 8, 8]
+    for sent, seen, got in zip(*shown.values(), strict=True):
+        for original, stand_in in ((MAIL, "<EMAIL_1>"), (ACCOUNT, "<IBAN_1>")):
+            assert original not in seen
+            assert (original in sent) == (stand_in in seen) == (original in got)
+    assert "that arrived: 0" in done.stdout.splitlines()[-1]
+
+
+def test_an_identifier_that_arrives_is_told_by_the_exit_status() -> None:
+    code = (
+        "import sys, examples.what_the_server_sees as e; e.shield = lambda client, sanitizer: client;"
+        "e.show = lambda *given: None; sys.exit(e.main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "that arrived: 5" in done.stdout
