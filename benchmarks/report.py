@@ -100,10 +100,64 @@ def audits() -> str:
     return f"## Exact epsilon\n\n`{data['circumstances']['command']}`\n\n{table(header, rows)}"
 
 
+def identifiers() -> str:
+    """Recall and precision beside the peers on the held-out half, and speed."""
+    data = load("identifiers")
+    results, tools = data["results"], ("ours", "presidio", "datafog")
+    rows = []
+    for kind, found in results["quality"]["held out"].items():
+        cells = [
+            found[tool]["overlap"][measure] for tool in tools if tool in found for measure in ("recall", "precision")
+        ]
+        shown = [f"{c['hits']}/{c['n']}" if c["n"] else "-" for c in cells]
+        rows.append([kind, *shown, *["-"] * (6 - len(shown))])
+    header = ["type", *(f"{tool} {measure}" for tool in tools for measure in ("recall", "precision"))]
+    speed = [
+        [r["texts"], r["kinds"], f"{r['us_per_kilobyte']['ours']:.0f}", *(_ratio(r, tool) for tool in tools[1:])]
+        for r in results["speed"]
+    ]
+    return (
+        f"## Identifiers\n\n`{data['circumstances']['command']}`, {data['circumstances']['machine']}: "
+        f"{results['n_texts']['held out']} held-out synthetic texts; a labelled span counts as found when a span of "
+        f"its kind overlaps it.\n\n{table(header, rows)}\n\n"
+        + table(["texts", "kinds", "ours, us per kB", "presidio / ours", "datafog / ours"], speed)
+    )
+
+
+def _ratio(row: dict[str, Any], tool: str) -> str:
+    ratio = row["ratios"].get(f"{tool}_over_ours")
+    return "-" if ratio is None else f"{ratio:.1f}"
+
+
+def proxy() -> str:
+    """What the proxy adds, beside the peer, and the load it carried."""
+    data = load("proxy")
+    results, rows = data["results"], []
+    for name, what in (("whole", "whole answer"), ("streamed", "streamed answer"), ("streamed", "first event")):
+        figure = "first_median_ms" if what == "first event" else "whole_median_ms"
+        added = {tool: found["added"][figure] for tool, found in results[name].items() if "added" in found}
+        added["balanced"] = results[f"{name}_balanced"]["balanced"]["added"][figure]
+        peer = added.get("peer")
+        shown = ["-", "-"] if peer is None else [f"{peer:.1f} ms", f"{added['identifiers'] / peer:.2f}"]
+        rows.append([what, f"{added['identifiers']:.1f} ms", f"{added['balanced']:.1f} ms", *shown])
+    load_ = results["load"]
+    memory = ", ".join(f"{load_['memory_mb'][k]:.0f}" for k in ("start", "middle", "end"))
+    header = ["added, median", "identifiers", "balanced (certified Cape)", "llm-shield-proxy", "identifiers / peer"]
+    return (
+        f"## Proxy\n\n`{data['circumstances']['command']}`, {data['circumstances']['machine']}; client, proxy and "
+        f"upstream on these cores.\n\n{table(header, rows)}\n\nLoad: {load_['n_streams']:.0f} streams and "
+        f"{load_['n_requests']} requests in {load_['seconds']:.0f} s, {load_['n_errors']} errors; request median "
+        f"{load_['request_median_ms']:.1f} ms, 95th percentile {load_['request_p95_ms']:.0f} ms; memory at start, "
+        f"middle, end: {memory} MB."
+    )
+
+
 def main(quick: bool = False) -> None:
     """Write benchmarks/README.md; print what the main README quotes."""
     text = "# Benchmarks\n\nWritten by `python -m benchmarks report` from `results/`.\n\n"
-    (HERE / "README.md").write_text(text + "\n\n".join([latency(), audits(), calibration()]) + "\n", "utf-8")
+    (HERE / "README.md").write_text(
+        text + "\n\n".join([latency(), audits(), calibration(), identifiers(), proxy()]) + "\n", "utf-8"
+    )
     results = load("latency")["results"]
     print("\n".join("| " + " | ".join(row) + " |" for row in per_prompt(results, 2)))
     print(cold_start(results))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from sanitizer.identifiers import find, same_form
-from sanitizer.memory import Make
+from sanitizer.memory import MAX_FORMED, Make
 from sanitizer.names import NameFinder
 from sanitizer.policy import Policy
 from sanitizer.sampling import Source
@@ -15,7 +16,6 @@ from sanitizer.types import Unit
 Span = tuple[int, int, str]
 
 _LITERAL = re.compile(r"<[A-Z]+(?:_[A-Z]+)*_[0-9]+>")
-_MAX_FORMED = 10_000  # values of one form may run out
 _UNFORMED = ("TEXT", "TERM", "NUMBER", "PERSON", "PLACE", "ORGANIZATION")  # no realistic other value
 _READS = {"NUMBER": "two", "PERSON": "she", "PLACE": "home", "ORGANIZATION": "work", "TEXT": "it", "TERM": "it"}
 
@@ -46,6 +46,8 @@ def _clear_of(spans: Iterable[Span], taken: list[Span]) -> Iterator[Span]:
 def maker(style: str, source: Source) -> Make:
     """How released values are made.
 
+    What cannot be given another value of its form, or has a number above `memory.MAX_FORMED`, gets a placeholder.
+
     Guarantee: a placeholder tells the kind and a running number only; a value of the same form tells its form too.
     """
 
@@ -53,8 +55,10 @@ def maker(style: str, source: Source) -> Make:
         return f"<{kind}_{number}>"
 
     def formed(kind: str, original: str, number: int) -> str:
-        plain = kind in _UNFORMED or number > _MAX_FORMED
-        return placeholder(kind, original, number) if plain else same_form(kind, original, source)
+        if kind not in _UNFORMED and number <= MAX_FORMED:
+            with suppress(ValueError):
+                return same_form(kind, original, source)
+        return placeholder(kind, original, number)
 
     return placeholder if style == "placeholder" else formed
 

@@ -5,6 +5,9 @@ the public prefix of a key, the words in an address that say what its parts are.
 E-mail hosts and URLs are under names reserved by RFC 2606, IP addresses are private (RFC 1918) or for
 documentation (RFC 3849), North American telephone numbers end in 555-01xx.
 
+Texts come with their digits and signs in ASCII and without zero-width characters: `identifiers.same_form` folds them.
+Where nothing would be redrawn, or a part is not understood, there is no other value: a ValueError, never the original.
+
 Not protected: the form itself, and the facts above that it keeps.
 """
 
@@ -12,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 
 from sanitizer.identifier_checks import MONTHS, calling_code, iban_remainder, luhn_digit, words
@@ -59,7 +63,7 @@ def _cased(word: str, like: str) -> str:
 
 
 def _scrambled(text: str, source: Source) -> str:
-    """Each digit and ASCII letter replaced by another of its class; everything else stays.
+    """Each digit and letter replaced by one drawn from its class; everything else stays.
 
     Where all letters are hexadecimal digits, the new ones are too.
     """
@@ -68,11 +72,9 @@ def _scrambled(text: str, source: Source) -> str:
 
 
 def _same_class(char: str, source: Source, letters: str) -> str:
-    if char.isdecimal():
-        return _one(_DIGITS, source)
-    if char.isascii() and char.isalpha():
-        return _one(letters.upper() if char.isupper() else letters, source)
-    return _one(letters, source) if char.isalpha() else char
+    if char.isalpha():
+        return _one(letters.upper() if char.isupper() and char.isascii() else letters, source)
+    return _one(_DIGITS, source) if char.isalnum() else char
 
 
 def _with_digits(text: str, digits: str) -> str:
@@ -136,12 +138,16 @@ def _url(text: str, source: Source) -> str:
     return f"{m[1] or ''}{user}{m[3] or ''}{_word(source)}.{_one(_HOSTS, source)}{port}{path}{query}"
 
 
+_PEM_KEPT = re.compile(
+    r"(-----(?:BEGIN|END) (?:(?:RSA|DSA|EC|ENCRYPTED|OPENSSH|PGP) ){0,2}PRIVATE KEY(?: BLOCK)?-----|\\[nr])"
+)
 _SUB_PREFIX = re.compile(r"(?:ant-(?:api|admin)?[0-9]{0,2}-?|proj-|svcacct-|admin-|or-v1-|lf-|[abeprs]-)")
 
 
 def _key(text: str, source: Source) -> str:
     if text.startswith("-----BEGIN"):
-        return "\n".join(line if line.startswith("-----") else _scrambled(line, source) for line in text.split("\n"))
+        parts = _PEM_KEPT.split(text)  # every second one is a mark, or a line break that was escaped
+        return "".join(part if i % 2 else _scrambled(part, source) for i, part in enumerate(parts))
     if text.startswith("eyJ"):
         return ".".join(
             "eyJ" * part.startswith("eyJ") + _scrambled(part.removeprefix("eyJ"), source) for part in text.split(".")
@@ -177,17 +183,19 @@ def _number(digits: str, body: str, source: Source) -> str:
 
 _MONTH_NAME = "|".join(f"{m}|{m[:3]}" for m in MONTHS) + "|sept"
 _DATE_PARTS = re.compile(
-    rf"(?i)(?P<time>[0-9]{{1,2}}:[0-9]{{2}}(?::[0-9]{{2}}(?:\.[0-9]+)?)?)|(?P<zone>[+-][0-9]{{2}}:?[0-9]{{2}}\Z)"
-    rf"|(?P<compact>[0-9]{{8}})|(?P<year>[0-9]{{4}})|(?P<month>\b(?:{_MONTH_NAME})\b)"
-    rf"|(?P<small>[0-9]{{1,2}})(?P<th>st|nd|rd|th)?"
+    r"(?i)(?P<time>[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?)(?P<zone>(?: ?[ap]m)? ?[+-][0-9]{2}:?[0-9]{2}\Z)?"
+    rf"|(?P<compact>[0-9]{{8}})|(?P<year>[0-9]{{4}})|(?P<month>(?<![^\W\d_])(?:{_MONTH_NAME})(?![^\W\d_]))"
+    r"|(?P<small>[0-9]{1,2})(?P<th>st|nd|rd|th)?"
 )
+_DATE_WORDS = re.compile(r"(?i)(?:[\W_]|of|t|z|am|pm)*")
 
 
 def _day(text: str, source: Source) -> str:
     """A date in 1950 to 2009 in the same notation, valid whether day or month comes first."""
     new = date(1950 + source.randbelow(60), 1 + source.randbelow(12), 1 + source.randbelow(12))
-    plain = text.translate(dict.fromkeys(range(0x2010, 0x2014), "-"))
-    parts = list(_DATE_PARTS.finditer(plain))
+    parts = list(_DATE_PARTS.finditer(text))
+    if not _DATE_WORDS.fullmatch(_DATE_PARTS.sub(" ", text)):
+        raise ValueError("part of this date is not known")
     numbers = [m for m in parts if m["small"]]
     named, has_year = any(m["month"] for m in parts), any(m["year"] for m in parts)
     padded = all(len(m["small"]) == 2 for m in numbers)
@@ -199,19 +207,19 @@ def _day(text: str, source: Source) -> str:
         field = next(fields, f"{new.day:02}")
         return f"{int(field)}{_ordinal(int(field))}" if m["th"] else field
 
-    return _DATE_PARTS.sub(fresh, plain)
+    return _DATE_PARTS.sub(fresh, text)
 
 
 def _long_part(m: re.Match[str], new: date, source: Source) -> str:
     """The part of a date that is not a number of one or two digits."""
     if m["time"]:
-        return _time(m["time"], source)
+        return _time(m["time"], source) + (m["zone"] or "")
     if m["compact"]:
         return _compact(m["compact"], new)
     if m["month"]:
         name = MONTHS[new.month - 1]
         return _cased(name if len(m["month"]) > 4 else name[:3], m["month"])
-    return str(new.year) if m["year"] else m[0]
+    return str(new.year)
 
 
 def _fields(new: date, named: bool, has_year: bool, padded: bool) -> list[str]:
@@ -244,7 +252,7 @@ def _time(text: str, source: Source) -> str:
     return "".join(fresh)
 
 
-_PLACE_PARTS = re.compile(r"[^\W\d_]+|[0-9]+")
+_PLACE_PARTS = re.compile(r"[^\W\d_]+|\d+")
 
 
 def _address(text: str, source: Source) -> str:
@@ -283,7 +291,8 @@ def _postcode(text: str, source: Source) -> str:
         )
         return _one(CANADA_FIRST, source) + "".join(rest)
     first = re.search("[0-9]", text)
-    assert first, "a postal code has a digit"
+    if first is None:
+        raise ValueError("a postal code has a digit")
     return (
         _scrambled(text[: first.start()], source) + _one("123456789", source) + _scrambled(text[first.end() :], source)
     )
@@ -297,15 +306,34 @@ _FORMS: dict[str, Callable[[str, Source], str]] = {
 }  # fmt: skip
 
 
+@dataclass
+class _Counted:
+    """A source that counts its draws."""
+
+    source: Source
+    n_draws: int = 0
+
+    def randbelow(self, n: int, /) -> int:
+        self.n_draws += 1
+        return self.source.randbelow(n)
+
+
 def same_form(kind: str, text: str, source: Source) -> str:
     """A realistic other value of the same form, drawn from `source`.
 
     Args:
-        kind: one of `identifiers.KINDS`; `text`: an identifier that `identifiers.find` gave as that kind.
+        kind: one of `identifiers.KINDS`; `text`: an identifier that `identifiers.find` gave as that kind, folded.
 
     Raises:
-        ValueError: unknown kind.
+        ValueError: unknown kind; or the text has no part that can be drawn anew. Never quotes the text.
     """
     if kind not in _FORMS:
         raise ValueError(f"kind must be of {', '.join(_FORMS)}; got {kind!r}")
-    return _FORMS[kind](text, source)
+    counted = _Counted(source)
+    try:
+        value = _FORMS[kind](text, counted)
+    except (ValueError, LookupError, RuntimeError):  # RuntimeError: more digits than the form has
+        counted.n_draws = 0
+    if not counted.n_draws:
+        raise ValueError(f"this {kind} cannot be given another form")
+    return value

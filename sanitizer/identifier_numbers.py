@@ -108,7 +108,12 @@ def ibans(text: str, start: int) -> Iterator[Span]:
     """The IBAN whose check digits begin at `start`, in groups or not, in either case."""
     length = IBAN_LENGTHS.get(text[max(0, start - 2) : start].upper())
     begin = start - 2
-    if length is None or (begin and text[begin - 1].isalnum()) or not (m := _IBAN_REST.match(text, start)):
+    if (
+        length is None
+        or not text[begin:start].isascii()
+        or (begin and text[begin - 1].isalnum())
+        or not (m := _IBAN_REST.match(text, start))
+    ):
         return
     compact, end = "", start
     while end < m.end() and len(compact) < length - 2:

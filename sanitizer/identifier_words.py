@@ -247,8 +247,8 @@ def _marked(text: str, mark: str, rest: str) -> Iterator[Span]:
 
 def _pem_blocks(text: str) -> Iterator[Span]:
     begins = list(PEM_BEGIN.finditer(text))
-    limits = [m.start() for m in begins[1:]] + [len(text)]
-    for begin, limit in zip(begins, limits, strict=True):
+    limits = [*(m.start() for m in begins[1:]), len(text)]
+    for begin, limit in zip(begins, limits, strict=False):  # none begins: nothing to limit
         stop = min(limit, begin.end() + _PEM_SIZE)
         at = text.find("-----END ", begin.end(), stop)
         end = (_PEM_END.match(text, at) if at >= 0 else None) or _PEM_BODY.match(text, begin.end(), stop)

@@ -71,21 +71,23 @@ def find(text: str, kinds: Collection[str] = KINDS) -> list[Identifier]:
 def same_form(kind: str, text: str, source: Source) -> str:
     """A realistic other value of the same form, drawn from `source`; see `identifier_forms`.
 
+    It is read as `find` reads it: typographic characters as their ASCII twins, zero-width ones as nothing.
+
     Args:
         kind: one of KINDS; `text`: an identifier that `find` gave as that kind.
 
     Raises:
-        ValueError: unknown kind.
+        ValueError: unknown kind; or the text cannot be given another form. Never quotes the text.
     """
     from sanitizer import identifier_forms
 
-    return identifier_forms.same_form(kind, text, source)
+    return identifier_forms.same_form(kind, _ANY_ZERO_WIDTH.sub("", _folded(text)), source)
 
 
 def _spans(text: str, wanted: frozenset[str]) -> Iterable[Span]:
     if text.isascii():
         return _raw(text, wanted)
-    plain = text.translate(_twins()) if _odd().search(text) else text
+    plain = _folded(text)
     if not _ANY_ZERO_WIDTH.search(plain):
         return _raw(plain, wanted)
     kept = [i for i, c in enumerate(plain) if c not in _ZERO_WIDTH]
@@ -160,6 +162,11 @@ def _chosen(spans: Iterable[Span]) -> list[Span]:
         if (at == 0 or chosen[at - 1][1] <= span[0]) and (at == len(chosen) or span[1] <= chosen[at][0]):
             chosen.insert(at, span)
     return chosen
+
+
+def _folded(text: str) -> str:
+    """The text with ASCII twins, at the same offsets."""
+    return text.translate(_twins()) if not text.isascii() and _odd().search(text) else text
 
 
 @cache

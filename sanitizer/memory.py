@@ -8,25 +8,30 @@ process; a vault that survives, encrypted, implements the same protocol (vault.p
 from __future__ import annotations
 
 import hmac
+import re
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Protocol
 
 from sanitizer.errors import VaultError
+from sanitizer.restore import Originals
 from sanitizer.sampling import secret_key
 from sanitizer.types import SanitizedText
 
 MAX_MESSAGES = 10_000
 MAX_ENTRIES = 100_000
 MAX_CHARS = 50_000_000
+MAX_FORMED = 10_000
+"""The last number whose value may be drawn: values of one form may run out, and those forgotten may come again."""
 
-_NOTHING: Mapping[str, str] = MappingProxyType({})
+_NOTHING = Originals()
 
 Make = Callable[[str, str, int], str]
-"""(kind, original, number) -> a released value; called again with the next number while the value is taken."""
+"""(kind, original, number) -> a released value; called again with the next number while the value is taken.
+
+Above MAX_FORMED the value is the placeholder `<KIND_number>`."""
 
 
 class Vault(Protocol):
@@ -60,7 +65,7 @@ class Vault(Protocol):
         """
 
     def originals(self, conversation: str) -> Mapping[str, str]:
-        """Released value -> original, of one conversation; it never changes. Raises VaultError."""
+        """Released value -> original, of one conversation; what is added later may show in it. Raises VaultError."""
 
 
 @dataclass
@@ -70,17 +75,18 @@ class Entries:
     Attributes:
         values: (kind, original) -> released value. originals: released value -> original.
         numbers: kind -> the last number used.
+        floor: new numbers are above it, so that no value forgotten here is made again.
     """
 
     values: OrderedDict[tuple[str, str], str] = field(default_factory=OrderedDict, repr=False)
-    originals: dict[str, str] = field(default_factory=dict, repr=False)
+    originals: Originals = field(default_factory=Originals, repr=False)
     numbers: Counter[str] = field(default_factory=Counter)
-    _copy: Mapping[str, str] | None = field(default=None, repr=False)
+    floor: int = 0
 
     def assign(self, kind: str, original: str, make: Make, floor: int = 0) -> str:
-        """A new released value; numbers start above `floor`."""
+        """A new released value; numbers start above both floors."""
         while True:
-            number = max(self.numbers[kind], floor) + 1
+            number = max(self.numbers[kind], self.floor, floor) + 1
             self.numbers[kind] = number
             value = make(kind, original, number)
             if value not in self.originals:
@@ -91,19 +97,22 @@ class Entries:
         """Keep a pair."""
         self.values[kind, original] = value
         self.originals[value] = original
-        self._copy = None
 
     def drop_oldest(self) -> None:
-        """Forget the pair not used for longest; its value stays used."""
-        _, value = self.values.popitem(last=False)
+        """Forget the pair not used for longest. Its value stays used: after one that was drawn, none is drawn here."""
+        (kind, _), value = self.values.popitem(last=False)
+        self.floor = max(self.floor, _floor_without(kind, value))
         del self.originals[value]
-        self._copy = None
 
-    def snapshot(self) -> Mapping[str, str]:
-        """The originals as they are now: the same object until they change."""
-        if self._copy is None:
-            self._copy = MappingProxyType(dict(self.originals))
-        return self._copy
+    def floor_without(self) -> int:
+        """The number above which no value is one of these, or of those forgotten here."""
+        drawn = (_floor_without(kind, value) for (kind, _), value in self.values.items())
+        return max(self.floor, *self.numbers.values(), *drawn, 0)
+
+
+def _floor_without(kind: str, value: str) -> int:
+    """The floor once a value is forgotten: what was drawn may be drawn again, a placeholder's number only climbs."""
+    return 0 if re.fullmatch(rf"<{re.escape(kind)}_[0-9]+>", value) else MAX_FORMED
 
 
 class MemoryVault:
@@ -114,7 +123,8 @@ class MemoryVault:
             messages together have more than 50 million characters.
         max_entries: identifiers kept in all, at least 1. The conversation not used for longest is forgotten first;
             of a single one, the identifiers not used for longest. Numbers are never used again, so that what was
-            released cannot come back as another's.
+            released cannot come back as another's. A value of the same form has none: once one is forgotten, new
+            identifiers get placeholders (of that conversation; of every one, if a whole conversation went).
     """
 
     def __init__(self, max_messages: int = MAX_MESSAGES, max_entries: int = MAX_ENTRIES) -> None:
@@ -173,7 +183,7 @@ class MemoryVault:
         if len(self._conversations) > 1:
             _, gone = self._conversations.popitem(last=False)
             self._n_entries -= len(gone.values)
-            self._floor = max(self._floor, *gone.numbers.values(), 0)
+            self._floor = max(self._floor, gone.floor_without())
         else:
             used.drop_oldest()
             self._n_entries -= 1
@@ -181,7 +191,7 @@ class MemoryVault:
     def originals(self, conversation: str) -> Mapping[str, str]:
         with self._lock:
             entries = self._conversations.get(conversation)
-            return entries.snapshot() if entries else _NOTHING
+            return entries.originals if entries else _NOTHING
 
     def __repr__(self) -> str:
         return f"MemoryVault({len(self._messages)} messages, {self._n_entries} identifiers)"

@@ -3,9 +3,46 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from collections import Counter
 from collections.abc import Mapping
-from functools import cached_property
+
+
+class Originals(dict[str, str]):
+    """Released value -> original, with what finding the values in a text needs, kept up as pairs come and go.
+
+    One thread may change it while others restore with it: they see a pair or they do not.
+    """
+
+    def __init__(self, pairs: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        self.lengths: tuple[int, ...] = ()  # descending
+        self.first: re.Pattern[str] | None = None  # what values begin with
+        self.beginnings: Counter[str] = Counter()  # proper prefix of a value -> how many values have it
+        self._lengths: Counter[int] = Counter()
+        self._firsts = ""
+        for value, original in (pairs or {}).items():
+            self[value] = original
+
+    def __setitem__(self, value: str, original: str) -> None:
+        if value not in self:
+            self._count(value, 1)
+        super().__setitem__(value, original)
+
+    def __delitem__(self, value: str) -> None:
+        super().__delitem__(value)
+        self._count(value, -1)
+
+    def _count(self, value: str, by: int) -> None:
+        self._lengths[len(value)] += by
+        for end in range(1, len(value)):
+            self.beginnings[value[:end]] += by
+            if not self.beginnings[value[:end]]:
+                del self.beginnings[value[:end]]
+        if len(value) not in self.lengths:
+            self.lengths = tuple(sorted(self._lengths, reverse=True))
+        if value[0] not in self._firsts:
+            self._firsts += value[0]
+            self.first = re.compile(f"[{re.escape(self._firsts)}]")
 
 
 class Restorer:
@@ -15,19 +52,12 @@ class Restorer:
     original that looks like a released value stays as it is.
 
     Args:
-        originals: released value -> original; no released value is empty. It must not change.
+        originals: released value -> original; no released value is empty. `Originals` are used as they are, and what
+            is added to them later is restored too; others are copied.
     """
 
     def __init__(self, originals: Mapping[str, str]) -> None:
-        self.originals = originals
-        self._lengths = sorted({len(value) for value in originals}, reverse=True)
-        firsts = "".join(re.escape(c) for c in sorted({value[0] for value in originals}))
-        self._first = re.compile(f"[{firsts}]") if firsts else None
-
-    @cached_property
-    def _sorted(self) -> list[str]:
-        """Only streams need it."""
-        return sorted(self.originals)
+        self.originals = originals if isinstance(originals, Originals) else Originals(originals)
 
     def text(self, text: str) -> str:
         """A whole text restored."""
@@ -39,35 +69,33 @@ class Restorer:
 
     def _scan(self, text: str, final: bool) -> tuple[str, str]:
         """Restored text, and the end that has to wait for more because it may become a released value."""
-        if self._first is None:
+        if (first := self.originals.first) is None:
             return text, ""
         parts: list[str] = []
         done = at = 0
-        while (found := self._first.search(text, at)) is not None:
+        while (found := first.search(text, at)) is not None:
             at = found.start()
             if not final and self._may_grow(text, at):
                 return "".join([*parts, text[done:at]]), text[at:]
-            value = self._longest(text, at)
-            if value is None:
+            pair = self._longest(text, at)
+            if pair is None:
                 at += 1
                 continue
-            parts += [text[done:at], self.originals[value]]
-            done = at = at + len(value)
+            parts += [text[done:at], pair[1]]
+            done = at = at + len(pair[0])
         return "".join([*parts, text[done:]]), ""
 
-    def _longest(self, text: str, at: int) -> str | None:
-        """The longest released value that stands at `at`."""
-        pieces = (text[at : at + length] for length in self._lengths)
-        return next((piece for piece in pieces if piece in self.originals), None)
+    def _longest(self, text: str, at: int) -> tuple[str, str] | None:
+        """The longest released value that stands at `at`, and its original."""
+        for length in self.originals.lengths:
+            value = text[at : at + length]
+            if (original := self.originals.get(value)) is not None:
+                return value, original
+        return None
 
     def _may_grow(self, text: str, at: int) -> bool:
         """Whether the rest of the text is the beginning of a longer released value."""
-        if len(text) - at >= self._lengths[0]:
-            return False
-        rest = text[at:]
-        i = bisect_left(self._sorted, rest)
-        i += i < len(self._sorted) and self._sorted[i] == rest
-        return i < len(self._sorted) and self._sorted[i].startswith(rest)
+        return len(text) - at < self.originals.lengths[0] and text[at:] in self.originals.beginnings
 
 
 class RestoredStream:

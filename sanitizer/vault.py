@@ -139,7 +139,7 @@ class FileVault:
 
     def originals(self, conversation: str) -> Mapping[str, str]:
         with self._lock:
-            return dict(self._current(conversation).entries.originals)
+            return self._current(conversation).entries.originals
 
     def forget(self, conversation: str) -> None:
         """Remove a conversation's identifiers and messages, and all messages kept without a conversation.
@@ -151,12 +151,13 @@ class FileVault:
         """
         talk_id = self._id(conversation)
         with self._lock:
+            floor = self._current(conversation).entries.floor_without()
             with self._store.transaction("IMMEDIATE") as head:
                 self._cache.pop(talk_id, None)
                 if (plain := self._store.find(head, talk_id)) is not None:
                     _, n, _, numbers = json.loads(plain)
                     head.n_entries -= n
-                    head.floor = max([head.floor, *numbers.values()])
+                    head.floor = max([head.floor, floor, *numbers.values()])
                 self._store.remove(head, self._store.belonging_to(talk_id))
                 self._note(head)
             self._store.scrub()

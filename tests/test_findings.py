@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sanitizer import ModelError, Policy, Sanitizer
 from sanitizer.backbone import OnnxMaskedLM
 from sanitizer.findings import find_units
+from sanitizer.identifier_checks import MONTHS
 from sanitizer.memory import MemoryVault
 from sanitizer.names import NameFinder
 
@@ -61,6 +62,27 @@ def test_restoring_what_was_sanitized_gives_the_text(text: str, style: str) -> N
     out = s.sanitize(text)
     assert s.restore(out.text) == text
     assert "anna@x.org" not in out.text
+
+
+@pytest.mark.parametrize("max_entries", [30, 1000])
+def test_no_value_of_the_same_form_stands_for_two_originals(max_entries: int) -> None:
+    """108 of the 144 dates of one notation: where few are kept, what was forgotten would soon be drawn again."""
+    policy = Policy.preset("identifiers")
+    object.__setattr__(policy, "style", "same-form")
+    s = Sanitizer(policy=policy, vault=MemoryVault(max_entries=max_entries))
+    texts = [f"born on {month[:3].title()} {day}" for month in MONTHS for day in range(1, 10)]
+    values = [s.sanitize(text).replacements[0].replacement for text in texts]
+    assert len(set(values)) == len(values)
+    assert values[0][0] != "<"
+    assert (values[-1] == f"<DATE_OF_BIRTH_{10_000 + 78}>") is (max_entries == 30)
+    assert s.restore(values[-1]) == "Dec 9"
+
+
+def test_a_password_that_is_all_public_prefix_gets_a_placeholder() -> None:
+    policy = Policy.preset("identifiers")
+    object.__setattr__(policy, "style", "same-form")
+    s = Sanitizer(policy=policy)
+    assert s.sanitize("password=sk-ant-api03-").text == "password=<KEY_1>"
 
 
 def test_conversations_share_nothing() -> None:

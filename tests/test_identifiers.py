@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sanitizer.findings import maker
 from sanitizer.identifier_checks import iban_remainder, is_issued, luhn_digit, passes_luhn
 from sanitizer.identifiers import KINDS, Identifier, find, same_form
 from sanitizer.testing import SeededSource
@@ -140,6 +141,11 @@ def test_leaves_what_only_looks_like_one(text: str) -> None:
     assert find(text) == []
 
 
+@pytest.mark.parametrize("text", ["-----BEGIN CERTIFICATE-----\nMIIB", "ıt60x0542811101000000123456", "-----BEGIN "])
+def test_what_only_begins_like_an_identifier_raises_nothing(text: str) -> None:
+    assert isinstance(find(text), list)
+
+
 @pytest.mark.parametrize("address", ["http://intranet/wiki", "https://anna@a.com/b", "ssh://a.com/b", "a.com/b?q=1"])
 def test_an_address_that_tells_more_than_a_page_is_no_plain_link(address: str) -> None:
     assert [i.kind for i in find(f"see {address}, and a.com/b", {"URL"})] == ["URL"]
@@ -170,6 +176,89 @@ def test_every_identifier_found_can_be_replaced(chosen: list[tuple[str, str, str
     text = "\n".join(around.format(identifier) for _, identifier, around in chosen)
     for identifier in find(text):
         assert same_form(identifier.kind, identifier.text, SeededSource(seed))
+
+
+DIGITS = {name: dict(zip(range(0x30, 0x3A), chars, strict=True)) for name, chars in {
+    "ASCII": "0123456789", "full-width": "０１２３４５６７８９", "Arabic": "٠١٢٣٤٥٦٧٨٩",
+}.items()}  # fmt: skip
+# Every new value may have these: calling codes, numbers and addresses that are nobody's.
+PUBLIC = re.compile(r"^\(?\+[0-9]{1,2}|555|^10\.|^2001:|api03")
+TO_ASCII = {
+    ord(char): digit for table in DIGITS.values() for digit, char in zip("0123456789", table.values(), strict=True)
+}
+
+
+def folded(text: str) -> str:
+    return text.translate(TO_ASCII).replace("\u200b", "")
+
+
+def check_released(kind: str, original: str) -> None:
+    """Never the original; and a run of digits that every draw holds was not drawn."""
+    released = [maker("same-form", SeededSource(seed))(kind, original, 1) for seed in range(8)]
+    assert all(folded(value) != folded(original) for value in released)
+    for run in re.findall("[0-9]{2,}", PUBLIC.sub("", folded(original))):
+        assert not all(run in folded(value) for value in released), run
+
+
+@pytest.mark.parametrize(("kind", "identifier", "around"), FOUND)
+@pytest.mark.parametrize("digits", DIGITS)
+@pytest.mark.parametrize("zero_width", [False, True])
+def test_what_is_released_is_another_value_however_the_digits_are_written(
+    kind: str, identifier: str, around: str, digits: str, zero_width: bool
+) -> None:
+    written = identifier.translate(DIGITS[digits])
+    first = len("-----BEGIN RSA PRIVATE KEY-----") if identifier == PEM else 1
+    places = range(first, len(written)) if zero_width else [0]
+    for at in places:
+        split = f"{written[:at]}\u200b{written[at:]}" if zero_width else written
+        for found in find(around.format(split)):
+            check_released(found.kind, found.text)
+    check_released(kind, written)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "like"),
+    [
+        ("DATE_OF_BIRTH", "１９８４-０３-１２", r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+        ("DATE", "١٢ March\u200b١٩٨٤", r"[0-9]{1,2} [A-Z][a-z]+[0-9]{4}"),
+        ("DATE", "12-10-2021", r"[0-9]{2}-[0-9]{2}-[0-9]{4}"),
+        ("DATE", "2019-04-03T10:11:12+05:30", r"[0-9-]{10}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+05:30"),
+        ("POSTCODE", "K１A ０B１", r"[A-Z][0-9][A-Z] [0-9][A-Z][0-9]"),
+        ("IBAN", "ＤＥ８９３７０４００４４０５３２０１３０００", r"DE[0-9]{20}"),
+        ("KEY", "Hunter²²½", r"[A-Z][a-z]{5}[0-9]{3}"),
+    ],
+)
+def test_other_notations_are_drawn_anew_in_ascii(kind: str, text: str, like: str) -> None:
+    values = {same_form(kind, text, SeededSource(seed)) for seed in range(4)}
+    assert all(re.fullmatch(like, value) for value in values)
+    assert len(values) == 4
+    assert not all("1984" in value or "2021" in value for value in values)
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\\n", ""])
+def test_a_private_key_on_one_line_is_drawn_anew(line_break: str) -> None:
+    pem = PEM.replace("\n", line_break)
+    new = same_form("KEY", pem, SeededSource(0))
+    assert new.startswith(f"-----BEGIN RSA PRIVATE KEY-----{line_break}")
+    assert new.endswith(f"{line_break}-----END RSA PRIVATE KEY-----")
+    assert len(new) == len(pem)
+    assert "MIIBOg" not in new
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("KEY", "sk-ant-api03-"),
+        ("DATE", "Tisha"),
+        ("POSTCODE", "Berlin"),
+        ("SSN", "123-45-67890"),
+        ("IBAN", "ÜÜ12 3456"),
+    ],
+)
+def test_what_cannot_be_drawn_anew_is_an_error_that_does_not_quote_it(kind: str, text: str) -> None:
+    with pytest.raises(ValueError, match=f"^this {kind} cannot be given another form$"):
+        same_form(kind, text, SeededSource(0))
+    assert maker("same-form", SeededSource(0))(kind, text, 7) == f"<{kind}_7>"
 
 
 def test_only_the_wanted_kinds_are_searched() -> None:
