@@ -222,6 +222,11 @@ class Sanitizer:
             result = SanitizedText(sent, (), answer_record(self.policy))
             self._answers.put_first(self._key("answer", role, restored), result)
 
+    def answer_for(self, restored: str, role: str = "assistant") -> str | None:
+        """What was sent by the API where the user saw `restored`; None if it is not remembered."""
+        found = self._answers.get(self._key("answer", role, restored))
+        return None if found is None else found.text
+
     def adopt(self, text: str, preview: SanitizedText, role: str = "user") -> SanitizedText:
         """Charge a result that was drawn as a preview; from now on it is what `sanitize` gives for this text.
 

@@ -20,6 +20,7 @@ class Originals(dict[str, str]):
         self.beginnings: Counter[str] = Counter()  # proper prefix of a value -> how many values have it
         self._lengths: Counter[int] = Counter()
         self._firsts = ""
+        self.n_removed = 0
         for value, original in (pairs or {}).items():
             self[value] = original
 
@@ -30,6 +31,7 @@ class Originals(dict[str, str]):
 
     def __delitem__(self, value: str) -> None:
         super().__delitem__(value)
+        self.n_removed += 1
         self._count(value, -1)
 
     def _count(self, value: str, by: int) -> None:

@@ -36,7 +36,7 @@ FLOORS = [
     {"audit", "testing", "testing_answers", "attack_report", "trials"},
     {"advise", "attacks", "testing_server"},
     {"display", "display_attacks"},
-    {"wire.codec", "wire.endpoints", "wire.record", "wire.shapes"},
+    {"wire.codec", "wire.endpoints", "wire.known", "wire.record", "wire.shapes"},
     {"wire.walk"},
     {"wire.answers"},
     {"wire.channels"},

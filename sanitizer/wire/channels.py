@@ -19,12 +19,12 @@ class Channel:
 
     Args:
         restoration: of the conversation. sort: "text", or "arguments" (pieces of a JSON document).
-        remember: keep what was sent and shown until the end, so that it can go back as history.
+        role: in which it may go back as history; "" if it is not kept for that.
     """
 
-    def __init__(self, restoration: Restoration, sort: str, remember: bool) -> None:
-        self._restoration, self._sort, self._remember = restoration, sort, remember
-        self._stream = (restoration.arguments if sort == "arguments" else restoration.texts).stream()
+    def __init__(self, restoration: Restoration, sort: str, role: str) -> None:
+        self._restoration, self._role = restoration, role
+        self._stream = restoration.stream(sort)
         self._sent: list[str] = []
         self._shown: list[str] = []
         self._n_chars = 0
@@ -33,7 +33,7 @@ class Channel:
         """What can be shown now."""
         shown = self._stream.feed(piece)
         self._n_chars += len(piece)
-        if self._remember and self._n_chars <= MAX_REMEMBERED:
+        if self._role and self._n_chars <= MAX_REMEMBERED:
             self._sent.append(piece)
             self._shown.append(shown)
         return shown
@@ -42,7 +42,7 @@ class Channel:
         """What was held back."""
         held = self._stream.finish()
         if self._sent and self._n_chars <= MAX_REMEMBERED:
-            self._restoration.remember("".join(self._sent), "".join([*self._shown, held]), sort=self._sort)
+            self._restoration.remember("".join(self._sent), "".join([*self._shown, held]), self._role)
         return held
 
 
@@ -50,15 +50,15 @@ class Channels:
     """All open texts of one stream.
 
     Args:
-        restoration: of the conversation. remember: whether they may come back as history.
+        restoration: of the conversation.
     """
 
-    def __init__(self, restoration: Restoration, remember: bool) -> None:
-        self._restoration, self._remember = restoration, remember
+    def __init__(self, restoration: Restoration) -> None:
+        self._restoration = restoration
         self._open: dict[Path, Channel] = {}
 
-    def feed(self, path: Path, piece: str, sort: str = "text", last: bool = False) -> str:
-        """What can be shown of this text now: all of it, if this is its last piece.
+    def feed(self, path: Path, piece: str, sort: str = "text", last: bool = False, role: str = "") -> str:
+        """What can be shown of this text now: all of it, if this is its last piece. Other arguments: of `Channel`.
 
         Raises:
             UpstreamError: more texts are open than any answer has.
@@ -66,7 +66,7 @@ class Channels:
         if (channel := self._open.get(path)) is None:
             if len(self._open) >= MAX_CHANNELS:
                 raise UpstreamError("the API's stream has too many texts")
-            channel = self._open[path] = Channel(self._restoration, sort, self._remember)
+            channel = self._open[path] = Channel(self._restoration, sort, role)
         if not last:
             return channel.feed(piece)
         del self._open[path]

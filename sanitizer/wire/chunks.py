@@ -8,7 +8,8 @@ from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Restoration
 from sanitizer.wire.channels import Channels, Path
 from sanitizer.wire.codec import Literal
-from sanitizer.wire.shapes import ERROR
+from sanitizer.wire.shapes import CHUNK, ERROR, Media, Rule, Shape
+from sanitizer.wire.walk import ARGUMENTS_ROLE
 
 Json = dict[str, Any]
 
@@ -26,23 +27,6 @@ _STREAMED = frozenset(
         "input",
     ]
 )
-_KEPT = frozenset(
-    [
-        "role",
-        "id",
-        "type",
-        "name",
-        "index",
-        "finish_reason",
-        "logprobs",
-        "content_filter_results",
-        "signature",
-        "thought_signature",
-        "data",
-        "format",
-        "encrypted_content",
-    ]
-)
 
 
 class Chunks:
@@ -58,10 +42,11 @@ class Chunks:
 
     def __init__(self, restoration: Restoration) -> None:
         self._restoration = restoration
-        self._channels = Channels(restoration, remember=True)
+        self._channels = Channels(restoration)
         self._envelope: Json = {}
         self._marks: dict[Path, Json] = {}
         self._last = False
+        self._others: set[str] = set()
 
     def event(self, event: Json) -> tuple[list[Json], Json]:
         """Raises UpstreamError: neither choices nor an error are in it."""
@@ -78,44 +63,56 @@ class Chunks:
 
     def flush(self) -> list[Json]:
         """All that is held back."""
-        return [self._chunk(path, held) for path, held in self._channels.finish(lambda path: True)]
+        held = [self._chunk(path, text) for path, text in self._channels.finish(lambda path: True)]
+        self._restoration.settle()
+        return held
 
     def _choice(self, choice: Any, before: list[Json]) -> Any:
         index = choice.get("index", Literal(0)) if isinstance(choice, dict) else None
         if type(index) is not Literal:
             raise UpstreamError("the API sent a choice that cannot be read")
         self._last = choice.get("finish_reason") is not None
-        restored = self._restored((index,), "", choice)
+        delta = choice.get("delta")
+        if isinstance(delta, dict) and delta.get("role") not in (None, "assistant") and len(self._others) < 10_000:
+            self._others.add(index)
+        restored = self._restored((index,), "", choice, CHUNK)
         if self._last:
             before += [self._chunk(path, held) for path, held in self._channels.finish(lambda path: path[0] == index)]
         return restored
 
-    def _restored(self, path: Path, key: str, value: Any) -> Any:
-        """The value restored; the same object if nothing changed."""
+    def _restored(self, path: Path, key: str, value: Any, rule: Rule | Media | Shape) -> Any:
+        """The value restored where requests sanitize it; the same object if nothing changed."""
         kind = type(value)
-        if key in _KEPT:
-            return value
         if kind is str:
-            if key not in _STREAMED:
-                return self._restoration.texts.text(value)
-            return self._channels.feed(path, value, "arguments" if key == "arguments" else "text", self._last)
+            return self._text(path, key, value, rule.string if isinstance(rule, Shape) else rule)
         if kind is dict:
-            inside = {k: self._restored((*path, k), k, v) for k, v in value.items()}
+            fields = rule.fields if isinstance(rule, Shape) else {}
+            other = Rule.TEXT if isinstance(rule, Shape) or rule is Rule.ARGUMENTS else rule
+            inside = {k: self._restored((*path, k), k, v, fields.get(k, other)) for k, v in value.items()}
             return inside if any(inside[k] is not v for k, v in value.items()) else value
         if kind is list:
-            items = [self._element(path, key, i, inner) for i, inner in enumerate(value)]
+            items = [self._element(path, key, i, inner, rule) for i, inner in enumerate(value)]
             return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
         return value
 
-    def _element(self, path: Path, key: str, position: int, value: Any) -> Any:
+    def _text(self, path: Path, key: str, text: str, rule: Rule | Media) -> str:
+        if rule is not Rule.TEXT and rule is not Rule.ARGUMENTS:
+            return text
+        if key not in _STREAMED:
+            return self._restoration.texts.text(text)
+        role = _role(path) if path[0] not in self._others else ""
+        is_json = rule is Rule.ARGUMENTS or (role == "assistant" and self._restoration.in_json)
+        return self._channels.feed(path, text, "arguments" if is_json else "text", self._last, role)
+
+    def _element(self, path: Path, key: str, position: int, value: Any, rule: Rule | Media | Shape) -> Any:
         """One of a list: a tool call, a content part. Its place is the index it states."""
         if isinstance(value, dict):
             index = value.get("index")
             place = (*path, int(index) if type(index) is Literal and index.isdecimal() else position)
             if place not in self._marks and len(self._marks) < 10_000:
                 self._marks[place] = {k: value[k] for k in ("index", "type") if k in value}
-            return self._restored(place, key, value)
-        return self._restored((*path, position), key, value)
+            return self._restored(place, key, value, rule)
+        return self._restored((*path, position), key, value, rule)
 
     def _chunk(self, path: Path, held: str) -> Json:
         """A chunk that goes on with one text."""
@@ -128,3 +125,13 @@ class Chunks:
                 value = [{**self._marks.get(path[: n + 1], {}), **value} if isinstance(value, dict) else value]
         envelope = {k: v for k, v in self._envelope.items() if k not in ("choices", "usage")}
         return {**envelope, "choices": [{"index": path[0], **value, "finish_reason": None}]}
+
+
+def _role(path: Path) -> str:
+    """In which role a text may go back as history: messages and arguments of calls only."""
+    match path:
+        case (_, "delta", "content") | (_, "delta", "content", int(), "text"):
+            return "assistant"
+        case (_, "delta", "function_call", "arguments") | (_, "delta", "tool_calls", int(), "function", "arguments"):
+            return ARGUMENTS_ROLE
+    return ""

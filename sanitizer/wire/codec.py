@@ -22,14 +22,15 @@ class Leaf:
     Attributes:
         text: what is written; set it to replace the string.
         role: who says it; "" if it is nobody's message.
-        sort: "text"; "light" (only identifiers are replaced), "person" (a participant's name), or, in answers,
-            "arguments" (a JSON document inside a string).
+        sort: "text"; "light" (only identifiers are replaced), "person" (a participant's name), "number" (a JSON
+            number; `text` is JSON itself), or, in answers, "arguments" (a JSON document inside a string).
+        key: of a value in tool arguments, what it is called there; else "".
     """
 
-    __slots__ = ("role", "sort", "text")
+    __slots__ = ("key", "role", "sort", "text")
 
-    def __init__(self, text: str, role: str, sort: str = "text") -> None:
-        self.text, self.role, self.sort = text, role, sort
+    def __init__(self, text: str, role: str, sort: str = "text", key: str = "") -> None:
+        self.text, self.role, self.sort, self.key = text, role, sort, key
 
 
 class Spliced:
@@ -98,7 +99,7 @@ def _written(value: Any, quoted: Callable[[str], str]) -> str:
     if kind is str:
         return quoted(value)
     if kind is Leaf:
-        return quoted(value.text)
+        return value.text if value.sort == "number" else quoted(value.text)
     if kind is dict:
         items = [
             f"{quoted(key.text if type(key) is Leaf else key)}:{_written(inside, quoted)}"
@@ -108,8 +109,14 @@ def _written(value: Any, quoted: Callable[[str], str]) -> str:
     if kind is list:
         return f"[{','.join([_written(inside, quoted) for inside in value])}]"
     if kind is Spliced:
-        return quoted("".join([p if isinstance(p, str) else inner(p.text) for p in value.pieces]))
+        return quoted("".join([_piece(p) for p in value.pieces]))
     return _CONSTANTS[value] if value is None or kind is bool else str(value)
+
+
+def _piece(piece: str | Leaf) -> str:
+    if isinstance(piece, str):
+        return piece
+    return piece.text if piece.sort == "number" else inner(piece.text)
 
 
 def inner(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,16 +10,19 @@ from typing import Any
 from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.pipeline import Sanitizer
 from sanitizer.policy import UNCLEAR, Policy
-from sanitizer.types import Record
+from sanitizer.types import Record, SanitizedText
 from sanitizer.wire.answers import Restoration, restored_body
 from sanitizer.wire.codec import Leaf, dumps, loads
 from sanitizer.wire.endpoints import READ, endpoint
+from sanitizer.wire.known import Known
 from sanitizer.wire.record import WireRecord
 from sanitizer.wire.shapes import REQUESTS
 from sanitizer.wire.sse import EventStream
-from sanitizer.wire.walk import LIGHT_ROLE, Walker, person
+from sanitizer.wire.walk import ARGUMENTS_ROLE, LIGHT_ROLE, Walker, person
 
 MAX_BODY = 50_000_000
+
+_KEY = re.compile(r"[\w .-]{1,64}")  # that may tell what a value is
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Exchange:
     streams: bool
     _endpoint: str = field(repr=False)
     _sanitizer: Sanitizer = field(repr=False)
+    _in_json: bool = field(default=False, repr=False)
 
     def response(self, status: int, content_type: str, body: bytes) -> bytes:
         """The restored answer; its type is application/json, but for extra endpoints, whose answers stay as they are.
@@ -50,7 +55,7 @@ class Exchange:
         """
         if self._endpoint == READ:
             return body
-        return restored_body(self._endpoint, status, body, Restoration(self._sanitizer))
+        return restored_body(self._endpoint, status, body, Restoration(self._sanitizer, self._in_json))
 
     def stream(self, content_type: str) -> EventStream:
         """The restored events of an answer that is streamed.
@@ -60,11 +65,11 @@ class Exchange:
         """
         if _media_type(content_type) != "text/event-stream" or self._endpoint in (READ, "embeddings"):
             raise UpstreamError("the API did not answer with an event stream")
-        return EventStream(self._endpoint, Restoration(self._sanitizer))
+        return EventStream(self._endpoint, Restoration(self._sanitizer, self._in_json))
 
 
 class Filter:
-    """Between an application and an API. Stateless beside the Sanitizer; serves many threads.
+    """Between an application and an API. Serves many threads.
 
     Guarantee: a request is returned only if every string of it was sanitized or stands at a position that `shapes`
     lists as no text; anything else raises, and nothing may be sent then.
@@ -79,7 +84,9 @@ class Filter:
             raise ValueError(f"max_body must be at least 1, got {max_body!r}")
         policy = sanitizer.policy
         self._sanitizer, self._rules, self._max_body = sanitizer, policy.wire, max_body
+        self._known = Known()
         self._light = sanitizer.derive(policy=_light(policy)) if policy.perturb else sanitizer
+        self._finder = sanitizer.derive(policy=replace(policy, perturb=False)) if policy.perturb else sanitizer
         self._all_keys = bool(policy.sensitive or policy.patterns or policy.refuse or policy.refuse_patterns)
 
     def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange:
@@ -106,10 +113,46 @@ class Filter:
                 "the policy refuses embeddings: replaced words break search without a sign ([wire] embeddings)",
                 "embeddings",
             )
-        walker = Walker(media=self._rules.images == "pass", all_keys=self._all_keys)
+        walker = Walker(media=self._rules.images == "pass", all_keys=self._all_keys, answered=self._answered)
         walked = walker.walk(REQUESTS[name], document)
         record = self._sanitize(walker.leaves, all_light=embeds and self._rules.embeddings == "identifiers")
-        return Exchange(dumps(walked), record, record.headers(), document.get("stream") is True, name, self._sanitizer)
+        self._hide(walker, all_light=embeds and self._rules.embeddings == "identifiers")
+        streams, in_json = document.get("stream") is True, _asks_for_json(document)
+        return Exchange(dumps(walked), record, record.headers(), streams, name, self._sanitizer, in_json)
+
+    def _by_key(self, leaves: Sequence[Leaf]) -> list[tuple[Leaf, Record]]:
+        """Arguments in which more is an identifier once it is known what they are called; they are replaced here.
+
+        Where words are perturbed, only those that are an identifier as a whole: the others are perturbed anyway.
+        """
+        pairs = [text for leaf in leaves for text in (f"{leaf.key}: {leaf.text}", leaf.text)]
+        results = iter(_batch(self._finder, pairs, LIGHT_ROLE))
+        found = []
+        for leaf, named, alone in zip(leaves, results, results, strict=True):
+            begin = len(leaf.key) + 2
+            first = min((r.start for r in named.replacements), default=-1)
+            n_found, n_alone = (sum(len(r.original) for r in result.replacements) for result in (named, alone))
+            whole = first == begin and n_found == len(leaf.text)
+            if first >= begin and n_found > n_alone and (whole or not self._sanitizer.policy.perturb):
+                leaf.text = named.text[begin:]
+                found.append((leaf, named.record))
+        return found
+
+    def _answered(self, arguments: str) -> str | None:
+        """What the API sent, if these are arguments of a call that it made in this conversation."""
+        return self._sanitizer.answer_for(arguments, ARGUMENTS_ROLE)
+
+    def _hide(self, walker: Walker, all_light: bool) -> None:
+        """Originals that were given away in answers, and come back where nothing tells what they are."""
+        known = self._known
+        known.follow(self._sanitizer.restorer().originals)
+        for leaf in walker.leaves:
+            if not self._sanitizer.policy.perturb or all_light or leaf.sort == "light":
+                text = known.text(leaf.text)
+                leaf.text = person(text) if text != leaf.text and leaf.sort == "person" else text
+        for leaf in walker.numbers:
+            if (value := known.number(leaf.text)) is not None:
+                leaf.text = f'"{value}"'
 
     def _read(self, body: bytes) -> Exchange:
         if body:
@@ -137,27 +180,41 @@ class Filter:
 
     def _sanitize(self, leaves: Sequence[Leaf], all_light: bool) -> WireRecord:
         """Put released texts in place: one batch, and one more for what the policy would perturb but must not."""
+        found = [] if all_light else self._by_key([leaf for leaf in leaves if _KEY.fullmatch(leaf.key)])
+        by_key = {id(leaf) for leaf, _ in found}
+        leaves = [leaf for leaf in leaves if id(leaf) not in by_key]
         light = (
             [leaf for leaf in leaves if all_light or leaf.sort == "light"] if self._light is not self._sanitizer else []
         )
         full = [leaf for leaf in leaves if not (all_light or leaf.sort == "light")] if light else leaves
-        light_records = _released(self._light, light, light=True)
+        light_records = _released(self._light, light, light=True) + [record for _, record in found]
         return WireRecord.of(self._sanitizer.policy.name, _released(self._sanitizer, full), light_records)
 
 
 def _released(sanitizer: Sanitizer, leaves: Sequence[Leaf], light: bool = False) -> list[Record]:
     if not leaves:
         return []
-    try:
-        results = sanitizer.sanitize_batch(
-            [leaf.text for leaf in leaves], role=[LIGHT_ROLE if light else leaf.role for leaf in leaves]
-        )
-    except ValueError:  # its message may only speak of lengths, but that is not ours to promise
-        raise RequestRefused("a text of the body is too long", "size", 413) from None
+    roles = [LIGHT_ROLE if light else leaf.role for leaf in leaves]
+    results = _batch(sanitizer, [leaf.text for leaf in leaves], roles)
     for leaf, result in zip(leaves, results, strict=True):
         changed = result.text != leaf.text
         leaf.text = person(result.text) if changed and leaf.sort == "person" else result.text
     return [result.record for result in results]
+
+
+def _batch(sanitizer: Sanitizer, texts: list[str], roles: str | list[str]) -> list[SanitizedText]:
+    try:
+        return sanitizer.sanitize_batch(texts, role=roles)
+    except ValueError as error:
+        if not str(error).startswith("text must have at most"):
+            raise
+        raise RequestRefused("a text of the body is too long", "size", 413) from None
+
+
+def _asks_for_json(document: dict[str, Any]) -> bool:
+    text = document.get("text")
+    forms = (document.get("response_format"), text.get("format") if isinstance(text, dict) else None)
+    return any(isinstance(form, dict) and form.get("type") in ("json_object", "json_schema") for form in forms)
 
 
 def _light(policy: Policy) -> Policy:

@@ -10,7 +10,9 @@ from sanitizer.errors import RequestRefused
 ENDPOINTS = ("chat/completions", "responses", "completions", "embeddings")
 READ = "read"  # an extra path the policy lets be read
 
-_TARGET = re.compile(r"((?:/[A-Za-z0-9_][A-Za-z0-9._~-]*)+)(?:\?api-version=[A-Za-z0-9.-]{1,40})?", re.ASCII)
+_TARGET = re.compile(
+    r"((?:/[A-Za-z0-9_][A-Za-z0-9._~-]*)+)(?:\?api-version=[0-9][0-9-]{0,20}(?:-?preview)?)?", re.ASCII
+)
 _NAMED = ("deployments", "engines")  # followed by a name of the user's choice
 _RESOURCES = frozenset(
     [

@@ -76,7 +76,7 @@ class Events:
 
     def __init__(self, restoration: Restoration) -> None:
         self._restoration = restoration
-        self._channels = Channels(restoration, remember=False)
+        self._channels = Channels(restoration)
         self._latest: dict[Path, Json] = {}
         self._number = self._inserted = 0
 
@@ -94,6 +94,8 @@ class Events:
         else:
             before = self._due(kind, event)
             restored = self._restoration.document(EVENT, event, remember=kind in _REMEMBERED)
+        if kind in _FINAL:
+            self._restoration.settle()
         return before, self._counted(restored) if self._inserted else restored
 
     def flush(self) -> list[Json]:
@@ -102,7 +104,8 @@ class Events:
         return self._finished(())
 
     def _delta(self, text: str, event: Json) -> Json:
-        delta, sort = event.get("delta"), "arguments" if text.removeprefix("response.") in _ARGUMENTS else "text"
+        delta, name = event.get("delta"), text.removeprefix("response.")
+        sort = "arguments" if name in _ARGUMENTS or (self._restoration.in_json and name == "output_text") else "text"
         place = (text, *(str(event.get(key, "")) for key in _PLACE))
         if isinstance(delta, str):
             self._latest[place] = event

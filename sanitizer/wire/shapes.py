@@ -9,13 +9,16 @@ LIGHT      identifiers are replaced, words are not perturbed: what developers wr
 NAME       a model, type, role or id: stays as it is, and must look like one (no spaces, no e-mail address).
 OPAQUE     bytes of the API's own in base64 or hexadecimal (encrypted reasoning, signatures): stays if it looks it.
 KEEP       the whole subtree stays: JSON schemas, grammars, settings of hosted tools.
-ARGUMENTS  a JSON document in a string: its values are TEXT, its keys LIGHT; TEXT if it is not JSON.
+ARGUMENTS  a JSON document in a string: its values are TEXT, its keys LIGHT; TEXT if it is not JSON. Numbers that are
+           originals of the conversation are replaced, there and in free objects.
 PERSON     a participant's name: text, but what it becomes has no characters that the API forbids in names. NAME if
            the role is "tool" or "function".
 TOKENS     text, or a list of texts; lists of token numbers are text in disguise and refused.
 LOGPROBS   tokens of an answer: stay in answers (placeholders in them are not restored), refused in requests.
 Media      images, audio, files: refused unless the policy lets them pass.
 Shape      an object with fields of its own; a string in its place is text; a list in its place holds several.
+
+Answers are restored at TEXT, PERSON and ARGUMENTS positions only: what is restored anywhere else would leave again.
 
 Not protected: what stands at NAME, OPAQUE and KEEP positions, numbers, and words (not identifiers) at LIGHT positions.
 """
@@ -59,11 +62,13 @@ class Shape:
     Attributes:
         fields: key -> rule; other keys hold text.
         role: whose text this is; "" as outside. speaks: the object's own role or type says it.
+        string: what a string in its place is.
     """
 
     fields: Mapping[str, Rule | Media | Shape]
     role: str = ""
     speaks: bool = False
+    string: Rule = Rule.TEXT
 
 
 MEDIA_TYPES = {
@@ -80,7 +85,14 @@ ROLES = {"function": "tool"} | {r: r for r in ("system", "developer", "user", "a
 
 _IDS = dict.fromkeys(("id", "type", "status", "call_id", "index", "object"), Rule.NAME)
 _IMAGE, _AUDIO, _FILE = Media("image"), Media("audio"), Media("file")
-_CACHE = Shape({"type": Rule.NAME, "ttl": Rule.NAME, "mode": Rule.NAME})
+
+
+def _settings(*names: str) -> Shape:
+    """An object of settings, or a name in its place."""
+    return Shape(dict.fromkeys(names, Rule.NAME), string=Rule.NAME)
+
+
+_CACHE = _settings("type", "ttl", "mode", "scope")
 
 _CITED = {"type": Rule.NAME, "file_id": Rule.NAME, "container_id": Rule.NAME, "filename": Rule.LIGHT}
 ANNOTATION = Shape({**_CITED, "url_citation": Shape(_CITED)})
@@ -105,6 +117,7 @@ FUNCTION_CALL = Shape({"name": Rule.NAME, "namespace": Rule.NAME, "arguments": R
 CALL = Shape({
     **_IDS,
     "function": FUNCTION_CALL,
+    "namespace": Rule.NAME,
     "custom": Shape({"name": Rule.NAME}),
     "extra_content": Shape({"google": Shape({"thought_signature": Rule.OPAQUE})}),
 }, role="assistant")  # fmt: skip
@@ -185,12 +198,19 @@ _CHOICE_OF_TOOL = dict.fromkeys(("tool_choice", "function_call"), Rule.NAME)
 _COMMON: dict[str, Rule | Media | Shape] = {
     **dict.fromkeys(("model", "models", "service_tier", "include", "truncation", "verbosity"), Rule.NAME),
     **dict.fromkeys(("reasoning_effort", "prompt_cache_retention", "encoding_format", "modalities"), Rule.NAME),
-    **dict.fromkeys(("previous_response_id", "conversation", "reasoning", "thinking", "cache_control"), Rule.NAME),
-    **dict.fromkeys(("context_management", "prompt_cache_options", "access_programs", "moderation"), Rule.NAME),
-    **dict.fromkeys(("response_format", "logit_bias", "stream_options"), Rule.KEEP),
+    "previous_response_id": Rule.NAME,
+    "conversation": _settings("id"),
+    "reasoning": _settings("effort", "summary", "generate_summary", "context", "mode"),
+    "thinking": _settings("type", "display", "effort"),
+    "moderation": _settings("type", "model", "mode", "level"),
+    "stream_options": _settings(),
+    "context_management": _settings("type"),
+    **dict.fromkeys(("cache_control", "prompt_cache_options"), _CACHE),
+    "access_programs": _settings("id", "type", "name"),
+    **dict.fromkeys(("response_format", "logit_bias"), Rule.KEEP),
     "tools": TOOL,
     "functions": _FUNCTION,
-    "prediction": Shape({"type": Rule.NAME, "content": PART}, role="assistant"),
+    "prediction": Shape({"type": Rule.NAME, "content": PART}, role="prediction"),  # no answer: it came from the user
     "web_search_options": Shape({"search_context_size": Rule.NAME, "user_location": _LOCATION}),
     "audio": _AUDIO,
 }
@@ -222,6 +242,7 @@ CHOICE = Shape({
     "content_filter_results": Rule.KEEP,
     "message": Shape(MESSAGE.fields, role="assistant", speaks=True),
 })  # fmt: skip
+CHUNK = Shape({**CHOICE.fields, "delta": Shape(MESSAGE.fields, role="assistant")})
 
 ANSWERS: Mapping[str, Shape] = {
     "chat/completions": Shape({**_ANSWER, "choices": CHOICE}),

@@ -15,6 +15,7 @@ MAX_EVENT = 8_000_000
 """Bytes of one event; an image that is being generated may come in one."""
 
 _END = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
+_HALVED = (b"\r\n\r", b"\n\r")
 _LINE_END = re.compile("\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
@@ -49,6 +50,8 @@ class Frames:
         events = []
         done = 0
         while (end := _END.search(self._buffer, self._seen)) is not None:
+            if end[0] in _HALVED and end.end() == len(self._buffer):
+                break  # the other half of its last CRLF is to come
             events.append(bytes(self._buffer[done : end.end()]))
             done = self._seen = end.end()
         del self._buffer[:done]

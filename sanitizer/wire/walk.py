@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from sanitizer.errors import RequestRefused
-from sanitizer.wire.codec import Doubtful, Leaf, Spliced, loads
+from sanitizer.wire.codec import Doubtful, Leaf, Literal, Spliced, loads
 from sanitizer.wire.shapes import MEDIA_TYPES, ROLES, Media, Rule, Shape
 
 LIGHT_ROLE = "light"
+ARGUMENTS_ROLE = "arguments"
+"""Of tool arguments as a whole, as the API sent them."""
+VALUE_ROLE = "value"
+"""Of values in tool arguments: nothing that the API said in its messages stands for them."""
 
 _NAME = re.compile(r"@?[\w.:/+=|,#~-]*(?:@[0-9]+)?", re.ASCII)
 _OPAQUE = re.compile(r"[\w+/=.:|-]*", re.ASCII)
@@ -18,7 +23,7 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_-]{0,64}")
 _DATA = r"data:(\w*)[^,\s]{0,200};base64,"
 _DATA_URL = re.compile(_DATA + r"[\w+/=%-]*", re.ASCII | re.IGNORECASE)
 _EMBEDDED = re.compile(rf"\s*{_DATA}|.*?{_DATA}[\w+/%]{{64}}", re.ASCII | re.IGNORECASE | re.DOTALL)
-_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?')
+_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|(-?[0-9][0-9.eE+-]*)')
 _FORBIDDEN = re.compile(r"[\s<|\\/>]+")
 
 
@@ -29,14 +34,25 @@ class Walker:
         answer: an answer is read, not a request: nothing is refused, and arguments are one leaf.
         media: let images, audio and files pass.
         all_keys: keys of plain letters may have to be replaced too.
+        answered: what the API sent, where it is known, for tool arguments as they were shown: they go back whole.
 
     Attributes:
         leaves: in the order of the document.
+        numbers: leaves of numbers in arguments and free objects; they have to be replaced if they are originals.
     """
 
-    def __init__(self, *, answer: bool = False, media: bool = False, all_keys: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        answer: bool = False,
+        media: bool = False,
+        all_keys: bool = False,
+        answered: Callable[[str], str | None] = lambda arguments: None,
+    ) -> None:
         self._answer, self._media, self._all_keys = answer, media or answer, all_keys
+        self._answered = answered
         self.leaves: list[Leaf] = []
+        self.numbers: list[Leaf] = []
 
     def walk(self, rule: Rule | Media | Shape, value: Any, role: str = "") -> Any:
         """The document with its leaves.
@@ -49,7 +65,7 @@ class Walker:
         if kind is str:
             return self._string(rule, value, role)
         if kind is not dict and kind is not list:
-            return value
+            return self._number(value) if kind is Literal and rule is Rule.TEXT and not self._answer else value
         if type(rule) is Media or rule is Rule.LOGPROBS:
             return self._kept(rule, value)
         if rule is Rule.KEEP:
@@ -71,6 +87,9 @@ class Walker:
         walked: dict[Any, Any] = {}
         for key, inner in value.items():
             known = rule.fields.get(key)
+            if type(inner) is Literal:  # a parameter
+                walked[key if known else self._key(key)] = inner
+                continue
             if known is Rule.PERSON and (role == "tool" or "role" not in value):
                 known = Rule.NAME  # of a function
             walked[key if known else self._key(key)] = self.walk(known or Rule.TEXT, inner, role)
@@ -78,7 +97,8 @@ class Walker:
 
     def _string(self, rule: Rule | Media | Shape, text: str, role: str) -> Any:
         if isinstance(rule, Shape):
-            return self._text(text, rule.role or role)
+            role = rule.role or role
+            rule = rule.string
         if rule is Rule.KEEP or type(rule) is Media or rule is Rule.LOGPROBS:
             return self._kept(rule, text)
         if rule is Rule.NAME or rule is Rule.OPAQUE:
@@ -88,27 +108,32 @@ class Walker:
         if rule is Rule.ARGUMENTS:
             return self._leaf(text, role, "arguments") if self._answer else self._arguments(text, role)
         if rule is Rule.LIGHT:
-            return self._leaf(text, LIGHT_ROLE, "light")
+            return text if self._answer else self._leaf(text, LIGHT_ROLE, "light")
         return self._text(text, role, "person" if rule is Rule.PERSON else "text")
 
-    def _text(self, text: str, role: str, sort: str = "text") -> Any:
+    def _text(self, text: str, role: str, sort: str = "text", key: str = "") -> Any:
         if not self._answer and ";base64," in text.lower():
             if self._media and _DATA_URL.fullmatch(text):
                 return text
             if not self._media and (found := _EMBEDDED.match(text)) is not None:
                 kind = (found[1] or found[2] or "").lower()
                 raise _refused(kind if kind in ("image", "audio") else "file")
-        return self._leaf(text, role, sort)
+        return self._leaf(text, role, sort, key)
 
-    def _leaf(self, text: str, role: str, sort: str) -> Leaf | str:
+    def _leaf(self, text: str, role: str, sort: str, key: str = "") -> Leaf | str:
         if not text:
             return text
-        leaf = Leaf(text, role, sort)
+        leaf = Leaf(text, role, sort, key)
         self.leaves.append(leaf)
         return leaf
 
+    def _number(self, spelling: str) -> Leaf:
+        leaf = Leaf(spelling, "", "number")
+        self.numbers.append(leaf)
+        return leaf
+
     def _key(self, key: str) -> Leaf | str:
-        if not self._all_keys and _PLAIN_KEY.fullmatch(key):
+        if self._answer or (not self._all_keys and _PLAIN_KEY.fullmatch(key)):
             return key
         return self._leaf(key, LIGHT_ROLE, "light")
 
@@ -120,36 +145,35 @@ class Walker:
         return value
 
     def _arguments(self, text: str, role: str) -> Any:
-        """Strings inside the JSON one by one; the whole if it is not JSON."""
+        """Strings and numbers inside the JSON one by one; the whole if it is not JSON."""
+        if (sent := self._answered(text)) is not None:
+            return sent
         try:
             loads(text)
         except Doubtful as error:
             raise RequestRefused(f"tool arguments: {error}", "json") from None
         except ValueError:
-            return self._text(text, role)
+            return self._text(text, VALUE_ROLE)
         pieces: list[str | Leaf] = []
-        done = 0
+        done, key = 0, ""
         for found in _STRING.finditer(text):
-            string = _unescaped(found[1])
-            leaf = self._key(string) if found[2] else self._text(string, role)
+            if found[3]:
+                leaf: Any = self._number(found[3])
+            elif found[2]:
+                key = _unescaped(found[1])
+                leaf = self._key(key)
+            else:
+                leaf = self._text(_unescaped(found[1]), VALUE_ROLE, key=key)
             if isinstance(leaf, Leaf):
-                pieces += [text[done : found.start(1)], leaf]
-                done = found.end(1)
+                begin, end = found.span(3 if found[3] else 1)
+                pieces += [text[done:begin], leaf]
+                done = end
         return Spliced([*pieces, text[done:]])
 
 
 def person(text: str) -> str:
     """A released name without the characters that the API forbids in names."""
     return _FORBIDDEN.sub("_", text).strip("_")[:64] or "_"
-
-
-def arguments_of(text: str) -> list[str]:
-    """The values inside tool arguments that `Walker` would make leaves of; the whole text if it is not JSON."""
-    try:
-        loads(text)
-    except ValueError:
-        return [text]
-    return [_unescaped(found[1]) for found in _STRING.finditer(text) if not found[2]]
 
 
 _STRINGS = (Rule.ARGUMENTS, Rule.PERSON, Rule.TOKENS)  # rules for strings: an object in their place is text

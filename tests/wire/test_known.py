@@ -1,0 +1,58 @@
+"""Originals that come back where nothing tells what they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from sanitizer.restore import Originals
+from sanitizer.wire.known import Known
+
+
+@pytest.fixture
+def originals() -> Originals:
+    return Originals({"<NUMBER_1>": "8731", "<EMAIL_1>": "anna@x.org", "<KEY_1>": "hunter2x9"})
+
+
+def following(originals: Originals) -> Known:
+    known = Known()
+    known.follow(originals)
+    return known
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("it is 8731.", "it is <NUMBER_1>."),
+        ("it is 87310", "it is 87310"),
+        ("x8731", "x8731"),
+        ("anna@x.org, hunter2x9", "<EMAIL_1>, <KEY_1>"),
+        ("<EMAIL_1> 8731", "<EMAIL_1> <NUMBER_1>"),
+        ("", ""),
+    ],
+)
+def test_whole_words_are_hidden(originals: Originals, text: str, hidden: str) -> None:
+    assert following(originals).text(text) == hidden
+
+
+@pytest.mark.parametrize(("spelling", "hidden"), [("8731", "<NUMBER_1>"), ("8731.0", "<NUMBER_1>"), ("87", None)])
+def test_numbers_are_compared_by_value(originals: Originals, spelling: str, hidden: str | None) -> None:
+    assert following(originals).number(spelling) == hidden
+
+
+def test_what_is_added_and_removed_later_counts(originals: Originals) -> None:
+    known = following(originals)
+    originals["<KEY_2>"] = "swordfish7"
+    known.follow(originals)
+    assert known.text("swordfish7 8731") == "<KEY_2> <NUMBER_1>"
+    del originals["<NUMBER_1>"]
+    known.follow(originals)
+    assert known.text("swordfish7 8731") == "<KEY_2> 8731"
+
+
+def test_a_released_value_that_somebody_typed_before_stays(originals: Originals) -> None:
+    typed = Originals({"<TEXT_1>": "<EMAIL_1>"})
+    known = following(typed)
+    assert known.text("<EMAIL_1>") == "<TEXT_1>"
+    typed["<EMAIL_1>"] = "anna@x.org"
+    known.follow(typed)
+    assert known.text("<EMAIL_1> anna@x.org") == "<EMAIL_1> <EMAIL_1>"
