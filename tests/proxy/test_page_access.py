@@ -97,10 +97,12 @@ def test_arrows_walk_the_marks_and_show_their_originals(visit: Visit) -> None:
 def test_a_mark_brings_its_original_into_sight(visit: Visit) -> None:
     visit.write("It is so.\n" * 60 + TEXT)
     visit.page.locator("#text").evaluate("(text) => text.scrollTo(0, 0)")
-    visit.page.locator("#result mark").last.focus()
+    # Focused again if a later answer drew the marks anew.
     inside = """() => {
-        const [word, sheet] = [[...CSS.highlights.get("active")][0], document.getElementById("text")]
-            .map((it) => it.getBoundingClientRect());
+        [...document.querySelectorAll("#result mark")].pop().focus();
+        const active = [...(CSS.highlights.get("active") ?? [])][0];
+        if (!active) return false;
+        const [word, sheet] = [active, document.getElementById("text")].map((it) => it.getBoundingClientRect());
         return word.top >= sheet.top && word.bottom <= sheet.bottom;
     }"""
     visit.page.wait_for_function(inside)
