@@ -35,8 +35,9 @@ class NameFinder:
         return find_spec("spacy") is not None and find_spec(PACKAGE) is not None
 
     @classmethod
+    @cache
     def load(cls) -> NameFinder:
-        """Raises ModelError naming the extra."""
+        """The one of this process: loading takes seconds. Raises ModelError naming the extra."""
         if not cls.installed():
             raise ModelError('finding names needs the extra "ner": pip install "sanitizer[ner]"')
         import spacy

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,7 @@ OWNERS = {
 FREE = {"__init__", "mechanisms", "proxy", "wire"}
 
 
+@cache
 def modules() -> dict[str, ast.Module]:
     trees = {}
     for path in sorted(PACKAGE.rglob("*.py")):
