@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from sanitizer.identifiers import find, same_form
-from sanitizer.memory import MAX_FORMED, Make
+from sanitizer.memory import MAX_FORMED, Make, Vault
 from sanitizer.names import NameFinder
 from sanitizer.policy import Policy
 from sanitizer.sampling import Source
+from sanitizer.text import Segmented, random_number
 from sanitizer.types import Unit
 
 Span = tuple[int, int, str]
@@ -66,3 +67,13 @@ def maker(style: str, source: Source) -> Make:
 def reads_as(kind: str) -> str:
     """The word the model reads in place of a unit that went to the vault: a constant of its kind."""
     return _READS.get(kind, kind.lower())
+
+
+def stand_ins(segmented: Segmented, vault: Vault, conversation: str, style: str, source: Source) -> list[str | None]:
+    """What is released for each unit; None for a word that is to be drawn. Raises VaultError."""
+    wanted = [(u.kind, u.text) for u in segmented.units if u.kind.isupper()]
+    values = iter(vault.substitutes(conversation, wanted, maker(style, source)))
+    return [
+        next(values) if u.kind.isupper() else random_number(u.text, source) if u.kind == "number" else None
+        for u in segmented.units
+    ]

@@ -13,7 +13,7 @@ from sanitizer.draft import Draft
 from sanitizer.drawing import MAX_BATCH_TOKENS, draw_words, step_batches
 from sanitizer.engines import Mechanism, engine_for
 from sanitizer.errors import BudgetExceeded, NotCertified, SanitizerError
-from sanitizer.findings import find_units, maker
+from sanitizer.findings import find_units, stand_ins
 from sanitizer.jobs import Job, repeated, settling
 from sanitizer.ledger import Ledger, Scope
 from sanitizer.loading import Models, Parts
@@ -25,7 +25,7 @@ from sanitizer.progress import progress_bar
 from sanitizer.records import answer_record, perturbed_record, plain_record
 from sanitizer.restore import Restorer
 from sanitizer.sampling import SYSTEM, Source
-from sanitizer.text import Segmented, random_number, segment, segment_taken, words
+from sanitizer.text import segment, segment_taken, words
 from sanitizer.types import Record, SanitizedText
 from sanitizer.windows import Batch
 
@@ -93,7 +93,6 @@ class Sanitizer:
         self._models, self._sort = Models(model, threads), "message"
         self._lock = threading.Lock()
         self._loaded: Parts | None = None
-        self._restorer: Restorer | None = None
 
     def derive(
         self,
@@ -205,11 +204,7 @@ class Sanitizer:
 
     def restorer(self) -> Restorer:
         """What `restore` uses, as the vault is now: for many texts, or for streams. Raises VaultError."""
-        originals = self._vault.originals(self._conversation)
-        last = self._restorer
-        if last is None or last.originals is not originals:
-            self._restorer = last = Restorer(originals)
-        return last
+        return Restorer(self._vault.originals(self._conversation))
 
     def remember_answer(self, sent: str, restored: str, role: str = "assistant") -> None:
         """Let an answer go back as it came.
@@ -304,16 +299,8 @@ class Sanitizer:
         taken = find_units(text, self.policy, self._models.names(self.policy.names))
         plain = self.policy.all_public
         segmented = segment_taken(text, taken) if plain else segment(text, self.policy, taken, self.policy.kinds)
-        return Draft(text, segmented, self._stand_ins(segmented, source), pieces, self.mechanism.consistent)
-
-    def _stand_ins(self, segmented: Segmented, source: Source) -> list[str | None]:
-        """What is released for each unit that is not drawn."""
-        wanted = [(u.kind, u.text) for u in segmented.units if u.kind.isupper()]
-        values = iter(self._vault.substitutes(self._conversation, wanted, maker(self.policy.style, source)))
-        return [
-            next(values) if u.kind.isupper() else random_number(u.text, source) if u.kind == "number" else None
-            for u in segmented.units
-        ]
+        released = stand_ins(segmented, self._vault, self._conversation, self.policy.style, source)
+        return Draft(text, segmented, released, pieces, self.mechanism.consistent)
 
     def batches(self, drafts: list[Draft], step: int = 0) -> Iterator[Batch]:
         """Model inputs for the words of one step, packed before the step's first release."""
