@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sanitizer.mechanisms.dyntext import DynText
     from sanitizer.pipeline import Sanitizer
     from sanitizer.policy import Policy
+    from sanitizer.synthesis import synthesize, synthesize_batch
+    from sanitizer.synthesis_types import SynthesizedText
     from sanitizer.types import Record, Replacement, SanitizedText
     from sanitizer.vault import FileVault
     from sanitizer.wire.shield import shield
@@ -42,9 +44,12 @@ _HOMES = {
     "SanitizedText": "types",
     "Sanitizer": "pipeline",
     "SanitizerError": "errors",
+    "SynthesizedText": "synthesis_types",
     "UpstreamError": "errors",
     "VaultError": "errors",
     "shield": "wire.shield",
+    "synthesize": "synthesis",
+    "synthesize_batch": "synthesis",
 }
 
 __all__ = [
@@ -65,9 +70,12 @@ __all__ = [
     "SanitizedText",
     "Sanitizer",
     "SanitizerError",
+    "SynthesizedText",
     "UpstreamError",
     "VaultError",
     "shield",
+    "synthesize",
+    "synthesize_batch",
 ]
 
 

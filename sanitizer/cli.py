@@ -15,7 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
+from sanitizer.cli_chat import add_chat
 from sanitizer.cli_serve import add_serve
+from sanitizer.cli_synthesize import add_synthesize
 from sanitizer.errors import SanitizerError
 from sanitizer.restore import Restorer
 
@@ -121,6 +123,8 @@ def _parser() -> argparse.ArgumentParser:
     budget.add_argument("--json", action="store_true", help="export every row: keyed hashes and amounts")
     budget.set_defaults(run=_budget)
     add_serve(commands, _add_setting, _sanitizer)
+    add_synthesize(commands)
+    add_chat(commands, _add_setting, _sanitizer)
     _add_models(commands)
     return parser
 
@@ -180,6 +184,7 @@ def _sanitizer(options: argparse.Namespace) -> Sanitizer:
         budget=getattr(options, "budget", None),
         ledger=ledger,
         vault=vault,
+        extractor=getattr(options, "extractor", None),
     )
 
 

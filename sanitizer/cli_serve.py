@@ -77,12 +77,13 @@ def _serve(options: argparse.Namespace, build: Build) -> int:
 
 
 def _settings(options: argparse.Namespace) -> ProxySettings:
-    from sanitizer.proxy.settings import ProxySettings, is_loopback
+    from sanitizer.addresses import is_loopback
+    from sanitizer.proxy.settings import ProxySettings
 
     return ProxySettings(
         upstream=options.upstream,
-        key=_secret("key-env", options.key_env),
-        token=_secret("token-env", options.token_env),
+        key=secret("key-env", options.key_env),
+        token=secret("token-env", options.token_env),
         hosts=(*options.allow_host, *([] if is_loopback(options.host) else [options.host])),
         origins=tuple(options.allow_origin),
         max_body=options.max_body,
@@ -93,7 +94,7 @@ def _settings(options: argparse.Namespace) -> ProxySettings:
     )
 
 
-def _secret(option: str, name: str | None) -> str | None:
+def secret(option: str, name: str | None) -> str | None:
     """The value of an environment variable, which is not shown in messages."""
     if name is None:
         return None

@@ -17,7 +17,7 @@ def before_after(original: str, result: SanitizedText, colour: bool) -> str:
     Args:
         colour: mark with terminal colours; otherwise with [brackets].
     """
-    before, after = _marked(original, result, colour)
+    before, after = marked(original, result, colour)
     return f"before  {before}\nafter   {after}\n\n{describe(result.record)}"
 
 
@@ -71,24 +71,24 @@ def describe_audit(report: AuditReport) -> str:
     return "\n".join(lines)
 
 
-def _marked(original: str, result: SanitizedText, colour: bool) -> tuple[str, str]:
+def marked(original: str, result: SanitizedText, colour: bool) -> tuple[str, str]:
     """Both texts with marks; places in the original follow from the lengths of what was replaced."""
     before: list[str] = []
     after: list[str] = []
     at_old, at_new = 0, 0
     for r in result.replacements:
         between = result.text[at_new : r.start]
-        before += [_safe(between), _mark(_safe(r.original), colour, "31")]
-        after += [_safe(between), _mark(_safe(r.replacement), colour, "32")]
+        before += [safe(between), _mark(safe(r.original), colour, "31")]
+        after += [safe(between), _mark(safe(r.replacement), colour, "32")]
         at_new = r.end
         at_old += len(between) + len(r.original)
-    return "".join(before) + _safe(original[at_old:]), "".join(after) + _safe(result.text[at_new:])
+    return "".join(before) + safe(original[at_old:]), "".join(after) + safe(result.text[at_new:])
 
 
 def _mark(text: str, colour: bool, code: str) -> str:
     return f"\x1b[{code}m{text}\x1b[0m" if colour else f"[{text}]"
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     """Control characters made visible: a prompt must not drive the terminal."""
     return _CONTROL.sub(lambda m: f"\\x{ord(m.group()):02x}", text)

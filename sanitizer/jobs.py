@@ -20,6 +20,7 @@ class Job:
     result: SanitizedText | None = None
     charge: Charge | None = None
     claims: list[float] = field(default_factory=list)
+    role: str = "user"
 
 
 @contextmanager

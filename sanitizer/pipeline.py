@@ -7,12 +7,15 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from sanitizer.answering import MAX_ANSWERS, Answering
 from sanitizer.backbone import MaskedLM
 from sanitizer.budget import Budget, Charge, LocalBudget, as_printed, budget_for
 from sanitizer.draft import Draft
 from sanitizer.drawing import MAX_BATCH_TOKENS, draw_words, step_batches
 from sanitizer.engines import Mechanism, engine_for
 from sanitizer.errors import BudgetExceeded, NotCertified, SanitizerError
+from sanitizer.extractor import Extractor, Prompts
+from sanitizer.extractor_stage import extractor_for
 from sanitizer.findings import find_units, stand_ins
 from sanitizer.jobs import Job, repeated, settling
 from sanitizer.ledger import Ledger, Scope
@@ -22,18 +25,16 @@ from sanitizer.mechanisms.dyntext import DynText
 from sanitizer.memory import MemoryVault, Vault, message_key
 from sanitizer.policy import Policy
 from sanitizer.progress import progress_bar
-from sanitizer.records import answer_record, perturbed_record, plain_record
-from sanitizer.restore import Restorer
+from sanitizer.records import perturbed_record, plain_record
 from sanitizer.sampling import SYSTEM, Source
 from sanitizer.text import segment, segment_taken, words
 from sanitizer.types import Record, SanitizedText
 from sanitizer.windows import Batch
 
 MAX_BATCH_TEXTS = 64
-MAX_ANSWERS = 2_000
 
 
-class Sanitizer:
+class Sanitizer(Answering):
     """Replaces the private words of a text, on this machine, before it is sent anywhere.
 
     Identifiers go to the vault, and `restore` brings them back in the answer; other private words are drawn anew by
@@ -55,6 +56,9 @@ class Sanitizer:
         vault: of originals and released texts; default in this process (`FileVault` survives it, encrypted).
         threads: for one forward pass; default all cores, at most 4.
         max_chars: longer texts are refused.
+        extractor: rewrites answers for the original prompt, on this machine: "lexical", "lm", or the URL of a model
+            server here (docs/extractor.md); default None: identifiers are restored, words are not.
+        trusted_extractor_host: allow a URL that is not of this machine: ORIGINAL prompts are sent there.
 
     Raises:
         ValueError: naming argument and value. TypeError: not a mechanism. PolicyError: an unusable policy file.
@@ -74,6 +78,8 @@ class Sanitizer:
         vault: Vault | None = None,
         threads: int | None = None,
         max_chars: int = 1_000_000,
+        extractor: Extractor | str | None = None,
+        trusted_extractor_host: bool = False,
     ) -> None:
         self._policy = Policy.load(policy)
         if not isinstance(mechanism, (Cape, DynText, type(None))):
@@ -91,6 +97,7 @@ class Sanitizer:
         self._vault: Vault = MemoryVault() if vault is None else vault
         self._answers = MemoryVault(MAX_ANSWERS)  # apart: what an API answers must not push out what was released
         self._models, self._sort = Models(model, threads), "message"
+        self._extractor, self._prompts = extractor_for(extractor, self._models, trusted_extractor_host), Prompts()
         self._lock = threading.Lock()
         self._loaded: Parts | None = None
 
@@ -114,7 +121,7 @@ class Sanitizer:
             ValueError, PolicyError: as the constructor. LedgerError: the ledger cannot be written.
         """
         other = copy.copy(self)
-        other._lock = threading.Lock()
+        other._lock, other._prompts = threading.Lock(), Prompts()
         other._vault = self._vault if vault is None else vault
         other._policy = self._policy if policy is None else Policy.load(policy)
         other._mechanism = mechanism or (policy and other._policy.mechanism) or self._mechanism
@@ -198,30 +205,6 @@ class Sanitizer:
         if group:
             yield from self._results(group, fresh, source)
 
-    def restore(self, answer: str) -> str:
-        """An answer with the originals in place of what stands for them in this conversation. Raises VaultError."""
-        return self.restorer().text(answer)
-
-    def restorer(self) -> Restorer:
-        """What `restore` uses, as the vault is now: for many texts, or for streams. Raises VaultError."""
-        return Restorer(self._vault.originals(self._conversation))
-
-    def remember_answer(self, sent: str, restored: str, role: str = "assistant") -> None:
-        """Let an answer go back as it came.
-
-        Chats send their whole history with each message. When `restored` comes in this role, `sanitize` gives `sent`,
-        free of charge: who sent it knows it, and learns only that it came back. The last 2,000 are kept, in this
-        process.
-        """
-        if restored and self.policy.perturb:
-            result = SanitizedText(sent, (), answer_record(self.policy))
-            self._answers.put_first(self._key("answer", role, restored), result)
-
-    def answer_for(self, restored: str, role: str = "assistant") -> str | None:
-        """What was sent by the API where the user saw `restored`; None if it is not remembered."""
-        found = self._answers.get(self._key("answer", role, restored))
-        return None if found is None else found.text
-
     def adopt(self, text: str, preview: SanitizedText, role: str = "user") -> SanitizedText:
         """Charge a result that was drawn as a preview; from now on it is what `sanitize` gives for this text.
 
@@ -271,6 +254,8 @@ class Sanitizer:
         self._models.names(self.policy.names)
         if self.policy.perturb:
             self.parts()
+        if self._extractor is not None and not isinstance(self._extractor, str):
+            self._extractor.load()
 
     def parts(self) -> Parts:
         """The loaded model, tokenizer and engine: for audits and attacks.
@@ -310,10 +295,11 @@ class Sanitizer:
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, got {type(text).__name__}")
         if not self.policy.perturb:  # what stands for an identifier follows from the vault
-            return Job(b"", self.draft(text, source))
+            return Job(b"", self.draft(text, source), role=role)
         key = self._key(self._sort, role, text)
         known = None if fresh else self._known(key, role, text)
-        return Job(key, None, self._again(known)) if known else Job(key, self.draft(text, source))
+        draft, result = (None, self._again(known)) if known else (self.draft(text, source), None)
+        return Job(key, draft, result, role=role)
 
     def _again(self, known: SanitizedText) -> SanitizedText:
         """A result found in the vault: it costs nothing now. A preview keeps its price: it was not paid."""
@@ -348,7 +334,10 @@ class Sanitizer:
             for job in due.values():
                 self._keep(job, fresh)
         for job in group:
-            yield job.result or repeated(due[job.key].result)
+            result = job.result or repeated(due[job.key].result)
+            if self._extractor is not None and job.role == "user":
+                self._prompts.add(result)
+            yield result
         if refusal is not None:
             raise refusal
 

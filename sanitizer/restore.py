@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 
 class Originals(dict[str, str]):
@@ -47,6 +48,17 @@ class Originals(dict[str, str]):
             self.first = re.compile(f"[{re.escape(self._firsts)}]")
 
 
+class Part(NamedTuple):
+    """A stretch of an answer: as it came, and what it stands for if that is a released value."""
+
+    text: str
+    original: str | None = None
+
+
+def _joined(parts: Iterable[Part]) -> str:
+    return "".join([part.text if part.original is None else part.original for part in parts])
+
+
 class Restorer:
     """Puts originals back where their released values stand.
 
@@ -63,29 +75,33 @@ class Restorer:
 
     def text(self, text: str) -> str:
         """A whole text restored."""
-        return self._scan(text, final=True)[0]
+        return _joined(self.parts(text)[0])
 
     def stream(self) -> RestoredStream:
         """The same for a text that comes in pieces, however it is split."""
         return RestoredStream(self)
 
-    def _scan(self, text: str, final: bool) -> tuple[str, str]:
-        """Restored text, and the end that has to wait for more because it may become a released value."""
+    def parts(self, text: str, final: bool = True) -> tuple[list[Part], str]:
+        """The text in parts, and the end that has to wait for more because it may become a released value.
+
+        Args:
+            final: nothing more comes, so that nothing waits.
+        """
         if (first := self.originals.first) is None:
-            return text, ""
-        parts: list[str] = []
+            return [Part(text)], ""
+        parts: list[Part] = []
         done = at = 0
         while (found := first.search(text, at)) is not None:
             at = found.start()
             if not final and self._may_grow(text, at):
-                return "".join([*parts, text[done:at]]), text[at:]
+                return [*parts, Part(text[done:at])], text[at:]
             pair = self._longest(text, at)
             if pair is None:
                 at += 1
                 continue
-            parts += [text[done:at], pair[1]]
+            parts += [Part(text[done:at]), Part(*pair)]
             done = at = at + len(pair[0])
-        return "".join([*parts, text[done:]]), ""
+        return [*parts, Part(text[done:])], ""
 
     def _longest(self, text: str, at: int) -> tuple[str, str] | None:
         """The longest released value that stands at `at`, and its original."""
@@ -108,10 +124,18 @@ class RestoredStream:
 
     def feed(self, piece: str) -> str:
         """What can be shown once this piece has come."""
-        shown, self._held = self._restorer._scan(self._held + piece, final=False)
-        return shown
+        return _joined(self.parts(piece))
+
+    def parts(self, piece: str) -> list[Part]:
+        """As `feed`, with what was restored told apart."""
+        parts, self._held = self._restorer.parts(self._held + piece, final=False)
+        return parts
 
     def finish(self) -> str:
         """The rest: nothing more comes."""
-        rest, self._held = self._restorer.text(self._held), ""
-        return rest
+        return _joined(self.last_parts())
+
+    def last_parts(self) -> list[Part]:
+        """As `finish`, with what was restored told apart."""
+        held, self._held = self._held, ""
+        return self._restorer.parts(held)[0]

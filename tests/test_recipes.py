@@ -216,6 +216,14 @@ def test_openai(tmp_path: Path) -> None:
         assert not d.received(MAIL, "My father Peter has hepatitis. Write to")
 
 
+def test_an_extractor(tmp_path: Path) -> None:
+    with desk(tmp_path) as d:
+        printed = d.run("extractor")
+        extracted = "Tobias" in printed or "hepatitis" in printed
+        assert f"extracted: {extracted} note: " in printed
+        assert not d.received("Tobias eat with hepatitis")
+
+
 def test_streaming(tmp_path: Path) -> None:
     with desk(tmp_path) as d:
         assert d.run("streaming") == f"Draft a reminder to {MAIL}, phone {PHONE}.\n"

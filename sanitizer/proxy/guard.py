@@ -9,9 +9,10 @@ from collections.abc import Mapping
 
 from starlette.types import Scope
 
+from sanitizer.addresses import url_host
 from sanitizer.errors import RequestRefused
 from sanitizer.proxy.answers import Headers
-from sanitizer.proxy.settings import LOOPBACK_NAMES, ProxySettings, url_host
+from sanitizer.proxy.settings import LOOPBACK_NAMES, ProxySettings
 
 TOKEN = "sanitizer-token"  # noqa: S105  the header's name
 FREE_PATHS = frozenset({"/healthz"})

@@ -17,7 +17,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from sanitizer.proxy.settings import is_loopback, url_host
+from sanitizer.addresses import is_loopback, url_host
 
 HEAD_BYTES = 65_536
 SHUTDOWN_SECONDS = 30

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from math import isfinite
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from sanitizer.addresses import check_base_url
 from sanitizer.wire.endpoints import ENDPOINTS
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
@@ -65,38 +65,13 @@ class ProxySettings:
 
 
 def _check_upstream(url: str) -> None:
-    """Nothing of the URL's own user, query or fragment would be what it seems."""
-    try:
-        parts = urlsplit(url)
-        whole = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
-    except ValueError:
-        raise ValueError("upstream must be an http or https URL with a valid host and port") from None
-    if not parts.scheme or "://" not in url:
-        raise ValueError("upstream must begin with https:// or http://")
-    if parts.path.rstrip("/").endswith(tuple("/" + name for name in ENDPOINTS)):
+    check_base_url("upstream", url)
+    if urlsplit(url).path.rstrip("/").endswith(tuple("/" + name for name in ENDPOINTS)):
         raise ValueError(
             "upstream must be the base URL, which ends before the endpoint, as in https://api.openai.com/v1"
         )
-    if not whole or parts.query or parts.fragment or "@" in parts.netloc or re.search(r"[\s\x00-\x1f\x7f-\uffff]", url):
-        raise ValueError("upstream must be an http or https URL of host, port and path only")
 
 
 def _check_secret(name: str, value: str | None) -> None:
     if value is not None and not re.fullmatch(r"[!-~]+", value):
         raise ValueError(f"{name} must be visible ASCII without spaces, and not empty")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address or name can be reached from this machine only."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
-def url_host(host: str) -> str:
-    """A host as it stands in URLs: lower case, IPv6 addresses in brackets."""
-    bare = host.strip("[]").lower()
-    return f"[{bare}]" if ":" in bare else bare

@@ -11,9 +11,10 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from yarl import URL
 
+from sanitizer.addresses import is_loopback
 from sanitizer.errors import UpstreamError
 from sanitizer.proxy.answers import Headers
-from sanitizer.proxy.settings import ProxySettings, is_loopback
+from sanitizer.proxy.settings import ProxySettings
 
 MAX_ANSWER = 64_000_000  # bytes of one answer that is not streamed
 CONNECT_SECONDS = 10.0

@@ -6,8 +6,9 @@ import base64
 
 import pytest
 
+from sanitizer.addresses import is_loopback
 from sanitizer.proxy.serve import Listener
-from sanitizer.proxy.settings import ProxySettings, is_loopback
+from sanitizer.proxy.settings import ProxySettings
 from tests.proxy.servers import MAIL, Proxy, Upstream, fixed, proxy, reply, upstream
 
 TOKEN = "a-token-of-the-proxy"  # noqa: S105  opens nothing
