@@ -9,9 +9,10 @@ from pathlib import Path
 
 from sanitizer.backbone import MaskedLM
 from sanitizer.budget import Budget, Charge, LocalBudget, as_printed, budget_for
+from sanitizer.causal import CausalLM
 from sanitizer.draft import Draft
 from sanitizer.drawing import MAX_BATCH_TOKENS, draw_words, step_batches
-from sanitizer.engines import Mechanism, engine_for
+from sanitizer.engines import Mechanism
 from sanitizer.errors import BudgetExceeded, NotCertified, SanitizerError
 from sanitizer.findings import find_units, stand_ins
 from sanitizer.jobs import Job, repeated, settling
@@ -55,6 +56,7 @@ class Sanitizer:
         vault: of originals and released texts; default in this process (`FileVault` survives it, encrypted).
         threads: for one forward pass; default all cores, at most 4.
         max_chars: longer texts are refused.
+        causal: as `model`, for the model that `Cape(backbone="causal")` reads with.
 
     Raises:
         ValueError: naming argument and value. TypeError: not a mechanism. PolicyError: an unusable policy file.
@@ -74,6 +76,7 @@ class Sanitizer:
         vault: Vault | None = None,
         threads: int | None = None,
         max_chars: int = 1_000_000,
+        causal: CausalLM | Path | None = None,
     ) -> None:
         self._policy = Policy.load(policy)
         if not isinstance(mechanism, (Cape, DynText, type(None))):
@@ -90,7 +93,7 @@ class Sanitizer:
         self._budget: Budget = budget_for(budget, ledger, conversation, self._scopes)
         self._vault: Vault = MemoryVault() if vault is None else vault
         self._answers = MemoryVault(MAX_ANSWERS)  # apart: what an API answers must not push out what was released
-        self._models, self._sort = Models(model, threads), "message"
+        self._models, self._sort = Models(model, threads, causal), "message"
         self._lock = threading.Lock()
         self._loaded: Parts | None = None
 
@@ -283,8 +286,7 @@ class Sanitizer:
         if self._loaded is None:
             with self._lock:
                 if self._loaded is None:
-                    model, pieces = self._models.masked()
-                    self._loaded = Parts(model, pieces, engine_for(self.mechanism, model, pieces))
+                    self._loaded = self._models.parts(self.mechanism)
         return self._loaded
 
     def draft(self, text: str, source: Source = SYSTEM) -> Draft:
@@ -387,5 +389,4 @@ class Sanitizer:
         if not self.policy.perturb:
             return plain_record(draft, self.policy)
         parts = self.parts()
-        sha256 = parts.model.sha256
-        return perturbed_record(draft, claims, self.mechanism, parts.engine, self.policy, self._delta, sha256)
+        return perturbed_record(draft, claims, self.mechanism, parts.engine, self.policy, self._delta, parts.sha256)

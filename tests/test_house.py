@@ -30,6 +30,7 @@ FLOORS = [
     {"policy", "outputs"},
     {"findings"},
     {"draft"},
+    {"causal_outputs", "left_context"},
     {"engines", "vocabulary"},
     {"jobs", "loading", "records"},
     {"drawing"},
