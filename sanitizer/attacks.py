@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sanitizer.attack_report import AttackReport, PosteriorAttack, Rate, RepeatedSends, TopRates
 from sanitizer.draft import Draft
+from sanitizer.memory import MemoryVault
 from sanitizer.pipeline import Sanitizer
 from sanitizer.posterior import Floats, Likelihoods, ceiling
 from sanitizer.progress import progress_bar
@@ -191,7 +192,7 @@ def rouge_l(original: str, released: str) -> float:
 
 def _remembered_outputs(sanitizer: Sanitizer, texts: Sequence[str], source: Source) -> int:
     """The most distinct outputs one text has in one conversation, through the pipeline's own memory."""
-    conversation = Sanitizer(sanitizer.mechanism, sanitizer.policy, model=sanitizer.parts().model)
+    conversation = sanitizer.derive(vault=MemoryVault(), charged=False)
     return max(len({conversation.sanitize(text, source=source).text for _ in range(max(SENDS))}) for text in texts)
 
 

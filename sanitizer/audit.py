@@ -16,14 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sanitizer.drawing import choose, contexts
 from sanitizer.engines import Engine
 from sanitizer.mechanisms.base import Weights
+from sanitizer.outputs import UNKNOWN
 from sanitizer.pipeline import Sanitizer
+from sanitizer.sampling import SYSTEM, Source
 
 EXAMPLE = "My father Peter has hepatitis and lives in Leeds."
 EXAMPLE_POSITION = 1
 _CHUNK = 64
-_UNKNOWN = "\x00"  # a word without vector and pieces: context alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,7 @@ def audit(
     position: int = EXAMPLE_POSITION,
     n_inputs: int | None = None,
     advance: Callable[[int], None] = lambda n: None,
+    source: Source = SYSTEM,
 ) -> AuditReport:
     """Enumerate one position.
 
@@ -116,6 +119,7 @@ def audit(
         sanitizer: the setting. text: a context with private words. position: which of them, from 0.
         n_inputs: how many words of the domain, evenly spaced; None for all.
         advance: told how many inputs are done.
+        source: of the words that are drawn before this one, where the model reads them; replace it in tests only.
 
     Raises:
         ValueError: naming argument and value. Others as `Sanitizer.sanitize`.
@@ -126,7 +130,7 @@ def audit(
     everything = domain(sanitizer)
     step = 1 if n_inputs is None else max(1, len(everything) // n_inputs)
     words = everything[::step] if n_inputs is None else everything[::step][:n_inputs]
-    logits = position_logits(sanitizer, text, position) if parts.engine.reads_context else None
+    logits = position_logits(sanitizer, text, position, source) if parts.engine.reads_context else None
     found, n_outputs = _enumerate(parts.engine, words, logits, sanitizer.mechanism.claimed, advance)
     worst, exact = found.worst()
     outputs, _ = next(parts.engine.distributions(words[:1], logits))
@@ -149,27 +153,23 @@ def audit(
 def domain(sanitizer: Sanitizer) -> list[str]:
     """The inputs: every word with a vector, and one that nothing is known of; for published variants the
     whole words of the model's vocabulary."""
-    model = sanitizer.parts().model
-    if sanitizer.mechanism.variant == "published":
-        return sanitizer.parts().pieces.whole_words()
-    return [*(bytes(w).decode("utf-8") for w in model.words.words), _UNKNOWN]
+    return sanitizer.parts().engine.space.inputs()
 
 
-def position_logits(sanitizer: Sanitizer, text: str, position: int) -> NDArray[np.float32]:
-    """The model's scores at one private word of a text, float32 [n_outputs]; words before it not yet released.
+def position_logits(sanitizer: Sanitizer, text: str, position: int, source: Source = SYSTEM) -> NDArray[np.float32]:
+    """The model's scores at one private word of a text, float32 [n_outputs]; words drawn before it are released.
 
     Raises:
         ValueError: if the text has no such word.
     """
-    draft = sanitizer.draft(text)
+    draft, parts = sanitizer.draft(text), sanitizer.parts()
     if not 0 <= position < len(draft.words):
         raise ValueError(f"position must be below the {len(draft.words)} private words of the context, got {position}")
-    for step in range(sanitizer.parts().engine.n_steps):
-        for batch in sanitizer.batches([draft], step):
-            for i, (_, word) in enumerate(batch.units):
-                if word == position:
-                    logits: NDArray[np.float32] = sanitizer.parts().engine.space.logits(batch)[i]
-                    return logits
+    for units, scores in contexts(parts, [draft]):
+        for i, (_, word) in enumerate(units):
+            if word == position and scores is not None:
+                return np.asarray(scores[i])
+        choose(parts, [draft], units, scores, [[]], source)
     raise ValueError(f"position {position} shares the draw of an equal word before it")
 
 
@@ -210,4 +210,4 @@ def _walk(
 
 
 def _shown(word: str) -> str:
-    return "(a word without a vector)" if word == _UNKNOWN else word
+    return "(a word without a vector)" if word == UNKNOWN else word

@@ -18,6 +18,7 @@ from sanitizer.backbone import session
 from sanitizer.errors import ModelError
 from sanitizer.files import Manifest, model_folder
 from sanitizer.prefixes import BLOCK, PrefixCache
+from sanitizer.weights import Shape, input_table
 
 DEFAULT_MODEL = "lm"
 MAX_CELLS = 5120
@@ -43,6 +44,9 @@ class Rows(Protocol):
     def step(self, tokens: Sequence[int]) -> Logits:
         """Append one token to each row; returns the new `logits`."""
 
+    def extend(self, row: int, tokens: Sequence[int]) -> Logits:
+        """Append one token or more to one row, in one pass; returns the new `logits`."""
+
     def fork(self, rows: Sequence[int]) -> Rows:
         """A batch of its own with these rows, in this order, repeated or left out at will; this one stays as it is."""
 
@@ -64,6 +68,9 @@ class CausalLM(Protocol):
 
     def scores(self, ids: Sequence[int], at: Sequence[int]) -> Logits:
         """Scores of the token after each of the positions `at` of one text, float32 [len(at), n_vocabulary]."""
+
+    def vectors(self) -> NDArray[np.float32]:
+        """The input table, a new float32 [n_vocabulary, width]."""
 
     def forget(self) -> None:
         """Drop the kept beginnings of earlier prompts."""
@@ -104,12 +111,11 @@ class OnnxCausalLM:
         weights = manifest.verify_weights()
         self.sha256 = manifest.sha256
         try:
-            shape = manifest.data["shape"]
-            self.n_vocabulary, self.max_length = int(shape["n_vocabulary"]), int(shape["n_positions"])
-            self.n_layers, head = int(shape["n_layers"]), int(shape["width"]) // int(shape["n_heads"])
-            self.cell = (int(shape["n_kv_heads"]), head)
-        except (KeyError, TypeError, ValueError):
+            self._weights, self._shape = weights, Shape(**manifest.data["shape"])
+        except (KeyError, TypeError):
             raise ModelError("the model has an unusable manifest") from None
+        self.n_vocabulary, self.max_length = self._shape.n_vocabulary, self._shape.n_positions
+        self.n_layers, self.cell = self._shape.n_layers, (self._shape.n_kv_heads, self._shape.head)
         self.session = session(self.folder / "model.onnx", threads, weights.parent)
 
     def prefill(self, prompts: Prompts) -> OnnxRows:
@@ -119,7 +125,7 @@ class OnnxCausalLM:
         rows = OnnxRows(self, [len(prompt) for prompt in prompts])
         for row, prompt in enumerate(prompts):
             begin = rows.place(row, self._kept.find(prompt[:-1]))
-            rows.logits[row] = rows.read(row, prompt, begin, [len(prompt) - 1])
+            rows.logits[row] = rows.read(row, prompt[begin:], begin, [len(prompt) - 1])
             self._kept.keep(prompt, partial(rows.seen, row))
         return rows
 
@@ -129,6 +135,10 @@ class OnnxCausalLM:
         if at and not 0 <= min(at) <= max(at) < len(ids):
             raise ValueError(f"at must lie in 0..{len(ids) - 1}, got {min(at)}..{max(at)}")
         return OnnxRows(self, [len(ids)]).read(0, ids, 0, at)
+
+    def vectors(self) -> NDArray[np.float32]:
+        """See `CausalLM.vectors`; read from the weights file, and not kept."""
+        return input_table(self._weights, self._shape)
 
     def forget(self) -> None:
         """See `CausalLM.forget`."""
@@ -164,12 +174,23 @@ class OnnxRows:
         if len(tokens) != len(self.lengths):
             raise ValueError(f"tokens must be one for each of {len(self.lengths)} rows, got {len(tokens)}")
         self._model.check_ids(tokens)
-        if max(self.lengths) == self._cache[0].shape[2]:
-            self._grow()
+        self._make_room(max(self.lengths) + 1)
         ids = np.asarray(tokens, np.int64)[:, None]
         self.logits = self._pass(self._binding, ids, self.lengths, np.arange(len(ids)))
         self.lengths = [length + 1 for length in self.lengths]
         return self.logits
+
+    def extend(self, row: int, tokens: Sequence[int]) -> Logits:
+        """See `Rows.extend`."""
+        if not 0 <= row < len(self.lengths):
+            raise ValueError(f"row must lie in 0..{len(self.lengths) - 1}, got {row}")
+        self._model.check_ids(tokens)
+        begin, end = self.lengths[row], self.lengths[row] + len(tokens)
+        self._make_room(end)
+        logits = self.logits.copy()  # what was returned before stays as it is
+        logits[row] = self.read(row, tokens, begin, [end - 1])
+        self.lengths[row], self.logits = end, logits
+        return logits
 
     def fork(self, rows: Sequence[int]) -> OnnxRows:
         """See `Rows.fork`."""
@@ -193,24 +214,21 @@ class OnnxRows:
         return np.stack([layer[row, :, begin:end] for layer in self._cache])
 
     def read(self, row: int, ids: Sequence[int], begin: int, at: Sequence[int]) -> Logits:
-        """Read one row's tokens from `begin` on; those before must be there.
+        """Read tokens of one row; those before place `begin` must be there.
 
         Args:
-            ids: the whole row. at: places of tokens from `begin` on whose scores are wanted, any order.
+            ids: the row from `begin` on. at: places in the row from `begin` on whose scores are wanted, any order.
 
         Returns:
             float32 [len(at), n_vocabulary].
         """
-        binding, tokens, places = (
-            self._bound(slice(row, row + 1)),
-            np.asarray([ids], np.int64),
-            np.asarray(at, np.int64),
-        )
+        binding, places = self._bound(slice(row, row + 1)), np.asarray(at, np.int64) - begin
+        tokens = np.asarray([ids], np.int64)
         scores: Logits = np.empty((len(places), self._model.n_vocabulary), np.float32)
-        for low in range(begin, len(ids), _PER_PASS):
+        for low in range(0, len(ids), _PER_PASS):
             part = tokens[:, low : low + _PER_PASS]
             here = (places >= low) & (places < low + _PER_PASS)
-            scores[here] = self._pass(binding, part, [low], places[here] - low)
+            scores[here] = self._pass(binding, part, [begin + low], places[here] - low)
         return scores
 
     def _pass(self, binding: Binding, ids: NDArray[np.int64], known: list[int], at: NDArray[np.int64]) -> Logits:
@@ -240,12 +258,15 @@ class OnnxRows:
         n_heads, head = self._model.cell
         return np.zeros((len(self.lengths), n_heads, columns, head), np.float32)
 
-    def _grow(self) -> None:
+    def _make_room(self, columns: int) -> None:
+        """Have at least so many columns."""
+        if columns <= self._cache[0].shape[2]:
+            return
+        self._check_size(columns)
         used = max(self.lengths)
-        self._check_size(used + 1)
         widest = min(self._model.max_length, self._model.max_cells // len(self.lengths))
         for i, old in enumerate(self._cache):
-            self._cache[i] = self._zeros(min(max(used + ROOM, used * 5 // 4), widest))
+            self._cache[i] = self._zeros(min(max(columns + ROOM, columns * 5 // 4), widest))
             self._cache[i][:, :, :used] = old
         self._binding = self._bound(slice(None))
 

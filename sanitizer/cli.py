@@ -151,7 +151,7 @@ def _add_setting(command: argparse.ArgumentParser) -> None:
     add("--epsilon", type=float, help="per private word, in nats (default: cape 5, dyntext 10)")
     if not command.prog.endswith("audit"):
         add("--context", choices=["released", "original"], help="what the model reads (cape)")
-    add("--backbone", choices=["masked"])
+    add("--backbone", choices=["masked", "causal"], help="what scores the context: causal reads the left side (cape)")
     add("--profile", choices=["staircase", "geometric", "prior"], help="shape of the weights (cape)")
     add("--steps", type=int, dest="n_steps", metavar="N", help="groups of words drawn in turn (cape)")
     add("--consistent", action="store_true", default=None, help="one draw per distinct word")

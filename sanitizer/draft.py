@@ -106,6 +106,35 @@ class Draft:
         begins, ends = np.array(spans, dtype=np.intp).reshape(-1, 2).T
         return np.array(ids, dtype=np.int64), begins, ends
 
+    def stretches(self, original: bool) -> list[str]:
+        """What stands before each word, from the end of the word before, as a model reads it; str [n_words].
+
+        Args:
+            original: of the original text; otherwise with stand-ins for all that is private, and "a" for articles.
+        """
+        found, at = [""], 0
+        for cut in self._cuts:
+            if original and cut.kind != "word":
+                continue
+            found[-1] += self._text[at : cut.start]
+            at = cut.end
+            if cut.kind == "word":
+                found.append("")
+            else:
+                found[-1] += self._stand_in(cut)
+        return found[:-1]
+
+    def written(self, word: int) -> str:
+        """What was released for a word.
+
+        Raises:
+            RuntimeError: it was not drawn.
+        """
+        text = self._released[self._numbers[word]]
+        if text is None:
+            raise RuntimeError("a unit was not drawn")
+        return text
+
     def finish(self) -> tuple[str, tuple[Replacement, ...]]:
         """The sanitized text and its replacements.
 

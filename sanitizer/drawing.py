@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sanitizer.draft import Draft
+from sanitizer.engines import Logits
 from sanitizer.loading import Parts
 from sanitizer.sampling import Source
 from sanitizer.windows import Batch, Row, batches, centred_rows, rows
 
 MAX_BATCH_TOKENS = 1024
+Group = tuple[Sequence[tuple[int, int]], Logits | None]
+"""(text, word) pairs, and the scores their draws read, float32 [n, n_outputs]; None where no context is read."""
 
 
 def step_batches(parts: Parts, drafts: list[Draft], step: int = 0) -> Iterator[Batch]:
@@ -28,27 +30,42 @@ def step_batches(parts: Parts, drafts: list[Draft], step: int = 0) -> Iterator[B
     return batches(planned, edges, MAX_BATCH_TOKENS)
 
 
+def contexts(parts: Parts, drafts: list[Draft]) -> Iterator[Group]:
+    """All drawn words in order. What was given must be released before more is asked for: later scores may read it."""
+    for step in range(parts.engine.n_steps):
+        yield from step_contexts(parts, drafts, step)
+
+
+def step_contexts(parts: Parts, drafts: list[Draft], step: int) -> Iterator[Group]:
+    """As `contexts`, of one step."""
+    left, score = parts.engine.left, parts.engine.score
+    if left is not None:
+        for number, draft in enumerate(drafts):
+            for word, scores in left.words(draft):
+                yield ((number, word),), scores[None]
+    elif score is not None:
+        for batch in step_batches(parts, drafts, step):
+            yield batch.units, score(batch)
+    else:
+        for number, draft in enumerate(drafts):
+            yield tuple((number, word) for word in draft.drawn), None
+
+
 def draw_words(parts: Parts, drafts: list[Draft], claims: list[list[float]], source: Source) -> None:
     """Draw all words and put the outputs in place; what the published algorithm claims goes to `claims`."""
-    engine = parts.engine
-    if not engine.reads_context:
-        for number, draft in enumerate(drafts):
-            _choose(parts, drafts, [(number, word) for word in draft.drawn], None, claims, source)
-        return
-    for step in range(engine.n_steps):
-        for batch in step_batches(parts, drafts, step):
-            _choose(parts, drafts, batch.units, engine.space.logits(batch), claims, source)
+    for units, logits in contexts(parts, drafts):
+        choose(parts, drafts, units, logits, claims, source)
 
 
-def _choose(
+def choose(
     parts: Parts,
     drafts: list[Draft],
     units: Sequence[tuple[int, int]],
-    logits: NDArray[np.float32] | None,
+    logits: Logits | None,
     claims: list[list[float]],
     source: Source,
 ) -> None:
-    """Draw the given (text, word) pairs and put the outputs in place."""
+    """Draw the given (text, word) pairs, put the outputs in place, and append what is claimed for each to `claims`."""
     engine = parts.engine
     private = [drafts[text].words[word].text for text, word in units]
     for (text, word), choice in zip(units, engine.choose(private, logits, source), strict=True):

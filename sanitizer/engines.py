@@ -6,7 +6,7 @@ no model pass. Both also tell the exact distribution of a word, for the audit an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,13 +15,17 @@ from numpy.typing import NDArray
 
 from sanitizer.accounting import Event, PureEvent, StaircaseEvent
 from sanitizer.backbone import MaskedLM
+from sanitizer.causal import CausalLM
+from sanitizer.causal_outputs import ByteTokenSpace, OneTokenOutputs
+from sanitizer.left_context import LOGIT_RANGE, LeftReader
 from sanitizer.mechanisms.base import Weights
 from sanitizer.mechanisms.cape import Cape
 from sanitizer.mechanisms.dyntext import DynText, Neighborhood
 from sanitizer.neighborhoods import TokenNeighborhoods, WordNeighborhoods
 from sanitizer.outputs import OutputSpace, TokenSpace, WordSpace, known_pieces
 from sanitizer.sampling import Source
-from sanitizer.text import WordPieces
+from sanitizer.text import ByteTokens, WordPieces
+from sanitizer.windows import Batch
 
 Mechanism = Cape | DynText
 Logits = NDArray[np.float32]
@@ -40,6 +44,10 @@ class Engine(Protocol):
 
     space: OutputSpace
     reads_context: bool
+    score: Callable[[Batch], Logits] | None
+    """Where a masked model reads the context: its scores over the outputs, float32 [n, n_outputs]."""
+    left: LeftReader | None
+    """Where the causal model reads it."""
     n_steps: int
     context: str
     claimed_delta: float
@@ -57,18 +65,36 @@ class Engine(Protocol):
 
 
 class CapeEngine:
-    """Cape over the whole-word outputs (certified) or the full token vocabulary (published)."""
+    """Cape over the whole-word outputs (certified) or the full token vocabulary (published).
+
+    Raises:
+        ValueError: backbone "causal" without a causal model.
+    """
 
     reads_context = True
     claimed_delta = 0.0
     n_weights = 1
 
-    def __init__(self, mechanism: Cape, model: MaskedLM, pieces: WordPieces) -> None:
-        self._mechanism, self._model = mechanism, model
-        self.space: OutputSpace = (TokenSpace if mechanism.variant == "published" else WordSpace)(model, pieces)
-        self.n_steps = mechanism.n_steps
+    def __init__(
+        self, mechanism: Cape, model: MaskedLM, pieces: WordPieces, causal: tuple[CausalLM, ByteTokens] | None = None
+    ) -> None:
+        self._mechanism, self.n_steps = mechanism, mechanism.n_steps
         assert mechanism.context is not None
         self.context = mechanism.context
+        published = mechanism.variant == "published"
+        self.space: OutputSpace
+        self.score: Callable[[Batch], Logits] | None = None
+        self.left: LeftReader | None = None
+        if mechanism.backbone == "masked":
+            self.space, self._logit_range = (TokenSpace if published else WordSpace)(model, pieces), model.logit_range
+            logits = model.full_logits if published else model.logits
+            self.score = lambda batch: logits(batch.ids, batch.lengths, batch.at)
+        elif causal is None:
+            raise ValueError("causal must be a causal model where backbone is 'causal', got None")
+        else:
+            self.space, columns = _causal_space(published, model, pieces, *causal)
+            self._logit_range = LOGIT_RANGE
+            self.left = LeftReader(*causal, columns, self.context == "original")
 
     def choose(self, words: Sequence[str], logits: Logits | None, source: Source) -> Iterator[Choice]:
         assert logits is not None
@@ -88,21 +114,34 @@ class CapeEngine:
     def _weights(self, word: str, scores: Logits, outputs: NDArray[np.intp], distance: Logits | None) -> Weights:
         wanted = self.space.own(word)
         own = np.flatnonzero(np.isin(outputs, wanted)) if len(wanted) else wanted
-        return self._mechanism.weights(scores, distance, own, self._model.logit_range)
+        return self._mechanism.weights(scores, distance, own, self._logit_range)
 
     def event(self, unit: str, relation: str) -> Event:
         mechanism = self._mechanism
-        n = min(mechanism.n_shortlist or 0, len(self._model.outputs))
+        n = min(mechanism.n_shortlist or 0, self.space.n_outputs)
         if mechanism.certified and mechanism.profile == "staircase":
             _, (n_top, _) = mechanism.levels(n)
             return StaircaseEvent(mechanism.epsilon, n_top, n, unit=unit, relation=relation)
         return PureEvent(mechanism.epsilon, unit=unit, relation=relation)
 
 
+def _causal_space(
+    published: bool, model: MaskedLM, pieces: WordPieces, causal: CausalLM, tokens: ByteTokens
+) -> tuple[OutputSpace, NDArray[np.intp]]:
+    """Outputs, and their tokens in the causal model, int [n_outputs]."""
+    if published:
+        space = ByteTokenSpace(causal, tokens, pieces)
+        return space, np.arange(space.n_outputs)
+    outputs = OneTokenOutputs.of(model, tokens)
+    return WordSpace(outputs, pieces), outputs.columns
+
+
 class DynTextEngine:
     """DynText over the whole-word outputs (certified) or the full token vocabulary (published)."""
 
     reads_context = False
+    score: Callable[[Batch], Logits] | None = None
+    left: LeftReader | None = None
     n_steps = 1
     context = "none"
 
@@ -146,8 +185,20 @@ class DynTextEngine:
         return PureEvent(self._mechanism.epsilon, unit=unit, relation=relation)
 
 
-def engine_for(mechanism: Mechanism, model: MaskedLM, pieces: WordPieces) -> Engine:
-    """The engine of a mechanism. Raises ModelError if its tables are missing."""
+def engine_for(
+    mechanism: Mechanism,
+    model: MaskedLM,
+    pieces: WordPieces,
+    causal: tuple[CausalLM, ByteTokens] | None = None,
+) -> Engine:
+    """The engine of a mechanism.
+
+    Args:
+        causal: for Cape with backbone "causal".
+
+    Raises:
+        ModelError: its tables are missing. ValueError: see `CapeEngine`.
+    """
     if isinstance(mechanism, DynText):
         return DynTextEngine(mechanism, model, pieces)
-    return CapeEngine(mechanism, model, pieces)
+    return CapeEngine(mechanism, model, pieces, causal)

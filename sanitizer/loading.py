@@ -8,18 +8,23 @@ from pathlib import Path
 
 from sanitizer.backbone import MaskedLM, OnnxMaskedLM
 from sanitizer.causal import CausalLM, OnnxCausalLM
-from sanitizer.engines import Engine
+from sanitizer.engines import Engine, Mechanism, engine_for
+from sanitizer.mechanisms.cape import Cape
 from sanitizer.names import NameFinder
 from sanitizer.text import ByteTokens, WordPieces
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What perturbing words needs."""
+    """What perturbing words needs; `sha256` is the manifest's of the model that reads the context."""
 
     model: MaskedLM
     pieces: WordPieces
     engine: Engine
+
+    @property
+    def sha256(self) -> str:
+        return self.model.sha256 if self.engine.left is None else self.engine.left.sha256
 
 
 class Models:
@@ -58,6 +63,13 @@ class Models:
                     model = OnnxCausalLM(model, self._threads)
                 self._causal = model, ByteTokens(model.folder / "tokenizer.json")
             return self._causal
+
+    def parts(self, mechanism: Mechanism) -> Parts:
+        """What a mechanism needs; the causal model only if it reads with it. Raises ModelError."""
+        reads_left = isinstance(mechanism, Cape) and mechanism.backbone == "causal"
+        causal = self.causal() if reads_left else None  # first: its weights may be missing
+        model, pieces = self.masked()
+        return Parts(model, pieces, engine_for(mechanism, model, pieces, causal))
 
     def names(self, wanted: bool | None) -> NameFinder | None:
         """The finder of names if it is wanted, or if it is only welcome (None) and installed. Raises ModelError."""

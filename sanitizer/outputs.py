@@ -1,7 +1,7 @@
-"""Output spaces: what a private word may be replaced by, with scores and distances for each.
+"""Output spaces: what a private word may be replaced by, and how far each is from a private word.
 
-`WordSpace` is the whole-word vocabulary Y with word vectors (certified variants). `TokenSpace` is the
-model's full token vocabulary with its own input table (published variants).
+`WordSpace` is the whole-word vocabulary Y with word vectors (certified variants). `TokenSpace` is the masked
+model's full token vocabulary with its own input table (published variants). `causal_outputs` has the causal model's.
 """
 
 from __future__ import annotations
@@ -14,21 +14,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanitizer.backbone import MaskedLM
+from sanitizer.tables import PieceTable, WordTable
 from sanitizer.text import WordPieces
-from sanitizer.windows import Batch
 
 Distance = Callable[[int, NDArray[np.intp]], NDArray[np.float32] | None]
 """(number of the word, outputs int [n]) -> float32 [n], or None where nothing is known of the word."""
 
-_NONE = np.empty(0, dtype=np.intp)
+UNKNOWN = "\x00"
+"""A word without vector and pieces: context alone."""
+NO_OUTPUTS = np.empty(0, dtype=np.intp)
 _LONGEST_WORD = 100  # the tokenizer knows nothing longer
 
 
-class OutputSpace(Protocol):
-    """Scores, distances and texts of the outputs."""
+class Outputs(Protocol):
+    """Words of Y with what is known of them; a masked LM has all of Y."""
 
-    def logits(self, batch: Batch) -> NDArray[np.float32]:
-        """Raw scores, float32 [n, n_outputs]."""
+    @property
+    def outputs(self) -> list[str]:
+        """The words."""
+
+    @property
+    def output_ids(self) -> NDArray[np.intp]:
+        """Their tokens in the masked model's vocabulary, int [n_outputs]."""
+
+    @property
+    def words(self) -> WordTable:
+        """Word vectors."""
+
+    @property
+    def pieces(self) -> PieceTable:
+        """The masked model's input table."""
+
+
+class OutputSpace(Protocol):
+    """Distances and texts of the outputs."""
+
+    n_outputs: int
 
     def distances(self, words: Sequence[str]) -> Distance:
         """Distances from each of the private words."""
@@ -40,21 +61,21 @@ class OutputSpace(Protocol):
         """The output as text."""
 
     def token(self, output: int) -> int:
-        """The output as a token id."""
+        """The output as a token of the masked model."""
+
+    def inputs(self) -> list[str]:
+        """The private words that an audit walks."""
 
 
 class WordSpace:
     """Y, the whole-word outputs, with distances from word vectors; then from pieces; then none."""
 
-    def __init__(self, model: MaskedLM, pieces: WordPieces) -> None:
-        self._model, self._pieces = model, pieces
+    def __init__(self, model: Outputs, pieces: WordPieces) -> None:
+        self._model, self._pieces, self.n_outputs = model, pieces, len(model.outputs)
         own: defaultdict[str, list[int]] = defaultdict(list)
         for index, word in enumerate(model.outputs):
             own[word.lower()].append(index)
         self._own = {word: np.array(indices, dtype=np.intp) for word, indices in own.items()}
-
-    def logits(self, batch: Batch) -> NDArray[np.float32]:
-        return self._model.logits(batch.ids, batch.lengths, batch.at)
 
     def distances(self, words: Sequence[str]) -> Distance:
         return lambda i, outputs: self._distance(words[i], outputs)
@@ -70,7 +91,7 @@ class WordSpace:
         return table.cosine_distance(table.mean(known), self._model.output_ids[outputs])
 
     def own(self, word: str) -> NDArray[np.intp]:
-        return self._own.get(word.lower(), _NONE)
+        return self._own.get(word.lower(), NO_OUTPUTS)
 
     def text(self, output: int) -> str:
         return self._model.outputs[output]
@@ -78,15 +99,15 @@ class WordSpace:
     def token(self, output: int) -> int:
         return int(self._model.output_ids[output])
 
+    def inputs(self) -> list[str]:
+        return [*(bytes(w).decode("utf-8") for w in self._model.words.words), UNKNOWN]
+
 
 class TokenSpace:
     """The full token vocabulary, with Euclidean distances in the model's own input table."""
 
     def __init__(self, model: MaskedLM, pieces: WordPieces) -> None:
-        self._model, self._pieces = model, pieces
-
-    def logits(self, batch: Batch) -> NDArray[np.float32]:
-        return self._model.full_logits(batch.ids, batch.lengths, batch.at)
+        self._model, self._pieces, self.n_outputs = model, pieces, model.pieces.n_rows
 
     def distances(self, words: Sequence[str]) -> Distance:
         table = self._model.pieces
@@ -95,13 +116,16 @@ class TokenSpace:
         return lambda i, outputs: measured[i][outputs]
 
     def own(self, word: str) -> NDArray[np.intp]:
-        return _NONE
+        return NO_OUTPUTS
 
     def text(self, output: int) -> str:
         return self._pieces.token(output)
 
     def token(self, output: int) -> int:
         return output
+
+    def inputs(self) -> list[str]:
+        return self._pieces.whole_words()
 
 
 def known_pieces(word: str, pieces: WordPieces) -> list[int]:

@@ -10,9 +10,10 @@ from pathlib import Path
 from sanitizer.answering import MAX_ANSWERS, Answering
 from sanitizer.backbone import MaskedLM
 from sanitizer.budget import Budget, Charge, LocalBudget, as_printed, budget_for
+from sanitizer.causal import CausalLM
 from sanitizer.draft import Draft
 from sanitizer.drawing import MAX_BATCH_TOKENS, draw_words, step_batches
-from sanitizer.engines import Mechanism, engine_for
+from sanitizer.engines import Mechanism
 from sanitizer.errors import BudgetExceeded, NotCertified, SanitizerError
 from sanitizer.extractor import Extractor, Prompts
 from sanitizer.extractor_stage import extractor_for
@@ -48,6 +49,7 @@ class Sanitizer(Answering):
         mechanism: default certified Cape; the policy file's mechanism if it names one.
         policy: "strict", "balanced", "identifiers" (no differential privacy), a Policy, or the path of a TOML file.
         model: model folder, or a loaded model; default the packaged one, loaded at first use.
+        causal: the same for the causal model, which `Cape(backbone="causal")` and the extractor "lm" read with.
         conversation: name of the conversation; equal texts in different conversations are drawn anew.
         budget: the most epsilon to spend in all: of this object, or of the conversation if there is a ledger.
         ledger: budgets that outlive the process; charged for `scopes`, by default the conversation.
@@ -78,6 +80,7 @@ class Sanitizer(Answering):
         vault: Vault | None = None,
         threads: int | None = None,
         max_chars: int = 1_000_000,
+        causal: CausalLM | Path | None = None,
         extractor: Extractor | str | None = None,
         trusted_extractor_host: bool = False,
     ) -> None:
@@ -96,7 +99,7 @@ class Sanitizer(Answering):
         self._budget: Budget = budget_for(budget, ledger, conversation, self._scopes)
         self._vault: Vault = MemoryVault() if vault is None else vault
         self._answers = MemoryVault(MAX_ANSWERS)  # apart: what an API answers must not push out what was released
-        self._models, self._sort = Models(model, threads), "message"
+        self._models, self._sort = Models(model, threads, causal), "message"
         self._extractor, self._prompts = extractor_for(extractor, self._models, trusted_extractor_host), Prompts()
         self._lock = threading.Lock()
         self._loaded: Parts | None = None
@@ -268,8 +271,7 @@ class Sanitizer(Answering):
         if self._loaded is None:
             with self._lock:
                 if self._loaded is None:
-                    model, pieces = self._models.masked()
-                    self._loaded = Parts(model, pieces, engine_for(self.mechanism, model, pieces))
+                    self._loaded = self._models.parts(self.mechanism)
         return self._loaded
 
     def draft(self, text: str, source: Source = SYSTEM) -> Draft:
@@ -376,5 +378,4 @@ class Sanitizer(Answering):
         if not self.policy.perturb:
             return plain_record(draft, self.policy)
         parts = self.parts()
-        sha256 = parts.model.sha256
-        return perturbed_record(draft, claims, self.mechanism, parts.engine, self.policy, self._delta, sha256)
+        return perturbed_record(draft, claims, self.mechanism, parts.engine, self.policy, self._delta, parts.sha256)

@@ -37,6 +37,7 @@ _KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
         "epsilon": (int, float),
         "variant": str,
         "context": str,
+        "backbone": str,
         "profile": str,
         "n_shortlist": int,
         "n_top": int,

@@ -143,11 +143,7 @@ class PieceTable:
 
     def distances(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """Euclidean distances to the whole vocabulary, scaled to [0, 1] per row, float32 [n, n_vocabulary]."""
-        squared = (vectors**2).sum(axis=1)[:, None] + self._squares - 2 * self.times(vectors)
-        d = np.sqrt(np.maximum(squared, 0.0))
-        low, high = d.min(axis=1, keepdims=True), d.max(axis=1, keepdims=True)
-        scaled: NDArray[np.float32] = (d - low) / np.maximum(high - low, 1e-9)
-        return scaled
+        return scaled_distances(vectors, self.times(vectors), self._squares)
 
     def cosine_distance(self, vector: NDArray[np.float32], ids: NDArray[np.intp]) -> NDArray[np.float32]:
         """1 - cosine of one vector to the rows `ids`, float32 [n]."""
@@ -155,3 +151,19 @@ class PieceTable:
         norms = np.linalg.norm(rows, axis=1) * max(float(np.linalg.norm(vector)), 1e-9)
         distance: NDArray[np.float32] = 1.0 - rows @ vector / np.maximum(norms, 1e-9)
         return distance.astype(np.float32)
+
+
+def scaled_distances(
+    vectors: NDArray[np.float32], products: NDArray[np.float32], squares: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Euclidean distances of n vectors to the rows of a table, scaled to [0, 1] per vector, float32 [n, n_rows].
+
+    Args:
+        vectors: float32 [n, width]. products: float32 [n, n_rows], with each row. squares: float32 [n_rows], of the
+            rows' lengths.
+    """
+    squared = (vectors**2).sum(axis=1)[:, None] + squares - 2 * products
+    d = np.sqrt(np.maximum(squared, 0.0))
+    low, high = d.min(axis=1, keepdims=True), d.max(axis=1, keepdims=True)
+    scaled: NDArray[np.float32] = (d - low) / np.maximum(high - low, 1e-9)
+    return scaled

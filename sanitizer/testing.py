@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sanitizer.backbone import DEFAULT_MODEL, read_settings
+from sanitizer.causal import DEFAULT_MODEL as DEFAULT_CAUSAL
 from sanitizer.files import Manifest, model_folder
 from sanitizer.tables import PieceTable, WordTable
+from sanitizer.text import ByteTokens
 
 
 class SeededSource:
@@ -57,3 +59,69 @@ class ToyBackbone:
     ) -> NDArray[np.float32]:
         """The chosen scores over the whole vocabulary, float32 [n, n_vocabulary]."""
         return self._scores(len(at), self.pieces.n_rows)
+
+
+class ToyCausalLM:
+    """A CausalLM with scores of your choice over the packaged vocabulary; no model is run and no weights are needed.
+
+    Args:
+        scores: the tokens read so far -> float32 [n_vocabulary], scores of the next one.
+        folder: model folder to take the tokenizer from; default the packaged one.
+        max_length: tokens of a row.
+    """
+
+    def __init__(
+        self,
+        scores: Callable[[Sequence[int]], NDArray[np.float32]],
+        folder: Path | None = None,
+        max_length: int = 8192,
+    ) -> None:
+        self.folder, self.sha256, self.max_length = folder or model_folder(DEFAULT_CAUSAL), "toy causal", max_length
+        self.n_vocabulary = ByteTokens(self.folder / "tokenizer.json").n_tokens
+        self._scores = scores
+
+    def prefill(self, prompts: Sequence[Sequence[int]]) -> ToyRows:
+        """Rows that have read the prompts."""
+        return ToyRows([list(prompt) for prompt in prompts], self._scores, self.max_length)
+
+    def scores(self, ids: Sequence[int], at: Sequence[int]) -> NDArray[np.float32]:
+        """The chosen scores, float32 [len(at), n_vocabulary]."""
+        return np.stack([self._scores(ids[: i + 1]) for i in at])
+
+    def vectors(self) -> NDArray[np.float32]:
+        """A made-up input table, float32 [n_vocabulary, 8]: near numbers are near."""
+        numbers = np.arange(self.n_vocabulary, dtype=np.float32)[:, None]
+        return np.sin(numbers / 3.0 ** np.arange(8, dtype=np.float32)).astype(np.float32)
+
+    def forget(self) -> None:
+        """Nothing is kept."""
+
+
+class ToyRows:
+    """Rows of a `ToyCausalLM`."""
+
+    def __init__(
+        self, read: list[list[int]], scores: Callable[[Sequence[int]], NDArray[np.float32]], max_length: int
+    ) -> None:
+        self._scores, self._max_length = scores, max_length
+        self._become(read)
+
+    def _become(self, read: list[list[int]]) -> NDArray[np.float32]:
+        lengths = [len(ids) for ids in read]
+        if not lengths or not 0 < min(lengths) <= max(lengths) <= self._max_length:
+            raise ValueError(f"rows must hold 1 to {self._max_length} tokens, got {lengths}")
+        self._read, self.lengths = read, lengths
+        self.logits = np.stack([self._scores(ids) for ids in read])
+        return self.logits
+
+    def step(self, tokens: Sequence[int]) -> NDArray[np.float32]:
+        """One token more in each row."""
+        return self._become([[*ids, token] for ids, token in zip(self._read, tokens, strict=True)])
+
+    def extend(self, row: int, tokens: Sequence[int]) -> NDArray[np.float32]:
+        """More tokens in one row."""
+        return self._become([[*ids, *(tokens if i == row else [])] for i, ids in enumerate(self._read)])
+
+    def fork(self, rows: Sequence[int]) -> ToyRows:
+        """Rows of their own."""
+        return ToyRows([list(self._read[row]) for row in rows], self._scores, self._max_length)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sanitizer.draft import Draft
+from sanitizer.drawing import step_contexts
 from sanitizer.mechanisms.base import Weights
 from sanitizer.pipeline import Sanitizer
 from sanitizer.posterior import Floats, Likelihoods
@@ -39,6 +42,10 @@ class Trials:
 
     def draw(self, draft: Draft) -> Draft:
         """One trial: every word of the draft is released."""
+        if self._engine.left is not None and self._engine.context == "released":
+            for units, scores in step_contexts(self._sanitizer.parts(), [draft], 0):
+                self._release(draft, _by_word(units, scores), always=False)
+            return draft
         for step in range(self._engine.n_steps):
             always = step == 0 or self._engine.context != "released"
             contexts = self._fixed.get(step) or self._contexts(draft, step)
@@ -49,12 +56,9 @@ class Trials:
 
     def _contexts(self, draft: Draft, step: int) -> dict[int, Logits | None]:
         """Drawn word -> the scores its draw reads, float32 [n_outputs], or None."""
-        if not self._engine.reads_context:
-            return dict.fromkeys(draft.drawn)
         found: dict[int, Logits | None] = {}
-        for batch in self._sanitizer.batches([draft], step):
-            scores = self._engine.space.logits(batch)
-            found |= {word: row for (_, word), row in zip(batch.units, scores, strict=True)}
+        for units, scores in step_contexts(self._sanitizer.parts(), [draft], step):
+            found |= _by_word(units, scores)
         return found
 
     def _release(self, draft: Draft, contexts: dict[int, Logits | None], always: bool) -> None:
@@ -86,3 +90,7 @@ class Trials:
             return np.stack(self._logs[word])
         logits = next(contexts[word] for contexts in self._fixed.values() if word in contexts)
         return np.stack(self._columns(word, logits, self.outputs[word]))
+
+
+def _by_word(units: Sequence[tuple[int, int]], scores: Logits | None) -> dict[int, Logits | None]:
+    return {word: None if scores is None else scores[i] for i, (_, word) in enumerate(units)}

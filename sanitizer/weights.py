@@ -134,6 +134,17 @@ _SOURCES = {
 }
 
 
+def input_table(path: Path, shape: Shape) -> NDArray[np.float32]:
+    """The input table of a weights file, float32 [n_vocabulary, width]."""
+    places = layout(shape)
+    levels, scale = (
+        np.memmap(path, place.dtype, "r", place.offset, place.shape)
+        for place in (places["table.q"], places["table.scale"])
+    )
+    rows: NDArray[np.float32] = (levels.astype(np.float32) - 128) * scale[:, :, None]
+    return rows.reshape(shape.n_vocabulary, shape.width)
+
+
 def convert(source: Path, target: Path, advance: Callable[[int], None] = lambda _: None) -> None:
     """Write the weights file.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sanitizer.causal import Logits, Prompts
 from sanitizer.files import model_folder
@@ -38,6 +39,9 @@ class ScriptedLM:
     def scores(self, ids: Sequence[int], at: Sequence[int]) -> Logits:
         raise NotImplementedError
 
+    def vectors(self) -> NDArray[np.float32]:
+        raise NotImplementedError
+
     def forget(self) -> None:
         """Nothing is kept."""
 
@@ -54,6 +58,9 @@ class ScriptedRows:
     def step(self, tokens: Sequence[int]) -> Logits:
         self.__init__(self._script, [n + 1 for n in self.lengths], self._at + 1)  # type: ignore[misc]
         return self.logits
+
+    def extend(self, row: int, tokens: Sequence[int]) -> Logits:
+        raise NotImplementedError
 
     def fork(self, rows: Sequence[int]) -> ScriptedRows:
         return ScriptedRows(self._script, [self.lengths[row] for row in rows], self._at)

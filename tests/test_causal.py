@@ -15,6 +15,7 @@ from sanitizer.causal import OnnxCausalLM
 from sanitizer.errors import ModelError
 from sanitizer.fetch import fetch
 from sanitizer.files import Manifest, model_folder
+from sanitizer.gguf import Gguf, floats
 from sanitizer.prefixes import BLOCK
 from sanitizer.text import ByteTokens
 from tests import toy_lm
@@ -124,6 +125,23 @@ def test_kept_beginnings_are_bounded(home: Path, toy: OnnxCausalLM) -> None:
     assert (small.kept_tokens, none.kept_tokens) == (BLOCK, 0)
 
 
+def test_a_row_that_grows_alone_scores_as_read_at_once(toy: OnnxCausalLM) -> None:
+    rows = toy.prefill([[3, 4], [5]])
+    before, kept = rows.logits, rows.logits.copy()
+    longer = [(11 * i) % 96 for i in range(90)]
+    rows.extend(1, longer[:1])
+    scores = rows.extend(1, longer[1:])
+    np.testing.assert_allclose(scores, [last(toy, [3, 4]), last(toy, [5, *longer])], atol=CLOSE)
+    np.testing.assert_array_equal(before, kept)
+    np.testing.assert_allclose(rows.step([7, 8])[1], last(toy, [5, *longer, 8]), atol=CLOSE)
+    assert rows.lengths == [3, 92]
+
+
+def test_the_input_table_is_the_gguf_s(home: Path, toy: OnnxCausalLM) -> None:
+    expected = floats(Gguf(home / "toy.gguf").tensors["token_embd.weight"])
+    np.testing.assert_array_equal(toy.vectors(), expected)
+
+
 def test_a_fork_goes_its_own_way(toy: OnnxCausalLM) -> None:
     rows = toy.prefill(PROMPTS)
     forked = rows.fork([3, 0, 0])
@@ -161,6 +179,10 @@ def test_bad_arguments_are_refused_without_naming_tokens(home: Path, toy: OnnxCa
         lambda: toy.scores([1, 2], [-1]),
         lambda: rows.step([1]),
         lambda: rows.step([1, 9631]),
+        lambda: rows.extend(2, [1]),
+        lambda: rows.extend(0, []),
+        lambda: rows.extend(0, [9631]),
+        lambda: rows.extend(0, [1] * 256),
         lambda: rows.fork([2]),
         lambda: rows.fork([]),
         lambda: OnnxCausalLM(home / "toy-lm", threads=0),

@@ -44,6 +44,7 @@ FLOORS = [
     {"policy", "outputs"},
     {"findings"},
     {"draft"},
+    {"causal_outputs", "left_context"},
     {"engines", "vocabulary"},
     {"jobs", "loading", "records"},
     {"extractor"},

@@ -19,6 +19,7 @@ from sanitizer.sampling import integer_weights
 
 VARIANTS = ("certified", "published")
 CONTEXTS = ("released", "original")
+BACKBONES = ("masked", "causal")
 PROFILES = ("staircase", "geometric", "prior")
 
 # The shapes with the largest expected utility on public calibration text, by benchmarks/calibrate.py
@@ -67,13 +68,16 @@ class Cape:
     The output set depends on public or released text only.
     Not protected: which positions are private, their number, public words, and all text between words;
     a word that stands r times is at r * epsilon.
+    With backbone "causal" words are drawn from left to right; each draw reads the public and released text to its
+    left, nothing to its right. The guarantee is the same.
 
     Args:
         epsilon: per private word, in nats; in (0, 64].
         variant: "certified", or "published" (the paper's algorithm; its claimed bound does not hold).
         context: what the model reads besides public words: "released" (only released words) or
             "original" (the other private words). Default: released if certified, original if published.
-        backbone: "masked".
+        backbone: "masked" (a model that reads both sides, packaged), or "causal" (one that reads the left side, whose
+            weights are fetched once; slower, a pass for each word).
         profile: "staircase" (two levels over a shortlist), "geometric" (several), or "prior" (the model's public
             prior, raised for the best outputs). Certified only.
         n_shortlist: outputs allowed at a position; default by rule from epsilon. Certified only.
@@ -82,7 +86,7 @@ class Cape:
         n_buckets: equal-width utility buckets. Published only.
         lambda_l: exponent of the context score.
         lambda_d: exponent of the meaning score; default 3 if certified, 1 if published.
-        n_steps: groups of words drawn one after the other, each reading the earlier ones' outputs.
+        n_steps: groups of words drawn one after the other, each reading the earlier ones' outputs. Masked only.
         demote_self: give the word itself the lowest rank. Certified only.
         consistent: one draw per distinct word, used wherever it stands.
 
@@ -109,7 +113,7 @@ class Cape:
         check_epsilon(self.epsilon)
         _one_of("variant", self.variant, VARIANTS)
         _one_of("profile", self.profile, PROFILES)
-        _one_of("backbone", self.backbone, ("masked",))
+        _one_of("backbone", self.backbone, BACKBONES)
         if self.context is None:
             object.__setattr__(self, "context", "released" if self.variant == "certified" else "original")
         _one_of("context", self.context, CONTEXTS)
@@ -127,6 +131,8 @@ class Cape:
             object.__setattr__(self, "top_mass", shape.top_mass)
         for name in ("n_buckets", "n_steps"):
             _at_least(name, getattr(self, name), 1)
+        if self.backbone == "causal" and self.n_steps != 1:
+            raise ValueError(f"n_steps must be 1 with backbone 'causal', which draws word by word, got {self.n_steps}")
         if self._top >= self._shortlist:
             raise ValueError(f"n_top must be below n_shortlist ({self.n_shortlist}), got {self.n_top}")
         if not 0.0 < self._mass < 1.0:

@@ -23,6 +23,14 @@ class TestStaircase(CertifiedContract):
         return Cape(epsilon, n_shortlist=7, n_top=2)
 
 
+class TestLeftContext(CertifiedContract):
+    """Scores of another model are scores like any other."""
+
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, backbone="causal", n_shortlist=7, n_top=2)
+
+
 class TestStaircaseKeepingTheWordItself(CertifiedContract):
     """Without demotion."""
 
@@ -175,7 +183,8 @@ def test_published_buckets_are_equal_width_intervals(values: list[float], n_buck
         ({"variant": "proven"}, "variant"),
         ({"context": "all"}, "context"),
         ({"profile": "flat"}, "profile"),
-        ({"backbone": "causal"}, "backbone"),
+        ({"backbone": "recurrent"}, "backbone"),
+        ({"backbone": "causal", "n_steps": 2}, "n_steps"),
         ({"n_steps": 0}, "n_steps"),
         ({"n_top": 0}, "n_top"),
         ({"n_shortlist": 1}, "n_shortlist"),
