@@ -14,6 +14,7 @@ from sanitizer.drawing import MAX_BATCH_TOKENS, draw_words, step_batches
 from sanitizer.engines import Mechanism, engine_for
 from sanitizer.errors import BudgetExceeded, NotCertified, SanitizerError
 from sanitizer.findings import find_units, stand_ins
+from sanitizer.identifiers import find
 from sanitizer.jobs import Job, repeated, settling
 from sanitizer.ledger import Ledger, Scope
 from sanitizer.loading import Models, Parts
@@ -186,8 +187,11 @@ class Sanitizer:
         """As `sanitize_batch`, one result at a time: memory does not grow with the number of texts."""
         group: list[Job] = []
         n_tokens = 0
-        fresh = fresh or not self.policy.perturb
         pairs = ((text, role) for text in texts) if isinstance(role, str) else zip(texts, role, strict=True)
+        if not self.policy.perturb:  # what stands for an identifier follows from the vault: nothing to charge or keep
+            for text, _ in pairs:
+                yield self._finish(self.draft(text, source))
+            return
         for text, its_role in pairs:
             job = self._job(text, its_role, fresh, source)
             group.append(job)
@@ -269,6 +273,7 @@ class Sanitizer:
     def load(self) -> None:
         """Load now what is otherwise loaded at the first text. Raises ModelError."""
         self._models.names(self.policy.names)
+        find("0", self.policy.identifiers)  # imports the finders
         if self.policy.perturb:
             self.parts()
 
@@ -309,8 +314,6 @@ class Sanitizer:
     def _job(self, text: str, role: str, fresh: bool, source: Source) -> Job:
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, got {type(text).__name__}")
-        if not self.policy.perturb:  # what stands for an identifier follows from the vault
-            return Job(b"", self.draft(text, source))
         key = self._key(self._sort, role, text)
         known = None if fresh else self._known(key, role, text)
         return Job(key, None, self._again(known)) if known else Job(key, self.draft(text, source))
@@ -362,10 +365,10 @@ class Sanitizer:
 
     def _draw_all(self, jobs: list[Job], source: Source) -> None:
         drafts = [job.draft for job in jobs if job.draft is not None]
-        if self.policy.perturb:
-            draw_words(self.parts(), drafts, [job.claims for job in jobs], source)
+        draw_words(self.parts(), drafts, [job.claims for job in jobs], source)
         for job in jobs:
-            job.result = self._finish(job)
+            assert job.draft is not None
+            job.result = self._finish(job.draft, job.claims)
 
     def _keep(self, job: Job, fresh: bool) -> None:
         """Remember a result, and commit its charge; if another thread was first, its result is the one."""
@@ -378,10 +381,9 @@ class Sanitizer:
             job.charge.release() if lost else job.charge.commit()
             job.charge = None
 
-    def _finish(self, job: Job) -> SanitizedText:
-        assert job.draft is not None
-        text, replacements = job.draft.finish()
-        return SanitizedText(text, replacements, self._record(job.draft, job.claims))
+    def _finish(self, draft: Draft, claims: Sequence[float] = ()) -> SanitizedText:
+        text, replacements = draft.finish()
+        return SanitizedText(text, replacements, self._record(draft, list(claims)))
 
     def _record(self, draft: Draft, claims: list[float]) -> Record:
         if not self.policy.perturb:
