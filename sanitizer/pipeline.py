@@ -18,6 +18,7 @@ from sanitizer.errors import BudgetExceeded, NotCertified, SanitizerError
 from sanitizer.extractor import Extractor, Prompts
 from sanitizer.extractor_stage import extractor_for
 from sanitizer.findings import find_units, stand_ins
+from sanitizer.identifiers import find
 from sanitizer.jobs import Job, repeated, settling
 from sanitizer.ledger import Ledger, Scope
 from sanitizer.loading import Models, Parts
@@ -196,8 +197,11 @@ class Sanitizer(Answering):
         """As `sanitize_batch`, one result at a time: memory does not grow with the number of texts."""
         group: list[Job] = []
         n_tokens = 0
-        fresh = fresh or not self.policy.perturb
         pairs = ((text, role) for text in texts) if isinstance(role, str) else zip(texts, role, strict=True)
+        if not self.policy.perturb:  # what stands for an identifier follows from the vault: nothing to charge or keep
+            for text, its_role in pairs:
+                yield self._prompted(self._finish(self.draft(text, source)), its_role)
+            return
         for text, its_role in pairs:
             job = self._job(text, its_role, fresh, source)
             group.append(job)
@@ -255,6 +259,7 @@ class Sanitizer(Answering):
     def load(self) -> None:
         """Load now what is otherwise loaded at the first text. Raises ModelError."""
         self._models.names(self.policy.names)
+        find("0", self.policy.identifiers)  # imports the finders
         if self.policy.perturb:
             self.parts()
         if self._extractor is not None and not isinstance(self._extractor, str):
@@ -296,8 +301,6 @@ class Sanitizer(Answering):
     def _job(self, text: str, role: str, fresh: bool, source: Source) -> Job:
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, got {type(text).__name__}")
-        if not self.policy.perturb:  # what stands for an identifier follows from the vault
-            return Job(b"", self.draft(text, source), role=role)
         key = self._key(self._sort, role, text)
         known = None if fresh else self._known(key, role, text)
         draft, result = (None, self._again(known)) if known else (self.draft(text, source), None)
@@ -336,12 +339,15 @@ class Sanitizer(Answering):
             for job in due.values():
                 self._keep(job, fresh)
         for job in group:
-            result = job.result or repeated(due[job.key].result)
-            if self._extractor is not None and job.role == "user":
-                self._prompts.add(result)
-            yield result
+            yield self._prompted(job.result or repeated(due[job.key].result), job.role)
         if refusal is not None:
             raise refusal
+
+    def _prompted(self, result: SanitizedText, role: str) -> SanitizedText:
+        """The result, remembered if an answer to it may have to be extracted."""
+        if self._extractor is not None and role == "user":
+            self._prompts.add(result)
+        return result
 
     def _cost(self, draft: Draft) -> float:
         return float(len(draft.drawn) * as_printed(self.mechanism.epsilon)) if draft.drawn else 0.0
@@ -353,10 +359,10 @@ class Sanitizer(Answering):
 
     def _draw_all(self, jobs: list[Job], source: Source) -> None:
         drafts = [job.draft for job in jobs if job.draft is not None]
-        if self.policy.perturb:
-            draw_words(self.parts(), drafts, [job.claims for job in jobs], source)
+        draw_words(self.parts(), drafts, [job.claims for job in jobs], source)
         for job in jobs:
-            job.result = self._finish(job)
+            assert job.draft is not None
+            job.result = self._finish(job.draft, job.claims)
 
     def _keep(self, job: Job, fresh: bool) -> None:
         """Remember a result, and commit its charge; if another thread was first, its result is the one."""
@@ -369,10 +375,9 @@ class Sanitizer(Answering):
             job.charge.release() if lost else job.charge.commit()
             job.charge = None
 
-    def _finish(self, job: Job) -> SanitizedText:
-        assert job.draft is not None
-        text, replacements = job.draft.finish()
-        return SanitizedText(text, replacements, self._record(job.draft, job.claims))
+    def _finish(self, draft: Draft, claims: Sequence[float] = ()) -> SanitizedText:
+        text, replacements = draft.finish()
+        return SanitizedText(text, replacements, self._record(draft, list(claims)))
 
     def _record(self, draft: Draft, claims: list[float]) -> Record:
         if not self.policy.perturb:

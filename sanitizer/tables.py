@@ -132,14 +132,17 @@ class PieceTable:
         return mean
 
     def times(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """vectors @ table.T, float32 [n, n_vocabulary], a stretch of the table at a time."""
-        result = np.empty((len(vectors), self.n_rows), dtype=np.float32)
+        """vectors @ table.T, float32 [n, n_vocabulary], a stretch of the table at a time.
+
+        Fewer than four vectors are multiplied as four: products of few rows take other ways through the processor, and
+        a word's last digits would depend on how many stand beside it.
+        """
+        padded = np.pad(vectors, ((0, max(0, 4 - len(vectors))), (0, 0)))
+        result = np.empty((len(padded), self.n_rows), dtype=np.float32)
         for begin in range(0, self.n_rows, self.CHUNK):
-            result[:, begin : begin + self.CHUNK] = (
-                vectors @ self._rows[begin : begin + self.CHUNK].astype(np.float32).T
-            )
+            result[:, begin : begin + self.CHUNK] = padded @ self._rows[begin : begin + self.CHUNK].astype(np.float32).T
         result *= self._scale
-        return result
+        return result[: len(vectors)]
 
     def distances(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """Euclidean distances to the whole vocabulary, scaled to [0, 1] per row, float32 [n, n_vocabulary]."""

@@ -106,8 +106,11 @@ def _ranges(codes: Iterable[int]) -> str:
 
 def words(text: str) -> Iterator[tuple[int, int]]:
     """Character spans of all words, in order."""
-    pattern = _ASCII_WORD if text.isascii() else _word_pattern()  # the same words, faster
-    return (match.span() for match in pattern.finditer(text))
+    return (match.span() for match in _words_of(text).finditer(text))
+
+
+def _words_of(text: str) -> re.Pattern[str]:
+    return _ASCII_WORD if text.isascii() else _word_pattern()  # the same words, faster
 
 
 def segment(text: str, rule: PublicRule, taken: Sequence[Unit] = (), kinds: tuple[str, str] = WORD_KINDS) -> Segmented:
@@ -149,8 +152,13 @@ def segment(text: str, rule: PublicRule, taken: Sequence[Unit] = (), kinds: tupl
 
 def segment_taken(text: str, taken: Sequence[Unit]) -> Segmented:
     """As `segment` by a rule under which every word and number is public."""
-    n_words = sum(whole is None for _, _, whole in _stretches(text, taken))
+    begins, ends = [0, *(unit.end for unit in taken)], [*(unit.start for unit in taken), len(text)]
+    n_words = sum(_n_words(text[begin:end]) for begin, end in zip(begins, ends, strict=True))
     return Segmented(tuple(taken), (), n_words)
+
+
+def _n_words(text: str) -> int:
+    return len(_words_of(text).findall(text))
 
 
 def _stretches(text: str, taken: Sequence[Unit]) -> Iterator[tuple[int, int, Unit | None]]:

@@ -63,3 +63,9 @@ def test_distances_in_the_token_table_match_a_plain_computation() -> None:
     assert table.times(asked) == pytest.approx(asked @ plain.T, abs=1e-4)
     cosine = plain[[2, 5]] @ asked[0] / (np.linalg.norm(plain[[2, 5]], axis=1) * np.linalg.norm(asked[0]))
     assert table.cosine_distance(asked[0], np.array([2, 5])) == pytest.approx(1 - cosine, abs=1e-5)
+
+
+@pytest.mark.parametrize("n_words", range(1, 9))
+def test_distances_of_a_word_do_not_depend_on_the_words_beside_it(model: OnnxMaskedLM, n_words: int) -> None:
+    means = np.stack([model.pieces.mean([1000 + i]) for i in range(8)])
+    assert np.array_equal(model.pieces.distances(means[:n_words]), model.pieces.distances(means)[:n_words])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import lru_cache
 from time import perf_counter
 
 from starlette.types import Receive, Scope, Send
@@ -20,6 +20,7 @@ from sanitizer.proxy.settings import ProxySettings
 from sanitizer.proxy.upstream import MAX_ANSWER, Answer, Upstream
 from sanitizer.proxy.work import Workers
 from sanitizer.wire.core import Exchange
+from sanitizer.wire.record import WireRecord
 
 SILENT = "the upstream was silent for too long"
 LAST_WORDS_SECONDS = 1.0
@@ -107,8 +108,8 @@ class Api:
         pieces: list[bytes] = []
         size, loop, seconds = 0, asyncio.get_running_loop(), self._settings.timeout
         try:
-            async with asyncio.timeout(seconds) as limit, aclosing(begun.chunks()) as chunks:
-                async for chunk in chunks:
+            async with asyncio.timeout(seconds) as limit:
+                while chunk := await begun.more():
                     pieces.append(chunk)
                     size += len(chunk)
                     if size > MAX_ANSWER:
@@ -137,10 +138,12 @@ class Api:
     async def _events(self, call: Call, exchange: Exchange, begun: Answer) -> bytes:
         """Passes on all events but the last bytes, which it returns."""
         loop, seconds, events = asyncio.get_running_loop(), self._settings.timeout, exchange.stream(begun.content_type)
-        async with asyncio.timeout(seconds) as limit, aclosing(begun.chunks()) as chunks:
-            async for chunk in chunks:
-                if shown := events.feed(chunk):
-                    await call.send({"type": "http.response.body", "body": shown, "more_body": True})
+        async with asyncio.timeout(seconds) as limit:
+            while chunk := await begun.more():
+                first, mark, rest = chunk.partition(b"\n\n")
+                for piece in (first + mark, rest):  # many may have come at once: the first does not wait for them
+                    if piece and (shown := events.feed(piece)):
+                        await call.send({"type": "http.response.body", "body": shown, "more_body": True})
                 limit.reschedule(loop.time() + seconds)
             return await self._workers.run(0, events.finish)
 
@@ -155,5 +158,10 @@ class Api:
 
 
 def _record_headers(call: Call, exchange: Exchange) -> Headers:
-    record = [(name.encode(), value.encode()) for name, value in exchange.headers.items()]
-    return [*record, (HEADER.encode(), call.conversation.encode())]
+    return [*_encoded(exchange.record), (HEADER.encode(), call.conversation.encode())]
+
+
+@lru_cache(maxsize=256)
+def _encoded(record: WireRecord) -> tuple[tuple[bytes, bytes], ...]:
+    """Most requests of a conversation release as much as another: equal records, which hold no text."""
+    return tuple((name.encode(), value.encode()) for name, value in record.headers().items())

@@ -66,19 +66,23 @@ async def while_client_waits(work: Coroutine[Any, Any, Result], receive: Receive
     Raises:
         ClientGone: the work was cancelled. What the work raises.
     """
-    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_gone(receive))
+    waiting = asyncio.current_task()
+    assert waiting is not None
+    gone = False
+
+    async def watch() -> None:
+        nonlocal gone
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        gone = True
+        waiting.cancel()
+
+    watcher = asyncio.ensure_future(watch())
     try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise ClientGone
-        return task.result()
+        return await work
+    except asyncio.CancelledError:
+        if gone and waiting.uncancel() == 0:  # else the server ends
+            raise ClientGone from None
+        raise
     finally:
-        gone.cancel()
-        if not task.done():
-            task.cancel()
-            await asyncio.wait({task})
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+        watcher.cancel()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -18,6 +18,7 @@ from sanitizer.proxy.settings import ProxySettings
 
 MAX_ANSWER = 64_000_000  # bytes of one answer that is not streamed
 CONNECT_SECONDS = 10.0
+_NO_TYPE = ("Content-Type",)  # of a request without a body the library would state one
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,10 @@ class Answer:
     headers: Headers = field(repr=False)
     response: aiohttp.ClientResponse = field(repr=False)
 
-    async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """The body as it comes. Raises UpstreamError."""
+    async def more(self) -> bytes:
+        """More of the body as it comes; empty at its end. Raises UpstreamError."""
         try:
-            async for chunk in self.response.content.iter_any():
-                yield chunk
+            return await self.response.content.readany()
         except (aiohttp.ClientError, OSError):
             raise UpstreamError("the upstream broke off its answer") from None
 
@@ -69,7 +69,6 @@ class Upstream:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self._most, ssl=self._verify),
             cookie_jar=aiohttp.DummyCookieJar(),
-            skip_auto_headers=["Content-Type", "User-Agent"],
             auto_decompress=False,
             timeout=self._timeout,
         )
@@ -83,6 +82,7 @@ class Upstream:
                 URL(url, encoded=True),
                 headers=headers,
                 data=body or None,
+                skip_auto_headers=None if body else _NO_TYPE,
                 allow_redirects=False,
                 proxy=self._proxy,
             )

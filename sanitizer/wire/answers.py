@@ -137,7 +137,9 @@ class Restoration:
         """The document restored; the same object if there is nothing to restore."""
         walker = Walker(answer=True)
         walked = walker.walk(shape, document)
-        spoken = [(leaf, leaf.text, role) for leaf, role in _spoken(walked) if isinstance(leaf, Leaf)]
+        spoken: list[tuple[Leaf, str, str]] = []
+        if self.in_json or (remember and self._sanitizer.policy.perturb):  # else nobody asks
+            spoken = [(leaf, leaf.text, role) for leaf, role in _spoken(walked) if isinstance(leaf, Leaf)]
         if self.in_json:
             for leaf in [*[leaf for leaf, _, _ in spoken], *_of_event(walked)]:
                 leaf.sort = "arguments"
@@ -149,8 +151,11 @@ class Restoration:
 
     def _restore(self, leaf: Leaf) -> bool:
         sent = leaf.text
-        stream = self.stream(leaf.sort)
-        leaf.text = stream.feed(sent) + stream.finish()
+        if leaf.sort == "arguments":
+            stream = self.stream(leaf.sort)
+            leaf.text = stream.feed(sent) + stream.finish()
+        else:
+            leaf.text = self.texts.text(sent)
         return leaf.text != sent
 
 

@@ -32,17 +32,20 @@ class Exchange:
     Attributes:
         body: sanitized; compact JSON in UTF-8, or empty.
         record: what is released by it.
-        headers: the record, for a response.
         streams: whether the request asked for a stream.
     """
 
     body: bytes = field(repr=False)
     record: WireRecord
-    headers: dict[str, str]
     streams: bool
     _endpoint: str = field(repr=False)
     _sanitizer: Sanitizer = field(repr=False)
     _in_json: bool = field(default=False, repr=False)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The record, for a response."""
+        return self.record.headers()
 
     def response(self, status: int, content_type: str, body: bytes) -> bytes:
         """The restored answer; its type is application/json, but for extra endpoints, whose answers stay as they are.
@@ -118,7 +121,7 @@ class Filter:
         record = self._sanitize(walker.leaves, all_light=embeds and self._rules.embeddings == "identifiers")
         self._hide(walker, all_light=embeds and self._rules.embeddings == "identifiers")
         streams, in_json = document.get("stream") is True, _asks_for_json(document)
-        return Exchange(dumps(walked), record, record.headers(), streams, name, self._sanitizer, in_json)
+        return Exchange(dumps(walked), record, streams, name, self._sanitizer, in_json)
 
     def _by_key(self, leaves: Sequence[Leaf]) -> list[tuple[Leaf, Record]]:
         """Arguments in which more is an identifier once it is known what they are called; they are replaced here.
@@ -158,7 +161,7 @@ class Filter:
         if body:
             raise RequestRefused("a request that reads may have no body", "endpoint", 404)
         record = WireRecord.of(self._sanitizer.policy.name, ())
-        return Exchange(b"", record, record.headers(), False, READ, self._sanitizer)
+        return Exchange(b"", record, False, READ, self._sanitizer)
 
     def _document(self, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
         """The body as a JSON object."""
@@ -180,7 +183,8 @@ class Filter:
 
     def _sanitize(self, leaves: Sequence[Leaf], all_light: bool) -> WireRecord:
         """Put released texts in place: one batch, and one more for what the policy would perturb but must not."""
-        found = [] if all_light else self._by_key([leaf for leaf in leaves if _KEY.fullmatch(leaf.key)])
+        named = [] if all_light else [leaf for leaf in leaves if leaf.key and _KEY.fullmatch(leaf.key)]
+        found = self._by_key(named) if named else []
         by_key = {id(leaf) for leaf, _ in found}
         leaves = [leaf for leaf in leaves if id(leaf) not in by_key]
         light = (

@@ -10,7 +10,7 @@ from itertools import islice
 from sanitizer.restore import Originals
 
 _NUMERIC = re.compile(r"[0-9eE\s().+/-]*[0-9][0-9eE\s().+/-]*", re.ASCII)
-_BEGIN = re.compile(r"(?<!\w)\w|[^\w\s]")
+_BEGIN = r"(?:(?<!\w)(?=\w)|(?=[^\w\s]))"
 _PREFIX = 3
 
 
@@ -29,6 +29,8 @@ class Known:
         self._values: dict[str, str] = {}
         self._numbers: dict[str, str] = {}
         self._prefixes: set[str] = set()
+        self._short = False  # whether a text is shorter than its prefix could be
+        self._firsts, self._begin = "", re.compile("(?!)")  # where a text may begin
         self._lengths: tuple[int, ...] = ()
 
     def follow(self, originals: Originals) -> None:
@@ -36,7 +38,7 @@ class Known:
         with self._lock:
             if originals is not self._source or originals.n_removed != self._n_removed:
                 self._clear(originals)
-            new = list(islice(originals.items(), self._n_seen, None))
+            new = _after(originals, self._n_seen)
             self._n_seen += len(new)
             for value, original in new:
                 self._add(value, value)  # what is released already stays whole, also if somebody typed it before
@@ -47,6 +49,10 @@ class Known:
     def _add(self, text: str, value: str) -> None:
         self._values[text] = value
         self._prefixes.add(text[:_PREFIX])
+        self._short = self._short or len(text) < _PREFIX
+        if text[0] not in self._firsts:
+            self._firsts += text[0]
+            self._begin = re.compile(f"{_BEGIN}[{re.escape(self._firsts)}]")
         if len(text) not in self._lengths:
             self._lengths = tuple(sorted({*self._lengths, len(text)}, reverse=True))
 
@@ -54,9 +60,9 @@ class Known:
         """The text with released values in place of originals."""
         parts: list[str] = []
         done = 0
-        for begin in _BEGIN.finditer(text) if self._values else ():
+        for begin in self._begin.finditer(text):
             at = begin.start()
-            if at < done or not any(text[at : at + n] in self._prefixes for n in range(1, _PREFIX + 1)):
+            if at < done or not (text[at : at + _PREFIX] in self._prefixes or self._short):
                 continue
             if (found := self._longest(text, at)) is not None:
                 parts += [text[done:at], self._values[found]]
@@ -75,6 +81,15 @@ class Known:
             if piece in self._values and not (end < len(text) and _is_word(piece[-1]) and _is_word(text[end])):
                 return piece
         return None
+
+
+def _after(originals: Originals, n_seen: int) -> list[tuple[str, str]]:
+    """What was added after the first `n_seen`, from the end: there may be many before. Others may add meanwhile."""
+    while True:
+        n = len(originals)
+        new = list(islice(reversed(originals.items()), max(0, n - n_seen)))
+        if len(originals) == n:
+            return new[::-1]
 
 
 def _is_word(char: str) -> bool:

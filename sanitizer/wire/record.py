@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Any
 
@@ -63,13 +64,18 @@ class WireRecord:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, which knows no infinity: a bound that is not finite becomes None."""
-        return {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in asdict(self).items()}
+        values = {name: getattr(self, name) for name in _HEADERS}
+        return {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in values.items()}
 
     def headers(self) -> dict[str, str]:
         """The same as response headers, "sanitizer-epsilon-total: 12.0" and so on; ASCII only."""
-        return {"sanitizer-" + key.replace("_", "-"): _header(value) for key, value in asdict(self).items()}
+        return {header: _header(getattr(self, name)) for name, header in _HEADERS.items()}
+
+
+_HEADERS = {each.name: "sanitizer-" + each.name.replace("_", "-") for each in fields(WireRecord)}
+_UNFIT = re.compile(r"[^ -~]")
 
 
 def _header(value: float | str) -> str:
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    return "".join(c if " " <= c <= "~" else "?" for c in text)
+    return text if text.isascii() and text.isprintable() else _UNFIT.sub("?", text)

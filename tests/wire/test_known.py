@@ -56,3 +56,15 @@ def test_a_released_value_that_somebody_typed_before_stays(originals: Originals)
     typed["<EMAIL_1>"] = "anna@x.org"
     known.follow(typed)
     assert known.text("<EMAIL_1> anna@x.org") == "<EMAIL_1> <EMAIL_1>"
+
+
+def test_short_originals_and_those_added_later_are_hidden_too(originals: Originals) -> None:
+    known = following(originals)
+    originals["<TERM_1>"] = "é"
+    originals["<TERM_2>"] = "X9"
+    known.follow(originals)
+    assert known.text("é: X9, X91, 8731") == "<TERM_1>: <TERM_2>, X91, <NUMBER_1>"
+    del originals["<TERM_2>"]
+    originals["<TERM_3>"] = "Y9"
+    known.follow(originals)
+    assert known.text("X9 Y9") == "X9 <TERM_3>"
