@@ -15,7 +15,7 @@ from sanitizer.text import ByteTokens
 MAX_TOKENS = 1024
 REPEATED = 4
 """Tokens in a row that may stand once in an answer: small models fall into loops."""
-BONUS = 2.0
+BONUS = 2.5
 """Nats by which the draft's next token is favoured: what the model writes stays an edition of the draft."""
 AHEAD = 4
 """How far ahead the draft is looked at; each token that is left out costs SKIP nats of the bonus."""
@@ -23,8 +23,8 @@ SKIP = 0.5
 
 SYSTEM = "You write only the text that is asked for."
 INSTRUCTIONS = (
-    "Answer the prompt, or continue it. Take everything from the notes; change only what does not fit the prompt.\n\n"
-    "Prompt: {prompt}\n\nNotes: {draft}\n\nText:"
+    "Continue the prompt. Take everything from the notes; change only what does not fit the prompt.\n\n"
+    "Prompt: {prompt}\n\nNotes: {draft}\n\nContinuation:"
 )
 
 
