@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 N_RESAMPLES = 1_000
 SEED = 20_251
 COUNTS = {"map": "n_guessed", "nll": "n_inferred", "mti_1": "n_inferred", "mti_10": "n_inferred"}
-COUNTS |= dict.fromkeys(("cosine", "kept", "knn_1", "knn_10", "plausibility"), "n_words")
+COUNTS |= dict.fromkeys(("cosine", "kept", "knn_1", "knn_10", "plausibility", "mapping"), "n_words")
 Figures = Mapping[str, Sequence[float]]
 
 
@@ -35,8 +35,13 @@ def interval(found: NDArray[np.float64]) -> dict[str, float]:
 
 
 def summary(figures: Figures) -> dict[str, dict[str, float]]:
-    """Every figure with its interval; `pseudo_perplexity` from `nll`."""
-    found = {n: interval(replicates(figures, n)) for n in figures if not n.startswith("n_")}
+    """Every figure with its interval, but for those that were nowhere measured; `pseudo_perplexity` from `nll`."""
+    found = {n: interval(replicates(figures, n)) for n in figures if not n.startswith("n_") and _known(figures, n)}
     if "nll" in found:
         found["pseudo_perplexity"] = {k: float(np.exp(v)) for k, v in found["nll"].items()}
     return found
+
+
+def _known(figures: Figures, name: str) -> bool:
+    counted = name not in COUNTS or any(figures[COUNTS[name]])
+    return counted and bool(np.isfinite(figures[name]).all())

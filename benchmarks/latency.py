@@ -1,6 +1,7 @@
 """Speed and memory of certified Cape, against the bare forward pass and a plain published Cape.
 
-Everything in one run on one machine, interleaved; medians and ratios of medians. Cold start and memory
+Everything in one run on one machine, in turns; medians and ratios of medians with 95 % bootstrap intervals over
+rounds. How time grows, and simpler tools: benchmarks/speed.py. Cold start and memory
 are those of a new process that sanitizes one prompt.
 """
 
@@ -11,13 +12,13 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from benchmarks.baselines.cape_reference import CapeReference
 from benchmarks.machine import write
-from benchmarks.texts import LONG, SHORT, of_length
+from benchmarks.texts import LONG, SHORT
+from benchmarks.timing import in_turns, median, ratio
 from sanitizer import Cape, Sanitizer
 from sanitizer.backbone import MAX_THREADS, OnnxMaskedLM
 from sanitizer.windows import Batch
@@ -33,66 +34,46 @@ print(json.dumps([seconds, int(peak) / 1024]))
 """
 
 
-def interleaved(runs: dict[str, Callable[[], object]], n: int) -> dict[str, float]:
-    """Median seconds of each, in turn n times; each timed call comes after an untimed one of the same."""
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(n):
-        for name, run in runs.items():
-            run()
-            begin = time.perf_counter()
-            run()
-            times[name].append(time.perf_counter() - begin)
-    return {name: statistics.median(found) for name, found in times.items()}
-
-
-def per_prompt(threads: int, n: int) -> list[dict[str, Any]]:
+def per_prompt(threads: int, n: int, prompts: dict[str, str]) -> list[dict[str, Any]]:
     """Ours, the bare pass, and the reference, for a short and a long prompt."""
     model = OnnxMaskedLM(threads=threads)
     ours, found = Sanitizer(model=model), []
     published = Sanitizer(Cape(10.0, variant="published"), model=model)
     reference = CapeReference(10.0, threads)
-    for name, text in (("20 words", SHORT), ("200 words", LONG)):
+    for name, text in prompts.items():
         inputs = list(ours.batches([ours.draft(text)]))
 
         def bare(inputs: list[Batch] = inputs) -> None:
             for b in inputs:
                 model.logits(b.ids, b.lengths, b.at)
 
-        fast = interleaved({"ours": partial(ours.sanitize, text, fresh=True), "bare": bare}, n)
-        slow = interleaved(
+        fast = in_turns({"ours": partial(ours.sanitize, text, fresh=True), "bare": bare}, n)
+        slow = in_turns(
             {
                 "ours": partial(ours.sanitize, text, fresh=True),
                 "reference": partial(reference.sanitize, text),
                 "published": partial(published.sanitize, text, fresh=True),
             },
-            max(3, n // 25),
+            n // 25 or 1,
         )
+        figures = {
+            "certified_ms": median(fast["ours"]),
+            "bare_pass_ms": median(fast["bare"]),
+            "ratio_to_bare_pass": ratio(fast["ours"], fast["bare"]),
+            "our_published_ms": median(slow["published"]),
+            "reference_ms": median(slow["reference"]),
+            "reference_over_certified": ratio(slow["reference"], slow["ours"]),
+        }
         found.append(
             {
                 "prompt": name,
                 "threads": threads,
                 "n_words": len(text.split()),
                 "n_units": ours.sanitize(text).record.n_units,
-                "certified_ms": 1e3 * fast["ours"],
-                "bare_pass_ms": 1e3 * fast["bare"],
-                "ratio_to_bare_pass": fast["ours"] / fast["bare"],
-                "our_published_ms": 1e3 * slow["published"],
-                "reference_ms": 1e3 * slow["reference"],
-                "reference_over_certified": slow["reference"] / slow["ours"],
+                **{key: value["mean"] for key, value in figures.items()},
+                "intervals": {key: [value["low"], value["high"]] for key, value in figures.items()},
             }
         )
-    return found
-
-
-def scaling(n: int) -> list[dict[str, float]]:
-    """Milliseconds per word from 10 to 10,000 words."""
-    sanitizer, found = Sanitizer(), []
-    for n_words in (10, 30, 100, 300, 1_000, 3_000, 10_000):
-        text = of_length(n_words)
-        seconds = interleaved(
-            {"ours": partial(sanitizer.sanitize, text, fresh=True)}, max(3, min(n, 3_000 // n_words))
-        )["ours"]
-        found.append({"n_words": n_words, "ms": 1e3 * seconds, "ms_per_word": 1e3 * seconds / n_words})
     return found
 
 
@@ -125,12 +106,15 @@ def import_times(n: int) -> list[float]:
 
 def main(quick: bool) -> None:
     """Measure, print, write results/latency.json."""
-    n = 20 if quick else 100
+    n, prompts = (10, {"20 words": SHORT}) if quick else (100, {"20 words": SHORT, "200 words": LONG})
     threads = sorted({1, min(2, MAX_THREADS)})
     results = {
-        "per_prompt": [row for t in threads for row in per_prompt(t, n)],
-        "scaling": scaling(n),
-        "cold_start": cold_start(3 if quick else 9),
+        "per_prompt": [row for t in threads for row in per_prompt(t, n, prompts)],
+        "cold_start": cold_start(2 if quick else 9),
     }
     print(json.dumps(results, indent=1))
     print(write("latency", "python -m benchmarks latency" + " --quick" * quick, results))
+
+
+if __name__ == "__main__":
+    main("--quick" in sys.argv[1:])

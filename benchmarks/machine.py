@@ -15,6 +15,7 @@ import onnxruntime
 from sanitizer.files import Manifest, model_folder
 
 RESULTS = Path(__file__).parent / "results"
+FOLDER = "SANITIZER_BENCHMARK_RESULTS"  # where results are written instead, so that a trial run keeps the old ones
 
 
 def circumstances(command: str) -> dict[str, Any]:
@@ -31,9 +32,20 @@ def circumstances(command: str) -> dict[str, Any]:
     }
 
 
+def say(line: str) -> None:
+    """Progress, at once."""
+    print(line, flush=True)
+
+
+def output_folder() -> Path:
+    """`RESULTS`, or what the environment names."""
+    return Path(os.environ.get(FOLDER) or RESULTS)
+
+
 def write(name: str, command: str, results: Any) -> Path:
-    """Write results/<name>.json."""
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.json"
+    """Write <name>.json into the output folder."""
+    folder = output_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
     path.write_text(json.dumps({"circumstances": circumstances(command), "results": results}, indent=1) + "\n", "utf-8")
     return path

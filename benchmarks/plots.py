@@ -5,8 +5,6 @@ Each plot has one message, its title. Markers and line styles tell the curves ap
 
 from __future__ import annotations
 
-import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +12,12 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.colors import to_rgb
 
-from benchmarks.machine import RESULTS
+from benchmarks.machine import output_folder
+from benchmarks.tables import load
 
+plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "benchmarks", "font.family": "DejaVu Sans"})
 WIDTH, HEIGHT = 8.0, 5.2
 STYLES: dict[str, tuple[str, str, str]] = {
     "Cape certified": ("#b2182b", "o", "-"),
@@ -43,7 +44,8 @@ NAMES = {
     "mti_1": "masked-word inference names the private word (share)",
     "map": "best guess with known mechanism is right (share)",
 }
-BESIDE = {"DynText published": -0.9, "CUSTEXT+": -0.45, "SANTEXT+": 0.0, "RANTEXT": 0.45, "FBDD": 0.9}
+BESIDE = {"DynText published": -1.2, "CUSTEXT+": -0.6, "SANTEXT+": 0.0, "RANTEXT": 0.6, "FBDD": 1.2}
+EDGE, LAST = 17.0, 14.4  # where those without a finite epsilon stand; the last that is shown in its place
 Row = dict[str, Any]
 
 
@@ -56,18 +58,23 @@ def curves(rows: list[Row]) -> dict[str, list[Row]]:
     return {label: found[label] for label in STYLES if label in found}
 
 
-def _line(axes: Any, label: str, rows: list[Row], x: list[float], y: str, x_bars: str | None = None) -> None:
+def _line(axes: Any, label: str, rows: list[Row], x: list[float], y: str, *, x_bars: str | None = None) -> None:
     colour, marker, style = STYLES[label]
     points = [r["figures"][y] for r in rows]
-    heights = [p["mean"] for p in points]
-    y_bars = [[p["mean"] - p["low"] for p in points], [p["high"] - p["mean"] for p in points]]
     across = [r["figures"][x_bars] for r in rows] if x_bars else []
-    sides = [[a["mean"] - a["low"] for a in across], [a["high"] - a["mean"] for a in across]] if x_bars else None
     ours = label == "Cape certified"
     axes.errorbar(
-        x, heights, yerr=y_bars, xerr=sides, label=label, color=colour, marker=marker, linestyle=style,
-        markersize=7 if ours else 5.5, linewidth=2.2 if ours else 1.2, elinewidth=0.7, zorder=3 if ours else 2,
+        x, [p["mean"] for p in points], yerr=_bars(points), xerr=_bars(across) if x_bars else None, label=label,
+        color=colour, marker=marker, linestyle=style if len(set(x)) > 1 else "none", markersize=8 if ours else 6,
+        markerfacecolor=colour if ours or marker in "x+*12" else "white", linewidth=2.4 if ours else 1.1,
+        elinewidth=0.8, ecolor=(*to_rgb(colour), 0.45), zorder=3 if ours else 2,
     )  # fmt: skip
+
+
+def _bars(points: list[dict[str, float]]) -> list[list[float]]:
+    """Lengths below and above the means."""
+    below = [max(0.0, p["mean"] - p["low"]) for p in points]
+    return [below, [max(0.0, p["high"] - p["mean"]) for p in points]]
 
 
 def _finish(figure: Any, axes: Any, folder: Path, name: str, title: str, note: str) -> None:
@@ -85,19 +92,19 @@ def _finish(figure: Any, axes: Any, folder: Path, name: str, title: str, note: s
 
 
 def against_epsilon(rows: list[Row], figure_name: str, folder: Path, title: str, note: str) -> None:
-    """Utility against exact epsilon; mechanisms without a finite one stand at the right edge."""
+    """Utility against exact epsilon; mechanisms without a finite one stand at the right edge, by nominal value."""
     figure, axes = plt.subplots(figsize=(WIDTH, HEIGHT))
-    edge, last = 16.0, 14.0
     for label, found in curves(rows).items():
-        finite = [r for r in found if r["exact_epsilon"] != "inf" and float(r["exact_epsilon"]) <= last]
+        finite = [r for r in found if r["exact_epsilon"] != "inf" and float(r["exact_epsilon"]) <= LAST]
         beyond = [r for r in found if r not in finite]
         if finite:
             _line(axes, label, finite, [float(r["exact_epsilon"]) for r in finite], figure_name)
         if beyond:
-            _line(axes, label, beyond, [edge + BESIDE.get(label, 0.0)] * len(beyond), figure_name)
-    axes.axvline(last + 0.4, color="#bbbbbb", linewidth=0.8)
+            _line(axes, label, beyond, [EDGE + BESIDE.get(label, 0.0)] * len(beyond), figure_name)
+    axes.axvline(EDGE - 1.9, color="#bbbbbb", linewidth=0.8)
     ticks = range(0, 15, 2)
-    axes.set_xticks([*ticks, edge], [*map(str, ticks), "more, or\ninfinite"])
+    axes.set_xticks([*ticks, EDGE], [*map(str, ticks), "larger than 14,\nor infinite"])
+    axes.set_xlim(0, EDGE + 2)
     axes.set_xlabel("exact epsilon per private word (nats)")
     axes.set_ylabel(NAMES[figure_name])
     if figure_name == "pseudo_perplexity":
@@ -110,17 +117,17 @@ def against_attack(rows: list[Row], attack: str, figure_name: str, folder: Path,
     figure, axes = plt.subplots(figsize=(WIDTH, HEIGHT))
     for label, found in curves(rows).items():
         ordered = sorted(found, key=lambda r: float(r["figures"][attack]["mean"]))
-        _line(axes, label, ordered, [r["figures"][attack]["mean"] for r in ordered], figure_name, attack)
+        _line(axes, label, ordered, [r["figures"][attack]["mean"] for r in ordered], figure_name, x_bars=attack)
     axes.set_xlabel(NAMES[attack])
     axes.set_ylabel(NAMES[figure_name])
     _finish(figure, axes, folder, f"{figure_name}-against-{attack}", title, note)
 
 
-def main(source: str = "frontier") -> None:
-    """Draw all plots of a result file into results/plots."""
-    data = json.loads((RESULTS / f"{source}.json").read_text("utf-8"))
+def main() -> None:
+    """Draw all plots of the frontier into the folder of the results."""
+    data = load("frontier")
     rows = [r for r in data["results"]["rows"] if r["setting"]["policy"] == "strict"]
-    folder = RESULTS / "plots"
+    folder = output_folder() / "plots"
     note = (
         f"{data['results']['n_sentences']} Rotten Tomatoes sentences, policy strict; bars: 95 % bootstrap intervals "
         f"over sentences. {data['circumstances']['command']}"
@@ -137,11 +144,8 @@ def main(source: str = "frontier") -> None:
         ("mti_1", "Meaning kept against masked-word inference"),
         ("map", "Meaning kept against the best guess"),
     ):
-        for name in ("cosine", "sentence_cosine"):
-            against_attack(rows, attack, name, folder, title, note)
+        against_attack(rows, attack, "cosine", folder, title, note)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", nargs="?", default="frontier", help="name of the result file")
-    main(parser.parse_args().source)
+    main()

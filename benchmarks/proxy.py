@@ -6,6 +6,7 @@ it must have come back.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import collections
 import contextlib
@@ -255,5 +256,14 @@ def main(quick: bool, peer: str | None = None) -> None:
         setting |= {"n_conversations": N_CONVERSATIONS, "seconds": seconds}
         results["load"] = setting | load.as_dict() | {"proxy_cores_used": busy / (seconds + EVENTS / PACE)}
     print(json.dumps(results, indent=1))
-    measured = "python -m benchmarks proxy" + " --quick" * quick + " --peer PYTHON" * (peer is not None)
+    measured = (
+        "python -m benchmarks proxy" + " --quick" * quick + " --peer llm-shield-proxy=PYTHON" * (peer is not None)
+    )
     print(write("proxy", measured, results))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer requests, a load of ten seconds")
+    parser.add_argument("--peer", metavar="PYTHON", help="an environment with llm-shield-proxy")
+    main(**vars(parser.parse_args()))

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
+import os
+import re
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import RESULTS
+from benchmarks import frontier_report, papers_cape, papers_dyntext
+from benchmarks.machine import FOLDER, output_folder, say
+from benchmarks.tables import kept, load, table
+
+__all__ = ["load", "main", "table"]
 
 HERE = Path(__file__).parent
-
-
-def load(name: str) -> dict[str, Any]:
-    """One result file."""
-    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
-    return found
-
-
-def table(header: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+BLOCK = re.compile(r"(<!-- benchmarks: begin -->\n).*?(<!-- benchmarks: end -->)", re.DOTALL)
 
 
 def per_prompt(results: dict[str, Any], threads: int) -> list[list[str]]:
@@ -32,7 +29,13 @@ def per_prompt(results: dict[str, Any], threads: int) -> list[list[str]]:
         ("certified Cape / bare pass", "ratio_to_bare_pass", "{:.2f}"),
         ("plain published Cape / certified Cape", "reference_over_certified", "{:.0f}"),
     ]
-    return [[name, *(form.format(r[key]) for r in found)] for name, key, form in lines]
+    return [[name, *(_with_interval(r, key, form) for r in found)] for name, key, form in lines]
+
+
+def _with_interval(row: dict[str, Any], key: str, form: str) -> str:
+    shown, ends = form.format(row[key]), row.get("intervals", {}).get(key)
+    low, high = ("", "") if ends is None else (form.format(end).split()[0] for end in ends)
+    return f"{shown} ({low} to {high})" if low else shown
 
 
 def cold_start(results: dict[str, Any]) -> str:
@@ -51,14 +54,13 @@ def latency() -> str:
     results, circumstances = data["results"], data["circumstances"]
     parts = [
         f"## Speed\n\n`{circumstances['command']}`, {circumstances['machine']}, Python {circumstances['python']}, "
-        f"onnxruntime {circumstances['onnxruntime']}; medians, interleaved in one run."
+        f"onnxruntime {circumstances['onnxruntime']}; medians, in turns in one run, with 95 % intervals."
     ]
     for threads in sorted({r["threads"] for r in results["per_prompt"]}):
         rows = per_prompt(results, threads)
-        parts.append(table([f"{threads} thread(s)", "20 words", "200 words"], rows))
-    scaling = [[f"{r['n_words']:,}", f"{r['ms']:.1f}", f"{r['ms_per_word']:.3f}"] for r in results["scaling"]]
-    parts += [table(["words", "ms", "ms per word"], scaling), cold_start(results)]
-    return "\n\n".join(parts)
+        prompts = [r["prompt"] for r in results["per_prompt"] if r["threads"] == threads]
+        parts.append(table([f"{threads} thread(s)", *prompts], rows))
+    return "\n\n".join([*parts, cold_start(results)])
 
 
 def calibration() -> str:
@@ -152,12 +154,83 @@ def proxy() -> str:
     )
 
 
-def main(quick: bool = False) -> None:
-    """Write benchmarks/README.md; print what the main README quotes."""
-    text = "# Benchmarks\n\nWritten by `python -m benchmarks report` from `results/`.\n\n"
-    (HERE / "README.md").write_text(
-        text + "\n\n".join([latency(), audits(), calibration(), identifiers(), proxy()]) + "\n", "utf-8"
+def papers() -> str:
+    """The papers' tables beside ours."""
+    data = load("papers")
+    results, latency_, speed = data["results"], load("latency")["results"], kept("speed") and load("speed")["results"]
+    intro = (
+        f"## The papers' tables\n\n`{data['circumstances']['command']}`: {results['n_sentences']} held-out Rotten "
+        "Tomatoes sentences; the papers' figures have no intervals, ours 95 % bootstrap intervals over sentences. "
+        "Epsilon is nominal, as each paper uses it, and is not comparable between mechanisms. Accuracy on the "
+        f"original sentences: {papers_cape.percent(results['clean_accuracy'])} (paper: 92.54, random 51.72)."
     )
+    return "\n\n".join([intro, papers_cape.section(results, latency_, speed or None), papers_dyntext.section(results)])
+
+
+SECTIONS: list[tuple[str, Callable[[], str] | str]] = [
+    ("latency", latency),
+    ("speed", "benchmarks.speed_report"),
+    ("audits", audits),
+    ("frontier", frontier_report.section),
+    ("attacks", frontier_report.attacks),
+    ("ideas", frontier_report.ideas),
+    ("calibration", calibration),
+    ("papers", papers),
+    ("extraction", "benchmarks.extraction_report"),
+    ("generation", "benchmarks.generation_report"),
+    ("membership", "benchmarks.membership"),
+    ("answers", "benchmarks.generation_answers"),
+    ("identifiers", identifiers),
+    ("proxy", proxy),
+]
+"""Result file, and what makes its section: a function, or a module with `section()`."""
+
+
+PLOTS = [("frontier", "benchmarks.plots"), ("extraction", "benchmarks.extraction_report")]
+"""Result file, and the module whose `main()` draws its plots."""
+
+
+def sections() -> list[str]:
+    """Those whose results are there."""
+    found = []
+    for name, make in SECTIONS:
+        if kept(name) and (callable(make) or find_spec(make) is not None):
+            found.append(make() if callable(make) else str(import_module(make).section()))
+    return found
+
+
+def in_readme(text: str) -> str:
+    """The main README with its block of figures made anew."""
+    block = "\n\n".join(
+        [
+            frontier_report.short_table(),
+            "![Meaning kept against exact epsilon](benchmarks/results/plots/cosine-against-epsilon.png)",
+            "![Meaning kept against the best guess](benchmarks/results/plots/cosine-against-map.png)",
+        ]
+    )
+    return BLOCK.sub(lambda found: f"{found[1]}{block}\n{found[2]}", text)
+
+
+def main() -> None:
+    """Draw the plots, write benchmarks/README.md and the figures of the main README.
+
+    A trial run's report goes where its results are, and the main README stays.
+    """
+    trial = FOLDER in os.environ
+    for name, module in PLOTS:
+        if kept(name) and find_spec(module) is not None:
+            import_module(module).main()
+    text = "# Benchmarks\n\nWritten by `python -m benchmarks report` from `results/`.\n\n"
+    path = (output_folder() if trial else HERE) / "README.md"
+    path.write_text(text + "\n\n".join(sections()) + "\n", "utf-8")
+    if kept("frontier") and not trial:
+        readme = HERE.parent / "README.md"
+        readme.write_text(in_readme(readme.read_text("utf-8")), "utf-8")
     results = load("latency")["results"]
-    print("\n".join("| " + " | ".join(row) + " |" for row in per_prompt(results, 2)))
-    print(cold_start(results))
+    say("\n".join("| " + " | ".join(row) + " |" for row in per_prompt(results, 2)))
+    say(cold_start(results))
+    say(str(path))
+
+
+if __name__ == "__main__":
+    main()

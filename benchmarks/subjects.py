@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.baselines import custext, rantext
-from benchmarks.baselines.base import Baseline, Floats, Places, Vectors, WordVectors, euclidean
+from benchmarks.baselines.base import Baseline, Floats, Inputs, Places, Vectors, WordVectors, euclidean
 from benchmarks.baselines.exponential import Exponential
 from benchmarks.baselines.fbdd import Fbdd
 from benchmarks.baselines.randomized_response import RandomizedResponse
 from benchmarks.baselines.santext import SanText, SanTextPlus
+from benchmarks.cape_tables import N_KEPT, Buckets, Distances, PublishedCape, Staircase
+from benchmarks.dyntext_tables import Lists
 from sanitizer.audit import Extremes
 from sanitizer.backbone import MaskedLM
 from sanitizer.engines import engine_for
@@ -67,6 +70,25 @@ class Packaged:
         return self._likelihoods.table(words, logits)
 
 
+class Shared:
+    """Distances of the last few words asked about, which all baselines read."""
+
+    def __init__(self, vectors: WordVectors) -> None:
+        self._vectors = vectors
+        self._kept: OrderedDict[tuple[str, ...], tuple[Vectors, NDArray[np.bool_]]] = OrderedDict()
+
+    def inputs(self, words: Sequence[str], outputs: Places | None = None, scores: Vectors | None = None) -> Inputs:
+        """As `WordVectors.inputs`."""
+        key = tuple(words)
+        if key not in self._kept:
+            vectors, known = self._vectors.of(words)
+            self._kept[key] = euclidean(vectors @ self._vectors.outputs.T), known
+            while len(self._kept) > N_KEPT:
+                self._kept.popitem(last=False)
+        distances, known = self._kept[key]
+        return Inputs.of(distances if outputs is None else distances[:, outputs], known, scores)
+
+
 class OverWords:
     """A baseline over Y, or over the likeliest `n_shortlist` of Y in the released context.
 
@@ -78,7 +100,7 @@ class OverWords:
         self,
         baseline: Baseline,
         model: MaskedLM,
-        vectors: WordVectors,
+        vectors: Shared,
         reads_context: bool = False,
         n_shortlist: int | None = None,
     ) -> None:
@@ -130,6 +152,23 @@ class OverNoise:
         return np.asarray(self._baseline.draw(self._vectors.of([word])[0], self._vectors.outputs, n)[0])
 
 
+class OverLists:
+    """DynText with noise on the word's vector, which has no exact probabilities: draws only."""
+
+    context = "none"
+
+    def __init__(self, mechanism: DynText, model: MaskedLM, pieces: WordPieces) -> None:
+        self._engine = engine_for(mechanism, model, pieces)
+        self.tokens = np.arange(model.pieces.n_rows) if mechanism.variant == "published" else model.output_ids
+
+    def table(self, words: Sequence[str], logits: Logits | None) -> Table:
+        raise NotImplementedError("no exact probabilities")
+
+    def draw(self, word: str, n: int) -> Places:
+        """Fresh outputs, int [n]."""
+        return np.array([c.output for c in self._engine.choose([word] * n, None, SYSTEM)], dtype=np.intp)
+
+
 @dataclass(frozen=True)
 class Makers:
     """Builds subjects; public tables are made once."""
@@ -137,10 +176,26 @@ class Makers:
     model: MaskedLM
     pieces: WordPieces
     _shares: dict[float, Floats] = field(default_factory=dict)
+    _buckets: dict[str, Buckets] = field(default_factory=dict)
+    _made: dict[str, Subject] = field(default_factory=dict)
 
     @cached_property
     def vectors(self) -> WordVectors:
         return WordVectors(self.model.words)
+
+    @cached_property
+    def _distances(self) -> Distances:
+        return Distances(self.model, self.pieces)
+
+    @cached_property
+    def _shared(self) -> Shared:
+        return Shared(self.vectors)
+
+    def _published_cape(self, epsilon: float, options: dict[str, Any]) -> PublishedCape:
+        key = repr(sorted(options.items()))
+        if key not in self._buckets:
+            self._buckets[key] = Buckets(self.model, self.pieces, options)
+        return PublishedCape(epsilon, self._buckets[key], self.model.pieces.n_rows)
 
     @cached_property
     def _sets(self) -> tuple[Places, Vectors]:
@@ -153,17 +208,32 @@ class Makers:
             self._shares[epsilon] = rantext.radius_shares(ranges, epsilon)
         return self._shares[epsilon]
 
+    def kept(self, mechanism: str, epsilon: float, options: dict[str, Any]) -> Subject:
+        """`make`, once for each setting: subjects remember what they worked out of a word."""
+        key = repr((mechanism, epsilon, sorted(options.items())))
+        if key not in self._made:
+            self._made[key] = self.make(mechanism, epsilon, options)
+        return self._made[key]
+
     def make(self, mechanism: str, epsilon: float, options: dict[str, Any]) -> Subject:
         """The subject of a setting; `epsilon` in the mechanism's own sense."""
         kind, _, variant = mechanism.partition(" ")
+        if mechanism == "cape published" and set(options) <= {"lambda_l", "lambda_d", "n_buckets"}:
+            return self._published_cape(epsilon, options)
         if kind == "cape":
-            return Packaged(Cape(epsilon, variant=variant, **options), self.model, self.pieces)
+            cape = Cape(epsilon, variant=variant, **options)
+            staircase = cape.certified and cape.profile == "staircase" and cape.n_steps == 1
+            return (
+                Staircase(cape, self.model, self._distances) if staircase else Packaged(cape, self.model, self.pieces)
+            )
+        if options.get("replacement") == "noise":
+            return OverLists(DynText(epsilon, variant=variant, **options), self.model, self.pieces)
         if kind == "dyntext":
-            return Packaged(DynText(epsilon, variant=variant, **options), self.model, self.pieces)
+            return Lists(DynText(epsilon, variant=variant, **options), self.model, self.pieces)
         if kind == "fbdd":
             return OverNoise(Fbdd(epsilon), self.model, self.vectors)
         baseline = self._baselines[mechanism](epsilon)
-        return OverWords(baseline, self.model, self.vectors, mechanism == "exponential", **options)
+        return OverWords(baseline, self.model, self._shared, mechanism == "exponential", **options)
 
     @cached_property
     def _baselines(self) -> dict[str, Callable[[float], Baseline]]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import erf, log
+from math import log
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.claims import at_equal_attack, at_equal_epsilon, difference
-from benchmarks.frontier import Setting
+from benchmarks.cells import Cells, Circumstances
+from benchmarks.claims import Claim, at_equal_attack, at_equal_epsilon, claims, compare, difference
 from benchmarks.intervals import interval, replicates, summary
-from benchmarks.sentences import Sentiment, gelu
+from benchmarks.sentences import Sentiment
+from benchmarks.settings import Setting
 from benchmarks.subjects import draws, exact_epsilon
 from sanitizer.posterior import Table
 
@@ -30,7 +32,7 @@ class Toy:
 def entry(label: str, epsilon: float, cosine: list[float], attack: list[float]) -> dict[str, object]:
     n = len(cosine)
     figures = dict.fromkeys(("sentence_cosine", "rouge_l", "accuracy", "plausibility"), cosine)
-    figures |= {"cosine": cosine, "knn_10": attack, "map": attack, "mti_1": attack, "nll": cosine}
+    figures |= {"kept": cosine, "cosine": cosine, "knn_10": attack, "map": attack, "mti_1": attack, "nll": cosine}
     figures |= {name: [1.0] * n for name in ("n_words", "n_guessed", "n_inferred")}
     setting = {"label": label, "epsilon": epsilon, "policy": "strict"}
     return {"setting": setting, "exact_epsilon": epsilon, "per_sentence": figures}
@@ -95,6 +97,7 @@ def test_our_curve_is_never_extended() -> None:
 def test_entries_of_different_settings_have_different_names() -> None:
     names = {Setting("a", "santext", e).key(40, d, "model") for e in (1.0, 2.0) for d in (1, 2)}
     assert len(names) == 4
+    assert Setting("another curve", "santext", 1.0).key(40, 1, "model") in names
 
 
 def test_sentiment_learns_what_is_separable() -> None:
@@ -104,7 +107,53 @@ def test_sentiment_learns_what_is_separable() -> None:
     assert (Sentiment(x, labels).predict(x) == labels).mean() > 0.95
 
 
-def test_gelu_is_the_exact_one() -> None:
-    x = np.linspace(-4, 4, 33, dtype=np.float32)
-    exact = [v * 0.5 * (1 + erf(v / 2**0.5)) for v in x.tolist()]
-    assert gelu(x) == pytest.approx(exact, abs=2e-6)
+def rows(*spans: tuple[float, float]) -> list[dict[str, float]]:
+    return [{"low": low, "high": high} for low, high in spans]
+
+
+@pytest.mark.parametrize(
+    ("spans", "strict", "holds"),
+    [
+        ([(0.1, 0.2), (0.1, 0.3)], True, "true"),
+        ([(0.1, 0.2), (-0.1, 0.3)], True, "not shown"),
+        ([(0.1, 0.2), (-0.1, 0.3)], False, "true"),
+        ([(0.1, 0.2), (-0.3, -0.1)], False, "false"),
+        ([], False, "not measured"),
+    ],
+)
+def test_a_claim_is_decided_by_whole_intervals(spans: list[tuple[float, float]], strict: bool, holds: str) -> None:
+    assert Claim("", rows(*spans), strict).holds == holds
+
+
+def test_every_claim_about_a_better_mechanism_is_true() -> None:
+    ours = [entry("Cape certified", e, [0.1 * e] * 3, [0.05 * e] * 3) for e in (3, 5, 8)]
+    worse = [entry("x", e, [0.01 * e] * 3, [0.05 * e] * 3) for e in (3, 5, 8)]
+    for one in (*ours, *worse):
+        one["per_sentence"]["nll"] = [-v for v in one["per_sentence"]["cosine"]]  # type: ignore[index]
+    published = entry("Cape published", 10, [0.2] * 3, [0.9] * 3) | {"exact_epsilon": 9.99}
+    published["per_sentence"]["nll"] = [5.0] * 3  # type: ignore[index]
+    found = compare([*ours, *worse, published])["Cape certified"]
+    assert {claim.text: claim.holds for claim in claims(found)} == {claim.text: "true" for claim in claims(found)}
+
+
+def test_means_that_were_nowhere_measured_are_left_out() -> None:
+    found = summary({"map": [0.0, 0.0], "n_guessed": [0.0, 0.0], "mapping": [float("nan")] * 2, "n_words": [1.0, 1.0]})
+    assert found == {}
+
+
+def test_what_is_kept_is_not_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.cells.CACHE", tmp_path)
+    cells, wanted = Cells(Circumstances(size=2), "model"), [(Setting(n, n, 1.0), 1.0) for n in ("a", "b")]
+    (first, second) = cells.missing(wanted, 2)
+    cells.keep(first, [{"figures": {"cosine": [0.5, v]}, "clean_accuracy": [1.0, 0.0]} for v in (0.0, 1.0)])
+    assert cells.missing(wanted, 2) == [second]
+    assert cells.read(*wanted[1], n_sentences=2) == ({"cosine": [0.5, 1.0]}, [1.0, 0.0])
+
+
+def test_cells_of_other_circumstances_are_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.cells.CACHE", tmp_path)
+    wanted = [(Setting("a", "a", 1.0), 1.0)]
+    (job,) = Cells(Circumstances(), "model").missing(wanted, 1)
+    Cells(Circumstances(), "model").keep(job, [{"figures": {}, "clean_accuracy": []}])
+    assert Cells(Circumstances(n_guessed=1), "model").missing(wanted, 1) == [job]
+    assert Cells(Circumstances(), "another model").missing(wanted, 1) == [job]

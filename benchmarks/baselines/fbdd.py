@@ -20,6 +20,8 @@ import numpy as np
 
 from benchmarks.baselines.base import Floats, Places, Vectors
 
+CHUNK = 256  # noisy vectors compared at a time
+
 
 def on_a_line(word: float, outputs: Floats, epsilon: float) -> Floats:
     """P(output) for one-dimensional vectors, float64 [n_outputs]; outputs ascending."""
@@ -44,5 +46,7 @@ class Fbdd:
         direction /= np.linalg.norm(direction, axis=-1, keepdims=True)
         length = random.gamma(vectors.shape[1], 1 / self.epsilon, size=(n, len(vectors), 1)).astype(np.float32)
         half_squares = (outputs**2).sum(axis=1) / 2
-        noisy = vectors + direction * length
-        return np.stack([(block @ outputs.T - half_squares).argmax(axis=1) for block in noisy], axis=1)
+        noisy = (vectors + direction * length).reshape(-1, vectors.shape[1])
+        blocks = (noisy[i : i + CHUNK] for i in range(0, len(noisy), CHUNK))
+        nearest = np.concatenate([(block @ outputs.T - half_squares).argmax(axis=1) for block in blocks])
+        return nearest.reshape(n, len(vectors)).T

@@ -66,7 +66,8 @@ class RanText:
 
     def probabilities(self, inputs: Inputs) -> Floats:
         levels = np.ceil(inputs.distances / STEP).astype(np.intp)
-        return np.stack([self._of_levels(row)[row] for row in levels])
+        counts = np.stack([np.bincount(row, minlength=N_LEVELS) for row in levels], axis=1)
+        return np.stack([p[row] for p, row in zip(self._of_levels(counts), levels, strict=True)])
 
     @cached_property
     def _odds(self) -> Floats:
@@ -74,8 +75,13 @@ class RanText:
         d, radius = np.arange(N_LEVELS), np.arange(1, len(self.shares) + 1)[:, None]
         return np.where(d < radius, np.exp(self.epsilon / 2 * (1 - d / radius)), 0.0)
 
-    def _of_levels(self, levels: Places) -> Floats:
-        """P(one output at each distance level), float64 [n_levels]: all outputs of one level are alike."""
-        sums = self._odds @ np.bincount(levels, minlength=N_LEVELS)
-        share = np.divide(self.shares, sums, out=np.zeros_like(sums), where=sums > 0)
-        return np.asarray(share @ self._odds + self.shares[sums == 0].sum() / len(levels))
+    def _of_levels(self, counts: Places) -> Floats:
+        """P(one output at each distance level), float64 [n_words, n_levels]: all outputs of one level are alike.
+
+        Args:
+            counts: int [n_levels, n_words], outputs at each level.
+        """
+        sums = self._odds @ counts.astype(np.float64)
+        share = np.divide(self.shares[:, None], sums, out=np.zeros_like(sums), where=sums > 0)
+        empty = np.where(sums == 0, self.shares[:, None], 0.0).sum(axis=0) / counts.sum(axis=0)
+        return np.asarray(share.T @ self._odds + empty[:, None])

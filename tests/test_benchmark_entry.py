@@ -1,0 +1,64 @@
+"""The one entry to the benchmarks: its steps, timings and tables."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from benchmarks import papers_cape, papers_dyntext
+from benchmarks.__main__ import SINGLE, STEPS, run
+from benchmarks.report import BLOCK
+from benchmarks.tables import figure, table
+from benchmarks.timing import median, ratio
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_every_step_of_a_quick_run_is_there() -> None:
+    quick = [step for steps in STEPS.values() for step in steps if step.quick]
+    assert {step.module for step in quick if find_spec(f"benchmarks.{step.module}") is None} == set()
+
+
+def test_a_step_without_its_peer_is_not_run_and_does_not_fail(capfd: pytest.CaptureFixture[str]) -> None:
+    (step,) = SINGLE["identifiers"]
+    assert run(step, False, {})
+    assert "its peer is not given" in capfd.readouterr().out
+
+
+def test_a_peer_is_handed_on() -> None:
+    (step,) = SINGLE["identifiers"]
+    assert step.arguments({"presidio": "p", "xllamacpp": "x"}) == ["--presidio", "p"]
+
+
+def test_a_peer_without_an_interpreter_is_refused() -> None:
+    command = [sys.executable, "-m", "benchmarks", "peers", "--peer", "presidio"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 2
+    assert "must be NAME=PYTHON, got 'presidio'" in done.stderr
+
+
+def test_medians_and_ratios_have_intervals_around_them() -> None:
+    times = [0.001 * (1 + i % 7) for i in range(50)]
+    found = median(times)
+    assert abs(found["mean"] - 4.0) < 1e-9
+    assert found["low"] <= found["mean"] <= found["high"]
+    assert ratio([2 * t for t in times], times) == pytest.approx({"mean": 2.0, "low": 2.0, "high": 2.0})
+
+
+def test_the_papers_figures_have_a_column_for_each_nominal_epsilon() -> None:
+    assert {len(row) for part in (papers_cape.ROUGE, papers_cape.ACCURACY) for row in part.values()} == {7}
+    assert set(papers_cape.MECHANISMS) == set(papers_cape.ROUGE) == set(papers_cape.ACCURACY)
+    assert set(papers_dyntext.MECHANISMS) == set(papers_dyntext.PAPER)
+
+
+def test_tables_and_figures_read_as_markdown() -> None:
+    shown = figure({"mean": 0.5, "low": 0.25, "high": 0.75})
+    assert table(["a", "b"], [["x", shown]]) == "| a | b |\n| --- | --- |\n| x | 0.500 (0.250 to 0.750) |"
+
+
+def test_the_readme_has_its_block_of_figures() -> None:
+    assert len(BLOCK.findall((ROOT / "README.md").read_text("utf-8"))) == 1
