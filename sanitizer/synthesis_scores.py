@@ -55,7 +55,7 @@ def read_rows(model: OnnxCausalLM, prompts: Prompts) -> OnnxRows:
     shared = PrefixCache(len(prompts[0]))
     for row, prompt in enumerate(prompts):
         begin = rows.place(row, shared.find(prompt[:-1]))
-        rows.logits[row] = rows.read(row, prompt, begin, [len(prompt) - 1])
+        rows.logits[row] = rows.read(row, prompt[begin:], begin, [len(prompt) - 1])
         if row == 0:
             shared.keep(prompt, partial(rows.seen, row))
     return rows
