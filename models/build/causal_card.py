@@ -89,9 +89,9 @@ def _speed() -> str:
     return (
         f"## Speed\n\n`python -m benchmarks.causal_speed`: tokens per second on {run['processor']}, {run['n_prompt']} "
         f"tokens read and {run['n_generated']} written, one at a time; medians of {run['rounds']} rounds, the two "
-        f"taking turns in one run. llama.cpp: `xllamacpp` {run['peer_version']}, same file. The machine has two cores "
-        "and was shared with other work: threads that wait for each other suffer unequally from that, so the rows of "
-        "one thread say more.\n\n| threads | | ours | llama.cpp | ratio | ratio of best rounds | load average |\n"
+        f"taking turns in one run. llama.cpp: `xllamacpp` {run['peer_version']}, same file. The machine has two cores; "
+        "threads that wait for each other suffer unequally from other work, which the load average tells.\n\n"
+        "| threads | | ours | llama.cpp | ratio | ratio of best rounds | load average |\n"
         "|---|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
     )
 
