@@ -23,7 +23,7 @@ Span = tuple[int, int, str]
 _LOCAL = re.compile(r"[\w.!#$%'*+~=-]{1,64}\Z")
 _LOCAL_NAME = re.compile(r"[A-Za-z_]{2,20}=(?=.)")
 _AT_HOST = re.compile(
-    r"(?<=[\w'*+~%$#!.-])@(?:(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}(?:xn--[a-z0-9-]{2,59}|[^\W\d_]{2,24})(?![\w-]*@)"
+    r"@(?<=[\w'*+~%$#!.-]@)(?:(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}(?:xn--[a-z0-9-]{2,59}|[^\W\d_]{2,24})(?![\w-]*@)"
     r"|\[(?:[0-9]{1,3}\.){3}[0-9]{1,3}\])"
 )
 _SERVICES = frozenset({"git", "hg", "svn"})
@@ -201,7 +201,11 @@ PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
 _PEM_BODY = re.compile(r"[\sA-Za-z0-9+/=]{0,20000}")
 _PEM_SIZE = 20_000
-_SIGNS = re.compile("[-_.]|eyJ|A[KS]IA|AIza")
+_SIGNS = "-_.Axy"
+_MARKS = {
+    sign: [mark for mark in KEY_FORMS if next(each for each in _SIGNS if each in mark) == sign] for sign in _SIGNS
+}
+"""The prefixes by a character that they cannot do without: a text without it is not searched for them."""
 _COMPILED: dict[str, re.Pattern[str]] = {}
 
 _PASSWORDS = ("password", "passwd", "passphrase", "passcode", "pwd")
@@ -217,12 +221,13 @@ _CODE = re.compile(r"[A-Za-z_][\w.]*[(\[]|\$|%|\{|<|os\.|env|https?:|process\.")
 
 def keys(text: str, lowered: str) -> Iterator[Span]:
     """API keys by their public prefix, private key blocks, and values assigned to names like `password`."""
-    if _SIGNS.search(text):
-        for mark, rest in KEY_FORMS.items():
-            if mark in text:
-                yield from _marked(text, mark, rest)
-        if "-----BEGIN " in text:
-            yield from _pem_blocks(text)
+    for sign, marks in _MARKS.items():
+        if sign in text:
+            for mark in marks:
+                if mark in text:
+                    yield from _marked(text, mark, KEY_FORMS[mark])
+    if "-----BEGIN " in text:
+        yield from _pem_blocks(text)
     for word in (*_PASSWORDS, *_SECRETS):
         if word in lowered:
             yield from _assigned(text, lowered, word)

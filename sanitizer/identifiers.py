@@ -13,13 +13,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 
 from sanitizer.sampling import Source
-
-# The finders compile their patterns when they are imported, so functions import them: at first use.
 
 # In order of precedence between spans of the same length.
 KINDS: tuple[str, ...] = (
@@ -30,13 +28,6 @@ KINDS: tuple[str, ...] = (
 
 _ALL = frozenset(KINDS)
 _RANK = {kind: i for i, kind in enumerate(KINDS)}
-_DIGIT_KINDS = frozenset({"CARD", "IBAN", "SSN", "IP", "PHONE", "DATE", "DATE_OF_BIRTH"})
-_WEB_KINDS = frozenset({"URL", "LINK"})
-# The address of a page: no user, query or fragment, and a host that may be public.
-_PLAIN_LINK = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/[^?#@]*)?", re.I)
-_ANNOUNCED_KINDS = frozenset({"POSTCODE", "LICENCE", "PASSPORT"})
-_LETTER = re.compile(r"[^\W\d_]")
-_DIGIT = re.compile("[0-9]")
 _ZERO_WIDTH = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _ANY_ZERO_WIDTH = re.compile(f"[{_ZERO_WIDTH}]")
 
@@ -64,7 +55,7 @@ def find(text: str, kinds: Collection[str] = KINDS) -> list[Identifier]:
     wanted = _ALL if kinds is KINDS else frozenset(kinds)
     if not wanted <= _ALL:
         raise ValueError(f"kinds must be of {', '.join(KINDS)}; got {sorted(wanted - _ALL)}")
-    spans = _chosen(span for span in _spans(text, wanted) if span[2] in wanted)
+    spans = _chosen([span for span in _spans(text, wanted) if span[2] in wanted])
     return [Identifier(start, end, kind, text[start:end]) for start, end, kind in spans]
 
 
@@ -86,13 +77,13 @@ def same_form(kind: str, text: str, source: Source) -> str:
 
 def _spans(text: str, wanted: frozenset[str]) -> Iterable[Span]:
     if text.isascii():
-        return _raw(text, wanted)
+        return _search()(text, wanted)
     plain = _folded(text)
     if not _ANY_ZERO_WIDTH.search(plain):
-        return _raw(plain, wanted)
+        return _search()(plain, wanted)
     kept = [i for i, c in enumerate(plain) if c not in _ZERO_WIDTH]
-    joined = _raw("".join(plain[i] for i in kept), wanted)
-    apart = _chosen(span for span in _raw(_ANY_ZERO_WIDTH.sub(" ", plain), wanted) if span[2] in wanted)
+    joined = _search()("".join(plain[i] for i in kept), wanted)
+    apart = _chosen([span for span in _search()(_ANY_ZERO_WIDTH.sub(" ", plain), wanted) if span[2] in wanted])
     whole = [(kept[start], kept[end - 1] + 1, kind) for start, end, kind in joined]
     return apart + [span for span in whole if not _cuts(span, apart)]
 
@@ -104,57 +95,18 @@ def _cuts(span: Span, chosen: list[Span]) -> bool:
     return before or (last > first and chosen[last - 1][1] > span[1])
 
 
-def _raw(text: str, wanted: frozenset[str]) -> Iterator[Span]:
-    """Candidates, overlapping and of more kinds than wanted."""
-    from sanitizer import identifier_places as places
-    from sanitizer import identifier_words as words
+@cache
+def _search() -> Callable[[str, frozenset[str]], list[Span]]:
+    """Imported at first use, since that compiles all patterns."""
+    from sanitizer.identifier_search import candidates
 
-    if "EMAIL" in wanted and "@" in text:
-        yield from words.emails(text)
-    if not wanted.isdisjoint(_WEB_KINDS) and ("." in text or "://" in text):
-        for start, end, _ in words.urls(text):
-            yield start, end, "LINK" if _PLAIN_LINK.fullmatch(text, start, end) else "URL"
-    has_digit = _DIGIT.search(text)
-    lowered = _lowered(text) if has_digit or "KEY" in wanted else ""
-    if "KEY" in wanted:
-        yield from words.keys(text, lowered)
-    if not has_digit:
-        return
-    if not wanted.isdisjoint(("IP", "MAC")):
-        yield from words.addresses(text)
-    if "ADDRESS" in wanted:
-        yield from places.boxes(text, lowered)
-    if not wanted.isdisjoint(_ANNOUNCED_KINDS):
-        yield from places.announced(text, lowered)
-    yield from _of_digits(text, wanted)
+    return candidates
 
 
-def _lowered(text: str) -> str:
-    """Lower case at the same offsets (a few letters, such as U+0130, become two when lowered)."""
-    lowered = text.lower()
-    return lowered if len(lowered) == len(text) else "".join(c.lower() if c.isascii() else c for c in text)
-
-
-def _of_digits(text: str, wanted: frozenset[str]) -> Iterator[Span]:
-    from sanitizer import identifier_numbers as numbers
-    from sanitizer import identifier_places as places
-
-    digits, streets = not wanted.isdisjoint(_DIGIT_KINDS), "ADDRESS" in wanted
-    codes = "POSTCODE" in wanted
-    for chunk in numbers.CHUNK.finditer(text):
-        start, end = chunk.span()
-        if end - start < 5 and not _LETTER.search(text[max(0, start - 3) : start] + text[end : end + 3]):
-            continue  # a small number is part of an identifier only beside words
-        if digits:
-            yield from numbers.in_chunk(text, start, end)
-        if streets:
-            yield from places.streets(text, start, end)
-        if codes:
-            yield from places.postcodes(text, start, end)
-
-
-def _chosen(spans: Iterable[Span]) -> list[Span]:
+def _chosen(spans: list[Span]) -> list[Span]:
     """Longest first, then by rank; what overlaps one already chosen is dropped."""
+    if len(spans) < 2:
+        return spans
     ordered = sorted(spans, key=lambda s: (s[0] - s[1], _RANK[s[2]], s[0]))
     chosen: list[Span] = []
     for span in ordered:

@@ -26,7 +26,7 @@ from sanitizer.mechanisms.cape import Cape
 from sanitizer.mechanisms.dyntext import DynText
 from sanitizer.memory import MemoryVault, Vault, message_key
 from sanitizer.policy import Policy
-from sanitizer.progress import progress_bar
+from sanitizer.progress import counted
 from sanitizer.records import perturbed_record, plain_record
 from sanitizer.sampling import SYSTEM, Source
 from sanitizer.text import segment, segment_taken, words
@@ -176,14 +176,13 @@ class Sanitizer(Answering):
             raise TypeError("texts must be an iterable of str, got one str")
         texts = list(texts)
         results: list[SanitizedText] = []
-        with progress_bar(len(texts), progress) as advance:
-            try:
-                for result in self.sanitize_stream(texts, role=role, fresh=fresh, source=source):
-                    results.append(result)
-                    advance(1)
-            except SanitizerError as error:
-                error.released = tuple(results)
-                raise
+        stream = self.sanitize_stream(texts, role=role, fresh=fresh, source=source)
+        try:
+            for result in counted(stream, len(texts)) if progress else stream:
+                results.append(result)
+        except SanitizerError as error:
+            error.released = tuple(results)
+            raise
         return results
 
     def sanitize_stream(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 _WIDTH = 30
 _EVERY = 0.1
@@ -31,3 +34,11 @@ def progress_bar(total: int, shown: bool) -> Iterator[Callable[[int], None]]:
     finally:
         if shown and done:
             sys.stderr.write("\n")
+
+
+def counted(items: Iterable[Item], total: int) -> Iterator[Item]:
+    """The items as they come, with a bar."""
+    with progress_bar(total, True) as advance:
+        for item in items:
+            yield item
+            advance(1)

@@ -32,7 +32,7 @@ FLOORS = [
     {"vault"},
     {"text", "tables", "weights", "windows", "budget", "names", "wordlists", "identifier_checks"},
     {"identifier_numbers", "identifier_places", "identifier_words"},
-    {"identifier_forms"},
+    {"identifier_forms", "identifier_search"},
     {"identifiers"},
     {"backbone", "causal", "chat_format", "fetch"},
     {"decoding.base"},

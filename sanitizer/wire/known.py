@@ -10,7 +10,7 @@ from itertools import islice
 from sanitizer.restore import Originals
 
 _NUMERIC = re.compile(r"[0-9eE\s().+/-]*[0-9][0-9eE\s().+/-]*", re.ASCII)
-_BEGIN = r"(?:(?<!\w)(?=\w)|(?=[^\w\s]))"
+_NOWHERE = re.compile("(?!)")
 _PREFIX = 3
 
 
@@ -30,7 +30,7 @@ class Known:
         self._numbers: dict[str, str] = {}
         self._prefixes: set[str] = set()
         self._short = False  # whether a text is shorter than its prefix could be
-        self._firsts, self._begin = "", re.compile("(?!)")  # where a text may begin
+        self._firsts, self._begin = "", _NOWHERE  # where a text may begin
         self._lengths: tuple[int, ...] = ()
 
     def follow(self, originals: Originals) -> None:
@@ -52,7 +52,7 @@ class Known:
         self._short = self._short or len(text) < _PREFIX
         if text[0] not in self._firsts:
             self._firsts += text[0]
-            self._begin = re.compile(f"{_BEGIN}[{re.escape(self._firsts)}]")
+            self._begin = _beginning(self._firsts)
         if len(text) not in self._lengths:
             self._lengths = tuple(sorted({*self._lengths, len(text)}, reverse=True))
 
@@ -90,6 +90,15 @@ def _after(originals: Originals, n_seen: int) -> list[tuple[str, str]]:
         new = list(islice(reversed(originals.items()), max(0, n - n_seen)))
         if len(originals) == n:
             return new[::-1]
+
+
+def _beginning(firsts: str) -> re.Pattern[str]:
+    """One of these characters; those of words only where a word begins. The class stands first: `re` scans for it."""
+    inside = re.escape("".join(filter(_is_word, firsts)))
+    whole = "".join(c for c in firsts if not c.isspace())
+    if not whole:
+        return _NOWHERE
+    return re.compile(f"[{re.escape(whole)}]" + (f"(?<!\\w[{inside}])" if inside else ""))
 
 
 def _is_word(char: str) -> bool:
