@@ -58,7 +58,7 @@ class Draft:
         )
         self._numbers = [i for i, u in enumerate(segmented.units) if u.kind == "word"]
         self.words: list[Unit] = [segmented.units[i] for i in self._numbers]
-        self._followers = _followers([_same(w.text) for w in self.words], consistent)
+        self._followers = _followers([_same(w.text) for w in self.words], consistent) if self.words else {}
         self.drawn = sorted(self._followers)
         self.ids, self.slots = self._hidden(pieces) if pieces else (_NOTHING, _NOTHING)
 

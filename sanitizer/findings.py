@@ -23,14 +23,12 @@ _READS = {"NUMBER": "two", "PERSON": "she", "PLACE": "home", "ORGANIZATION": "wo
 
 def find_units(text: str, policy: Policy, names: NameFinder | None) -> list[Unit]:
     """Stretches that go to the vault, ascending, never overlapping; where they would, the first sort listed wins."""
-    sorts: list[Iterable[Span]] = [
-        ((*m.span(), "TEXT") for m in _LITERAL.finditer(text)),
-        ((i.start, i.end, i.kind) for i in find(text, policy.identifiers)) if policy.identifiers else (),
-        names.find(text) if names is not None else (),
-    ]
-    taken: list[Span] = []
-    for spans in sorts:
-        taken = sorted([*taken, *_clear_of(spans, taken)])
+    taken: list[Span] = [(*m.span(), "TEXT") for m in _LITERAL.finditer(text)]
+    if policy.identifiers:
+        found = [(i.start, i.end, i.kind) for i in find(text, policy.identifiers)]
+        taken = sorted([*taken, *_clear_of(found, taken)]) if taken else found
+    if names is not None:
+        taken = sorted([*taken, *_clear_of(names.find(text), taken)])
     return [Unit(start, end, text[start:end], kind, False) for start, end, kind in taken]
 
 
@@ -52,16 +50,20 @@ def maker(style: str, source: Source) -> Make:
     Guarantee: a placeholder tells the kind and a running number only; a value of the same form tells its form too.
     """
 
-    def placeholder(kind: str, original: str, number: int) -> str:
-        return f"<{kind}_{number}>"
+    if style == "placeholder":
+        return _placeholder
 
     def formed(kind: str, original: str, number: int) -> str:
         if kind not in _UNFORMED and number <= MAX_FORMED:
             with suppress(ValueError):
                 return same_form(kind, original, source)
-        return placeholder(kind, original, number)
+        return _placeholder(kind, original, number)
 
-    return placeholder if style == "placeholder" else formed
+    return formed
+
+
+def _placeholder(kind: str, original: str, number: int) -> str:
+    return f"<{kind}_{number}>"
 
 
 def reads_as(kind: str) -> str:
@@ -71,6 +73,8 @@ def reads_as(kind: str) -> str:
 
 def stand_ins(segmented: Segmented, vault: Vault, conversation: str, style: str, source: Source) -> list[str | None]:
     """What is released for each unit; None for a word that is to be drawn. Raises VaultError."""
+    if not segmented.units:
+        return []
     wanted = [(u.kind, u.text) for u in segmented.units if u.kind.isupper()]
     values = iter(vault.substitutes(conversation, wanted, maker(style, source)))
     return [

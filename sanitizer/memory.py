@@ -161,10 +161,12 @@ class MemoryVault:
     def substitutes(self, conversation: str, wanted: Sequence[tuple[str, str]], make: Make) -> list[str]:
         if not wanted:
             return []
-        if len(set(wanted)) > self._max_entries:
+        if len(wanted) > self._max_entries and len(set(wanted)) > self._max_entries:
             raise VaultError(f"a text may hold at most max_entries={self._max_entries} identifiers")
         with self._lock:
-            entries = self._conversations.setdefault(conversation, Entries())
+            entries = self._conversations.get(conversation)
+            if entries is None:
+                entries = self._conversations[conversation] = Entries()
             self._conversations.move_to_end(conversation)
             for pair in wanted:
                 if pair in entries.values:

@@ -284,14 +284,14 @@ class Sanitizer(Answering):
             raise TypeError(f"text must be a str, got {type(text).__name__}")
         if len(text) > self._max_chars:
             raise ValueError(f"text must have at most max_chars={self._max_chars} characters, got {len(text)}")
-        pieces = self.parts().pieces if self.policy.perturb else None
-        if self.policy.refuse or self.policy.refuse_patterns:
-            self.policy.check(text, (text[begin:end] for begin, end in words(text)))
-        taken = find_units(text, self.policy, self._models.names(self.policy.names))
-        plain = self.policy.all_public
-        segmented = segment_taken(text, taken) if plain else segment(text, self.policy, taken, self.policy.kinds)
-        released = stand_ins(segmented, self._vault, self._conversation, self.policy.style, source)
-        return Draft(text, segmented, released, pieces, self.mechanism.consistent)
+        policy = self._policy
+        pieces = self.parts().pieces if policy.perturb else None
+        if policy.refuse or policy.refuse_patterns:
+            policy.check(text, (text[begin:end] for begin, end in words(text)))
+        taken = find_units(text, policy, self._models.names(policy.names))
+        segmented = segment_taken(text, taken) if policy.all_public else segment(text, policy, taken, policy.kinds)
+        released = stand_ins(segmented, self._vault, self._conversation, policy.style, source)
+        return Draft(text, segmented, released, pieces, self._mechanism.consistent)
 
     def batches(self, drafts: list[Draft], step: int = 0) -> Iterator[Batch]:
         """Model inputs for the words of one step, packed before the step's first release."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import inf
 
 from sanitizer.accounting import Accountant
@@ -63,21 +64,27 @@ def perturbed_record(
 
 def plain_record(draft: Draft, policy: Policy) -> Record:
     """Of a text whose identifiers went to the vault, and nothing else: no differential privacy."""
-    counts = {"n_numbers": draft.n_numbers, "n_identifiers": draft.n_identifiers, "n_public": draft.n_public}
+    return _plain_record(draft.n_numbers, draft.n_identifiers, draft.n_public, policy.name)
+
+
+@lru_cache(maxsize=1024)
+def _plain_record(n_numbers: int, n_identifiers: int, n_public: int, policy: str) -> Record:
+    """Kept, since many texts have the same counts: to make a record takes longer than to count."""
     reason = "the policy replaces identifiers only; all other words leave as they are"
+    counts = {"n_numbers": n_numbers, "n_identifiers": n_identifiers, "n_public": n_public}
     return _record_without_draws("identifiers", inf, NO_PRIVACY, policy, reason, **counts)
 
 
 def answer_record(policy: Policy) -> Record:
     """Of an answer that goes back to the API that sent it: nothing new is released."""
-    return _record_without_draws("answer", 0.0, NOTHING_NEW, policy, None)
+    return _record_without_draws("answer", 0.0, NOTHING_NEW, policy.name, None)
 
 
 def _record_without_draws(
     variant: str,
     epsilon: float,
     stated: Terms,
-    policy: Policy,
+    policy: str,
     reason: str | None,
     n_numbers: int = 0,
     n_identifiers: int = 0,
@@ -105,7 +112,7 @@ def _record_without_draws(
         certified=reason is None,
         reason=reason,
         claimed_epsilon=None,
-        policy=policy.name,
+        policy=policy,
         model_sha256="",
     )
 

@@ -37,10 +37,13 @@ class Originals(dict[str, str]):
 
     def _count(self, value: str, by: int) -> None:
         self._lengths[len(value)] += by
+        beginnings = self.beginnings
         for end in range(1, len(value)):
-            self.beginnings[value[:end]] += by
-            if not self.beginnings[value[:end]]:
-                del self.beginnings[value[:end]]
+            beginning = value[:end]
+            if n := beginnings.get(beginning, 0) + by:
+                beginnings[beginning] = n
+            else:
+                del beginnings[beginning]
         if len(value) not in self.lengths:
             self.lengths = tuple(sorted(self._lengths, reverse=True))
         if value[0] not in self._firsts:

@@ -153,7 +153,7 @@ def segment(text: str, rule: PublicRule, taken: Sequence[Unit] = (), kinds: tupl
 def segment_taken(text: str, taken: Sequence[Unit]) -> Segmented:
     """As `segment` by a rule under which every word and number is public."""
     begins, ends = [0, *(unit.end for unit in taken)], [*(unit.start for unit in taken), len(text)]
-    n_words = sum(_n_words(text[begin:end]) for begin, end in zip(begins, ends, strict=True))
+    n_words = sum([_n_words(text[begin:end]) for begin, end in zip(begins, ends, strict=True)])
     return Segmented(tuple(taken), (), n_words)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from time import perf_counter
@@ -70,7 +71,8 @@ class Api:
         exchange = await self._workers.run(len(call.body), lambda: self._filtered(call))
         asked = perf_counter()
         self._metrics.time("filter", asked - begin)
-        self._metrics.charge(exchange.record.charged)
+        if exchange.record.charged:
+            self._metrics.charge(exchange.record.charged)
         begun = await self._ask(call, exchange)
         self._metrics.time("upstream", perf_counter() - asked)
         try:
@@ -108,13 +110,14 @@ class Api:
         pieces: list[bytes] = []
         size, loop, seconds = 0, asyncio.get_running_loop(), self._settings.timeout
         try:
-            async with asyncio.timeout(seconds) as limit:
+            async with nullcontext() if begun.is_here() else asyncio.timeout(seconds) as limit:
                 while chunk := await begun.more():
                     pieces.append(chunk)
                     size += len(chunk)
                     if size > MAX_ANSWER:
                         raise UpstreamError("the upstream's answer is too long")
-                    limit.reschedule(loop.time() + seconds)
+                    if limit is not None:
+                        limit.reschedule(loop.time() + seconds)
         except TimeoutError:
             raise UpstreamError(SILENT, 504) from None
         return b"".join(pieces)

@@ -74,8 +74,9 @@ class Guard:
 
     def is_preflight(self, scope: Scope, headers: Mapping[str, str]) -> bool:
         """A browser asks on behalf of an allowed page; it cannot send the token with that."""
-        allowed = headers.get("origin") in self._origins and _without_port(headers.get("host", "")) in self._hosts
-        return scope["method"] == "OPTIONS" and "access-control-request-method" in headers and allowed
+        if scope["method"] != "OPTIONS" or "access-control-request-method" not in headers:
+            return False
+        return headers.get("origin") in self._origins and _without_port(headers.get("host", "")) in self._hosts
 
     def _has_token(self, path: str, headers: Mapping[str, str]) -> bool:
         given, (scheme, _, value) = [headers.get(TOKEN, "")], headers.get("authorization", "").partition(" ")

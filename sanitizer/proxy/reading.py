@@ -12,6 +12,7 @@ from sanitizer.errors import RequestRefused
 
 Result = TypeVar("Result")
 DRAIN_SECONDS = 2.0
+UNWATCHED_SECONDS = 0.02  # what is answered sooner is answered, whether or not the client is there
 
 
 class ClientGone(Exception):
@@ -77,7 +78,9 @@ async def while_client_waits(work: Coroutine[Any, Any, Result], receive: Receive
         gone = True
         waiting.cancel()
 
-    watcher = asyncio.ensure_future(watch())
+    watchers: list[asyncio.Task[None]] = []
+    loop = asyncio.get_running_loop()
+    timer = loop.call_later(UNWATCHED_SECONDS, lambda: watchers.append(loop.create_task(watch())))
     try:
         return await work
     except asyncio.CancelledError:
@@ -85,4 +88,6 @@ async def while_client_waits(work: Coroutine[Any, Any, Result], receive: Receive
             raise ClientGone from None
         raise
     finally:
-        watcher.cancel()
+        timer.cancel()
+        for watcher in watchers:
+            watcher.cancel()

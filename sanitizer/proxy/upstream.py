@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -33,6 +34,10 @@ class Answer:
     content_type: str
     headers: Headers = field(repr=False)
     response: aiohttp.ClientResponse = field(repr=False)
+
+    def is_here(self) -> bool:
+        """Whether all of the body has come: `more` will not wait."""
+        return self.response.content.is_eof()
 
     async def more(self) -> bytes:
         """More of the body as it comes; empty at its end. Raises UpstreamError."""
@@ -79,7 +84,7 @@ class Upstream:
         try:
             response = await self._session.request(
                 method,
-                URL(url, encoded=True),
+                _parsed(url),
                 headers=headers,
                 data=body or None,
                 skip_auto_headers=None if body else _NO_TYPE,
@@ -103,6 +108,12 @@ class Upstream:
         """Close all connections."""
         if self._session is not None:
             await self._session.close()
+
+
+@lru_cache(maxsize=64)
+def _parsed(url: str) -> URL:
+    """Few are asked for: the endpoints. What the library finds out about one it keeps in the object."""
+    return URL(url, encoded=True)
 
 
 def _proxy_for(upstream: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from json.encoder import encode_basestring, encode_basestring_ascii
@@ -102,11 +103,14 @@ class Restoration:
     def __init__(self, sanitizer: Sanitizer, in_json: bool = False) -> None:
         self._sanitizer, self.in_json = sanitizer, in_json
         self._said: dict[tuple[str, str, str], None] = {}
+        self._texts: Restorer | None = None
 
-    @cached_property
+    @property
     def texts(self) -> Restorer:
         """For text."""
-        return self._sanitizer.restorer()
+        if self._texts is None:
+            self._texts = self._sanitizer.restorer()
+        return self._texts
 
     def stream(self, sort: str) -> RestoredStream | JsonText:
         """For a text in pieces; of sort "arguments" if it is JSON."""
@@ -169,7 +173,7 @@ def restored_body(endpoint: str, status: int, body: bytes, restoration: Restorat
         UpstreamError: a 2xx answer that is not this endpoint's JSON.
     """
     try:
-        document = loads(body.decode("utf-8-sig"), strict=False)
+        document = loads(body.removeprefix(BOM_UTF8).decode(), strict=False)
     except ValueError:
         document = None
     if not 200 <= status < 300:

@@ -8,7 +8,7 @@ from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Restoration
 from sanitizer.wire.channels import Channels, Path
 from sanitizer.wire.codec import Literal
-from sanitizer.wire.shapes import CHUNK, ERROR, Media, Rule, Shape
+from sanitizer.wire.shapes import ARGUMENTS, CHUNK, ERROR, TEXT, Media, Rule, Shape
 from sanitizer.wire.walk import ARGUMENTS_ROLE
 
 Json = dict[str, Any]
@@ -87,21 +87,27 @@ class Chunks:
             return self._text(path, key, value, rule.string if isinstance(rule, Shape) else rule)
         if kind is dict:
             fields = rule.fields if isinstance(rule, Shape) else {}
-            other = Rule.TEXT if isinstance(rule, Shape) or rule is Rule.ARGUMENTS else rule
-            inside = {k: self._restored((*path, k), k, v, fields.get(k, other)) for k, v in value.items()}
-            return inside if any(inside[k] is not v for k, v in value.items()) else value
+            other = TEXT if isinstance(rule, Shape) or rule is ARGUMENTS else rule
+            inside = value
+            for k, v in value.items():
+                if type(v) is not str and type(v) is not dict and type(v) is not list:
+                    continue
+                if (new := self._restored((*path, k), k, v, fields.get(k, other))) is not v:
+                    inside = dict(value) if inside is value else inside
+                    inside[k] = new
+            return inside
         if kind is list:
             items = [self._element(path, key, i, inner, rule) for i, inner in enumerate(value)]
             return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
         return value
 
     def _text(self, path: Path, key: str, text: str, rule: Rule | Media) -> str:
-        if rule is not Rule.TEXT and rule is not Rule.ARGUMENTS:
+        if rule is not TEXT and rule is not ARGUMENTS:
             return text
         if key not in _STREAMED:
             return self._restoration.texts.text(text)
         role = _role(path) if path[0] not in self._others else ""
-        is_json = rule is Rule.ARGUMENTS or (role == "assistant" and self._restoration.in_json)
+        is_json = rule is ARGUMENTS or (role == "assistant" and self._restoration.in_json)
         return self._channels.feed(path, text, "arguments" if is_json else "text", self._last, role)
 
     def _element(self, path: Path, key: str, position: int, value: Any, rule: Rule | Media | Shape) -> Any:

@@ -102,7 +102,8 @@ def _written(value: Any, quoted: Callable[[str], str]) -> str:
         return value.text if value.sort == "number" else quoted(value.text)
     if kind is dict:
         items = [
-            f"{quoted(key.text if type(key) is Leaf else key)}:{_written(inside, quoted)}"
+            f"{quoted(key.text if type(key) is Leaf else key)}:"
+            f"{quoted(inside) if type(inside) is str else _written(inside, quoted)}"
             for key, inside in value.items()
         ]
         return f"{{{','.join(items)}}}"

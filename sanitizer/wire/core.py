@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from sanitizer.errors import RequestRefused, UpstreamError
@@ -23,6 +24,7 @@ from sanitizer.wire.walk import ARGUMENTS_ROLE, LIGHT_ROLE, Walker, person
 MAX_BODY = 50_000_000
 
 _KEY = re.compile(r"[\w .-]{1,64}")  # that may tell what a value is
+_endpoint = lru_cache(maxsize=64)(endpoint)  # few paths are let through, and those are asked for again and again
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class Filter:
         """
         if "websocket" in headers.get("upgrade", "").lower():
             raise RequestRefused("WebSocket connections are not let through", "endpoint", 404)
-        name = endpoint(method, path, self._rules.endpoints)
+        name = _endpoint(method, path, self._rules.endpoints)
         if name == READ:
             return self._read(body)
         document = self._document(headers, body)
@@ -118,8 +120,9 @@ class Filter:
             )
         walker = Walker(media=self._rules.images == "pass", all_keys=self._all_keys, answered=self._answered)
         walked = walker.walk(REQUESTS[name], document)
-        record = self._sanitize(walker.leaves, all_light=embeds and self._rules.embeddings == "identifiers")
-        self._hide(walker, all_light=embeds and self._rules.embeddings == "identifiers")
+        all_light = embeds and self._rules.embeddings == "identifiers"
+        record = self._sanitize(walker.leaves, all_light)
+        self._hide(walker, all_light)
         streams, in_json = document.get("stream") is True, _asks_for_json(document)
         return Exchange(dumps(walked), record, streams, name, self._sanitizer, in_json)
 
@@ -149,8 +152,9 @@ class Filter:
         """Originals that were given away in answers, and come back where nothing tells what they are."""
         known = self._known
         known.follow(self._sanitizer.restorer().originals)
+        everywhere = all_light or not self._sanitizer.policy.perturb
         for leaf in walker.leaves:
-            if not self._sanitizer.policy.perturb or all_light or leaf.sort == "light":
+            if everywhere or leaf.sort == "light":
                 text = known.text(leaf.text)
                 leaf.text = person(text) if text != leaf.text and leaf.sort == "person" else text
         for leaf in walker.numbers:
@@ -185,8 +189,9 @@ class Filter:
         """Put released texts in place: one batch, and one more for what the policy would perturb but must not."""
         named = [] if all_light else [leaf for leaf in leaves if leaf.key and _KEY.fullmatch(leaf.key)]
         found = self._by_key(named) if named else []
-        by_key = {id(leaf) for leaf, _ in found}
-        leaves = [leaf for leaf in leaves if id(leaf) not in by_key]
+        if found:
+            by_key = {id(leaf) for leaf, _ in found}
+            leaves = [leaf for leaf in leaves if id(leaf) not in by_key]
         light = (
             [leaf for leaf in leaves if all_light or leaf.sort == "light"] if self._light is not self._sanitizer else []
         )
@@ -226,6 +231,7 @@ def _light(policy: Policy) -> Policy:
     return replace(policy, perturb=False, numbers="pass", identifiers=policy.identifiers - UNCLEAR)
 
 
+@lru_cache(maxsize=16)
 def _media_type(content_type: str) -> str:
     """Type and subtype; "" if another character set than UTF-8 is stated."""
     first, *parameters = [part.strip().lower() for part in content_type.split(";")]

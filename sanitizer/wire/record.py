@@ -48,18 +48,18 @@ class WireRecord:
         main = max(full, key=lambda r: (r.mechanism != "none", r.epsilon_per_unit), default=None)
         both = [*full, *light]
         return cls(
-            epsilon_total=sum((r.epsilon_total for r in full), 0.0),
-            epsilon_per_unit=max((r.epsilon_per_unit for r in full), default=0.0),
-            charged=sum((r.charged for r in full), 0.0),
-            delta=sum((r.delta for r in full), 0.0),
+            epsilon_total=sum([r.epsilon_total for r in full], 0.0),
+            epsilon_per_unit=max([r.epsilon_per_unit for r in full], default=0.0),
+            charged=sum([r.charged for r in full], 0.0),
+            delta=sum([r.delta for r in full], 0.0),
             unit=main.unit if main else "",
             certified=all(r.certified for r in full),
             mechanism=main.mechanism if main else "none",
             policy=policy,
             n_texts=len(both),
-            n_units=sum(r.n_units for r in both),
-            n_numbers=sum(r.n_numbers for r in both),
-            n_identifiers=sum(r.n_identifiers for r in both),
+            n_units=sum([r.n_units for r in both]),
+            n_numbers=sum([r.n_numbers for r in both]),
+            n_identifiers=sum([r.n_identifiers for r in both]),
         )
 
     def as_dict(self) -> dict[str, Any]:

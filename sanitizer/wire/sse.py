@@ -14,7 +14,7 @@ from sanitizer.wire.events import Events
 MAX_EVENT = 8_000_000
 """Bytes of one event; an image that is being generated may come in one."""
 
-_END = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
+_END = re.compile(rb"(?:\r\n?+|\n)(?:\r\n?+|\n)")
 _HALVED = (b"\r\n\r", b"\n\r")
 _LINE_END = re.compile("\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
@@ -102,9 +102,10 @@ class EventStream:
 
     def _block(self, block: bytes) -> bytes:
         try:
-            lines = [line for line in _LINE_END.split(block.decode()) if line]
+            text = block.decode()
         except UnicodeDecodeError:
             raise UpstreamError("the API sent an event that is not UTF-8") from None
+        lines = [line for line in (_LINE_END.split(text) if "\r" in text else text.split("\n")) if line]
         values = [line[5:].removeprefix(" ") for line in lines if line.startswith("data:")]
         data = "\n".join(values)
         if not data:

@@ -9,7 +9,22 @@ from typing import Any
 
 from sanitizer.errors import RequestRefused
 from sanitizer.wire.codec import Doubtful, Leaf, Literal, Spliced, loads
-from sanitizer.wire.shapes import MEDIA_TYPES, ROLES, Media, Rule, Shape
+from sanitizer.wire.shapes import (
+    ARGUMENTS,
+    KEEP,
+    LIGHT,
+    LOGPROBS,
+    MEDIA_TYPES,
+    NAME,
+    OPAQUE,
+    PERSON,
+    ROLES,
+    TEXT,
+    TOKENS,
+    Media,
+    Rule,
+    Shape,
+)
 
 LIGHT_ROLE = "light"
 ARGUMENTS_ROLE = "arguments"
@@ -65,13 +80,13 @@ class Walker:
         if kind is str:
             return self._string(rule, value, role)
         if kind is not dict and kind is not list:
-            return self._number(value) if kind is Literal and rule is Rule.TEXT and not self._answer else value
-        if type(rule) is Media or rule is Rule.LOGPROBS:
+            return self._number(value) if kind is Literal and rule is TEXT and not self._answer else value
+        if type(rule) is Media or rule is LOGPROBS:
             return self._kept(rule, value)
-        if rule is Rule.KEEP:
+        if rule is KEEP:
             return value
         if kind is list:
-            if rule is Rule.TOKENS and any(type(v) is not str and type(v) is not dict for v in value):
+            if rule is TOKENS and any(type(v) is not str and type(v) is not dict for v in value):
                 raise RequestRefused("token numbers may not leave: they are text in disguise", "tokens")
             return [self.walk(rule, inner, role) for inner in value]
         return self._object(rule, value, role)
@@ -81,35 +96,39 @@ class Walker:
         if not self._media and type(mark) is str and mark in MEDIA_TYPES:
             raise _refused(MEDIA_TYPES[mark])
         if not isinstance(rule, Shape):
-            other = Rule.TEXT if rule in _STRINGS else rule
+            other = TEXT if rule in _STRINGS else rule
             return {self._key(key): self.walk(other, inner, role) for key, inner in value.items()}
         role = _speaker(value, rule.role or role) if rule.speaks else rule.role or role
         walked: dict[Any, Any] = {}
+        fields = rule.fields
         for key, inner in value.items():
-            known = rule.fields.get(key)
-            if type(inner) is Literal:  # a parameter
+            known, kind = fields.get(key), type(inner)
+            if kind is Literal:  # a parameter
                 walked[key if known else self._key(key)] = inner
                 continue
-            if known is Rule.PERSON and (role == "tool" or "role" not in value):
-                known = Rule.NAME  # of a function
-            walked[key if known else self._key(key)] = self.walk(known or Rule.TEXT, inner, role)
+            if known is PERSON and (role == "tool" or "role" not in value):
+                known = NAME  # of a function
+            walk = self._string if kind is str else self.walk
+            walked[key if known else self._key(key)] = walk(known or TEXT, inner, role)
         return walked
 
     def _string(self, rule: Rule | Media | Shape, text: str, role: str) -> Any:
         if isinstance(rule, Shape):
             role = rule.role or role
             rule = rule.string
-        if rule is Rule.KEEP or type(rule) is Media or rule is Rule.LOGPROBS:
+        if rule is TEXT:
+            return self._text(text, role)
+        if rule is KEEP or type(rule) is Media or rule is LOGPROBS:
             return self._kept(rule, text)
-        if rule is Rule.NAME or rule is Rule.OPAQUE:
-            if self._answer or (_NAME if rule is Rule.NAME else _OPAQUE).fullmatch(text):
+        if rule is NAME or rule is OPAQUE:
+            if self._answer or (_NAME if rule is NAME else _OPAQUE).fullmatch(text):
                 return text
             raise RequestRefused("text stands where a type, name or id has to stand", "structure")
-        if rule is Rule.ARGUMENTS:
+        if rule is ARGUMENTS:
             return self._leaf(text, role, "arguments") if self._answer else self._arguments(text, role)
-        if rule is Rule.LIGHT:
+        if rule is LIGHT:
             return text if self._answer else self._leaf(text, LIGHT_ROLE, "light")
-        return self._text(text, role, "person" if rule is Rule.PERSON else "text")
+        return self._text(text, role, "person" if rule is PERSON else "text")
 
     def _text(self, text: str, role: str, sort: str = "text", key: str = "") -> Any:
         if not self._answer and ";base64," in text.lower():
@@ -140,7 +159,7 @@ class Walker:
     def _kept(self, rule: Rule | Media | Shape, value: Any) -> Any:
         if value and not self._media and type(rule) is Media:
             raise _refused(rule.reason)
-        if value and not self._answer and rule is Rule.LOGPROBS:
+        if value and not self._answer and rule is LOGPROBS:
             raise RequestRefused("logprobs may not leave: their bytes are text in disguise", "tokens")
         return value
 
@@ -176,7 +195,7 @@ def person(text: str) -> str:
     return _FORBIDDEN.sub("_", text).strip("_")[:64] or "_"
 
 
-_STRINGS = (Rule.ARGUMENTS, Rule.PERSON, Rule.TOKENS)  # rules for strings: an object in their place is text
+_STRINGS = (ARGUMENTS, PERSON, TOKENS)  # rules for strings: an object in their place is text
 
 
 def _unescaped(string: str) -> str:
