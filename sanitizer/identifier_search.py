@@ -22,6 +22,7 @@ _ANNOUNCED_KINDS = frozenset({"POSTCODE", "LICENCE", "PASSPORT"})
 _PLAIN_LINK = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/[^?#@]*)?", re.I)
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT = re.compile("[0-9]")
+_IN_WORD = re.compile("[A-Za-z0-9]{3}")
 
 
 def candidates(text: str, wanted: frozenset[str]) -> list[Span]:
@@ -59,8 +60,10 @@ def _of_digits(text: str, wanted: frozenset[str]) -> Iterator[Span]:
     codes = "POSTCODE" in wanted
     for chunk in numbers.CHUNK.finditer(text):
         start, end = chunk.span()
-        if end - start < 5 and not _LETTER.search(text[max(0, start - 3) : start] + text[end : end + 3]):
-            continue  # a small number is part of an identifier only beside words
+        if end - start < 5:
+            before = text[max(0, start - 3) : start]
+            if not _LETTER.search(before + text[end : end + 3]) or _IN_WORD.fullmatch(before):
+                continue  # a small number is part of an identifier only beside words, and two letters of its own
         if digits:
             yield from numbers.in_chunk(text, start, end)
         if streets:

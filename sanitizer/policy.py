@@ -161,7 +161,7 @@ class Policy:
         """Kinds of the units that are words, and of those that are numbers."""
         return "word" if self.perturb else "TERM", "NUMBER" if self.numbers == "vault" else "number"
 
-    @property
+    @cached_property
     def all_public(self) -> bool:
         """Whether every word and number is public."""
         return not self.perturb and self.numbers == "pass" and not (self.sensitive or self.patterns)

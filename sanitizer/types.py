@@ -75,7 +75,7 @@ class Record:
 
     mechanism: str
     variant: str
-    settings: dict[str, Any]
+    settings: dict[str, Any] = field(hash=False)  # a dict has none
     epsilon_per_unit: float
     epsilon_total: float
     delta: float

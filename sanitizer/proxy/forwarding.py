@@ -45,7 +45,10 @@ def target(upstream: str, path: str, query: bytes) -> tuple[str, str]:
 def endpoint_of(path: str) -> str:
     """The endpoint's name for metrics, never the path itself: "chat/completions", ..., "other"."""
     path = path.partition("?")[0]
-    return next((name for name in ENDPOINTS if path.endswith("/" + name)), "other")
+    for name in ENDPOINTS:
+        if path.endswith("/" + name):
+            return name
+    return "other"
 
 
 def to_upstream(headers: Mapping[str, str], key: str | None, body: bytes, streams: bool) -> dict[str, str]:

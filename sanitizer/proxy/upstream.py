@@ -48,7 +48,8 @@ class Answer:
 
     def close(self) -> None:
         """Free the connection; if the body was not read to its end, the connection ends."""
-        self.response.close()
+        if self.response.connection is not None:  # else it is free already
+            self.response.close()
 
 
 class Upstream:
