@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from sanitizer.findings import maker
 from sanitizer.identifier_checks import iban_remainder, is_issued, luhn_digit, passes_luhn
+from sanitizer.identifier_words import KEY_FORMS
 from sanitizer.identifiers import KINDS, Identifier, find, same_form
 from sanitizer.testing import SeededSource
 
@@ -266,6 +267,26 @@ def test_only_the_wanted_kinds_are_searched() -> None:
     assert [i.kind for i in find(text)] == ["URL", "EMAIL"]
     assert [i.text for i in find(text, {"IP"})] == ["10.0.0.1"]
     assert find(text, ()) == []
+
+
+@pytest.mark.parametrize("mark", KEY_FORMS)
+def test_every_known_prefix_of_a_key_is_looked_for(mark: str) -> None:
+    tails = [
+        "aK3x9QmZ7pL2vT8wR5nB4cY6dF1gH0jS",
+        "A1B2C3D4E5F6G7H8",
+        "b-12345-aK3x9QmZ7pL2vT8wR5",
+        "aK3x9QmZ7pL2vT8wR5nB4cY6dF1gH0jSuV7",
+        "aK3x9QmZ7pL2vT8wR5nB4cY6dF1gH0jSuV7q",
+        "aK3x9QmZ7pL2vT8w.aK3x9QmZ7pL2vT8wR5nB4cY6dF1gH0jS",
+        "0f1e2d3c4b5a69788796a5b4c3d2e1f0",
+        "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0",
+        "aK3x9QmZ7pL2vT8wR5nB4cY6dF1gH0jSaK3x9QmZ7pL2vT8wR5nB4cY6dF1gH0jS",
+        JWT.removeprefix("eyJ"),
+    ]
+    fitting = [tail for tail in tails if re.fullmatch(KEY_FORMS[mark], tail)]
+    assert fitting
+    for tail in fitting:
+        assert [i.text for i in find(f"it is {mark}{tail}")] == [mark + tail]
 
 
 def test_a_date_is_no_telephone_where_dates_are_not_wanted() -> None:

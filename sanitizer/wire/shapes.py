@@ -44,7 +44,8 @@ class Rule(Enum):
     LOGPROBS = auto()
 
 
-TEXT, LIGHT, NAME, OPAQUE, KEEP, ARGUMENTS, PERSON, TOKENS, LOGPROBS = Rule
+TEXT, LIGHT, NAME, OPAQUE, KEEP = Rule.TEXT, Rule.LIGHT, Rule.NAME, Rule.OPAQUE, Rule.KEEP
+ARGUMENTS, PERSON, TOKENS, LOGPROBS = Rule.ARGUMENTS, Rule.PERSON, Rule.TOKENS, Rule.LOGPROBS
 """The rules by names of their own: up to Python 3.11 each look-up in an Enum takes as long as a call."""
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sanitizer.restore import Originals
 from sanitizer.wire.known import Known
@@ -68,3 +70,34 @@ def test_short_originals_and_those_added_later_are_hidden_too(originals: Origina
     originals["<TERM_3>"] = "Y9"
     known.follow(originals)
     assert known.text("X9 Y9") == "X9 <TERM_3>"
+
+
+def is_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+def hidden(text: str, values: dict[str, str]) -> str:
+    """The same, place by place."""
+    at, shown = 0, ""
+    while at < len(text):
+        inside = at > 0 and is_word(text[at - 1]) and is_word(text[at])
+        fitting = [
+            known
+            for known in values
+            if text.startswith(known, at)
+            and not (at + len(known) < len(text) and is_word(known[-1]) and is_word(text[at + len(known)]))
+        ]
+        found = max(fitting, key=len, default="") if not inside and not text[at].isspace() else ""
+        shown += values[found] if found else text[at]
+        at += len(found) or 1
+    return shown
+
+
+CHARS = st.sampled_from("ab1_<^-] \n\u00e9\u0301\u00b2")
+
+
+@given(st.lists(st.text(CHARS, min_size=1, max_size=4), max_size=4, unique=True), st.text(CHARS, max_size=30))
+def test_originals_are_hidden_where_a_word_begins(known: list[str], text: str) -> None:
+    originals = Originals({f"<TERM_{i}>": each for i, each in enumerate(known)})
+    values = {each: value for value, each in originals.items()} | {value: value for value in originals}
+    assert following(originals).text(text) == hidden(text, values)
