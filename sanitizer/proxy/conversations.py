@@ -6,7 +6,6 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from functools import lru_cache, partial
 
 from sanitizer.errors import RequestRefused
 from sanitizer.memory import message_key
@@ -28,8 +27,7 @@ class Conversations:
     """
 
     def __init__(self, sanitizer: Sanitizer, key: bytes, most: int = MAX_CONVERSATIONS) -> None:
-        self._sanitizer, self._most = sanitizer, most
-        self._holder = lru_cache(maxsize=1024)(partial(_holder, key))  # most requests are of a few holders
+        self._sanitizer, self._key, self._most = sanitizer, key, most
         self._filters: OrderedDict[str, Filter] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -47,7 +45,7 @@ class Conversations:
         secrets = [headers.get("authorization", ""), headers.get("api-key", "")]
         if not any(secrets):
             return wanted or "default"
-        holder = self._holder(*secrets)
+        holder = message_key(self._key, "api-key", *secrets).hex()[:32]
         return f"{wanted}/{holder}" if wanted else f"key/{holder}"
 
     def filter(self, name: str) -> Filter:
@@ -61,7 +59,3 @@ class Conversations:
             else:
                 self._filters.move_to_end(name)
             return found
-
-
-def _holder(key: bytes, *secrets: str) -> str:
-    return message_key(key, "api-key", *secrets).hex()[:32]
