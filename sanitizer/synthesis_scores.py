@@ -43,7 +43,7 @@ def room(model: OnnxCausalLM, n_rows: int, n_public: int, max_tokens: int, asked
 def read_rows(
     model: OnnxCausalLM, prompts: Prompts, beginning: Sequence[int] = (), everywhere: bool = True
 ) -> tuple[OnnxRows, Read]:
-    """Read prompts, of which only the first is public; returns the rows and what the model makes of their ends.
+    """Read prompts, of which only the first is public; returns the rows, to be advanced, and what comes after them.
 
     Guarantee: on one machine, with one number of threads, a row's scores are the same bits whatever the other prompts
     but the first are, now and in all later steps.
@@ -69,7 +69,6 @@ def read_rows(
             rows.copy(1, row, n)
         read.append(rows.read(row, prompt[begin:], begin, [len(prompt) - 1], score=everywhere or not row))
     hidden, logits = (np.concatenate(parts) for parts in zip(*read, strict=True))
-    rows.logits = logits
     return rows, Read(hidden, logits)
 
 
