@@ -47,7 +47,7 @@ from sanitizer.sampling import SYSTEM
 from sanitizer.synthesis import synthesize
 from sanitizer.synthesis_prompts import SYSTEM as SYSTEM_PROMPT
 from sanitizer.synthesis_prompts import TEMPLATE, DocumentPrompts
-from sanitizer.synthesis_scores import read_rows
+from sanitizer.synthesis_scores import ModelScores
 from sanitizer.text import ByteTokens
 
 EPSILON, MOST_TEXTS = 10.0, 64
@@ -197,11 +197,13 @@ def run_cost(options: argparse.Namespace) -> None:
     found = []
     for n_references in COST_ROWS:
         prompts = DocumentPrompts(QUERY, None, tokens)
-        rows = read_rows(model, [prompts.public, *(prompts.private(r, 256) for r in reviews(tokens, n_references))])
+        read = [prompts.public, *(prompts.private(r, 256) for r in reviews(tokens, n_references))]
+        scores = ModelScores(model, read, n_references, prompts.beginning)
         decoder, at = InvisibleInk(1.0, n_references, TEMPERATURE, TOP_K), [0.0]
+        token = decoder.weights(scores(None)).draw(SYSTEM)
         begin = time.process_time()
         for _ in range(COST_STEPS):
-            rows.step([decoder.weights(rows.logits).draw(SYSTEM)] * (1 + n_references))
+            token = decoder.weights(scores(token)).draw(SYSTEM)
             at.append(time.process_time() - begin)
         found.append({"n_references": n_references, "seconds": at})
     kept.add({"threads": options.threads, "rows": found})

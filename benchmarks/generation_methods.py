@@ -26,7 +26,7 @@ from sanitizer.decoding.base import Logits, TokenWeights, cost, largest
 from sanitizer.decoding.invisibleink import InvisibleInk, solve_clip_norm
 from sanitizer.sampling import Source
 from sanitizer.synthesis_prompts import SYSTEM, DocumentPrompts
-from sanitizer.synthesis_scores import ModelScores
+from sanitizer.synthesis_scores import AllScores, ModelScores
 from sanitizer.text import ByteTokens
 
 N_REFERENCES, TEMPERATURE, TOP_K, DELTA = 7, 1.1, 100, 1e-6
@@ -126,7 +126,7 @@ class Writer:
         """One text of a method that can write."""
         prompts = DocumentPrompts(QUERY, None, self._tokens)
         private = [prompts.private(r, 256) for r in references] if method.reads else []
-        return self._drawn(method, [prompts.public, *private], prompts.end)
+        return self._drawn(method, [prompts.public, *private], prompts.end, prompts.beginning)
 
     def paraphrase(self, text: str) -> str:
         """Another wording of a text, by the same model."""
@@ -134,17 +134,24 @@ class Writer:
         prompt = chat.prompt(f"Rewrite this film review in other words:\n\n{text}", SYSTEM)
         return self._drawn(PARAPHRASE, [prompt], chat.end).text
 
-    def _drawn(self, method: Method, prompts: Sequence[list[int]], end: frozenset[int]) -> Written:
+    def _drawn(
+        self, method: Method, prompts: Sequence[list[int]], end: frozenset[int], beginning: Sequence[int] = ()
+    ) -> Written:
         begin, rule = time.perf_counter(), method.rule
         assert rule is not None
-        scores = ModelScores(self._model, prompts, max(1, len(prompts) - 1))
+        n_references = max(1, len(prompts) - 1)
+        few = ModelScores(self._model, prompts, n_references, beginning)
+        all_ = AllScores(self._model, prompts, n_references, beginning)
         drawn: list[int] = []
         token: int | None = None
         divergence = 0.0
         while len(drawn) < self._max_tokens and token not in end:
-            now = scores(token)
-            divergence += rule.loss(now) if isinstance(rule, AdaPMixed) else 0.0
-            token = rule.weights(now).draw(self._source)
+            if isinstance(rule, InvisibleInk) and rule.top_k is not None:
+                token = rule.weights(few(token)).draw(self._source)
+            else:
+                now = all_(token)
+                divergence += rule.loss(now) if isinstance(rule, AdaPMixed) else 0.0
+                token = rule.weights(now).draw(self._source)
             drawn.append(token)
         text = self._tokens.decode([t for t in drawn if t not in end])
         return Written(" ".join(text.split()), len(drawn), time.perf_counter() - begin, divergence)

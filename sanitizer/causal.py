@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from sanitizer.backbone import session
 from sanitizer.errors import ModelError
 from sanitizer.files import Manifest, model_folder
 from sanitizer.prefixes import BLOCK, PrefixCache
-from sanitizer.weights import Shape, input_table
+from sanitizer.weights import Shape, Table
 
 DEFAULT_MODEL = "lm"
 MAX_CELLS = 5120
@@ -31,6 +31,15 @@ _PER_PASS = 512
 Logits = NDArray[np.float32]
 Prompts = Sequence[Sequence[int]]
 Binding = Any  # onnxruntime.IOBinding; that library belongs to `backbone`
+
+
+class Read(NamedTuple):
+    """What the model makes of some places. The score of token t after a place is hidden @ vectors([t])[0], nearly."""
+
+    hidden: NDArray[np.float32]
+    """float32 [n, width]."""
+    logits: Logits
+    """float32 [m, n_vocabulary], of those of the n that were to be scored; by the model's own, rounded products."""
 
 
 class Rows(Protocol):
@@ -111,11 +120,12 @@ class OnnxCausalLM:
         weights = manifest.verify_weights()
         self.sha256 = manifest.sha256
         try:
-            self._weights, self._shape = weights, Shape(**manifest.data["shape"])
+            shape = Shape(**manifest.data["shape"])
         except (KeyError, TypeError):
             raise ModelError("the model has an unusable manifest") from None
-        self.n_vocabulary, self.max_length = self._shape.n_vocabulary, self._shape.n_positions
-        self.n_layers, self.cell = self._shape.n_layers, (self._shape.n_kv_heads, self._shape.head)
+        self.n_vocabulary, self.max_length, self.width = shape.n_vocabulary, shape.n_positions, shape.width
+        self.n_layers, self.cell = shape.n_layers, (shape.n_kv_heads, shape.head)
+        self._table = Table(weights, shape)
         self.session = session(self.folder / "model.onnx", threads, weights.parent)
 
     def prefill(self, prompts: Prompts) -> OnnxRows:
@@ -125,7 +135,7 @@ class OnnxCausalLM:
         rows = OnnxRows(self, [len(prompt) for prompt in prompts])
         for row, prompt in enumerate(prompts):
             begin = rows.place(row, self._kept.find(prompt[:-1]))
-            rows.logits[row] = rows.read(row, prompt[begin:], begin, [len(prompt) - 1])
+            rows.logits[row] = rows.read(row, prompt[begin:], begin, [len(prompt) - 1]).logits
             self._kept.keep(prompt, partial(rows.seen, row))
         return rows
 
@@ -134,11 +144,11 @@ class OnnxCausalLM:
         self.check_ids(ids)
         if at and not 0 <= min(at) <= max(at) < len(ids):
             raise ValueError(f"at must lie in 0..{len(ids) - 1}, got {min(at)}..{max(at)}")
-        return OnnxRows(self, [len(ids)]).read(0, ids, 0, at)
+        return OnnxRows(self, [len(ids)]).read(0, ids, 0, at).logits
 
-    def vectors(self) -> NDArray[np.float32]:
-        """See `CausalLM.vectors`; read from the weights file, and not kept."""
-        return input_table(self._weights, self._shape)
+    def vectors(self, tokens: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
+        """See `CausalLM.vectors`; of some tokens if asked, float32 [n, width]. Read from the weights file, not kept."""
+        return self._table.rows(slice(None) if tokens is None else tokens)
 
     def forget(self) -> None:
         """See `CausalLM.forget`."""
@@ -171,14 +181,19 @@ class OnnxRows:
 
     def step(self, tokens: Sequence[int]) -> Logits:
         """See `Rows.step`."""
+        self.logits = self.advance(tokens, range(len(self.lengths))).logits
+        return self.logits
+
+    def advance(self, tokens: Sequence[int], scored: Sequence[int]) -> Read:
+        """As `step`, but only the rows `scored` are scored everywhere, and `logits` stays as it is."""
         if len(tokens) != len(self.lengths):
             raise ValueError(f"tokens must be one for each of {len(self.lengths)} rows, got {len(tokens)}")
         self._model.check_ids(tokens)
         self._make_room(max(self.lengths) + 1)
         ids = np.asarray(tokens, np.int64)[:, None]
-        self.logits = self._pass(self._binding, ids, self.lengths, np.arange(len(ids)))
+        read = self._pass(self._binding, ids, self.lengths, np.arange(len(ids)), np.asarray(scored, np.int64))
         self.lengths = [length + 1 for length in self.lengths]
-        return self.logits
+        return read
 
     def extend(self, row: int, tokens: Sequence[int]) -> Logits:
         """See `Rows.extend`."""
@@ -188,7 +203,7 @@ class OnnxRows:
         begin, end = self.lengths[row], self.lengths[row] + len(tokens)
         self._make_room(end)
         logits = self.logits.copy()  # what was returned before stays as it is
-        logits[row] = self.read(row, tokens, begin, [end - 1])
+        logits[row] = self.read(row, tokens, begin, [end - 1]).logits
         self.lengths[row], self.logits = end, logits
         return logits
 
@@ -209,41 +224,57 @@ class OnnxRows:
                 layer[row, :, i * BLOCK : (i + 1) * BLOCK] = values
         return len(blocks) * BLOCK
 
+    def copy(self, source: int, target: int, end: int) -> None:
+        """Let a row begin with the first `end` tokens of another one, which has been read that far."""
+        for layer in self._cache:
+            layer[target, :, :end] = layer[source, :, :end]
+
     def seen(self, row: int, begin: int, end: int) -> NDArray[np.float32]:
         """Keys and values of a row's tokens begin..end: a new float32 [2 n_layers, n_kv_heads, end - begin, head]."""
         return np.stack([layer[row, :, begin:end] for layer in self._cache])
 
-    def read(self, row: int, ids: Sequence[int], begin: int, at: Sequence[int]) -> Logits:
+    def read(self, row: int, ids: Sequence[int], begin: int, at: Sequence[int], score: bool = True) -> Read:
         """Read tokens of one row; those before place `begin` must be there.
 
         Args:
-            ids: the row from `begin` on. at: places in the row from `begin` on whose scores are wanted, any order.
-
-        Returns:
-            float32 [len(at), n_vocabulary].
+            ids: the row from `begin` on. at: places in the row from `begin` on that are wanted, any order.
+            score: whether to score them; if not, `logits` has no rows.
         """
         binding, places = self._bound(slice(row, row + 1)), np.asarray(at, np.int64) - begin
-        tokens = np.asarray([ids], np.int64)
-        scores: Logits = np.empty((len(places), self._model.n_vocabulary), np.float32)
+        tokens, all_ = np.asarray([ids], np.int64), self._outputs(len(places), len(places) * score)
         for low in range(0, len(ids), _PER_PASS):
             part = tokens[:, low : low + _PER_PASS]
-            here = (places >= low) & (places < low + _PER_PASS)
-            scores[here] = self._pass(binding, part, [begin + low], places[here] - low)
-        return scores
+            here = np.flatnonzero((places >= low) & (places < low + _PER_PASS))
+            read = self._pass(binding, part, [begin + low], places[here] - low, np.arange(len(here) * score))
+            all_.hidden[here] = read.hidden
+            if score:
+                all_.logits[here] = read.logits
+        return all_
 
-    def _pass(self, binding: Binding, ids: NDArray[np.int64], known: list[int], at: NDArray[np.int64]) -> Logits:
-        """Read ids int64 [n_rows, length] after `known` tokens of each row; scores at flat places `at`."""
+    def _outputs(self, n: int, m: int) -> Read:
+        return Read(np.empty((n, self._model.width), np.float32), np.empty((m, self._model.n_vocabulary), np.float32))
+
+    def _pass(
+        self,
+        binding: Binding,
+        ids: NDArray[np.int64],
+        known: list[int],
+        at: NDArray[np.int64],
+        scored: NDArray[np.int64],
+    ) -> Read:
+        """Read ids int64 [n_rows, length] after `known` tokens of each row; `scored` are positions in `at`."""
         last = np.asarray(known, np.int32) + np.int32(ids.shape[1] - 1)
-        logits: Logits = np.empty((len(at), self._model.n_vocabulary), np.float32)
-        feed = {"input_ids": np.ascontiguousarray(ids), "last": last, "longest": last.max() + np.int32(1), "at": at}
-        for name, value in feed.items():
+        feed = {"input_ids": np.ascontiguousarray(ids), "last": last, "longest": last.max() + np.int32(1)}
+        for name, value in (feed | {"at": at, "scored": scored}).items():
             binding.bind_cpu_input(name, np.asarray(value))
-        _bind(binding.bind_output, "logits", logits)
+        read = self._outputs(len(at), len(scored))
+        for name, array in read._asdict().items():
+            _bind(binding.bind_output, name, array)
         try:
             self._model.session.run_with_iobinding(binding)
         except Exception:  # onnxruntime's own errors derive from Exception; their text may hold shapes only
             raise ModelError("the causal language model failed on this input") from None
-        return logits
+        return read
 
     def _bound(self, rows: slice) -> Binding:
         """A binding whose keys and values are read from and written to the same arrays."""

@@ -42,6 +42,11 @@ class ChatFormat:
             found += self._turn("assistant" if i % 2 else "user", message)
         return found + self._opening("assistant")
 
+    def beginning(self, message: Sequence[int], system: str | None = None) -> list[int]:
+        """What every chat begins with whose first message begins with these tokens."""
+        opened = self.chat([], system)[: -len(self._opening("assistant"))]
+        return [*opened, *self._opening("user"), *message]
+
     def _turn(self, role: str, message: Sequence[int]) -> list[int]:
         return [*self._opening(role), *message, self._stop, *self._newline]
 

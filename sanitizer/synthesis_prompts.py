@@ -24,6 +24,8 @@ class Prompts(Protocol):
     """Reads no reference: what a reference replaced by null comes to."""
     n_public: int
     """Tokens of the longest prompt without its reference."""
+    beginning: list[int]
+    """What every private prompt begins with, whatever its reference."""
     end: frozenset[int]
     """Tokens at which the text ends."""
 
@@ -94,6 +96,7 @@ class DocumentPrompts:
         self._before, self._after = (tokens.encode(part.filled({"query": query})) for part in (before, after))
         self.public, self.end = self._format.prompt(query, SYSTEM), self._format.end
         self.n_public = max(len(self.public), len(self.private("", 0)))
+        self.beginning = self._format.beginning(self._before, SYSTEM)
 
     def private(self, reference: Reference, limit: int) -> list[int]:
         """See `Prompts`."""
@@ -129,6 +132,7 @@ class ShotPrompts:
         self._query = self._asked(_checked("query", query, self.fields[:-1]))
         self.public, self.end = self.after([]), self._format.end
         self.n_public = len(self.after([([], [])]))
+        self.beginning = self._format.beginning([], SYSTEM)
 
     def private(self, reference: Reference, limit: int) -> list[int]:
         """See `Prompts`. The input gives way before the output does, which keeps at least half of the limit."""

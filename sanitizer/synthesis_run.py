@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import TypedDict
+from weakref import WeakKeyDictionary
 
 from sanitizer.budget import budget_for
 from sanitizer.causal import OnnxCausalLM
@@ -18,7 +19,7 @@ from sanitizer.progress import progress_bar
 from sanitizer.sampling import SYSTEM, Source
 from sanitizer.synthesis_plan import Plan
 from sanitizer.synthesis_prompts import Prompts, Reference, check_references, prompts_for
-from sanitizer.synthesis_scores import DrawnScores, ModelScores, room
+from sanitizer.synthesis_scores import AllScores, DrawnScores, ModelScores, room
 from sanitizer.synthesis_types import SynthesizedText
 from sanitizer.text import ByteTokens
 
@@ -87,15 +88,20 @@ def write(
 
 
 def loaded(model: OnnxCausalLM | Path | None) -> tuple[OnnxCausalLM, ByteTokens]:
-    """The model with its tokenizer; the packaged one is loaded once in a process. Raises ModelError."""
-    models = _PACKAGED if model is None else Models(None, None, model)
-    found, tokens = models.causal()
-    if not isinstance(found, OnnxCausalLM):
-        raise TypeError(f"model must be a folder or an OnnxCausalLM, got {type(found).__name__}")
-    return found, tokens
+    """The model with its tokenizer; the packaged one, and a model's tokenizer, are loaded once. Raises ModelError."""
+    if model is None or isinstance(model, Path):
+        found, tokens = (_PACKAGED if model is None else Models(None, None, model)).causal()
+        assert isinstance(found, OnnxCausalLM)
+        return found, tokens
+    if not isinstance(model, OnnxCausalLM):
+        raise TypeError(f"model must be a folder or an OnnxCausalLM, got {type(model).__name__}")
+    if model not in _TOKENS:
+        _TOKENS[model] = ByteTokens(model.folder / "tokenizer.json")
+    return model, _TOKENS[model]
 
 
 _PACKAGED = Models(None, None)
+_TOKENS: WeakKeyDictionary[OnnxCausalLM, ByteTokens] = WeakKeyDictionary()
 
 
 def _limit(model: OnnxCausalLM, prompts: Sequence[Prompts], plan: Plan, max_tokens: int, asked: int | None) -> int:
@@ -132,7 +138,12 @@ def _drawn(
     """The text's tokens, and how many were drawn: the one that ends it among them."""
     rows, n_rows = [prompts.public, *private], plan.setting.n_rows
     drawn_anew = plan.setting.redraws and not plan.public_only
-    scores = DrawnScores(model, rows, n_rows, source) if drawn_anew else ModelScores(model, rows, n_rows)
+    scores: base.NextScores
+    if drawn_anew:
+        scores = DrawnScores(model, rows, n_rows, source, prompts.beginning)
+    else:
+        kind = AllScores if plan.decoder.top_k is None else ModelScores
+        scores = kind(model, rows, n_rows, prompts.beginning)
     found: list[int] = []
     for token in base.tokens(plan.decoder, scores, max_tokens, prompts.end, source):
         found.append(token)

@@ -8,15 +8,15 @@ last digits of a row's scores.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sanitizer.causal import Logits, OnnxCausalLM, OnnxRows, Prompts
-from sanitizer.prefixes import PrefixCache
+from sanitizer.causal import Logits, OnnxCausalLM, OnnxRows, Prompts, Read
 from sanitizer.sampling import Source
 
 MIN_REFERENCE_TOKENS = 16
+_AT_ONCE = 2048  # rows of the table, 2.3 kB each
 
 
 def room(model: OnnxCausalLM, n_rows: int, n_public: int, max_tokens: int, asked: int | None) -> int:
@@ -40,47 +40,99 @@ def room(model: OnnxCausalLM, n_rows: int, n_public: int, max_tokens: int, asked
     return left if asked is None else asked
 
 
-def read_rows(model: OnnxCausalLM, prompts: Prompts) -> OnnxRows:
-    """Read prompts, of which only the first is public.
+def read_rows(
+    model: OnnxCausalLM, prompts: Prompts, beginning: Sequence[int] = (), everywhere: bool = True
+) -> tuple[OnnxRows, Read]:
+    """Read prompts, of which only the first is public; returns the rows, to be advanced, and what comes after them.
 
     Guarantee: on one machine, with one number of threads, a row's scores are the same bits whatever the other prompts
     but the first are, now and in all later steps.
 
+    Args:
+        beginning: public; what all prompts but the first begin with. It is read once.
+        everywhere: whether to score all rows, or the first one only.
+
     Raises:
-        ValueError: as `OnnxCausalLM.prefill`.
+        ValueError: as `OnnxCausalLM.prefill`, or a private prompt that is not longer than the beginning, or other.
     """
+    n = len(beginning)
     for prompt in prompts:
         model.check_ids(prompt)
-    rows = OnnxRows(model, [len(prompt) for prompt in prompts])
-    shared = PrefixCache(len(prompts[0]))
+    if any(list(prompt[:n]) != list(beginning) or len(prompt) == n for prompt in prompts[1:]):
+        raise ValueError("private prompts must begin with the public beginning, and go on")
+    rows, read = OnnxRows(model, [len(prompt) for prompt in prompts]), []
     for row, prompt in enumerate(prompts):
-        begin = rows.place(row, shared.find(prompt[:-1]))
-        rows.logits[row] = rows.read(row, prompt[begin:], begin, [len(prompt) - 1])
-        if row == 0:
-            shared.keep(prompt, partial(rows.seen, row))
-    return rows
+        begin = n if row else 0
+        if row == 1 and n:
+            rows.read(row, beginning, 0, [])
+        elif row:
+            rows.copy(1, row, n)
+        read.append(rows.read(row, prompt[begin:], begin, [len(prompt) - 1], score=everywhere or not row))
+    hidden, logits = (np.concatenate(parts) for parts in zip(*read, strict=True))
+    return rows, Read(hidden, logits)
+
+
+class RowScores:
+    """Implements `Scores` of `sanitizer.decoding.base`: the public row everywhere, the others where they are asked for.
+
+    Attributes:
+        hidden: float32 [n_rows, width], what the model makes of each row's end. public: float32 [n_vocabulary].
+    """
+
+    def __init__(self, model: OnnxCausalLM, hidden: NDArray[np.float32], public: Logits) -> None:
+        self._model, self.hidden, self.public, self.n_rows = model, hidden, public, len(hidden)
+
+    def at(self, tokens: NDArray[np.int64]) -> Logits:
+        """See `Scores`. Each row by itself, so that its bits depend on nothing but it."""
+        parts = [tokens[low : low + _AT_ONCE] for low in range(0, len(tokens), _AT_ONCE)]
+        tables = (self._model.vectors(part) for part in parts)
+        return np.concatenate([[table @ row for row in self.hidden] for table in tables], axis=1)
+
+
+class _Text:
+    """The rows of one text, read again from the beginning whenever the text begins."""
+
+    def __init__(self, model: OnnxCausalLM, prompts: Prompts, n_references: int, beginning: Sequence[int]) -> None:
+        self.model, self._prompts, self._n_rows, self._beginning = model, prompts, 1 + n_references, beginning
+        self._rows: OnnxRows | None = None
+
+    def read(self, token: int | None, everywhere: bool) -> Read:
+        """What the model makes of each row's end, copies of the only row for the references that are not read."""
+        n = len(self._prompts)
+        if self._rows is None or token is None:
+            self._rows, read = read_rows(self.model, self._prompts, self._beginning, everywhere)
+        else:
+            read = self._rows.advance([token] * n, range(n if everywhere else 1))
+        return read if n > 1 else Read(*(np.repeat(part, self._n_rows, axis=0) for part in read))
 
 
 class ModelScores:
-    """A `NextScores` of one text. Implements the contract of `sanitizer.decoding.base`.
+    """A `NextScores` of one text: private rows are scored at the tokens that a decoder asks for.
 
     Args:
         prompts: the public one first; only that one for a text that reads no reference.
         n_references: how many rows follow the public one; copies of it if only that one is given.
+        beginning: see `read_rows`.
     """
 
-    def __init__(self, model: OnnxCausalLM, prompts: Prompts, n_references: int) -> None:
-        self._model, self._prompts, self._n_rows = model, prompts, 1 + n_references
-        self._rows: OnnxRows | None = None
+    def __init__(self, model: OnnxCausalLM, prompts: Prompts, n_references: int, beginning: Sequence[int] = ()) -> None:
+        self._text = _Text(model, prompts, n_references, beginning)
+
+    def __call__(self, token: int | None) -> RowScores:
+        """Scores of the next token."""
+        read = self._text.read(token, everywhere=False)
+        return RowScores(self._text.model, read.hidden, read.logits[0])
+
+
+class AllScores:
+    """As `ModelScores`, all rows scored everywhere: for a decoder that asks for most tokens."""
+
+    def __init__(self, model: OnnxCausalLM, prompts: Prompts, n_references: int, beginning: Sequence[int] = ()) -> None:
+        self._text = _Text(model, prompts, n_references, beginning)
 
     def __call__(self, token: int | None) -> Logits:
         """Scores of the next token, float32 [1 + n_references, n_vocabulary]."""
-        if self._rows is None or token is None:
-            self._rows = read_rows(self._model, self._prompts)
-        else:
-            self._rows.step([token] * len(self._prompts))
-        logits = self._rows.logits
-        return logits if len(self._prompts) > 1 else np.repeat(logits, self._n_rows, axis=0)
+        return self._text.read(token, everywhere=True).logits
 
 
 class DrawnScores:
@@ -90,19 +142,23 @@ class DrawnScores:
 
     Args:
         prompts: the public one, then those of the whole pool. n_drawn: how many rows follow the public one.
-        source: of the draws.
+        source: of the draws. beginning: see `read_rows`.
     """
 
-    def __init__(self, model: OnnxCausalLM, prompts: Prompts, n_drawn: int, source: Source) -> None:
+    def __init__(
+        self, model: OnnxCausalLM, prompts: Prompts, n_drawn: int, source: Source, beginning: Sequence[int] = ()
+    ) -> None:
         self._model, self._prompts, self._n_drawn, self._source = model, prompts, n_drawn, source
-        self._written: list[int] = []
+        self._beginning, self._written = beginning, list[int]()
 
-    def __call__(self, token: int | None) -> Logits:
-        """Scores of the next token, float32 [1 + n_drawn, n_vocabulary]."""
+    def __call__(self, token: int | None) -> RowScores:
+        """Scores of the next token, 1 + n_drawn rows."""
         self._written += [] if token is None else [token]
         chosen = drawn_without_replacement(len(self._prompts) - 1, self._n_drawn, self._source)
         rows = [0, *(1 + i for i in chosen)]
-        return read_rows(self._model, [[*self._prompts[row], *self._written] for row in rows]).logits
+        texts = [[*self._prompts[row], *self._written] for row in rows]
+        _, read = read_rows(self._model, texts, self._beginning, everywhere=False)
+        return RowScores(self._model, read.hidden, read.logits[0])
 
 
 def drawn_without_replacement(n: int, k: int, source: Source) -> Sequence[int]:

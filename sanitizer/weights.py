@@ -134,15 +134,22 @@ _SOURCES = {
 }
 
 
-def input_table(path: Path, shape: Shape) -> NDArray[np.float32]:
-    """The input table of a weights file, float32 [n_vocabulary, width]."""
-    places = layout(shape)
-    levels, scale = (
-        np.memmap(path, place.dtype, "r", place.offset, place.shape)
-        for place in (places["table.q"], places["table.scale"])
-    )
-    rows: NDArray[np.float32] = (levels.astype(np.float32) - 128) * scale[:, :, None]
-    return rows.reshape(shape.n_vocabulary, shape.width)
+class Table:
+    """The input table of a weights file, which also scores outputs; mapped, so that it takes no memory of its own."""
+
+    def __init__(self, path: Path, shape: Shape) -> None:
+        places = layout(shape)
+        self._width = shape.width
+        self._levels, self._scale = (
+            np.memmap(path, place.dtype, "r", place.offset, place.shape)
+            for place in (places["table.q"], places["table.scale"])
+        )
+
+    def rows(self, tokens: slice | NDArray[np.int64]) -> NDArray[np.float32]:
+        """Rows of some tokens, a new float32 [n, width]."""
+        levels, scale = np.asarray(self._levels[tokens]), np.asarray(self._scale[tokens])
+        found: NDArray[np.float32] = (levels.astype(np.float32) - 128) * scale[:, :, None]
+        return found.reshape(-1, self._width)
 
 
 def convert(source: Path, target: Path, advance: Callable[[int], None] = lambda _: None) -> None:

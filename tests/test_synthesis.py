@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from sanitizer import SynthesizedText, synthesize, synthesize_batch
 from sanitizer.causal import OnnxCausalLM
-from sanitizer.decoding.base import Logits, TokenWeights, cost
+from sanitizer.decoding.base import Logits, Scores, TokenWeights, cost
 from sanitizer.decoding.invisibleink import InvisibleInk
 from sanitizer.errors import BudgetExceeded, ModelError, NotCertified
 from sanitizer.files import Manifest, model_folder
 from sanitizer.ledger import Ledger, Scope
 from sanitizer.synthesis import setting_for
 from sanitizer.synthesis_plan import Plan, batches, plan
-from sanitizer.synthesis_prompts import DocumentPrompts, Template
+from sanitizer.synthesis_prompts import DocumentPrompts, Prompts, Reference, ShotPrompts, Template
 from sanitizer.synthesis_run import Task, write
-from sanitizer.synthesis_scores import drawn_without_replacement, read_rows
+from sanitizer.synthesis_scores import AllScores, ModelScores, RowScores, drawn_without_replacement, read_rows
 from sanitizer.synthesis_types import RELATION, UNIT
 from sanitizer.testing import SeededSource
 from sanitizer.text import ByteTokens
@@ -105,8 +105,9 @@ SEEN: list[NDArray[np.float32]] = []
 class Recording(InvisibleInk):
     """Keeps the scores it is given; its weights are those of the public row, so that equal draws give equal texts."""
 
-    def weights(self, scores: Logits) -> TokenWeights:
-        SEEN.append(scores.copy())
+    def weights(self, scores: Logits | Scores) -> TokenWeights:
+        assert isinstance(scores, RowScores)
+        SEEN.append(np.vstack([scores.at(np.arange(len(scores.public))), scores.public]))
         return InvisibleInk(0, self.n_references).weights(scores)
 
 
@@ -145,11 +146,34 @@ def test_another_reference_moves_its_own_row_only_in_the_real_model(real: OnnxCa
 def test_the_public_row_reads_what_is_read_without_references(toy: OnnxCausalLM) -> None:
     tokens = ByteTokens(toy.folder / "tokenizer.json")
     prompts = DocumentPrompts(QUERY, None, tokens)
-    alone = read_rows(toy, [prompts.public])
-    among = read_rows(toy, [prompts.public, prompts.private("Tea at four.", 50)])
+    _, alone = read_rows(toy, [prompts.public])
+    _, among = read_rows(toy, [prompts.public, prompts.private("Tea at four.", 50)], prompts.beginning)
     np.testing.assert_array_equal(alone.logits[0], among.logits[0])
     assert QUERY in tokens.decode(prompts.public)
     assert "Tea" in tokens.decode(prompts.private("Tea at four.", 50))
+
+
+@pytest.mark.parametrize("shots", [False, True])
+def test_rows_are_scored_where_asked_as_they_are_everywhere(toy: OnnxCausalLM, shots: bool) -> None:
+    tokens = ByteTokens(toy.folder / "tokenizer.json")
+    prompts: Prompts = ShotPrompts("2 and 2", None, tokens) if shots else DocumentPrompts(QUERY, None, tokens)
+    references: list[Reference] = [{"input": f"{i}", "output": "x"} if shots else f"Tea {i}." for i in range(3)]
+    rows = [prompts.public, *(prompts.private(reference, 50) for reference in references)]
+    assert all(row[: len(prompts.beginning)] == prompts.beginning for row in rows[1:])
+    few, every = ModelScores(toy, rows, 3, prompts.beginning), AllScores(toy, rows, 3)
+    asked = np.array([0, 7, 40, 95])
+    for token in (None, 5, 6):
+        some, all_ = few(token), every(token)
+        np.testing.assert_allclose(some.at(asked), all_[:, asked], atol=1e-4)
+        np.testing.assert_allclose(some.public, all_[0], atol=1e-4)
+    with pytest.raises(ValueError, match="beginning"):
+        read_rows(toy, [rows[0], prompts.beginning], prompts.beginning)
+
+
+def test_copies_of_one_row_score_alike_to_the_bit(toy: OnnxCausalLM) -> None:
+    """A reference replaced by null has the scores of row 0."""
+    scores = ModelScores(toy, [[3, 4, 5]], 3)(None).at(np.arange(96))
+    np.testing.assert_array_equal(scores, np.repeat(scores[:1], 4, axis=0))
 
 
 def test_what_earlier_texts_left_behind_is_not_read(toy: OnnxCausalLM) -> None:

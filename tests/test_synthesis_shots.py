@@ -57,12 +57,12 @@ def test_the_published_variant_reads_what_it_draws(toy: OnnxCausalLM) -> None:
     """Each row is some demonstration's, as if read alone with the text so far; no one twice, every one at times."""
     prompts = ShotPrompts("2 and 2", None, ByteTokens(toy.folder / "tokenizer.json"))
     pool = [prompts.public, *(prompts.private(shot, 50) for shot in SHOTS[:3])]
-    alone = {read_rows(toy, [[*pool[0], 9], [*pool[i], 9]]).logits[1].tobytes(): i for i in (1, 2, 3)}
+    alone = {read_rows(toy, [[*pool[0], 9], [*pool[i], 9]])[1].hidden[1].tobytes(): i for i in (1, 2, 3)}
     seen = set()
     for seed in range(9):
         scores = DrawnScores(toy, pool, 2, SeededSource(seed))
         scores(None)
-        first, second = (alone[row.tobytes()] for row in scores(9)[1:])
+        first, second = (alone[row.tobytes()] for row in scores(9).hidden[1:])
         assert first != second
         seen |= {first, second}
     assert seen == {1, 2, 3}

@@ -17,7 +17,7 @@ a number that depends on the data):
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from benchmarks.baselines.next_token import REPLACE, UNIT, ZERO_OUT, Floats, ZeroShot, log_softmax, weighted
 from sanitizer.accounting import Accountant, BoundedRangeEvent, PureEvent
-from sanitizer.decoding.base import RANGE_SLACK, Logits, NextScores, TokenWeights, cost
+from sanitizer.decoding.base import RANGE_SLACK, Logits, TokenWeights, cost
 from sanitizer.sampling import Source, discrete_laplace
 
 LATTICE = 1 << 20
@@ -103,7 +103,9 @@ class SparseVector:
         accountant.compose(self.event, self.max_private)
         return accountant.epsilon(delta)
 
-    def tokens(self, scores: NextScores, max_tokens: int, source: Source) -> Iterator[tuple[int, bool]]:
+    def tokens(
+        self, scores: Callable[[int | None], Logits], max_tokens: int, source: Source
+    ) -> Iterator[tuple[int, bool]]:
         """(token, whether it is private), at most `max_tokens` and at most `max_private` private ones."""
         n_private, limit, token = 0, self._noisy(self.threshold, 1, source), None
         public = ZeroShot(self.temperature, None)

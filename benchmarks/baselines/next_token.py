@@ -1,8 +1,8 @@
 """What the baselines of generation share, and the two that need no privacy: zero-shot and non-private few-shot.
 
-They read the same scores as the package's decoders (`sanitizer.decoding.base.NextScores`): row 0 without a reference,
-row i with the i-th alone. Each says what it costs by `epsilon(max_tokens, delta)` and for which neighbours that
-holds; the unit is always one reference.
+They read the same scores as the package's decoders (`sanitizer.decoding.base.NextScores`), as arrays: row 0 without a
+reference, row i with the i-th alone. Each says what it costs by `epsilon(max_tokens, delta)` and for which neighbours
+that holds; the unit is always one reference.
 """
 
 from __future__ import annotations

@@ -5,9 +5,11 @@ the user's machine. So the graph depends on the model's sizes only.
 
 Inputs: input_ids int64 [batch, length]; length is 1 unless batch is 1;
     last int32 [batch], each row's place of its last token, all that was read before counted;
-    longest int32 [], the largest of them plus one; at int64 [n], flat places row * length + column to score;
+    longest int32 [], the largest of them plus one; at int64 [n], flat places row * length + column to come out;
+    scored int64 [m], which of those n to score;
     past_key.i, past_value.i float [batch, n_kv_heads, capacity, head], what was read before.
-Outputs: logits float [n, n_vocabulary]; present_key.i, present_value.i, which may be the same memory as the inputs.
+Outputs: hidden float [n, width], whose products with the table's rows are the scores; logits float [m, n_vocabulary];
+    present_key.i, present_value.i, which may be the same memory as the inputs.
 """
 
 from __future__ import annotations
@@ -89,8 +91,9 @@ def build(shape: Shape, accuracy: int) -> onnx.ModelProto:
     x, pending = _embedded(g), ""
     for i in range(shape.n_layers):
         x, pending = _layer(g, i, x, pending)
-    x, pending = (g.node("Gather", [part, "at"], f"{part}.picked") for part in (x, pending))
     x, _ = _norm(g, x, pending, "norm")
+    g.node("Identity", [x], "hidden")
+    x = g.node("Gather", [x, "scored"], "norm.scored")
     g.blocks(x, "table", "logits", 8, (shape.n_vocabulary, shape.width))
     return _model(g)
 
@@ -134,10 +137,12 @@ def _norm(g: Graph, x: str, pending: str, name: str) -> tuple[str, str]:
 
 
 def _layer(g: Graph, i: int, x: str, pending: str) -> tuple[str, str]:
-    """One layer; the last addition is left pending for the next norm."""
+    """One layer; the last addition is left pending for the next norm. The last layer ends with the wanted places."""
     sizes = linears(g.shape)
     normed, x = _norm(g, x, pending, f"{i}.norm1")
     attended = _attention(g, i, g.linear(normed, f"{i}.qkv", sizes["qkv"]))
+    if i == g.shape.n_layers - 1:
+        x, attended = (g.node("Gather", [part, "at"], f"{part}.picked") for part in (x, attended))
     normed, x = _norm(g, x, g.linear(attended, f"{i}.out", sizes["out"]), f"{i}.norm2")
     both = g.linear(normed, f"{i}.gate_up", sizes["gate_up"])
     g.node("Split", [both], f"{i}.split", outputs=[f"{i}.gate", f"{i}.up"], axis=1, num_outputs=2)
@@ -168,8 +173,12 @@ def _model(g: Graph) -> onnx.ModelProto:
         info("last", TensorProto.INT32, ["batch"]),
         info("longest", TensorProto.INT32, []),
         info("at", TensorProto.INT64, ["n"]),
+        info("scored", TensorProto.INT64, ["m"]),
     ]
-    outputs = [info("logits", TensorProto.FLOAT, ["n", g.shape.n_vocabulary])]
+    outputs = [
+        info("hidden", TensorProto.FLOAT, ["n", g.shape.width]),
+        info("logits", TensorProto.FLOAT, ["m", g.shape.n_vocabulary]),
+    ]
     cache: list[str | int] = ["batch", g.shape.n_kv_heads, "capacity", g.shape.head]
     for i in range(g.shape.n_layers):
         for kind in ("key", "value"):

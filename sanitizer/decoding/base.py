@@ -32,11 +32,25 @@ MAX_RANGE = 64.0
 USEFUL = 1e-3  # nats: what moves weights by less is not worth charging for
 
 Logits = NDArray[np.float32]
-NextScores = Callable[[int | None], Logits]
-"""Called with None, then with each token chosen: scores of the next one, float32 [1 + n_references, n_vocabulary].
 
-Row 0 reads no reference; row i reads the i-th alone. A reference replaced by null has the scores of row 0.
-"""
+
+class Scores(Protocol):
+    """Scores of the next token, computed where a decoder asks for them.
+
+    Row 0 reads no reference; row i reads the i-th alone. A reference replaced by null has the scores of row 0.
+    """
+
+    n_rows: int
+    """1 + n_references."""
+    public: Logits
+    """float32 [n_vocabulary], row 0."""
+
+    def at(self, tokens: NDArray[np.int64]) -> Logits:
+        """All rows' scores of some tokens, float32 [n_rows, n]."""
+
+
+NextScores = Callable[[int | None], Logits | Scores]
+"""Called with None, then with each token chosen; an array float32 [1 + n_references, n_vocabulary] has all scores."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +80,11 @@ class Decoder(Protocol):
     def reason(self) -> str | None:
         """Why the event is not a theorem about the code that runs; None if it is."""
 
-    def weights(self, scores: Logits) -> TokenWeights:
+    def weights(self, scores: Logits | Scores) -> TokenWeights:
         """The distribution of the next token.
 
         Args:
-            scores: float32 [1 + n_references, n_vocabulary], see `NextScores`.
+            scores: see `NextScores`. Which tokens are asked for depends on row 0 and the settings only.
 
         Raises:
             NotCertified: a score is not finite.
@@ -168,16 +182,34 @@ def public_gaps(public: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.maximum(public - public.max(), -MAX_LOGIT))
 
 
-def checked_rows(scores: Logits, n_references: int) -> NDArray[np.float64]:
-    """The scores as float64 [1 + n_references, n_vocabulary].
+class Checked:
+    """Scores as float64, checked; those of an array all at once.
+
+    Attributes:
+        public: float64 [n_vocabulary], row 0.
 
     Raises:
-        ValueError: another shape. NotCertified: a score is not finite.
+        ValueError: another number of rows, or no token. NotCertified: a score is not finite.
     """
-    if scores.ndim != 2 or scores.shape[0] != 1 + n_references or not scores.shape[1]:
-        raise ValueError(f"scores must have {1 + n_references} rows of at least one token, got shape {scores.shape}")
-    check_finite(scores)
-    return scores.astype(np.float64)
+
+    def __init__(self, scores: Logits | Scores, n_references: int) -> None:
+        if isinstance(scores, np.ndarray):
+            shape = scores.shape
+            check_finite(scores)
+        else:
+            shape = scores.n_rows, *scores.public.shape
+            check_finite(scores.public)
+        if len(shape) != 2 or shape[0] != 1 + n_references or not shape[1]:
+            raise ValueError(f"scores must have {1 + n_references} rows of at least one token, got shape {shape}")
+        self._scores = scores
+        public = scores[0] if isinstance(scores, np.ndarray) else scores.public
+        self.public: NDArray[np.float64] = public.astype(np.float64)
+
+    def gained(self, tokens: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What each reference adds to the public scores of these tokens, float64 [n_references, n]."""
+        rows = self._scores[:, tokens] if isinstance(self._scores, np.ndarray) else self._scores.at(tokens)
+        check_finite(rows)
+        return np.asarray(rows[1:].astype(np.float64) - rows[0])
 
 
 def top_tokens(public: NDArray[np.float64], k: int) -> NDArray[np.int64]:

@@ -20,11 +20,12 @@ from sanitizer.decoding.base import (
     MAX_ROWS,
     RANGE_SLACK,
     USEFUL,
+    Checked,
     Logits,
+    Scores,
     TokenWeights,
     check_count,
     check_number,
-    checked_rows,
     exact_weights,
     largest,
     on_grid,
@@ -114,19 +115,12 @@ class DPSMOZO:
         """Whether the weights depend on row 0 alone; nothing need be charged then."""
         return self.range_ == 0
 
-    def weights(self, scores: Logits) -> TokenWeights:
-        """The distribution of the next token.
-
-        Args:
-            scores: float32 [1 + n_shots, n_vocabulary].
-
-        Raises:
-            ValueError: another shape. NotCertified: a score is not finite.
-        """
-        rows = checked_rows(scores, self.n_shots)
-        allowed = top_tokens(rows[0], self.top_k)
-        public = public_gaps(rows[0])[allowed]
-        added = rows[1:, allowed] - rows[0, allowed]
+    def weights(self, scores: Logits | Scores) -> TokenWeights:
+        """See `Decoder.weights`. Raises ValueError if there are not 1 + n_shots rows."""
+        rows = Checked(scores, self.n_shots)
+        allowed = top_tokens(rows.public, self.top_k)
+        public = public_gaps(rows.public)[allowed]
+        added = rows.gained(allowed)
         added -= added.min(axis=1, keepdims=True)  # a constant, which no distribution notices
         private = self._published(public, added) if self.variant == "published" else self._certified(added)
         total = private + on_grid(self.n_shots * public)

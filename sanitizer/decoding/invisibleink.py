@@ -20,11 +20,12 @@ from sanitizer.decoding.base import (
     MAX_ROWS,
     RANGE_SLACK,
     USEFUL,
+    Checked,
     Logits,
+    Scores,
     TokenWeights,
     check_count,
     check_number,
-    checked_rows,
     exact_weights,
     largest,
     on_grid,
@@ -85,21 +86,14 @@ class InvisibleInk:
         """Whether the weights depend on row 0 alone; nothing need be charged then."""
         return self.clip_norm == 0
 
-    def weights(self, scores: Logits) -> TokenWeights:
-        """The distribution of the next token.
-
-        Args:
-            scores: float32 [1 + n_references, n_vocabulary].
-
-        Raises:
-            ValueError: another shape. NotCertified: a score is not finite.
-        """
-        rows = checked_rows(scores, self.n_references)
-        allowed = self._allowed(rows[0])
-        added = np.clip(rows[1:, allowed] - rows[0, allowed], -self.clip_norm, self.clip_norm)
+    def weights(self, scores: Logits | Scores) -> TokenWeights:
+        """See `Decoder.weights`. Raises ValueError if there are not 1 + n_references rows."""
+        rows = Checked(scores, self.n_references)
+        allowed = self._allowed(rows.public)
+        added = np.clip(rows.gained(allowed), -self.clip_norm, self.clip_norm)
         limit = int(self.clip_norm * GRID)  # rounded down: on the grid, too, no reference adds more than clip_norm
         total = np.clip(on_grid(added), -limit, limit).sum(axis=0)
-        total += on_grid(self.n_references * public_gaps(rows[0])[allowed])
+        total += on_grid(self.n_references * public_gaps(rows.public)[allowed])
         return TokenWeights(allowed, exact_weights((total - total.max()) / self._divisor))
 
     @property

@@ -22,6 +22,7 @@ from sanitizer.testing import SeededSource
 from .toys import (
     LARGEST,
     N_TOKENS,
+    Asked,
     ToyScores,
     at_most_exp,
     divergence,
@@ -68,12 +69,38 @@ class DecoderContract:
             with pytest.raises(NotCertified):
                 generate(decoder, lambda _: scores, 1, NO_END, _NoSource())
 
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+    @pytest.mark.parametrize("row", [0, 2])
+    def test_nor_is_one_that_was_asked_for(self, value: float, row: int) -> None:
+        scores = np.zeros((1 + self.n_references, N_TOKENS), dtype=np.float32)
+        scores[row] = value
+        for decoder in self.decoders():
+            with pytest.raises(NotCertified):
+                decoder.weights(Asked(scores))
+
+    def test_scores_computed_where_asked_give_the_same_weights(self) -> None:
+        for decoder in self.decoders():
+            for scores in toy_scores(self.n_references):
+                alone, asked = decoder.weights(scores), decoder.weights(Asked(scores))
+                assert alone.weights == asked.weights
+                np.testing.assert_array_equal(alone.tokens, asked.tokens)
+
+    def test_what_is_asked_for_depends_on_the_public_row_only(self) -> None:
+        for decoder in self.decoders():
+            for scores in toy_scores(self.n_references):
+                asked = [Asked(rows) for rows in (scores, *neighbours(scores))]
+                for rows in asked:
+                    decoder.weights(rows)
+                assert all(rows.tokens == asked[0].tokens for rows in asked)
+
     @pytest.mark.parametrize("missing", [1, -1])
     def test_scores_of_another_number_of_references_are_refused(self, missing: int) -> None:
         scores = np.zeros((1 + self.n_references - missing, N_TOKENS), dtype=np.float32)
         for decoder in self.decoders():
             with pytest.raises(ValueError, match="scores"):
                 decoder.weights(scores)
+            with pytest.raises(ValueError, match="scores"):
+                decoder.weights(Asked(scores))
 
     def test_draws_follow_the_weights(self) -> None:
         scores, n, source = next(iter(toy_scores(self.n_references))), 10_000, SeededSource(4)

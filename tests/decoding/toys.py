@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import log
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sanitizer.decoding.base import Decoder, Logits, TokenWeights
 
@@ -66,6 +67,18 @@ def divergence(p: TokenWeights, q: TokenWeights, order: int) -> float:
     for a, b in zip(p.weights, q.weights, strict=True):
         total += Fraction(a, sum(p.weights)) ** order / Fraction(b, sum(q.weights)) ** (order - 1)
     return (log(total.numerator) - log(total.denominator)) / (order - 1)
+
+
+class Asked:
+    """The `Scores` of an array; notes which tokens are asked for."""
+
+    def __init__(self, scores: Logits) -> None:
+        self._scores, self.public, self.n_rows = scores, scores[0], len(scores)
+        self.tokens: list[list[int]] = []
+
+    def at(self, tokens: NDArray[np.int64]) -> Logits:
+        self.tokens.append(tokens.tolist())
+        return self._scores[:, tokens]
 
 
 class ToyScores:
