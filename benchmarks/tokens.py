@@ -16,21 +16,34 @@ Hits = NDArray[np.bool_]
 N_NEAR = 10
 
 
-class Tokens:
-    """Texts and vectors of all tokens, and how near the nearest and the tenth word of Y is to each."""
+def _unit(model: MaskedLM, words: list[str]) -> Logits:
+    """Vectors of length one, float32 [n, n_dimensions]; zero where a word has none."""
+    rows = np.array([model.words.row(word) for word in words], dtype=np.intp)
+    unit = model.words.vectors[rows].astype(np.float32) / model.words.norms[rows, None]
+    return np.where(rows[:, None] >= 0, unit, 0).astype(np.float32)
 
-    def __init__(self, model: MaskedLM, pieces: WordPieces) -> None:
-        self.texts = [pieces.token(i).lower() for i in range(model.pieces.n_rows)]
-        rows = np.array([model.words.row(t) for t in self.texts], dtype=np.intp)
-        unit = model.words.vectors[rows].astype(np.float32) / model.words.norms[rows, None]
-        self.vectors: Logits = np.where(rows[:, None] >= 0, unit, 0).astype(np.float32)
-        self.has_vector = rows >= 0
+
+class Tokens:
+    """Texts and vectors of all tokens, and how near the nearest and the tenth word of Y is to each.
+
+    Args:
+        texts: of the tokens, in lower case. key: hash of the model whose tokens they are.
+    """
+
+    def __init__(self, model: MaskedLM, texts: list[str], key: str) -> None:
+        self.texts = texts
+        self.vectors = _unit(model, self.texts)
+        self.has_vector = self.vectors.any(axis=1)
         self._table = model.words
         self._same: defaultdict[str, list[int]] = defaultdict(list)
         for token, text in enumerate(self.texts):
             self._same[text].append(token)
-        distinct = np.unique([self.texts[i] for i in model.output_ids], return_index=True)[1]
-        self.first, self.tenth = self._bounds(self.vectors[model.output_ids[distinct]], model.sha256)
+        self.first, self.tenth = self._bounds(_unit(model, sorted({word.lower() for word in model.outputs})), key)
+
+    @classmethod
+    def of(cls, model: MaskedLM, pieces: WordPieces) -> Tokens:
+        """The masked model's."""
+        return cls(model, [pieces.token(i).lower() for i in range(model.pieces.n_rows)], model.sha256)
 
     def _bounds(self, words: Logits, key: str) -> tuple[Logits, Logits]:
         """Cosine to the nearest and to the tenth word of Y, float32 [n_tokens] each; kept in the build cache."""

@@ -51,7 +51,7 @@ def test_medians_and_ratios_have_intervals_around_them() -> None:
 
 def test_the_papers_figures_have_a_column_for_each_nominal_epsilon() -> None:
     assert {len(row) for part in (papers_cape.ROUGE, papers_cape.ACCURACY) for row in part.values()} == {7}
-    assert set(papers_cape.MECHANISMS) == set(papers_cape.ROUGE) == set(papers_cape.ACCURACY)
+    assert set(papers_cape.ROUGE) == set(papers_cape.ACCURACY) < set(papers_cape.MECHANISMS)
     assert set(papers_dyntext.MECHANISMS) == set(papers_dyntext.PAPER)
 
 
