@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.cells import Cells, Circumstances
-from benchmarks.claims import compare, lines
+from benchmarks.claims import compare, left_less_both, lines
 from benchmarks.exact import Audits, Exact
 from benchmarks.groups import Tools
 from benchmarks.intervals import SEED, summary
@@ -91,7 +91,8 @@ def run(options: argparse.Namespace) -> None:
     if not options.only:
         comparisons = compare(entries)
         print(*lines(comparisons), sep="\n")
-        print(write("frontier", command, results(entries, circumstances) | {"claims": comparisons}))
+        found = {"claims": comparisons, "left less both": left_less_both(entries)}
+        print(write("frontier", command, results(entries, circumstances) | found))
 
 
 def main(quick: bool) -> None:
