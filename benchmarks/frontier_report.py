@@ -148,7 +148,8 @@ def section() -> str:
 
 def plots(folder: str = "results/plots") -> str:
     """The plots of this section."""
-    shown = ("cosine-against-epsilon", "cosine-against-map", "pseudo_perplexity-against-epsilon")
+    shown = ["cosine-against-epsilon", "sentence_cosine-against-epsilon", "pseudo_perplexity-against-epsilon"]
+    shown += ["few-accuracy-against-epsilon", "cosine-against-map", "cosine-against-knn_10", "few-cosine-against-mti_1"]
     return "\n\n".join(f"![{name.replace('-', ' ')}]({folder}/{name}.png)" for name in shown)
 
 

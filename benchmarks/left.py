@@ -48,7 +48,7 @@ def fetched() -> bool:
     return True
 
 
-def causal() -> Causal:
+def packaged() -> Causal:
     """The packaged causal model on one thread, for every process has one."""
     folder: Path = model_folder("lm")
     return OnnxCausalLM(folder, threads=1), ByteTokens(folder / "tokenizer.json")
@@ -114,10 +114,14 @@ class Originals:
 
 
 class LeftMakers:
-    """Builds the subjects that read from left to right; what they share is made once."""
+    """Builds the subjects that read from left to right; what they share is made once.
 
-    def __init__(self, model: MaskedLM, pieces: WordPieces, words: Tokens) -> None:
-        self._model, self._pieces, self._words, self._causal = model, pieces, words, causal()
+    Args:
+        words: the masked model's tokens.
+    """
+
+    def __init__(self, model: MaskedLM, pieces: WordPieces, words: Tokens, causal: Causal) -> None:
+        self._model, self._pieces, self._words, self._causal = model, pieces, words, causal
         self._published: tuple[list[str], Tokens, Buckets, Originals] | None = None
 
     def make(self, variant: str, epsilon: float, options: dict[str, Any]) -> Left:

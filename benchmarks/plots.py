@@ -201,10 +201,10 @@ def main() -> None:
         against_epsilon(some, "cosine", folder, name, note)
         against_attack(some, "map", "cosine", folder, name, note)
         against_epsilon(some, "accuracy", folder, name, note)
+        against_attack(some, "mti_1", "cosine", folder, name, note)
     for figure_name in ("sentence_cosine", "pseudo_perplexity"):
         against_epsilon(rows, figure_name, folder, "", note)
-    for attack in ("knn_10", "mti_1"):
-        against_attack(rows, attack, "cosine", folder, "", note)
+    against_attack(rows, "knn_10", "cosine", folder, "", note)
 
 
 if __name__ == "__main__":

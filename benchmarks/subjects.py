@@ -19,7 +19,7 @@ from benchmarks.baselines.randomized_response import RandomizedResponse
 from benchmarks.baselines.santext import SanText, SanTextPlus
 from benchmarks.cape_tables import N_KEPT, Buckets, Distances, PublishedCape, Staircase
 from benchmarks.dyntext_tables import Lists
-from benchmarks.left import LeftMakers
+from benchmarks.left import LeftMakers, packaged
 from benchmarks.tokens import Tokens
 from sanitizer.audit import Extremes
 from sanitizer.backbone import MaskedLM
@@ -244,7 +244,7 @@ class Makers:
 
     @cached_property
     def _left(self) -> LeftMakers:
-        return LeftMakers(self.model, self.pieces, Tokens.of(self.model, self.pieces))
+        return LeftMakers(self.model, self.pieces, Tokens.of(self.model, self.pieces), packaged())
 
     @cached_property
     def _baselines(self) -> dict[str, Callable[[float], Baseline]]:
