@@ -135,12 +135,12 @@ def lengths(model: OnnxMaskedLM, n: int, longest: int) -> list[dict[str, Any]]:
     return found
 
 
-def left(n: int, threads: int) -> dict[str, Any]:
+def left(n: int, threads: int, prompts: dict[str, str]) -> dict[str, Any]:
     """Cape that reads with the causal model: milliseconds per prompt, and setup and memory of a new process."""
     causal, found = OnnxCausalLM(threads=threads), dict[str, Any]()
     for variant in ("certified", "published"):
         ours = Sanitizer(Cape(5.0, variant=variant, backbone="causal"), causal=causal, threads=threads)
-        for name, text in PROMPTS.items():
+        for name, text in prompts.items():
             times = in_turns({"ours": partial(ours.sanitize, text, fresh=True)}, n)["ours"]
             found[f"{variant}, {name}"] = median(times)
         run = subprocess.run([sys.executable, "-c", SETUP, variant], capture_output=True, text=True, check=True)
@@ -171,7 +171,8 @@ def main() -> None:
     size = {"n_words": N_TABLE, "setup_s": lookup.setup, "table_mb": lookup.table.nbytes / 1e6}
     results["lookup"] = size | {"ms": results["beside"][0]["ms"]["lookup"]}
     if fetched():
-        results["left"] = left(max(3, n // 5), options.threads)
+        rounds, prompts = (2, {"20 words": SHORT}) if options.quick else (6, PROMPTS)
+        results["left"] = left(rounds, options.threads, prompts)
     if presidio is not None:
         presidio.close()
     say(str(results["beside"]))

@@ -28,8 +28,8 @@ def beside(results: dict[str, Any]) -> str:
     per_word = [shown(r["ms_per_private_word"], " ms") for r in results["beside"]]
     rows.append(["certified Cape, per private word", *per_word])
     for variant in ("certified", "published") if "left" in results else ():
-        prompts = [results["left"][f"{variant}, {r['prompt']}"] for r in results["beside"]]
-        rows.append([f"{variant} Cape, causal", *(shown(found, " ms") for found in prompts)])
+        prompts = [results["left"].get(f"{variant}, {r['prompt']}") for r in results["beside"]]
+        rows.append([f"{variant} Cape, causal", *("-" if p is None else shown(p, " ms") for p in prompts)])
     if results["presidio"]:
         name = "Presidio / policy identifiers"
         rows.append([name, *(shown(r["presidio_over_identifiers"]) for r in results["beside"])])
