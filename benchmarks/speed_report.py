@@ -7,9 +7,13 @@ from typing import Any
 from benchmarks.tables import load, table
 
 
+MANY = 1000  # from here on without digits after the point
+
+
 def shown(found: dict[str, float], unit: str = "") -> str:
     """A median with its interval, three digits."""
-    return f"{found['mean']:.3g}{unit} ({found['low']:.3g} to {found['high']:.3g})"
+    mean, low, high = (f"{v:,.0f}" if v >= MANY else f"{v:.3g}" for v in (found["mean"], found["low"], found["high"]))
+    return f"{mean}{unit} ({low} to {high})"
 
 
 def beside(results: dict[str, Any]) -> str:
