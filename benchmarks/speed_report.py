@@ -6,7 +6,6 @@ from typing import Any
 
 from benchmarks.tables import load, table
 
-
 MANY = 1000  # from here on without digits after the point
 
 
