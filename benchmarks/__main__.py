@@ -91,7 +91,7 @@ GENERATED = (
 )
 STEPS: dict[str, list[Step]] = {
     "latency": [Step("latency", minutes=2), Step("speed", _optional("presidio"), minutes=4)],
-    "privacy": [Step("audits", minutes=5), Step("audits_causal", minutes=9), Step("attacks", minutes=8)],
+    "privacy": [Step("audits", minutes=5), Step("audits_causal", minutes=10), Step("attacks", minutes=8)],
     "utility": [
         Step("frontier", size=("--sentences", "80"), minutes=18),
         Step("papers", minutes=13),
