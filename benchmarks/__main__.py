@@ -1,19 +1,26 @@
 """One entry to all benchmarks.
 
-    python -m benchmarks all [--quick] [--peer NAME=PYTHON]...
+    python -m benchmarks all [--quick] [--resume] [--peer NAME=PYTHON]...
     python -m benchmarks latency|privacy|utility|generation|peers|report [--quick]
 
 latency: speed and memory. privacy: exact epsilons, and attacks. utility: the privacy-utility frontier, the papers'
 tables, and ideas that were tried. generation: extraction and synthesis. peers: other tools, each in an environment of
 its own, whose interpreter `--peer` names (NAME: presidio, datafog, llm-shield-proxy, xllamacpp, invink; the last
 with the folder of its model: PYTHON,FOLDER). report: tables and plots from the results. Any single benchmark can be
-named too. Every step is a process of its own and goes on where it was stopped; --quick takes minutes, and writes
-its results and its report into a temporary folder.
+named too. Every step is a process of its own. The long ones keep what they have measured and go on where they were
+stopped; with --resume, steps that ended at this commit with these arguments are not run again. --quick takes minutes,
+and writes its results and its report into a temporary folder.
+
+So that all of it ends within two hours on two cores, some steps measure less here than when they are run by their own
+name (`python -m benchmarks.extraction --peer PYTHON` and so on): `Step.size`. The frontier has 80 sentences instead of
+250 (913 private words: intervals of the words' cosine are 0.03 wide), extraction 50 beginnings instead of 200 (most
+of its time is two small models writing 900 answers), generation 8 texts a method, membership 4 repetitions.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import subprocess
 import sys
@@ -22,8 +29,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
 
-from benchmarks.machine import FOLDER, say
+from benchmarks.machine import FOLDER, circumstances, output_folder, say
+from models.build.fetch import CACHE
 
 Peers = Mapping[str, str]
 Arguments = Callable[[Peers], list[str] | None]
@@ -62,42 +71,85 @@ class Step:
     Attributes:
         module: under `benchmarks`. arguments: of its command line; None where its peer is not given.
         quick: whether it knows --quick. apart: left out of `all --quick` all the same.
+        size: further arguments unless --quick. minutes: about how long it then takes on two idle cores, from nothing.
     """
 
     module: str
     arguments: Arguments = field(default_factory=_always)
     quick: bool = True
     apart: bool = False
+    size: tuple[str, ...] = ()
+    minutes: int = 1
 
 
+GENERATED = (
+    ("methods", ("--texts", "8"), 9),
+    ("augpe", ("--texts", "8"), 3),
+    ("cost", (), 1),
+    ("memory", (), 1),
+    ("write", (), 2),
+)
 STEPS: dict[str, list[Step]] = {
-    "latency": [Step("latency"), Step("speed", _optional("presidio"))],
-    "privacy": [Step("audits"), Step("attacks")],
-    "utility": [Step("frontier"), Step("papers"), Step("ideas")],
-    "generation": [
-        Step("extraction", _with_peers("xllamacpp", option="--peer"), quick=False),
-        Step("generation", _invink, quick=False),
-        *(Step("generation", _always(part), quick=False) for part in ("methods", "augpe", "cost", "memory", "write")),
-        Step("membership", quick=False),
-        Step("generation_answers", quick=False),
+    "latency": [Step("latency", minutes=2), Step("speed", _optional("presidio"), minutes=4)],
+    "privacy": [Step("audits", minutes=5), Step("audits_causal", minutes=10), Step("attacks", minutes=8)],
+    "utility": [
+        Step("frontier", size=("--sentences", "80"), minutes=18),
+        Step("papers", minutes=13),
+        Step("ideas", minutes=8),
     ],
-    "peers": [Step("identifiers", _with_peers("presidio", "datafog"), quick=False), Step("proxy", _proxy, apart=True)],
+    "generation": [
+        Step("extraction", _with_peers("xllamacpp", option="--peer"), quick=False, size=("--n", "50"), minutes=15),
+        Step("generation", _invink, quick=False, size=("--texts", "8"), minutes=4),
+        *(
+            Step("generation", _always(part), quick=False, size=size, minutes=minutes)
+            for part, size, minutes in GENERATED
+        ),
+        Step("membership", quick=False, size=("--repetitions", "4"), minutes=6),
+        Step("generation_answers", quick=False, size=("--repetitions", "4")),
+    ],
+    "peers": [
+        Step("identifiers", _with_peers("presidio", "datafog"), quick=False, minutes=3),
+        Step("proxy", _proxy, apart=True, minutes=5),
+    ],
     "report": [Step("report")],
 }
 SINGLE = {step.module: [step] for steps in STEPS.values() for step in steps if len(steps) > 1}
 
 
-def run(step: Step, quick: bool, peers: Peers) -> bool:
+@dataclass(frozen=True)
+class Mark:
+    """That a step ended: a file in the build cache, named after commit, arguments and where its results are."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, module: str, arguments: list[str]) -> Mark:
+        parts = repr((circumstances("")["commit"], module, arguments, str(output_folder())))
+        return cls(CACHE / "ended" / hashlib.sha256(parts.encode()).hexdigest()[:20])
+
+    def set(self) -> None:
+        """From now on it has ended."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.touch()
+
+
+def run(step: Step, quick: bool, peers: Peers, resume: bool = False) -> bool:
     """Run one step; say what was not run and why. True unless it failed."""
     name, arguments = f"benchmarks.{step.module}", step.arguments(peers)
     if arguments is None or find_spec(name) is None or (quick and not step.quick):
         say(f"== {step.module}: not run ({'not part of --quick' if quick else 'its peer is not given'})")
         return True
-    arguments += ["--quick"] * quick
-    say(f"== {step.module} {' '.join(arguments)}")
+    arguments += ["--quick"] if quick else list(step.size)
+    mark = Mark.of(step.module, arguments)
+    if resume and step.module != "report" and mark.path.exists():
+        say(f"== {step.module}: not run (ended before, at this commit)")
+        return True
+    say(f"== {step.module} {' '.join(arguments)}" + f" (about {step.minutes} min)" * (not quick))
     begin = time.perf_counter()
     done = subprocess.run([sys.executable, "-m", name, *arguments], check=False).returncode == 0
     say(f"== {step.module}: {'done' if done else 'FAILED'} after {time.perf_counter() - begin:.0f} s")
+    if done:
+        mark.set()
     return done
 
 
@@ -109,6 +161,7 @@ def main() -> int:
     parser.add_argument("command", choices=["all", *STEPS, *(name for name in SINGLE if name not in STEPS)])
     parser.add_argument("--quick", action="store_true", help="little of everything, results into a temporary folder")
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON", help="see above")
+    parser.add_argument("--resume", action="store_true", help="leave out steps that ended before, see above")
     options = parser.parse_args()
     if bad := [peer for peer in options.peer if "=" not in peer]:
         parser.error(f"argument --peer: must be NAME=PYTHON, got {bad[0]!r}")
@@ -120,7 +173,7 @@ def main() -> int:
     if chosen and options.quick:
         chosen = [step for step in chosen if not step.apart]
     steps = chosen or (SINGLE | STEPS)[options.command]
-    done = [run(step, options.quick, peers) for step in steps]  # all of them, even after a failure
+    done = [run(step, options.quick, peers, options.resume) for step in steps]  # all of them, even after a failure
     return 0 if all(done) else 1
 
 

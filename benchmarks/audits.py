@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.machine import write
 from sanitizer import Cape, Sanitizer
 from sanitizer.audit import EXAMPLE, EXAMPLE_POSITION, Extremes, audit, domain, position_logits, probabilities
+from sanitizer.left_context import LOGIT_RANGE
 from sanitizer.mechanisms.cape import bucket_weights
 from sanitizer.mechanisms.dyntext import DynText
 
@@ -24,15 +25,20 @@ NOMINAL = (1.0, 3.0, 6.0, 10.0, 14.0, 20.0)
 CHUNK = 64
 
 
-def published_cape(n_inputs: int | None) -> list[dict[str, Any]]:
-    """One walk over the vocabulary for all nominal values."""
-    sanitizer = Sanitizer(Cape(variant="published"))
+def published_cape(n_inputs: int | None, sanitizer: Sanitizer | None = None) -> list[dict[str, Any]]:
+    """One walk over the vocabulary for all nominal values.
+
+    Args:
+        sanitizer: published Cape; default with the masked model.
+    """
+    sanitizer = sanitizer or Sanitizer(Cape(variant="published"))
     parts, mechanism = sanitizer.parts(), Cape(variant="published")
+    left = parts.engine.left is not None
     nominal = [Cape(epsilon, variant="published") for epsilon in NOMINAL]
     words = domain(sanitizer)
     words = words if n_inputs is None else words[:: max(1, len(words) // n_inputs)][:n_inputs]
     logits = position_logits(sanitizer, EXAMPLE, EXAMPLE_POSITION)
-    low, high = parts.model.logit_range
+    low, high = LOGIT_RANGE if left else parts.model.logit_range
     scores = np.clip((logits - low) / (high - low), 0.0, 1.0)
     every = np.arange(len(logits))
 
@@ -55,7 +61,7 @@ def published_cape(n_inputs: int | None) -> list[dict[str, Any]]:
                 total.merge(found)
     return [
         {
-            "mechanism": "cape published",
+            "mechanism": "cape published" + ", causal" * left,
             "nominal": epsilon,
             "claimed": extremes.claimed,
             "certified": None,

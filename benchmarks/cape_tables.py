@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.baselines.base import Floats, Places
 from sanitizer.backbone import MaskedLM
-from sanitizer.engines import engine_for
 from sanitizer.mechanisms.base import Weights
 from sanitizer.mechanisms.cape import Cape
 from sanitizer.outputs import WordSpace
@@ -21,6 +19,7 @@ from sanitizer.text import WordPieces
 
 Logits = NDArray[np.float32]
 N_KEPT = 3
+Distributions = Callable[[Sequence[str], Logits], Iterator[tuple[Places, Weights]]]
 
 
 class Staircase:
@@ -109,11 +108,14 @@ class Bucketed:
 
 
 class Buckets:
-    """Buckets of words in the last few contexts asked about."""
+    """Buckets of words in the last few contexts asked about.
 
-    def __init__(self, model: MaskedLM, pieces: WordPieces, options: dict[str, Any]) -> None:
-        mechanism = Cape(2.0, variant="published", **options)
-        self._distributions = engine_for(mechanism, model, pieces).distributions
+    Args:
+        distributions: of an engine of published Cape at epsilon 2.
+    """
+
+    def __init__(self, distributions: Distributions) -> None:
+        self._distributions = distributions
         self._kept: OrderedDict[tuple[tuple[str, ...], int], tuple[Logits, list[Bucketed]]] = OrderedDict()
 
     def of(self, words: tuple[str, ...], logits: Logits) -> list[Bucketed]:

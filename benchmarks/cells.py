@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.groups import Group, Tools
+from benchmarks.left import manifest
 from benchmarks.measures import Figures, measure
 from benchmarks.sentences import SentenceEncoder, Sentiment, cached_vectors, rotten_tomatoes
 from benchmarks.settings import Setting
@@ -109,7 +110,8 @@ class Cells:
         self._key = (VERSION, *vars(circumstances).values(), model_sha256)
 
     def _path(self, setting: Setting, own: float, number: int) -> Path:
-        return CACHE / "cells" / setting.key(*self._key, own) / f"{number}.json"
+        causal = (manifest().sha256,) if setting.reads_left else ()
+        return CACHE / "cells" / setting.key(*self._key, own, *causal) / f"{number}.json"
 
     def missing(self, wanted: Sequence[tuple[Setting, float]], n_groups: int) -> list[Job]:
         """Jobs for what is not kept yet."""

@@ -84,8 +84,10 @@ class Audits:
         if mechanism in ("dyntext published", "custext", "custext+", "santext+"):
             return Exact(inf, "theorem")
         if mechanism == "cape published":
-            rows = json.loads((RESULTS / "audits.json").read_text("utf-8"))["results"]
-            found = [r for r in rows if not options and (r["mechanism"], r["nominal"]) == (mechanism, own)]
+            causal, others = options.get("backbone") == "causal", set(options) - {"backbone"}
+            path, name = RESULTS / ("audits_causal.json" if causal else "audits.json"), mechanism + ", causal" * causal
+            rows = json.loads(path.read_text("utf-8"))["results"] if path.exists() else []
+            found = [r for r in rows if (r["mechanism"], r["nominal"]) == (name, own)] if not others else []
             return Exact(found[0]["exact"], "all inputs", found[0]["n_inputs"]) if found else Exact(inf, "not audited")
         return self._walked(mechanism, own, options)
 

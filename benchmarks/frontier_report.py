@@ -40,10 +40,14 @@ def exact(row: Row) -> str:
 def points(rows: list[Row], columns: dict[str, str]) -> str:
     """One row for each setting."""
     lines = [
-        [r["setting"]["label"], f"{r['own_epsilon']:.4g}", exact(r), *(figure(r["figures"][c]) for c in columns)]
+        [r["setting"]["label"], f"{r['own_epsilon']:.4g}", exact(r), *(_shown(r["figures"].get(c)) for c in columns)]
         for r in rows
     ]
     return table(["mechanism", "epsilon as set", "exact epsilon", *columns.values()], lines)
+
+
+def _shown(found: dict[str, float] | None) -> str:
+    return "-" if found is None else figure(found)
 
 
 def _difference(row: Row) -> str:
@@ -68,6 +72,24 @@ def behind(rows: list[Row], keys: tuple[str, ...]) -> str:
     ]
     kept = ["kept, ours", "kept, theirs"] if rows and "kept" in rows[0] else []
     return table([*keys, "difference", *kept], lines) if lines else "Nowhere."
+
+
+def left_side(rows: list[Row]) -> str:
+    """A sentence, and the differences at each epsilon."""
+    meaning = [r for r in rows if r["figure"] not in ATTACKS]
+    counts = {v: sum(verdict(r) == v for r in meaning) for v in ("ahead", "no difference shown", "behind")}
+    names = list(dict.fromkeys(r["figure"] for r in rows))
+    at: dict[tuple[str, float], dict[str, Row]] = {}
+    for r in rows:
+        at.setdefault((r["mechanism"], r["epsilon"]), {})[r["figure"]] = r
+    lines = [
+        [mechanism, f"{epsilon:g}", *(_difference(found[n]) if n in found else "-" for n in names)]
+        for (mechanism, epsilon), found in at.items()
+    ]
+    said = ", ".join(f"{name} {n}" for name, n in counts.items())
+    return f"Of {len(meaning)} differences in meaning and readability: {said}.\n\n" + table(
+        ["mechanism", "epsilon as set", *names], lines
+    )
 
 
 def why(rows: list[Row]) -> str:
@@ -107,6 +129,10 @@ def section() -> str:
     parts = ["## Privacy and utility", intro, plots(), points(results["rows"], COLUMNS), "### Claims"]
     parts += ["True or false where whole intervals decide; intervals are not corrected for their number."]
     parts += [claimed(results["claims"])]
+    if results.get("left less both"):
+        parts += ["### Cape that reads the left side only, less Cape that reads both (above zero: better, or attacked "]
+        parts[-1] += "more often)"
+        parts += [left_side(results["left less both"])]
     for label, found in results["claims"].items():
         parts += [
             f"### {label}, epsilon 5, less published Cape at nominal 10 (above zero: ours is better)",
@@ -122,7 +148,8 @@ def section() -> str:
 
 def plots(folder: str = "results/plots") -> str:
     """The plots of this section."""
-    shown = ("cosine-against-epsilon", "cosine-against-map", "pseudo_perplexity-against-epsilon")
+    shown = ["cosine-against-epsilon", "sentence_cosine-against-epsilon", "pseudo_perplexity-against-epsilon"]
+    shown += ["few-accuracy-against-epsilon", "cosine-against-map", "cosine-against-knn_10", "few-cosine-against-mti_1"]
     return "\n\n".join(f"![{name.replace('-', ' ')}]({folder}/{name}.png)" for name in shown)
 
 
@@ -156,12 +183,48 @@ def ideas() -> str:
     return (
         f"## Ideas that were tried\n\n`{data['circumstances']['command']}`: {results['n_words']} private words of "
         "training sentences that are never tested on; gains over the shipped setting, paired over sentences."
-        f"\n\n{table([*header, 'kept'], lines)}"
+        f"\n\n{learned(results['rows'])}\n\n{table([*header, 'kept'], lines)}"
     )
+
+
+def learned(rows: list[Row]) -> str:
+    """What the ideas' intervals say of the words' cosine, for each epsilon."""
+    said = []
+    for epsilon in dict.fromkeys(r["epsilon"] for r in rows):
+        tried = [r for r in rows if r["epsilon"] == epsilon and any(r["gain"]["cosine"].values())]
+        ahead = sorted(_which(tried, "ahead"), key=lambda r: -float(r["gain"]["cosine"]["mean"]))
+        best = f" (most: {ahead[0]['idea']}, {_difference(ahead[0]['gain']['cosine'])})" if ahead else ""
+        guessed = sum("map" in r["gain"] and verdict(r["gain"]["map"]) == "ahead" for r in ahead)
+        free = [r["idea"] for r in ahead if "map" in r["gain"] and verdict(r["gain"]["map"]) != "ahead"]
+        said.append(
+            f"- Epsilon {epsilon:g}: of {len(tried)} ideas {len(ahead)} keep more meaning than what is shipped{best}, "
+            f"{len(_which(tried, 'behind'))} keep less. Of those that keep more, {guessed} are guessed more often"
+            + (f"; not shown of: {', '.join(free)}." if free else ".")
+        )
+    return "\n".join(said)
+
+
+def _which(rows: list[Row], wanted: str) -> list[Row]:
+    return [r for r in rows if verdict(r["gain"]["cosine"]) == wanted]
 
 
 def _rate(found: Row) -> str:
     return f"{found['share']:.3f} ({found['low']:.3f} to {found['high']:.3f})"
+
+
+def _attacked(rows: list[Row]) -> str:
+    """What the rows say of ceilings and of repeated sends."""
+    capped = [r["attacks"]["posterior"] for r in rows if r["attacks"]["posterior"]["success_ceiling"] is not None]
+    above = sum(p["success"]["low"] > p["success_ceiling"] for p in capped)
+    more = same = 0
+    for row in rows:
+        last = max(row["attacks"]["repeated"], key=lambda r: int(r["sends"]))
+        more += last["fresh"]["low"] > last["remembered"]["high"]
+        same += last["fresh"]["low"] <= last["remembered"]["high"]
+    return (
+        f"The best guess is above its ceiling in {above} of the {len(capped)} settings that have one. The same text, "
+        f"sent again and drawn anew each time, gives more away than with the memory in {more} of {more + same} rows."
+    )
 
 
 def attacks() -> str:
@@ -189,6 +252,6 @@ def attacks() -> str:
     header = ["mechanism", "epsilon as set", "KNN-10", "MTI", "best guess", "its ceiling", "5 fresh sends", "20"]
     return (
         f"## Attacks\n\n`{data['circumstances']['command']}`: {data['results']['n_sentences']} sentences, "
-        f"{data['results']['n_trials']} draws each; 95 % intervals over draws.\n\n"
+        f"{data['results']['n_trials']} draws each; 95 % intervals over draws. {_attacked(data['results']['rows'])}\n\n"
         + table([*header, "remembered sends", f"S_t of {data['results']['n_trials']}", "N_t (kept)"], lines)
     )

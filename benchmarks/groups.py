@@ -36,7 +36,7 @@ class Tools:
 
     @cached_property
     def tokens(self) -> Tokens:
-        return Tokens(self.model, self.pieces)
+        return Tokens.of(self.model, self.pieces)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:

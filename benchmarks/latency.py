@@ -8,7 +8,6 @@ are those of a new process that sanitizes one prompt.
 from __future__ import annotations
 
 import json
-import statistics
 import subprocess
 import sys
 import time
@@ -77,7 +76,7 @@ def per_prompt(threads: int, n: int, prompts: dict[str, str]) -> list[dict[str, 
     return found
 
 
-def cold_start(n: int) -> dict[str, float]:
+def cold_start(n: int) -> dict[str, Any]:
     """A new process: whole command, from inside, and its peak memory."""
     inside, memory, whole = [], [], []
     for _ in range(n):
@@ -88,11 +87,15 @@ def cold_start(n: int) -> dict[str, float]:
         begin = time.perf_counter()
         subprocess.run([sys.executable, "-m", "sanitizer", "sanitize", SHORT], capture_output=True, check=True)
         whole.append(time.perf_counter() - begin)
+    figures = {
+        "command_s": median(whole, 1),
+        "inside_s": median(inside, 1),
+        "peak_memory_mb": median(memory, 1),
+        "import_ms": median(import_times(n)),
+    }
     return {
-        "command_s": statistics.median(whole),
-        "inside_s": statistics.median(inside),
-        "peak_memory_mb": statistics.median(memory),
-        "import_ms": 1e3 * statistics.median(import_times(n)),
+        **{name: found["mean"] for name, found in figures.items()},
+        "intervals": {name: [found["low"], found["high"]] for name, found in figures.items()},
     }
 
 

@@ -5,6 +5,7 @@ where one has none), `kept` (the word itself is released), `knn_1` and `knn_10` 
 of Y nearest to the output), `plausibility` (log-probability of the output in the original context), `mapping` (how
 many different outputs 1,000 draws are expected to give), and, at some places, `map` (the best guess of an attacker
 who knows the mechanism, its settings and the context, with the masked LM's prior over 101 candidates).
+Cape that reads from left to right has these in the contexts of its own draws (benchmarks/left.py).
 Per fresh draw of a sentence: see benchmarks/released.py.
 """
 
@@ -16,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.baselines.base import Floats, Places
-from benchmarks.groups import Group, Place
+from benchmarks.groups import Group, Logits, Place
+from benchmarks.left import Left, put
 from benchmarks.released import Outputs, of_texts
 from benchmarks.subjects import OverLists, OverNoise, Subject, draws
 from benchmarks.tokens import Tokens
@@ -35,8 +37,12 @@ def measure(group: Group, subjects: Sequence[Subject], n_draws: int) -> list[Fig
     for the other figures of the texts."""
     sums: list[Figures] = [{} for _ in subjects]
     drawn: list[list[Outputs]] = [[] for _ in subjects]
-    for places in group.places:
-        for number, (found, outputs) in enumerate(of_words(group.tools.tokens, subjects, places, n_draws)):
+    left = [number for number, subject in enumerate(subjects) if isinstance(subject, Left)]
+    others = [number for number in range(len(subjects)) if number not in left]
+    for sentence, places in enumerate(group.places):
+        whole = of_words(group.tools.tokens, [subjects[number] for number in others], places, n_draws)
+        walked = of_left(group, [s for s in subjects if isinstance(s, Left)], sentence, n_draws)
+        for number, (found, outputs) in zip([*others, *left], [*whole, *walked], strict=True):
             drawn[number].append(outputs)
             for name, value in found.items():
                 sums[number].setdefault(name, []).append(value)
@@ -50,10 +56,7 @@ def of_words(
 
     The places are in the outer loop: what subjects share about a word is worked out once (benchmarks/subjects.py).
     """
-    sums = [
-        dict.fromkeys((*EXACT, "mapping", "map", "n_guessed"), 0.0) | {"n_words": float(len(places))} for _ in subjects
-    ]
-    outputs: list[Outputs] = [[] for _ in subjects]
+    sums, outputs = [_nothing(len(places)) for _ in subjects], list[Outputs]([] for _ in subjects)
     for place in places:
         values = _values(tokens, place)
         for subject, found, chosen in zip(subjects, sums, outputs, strict=True):
@@ -68,10 +71,52 @@ def of_words(
     return list(zip(sums, outputs, strict=True))
 
 
+def of_left(
+    group: Group, subjects: Sequence[Left], sentence: int, n_draws: int
+) -> list[tuple[dict[str, float], Outputs]]:
+    """As `of_words`, for subjects whose contexts are read as they draw: means over the draws' contexts.
+
+    They go through a sentence side by side: those with the original context share what is worked out of a word.
+    """
+    text, places = group.sentences[sentence][0], group.places[sentence]
+    sums, outputs = [_nothing(len(places)) for _ in subjects], list[Outputs]([[] for _ in places] for _ in subjects)
+    for _ in range(n_draws):
+        drafts = [group.draft(text) for _ in subjects]
+        walks = [subject.reader.words(draft) for subject, draft in zip(subjects, drafts, strict=True)]
+        for number, place in enumerate(places):
+            values = {subject.words: _values(subject.words, place) for subject in subjects}
+            for subject, draft, walk, found, chosen in zip(subjects, drafts, walks, sums, outputs, strict=True):
+                _, logits = next(walk)
+                output = subject.output(_step(subject, place, logits, values[subject.words], found, n_draws))
+                put(draft, number, output, group.tools.pieces)
+                chosen[number].append(output)
+    return list(zip(sums, outputs, strict=True))
+
+
+def _step(subject: Left, place: Place, logits: Logits, values: Floats, found: dict[str, float], n_draws: int) -> int:
+    """One place in one context: adds its share to the figures, and draws."""
+    table = subject.table([place.word], logits)
+    for name, value in zip(EXACT, values[:, subject.tokens[table.outputs]] @ table.p[0], strict=True):
+        found[name] += float(value) / n_draws
+    found["mapping"] += _mapping(table.p[0], False) / n_draws
+    if place.prior is not None:
+        found["n_guessed"] += 1 / n_draws
+        found["map"] += float(guessed(place.prior, subject.table(place.prior.words, logits)).sum()) / n_draws
+    return int(draws(table, 1)[0])
+
+
+def _nothing(n_words: int) -> dict[str, float]:
+    """Sums of one sentence at the start."""
+    return dict.fromkeys((*EXACT, "mapping", "map", "n_guessed"), 0.0) | {"n_words": float(n_words)}
+
+
 def _values(tokens: Tokens, place: Place) -> NDArray[np.float64]:
-    """What each token would count for, float64 [len(EXACT), n_tokens]."""
+    """What each token would count for, float64 [len(EXACT), n_tokens]. The masked LM knows no other model's tokens, so
+    their plausibility is not a number."""
     shifted = place.original - place.original.max()
     logs = shifted - np.log(np.exp(shifted).sum())
+    if len(logs) != len(tokens.texts):
+        logs = np.full(len(tokens.texts), np.nan, dtype=np.float32)
     return np.stack([*tokens.compare(place.word), logs]).astype(np.float64)
 
 

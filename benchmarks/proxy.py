@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import write
+from benchmarks.timing import difference
 
 N_STREAMS, PACE, EVENTS = 200, 10, 50
 RATE, N_CONVERSATIONS = 100, 200
@@ -82,6 +83,10 @@ def latencies(ports: dict[str, int], n: int, stream: bool) -> dict[str, Any]:
     for name, found in shown.items():
         if name != "direct":
             found["added"] = {key: found[key] - direct[key] for key in direct}
+            found["added_interval"] = {
+                key: difference([t[i] for t in times[name]], [t[i] for t in times["direct"]])
+                for i, key in enumerate(("first_median_ms", "whole_median_ms"))
+            }
     return shown
 
 

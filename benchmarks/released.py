@@ -14,6 +14,7 @@ import numpy as np
 
 from benchmarks.baselines.base import Floats
 from benchmarks.groups import Group, Logits
+from benchmarks.left import put, spelled
 from sanitizer.attacks import rouge_l
 from sanitizer.draft import Draft
 from sanitizer.vocabulary import Vocabulary
@@ -21,19 +22,20 @@ from sanitizer.windows import Row, centred_rows
 
 DRAWN = ("rouge_l", "sentence_cosine", "accuracy")
 INFERRED = ("nll", "mti_1", "mti_10")
-Outputs = list[list[int]]
-"""[n_places][n_draws] token ids."""
+Outputs = list[list[int | str]]
+"""[n_places][n_draws] token ids, or texts that may be no token of the masked model: these have no `nll`."""
 FEW = 100  # outputs; no word has so many spellings that more of them could be fewer than ten words
 
 
 @dataclass(frozen=True)
 class _Released:
-    """One draw of one sentence under one subject."""
+    """One draw of one sentence under one subject; `spelled`: outputs may be of several tokens."""
 
     subject: int
     sentence: int
     draft: Draft
     text: str
+    spelled: bool
 
 
 def of_texts(group: Group, drawn: Sequence[Sequence[Outputs]], n_draws: int) -> list[dict[str, list[float]]]:
@@ -64,9 +66,9 @@ def of_texts(group: Group, drawn: Sequence[Sequence[Outputs]], n_draws: int) -> 
 
 def _release(group: Group, at: tuple[int, int], outputs: Outputs, k: int) -> _Released:
     draft = group.draft(group.sentences[at[1]][0])
-    for i, tokens in enumerate(outputs):
-        draft.release(i, group.tools.pieces.token(tokens[k]), tokens[k])
-    return _Released(*at, draft, draft.finish()[0])
+    for i, chosen in enumerate(outputs):
+        put(draft, i, chosen[k], group.tools.pieces)
+    return _Released(*at, draft, draft.finish()[0], any(isinstance(chosen[k], str) for chosen in outputs))
 
 
 def _of_whole(group: Group, released: Sequence[_Released]) -> Floats:
@@ -86,8 +88,9 @@ def _inferred(group: Group, released: Sequence[_Released]) -> list[tuple[int, Fl
     rows: dict[tuple[bytes, int], Row] = {}
     users: dict[tuple[bytes, int], list[tuple[int, int]]] = {}
     for number, one in enumerate(released):
-        slots, attacked = one.draft.slots, group.attacked(one.sentence)
-        for row in centred_rows(number, one.draft.ids, slots, slots + 1, attacked, mask, longest):
+        draft, slots = one.draft, one.draft.slots
+        ids = spelled(draft, group.tools.pieces) if one.spelled else (draft.ids, slots, slots + 1)
+        for row in centred_rows(number, *ids, group.attacked(one.sentence), mask, longest):
             key = (row.ids.tobytes(), int(row.at[0]))
             rows.setdefault(key, row)
             users.setdefault(key, []).append((number, int(row.words[0])))
@@ -95,14 +98,18 @@ def _inferred(group: Group, released: Sequence[_Released]) -> list[tuple[int, Fl
     found = []
     for batch, scores in group.tools.scored(list(rows.values())):
         for unit, row in zip(batch.units, scores, strict=True):
-            found += [(number, _at(group, released[number].draft, word, row)) for number, word in by_row[unit]]
+            found += [(number, _at(group, released[number], word, row)) for number, word in by_row[unit]]
     return found
 
 
-def _at(group: Group, draft: Draft, word: int, scores: Logits) -> Floats:
+def _at(group: Group, one: _Released, word: int, scores: Logits) -> Floats:
     """`INFERRED` and 1 at one place; scores float32 [n_tokens]."""
-    highest = scores.max()
-    nll = np.log(np.exp(scores - highest).sum()) + highest - scores[draft.ids[draft.slots[word]]]
+    highest, draft = scores.max(), one.draft
+    nll = (
+        np.nan
+        if one.spelled
+        else np.log(np.exp(scores - highest).sum()) + highest - scores[draft.ids[draft.slots[word]]]
+    )
     tools = group.tools
     place = rank(tools.vocabulary, scores[tools.model.output_ids], draft.words[word].text)
     return np.array([nll, place < 1, place < 10, 1], dtype=np.float64)

@@ -40,11 +40,11 @@ def _with_interval(row: dict[str, Any], key: str, form: str) -> str:
 
 def cold_start(results: dict[str, Any]) -> str:
     """One sentence."""
-    c = results["cold_start"]
+    cold = results["cold_start"]
     return (
-        f"The whole command takes {c['command_s']:.2f} s in a new process, with at most {c['peak_memory_mb']:.0f} MB "
-        "of memory; "
-        f"`import sanitizer` takes {c['import_ms']:.0f} ms."
+        f"The whole command takes {_with_interval(cold, 'command_s', '{:.2f} s')} in a new process, with at most "
+        f"{_with_interval(cold, 'peak_memory_mb', '{:.0f} MB')} of memory; "
+        f"`import sanitizer` takes {_with_interval(cold, 'import_ms', '{:.0f} ms')}."
     )
 
 
@@ -84,7 +84,8 @@ def calibration() -> str:
 
 def audits() -> str:
     """Claimed, certified and exact, for each variant and nominal value."""
-    data = load("audits")
+    names = [name for name in ("audits", "audits_causal") if kept(name)]
+    found = [load(name) for name in names]
 
     def shown(value: Any) -> str:
         return "-" if value is None else "infinite" if value == "inf" else f"{value:.2f}"
@@ -96,10 +97,17 @@ def audits() -> str:
             *(shown(r[k]) for k in ("claimed", "certified", "exact")),
             f"{r['n_inputs']:,}",
         ]
+        for data in found
         for r in data["results"]
     ]
+    commands = ", ".join(f"`{data['circumstances']['command']}`" for data in found)
     header = ["mechanism", "nominal", "claimed", "certified", "exact", "inputs walked"]
-    return f"## Exact epsilon\n\n`{data['circumstances']['command']}`\n\n{table(header, rows)}"
+    intro = (
+        f"## Exact epsilon\n\n{commands}: inputs' distributions at one place of one context (certified causal Cape: at "
+        "three), from the integers that are drawn. Nothing is estimated, so there are no intervals; over part of the "
+        "inputs, or in another context, a published mechanism may have more, a certified one never."
+    )
+    return f"{intro}\n\n{table(header, rows)}"
 
 
 def identifiers() -> str:
@@ -111,7 +119,7 @@ def identifiers() -> str:
         cells = [
             found[tool]["overlap"][measure] for tool in tools if tool in found for measure in ("recall", "precision")
         ]
-        shown = [f"{c['hits']}/{c['n']}" if c["n"] else "-" for c in cells]
+        shown = [_share(c) if c["n"] else "-" for c in cells]
         rows.append([kind, *shown, *["-"] * (6 - len(shown))])
     header = ["type", *(f"{tool} {measure}" for tool in tools for measure in ("recall", "precision"))]
     speed = [
@@ -121,9 +129,15 @@ def identifiers() -> str:
     return (
         f"## Identifiers\n\n`{data['circumstances']['command']}`, {data['circumstances']['machine']}: "
         f"{results['n_texts']['held out']} held-out synthetic texts; a labelled span counts as found when a span of "
-        f"its kind overlaps it.\n\n{table(header, rows)}\n\n"
+        f"its kind overlaps it; 95 % Wilson intervals. Speed: medians in turns.\n\n{table(header, rows)}\n\n"
         + table(["texts", "kinds", "ours, us per kB", "presidio / ours", "datafog / ours"], speed)
     )
+
+
+def _share(found: dict[str, Any]) -> str:
+    """Counts, and the share's interval in percent."""
+    low, high = (100 * end for end in found["interval_95"])
+    return f"{found['hits']}/{found['n']} ({low:.0f} to {high:.0f} %)"
 
 
 def _ratio(row: dict[str, Any], tool: str) -> str:
@@ -137,11 +151,12 @@ def proxy() -> str:
     results, rows = data["results"], []
     for name, what in (("whole", "whole answer"), ("streamed", "streamed answer"), ("streamed", "first event")):
         figure = "first_median_ms" if what == "first event" else "whole_median_ms"
-        added = {tool: found["added"][figure] for tool, found in results[name].items() if "added" in found}
-        added["balanced"] = results[f"{name}_balanced"]["balanced"]["added"][figure]
-        peer = added.get("peer")
-        shown = ["-", "-"] if peer is None else [f"{peer:.1f} ms", f"{added['identifiers'] / peer:.2f}"]
-        rows.append([what, f"{added['identifiers']:.1f} ms", f"{added['balanced']:.1f} ms", *shown])
+        tools = results[name] | {"balanced": results[f"{name}_balanced"]["balanced"]}
+        shown = {tool: _added(found, figure) for tool, found in tools.items() if "added" in found}
+        ratio = "-"
+        if "peer" in tools:
+            ratio = f"{tools['identifiers']['added'][figure] / tools['peer']['added'][figure]:.2f}"
+        rows.append([what, *(shown.get(tool, "-") for tool in ("identifiers", "balanced", "peer")), ratio])
     load_ = results["load"]
     memory = ", ".join(f"{load_['memory_mb'][k]:.0f}" for k in ("start", "middle", "end"))
     header = ["added, median", "identifiers", "balanced (certified Cape)", "llm-shield-proxy", "identifiers / peer"]
@@ -154,6 +169,13 @@ def proxy() -> str:
     )
 
 
+def _added(found: dict[str, Any], figure: str) -> str:
+    """Milliseconds, with their interval where it was kept."""
+    ends = found.get("added_interval", {}).get(figure)
+    between = "" if ends is None else f" ({ends['low']:.1f} to {ends['high']:.1f})"
+    return f"{found['added'][figure]:.1f} ms{between}"
+
+
 def papers() -> str:
     """The papers' tables beside ours."""
     data = load("papers")
@@ -162,7 +184,8 @@ def papers() -> str:
         f"## The papers' tables\n\n`{data['circumstances']['command']}`: {results['n_sentences']} held-out Rotten "
         "Tomatoes sentences; the papers' figures have no intervals, ours 95 % bootstrap intervals over sentences. "
         "Epsilon is nominal, as each paper uses it, and is not comparable between mechanisms. Accuracy on the "
-        f"original sentences: {papers_cape.percent(results['clean_accuracy'])} (paper: 92.54, random 51.72)."
+        f"original sentences: {papers_cape.percent(results['clean_accuracy'])} (paper: {papers_cape.CLEAN}, random "
+        "51.72)."
     )
     return "\n\n".join([intro, papers_cape.section(results, latency_, speed or None), papers_dyntext.section(results)])
 
@@ -170,6 +193,7 @@ def papers() -> str:
 SECTIONS: list[tuple[str, Callable[[], str] | str]] = [
     ("latency", latency),
     ("speed", "benchmarks.speed_report"),
+    ("causal_speed", "benchmarks.causal_report"),
     ("audits", audits),
     ("frontier", frontier_report.section),
     ("attacks", frontier_report.attacks),
@@ -186,7 +210,11 @@ SECTIONS: list[tuple[str, Callable[[], str] | str]] = [
 """Result file, and what makes its section: a function, or a module with `section()`."""
 
 
-PLOTS = [("frontier", "benchmarks.plots"), ("extraction", "benchmarks.extraction_report")]
+PLOTS = [
+    ("frontier", "benchmarks.plots"),
+    ("speed", "benchmarks.speed_plots"),
+    ("extraction", "benchmarks.extraction_report"),
+]
 """Result file, and the module whose `main()` draws its plots."""
 
 
@@ -204,8 +232,8 @@ def in_readme(text: str) -> str:
     block = "\n\n".join(
         [
             frontier_report.short_table(),
-            "![Meaning kept against exact epsilon](benchmarks/results/plots/cosine-against-epsilon.png)",
-            "![Meaning kept against the best guess](benchmarks/results/plots/cosine-against-map.png)",
+            "![Meaning kept against exact epsilon](benchmarks/results/plots/few-cosine-against-epsilon.png)",
+            "![Meaning kept against the best guess](benchmarks/results/plots/few-cosine-against-map.png)",
         ]
     )
     return BLOCK.sub(lambda found: f"{found[1]}{block}\n{found[2]}", text)

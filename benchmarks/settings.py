@@ -11,6 +11,7 @@ from typing import Any
 TARGETS = (2.0, 3.0, 5.0, 8.0, 10.0)
 NOMINAL = (1.0, 6.0, 10.0, 14.0)
 SHORTLIST = {"n_shortlist": 100}
+CAUSAL = {"backbone": "causal"}
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class Setting:
     policy: str = "strict"
     solve: bool = False
 
+    @property
+    def reads_left(self) -> bool:
+        """Whether it needs the causal model."""
+        return self.options.get("backbone") == "causal"
+
     def key(self, *circumstances: int | float | str) -> str:
         """Name under which its figures are kept; its label is no part of it."""
         described = json.dumps([asdict(self) | {"label": ""}, *circumstances], sort_keys=True)
@@ -42,6 +48,10 @@ def settings() -> Iterator[Setting]:
     for e in (10.0, 200.0, 400.0, 800.0):
         yield Setting("FBDD", "fbdd", e / 2)
     for e in TARGETS:
+        yield Setting("Cape certified, causal", "cape certified", e, CAUSAL)
+    for e in NOMINAL:
+        yield Setting("Cape published, causal", "cape published", e, CAUSAL)
+    for e in TARGETS:
         yield Setting("Cape certified, balanced", "cape certified", e, policy="balanced")
         yield Setting("Cape certified, prior", "cape certified", e, {"profile": "prior"})
 
@@ -54,6 +64,8 @@ def few_settings() -> Iterator[Setting]:
     yield Setting("randomized response, shortlist", "randomized response", 5.0, SHORTLIST)
     yield from _published((10.0,))
     yield Setting("FBDD", "fbdd", 200.0)
+    yield Setting("Cape certified, causal", "cape certified", 5.0, CAUSAL)
+    yield Setting("Cape published, causal", "cape published", 10.0, CAUSAL)
 
 
 def _certified(targets: tuple[float, ...]) -> Iterator[Setting]:

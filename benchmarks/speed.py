@@ -10,7 +10,10 @@ identifiers by patterns, without a named-entity model; it perturbs no words, so 
 from __future__ import annotations
 
 import argparse
+import json
 import secrets
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -22,15 +25,26 @@ from numpy.typing import NDArray
 from benchmarks.baselines.base import WordVectors
 from benchmarks.baselines.santext import SanText
 from benchmarks.identifiers import Worker
+from benchmarks.left import fetched
 from benchmarks.machine import say, write
 from benchmarks.texts import LONG, SHORT, of_length
 from benchmarks.timing import in_turns, median, ratio
 from sanitizer import Cape, Sanitizer
 from sanitizer.backbone import OnnxMaskedLM
+from sanitizer.causal import OnnxCausalLM
 from sanitizer.sampling import SYSTEM
 
 N_TABLE = 2_000  # words in SANTEXT's table
 PROMPTS = {"20 words": SHORT, "200 words": LONG}
+SETUP = """
+import time; begin = time.perf_counter()
+import json, sys
+from sanitizer import Cape, Sanitizer
+Sanitizer(Cape(5.0, variant=sys.argv[1], backbone="causal")).load()
+seconds = time.perf_counter() - begin
+peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(json.dumps([seconds, int(peak) / 1024]))
+"""
 Run = Callable[[], object]
 Floats = NDArray[np.float32]
 
@@ -121,6 +135,20 @@ def lengths(model: OnnxMaskedLM, n: int, longest: int) -> list[dict[str, Any]]:
     return found
 
 
+def left(n: int, threads: int, prompts: dict[str, str]) -> dict[str, Any]:
+    """Cape that reads with the causal model: milliseconds per prompt, and setup and memory of a new process."""
+    causal, found = OnnxCausalLM(threads=threads), dict[str, Any]()
+    for variant in ("certified", "published"):
+        ours = Sanitizer(Cape(5.0, variant=variant, backbone="causal"), causal=causal, threads=threads)
+        for name, text in prompts.items():
+            times = in_turns({"ours": partial(ours.sanitize, text, fresh=True)}, n)["ours"]
+            found[f"{variant}, {name}"] = median(times)
+        run = subprocess.run([sys.executable, "-c", SETUP, variant], capture_output=True, text=True, check=True)
+        seconds, megabytes = json.loads(run.stdout)
+        found[variant] = {"setup_s": seconds, "memory_mb": megabytes}
+    return found
+
+
 def main() -> None:
     """Measure, and write results/speed.json."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -142,6 +170,9 @@ def main() -> None:
     }
     size = {"n_words": N_TABLE, "setup_s": lookup.setup, "table_mb": lookup.table.nbytes / 1e6}
     results["lookup"] = size | {"ms": results["beside"][0]["ms"]["lookup"]}
+    if fetched():
+        rounds, prompts = (2, {"20 words": SHORT}) if options.quick else (6, PROMPTS)
+        results["left"] = left(rounds, options.threads, prompts)
     if presidio is not None:
         presidio.close()
     say(str(results["beside"]))

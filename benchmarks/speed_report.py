@@ -6,10 +6,13 @@ from typing import Any
 
 from benchmarks.tables import load, table
 
+MANY = 1000  # from here on without digits after the point
+
 
 def shown(found: dict[str, float], unit: str = "") -> str:
     """A median with its interval, three digits."""
-    return f"{found['mean']:.3g}{unit} ({found['low']:.3g} to {found['high']:.3g})"
+    mean, low, high = (f"{v:,.0f}" if v >= MANY else f"{v:.3g}" for v in (found["mean"], found["low"], found["high"]))
+    return f"{mean}{unit} ({low} to {high})"
 
 
 def beside(results: dict[str, Any]) -> str:
@@ -27,6 +30,9 @@ def beside(results: dict[str, Any]) -> str:
     ]
     per_word = [shown(r["ms_per_private_word"], " ms") for r in results["beside"]]
     rows.append(["certified Cape, per private word", *per_word])
+    for variant in ("certified", "published") if "left" in results else ():
+        prompts = [results["left"].get(f"{variant}, {r['prompt']}") for r in results["beside"]]
+        rows.append([f"{variant} Cape, causal", *("-" if p is None else shown(p, " ms") for p in prompts)])
     if results["presidio"]:
         name = "Presidio / policy identifiers"
         rows.append([name, *(shown(r["presidio_over_identifiers"]) for r in results["beside"])])
@@ -47,6 +53,7 @@ def section() -> str:
             f"SANTEXT's lookup needs a table first: {lookup['n_words']:,} words in {lookup['setup_s']:.1f} s and "
             f"{lookup['table_mb']:.0f} MB.",
             beside(results),
+            *(f"![speed by {by}](results/plots/speed-by-{by}.png)" for by in ("length", "batch", "vocabulary")),
             table(["prompts in a batch", "ms per prompt of 20 words"], batches),
             table(["words in the prompt", "ms", "ms per word"], lengths),
             table(["outputs", "us to weigh and draw one word: certified", "published"], sizes),

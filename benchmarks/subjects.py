@@ -19,6 +19,8 @@ from benchmarks.baselines.randomized_response import RandomizedResponse
 from benchmarks.baselines.santext import SanText, SanTextPlus
 from benchmarks.cape_tables import N_KEPT, Buckets, Distances, PublishedCape, Staircase
 from benchmarks.dyntext_tables import Lists
+from benchmarks.left import LeftMakers, packaged
+from benchmarks.tokens import Tokens
 from sanitizer.audit import Extremes
 from sanitizer.backbone import MaskedLM
 from sanitizer.engines import engine_for
@@ -38,7 +40,8 @@ class Subject(Protocol):
     """A mechanism under measurement.
 
     Attributes:
-        context: what its scores read: "none", "released" (over Y) or "original" (over all tokens).
+        context: what its scores read: "none", "released" (over Y), "original" (over all tokens), or "left"
+            (benchmarks/left.py).
         tokens: int [n_space], the token id of each output.
     """
 
@@ -194,7 +197,8 @@ class Makers:
     def _published_cape(self, epsilon: float, options: dict[str, Any]) -> PublishedCape:
         key = repr(sorted(options.items()))
         if key not in self._buckets:
-            self._buckets[key] = Buckets(self.model, self.pieces, options)
+            engine = engine_for(Cape(2.0, variant="published", **options), self.model, self.pieces)
+            self._buckets[key] = Buckets(engine.distributions)
         return PublishedCape(epsilon, self._buckets[key], self.model.pieces.n_rows)
 
     @cached_property
@@ -218,14 +222,8 @@ class Makers:
     def make(self, mechanism: str, epsilon: float, options: dict[str, Any]) -> Subject:
         """The subject of a setting; `epsilon` in the mechanism's own sense."""
         kind, _, variant = mechanism.partition(" ")
-        if mechanism == "cape published" and set(options) <= {"lambda_l", "lambda_d", "n_buckets"}:
-            return self._published_cape(epsilon, options)
         if kind == "cape":
-            cape = Cape(epsilon, variant=variant, **options)
-            staircase = cape.certified and cape.profile == "staircase" and cape.n_steps == 1
-            return (
-                Staircase(cape, self.model, self._distances) if staircase else Packaged(cape, self.model, self.pieces)
-            )
+            return self._cape(variant, epsilon, options)
         if options.get("replacement") == "noise":
             return OverLists(DynText(epsilon, variant=variant, **options), self.model, self.pieces)
         if kind == "dyntext":
@@ -234,6 +232,19 @@ class Makers:
             return OverNoise(Fbdd(epsilon), self.model, self.vectors)
         baseline = self._baselines[mechanism](epsilon)
         return OverWords(baseline, self.model, self._shared, mechanism == "exponential", **options)
+
+    def _cape(self, variant: str, epsilon: float, options: dict[str, Any]) -> Subject:
+        if options.get("backbone") == "causal":
+            return self._left.make(variant, epsilon, options)
+        if variant == "published" and set(options) <= {"lambda_l", "lambda_d", "n_buckets"}:
+            return self._published_cape(epsilon, options)
+        cape = Cape(epsilon, variant=variant, **options)
+        staircase = cape.certified and cape.profile == "staircase" and cape.n_steps == 1
+        return Staircase(cape, self.model, self._distances) if staircase else Packaged(cape, self.model, self.pieces)
+
+    @cached_property
+    def _left(self) -> LeftMakers:
+        return LeftMakers(self.model, self.pieces, Tokens.of(self.model, self.pieces), packaged())
 
     @cached_property
     def _baselines(self) -> dict[str, Callable[[float], Baseline]]:

@@ -1,4 +1,4 @@
-"""Timings in turns, with 95 % bootstrap intervals of medians and of ratios of medians."""
+"""Timings in turns, with 95 % bootstrap intervals of medians, and of their ratios and differences."""
 
 from __future__ import annotations
 
@@ -33,6 +33,12 @@ def median(times: Sequence[float], scale: float = 1e3) -> Interval:
 def ratio(times: Sequence[float], others: Sequence[float]) -> Interval:
     """Of the medians of two series taken in turns: rounds are drawn again, both together."""
     return _interval(_medians(times) / _medians(others), float(np.median(times) / np.median(others)))
+
+
+def difference(times: Sequence[float], others: Sequence[float], scale: float = 1e3) -> Interval:
+    """Of the medians, as `ratio`."""
+    middle = float(np.median(times) - np.median(others)) * scale
+    return _interval((_medians(times) - _medians(others)) * scale, middle)
 
 
 def _medians(times: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.build.fetch import CACHE
 from sanitizer.backbone import MaskedLM
+from sanitizer.tables import WordTable
 from sanitizer.text import WordPieces
 
 Logits = NDArray[np.float32]
@@ -16,26 +18,41 @@ Hits = NDArray[np.bool_]
 N_NEAR = 10
 
 
-class Tokens:
-    """Texts and vectors of all tokens, and how near the nearest and the tenth word of Y is to each."""
+def _unit(table: WordTable, words: list[str]) -> Logits:
+    """Vectors of length one, float32 [n, n_dimensions]; zero where a word has none."""
+    rows = np.array([table.row(word) for word in words], dtype=np.intp)
+    unit = table.vectors[rows].astype(np.float32) / table.norms[rows, None]
+    return np.where(rows[:, None] >= 0, unit, 0).astype(np.float32)
 
-    def __init__(self, model: MaskedLM, pieces: WordPieces) -> None:
-        self.texts = [pieces.token(i).lower() for i in range(model.pieces.n_rows)]
-        rows = np.array([model.words.row(t) for t in self.texts], dtype=np.intp)
-        unit = model.words.vectors[rows].astype(np.float32) / model.words.norms[rows, None]
-        self.vectors: Logits = np.where(rows[:, None] >= 0, unit, 0).astype(np.float32)
-        self.has_vector = rows >= 0
+
+class Tokens:
+    """Texts and vectors of all tokens, and how near the nearest and the tenth word of Y is to each.
+
+    Args:
+        texts: of the tokens, in lower case. key: hash of the model whose tokens they are.
+    """
+
+    def __init__(self, model: MaskedLM, texts: list[str], key: str) -> None:
+        self.texts = texts
+        self.vectors = _unit(model.words, self.texts)
+        self.has_vector = self.vectors.any(axis=1)
         self._table = model.words
         self._same: defaultdict[str, list[int]] = defaultdict(list)
         for token, text in enumerate(self.texts):
             self._same[text].append(token)
-        distinct = np.unique([self.texts[i] for i in model.output_ids], return_index=True)[1]
-        self.first, self.tenth = self._bounds(self.vectors[model.output_ids[distinct]], model.sha256)
+        self._words, self._key = sorted({word.lower() for word in model.outputs}), key
 
-    def _bounds(self, words: Logits, key: str) -> tuple[Logits, Logits]:
+    @classmethod
+    def of(cls, model: MaskedLM, pieces: WordPieces) -> Tokens:
+        """The masked model's."""
+        return cls(model, [pieces.token(i).lower() for i in range(model.pieces.n_rows)], model.sha256)
+
+    @cached_property
+    def _bounds(self) -> tuple[Logits, Logits]:
         """Cosine to the nearest and to the tenth word of Y, float32 [n_tokens] each; kept in the build cache."""
-        path = CACHE / f"tenth-{key[:16]}.npy"
+        path = CACHE / f"tenth-{self._key[:16]}.npy"
         if not path.exists():
+            words = _unit(self._table, self._words)
             path.parent.mkdir(exist_ok=True)
             near = [
                 -np.partition(-(self.vectors[i : i + 512] @ words.T), (0, N_NEAR - 1), axis=1)[:, [0, N_NEAR - 1]]
@@ -61,5 +78,5 @@ class Tokens:
             return same.astype(np.float32), same, same, same
         own = self._table.vectors[row].astype(np.float32) / self._table.norms[row]
         cosine = np.where(same, np.float32(1), self.vectors @ own)
-        near = [(cosine >= bound - 1e-6) & self.has_vector | same for bound in (self.first, self.tenth)]
+        near = [(cosine >= bound - 1e-6) & self.has_vector | same for bound in self._bounds]
         return cosine, same, near[0], near[1]

@@ -298,7 +298,7 @@ class OnnxRows:
         widest = min(self._model.max_length, self._model.max_cells // len(self.lengths))
         for i, old in enumerate(self._cache):
             self._cache[i] = self._zeros(min(max(columns + ROOM, columns * 5 // 4), widest))
-            self._cache[i][:, :, :used] = old
+            self._cache[i][:, :, :used] = old[:, :, :used]
         self._binding = self._bound(slice(None))
 
     def _check_size(self, columns: int) -> None:

@@ -137,6 +137,14 @@ def test_a_row_that_grows_alone_scores_as_read_at_once(toy: OnnxCausalLM) -> Non
     assert rows.lengths == [3, 92]
 
 
+def test_a_row_grows_by_several_tokens_when_its_room_is_not_quite_used_up(toy: OnnxCausalLM) -> None:
+    ids = [(11 * i) % 96 for i in range(3 + 5 * 40)]
+    rows = toy.prefill([ids[:3]])
+    for begin in range(3, len(ids), 5):
+        rows.extend(0, ids[begin : begin + 5])
+    np.testing.assert_allclose(rows.logits[0], last(toy, ids), atol=CLOSE)
+
+
 def test_the_input_table_is_the_gguf_s(home: Path, toy: OnnxCausalLM) -> None:
     expected = floats(Gguf(home / "toy.gguf").tensors["token_embd.weight"])
     np.testing.assert_array_equal(toy.vectors(), expected)
