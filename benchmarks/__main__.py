@@ -90,8 +90,8 @@ GENERATED = (
     ("write", (), 2),
 )
 STEPS: dict[str, list[Step]] = {
-    "latency": [Step("latency", minutes=2), Step("speed", _optional("presidio"), minutes=4)],
-    "privacy": [Step("audits", minutes=5), Step("audits_causal", minutes=10), Step("attacks", minutes=8)],
+    "latency": [Step("latency", minutes=4), Step("speed", _optional("presidio"), minutes=4)],
+    "privacy": [Step("audits", minutes=5), Step("audits_causal", minutes=10), Step("attacks", minutes=6)],
     "utility": [
         Step("frontier", size=("--sentences", "80"), minutes=18),
         Step("papers", minutes=13),

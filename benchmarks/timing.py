@@ -13,12 +13,13 @@ Times = dict[str, list[float]]
 Interval = dict[str, float]
 
 
-def in_turns(runs: Mapping[str, Callable[[], object]], n: int) -> Times:
-    """Seconds of each, in turn n times; each timed call comes after an untimed one of the same."""
+def in_turns(runs: Mapping[str, Callable[[], object]], n: int, warm: bool = True) -> Times:
+    """Seconds of each, in turn n times; each timed call comes after an untimed one of the same, unless told not to."""
     times: Times = {name: [] for name in runs}
     for _ in range(n):
         for name, run in runs.items():
-            run()
+            if warm:
+                run()
             begin = time.perf_counter()
             run()
             times[name].append(time.perf_counter() - begin)

@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
 
 from sanitizer import ModelError, Sanitizer
-from sanitizer.backbone import OnnxMaskedLM
+from sanitizer.backbone import PRECISE, PROBE, OnnxMaskedLM, session
 from sanitizer.files import Manifest, model_folder
 from sanitizer.text import WordPieces
 
@@ -94,3 +95,31 @@ def test_manifests_name_sources_and_licences(name: str) -> None:
     assert all(source["licence"] and source["sha256"] for source in manifest.data["sources"])
     on_disk = {p.name for p in model_folder(name).iterdir()} - {"manifest.json", "manifest.json.sha256", "CARD.md"}
     assert on_disk == set(manifest.data["files"])
+
+
+def test_int8_products_are_exact_on_this_processor(model: OnnxMaskedLM) -> None:
+    """The mode that is chosen gives the bits of the mode that never saturates."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.add_session_config_entry(PRECISE, "1")
+    precise = onnxruntime.InferenceSession(model.folder / "model.onnx", options, providers=["CPUExecutionProvider"])
+    ids = np.arange(2 * 40).reshape(2, 40) + 1000
+    feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "positions_at": np.arange(2 * 40)}
+    expected = precise.run(None, feed)
+    for ours, theirs in zip(session(model.folder / "model.onnx", 1).run(None, feed), expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_probe_is_the_one_that_is_built() -> None:
+    pytest.importorskip("onnx", reason="only the builder needs onnx")
+    from models.build.probe import build
+
+    assert build() == PROBE
+
+
+def test_the_probe_does_not_saturate_in_the_precise_mode() -> None:
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry(PRECISE, "1")
+    probe = onnxruntime.InferenceSession(PROBE, options, providers=["CPUExecutionProvider"])
+    (found,) = probe.run(None, {"x": np.full((3, 16), 255, np.float32)})
+    assert (np.asarray(found) == 16 * 255 * 127).all()
