@@ -130,6 +130,7 @@ def run_peer(options: argparse.Namespace) -> None:
     """Texts of both, in turns."""
     kept, (model, tokens) = Kept("peer"), loaded(options.threads)
     peer = Peer(options.python, options.folder, options.threads, options.dtype)
+    versions = peer.ask("versions")  # its model is loaded before anything is timed
     shape = {"threads": options.threads, "max_tokens": options.tokens}
     for i in kept.missing(options.texts, tool="invink", **shape):
         private = references(tokens, i)
@@ -137,7 +138,7 @@ def run_peer(options: argparse.Namespace) -> None:
         for tool, made in zip(("ours", "invink"), pair, strict=True):
             kept.add({"tool": tool, "i": i} | shape | made)
     if kept.missing(1, tool="accounts"):
-        kept.add({"tool": "accounts", "i": 0, "versions": peer.ask("versions"), "rows": accounts(peer)})
+        kept.add({"tool": "accounts", "i": 0, "versions": versions, "rows": accounts(peer)})
     peer.close()
 
 
