@@ -17,7 +17,7 @@ from benchmarks.tables import kept, load, table
 __all__ = ["load", "main", "table"]
 
 HERE = Path(__file__).parent
-BLOCK = re.compile(r"(<!-- benchmarks: begin -->\n).*?(<!-- benchmarks: end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (\w+): begin -->\n).*?(<!-- \2: end -->)", re.DOTALL)
 
 
 def per_prompt(results: dict[str, Any], threads: int) -> list[list[str]]:
@@ -227,16 +227,43 @@ def sections() -> list[str]:
     return found
 
 
-def in_readme(text: str) -> str:
-    """The main README with its block of figures made anew."""
-    block = "\n\n".join(
+def short_speed() -> str:
+    """The main README's table and sentences on speed."""
+    data, results, n = load("latency"), load("proxy")["results"], 2
+    prompts = [r["prompt"] for r in data["results"]["per_prompt"] if r["threads"] == n]
+    header = [f"measured on {n} cores (`{data['circumstances']['command']}`)", *prompts]
+    added, streamed = (_over_peer(results[way]) for way in ("whole", "streamed"))
+    load_ = results["load"]
+    return (
+        f"{table(header, per_prompt(data['results'], n))}\n\nUnder `--policy identifiers` the proxy adds {added} to an "
+        f"answer, {streamed} to a streamed one. It carried {load_['n_conversations']} streams at once and "
+        f"{load_['requests_per_second']:.0f} requests a second for {load_['seconds']:.0f} s with {load_['n_errors']} "
+        f"errors.\n{cold_start(data['results'])}"
+    )
+
+
+def _over_peer(found: dict[str, Any]) -> str:
+    """Milliseconds added at the median, and what part that is of the peer's where it was measured too."""
+    added = [found[tool]["added"]["whole_median_ms"] for tool in ("identifiers", "peer") if tool in found]
+    part = f" ({added[0] / added[1]:.2f} of what `llm-shield-proxy` adds)" if added[1:] else ""
+    return f"{added[0]:.1f} ms{part}"
+
+
+def short_frontier() -> str:
+    """The main README's table and plots on privacy and utility."""
+    return "\n\n".join(
         [
             frontier_report.short_table(),
             "![Meaning kept against exact epsilon](benchmarks/results/plots/few-cosine-against-epsilon.png)",
             "![Meaning kept against the best guess](benchmarks/results/plots/few-cosine-against-map.png)",
         ]
     )
-    return BLOCK.sub(lambda found: f"{found[1]}{block}\n{found[2]}", text)
+
+
+def in_readme(text: str) -> str:
+    """The main README with its blocks of figures made anew."""
+    blocks = {"speed": short_speed, "benchmarks": short_frontier}
+    return BLOCK.sub(lambda found: f"{found[1]}{blocks[found[2]]()}\n{found[3]}", text)
 
 
 def main() -> None:

@@ -62,7 +62,7 @@ def main() -> None:
     lines: dict[str, Points] = {f"{v} Cape": [r[v] for r in rows] for v in ("certified", "published")}
     grown, theirs = (f"{_times(points):.2g}" for points in lines.values())
     title = f"{x[-1] // x[0]} times the outputs take {grown} times the time\ncertified, {theirs} times published"
-    words = (title, "outputs to choose from", "microseconds to weigh and draw one word", f"1 thread; {ran}")
+    words = (title, "outputs to choose from", "microseconds to weigh and draw", f"1 thread; {ran}")
     _draw(folder, "speed-by-vocabulary", x, lines, words)
 
 
