@@ -168,7 +168,10 @@ class OnnxCausalLM:
 
 
 class OnnxRows:
-    """Implements `Rows`. Made by `OnnxCausalLM.prefill`."""
+    """Implements `Rows` once all rows are read. Made by `OnnxCausalLM.prefill`; or bare, by who reads rows one by one.
+
+    Rows made bare, and rows that were advanced, have no `logits` of their own until the next `step`.
+    """
 
     def __init__(self, model: OnnxCausalLM, lengths: list[int]) -> None:
         if not lengths:
@@ -185,7 +188,7 @@ class OnnxRows:
         return self.logits
 
     def advance(self, tokens: Sequence[int], scored: Sequence[int]) -> Read:
-        """As `step`, but only the rows `scored` are scored everywhere, and `logits` stays as it is."""
+        """As `step`, but only the rows `scored` are scored everywhere, and the attribute `logits` is not brought up."""
         if len(tokens) != len(self.lengths):
             raise ValueError(f"tokens must be one for each of {len(self.lengths)} rows, got {len(tokens)}")
         self._model.check_ids(tokens)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from math import inf
 
@@ -64,7 +65,8 @@ def perturbed_record(
 
 def plain_record(draft: Draft, policy: Policy) -> Record:
     """Of a text whose identifiers went to the vault, and nothing else: no differential privacy."""
-    return _plain_record(draft.n_numbers, draft.n_identifiers, draft.n_public, policy.name)
+    kept = _plain_record(draft.n_numbers, draft.n_identifiers, draft.n_public, policy.name)
+    return replace(kept, settings={})  # of its own: who gets a record may write in it
 
 
 @lru_cache(maxsize=1024)

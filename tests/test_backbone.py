@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 
 from sanitizer import ModelError, Sanitizer
-from sanitizer.backbone import PRECISE, PROBE, OnnxMaskedLM, session
+from sanitizer.backbone import PRECISE, PROBE, OnnxMaskedLM, saturates, session
 from sanitizer.files import Manifest, model_folder
 from sanitizer.text import WordPieces
 
@@ -123,3 +123,13 @@ def test_the_probe_does_not_saturate_in_the_precise_mode() -> None:
     probe = onnxruntime.InferenceSession(PROBE, options, providers=["CPUExecutionProvider"])
     (found,) = probe.run(None, {"x": np.full((3, 16), 255, np.float32)})
     assert (np.asarray(found) == 16 * 255 * 127).all()
+
+
+def test_where_the_probe_fails_the_precise_mode_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*arguments: object, **options: object) -> None:
+        raise RuntimeError("no such kernel")
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", fails)
+    assert saturates.__wrapped__()
+    with pytest.raises(ModelError):
+        session(model_folder("masked-lm") / "model.onnx", 1)

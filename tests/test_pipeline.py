@@ -370,3 +370,10 @@ def test_no_socket_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "socket", refuse)
     monkeypatch.setattr(socket, "create_connection", refuse)
     assert Sanitizer().sanitize(PROMPT).record.certified
+
+
+def test_a_record_s_settings_are_its_own() -> None:
+    first, second = (Sanitizer(policy="identifiers").sanitize(f"mail {name}@x.org").record for name in ("joe", "ann"))
+    first.settings["note"] = "joe"
+    assert second.settings == {}
+    assert Sanitizer(policy="identifiers").sanitize("mail eve@x.org").record.settings == {}

@@ -37,7 +37,8 @@ Logits = NDArray[np.float32]
 class Scores(Protocol):
     """Scores of the next token, computed where a decoder asks for them.
 
-    Row 0 reads no reference; row i reads the i-th alone. A reference replaced by null has the scores of row 0.
+    Row 0 reads no reference; row i reads the i-th alone. A reference replaced by null has the scores of row 0 in `at`,
+    which may be off from `public` by rounding: what a reference adds is a difference within `at`.
     """
 
     n_rows: int
@@ -193,21 +194,19 @@ class Checked:
     """
 
     def __init__(self, scores: Logits | Scores, n_references: int) -> None:
-        if isinstance(scores, np.ndarray):
-            shape = scores.shape
-            check_finite(scores)
-        else:
-            shape = scores.n_rows, *scores.public.shape
-            check_finite(scores.public)
+        shape = scores.shape if isinstance(scores, np.ndarray) else (scores.n_rows, *scores.public.shape)
         if len(shape) != 2 or shape[0] != 1 + n_references or not shape[1]:
             raise ValueError(f"scores must have {1 + n_references} rows of at least one token, got shape {shape}")
-        self._scores = scores
+        self._scores, self._n_rows = scores, shape[0]
         public = scores[0] if isinstance(scores, np.ndarray) else scores.public
+        check_finite(scores if isinstance(scores, np.ndarray) else public)
         self.public: NDArray[np.float64] = public.astype(np.float64)
 
     def gained(self, tokens: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What each reference adds to the public scores of these tokens, float64 [n_references, n]."""
+        """What each reference adds to row 0's scores of these tokens, float64 [n_references, n]; raises as above."""
         rows = self._scores[:, tokens] if isinstance(self._scores, np.ndarray) else self._scores.at(tokens)
+        if rows.shape != (self._n_rows, len(tokens)):
+            raise ValueError(f"scores must be of {self._n_rows} rows and {len(tokens)} tokens, got shape {rows.shape}")
         check_finite(rows)
         return np.asarray(rows[1:].astype(np.float64) - rows[0])
 

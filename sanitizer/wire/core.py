@@ -108,7 +108,7 @@ class Filter:
         """
         if "websocket" in headers.get("upgrade", "").lower():
             raise RequestRefused("WebSocket connections are not let through", "endpoint", 404)
-        name = _endpoint(method, path, self._rules.endpoints)
+        name = _endpoint(method, path, tuple(self._rules.endpoints))
         if name == READ:
             return self._read(body)
         document = self._document(headers, body)
@@ -231,9 +231,10 @@ def _light(policy: Policy) -> Policy:
     return replace(policy, perturb=False, numbers="pass", identifiers=policy.identifiers - UNCLEAR)
 
 
-@lru_cache(maxsize=16)
 def _media_type(content_type: str) -> str:
     """Type and subtype; "" if another character set than UTF-8 is stated."""
+    if content_type == "application/json":
+        return content_type
     first, *parameters = [part.strip().lower() for part in content_type.split(";")]
     charsets = [p.partition("=")[2].strip('" ') for p in parameters if p.startswith("charset")]
     return first if all(c in ("utf-8", "utf8") for c in charsets) else ""

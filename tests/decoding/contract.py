@@ -101,6 +101,10 @@ class DecoderContract:
                 decoder.weights(scores)
             with pytest.raises(ValueError, match="scores"):
                 decoder.weights(Asked(scores))
+            asked = Asked(scores)
+            asked.n_rows = 1 + self.n_references  # as it claims
+            with pytest.raises(ValueError, match="scores"):
+                decoder.weights(asked)
 
     def test_draws_follow_the_weights(self) -> None:
         scores, n, source = next(iter(toy_scores(self.n_references))), 10_000, SeededSource(4)
