@@ -238,7 +238,7 @@ def run_write(options: argparse.Namespace) -> None:
         "real_reviews": judge(real),
         "peer": peer_summary(judge),
         "methods": methods_summary(judge),
-        "cost": [cost_summary(row) for row in Kept("cost").rows],
+        "cost": [cost_summary(row) for row in Kept("cost").rows[-1:]],
         "memory": Kept("memory").rows[-1:],
     }
     print(json.dumps(results, indent=1))
