@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import papers_cape, papers_dyntext
 from benchmarks.__main__ import SINGLE, STEPS, Step, run
-from benchmarks.report import BLOCK
+from benchmarks.report import BLOCK, in_readme
 from benchmarks.tables import figure, table
 from benchmarks.timing import difference, median, ratio
 
@@ -75,5 +75,7 @@ def test_tables_and_figures_read_as_markdown() -> None:
     assert table(["a", "b"], [["x", shown]]) == "| a | b |\n| --- | --- |\n| x | 0.500 (0.250 to 0.750) |"
 
 
-def test_the_readme_has_its_block_of_figures() -> None:
-    assert len(BLOCK.findall((ROOT / "README.md").read_text("utf-8"))) == 1
+def test_the_readme_s_figures_are_those_of_the_results() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert [found[1] for found in BLOCK.findall(text)] == ["speed", "benchmarks"]
+    assert in_readme(text) == text
