@@ -26,7 +26,11 @@ def add_synthesize(commands: Commands) -> None:
     command = commands.add_parser("synthesize", help="write a text like your private documents, with a privacy bound")
     add = command.add_argument
     add("--references", type=Path, required=True, metavar="PATH", help="folder of .txt files, or a .jsonl file")
-    add("--field", help="the field of each JSON object that is the document; without it objects are demonstrations")
+    add(
+        "--field",
+        help="the field of each JSON object that is the document; without it objects of several fields are "
+        "demonstrations",
+    )
     add("--query", required=True, help="what to write; for demonstrations, the input, or a JSON object of fields")
     add("--method", choices=["invisibleink", "dps-mozo"], default=argparse.SUPPRESS, help="default invisibleink")
     add("--variant", choices=["certified", "published"], default=argparse.SUPPRESS)
@@ -119,11 +123,11 @@ def _reference(line: str, number: int, field: str | None) -> Reference:
         value = json.loads(line)
     except ValueError:
         raise ValueError(f"line {number} of the references is not JSON") from None
-    if field is not None and isinstance(value, dict):
-        value = value.get(field)
+    if isinstance(value, dict) and (field is not None or len(value) == 1):  # a demonstration has two fields or more
+        value = value.get(field) if field is not None else next(iter(value.values()))
     if isinstance(value, str) or (field is None and isinstance(value, dict)):
         return value
-    wanted = f"a string, or an object with a string {field!r}" if field else "a string or an object"
+    wanted = f"a string, or an object with a string {field!r}" if field else "a string, or an object of strings"
     raise ValueError(f"line {number} of the references must be {wanted}")
 
 

@@ -30,8 +30,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines: dict[str, list[Any]] = {
         "strings": REFERENCES,
         "objects": [{"id": i, "body": text} for i, text in enumerate(REFERENCES)],
+        "documents": [{"text": text} for text in REFERENCES],
         "shots": SHOTS,
-        "mixed": ["Call Ann", {"input": "1"}],
+        "mixed": ["Call Ann", {"input": "1", "output": "2"}],
         "numbers": ["Call Ann", 31337],
     }
     for name, values in lines.items():
@@ -69,7 +70,10 @@ def test_the_text_comes_out_and_its_terms_beside_it(home: Path, capsys: pytest.C
     assert not any(text in shown.err + shown.out for text in REFERENCES)
 
 
-@pytest.mark.parametrize(("references", "more"), [("strings.jsonl", []), ("objects.jsonl", ["--field", "body"])])
+@pytest.mark.parametrize(
+    ("references", "more"),
+    [("strings.jsonl", []), ("documents.jsonl", []), ("objects.jsonl", ["--field", "body"])],
+)
 def test_json_lines_are_read(home: Path, references: str, more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(home, references, "--json", "--n-texts", "2", "--batch-size", "2", *more) == 0
     shown = capsys.readouterr()
