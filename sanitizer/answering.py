@@ -40,7 +40,7 @@ class Answering:
                 that this object sanitized in role "user". Give it when one object serves several threads.
 
         Raises:
-            VaultError. ModelError: the extractor's model is missing or damaged.
+            VaultError. ModelError: the extractor's model is missing or damaged. TypeError: a prompt as plain text.
         """
         restored = AnswerStream([answer], self._way(prompt), whole=True).answer()
         if restored.extracted and (sent := self.answer_for(answer)) is not None:
@@ -63,6 +63,8 @@ class Answering:
         if isinstance(prompt, SanitizedText):
             prompt = [prompt]
         prompts = self._prompts.last() if prompt is None else tuple(prompt)
+        if not all(isinstance(each, SanitizedText) for each in prompts):
+            raise TypeError("prompt must be what sanitize returned, or a sequence of that, not text")
         return Way(self.restorer(), self._extractor, prompts, self._policy)
 
     def remember_answer(self, sent: str, restored: str, role: str = "assistant") -> None:

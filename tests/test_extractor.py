@@ -294,3 +294,9 @@ def test_unknown_names_are_refused(wrong: str) -> None:
 def test_what_is_no_extractor_is_refused() -> None:
     with pytest.raises(TypeError, match="int"):
         Sanitizer(extractor=3)  # type: ignore[arg-type]
+
+
+def test_a_prompt_as_text_is_refused() -> None:
+    ours = Sanitizer(policy="identifiers", extractor="lexical")
+    with pytest.raises(TypeError, match="what sanitize returned"):
+        ours.restore("Fine.", "mail ann@x.org")  # type: ignore[arg-type]
