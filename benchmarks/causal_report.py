@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.speed_report import shown
-from benchmarks.tables import kept, load, table
+from benchmarks.tables import figure, kept, load, shown, table
 from benchmarks.timing import median, ratio
 
 
@@ -33,14 +32,19 @@ def quality() -> str:
     data = load("causal_quality")
     results: dict[str, Any] = data["results"]
     rows = [
-        [name, *(f"{found[k]:.4g}" for k in ("kl_nats", "nll_nats", "same_top1"))]
+        [name, *(f"{found[k]:.4g}{_ends(found['intervals'][k])}" for k in ("kl_nats", "nll_nats", "same_top1"))]
         for name, found in results["graphs"].items()
     ]
     return (
         f"`{data['circumstances']['command']}`: {results['text']}; reference "
-        f"{results['reference_nll_nats']:.4f} nats a token. All tokens of a fixed text, so without intervals.\n\n"
+        f"{results['reference_nll_nats']:.4f} nats a token. 95 % intervals over blocks of "
+        f"{results['block']} tokens.\n\n"
         + table(["graph", "KL to the reference (nats)", "nats a token", "same best token"], rows)
     )
+
+
+def _ends(interval: dict[str, float]) -> str:
+    return f" ({interval['low']:.4g} to {interval['high']:.4g})"
 
 
 def calibration() -> str:
@@ -48,11 +52,12 @@ def calibration() -> str:
     data = load("causal_calibration")
     results: dict[str, Any] = data["results"]
     rows = [
-        [name, str(found["n_words"]), f"{found['nll']:.3f}", " to ".join(map(str, found["logit_range"]))]
+        [name, str(found["n_words"]), figure(found["nll"]), " to ".join(map(str, found["logit_range"]))]
         for name, found in results["begins"].items()
     ]
     return (
-        f"`{data['circumstances']['command']}`: constants of Cape's left context, chosen on calibration text.\n\n"
+        f"`{data['circumstances']['command']}`: constants of Cape's left context, chosen on calibration text; "
+        "95 % intervals over sentences.\n\n"
         + table(["begins with", "words", "nats a word over Y", "logits that count as 0 and 1"], rows)
     )
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.extraction_texts import Item
-from benchmarks.intervals import interval, resamples
+from benchmarks.intervals import interval, means
 
 KINDS = ("noisy", "lexical", "lm")
 ALONE = ("asked", "continued")
@@ -43,14 +43,6 @@ class Answers:
     items: list[Item]
     texts: dict[str, list[str]]
     extracted: dict[str, list[bool]]
-
-
-def replicates(values: Values, documents: Sequence[int]) -> Values:
-    """The mean over items as they are, then with whole documents drawn again, float64 [1 + n resamples]."""
-    places = np.unique(np.asarray(documents), return_inverse=True)[1]
-    sums, counts = np.bincount(places, values), np.bincount(places)
-    weights = np.vstack([np.ones(len(sums)), resamples(len(sums))])
-    return np.asarray(weights @ sums / (weights @ counts))
 
 
 def cosines(answers: Answers, encode: Encode) -> dict[str, dict[str, Values]]:
@@ -77,19 +69,18 @@ def measured(answers: Answers, epsilons: Sequence[str], encode: Encode) -> dict[
     """The results file's content."""
     found, documents = cosines(answers, encode), [x.document for x in answers.items]
 
-    def spread(values: Values) -> dict[str, float]:
-        return interval(replicates(values, documents))
+    def spread(values: Sequence[float] | Values) -> dict[str, float]:
+        return interval(means(values, documents))
 
     def described(name: str) -> dict[str, Any]:
-        words = float(np.mean([len(text.split()) for text in answers.texts[name]]))
+        words = [len(text.split()) for text in answers.texts[name]]
         again = [copied(t, x.beginning) for t, x in zip(answers.texts[name], answers.items, strict=True)]
-        figures = {m: spread(v) for m, v in found[name].items()} | {"copied": spread(np.array(again))}
-        return {**figures, "words": words}
+        return {m: spread(v) for m, v in found[name].items()} | {"copied": spread(again), "words": spread(words)}
 
     def row(epsilon: str) -> dict[str, Any]:
         names = {kind: f"{kind} {epsilon}" for kind in KINDS} | {way: way for way in ALONE}
         gains = {f"{a} - {b}": {m: spread(found[names[a]][m] - found[names[b]][m]) for m in MEASURES} for a, b in GAINS}
-        shares = {kind: float(np.mean(answers.extracted[f"{kind} {epsilon}"])) for kind in KINDS[1:]}
+        shares = {kind: spread(answers.extracted[f"{kind} {epsilon}"]) for kind in KINDS[1:]}
         kept = spread(found[f"sent {epsilon}"]["coherence"])
         figures = {kind: described(names[kind]) for kind in KINDS}
         return {"epsilon": float(epsilon), "prompt_cosine": kept, **figures, "extracted": shares, "gains": gains}

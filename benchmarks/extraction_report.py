@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import output_folder
-from benchmarks.tables import load, table
+from benchmarks.tables import load, shown, table
 
 LABELS = {"noisy": "noisy", "lexical": "lexical extractor", "lm": "lm extractor"}
 ALONE_LABELS = {"asked": "local model alone, asked", "continued": "local model alone, continuing"}
@@ -34,7 +34,7 @@ def answers_table(results: dict[str, Any]) -> str:
 
 def _figures(found: dict[str, Any]) -> list[str]:
     cosines = [spread(found[m]) for m in ("coherence", "alignment", "following")]
-    return [*cosines, f"{found['copied']['mean']:.2f}", f"{found['words']:.0f}"]
+    return [*cosines, *(shown(found[m]) for m in ("copied", "words"))]
 
 
 def gains_table(results: dict[str, Any]) -> str:
@@ -69,7 +69,7 @@ def section() -> str:
     """For benchmarks/README.md."""
     data = load("extraction")
     results, circumstances = data["results"], data["circumstances"]
-    shares = ", ".join(f"{row['extracted']['lexical']:.0%} at {row['epsilon']:g}" for row in results["rows"])
+    shares = ", ".join(f"{shown(row['extracted']['lexical'])} at {row['epsilon']:g}" for row in results["rows"])
     return (
         f"## Extraction\n\n`{circumstances['command']}`, {circumstances['machine']}: {results['n_items']} beginnings "
         f"of paragraphs from {results['n_documents']} held-out Wikipedia pages. A small instruct model on the same "
@@ -83,7 +83,7 @@ def section() -> str:
         "The local model alone sees the original beginning and no answer: asked as the remote model is, or continuing "
         "the text. To say the beginning again would have coherence 1 and alignment "
         f"{spread(results['without_noise']['coherence'])}: neither figure says whether an answer is new or true.\n\n"
-        f"The lexical extractor found something to put right in {shares} of the answers. {published()}"
+        f"The lexical extractor found something to put right in a share of the answers of {shares}. {published()}"
     )
 
 

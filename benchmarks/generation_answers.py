@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.baselines.embedding_aggregation import EmbeddingAggregation
-from benchmarks.intervals import interval, resamples
+from benchmarks.intervals import interval, means
 from benchmarks.machine import write
 from benchmarks.membership import DELTA, EPSILONS, LABELS, Asked, asked
 from benchmarks.report import load, table
@@ -105,8 +105,7 @@ def measure(data: list[Asked]) -> list[dict[str, Any]]:
     rows = []
     for name, spent, answer in answers:
         found = chances(data, answer)
-        weights = np.vstack([np.ones(len(found)), resamples(len(found))])
-        row = {"method": name, "epsilon": spent, "n": len(found)} | interval(weights @ found / len(found))
+        row = {"method": name, "epsilon": spent, "n": len(found)} | interval(means(found))
         rows.append(row)
     return rows
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.baselines.next_token import log_softmax
-from benchmarks.intervals import resamples
+from benchmarks.intervals import interval, weightings
 from benchmarks.sentences import SentenceEncoder, cached_vectors
 from models.build.fetch import member
 from sanitizer.causal import CausalLM
@@ -54,14 +54,14 @@ class Judge:
         nll = np.array([self.nll(text) for text in texts])
         words = np.array([len(text.split()) for text in texts], dtype=np.float64)
         distinct = np.array([len(set(t.split())) / max(1, len(t.split())) for t in texts])
-        weights = np.vstack([np.ones(len(texts)), resamples(len(texts))])
+        weights = weightings(len(texts))
         figures = {
             "distance": distances(vectors, self._real, weights),
             "perplexity": np.exp(weights @ nll / len(texts)),
             "n_words": weights @ words / len(texts),
             "distinct_words": weights @ distinct / len(texts),
         }
-        return {"n_texts": len(texts)} | {name: _interval(found) for name, found in figures.items()}
+        return {"n_texts": len(texts)} | {name: interval(found) for name, found in figures.items()}
 
     def nll(self, text: str) -> float:
         """Nats per token of one text, read after the token that begins all texts."""
@@ -85,8 +85,3 @@ def distances(found: NDArray[np.float32], real: NDArray[np.float32], weights: Fl
     theirs = (1 + real @ real.T) ** 3
     within = (theirs.sum() - np.trace(theirs)) / (m * (m - 1))
     return np.asarray(pairs / np.maximum(n_pairs, 1e-9) + within - 2 * weights @ other / total)
-
-
-def _interval(found: Floats) -> dict[str, float]:
-    low, high = np.quantile(found[1:], (0.025, 0.975))
-    return {"mean": float(found[0]), "low": float(low), "high": float(high)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.report import load, table
+from benchmarks.tables import load, shown, table
 
 Row = dict[str, Any]
 
@@ -15,11 +15,13 @@ def section() -> str:
     results = data["results"]
     parts = [f"## Private generation\n\n`{data['circumstances']['command']}`: {results['text']}."]
     parts += [_peer_tables(results["peer"]), _method_table(results), *(_cost_lines(c) for c in results["cost"])]
-    parts += [
-        f"Memory of the process at most {m['peak_mb']:.0f} MB with {m['settings']['batch_size']} references of "
-        f"{m['settings']['max_reference_tokens']} tokens and {m['n_tokens']} tokens written."
-        for m in results["memory"]
-    ]
+    if memory := results["memory"]:
+        peaks, settings = [m["peak_mb"] for m in memory], memory[0]["settings"]
+        parts.append(
+            f"Memory of the process at most {min(peaks):.0f} to {max(peaks):.0f} MB in {len(peaks)} runs with "
+            f"{settings['batch_size']} references of {settings['max_reference_tokens']} tokens and "
+            f"{memory[0]['n_tokens']} tokens written."
+        )
     return "\n\n".join(parts)
 
 
@@ -85,7 +87,7 @@ def _method_table(results: Row) -> str:
             rows.append([*cells, "0", "-", "-", "-", "-"])
             continue
         figures = [_shown(m["distance"], ".3f"), _shown(m["perplexity"], ".1f"), _shown(m["distinct_words"])]
-        rows.append([*cells, str(m["n_texts"]), *figures, f"{m['seconds']:.1f}"])
+        rows.append([*cells, str(m["n_texts"]), *figures, shown(m["seconds"])])
     real = results["real_reviews"]
     figures = [_shown(real["distance"], ".3f"), _shown(real["perplexity"], ".1f"), _shown(real["distinct_words"])]
     rows.append(["-", "other real reviews", "-", "-", str(real["n_texts"]), *figures, "-"])
@@ -94,10 +96,18 @@ def _method_table(results: Row) -> str:
 
 
 def _cost_lines(found: Row) -> str:
-    rows = [[str(c["n_references"]), f"{1e3 * c['slope']:.1f} ms", f"{c['r2']:.4f}"] for c in found["by_tokens"]]
+    rows = [
+        [str(c["n_references"]), shown(_milli(c["seconds_per_token"]), " ms"), f"{c['r2']:.4f}"]
+        for c in found["by_tokens"]
+    ]
     line = found["by_rows"]
+    start, slope = (shown(_milli(line[f"{name}_interval"]), " ms") for name in ("start", "slope"))
     return (
         table(["references", f"a token, {found['threads']} thread(s)", "r2 of a straight line by tokens"], rows)
-        + f"\n\nBy rows (references and the public one): {1e3 * line['start']:.1f} ms + {1e3 * line['slope']:.1f} ms a "
-        f"row, r2 {line['r2']:.3f}; processor time."
+        + f"\n\nBy rows (references and the public one): {start} + {slope} a row, r2 {line['r2']:.3f}; processor time, "
+        "95 % intervals over tokens."
     )
+
+
+def _milli(found: Row) -> Row:
+    return {key: 1e3 * value for key, value in found.items()}

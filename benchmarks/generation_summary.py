@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.generation_quality import N_TOKENS
-from benchmarks.intervals import interval, resamples
+from benchmarks.intervals import interval, means, weightings
 from models.build.fetch import CACHE
 
 Row = dict[str, Any]
@@ -48,14 +47,20 @@ def fitted(x: list[float], y: list[float]) -> Row:
 
 
 def cost_summary(row: Row) -> Row:
-    """Straight lines through seconds by tokens for each B, and through seconds per token by rows."""
+    """Straight lines through seconds by tokens for each B, and through seconds per token by rows.
+
+    Intervals are over the tokens' own times.
+    """
+    a_token = [means(np.diff(r["seconds"])) for r in row["rows"]]
     lines = [
-        {"n_references": r["n_references"], "seconds_per_text": r["seconds"][-1]}
+        {"n_references": r["n_references"], "seconds_per_token": interval(each)}
         | fitted(list(range(len(r["seconds"]))), r["seconds"])
-        for r in row["rows"]
+        for r, each in zip(row["rows"], a_token, strict=True)
     ]
     rows = [1.0 + line["n_references"] for line in lines]
-    by_rows = fitted(rows, [line["slope"] for line in lines])
+    slopes, starts = np.polyfit(rows, a_token, 1)
+    ends = {"slope_interval": interval(slopes), "start_interval": interval(starts)}
+    by_rows = fitted(rows, [float(each[0]) for each in a_token]) | ends
     return {"threads": row["threads"], "by_tokens": lines, "by_rows": by_rows}
 
 
@@ -75,7 +80,7 @@ def rate(rows: list[Row], clock: str, way: str) -> NDArray[np.float64]:
     first, left = WAYS[way]
     seconds = np.array([r[clock] - (r[first + clock] if first else 0.0) for r in rows])
     n = np.array([float(r["n_tokens"] - left) for r in rows])
-    weights = np.vstack([np.ones(len(rows)), resamples(len(rows))])
+    weights = weightings(len(rows))
     return np.asarray(weights @ n / (weights @ seconds))
 
 
@@ -135,7 +140,7 @@ def methods_summary(judge: Judged) -> list[Row]:
         entry = {"at": at, "method": name, "relation": relation, **{k: rows[0][k] for k in ("epsilon", "settings")}}
         if written:
             entry |= judge([r["text"] for r in written])
-            entry |= {"seconds": statistics.mean(r["seconds"] for r in written), "example": written[0]["text"]}
+            entry |= {"seconds": interval(means([r["seconds"] for r in written])), "example": written[0]["text"]}
             entry["divergences"] = [r["divergence"] for r in written] if name == "AdaPMixED" else None
         found.append(entry)
     return found

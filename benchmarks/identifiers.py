@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import subprocess
 import sys
 import time
@@ -33,6 +32,7 @@ from typing import Any
 from benchmarks.identifier_peers import OURS, VERSIONS
 from benchmarks.machine import write
 from benchmarks.texts import of_length
+from benchmarks.timing import Times, median, ratio
 from models.build.fetch import member
 
 # Type of the set -> kinds or labels that count as it: ours, Presidio's, datafog's.
@@ -109,14 +109,14 @@ class Worker:
         self._process.communicate()
 
 
-def microseconds(workers: dict[str, Worker], texts: list[str], shared: bool, rounds: int) -> dict[str, float]:
-    """Median microseconds per kilobyte (1,000 bytes of UTF-8) of each tool, in turns."""
-    times: dict[str, list[float]] = {tool: [] for tool in workers}
+def timed(workers: dict[str, Worker], texts: list[str], shared: bool, rounds: int) -> Times:
+    """Seconds of each tool per kilobyte (1,000 bytes of UTF-8), in turns."""
+    times: Times = {tool: [] for tool in workers}
+    kilobytes = sum(len(text.encode()) for text in texts) / 1000
     for _ in range(rounds):
         for tool, worker in workers.items():
-            times[tool].append(worker.ask({"do": "time", "texts": texts, "shared": shared}))
-    kilobytes = sum(len(text.encode()) for text in texts) / 1000
-    return {tool: 1e6 * statistics.median(found) / kilobytes for tool, found in times.items()}
+            times[tool].append(worker.ask({"do": "time", "texts": texts, "shared": shared}) / kilobytes)
+    return times
 
 
 def quality(workers: dict[str, Worker], halves: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
@@ -157,13 +157,14 @@ def speed(workers: dict[str, Worker], short: list[str]) -> list[dict[str, Any]]:
     prose = of_length(2_000)
     readme = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
     rows = []
-    for name, texts, rounds in (("the set", short, 7), ("long prose", [prose], 7), ("this README", [readme], 7)):
+    for name, texts, rounds in (("the set", short, 9), ("long prose", [prose], 25), ("this README", [readme], 25)):
         for shared in (False, True):
             used = {t: w for t, w in workers.items() if not (shared and t == "presidio")}
-            times = microseconds(used, texts, shared, rounds)
-            ratios = {f"{t}_over_ours": value / times["ours"] for t, value in times.items() if t != "ours"}
+            times = timed(used, texts, shared, rounds)
+            ratios = {f"{t}_over_ours": ratio(times[t], times[OURS]) for t in times if t != OURS}
+            each = {tool: median(found, 1e6) for tool, found in times.items()}
             kinds = SHARED if shared else "all kinds of each"
-            rows.append({"texts": name, "kinds": kinds, "us_per_kilobyte": times, "ratios": ratios})
+            rows.append({"texts": name, "kinds": kinds, "us_per_kilobyte": each, "ratios": ratios})
     return rows
 
 

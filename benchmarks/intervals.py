@@ -1,8 +1,8 @@
-"""Means over words and sentences with 95 % bootstrap intervals: whole sentences are drawn again."""
+"""Means with 95 % bootstrap intervals; of words: whole sentences are drawn again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,30 @@ def resamples(n: int) -> NDArray[np.float64]:
     return random.multinomial(n, np.full(n, 1 / n), size=N_RESAMPLES).astype(np.float64)
 
 
+def weightings(n: int) -> NDArray[np.float64]:
+    """How often each of n counts: once each, then as `resamples`; float64 [1 + N_RESAMPLES, n]."""
+    return np.vstack([np.ones(n), resamples(n)])
+
+
+def means(
+    values: Sequence[float] | NDArray[np.float64], groups: Sequence[Hashable] | None = None
+) -> NDArray[np.float64]:
+    """The mean of the values as they are, then on resamples of them, or of whole groups; float64 [1 + N_RESAMPLES].
+
+    Args:
+        groups: of each value, which group it belongs to; None: each to its own.
+    """
+    places = np.arange(len(values)) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+    sums, counts = np.bincount(places, np.asarray(values, dtype=np.float64)), np.bincount(places)
+    weights = weightings(len(sums))
+    return np.asarray(weights @ sums / (weights @ counts))
+
+
 def replicates(figures: Figures, name: str) -> NDArray[np.float64]:
     """The mean of one figure on the sentences as they are, then on each resample, float64 [1 + N_RESAMPLES]."""
     values = np.asarray(figures[name], dtype=np.float64)
     counts = np.asarray(figures[COUNTS[name]], dtype=np.float64) if name in COUNTS else np.ones(len(values))
-    weights = np.vstack([np.ones(len(values)), resamples(len(values))])
+    weights = weightings(len(values))
     return np.asarray(weights @ values / (weights @ counts))
 
 

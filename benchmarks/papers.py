@@ -9,7 +9,7 @@ import argparse
 
 import numpy as np
 
-from benchmarks import papers_cape, papers_dyntext
+from benchmarks import papers_cape, papers_dyntext, word_inference
 from benchmarks.baselines.base import Vectors, euclidean
 from benchmarks.cells import Circumstances
 from benchmarks.frontier import measured, results
@@ -49,7 +49,8 @@ def main() -> None:
     wanted = [*papers_cape.settings(scale), *papers_dyntext.settings(scale)]
     entries = measured(wanted, n, circumstances, options.workers, options.quick)
     command = f"python -m benchmarks.papers{' --quick' * options.quick} --sentences {n}"
-    print(write("papers", command, results(entries, circumstances) | {"santext_scale": scale}))
+    found = results(entries, circumstances) | {"santext_scale": scale, "word_inference": word_inference.measured(n)}
+    print(write("papers", command, found))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import http.client
 import json
 import os
 import re
-import statistics
 import subprocess
 import sys
 import threading
@@ -25,11 +24,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import write
-from benchmarks.timing import difference
+from benchmarks.timing import difference, median, quantile, share
 
 N_STREAMS, PACE, EVENTS = 200, 10, 50
 RATE, N_CONVERSATIONS = 100, 200
 KEY = "sk-benchmark"
+FIGURES = {"first_median_ms": (0, 0.5), "whole_median_ms": (1, 0.5), "whole_p95_ms": (1, 0.95)}
+"""Figure -> of the first event (0) or the whole answer (1), and the quantile."""
 HEADERS = {"content-type": "application/json", "authorization": f"Bearer {KEY}"}
 SERVE = [sys.executable, "-m", "sanitizer", "serve", "--port", "0", "--no-page"]
 
@@ -70,7 +71,7 @@ def ask(connection: http.client.HTTPConnection, i: int, stream: bool) -> tuple[f
 
 
 def latencies(ports: dict[str, int], n: int, stream: bool) -> dict[str, Any]:
-    """Milliseconds of each, in turn n times, and what they add to "direct"."""
+    """Milliseconds of each, in turn n times, what they add to "direct", and what part of the peer's that is."""
     connections = {name: http.client.HTTPConnection("127.0.0.1", port) for name, port in ports.items()}
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in ports}
     for i in range(n + 20):
@@ -78,25 +79,21 @@ def latencies(ports: dict[str, int], n: int, stream: bool) -> dict[str, Any]:
             taken = ask(connection, i if not stream else i + 10**6, stream)
             if i >= 20:  # the first ones warm up
                 times[name].append(taken)
-    shown = {name: _summary(found) for name, found in times.items()}
-    direct = shown["direct"]
-    for name, found in shown.items():
+    return {name: figures(name, times) for name in times}
+
+
+def figures(name: str, times: dict[str, list[tuple[float, float]]]) -> dict[str, Any]:
+    """Of one way to the upstream; every figure with its interval."""
+    found: dict[str, Any] = {"added": {}, "of_peer": {}}
+    for key, (i, q) in FIGURES.items():
+        seconds = {way: [taken[i] for taken in series] for way, series in times.items()}
+        direct = seconds["direct"]
+        found[key] = quantile(seconds[name], q)
         if name != "direct":
-            found["added"] = {key: found[key] - direct[key] for key in direct}
-            found["added_interval"] = {
-                key: difference([t[i] for t in times[name]], [t[i] for t in times["direct"]])
-                for i, key in enumerate(("first_median_ms", "whole_median_ms"))
-            }
-    return shown
-
-
-def _summary(found: list[tuple[float, float]]) -> dict[str, Any]:
-    first, whole = ([1e3 * each[i] for each in found] for i in (0, 1))
-    return {
-        "first_median_ms": statistics.median(first),
-        "whole_median_ms": statistics.median(whole),
-        "whole_p95_ms": statistics.quantiles(whole, n=20)[-1],
-    }
+            found["added"][key] = difference(seconds[name], direct, q)
+        if "peer" in times and name not in {"direct", "peer"}:
+            found["of_peer"][key] = share(seconds[name], seconds["peer"], direct, q)
+    return found
 
 
 def filter_ms(port: int) -> float:
@@ -130,9 +127,9 @@ class Load:
             "n_streams": self.streams,
             "n_errors": len(self.errors),
             "errors": sorted(set(self.errors))[:5],
-            "request_median_ms": statistics.median(self.requests),
-            "request_p95_ms": statistics.quantiles(self.requests, n=20)[-1],
-            "first_event_median_ms": statistics.median(self.first_events),
+            "request_median_ms": median(self.requests, 1),
+            "request_p95_ms": quantile(self.requests, 0.95, 1),
+            "first_event_median_ms": median(self.first_events, 1),
             "requests_begun_late": self.late,
             "memory_mb": {"start": memory[0], "middle": memory[len(memory) // 2], "end": memory[-1]},
         }

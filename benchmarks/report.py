@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks import frontier_report, papers_cape, papers_dyntext
 from benchmarks.machine import FOLDER, output_folder, say
-from benchmarks.tables import kept, load, table
+from benchmarks.tables import kept, load, shown, table
 
 __all__ = ["load", "main", "table"]
 
@@ -87,14 +87,14 @@ def audits() -> str:
     names = [name for name in ("audits", "audits_causal") if kept(name)]
     found = [load(name) for name in names]
 
-    def shown(value: Any) -> str:
+    def nats(value: Any) -> str:
         return "-" if value is None else "infinite" if value == "inf" else f"{value:.2f}"
 
     rows = [
         [
             r["mechanism"],
             f"{r['nominal']:g}",
-            *(shown(r[k]) for k in ("claimed", "certified", "exact")),
+            *(nats(r[k]) for k in ("claimed", "certified", "exact")),
             f"{r['n_inputs']:,}",
         ]
         for data in found
@@ -119,17 +119,18 @@ def identifiers() -> str:
         cells = [
             found[tool]["overlap"][measure] for tool in tools if tool in found for measure in ("recall", "precision")
         ]
-        shown = [_share(c) if c["n"] else "-" for c in cells]
-        rows.append([kind, *shown, *["-"] * (6 - len(shown))])
+        shares = [_share(c) if c["n"] else "-" for c in cells]
+        rows.append([kind, *shares, *["-"] * (6 - len(shares))])
     header = ["type", *(f"{tool} {measure}" for tool in tools for measure in ("recall", "precision"))]
     speed = [
-        [r["texts"], r["kinds"], f"{r['us_per_kilobyte']['ours']:.0f}", *(_ratio(r, tool) for tool in tools[1:])]
+        [r["texts"], r["kinds"], shown(r["us_per_kilobyte"]["ours"]), *(_ratio(r, tool) for tool in tools[1:])]
         for r in results["speed"]
     ]
     return (
         f"## Identifiers\n\n`{data['circumstances']['command']}`, {data['circumstances']['machine']}: "
         f"{results['n_texts']['held out']} held-out synthetic texts; a labelled span counts as found when a span of "
-        f"its kind overlaps it; 95 % Wilson intervals. Speed: medians in turns.\n\n{table(header, rows)}\n\n"
+        f"its kind overlaps it; 95 % Wilson intervals. Speed: medians in turns, 95 % intervals.\n\n"
+        f"{table(header, rows)}\n\n"
         + table(["texts", "kinds", "ours, us per kB", "presidio / ours", "datafog / ours"], speed)
     )
 
@@ -142,7 +143,7 @@ def _share(found: dict[str, Any]) -> str:
 
 def _ratio(row: dict[str, Any], tool: str) -> str:
     ratio = row["ratios"].get(f"{tool}_over_ours")
-    return "-" if ratio is None else f"{ratio:.1f}"
+    return "-" if ratio is None else shown(ratio)
 
 
 def proxy() -> str:
@@ -152,28 +153,20 @@ def proxy() -> str:
     for name, what in (("whole", "whole answer"), ("streamed", "streamed answer"), ("streamed", "first event")):
         figure = "first_median_ms" if what == "first event" else "whole_median_ms"
         tools = results[name] | {"balanced": results[f"{name}_balanced"]["balanced"]}
-        shown = {tool: _added(found, figure) for tool, found in tools.items() if "added" in found}
-        ratio = "-"
-        if "peer" in tools:
-            ratio = f"{tools['identifiers']['added'][figure] / tools['peer']['added'][figure]:.2f}"
-        rows.append([what, *(shown.get(tool, "-") for tool in ("identifiers", "balanced", "peer")), ratio])
+        ways = ("identifiers", "balanced", "peer")
+        added = [shown(tools[way]["added"][figure], " ms") if way in tools else "-" for way in ways]
+        part = tools["identifiers"]["of_peer"].get(figure)
+        rows.append([what, *added, "-" if part is None else shown(part)])
     load_ = results["load"]
     memory = ", ".join(f"{load_['memory_mb'][k]:.0f}" for k in ("start", "middle", "end"))
     header = ["added, median", "identifiers", "balanced (certified Cape)", "llm-shield-proxy", "identifiers / peer"]
     return (
         f"## Proxy\n\n`{data['circumstances']['command']}`, {data['circumstances']['machine']}; client, proxy and "
-        f"upstream on these cores.\n\n{table(header, rows)}\n\nLoad: {load_['n_streams']:.0f} streams and "
-        f"{load_['n_requests']} requests in {load_['seconds']:.0f} s, {load_['n_errors']} errors; request median "
-        f"{load_['request_median_ms']:.1f} ms, 95th percentile {load_['request_p95_ms']:.0f} ms; memory at start, "
-        f"middle, end: {memory} MB."
+        f"upstream on these cores; 95 % intervals.\n\n{table(header, rows)}\n\n"
+        f"Load: {load_['n_streams']:.0f} streams and {load_['n_requests']} requests in {load_['seconds']:.0f} s, "
+        f"{load_['n_errors']} errors; request median {shown(load_['request_median_ms'], ' ms')}, 95th percentile "
+        f"{shown(load_['request_p95_ms'], ' ms')}; memory at start, middle, end: {memory} MB."
     )
-
-
-def _added(found: dict[str, Any], figure: str) -> str:
-    """Milliseconds, with their interval where it was kept."""
-    ends = found.get("added_interval", {}).get(figure)
-    between = "" if ends is None else f" ({ends['low']:.1f} to {ends['high']:.1f})"
-    return f"{found['added'][figure]:.1f} ms{between}"
 
 
 def papers() -> str:
@@ -236,7 +229,7 @@ def short_speed() -> str:
     load_ = results["load"]
     return (
         f"{table(header, per_prompt(data['results'], n))}\n\nUnder `--policy identifiers` the proxy adds {added} to an "
-        f"answer, {streamed} to a streamed one. It carried {load_['n_conversations']} streams at once and "
+        f"answer, and {streamed} to a streamed one. It carried {load_['n_conversations']} streams at once and "
         f"{load_['requests_per_second']:.0f} requests a second for {load_['seconds']:.0f} s with {load_['n_errors']} "
         f"errors.\n{cold_start(data['results'])}"
     )
@@ -244,9 +237,9 @@ def short_speed() -> str:
 
 def _over_peer(found: dict[str, Any]) -> str:
     """Milliseconds added at the median, and what part that is of the peer's where it was measured too."""
-    added = [found[tool]["added"]["whole_median_ms"] for tool in ("identifiers", "peer") if tool in found]
-    part = f" ({added[0] / added[1]:.2f} of what `llm-shield-proxy` adds)" if added[1:] else ""
-    return f"{added[0]:.1f} ms{part}"
+    ours, figure = found["identifiers"], "whole_median_ms"
+    added, part = ours["added"][figure], ours["of_peer"].get(figure)
+    return shown(added, " ms") + ("" if part is None else f", {shown(part)} of what `llm-shield-proxy` adds,")
 
 
 def short_frontier() -> str:

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.tables import load, table
-
-MANY = 1000  # from here on without digits after the point
-
-
-def shown(found: dict[str, float], unit: str = "") -> str:
-    """A median with its interval, three digits."""
-    mean, low, high = (f"{v:,.0f}" if v >= MANY else f"{v:.3g}" for v in (found["mean"], found["low"], found["high"]))
-    return f"{mean}{unit} ({low} to {high})"
+from benchmarks.tables import load, shown, table
 
 
 def beside(results: dict[str, Any]) -> str:

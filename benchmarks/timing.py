@@ -1,4 +1,4 @@
-"""Timings in turns, with 95 % bootstrap intervals of medians, and of their ratios and differences."""
+"""Timings in turns, with 95 % bootstrap intervals of quantiles, and of their ratios and differences."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.intervals import N_RESAMPLES, SEED
+from benchmarks.intervals import N_RESAMPLES, SEED, interval
 
 Times = dict[str, list[float]]
 Interval = dict[str, float]
@@ -28,26 +29,32 @@ def in_turns(runs: Mapping[str, Callable[[], object]], n: int, warm: bool = True
 
 def median(times: Sequence[float], scale: float = 1e3) -> Interval:
     """mean (the median itself), low and high; by default in milliseconds."""
-    return _interval(_medians(times) * scale, float(np.median(times)) * scale)
+    return quantile(times, 0.5, scale)
+
+
+def quantile(times: Sequence[float], q: float, scale: float = 1e3) -> Interval:
+    """As `median`."""
+    return interval(replicates(times, q) * scale)
 
 
 def ratio(times: Sequence[float], others: Sequence[float]) -> Interval:
     """Of the medians of two series taken in turns: rounds are drawn again, both together."""
-    return _interval(_medians(times) / _medians(others), float(np.median(times) / np.median(others)))
+    return interval(replicates(times) / replicates(others))
 
 
-def difference(times: Sequence[float], others: Sequence[float], scale: float = 1e3) -> Interval:
-    """Of the medians, as `ratio`."""
-    middle = float(np.median(times) - np.median(others)) * scale
-    return _interval((_medians(times) - _medians(others)) * scale, middle)
+def difference(times: Sequence[float], others: Sequence[float], q: float = 0.5, scale: float = 1e3) -> Interval:
+    """Of the quantiles, as `ratio`."""
+    return interval((replicates(times, q) - replicates(others, q)) * scale)
 
 
-def _medians(times: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    values = np.asarray(times)
+def share(times: Sequence[float], others: Sequence[float], base: Sequence[float], q: float = 0.5) -> Interval:
+    """What the first add to the base, over what the second add to it; as `ratio`."""
+    below = replicates(base, q)
+    return interval((replicates(times, q) - below) / (replicates(others, q) - below))
+
+
+def replicates(times: Sequence[float], q: float = 0.5) -> NDArray[np.float64]:
+    """The quantile of the times as they are, then of each resample of the rounds, float64 [1 + N_RESAMPLES]."""
+    values = np.asarray(times, dtype=np.float64)
     drawn = np.random.default_rng(SEED).integers(len(values), size=(N_RESAMPLES, len(values)))
-    return np.asarray(np.median(values[drawn], axis=1))
-
-
-def _interval(found: np.ndarray[tuple[int], np.dtype[np.float64]], middle: float) -> Interval:
-    low, high = np.quantile(found, (0.025, 0.975))
-    return {"mean": middle, "low": float(low), "high": float(high)}
+    return np.concatenate([np.quantile(values, [q]), np.quantile(values[drawn], q, axis=1)])

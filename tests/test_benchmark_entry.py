@@ -7,13 +7,16 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks import papers_cape, papers_dyntext
 from benchmarks.__main__ import SINGLE, STEPS, Step, run
+from benchmarks.generation_summary import cost_summary
+from benchmarks.proxy import figures
 from benchmarks.report import BLOCK, in_readme
 from benchmarks.tables import figure, table
-from benchmarks.timing import difference, median, ratio
+from benchmarks.timing import difference, median, quantile, ratio, share
 
 ROOT = Path(__file__).parents[1]
 
@@ -62,6 +65,29 @@ def test_medians_and_ratios_have_intervals_around_them() -> None:
     assert found["low"] <= found["mean"] <= found["high"]
     assert difference([2 * t for t in times], times)["mean"] == pytest.approx(4.0)
     assert ratio([2 * t for t in times], times) == pytest.approx({"mean": 2.0, "low": 2.0, "high": 2.0})
+    assert quantile(times, 0.95)["mean"] == pytest.approx(7.0)
+    assert share([t + 1 for t in times], [t + 4 for t in times], times, 0.95)["high"] == pytest.approx(0.25)
+
+
+def test_what_the_proxy_adds_has_intervals_and_stands_beside_the_peer() -> None:
+    pace = [(0.001 * (1 + i % 5), 0.002 * (1 + i % 5)) for i in range(40)]
+    times = {"direct": pace, "ours": [(a + 1, b + 1) for a, b in pace], "peer": [(a + 2, b + 4) for a, b in pace]}
+    found = figures("ours", times)
+    assert found["whole_p95_ms"]["mean"] == pytest.approx(1010)
+    assert found["added"]["whole_median_ms"] == pytest.approx({"mean": 1000, "low": 1000, "high": 1000})
+    assert found["of_peer"]["first_median_ms"]["mean"] == pytest.approx(0.5)
+    assert found["of_peer"]["whole_median_ms"]["mean"] == pytest.approx(0.25)
+    assert figures("peer", times)["of_peer"] == {}
+
+
+def test_a_token_s_time_has_an_interval_and_grows_in_a_line_with_references() -> None:
+    steps = np.random.default_rng(0).uniform(0.9, 1.1, size=200)
+    rows = [{"n_references": n, "seconds": [0.0, *np.cumsum(0.01 * (1 + n) * steps)]} for n in (1, 2, 4)]
+    found = cost_summary({"threads": 1, "rows": rows})
+    each = found["by_tokens"][0]["seconds_per_token"]
+    assert each["low"] < 0.02 * steps.mean() < each["high"]
+    assert each["mean"] == pytest.approx(0.02 * steps.mean())
+    assert found["by_rows"]["slope_interval"]["mean"] == pytest.approx(0.01 * steps.mean())
 
 
 def test_the_papers_figures_have_a_column_for_each_nominal_epsilon() -> None:
