@@ -11,8 +11,8 @@ named too. Every step is a process of its own. The long ones keep what they have
 stopped; with --resume, steps that ended at this commit with these arguments are not run again. --quick takes minutes,
 and writes its results and its report into a temporary folder.
 
-Not among them, since they measure what is packaged or choose constants, and change only with those: benchmarks.calibrate,
-causal_calibration, causal_quality, causal_speed.
+Not among them, since they measure what is packaged or choose constants, and change only with those:
+benchmarks.calibrate, causal_calibration, causal_quality, causal_speed.
 
 So that all of it ends within two hours on two cores, some steps measure less here than when they are run by their own
 name (`python -m benchmarks.extraction --peer PYTHON` and so on): `Step.size`. The frontier has 80 sentences instead of
