@@ -8,11 +8,12 @@ places, each in a context whose words before were released by a draw of its own;
 from __future__ import annotations
 
 import sys
-from typing import Any
+from functools import cache
 
-from benchmarks.audits import NOMINAL, published_cape
+from benchmarks.audits import NOMINAL, Row, published_cape, said
 from benchmarks.left import fetched
 from benchmarks.machine import say, write
+from benchmarks.processes import processes
 from sanitizer import Cape, Sanitizer
 from sanitizer.audit import EXAMPLE, EXAMPLE_POSITION, audit
 from sanitizer.causal import OnnxCausalLM
@@ -20,9 +21,14 @@ from sanitizer.causal import OnnxCausalLM
 POSITIONS = (0, EXAMPLE_POSITION, 2)
 
 
-def certified(epsilon: float, model: OnnxCausalLM, n_inputs: int | None, positions: tuple[int, ...]) -> dict[str, Any]:
+@cache
+def _model() -> OnnxCausalLM:
+    return OnnxCausalLM()
+
+
+def certified(epsilon: float, n_inputs: int | None, positions: tuple[int, ...]) -> Row:
     """One row: the largest exact epsilon of several contexts."""
-    sanitizer = Sanitizer(Cape(epsilon, backbone="causal"), policy="strict", causal=model)
+    sanitizer = Sanitizer(Cape(epsilon, backbone="causal"), policy="strict", causal=_model())
     found = [audit(sanitizer, EXAMPLE, position, n_inputs).as_dict() for position in positions]
     worst = max(found, key=lambda row: float(row["exact"]))
     shown = {k: worst[k] for k in ("nominal", "claimed", "certified", "exact")}
@@ -34,12 +40,10 @@ def main(quick: bool) -> None:
     if not fetched():
         return say("not measured: the causal model's weights are not here (sanitizer models fetch lm)")
     n, nominal, positions = (200, (10.0,), POSITIONS[1:2]) if quick else (None, NOMINAL, POSITIONS)
-    model = OnnxCausalLM()
-    rows = [certified(e, model, n, positions) for e in nominal]
-    say(str(rows))
-    rows += published_cape(n, Sanitizer(Cape(variant="published", backbone="causal"), causal=model))
-    say(str(rows[len(nominal) :]))
-    return print(write("audits_causal", "python -m benchmarks audits_causal" + " --quick" * quick, rows))
+    with processes() as pool:
+        made = pool.map(certified, nominal, [n] * len(nominal), [positions] * len(nominal))
+        rows = [*said(made), *said(published_cape(pool, n, causal=True))]
+    return say(str(write("audits_causal", "python -m benchmarks audits_causal" + " --quick" * quick, rows)))
 
 
 if __name__ == "__main__":

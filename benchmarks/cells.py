@@ -1,17 +1,15 @@
 """Settings times groups of sentences: measured in several processes, each cell kept, so that a run can go on.
 
-Every process has one thread: groups are independent, so that is quicker than threads inside a model pass.
+Groups are independent, so processes of one thread each are quicker than threads inside a model pass.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ import numpy as np
 from benchmarks.groups import Group, Tools
 from benchmarks.left import manifest
 from benchmarks.measures import Figures, measure
+from benchmarks.processes import processes
 from benchmarks.sentences import SentenceEncoder, Sentiment, cached_vectors, rotten_tomatoes
 from benchmarks.settings import Setting
 from benchmarks.subjects import Makers
@@ -29,7 +28,6 @@ from sanitizer.text import WordPieces
 
 N_TEST = 2_000  # the first of the fixed order; the classifier learns from the last and never sees these
 VERSION = 5  # of what a cell means; raise it when the measures change
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -135,16 +133,8 @@ class Cells:
         if not jobs:
             return
         self.circumstances.sentiment(SentenceEncoder())  # before the processes, which would all make its vectors
-        before = {name: os.environ.get(name) for name in THREADS}
-        os.environ.update(dict.fromkeys(THREADS, "1"))
-        try:
-            with ProcessPoolExecutor(
-                workers, get_context("spawn"), initializer=_start, initargs=(self.circumstances,)
-            ) as pool:
-                self._collect([pool.submit(_run, job) for job in jobs], say)
-        finally:
-            for name, value in before.items():
-                os.environ.pop(name) if value is None else os.environ.update({name: value})
+        with processes(workers, _start, (self.circumstances,)) as pool:
+            self._collect([pool.submit(_run, job) for job in jobs], say)
 
     def _collect(self, futures: Sequence[Any], say: Callable[[str], None]) -> None:
         begin, n_cells = time.perf_counter(), 0
