@@ -13,6 +13,7 @@ from typing import Any
 
 from benchmarks.cells import N_TEST
 from benchmarks.machine import say, write
+from benchmarks.processes import processes
 from benchmarks.sentences import rotten_tomatoes
 from sanitizer import Cape, Sanitizer
 from sanitizer.attacks import run_attacks
@@ -33,6 +34,11 @@ def mechanisms(quick: bool) -> Iterator[tuple[str, Mechanism]]:
     yield "DynText published", DynText(10.0, variant="published")
 
 
+def attacked(mechanism: Mechanism, texts: list[str], trials: int) -> tuple[float, dict[str, Any]]:
+    """Epsilon and what the attacks found."""
+    return mechanism.epsilon, run_attacks(Sanitizer(mechanism, policy="strict"), texts, trials).as_dict()
+
+
 def main() -> None:
     """Attack, and write results/attacks.json."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -43,10 +49,14 @@ def main() -> None:
     n, trials = (2, 20) if options.quick else (options.sentences, options.trials)
     texts = [text for text, _ in rotten_tomatoes()[:N_TEST][:n]]
     rows: list[dict[str, Any]] = []
-    for label, mechanism in mechanisms(options.quick):
-        found = run_attacks(Sanitizer(mechanism, policy="strict"), texts, trials).as_dict()
-        rows.append({"label": label, "epsilon": mechanism.epsilon, "attacks": found})
-        say(f"{label} {mechanism.epsilon:g}: best guess {found['posterior']['success']}")
+    with processes() as pool:
+        jobs = [
+            (label, pool.submit(attacked, mechanism, texts, trials)) for label, mechanism in mechanisms(options.quick)
+        ]
+        for label, job in jobs:
+            epsilon, found = job.result()
+            rows.append({"label": label, "epsilon": epsilon, "attacks": found})
+            say(f"{label} {epsilon:g}: best guess {found['posterior']['success']}")
     command = f"python -m benchmarks.attacks{' --quick' * options.quick} --sentences {n} --trials {trials}"
     print(write("attacks", command, {"n_sentences": n, "n_trials": trials, "rows": rows}))
 

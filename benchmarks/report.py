@@ -225,21 +225,17 @@ def short_speed() -> str:
     data, results, n = load("latency"), load("proxy")["results"], 2
     prompts = [r["prompt"] for r in data["results"]["per_prompt"] if r["threads"] == n]
     header = [f"measured on {n} cores (`{data['circumstances']['command']}`)", *prompts]
-    added, streamed = (_over_peer(results[way]) for way in ("whole", "streamed"))
-    load_ = results["load"]
+    figure, load_ = "whole_median_ms", results["load"]
+    whole, streamed = (results[way]["identifiers"] for way in ("whole", "streamed"))
+    parts = [shown(way["of_peer"][figure]) for way in (whole, streamed) if figure in way["of_peer"]]
+    beside = f": {' and '.join(parts)} of what `llm-shield-proxy` adds" if parts else ""
+    added, added_streamed = (shown(way["added"][figure], " ms") for way in (whole, streamed))
     return (
         f"{table(header, per_prompt(data['results'], n))}\n\nUnder `--policy identifiers` the proxy adds {added} to an "
-        f"answer, and {streamed} to a streamed one. It carried {load_['n_conversations']} streams at once and "
-        f"{load_['requests_per_second']:.0f} requests a second for {load_['seconds']:.0f} s with {load_['n_errors']} "
-        f"errors.\n{cold_start(data['results'])}"
+        f"answer and {added_streamed} to a streamed one{beside}. It carried {load_['n_conversations']} streams at once "
+        f"and {load_['requests_per_second']:.0f} requests a second for {load_['seconds']:.0f} s with "
+        f"{load_['n_errors']} errors.\n{cold_start(data['results'])}"
     )
-
-
-def _over_peer(found: dict[str, Any]) -> str:
-    """Milliseconds added at the median, and what part that is of the peer's where it was measured too."""
-    ours, figure = found["identifiers"], "whole_median_ms"
-    added, part = ours["added"][figure], ours["of_peer"].get(figure)
-    return shown(added, " ms") + ("" if part is None else f", {shown(part)} of what `llm-shield-proxy` adds,")
 
 
 def short_frontier() -> str:
