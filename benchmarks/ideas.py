@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
-
-import numpy as np
 
 from benchmarks.cells import Circumstances
 from benchmarks.groups import Group, Tools
 from benchmarks.intervals import interval, replicates
 from benchmarks.machine import say, write
 from benchmarks.measures import EXACT, Figures, of_words
+from benchmarks.processes import processes
 from benchmarks.subjects import Makers
 from sanitizer import Cape, Sanitizer
 from sanitizer.backbone import OnnxMaskedLM
@@ -102,6 +102,21 @@ def in_steps(group: Group, epsilon: float, steps: Sequence[int], n_draws: int) -
     ]
 
 
+@cache
+def bench(n: int) -> tuple[Group, Makers]:
+    """Sentences and what makes the mechanisms."""
+    model = OnnxMaskedLM(threads=1)
+    tools = Tools(model, WordPieces(model.folder / "tokenizer.json"))
+    return Group(tools, Circumstances().training()[:n], "strict", 2, 0), Makers(model, tools.pieces)
+
+
+def at(epsilon: float, n: int) -> dict[str, Any]:
+    """All ideas at one epsilon on n sentences; how many of these have private words, and how many words."""
+    group, makers = bench(n)
+    rows = [*exact(group, makers, epsilon), *in_steps(group, epsilon, (1, 2, 4), 3)]
+    return {"n_sentences": len(group.sentences), "n_words": sum(map(len, group.places)), "rows": rows}
+
+
 def main() -> None:
     """Measure all ideas, write results/ideas.json."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -109,16 +124,13 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=100)
     options = parser.parse_args()
     n, epsilons = (2, (5.0,)) if options.quick else (options.sentences, EPSILONS)
-    model = OnnxMaskedLM()
-    tools = Tools(model, WordPieces(model.folder / "tokenizer.json"))
-    group, makers = Group(tools, Circumstances().training()[:n], "strict", 2, 0), Makers(model, tools.pieces)
-    rows = []
-    for epsilon in epsilons:
-        rows += [*exact(group, makers, epsilon), *in_steps(group, epsilon, (1, 2, 4), 3)]
-        say(f"epsilon {epsilon:g}: " + str({r["idea"]: round(float(r["cosine"]["mean"]), 3) for r in rows[-20:]}))
-    words = int(np.sum([len(places) for places in group.places]))
+    parts: list[dict[str, Any]] = []
+    with processes() as pool:
+        for epsilon, part in zip(epsilons, pool.map(at, epsilons, [n] * len(epsilons)), strict=True):
+            say(f"epsilon {epsilon:g}: " + str({r["idea"]: round(float(r["cosine"]["mean"]), 3) for r in part["rows"]}))
+            parts.append(part)
     command = f"python -m benchmarks.ideas{' --quick' * options.quick} --sentences {n}"
-    print(write("ideas", command, {"n_sentences": len(group.sentences), "n_words": words, "rows": rows}))
+    print(write("ideas", command, parts[0] | {"rows": [row for part in parts for row in part["rows"]]}))
 
 
 if __name__ == "__main__":
