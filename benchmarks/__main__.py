@@ -16,8 +16,9 @@ benchmarks.calibrate, causal_calibration, causal_quality, causal_speed.
 
 So that all of it ends within two hours on two cores, some steps measure less here than when they are run by their own
 name (`python -m benchmarks.extraction --peer PYTHON` and so on): `Step.size`. The frontier has 80 sentences instead of
-250 (913 private words: intervals of the words' cosine are 0.03 wide), extraction 50 beginnings instead of 200 (most
-of its time is two small models writing 900 answers), generation 8 texts a method, membership 4 repetitions.
+250 (913 private words: intervals of the words' cosine are 0.03 wide), the papers' tables 80 instead of 120, extraction
+40 beginnings instead of 200 (most of its time is two small models writing 700 answers), generation 8 texts a method,
+membership 4 repetitions.
 """
 
 from __future__ import annotations
@@ -89,19 +90,19 @@ GENERATED = (
     ("methods", ("--texts", "8"), 9),
     ("augpe", ("--texts", "8"), 3),
     ("cost", (), 1),
-    ("memory", (), 1),
+    ("memory", (), 2),
     ("write", (), 2),
 )
 STEPS: dict[str, list[Step]] = {
-    "latency": [Step("latency", minutes=4), Step("speed", _optional("presidio"), minutes=4)],
-    "privacy": [Step("audits", minutes=5), Step("audits_causal", minutes=10), Step("attacks", minutes=6)],
+    "latency": [Step("latency", minutes=6), Step("speed", _optional("presidio"), minutes=4)],
+    "privacy": [Step("audits", minutes=7), Step("audits_causal", minutes=7), Step("attacks", minutes=6)],
     "utility": [
-        Step("frontier", size=("--sentences", "80"), minutes=18),
-        Step("papers", minutes=13),
-        Step("ideas", minutes=8),
+        Step("frontier", size=("--sentences", "80"), minutes=17),
+        Step("papers", size=("--sentences", "80"), minutes=14),
+        Step("ideas", minutes=6),
     ],
     "generation": [
-        Step("extraction", _with_peers("xllamacpp", option="--peer"), quick=False, size=("--n", "50"), minutes=15),
+        Step("extraction", _with_peers("xllamacpp", option="--peer"), quick=False, size=("--n", "40"), minutes=13),
         Step("generation", _invink, quick=False, size=("--texts", "8"), minutes=4),
         *(
             Step("generation", _always(part), quick=False, size=size, minutes=minutes)
@@ -111,8 +112,8 @@ STEPS: dict[str, list[Step]] = {
         Step("generation_answers", quick=False, size=("--repetitions", "4")),
     ],
     "peers": [
-        Step("identifiers", _with_peers("presidio", "datafog"), quick=False, minutes=3),
-        Step("proxy", _proxy, apart=True, minutes=5),
+        Step("identifiers", _with_peers("presidio", "datafog"), quick=False, minutes=1),
+        Step("proxy", _proxy, apart=True, minutes=3),
     ],
     "report": [Step("report")],
 }
