@@ -87,28 +87,28 @@ class Step:
 
 
 GENERATED = (
-    ("methods", ("--texts", "8"), 9),
+    ("methods", ("--texts", "8"), 10),
     ("augpe", ("--texts", "8"), 3),
     ("cost", (), 1),
-    ("memory", (), 2),
-    ("write", (), 2),
+    ("memory", (), 1),
+    ("write", (), 1),
 )
 STEPS: dict[str, list[Step]] = {
-    "latency": [Step("latency", minutes=6), Step("speed", _optional("presidio"), minutes=4)],
-    "privacy": [Step("audits", minutes=7), Step("audits_causal", minutes=7), Step("attacks", minutes=6)],
+    "latency": [Step("latency", minutes=5), Step("speed", _optional("presidio"), minutes=3)],
+    "privacy": [Step("audits", minutes=6), Step("audits_causal", minutes=8), Step("attacks", minutes=6)],
     "utility": [
-        Step("frontier", size=("--sentences", "80"), minutes=17),
+        Step("frontier", size=("--sentences", "80"), minutes=16),
         Step("papers", size=("--sentences", "80"), minutes=14),
-        Step("ideas", minutes=6),
+        Step("ideas", minutes=7),
     ],
     "generation": [
-        Step("extraction", _with_peers("xllamacpp", option="--peer"), quick=False, size=("--n", "40"), minutes=13),
-        Step("generation", _invink, quick=False, size=("--texts", "8"), minutes=4),
+        Step("extraction", _with_peers("xllamacpp", option="--peer"), quick=False, size=("--n", "40"), minutes=17),
+        Step("generation", _invink, quick=False, size=("--texts", "8"), minutes=5),
         *(
             Step("generation", _always(part), quick=False, size=size, minutes=minutes)
             for part, size, minutes in GENERATED
         ),
-        Step("membership", quick=False, size=("--repetitions", "4"), minutes=6),
+        Step("membership", quick=False, size=("--repetitions", "4"), minutes=3),
         Step("generation_answers", quick=False, size=("--repetitions", "4")),
     ],
     "peers": [
