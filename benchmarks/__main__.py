@@ -3,21 +3,24 @@
     python -m benchmarks all [--quick] [--resume] [--peer NAME=PYTHON]...
     python -m benchmarks latency|privacy|utility|generation|peers|report [--quick]
 
-latency: speed and memory. privacy: exact epsilons, and attacks. utility: the privacy-utility frontier, the papers'
-tables, and ideas that were tried. generation: extraction and synthesis. peers: other tools, each in an environment of
-its own, whose interpreter `--peer` names (NAME: presidio, datafog, llm-shield-proxy, xllamacpp, invink; the last
-with the folder of its model: PYTHON,FOLDER). report: tables and plots from the results. Any single benchmark can be
-named too. Every step is a process of its own. The long ones keep what they have measured and go on where they were
-stopped; with --resume, steps that ended at this commit with these arguments are not run again. --quick takes minutes,
-and writes its results and its report into a temporary folder.
+latency: speed and memory. privacy: exact epsilons, and attacks. utility: the privacy-utility
+frontier, the papers' tables, and ideas that were tried. generation: extraction and synthesis.
+peers: other tools, each in an environment of its own, whose interpreter `--peer` names (NAME:
+presidio, datafog, llm-shield-proxy, xllamacpp, invink; the last
+with the folder of its model: PYTHON,FOLDER). report: tables and plots from the results. Any single
+benchmark can be named too. Every step is a process of its own. The long ones keep what they have
+measured and go on where they were stopped; with --resume, steps that ended at this commit with
+these arguments are not run again. --quick takes minutes, and writes its results and its report into
+a temporary folder.
 
 Not among them, since they measure what is packaged or choose constants, and change only with those:
-benchmarks.calibrate, causal_calibration, causal_quality, causal_speed.
+benchmarks.calibration.calibrate, causal_calibration, causal_quality, causal_speed.
 
-So that all of it ends within two hours on two cores, some steps measure less here than when they are run by their own
-name (`python -m benchmarks.extraction --peer PYTHON` and so on): `Step.size`. The frontier has 80 sentences instead of
-250 (913 private words: intervals of the words' cosine are 0.03 wide), the papers' tables 80 instead of 120, extraction
-40 beginnings instead of 200 (most of its time is two small models writing 700 answers), generation 8 texts a method,
+So that all of it ends within two hours on two cores, some steps measure less here than when they
+are run by their own name (`python -m benchmarks.extraction.run --peer PYTHON` and so on):
+`Step.size`. The frontier has 80 sentences instead of 250 (913 private words: intervals of the
+words' cosine are 0.03 wide), the papers' tables 80 instead of 120, extraction 40 beginnings instead
+of 200 (most of its time is two small models writing 700 answers), generation 8 texts a method,
 membership 4 repetitions.
 """
 
@@ -35,7 +38,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks.machine import FOLDER, circumstances, output_folder, say
+from benchmarks.common.machine import FOLDER, circumstances, output_folder, say
 from models.build.fetch import CACHE
 
 Peers = Mapping[str, str]
@@ -50,7 +53,9 @@ def _with_peers(*names: str, option: str = "--{}") -> Arguments:
     """Of those that are given; not run without any."""
 
     def arguments(peers: Peers) -> list[str] | None:
-        return [part for name in names if name in peers for part in (option.format(name), peers[name])] or None
+        return [
+            part for name in names if name in peers for part in (option.format(name), peers[name])
+        ] or None
 
     return arguments
 
@@ -73,9 +78,11 @@ class Step:
     """One process.
 
     Attributes:
-        module: under `benchmarks`. arguments: of its command line; None where its peer is not given.
+        module: under `benchmarks`. arguments: of its command line; None where its peer is not
+            given.
         quick: whether it knows --quick. apart: left out of `all --quick` all the same.
-        size: further arguments unless --quick. minutes: about how long it then takes on two idle cores, from nothing.
+        size: further arguments unless --quick. minutes: about how long it then takes on two idle
+            cores, from nothing.
     """
 
     module: str
@@ -95,14 +102,24 @@ GENERATED = (
 )
 STEPS: dict[str, list[Step]] = {
     "latency": [Step("latency", minutes=5), Step("speed", _optional("presidio"), minutes=3)],
-    "privacy": [Step("audits", minutes=6), Step("audits_causal", minutes=8), Step("attacks", minutes=6)],
+    "privacy": [
+        Step("audits", minutes=6),
+        Step("audits_causal", minutes=8),
+        Step("attacks", minutes=6),
+    ],
     "utility": [
         Step("frontier", size=("--sentences", "80"), minutes=16),
         Step("papers", size=("--sentences", "80"), minutes=14),
         Step("ideas", minutes=7),
     ],
     "generation": [
-        Step("extraction", _with_peers("xllamacpp", option="--peer"), quick=False, size=("--n", "40"), minutes=17),
+        Step(
+            "extraction",
+            _with_peers("xllamacpp", option="--peer"),
+            quick=False,
+            size=("--n", "40"),
+            minutes=17,
+        ),
         Step("generation", _invink, quick=False, size=("--texts", "8"), minutes=5),
         *(
             Step("generation", _always(part), quick=False, size=size, minutes=minutes)
@@ -122,7 +139,9 @@ SINGLE = {step.module: [step] for steps in STEPS.values() for step in steps if l
 
 @dataclass(frozen=True)
 class Mark:
-    """That a step ended: a file in the build cache, named after commit, arguments and where its results are."""
+    """That a step ended: a file in the build cache, named after commit, arguments and where its
+    results are.
+    """
 
     path: Path
 
@@ -141,7 +160,9 @@ def run(step: Step, quick: bool, peers: Peers, resume: bool = False) -> bool:
     """Run one step; say what was not run and why. True unless it failed."""
     name, arguments = f"benchmarks.{step.module}", step.arguments(peers)
     if arguments is None or find_spec(name) is None or (quick and not step.quick):
-        say(f"== {step.module}: not run ({'not part of --quick' if quick else 'its peer is not given'})")
+        say(
+            f"== {step.module}: not run ({'not part of --quick' if quick else 'its peer is not given'})"
+        )
         return True
     arguments += ["--quick"] if quick else list(step.size)
     mark = Mark.of(step.module, arguments)
@@ -151,7 +172,9 @@ def run(step: Step, quick: bool, peers: Peers, resume: bool = False) -> bool:
     say(f"== {step.module} {' '.join(arguments)}" + f" (about {step.minutes} min)" * (not quick))
     begin = time.perf_counter()
     done = subprocess.run([sys.executable, "-m", name, *arguments], check=False).returncode == 0
-    say(f"== {step.module}: {'done' if done else 'FAILED'} after {time.perf_counter() - begin:.0f} s")
+    say(
+        f"== {step.module}: {'done' if done else 'FAILED'} after {time.perf_counter() - begin:.0f} s"
+    )
     if done:
         mark.set()
     return done
@@ -160,12 +183,22 @@ def run(step: Step, quick: bool, peers: Peers, resume: bool = False) -> bool:
 def main() -> int:
     """Run the steps of one command."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("command", choices=["all", *STEPS, *(name for name in SINGLE if name not in STEPS)])
-    parser.add_argument("--quick", action="store_true", help="little of everything, results into a temporary folder")
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON", help="see above")
-    parser.add_argument("--resume", action="store_true", help="leave out steps that ended before, see above")
+    parser.add_argument(
+        "command", choices=["all", *STEPS, *(name for name in SINGLE if name not in STEPS)]
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="little of everything, results into a temporary folder"
+    )
+    parser.add_argument(
+        "--peer", action="append", default=[], metavar="NAME=PYTHON", help="see above"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="leave out steps that ended before, see above"
+    )
     options = parser.parse_args()
     if bad := [peer for peer in options.peer if "=" not in peer]:
         parser.error(f"argument --peer: must be NAME=PYTHON, got {bad[0]!r}")
@@ -177,7 +210,9 @@ def main() -> int:
     if chosen and options.quick:
         chosen = [step for step in chosen if not step.apart]
     steps = chosen or (SINGLE | STEPS)[options.command]
-    done = [run(step, options.quick, peers, options.resume) for step in steps]  # all of them, even after a failure
+    done = [
+        run(step, options.quick, peers, options.resume) for step in steps
+    ]  # all of them, even after a failure
     return 0 if all(done) else 1
 
 

@@ -1,10 +1,11 @@
 # ruff: noqa: ANN401, T201 - printing is what it is for
-"""What an API sees of prompts: OpenAI's SDK through `shield` and through the proxy, against a server on loopback.
+"""What an API sees of prompts: OpenAI's SDK through `shield` and through the proxy, against a
+server on loopback.
 
     python -m examples.what_the_server_sees
 
-Needs the extras "openai" and "proxy". Exit status 1: an identifier, or a whole text, arrived at the server. (Single
-words are drawn at random; once in a while one is drawn as itself.)
+Needs the extras "openai" and "proxy". Exit status 1: an identifier, or a whole text, arrived at the
+server. (Single words are drawn at random; once in a while one is drawn as itself.)
 """
 
 from __future__ import annotations
@@ -18,18 +19,24 @@ from typing import Any
 from openai import OpenAI
 
 from sanitizer import Sanitizer, shield
-from sanitizer.testing_answers import Answer
-from sanitizer.testing_server import Received, RecordingServer, calls, echo
+from sanitizer.testing import Answer, Received, RecordingServer, calls, echo
 
 MAIL, ACCOUNT = "peter.lund@example.com", "DE89 3704 0044 0532 0130 00"
 PROMPT = f"My father Peter has hepatitis and lives in Leeds. Write to {MAIL} about it."
-QUESTION, RESULT = f"What did {MAIL} order in Leeds?", f"Two orders of insulin, paid from {ACCOUNT}."
+QUESTION, RESULT = (
+    f"What did {MAIL} order in Leeds?",
+    f"Two orders of insulin, paid from {ACCOUNT}.",
+)
 RECORD = ("epsilon-per-unit", "n-units", "epsilon-total", "charged", "n-identifiers")
-TOOLS: list[Any] = [{"type": "function", "function": {"name": "find_orders", "parameters": {"type": "object"}}}]
+TOOLS: list[Any] = [
+    {"type": "function", "function": {"name": "find_orders", "parameters": {"type": "object"}}}
+]
 
 
 def respond(received: Received) -> Answer:
-    """The stand-in for the API: calls a tool once if it has one; otherwise says the last text again."""
+    """The stand-in for the API: calls a tool once if it has one; otherwise says the last text
+    again.
+    """
     asked = "tools" in received.json and received.json["messages"][-1]["role"] == "user"
     return calls("find_orders")(received) if asked else echo(received)
 
@@ -53,12 +60,16 @@ def ask(client: OpenAI, messages: list[Any], **more: Any) -> Any:
     return client.chat.completions.with_raw_response.create(model="test", messages=messages, **more)
 
 
-def show(title: str, sent: str, server: RecordingServer, got: str, record: Mapping[str, str]) -> None:
+def show(
+    title: str, sent: str, server: RecordingServer, got: str, record: Mapping[str, str]
+) -> None:
     """What was sent, what arrived, what came back, and the record."""
     seen = server.requests[-1].json["messages"][-1]["content"]
     each, words, total, charged, identifiers = (record[f"sanitizer-{name}"] for name in RECORD)
     cost = f"epsilon {each} for each of {words} words, {total} in all, {charged} of it new; identifiers: {identifiers}"
-    print(f"\n{title}\n  sent        {sent}\n  server saw  {seen}\n  got back    {got}\n  record      {cost}")
+    print(
+        f"\n{title}\n  sent        {sent}\n  server saw  {seen}\n  got back    {got}\n  record      {cost}"
+    )
 
 
 def chat(client: OpenAI, server: RecordingServer) -> None:
@@ -67,7 +78,13 @@ def chat(client: OpenAI, server: RecordingServer) -> None:
     show("Chat", PROMPT, server, raw.parse().choices[0].message.content, raw.headers)
     raw = ask(client, [{"role": "user", "content": PROMPT}], stream=True)
     pieces = [chunk.choices[0].delta.content or "" for chunk in raw.parse()]
-    show(f"The same again, streamed in {len(pieces)} pieces", PROMPT, server, "".join(pieces), raw.headers)
+    show(
+        f"The same again, streamed in {len(pieces)} pieces",
+        PROMPT,
+        server,
+        "".join(pieces),
+        raw.headers,
+    )
 
 
 def tool_call(client: OpenAI, server: RecordingServer) -> None:
@@ -86,11 +103,18 @@ def main() -> int:
     """Both ways, all calls; 1 if the server received an identifier or a whole prompt."""
     with RecordingServer(respond) as server, proxy(server.url) as url:
         shielded = shield(OpenAI(base_url=server.url, api_key="test"), Sanitizer())
-        for way, client in (("shield", shielded), ("the proxy", OpenAI(base_url=url, api_key="test"))):
+        for way, client in (
+            ("shield", shielded),
+            ("the proxy", OpenAI(base_url=url, api_key="test")),
+        ):
             print(f"\n==== Through {way}")
             chat(client, server)
             tool_call(client, server)
-        arrived = [text for text in (MAIL, ACCOUNT, PROMPT, QUESTION, RESULT) if text.encode() in server.received]
+        arrived = [
+            text
+            for text in (MAIL, ACCOUNT, PROMPT, QUESTION, RESULT)
+            if text.encode() in server.received
+        ]
     print(f"\nPrivate strings in the {len(server.received)} bytes that arrived: {len(arrived)}")
     return int(bool(arrived))
 

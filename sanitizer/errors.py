@@ -6,9 +6,9 @@ SanitizerError
 │   ├── BudgetExceeded     the request would spend more than the budget left
 │   └── NotCertified       the model's scores cannot carry a certified release
 ├── PolicyError        a policy file is wrong, or the policy refuses this content
-│   └── RequestRefused     an API request that may not leave: unknown endpoint, image, malformed body
-├── VaultError         a vault is missing, damaged, full, not writable, or opened with the wrong key
-├── UpstreamError      the API could not be reached, or its answer cannot be restored
+│   └── RequestRefused     an API request that may not leave: unknown endpoint, image, malformed
+body ├── VaultError         a vault is missing, damaged, full, not writable, or opened with the
+wrong key ├── UpstreamError      the API could not be reached, or its answer cannot be restored
 └── LedgerError        a ledger is missing, damaged, not writable, or opened with the wrong key
 
 Bad arguments raise ValueError naming argument and value. No message ever contains prompt text.
@@ -61,7 +61,9 @@ class RequestRefused(PolicyError):
 
 
 class VaultError(SanitizerError):
-    """A vault is missing, damaged, full, not writable, or opened with the wrong key; nothing was released."""
+    """A vault is missing, damaged, full, not writable, or opened with the wrong key; nothing was
+    released.
+    """
 
 
 class UpstreamError(SanitizerError):
@@ -77,4 +79,6 @@ class UpstreamError(SanitizerError):
 
 
 class LedgerError(SanitizerError):
-    """A ledger is missing, damaged, not writable, or opened with the wrong key; nothing was granted."""
+    """A ledger is missing, damaged, not writable, or opened with the wrong key; nothing was
+    granted.
+    """

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sanitizer.backbone import OnnxMaskedLM
-from sanitizer.files import model_folder
+from sanitizer.lm.files import model_folder
+from sanitizer.lm.masked import OnnxMaskedLM
 
 
 @pytest.fixture(scope="session")

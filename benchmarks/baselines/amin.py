@@ -1,18 +1,24 @@
-"""Private prediction of Amin et al. (2024, arXiv 2407.12108), as InvisibleInk's paper describes and corrects it.
+"""Private prediction of Amin et al. (2024, arXiv 2407.12108), as InvisibleInk's paper describes and
+corrects it.
 
-Each reference's logits are shifted so that the largest is C, cut at -C and averaged; a private token is drawn from
-softmax(mean / temperature) over the whole vocabulary. In front stands the sparse vector technique: while the mean of
-the private distributions is within a noisy threshold of the public distribution (L1), tokens are drawn from the public
-one at no further cost; the first time it is not, one private token is drawn and the threshold gets new noise.
+Each reference's logits are shifted so that the largest is C, cut at -C and averaged; a private
+token is drawn from softmax(mean / temperature) over the whole vocabulary. In front stands the
+sparse vector technique: while the mean of the private distributions is within a noisy threshold of
+the public distribution (L1), tokens are drawn from the public one at no further cost; the first
+time it is not, one private token is drawn and the threshold gets new noise.
 
-Accounting, for a number of private tokens fixed and charged in advance (the paper charges those it happened to use,
-a number that depends on the data):
+Accounting, for a number of private tokens fixed and charged in advance (the paper charges those it
+happened to use, a number that depends on the data):
 
-- one private token: a coordinate of the mean moves by at most s, so its range is 2 s / temperature; s = C / B when a
-  reference's contribution is replaced by zeros (zero-out), 2 C / B when the reference is replaced by null. The paper
-  claims C / B for add-remove neighbours, for which it does not hold (the divisor changes too).
-- one run of the sparse vector: the distance moves by at most d = 1 / B (zero-out) or 2 / B (replace-by-null); with
-  Laplace noise sigma on the threshold and 2 sigma on each distance it is 2 d / sigma-DP (Dwork and Roth 2014, 3.23).
+- one private token: a coordinate of the mean moves by at most s, so its range is 2 s / temperature;
+s = C / B when a
+  reference's contribution is replaced by zeros (zero-out), 2 C / B when the reference is replaced
+  by null. The paper claims C / B for add-remove neighbours, for which it does not hold (the divisor
+  changes too).
+- one run of the sparse vector: the distance moves by at most d = 1 / B (zero-out) or 2 / B
+(replace-by-null); with
+  Laplace noise sigma on the threshold and 2 sigma on each distance it is 2 d / sigma-DP (Dwork and
+  Roth 2014, 3.23).
 """
 
 from __future__ import annotations
@@ -23,13 +29,29 @@ from fractions import Fraction
 
 import numpy as np
 
-from benchmarks.baselines.next_token import REPLACE, UNIT, ZERO_OUT, Floats, ZeroShot, log_softmax, weighted
-from sanitizer.accounting import Accountant, BoundedRangeEvent, PureEvent
-from sanitizer.decoding.base import RANGE_SLACK, Logits, TokenWeights, cost
-from sanitizer.sampling import Source, discrete_laplace
+from benchmarks.baselines.next_token import (
+    REPLACE,
+    UNIT,
+    ZERO_OUT,
+    Floats,
+    ZeroShot,
+    log_softmax,
+    weighted,
+)
+from sanitizer.privacy import (
+    RANGE_SLACK,
+    Accountant,
+    BoundedRangeEvent,
+    Logits,
+    PureEvent,
+    TokenWeights,
+    cost,
+)
+from sanitizer.randomness import Source, discrete_laplace
 
 LATTICE = 1 << 20
-"""Points per unit of L1 distance: noise is drawn as integers, which have no low-order bits to leak."""
+"""Points per unit of L1 distance: noise is drawn as integers, which have no low-order bits to leak.
+"""
 TIMES = {ZERO_OUT: 1, REPLACE: 2}
 
 
@@ -69,7 +91,9 @@ class Amin:
         return cost(self.event, max_tokens, delta)
 
     @classmethod
-    def within(cls, range_: float, n_references: int, temperature: float = 1.0, relation: str = REPLACE) -> Amin:
+    def within(
+        cls, range_: float, n_references: int, temperature: float = 1.0, relation: str = REPLACE
+    ) -> Amin:
         """The largest clipping norm whose private token stays within a range."""
         norm = range_ * temperature * n_references / (2 * TIMES[relation])
         return cls(norm, n_references, temperature, relation)
@@ -80,8 +104,9 @@ class SparseVector:
     """Public tokens where they will do.
 
     Args:
-        threshold: L1 distance of distributions, in [0, 2]. sigma: scale of its Laplace noise. max_private: private
-            tokens, fixed and charged in advance; the text ends after them. temperature: of public tokens.
+        threshold: L1 distance of distributions, in [0, 2]. sigma: scale of its Laplace noise.
+            max_private: private tokens, fixed and charged in advance; the text ends after them.
+                temperature: of public tokens.
     """
 
     private: Amin
@@ -93,7 +118,9 @@ class SparseVector:
     @property
     def event(self) -> PureEvent:
         """One run, up to and with its first distance above the threshold."""
-        moved = TIMES[self.private.relation] / self.private.n_references + 2 / LATTICE  # rounding to the lattice
+        moved = (
+            TIMES[self.private.relation] / self.private.n_references + 2 / LATTICE
+        )  # rounding to the lattice
         return PureEvent(unit=UNIT, relation=self.private.relation, epsilon=2 * moved / self.sigma)
 
     def epsilon(self, delta: float) -> float:
@@ -106,7 +133,9 @@ class SparseVector:
     def tokens(
         self, scores: Callable[[int | None], Logits], max_tokens: int, source: Source
     ) -> Iterator[tuple[int, bool]]:
-        """(token, whether it is private), at most `max_tokens` and at most `max_private` private ones."""
+        """(token, whether it is private), at most `max_tokens` and at most `max_private` private
+        ones.
+        """
         n_private, limit, token = 0, self._noisy(self.threshold, 1, source), None
         public = ZeroShot(self.temperature, None)
         for _ in range(max_tokens):

@@ -1,12 +1,14 @@
 """AugPE (Xie et al. 2024): paraphrase and vote, with texts only and no access to scores.
 
-A round: every private text votes for the candidate nearest to it (sentence vectors); noise is added to the counts;
-the candidates with the most votes stay, and the model paraphrases each of them a few times to make the next
-candidates. Private texts are read by the votes alone; paraphrases are of released candidates.
+A round: every private text votes for the candidate nearest to it (sentence vectors); noise is added
+to the counts; the candidates with the most votes stay, and the model paraphrases each of them a few
+times to make the next candidates. Private texts are read by the votes alone; paraphrases are of
+released candidates.
 
-Accounting: one noisy histogram a round. Its L2 sensitivity is 1 for add-remove neighbours and sqrt(2) for
-replace-by-null (one count falls, another rises); discrete Gaussian noise of scale sigma on each count, so a round is
-a GaussianEvent and rounds compose. Rounds, candidates and how many stay are fixed in advance.
+Accounting: one noisy histogram a round. Its L2 sensitivity is 1 for add-remove neighbours and
+sqrt(2) for replace-by-null (one count falls, another rises); discrete Gaussian noise of scale sigma
+on each count, so a round is a GaussianEvent and rounds compose. Rounds, candidates and how many
+stay are fixed in advance.
 """
 
 from __future__ import annotations
@@ -20,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.baselines.next_token import ADD_REMOVE, REPLACE, UNIT
-from sanitizer.accounting import GaussianEvent
-from sanitizer.decoding.base import cost
-from sanitizer.sampling import Source, discrete_gaussian
+from sanitizer.privacy import GaussianEvent, cost
+from sanitizer.randomness import Source, discrete_gaussian
 
 Vectors = NDArray[np.float32]
 Counts = NDArray[np.int64]
@@ -31,7 +32,9 @@ SENSITIVITY = {ADD_REMOVE: 1.0, REPLACE: sqrt(2)}
 
 @dataclass(frozen=True)
 class AugPE:
-    """Args: sigma: noise of a count. n_rounds; n_texts: how many stay; n_variations: of each, besides itself."""
+    """Args: sigma: noise of a count. n_rounds; n_texts: how many stay; n_variations: of each,
+    besides itself.
+    """
 
     sigma: float
     n_rounds: int
@@ -44,7 +47,10 @@ class AugPE:
     def event(self) -> GaussianEvent:
         """One round of votes."""
         return GaussianEvent(
-            unit=UNIT, relation=self.relation, sigma=self.sigma, sensitivity=SENSITIVITY[self.relation]
+            unit=UNIT,
+            relation=self.relation,
+            sigma=self.sigma,
+            sensitivity=SENSITIVITY[self.relation],
         )
 
     def epsilon(self, delta: float) -> float:
@@ -62,7 +68,8 @@ class AugPE:
         """The texts of the last round.
 
         Args:
-            private: float32 [n_private, width], unit vectors. candidates: written without private text. embed: texts to
+            private: float32 [n_private, width], unit vectors. candidates: written without private
+                text. embed: texts to
                 unit vectors. paraphrase: another wording of one text.
         """
         kept = list(candidates)
@@ -75,10 +82,16 @@ class AugPE:
     def noisy(self, counts: Counts, source: Source) -> Counts:
         """Counts with discrete Gaussian noise on each, int64."""
         variance = Fraction(self.sigma) ** 2
-        return np.array([int(c) + discrete_gaussian(variance, source) for c in counts], dtype=np.int64)
+        return np.array(
+            [int(c) + discrete_gaussian(variance, source) for c in counts], dtype=np.int64
+        )
 
 
 def votes(private: Vectors, candidates: Vectors) -> Counts:
-    """How many private vectors are nearest to each candidate, int64 [n_candidates]; the first of equals gets it."""
-    nearest = (private @ candidates.T).argmax(axis=1) if len(private) else np.zeros(0, dtype=np.intp)
+    """How many private vectors are nearest to each candidate, int64 [n_candidates]; the first of
+    equals gets it.
+    """
+    nearest = (
+        (private @ candidates.T).argmax(axis=1) if len(private) else np.zeros(0, dtype=np.intp)
+    )
     return np.bincount(nearest, minlength=len(candidates)).astype(np.int64)

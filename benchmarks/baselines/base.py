@@ -1,6 +1,8 @@
-"""What the word-level baselines share: their inputs, and the interface of a mechanism over a fixed output list.
+"""What the word-level baselines share: their inputs, and the interface of a mechanism over a fixed
+output list.
 
-All baselines get the same word vectors, scaled to length one, so a Euclidean distance lies in [0, 2]. That is
+All baselines get the same word vectors, scaled to length one, so a Euclidean distance lies in [0,
+2]. That is
 also what lets them be compared: their papers use vectors of several kinds and scales.
 """
 
@@ -13,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.tables import WordTable
+from sanitizer.lm import WordTable
 
 Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]
@@ -26,8 +28,10 @@ class Inputs:
 
     Attributes:
         distances: float32 [n_words, n_outputs] in [0, 2].
-        nearest: int [n_words], the output that is the word itself or else nearest to it; -1: nothing is known of it.
-        scores: float32 [n_outputs] in [0, 1], how well each output fits the public context; None if not read.
+        nearest: int [n_words], the output that is the word itself or else nearest to it; -1:
+            nothing is known of it.
+        scores: float32 [n_outputs] in [0, 1], how well each output fits the public context; None if
+            not read.
     """
 
     distances: Vectors
@@ -35,7 +39,9 @@ class Inputs:
     scores: Vectors | None = None
 
     @classmethod
-    def of(cls, distances: Vectors, known: NDArray[np.bool_], scores: Vectors | None = None) -> Inputs:
+    def of(
+        cls, distances: Vectors, known: NDArray[np.bool_], scores: Vectors | None = None
+    ) -> Inputs:
         """Find the nearest outputs; `known` bool [n_words]."""
         return cls(distances, np.where(known, distances.argmin(axis=1), -1).astype(np.intp), scores)
 
@@ -64,16 +70,24 @@ class WordVectors:
 
     def __init__(self, table: WordTable) -> None:
         self._table = table
-        self.outputs: Vectors = table.output_vectors.astype(np.float32) / table.output_norms[:, None]
+        self.outputs: Vectors = (
+            table.output_vectors.astype(np.float32) / table.output_norms[:, None]
+        )
 
     def of(self, words: Sequence[str]) -> tuple[Vectors, NDArray[np.bool_]]:
-        """float32 [n_words, n_dimensions], zero where a word has none; and which have one, bool [n_words]."""
+        """float32 [n_words, n_dimensions], zero where a word has none; and which have one, bool
+        [n_words].
+        """
         rows = np.array([self._table.row(word) for word in words], dtype=np.intp)
         vectors = self._table.vectors[rows].astype(np.float32) / self._table.norms[rows, None]
         return np.where(rows[:, None] >= 0, vectors, 0).astype(np.float32), rows >= 0
 
-    def inputs(self, words: Sequence[str], outputs: Places | None = None, scores: Vectors | None = None) -> Inputs:
-        """Measure words against the outputs, or some of them (int [n]). An unknown word is equally far from all."""
+    def inputs(
+        self, words: Sequence[str], outputs: Places | None = None, scores: Vectors | None = None
+    ) -> Inputs:
+        """Measure words against the outputs, or some of them (int [n]). An unknown word is equally
+        far from all.
+        """
         vectors, known = self.of(words)
         others = self.outputs if outputs is None else self.outputs[outputs]
         return Inputs.of(euclidean(vectors @ others.T), known, scores)

@@ -1,7 +1,8 @@
 """A straightforward reading of published Cape: the yardstick for speed.
 
-One float32 forward pass per private word, logits and distances over the full vocabulary in numpy, numpy's
-generator. The float32 graph is the shipped one with its integer matrices turned back into floats.
+One float32 forward pass per private word, logits and distances over the full vocabulary in numpy,
+numpy's generator. The float32 graph is the shipped one with its integer matrices turned back into
+floats.
 """
 
 from __future__ import annotations
@@ -14,10 +15,8 @@ import onnxruntime
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from sanitizer.files import model_folder
+from sanitizer.lm import WordPieces, centred_rows, model_folder
 from sanitizer.pipeline import Sanitizer
-from sanitizer.text import WordPieces
-from sanitizer.windows import centred_rows
 
 Array = NDArray[np.float32]
 
@@ -43,15 +42,21 @@ def float_session(folder: Path, threads: int) -> onnxruntime.InferenceSession:
             nodes.append(node)
             continue
         name, bias = node.output[0], node.input[-1]
-        model.graph.initializer.append(numpy_helper.from_array(_weight(node, arrays), name + ".float"))
-        nodes.append(helper.make_node("MatMul", [node.input[0], name + ".float"], [name + ".product"]))
+        model.graph.initializer.append(
+            numpy_helper.from_array(_weight(node, arrays), name + ".float")
+        )
+        nodes.append(
+            helper.make_node("MatMul", [node.input[0], name + ".float"], [name + ".product"])
+        )
         nodes.append(helper.make_node("Add", [name + ".product", bias], [name]))
     del model.graph.node[:]
     model.graph.node.extend(nodes)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 4
-    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
 
 
 class CapeReference:
@@ -80,11 +85,18 @@ class CapeReference:
         every = np.arange(len(draft.words))
         ids, begins, ends = draft.original_ids()
         rows = centred_rows(0, ids, begins, ends, every, self.pieces.mask, 256)
-        return [self._replace(row.ids, int(row.at[0]), unit.text) for row, unit in zip(rows, draft.words, strict=True)]
+        return [
+            self._replace(row.ids, int(row.at[0]), unit.text)
+            for row, unit in zip(rows, draft.words, strict=True)
+        ]
 
     def _replace(self, ids: NDArray[np.int64], at: int, word: str) -> str:
         row = np.concatenate([[self.pieces.cls], ids, [self.pieces.sep]])[None]
-        feed = {"input_ids": row, "attention_mask": np.ones_like(row), "positions_at": np.array([at + 1])}
+        feed = {
+            "input_ids": row,
+            "attention_mask": np.ones_like(row),
+            "positions_at": np.array([at + 1]),
+        }
         (states,) = self.session.run(["states"], feed)
         logits = states[0] @ self.table.T + self.bias
         low, high = self.range

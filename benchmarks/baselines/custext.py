@@ -1,13 +1,15 @@
-"""CUSTEXT and CUSTEXT+ (Chen et al., "A Customized Text Sanitization Mechanism with Differential Privacy", 2023).
+"""CUSTEXT and CUSTEXT+ (Chen et al., "A Customized Text Sanitization Mechanism with Differential
+Privacy", 2023).
 
-Section 4.1 maps every word to one set of K outputs; section 4.2 draws from that set by the exponential mechanism,
-with a score between 0 and 1 that falls with the distance. CUSTEXT+ is the same with stopwords left alone; where
-stopwords are public anyway, as in our comparison, the two are one.
+Section 4.1 maps every word to one set of K outputs; section 4.2 draws from that set by the
+exponential mechanism, with a score between 0 and 1 that falls with the distance. CUSTEXT+ is the
+same with stopwords left alone; where stopwords are public anyway, as in our comparison, the two are
+one.
 
-Claimed: eps-DP for words that share a set. True: yes, and nothing else. The sets are disjoint, so two words of
-different sets never give the same output: under replace-one the epsilon is infinite, and the released word tells
-for certain which K words the private one is among. The original also passes on words it does not know; here these
-are drawn uniformly.
+Claimed: eps-DP for words that share a set. True: yes, and nothing else. The sets are disjoint, so
+two words of different sets never give the same output: under replace-one the epsilon is infinite,
+and the released word tells for certain which K words the private one is among. The original also
+passes on words it does not know; here these are drawn uniformly.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
-"""Private in-context learning by embedding-space aggregation (Wu et al. 2023), as the DPS-MOZO paper describes it.
+"""Private in-context learning by embedding-space aggregation (Wu et al. 2023), as the DPS-MOZO
+paper describes it.
 
-The demonstrations are split into N disjoint parts; the model answers the query once with each; the answers' sentence
-vectors are averaged and Gaussian noise is added; of candidate answers written without demonstrations, the one nearest
-to the noisy mean is released.
+The demonstrations are split into N disjoint parts; the model answers the query once with each; the
+answers' sentence vectors are averaged and Gaussian noise is added; of candidate answers written
+without demonstrations, the one nearest to the noisy mean is released.
 
-Accounting: one query is one Gaussian mechanism. The vectors have length one, so replacing a demonstration (by null or
-by another) moves their sum by at most 2. Parts are taken by position, which is public. The paper also amplifies by
-Poisson subsampling of the demonstrations; that is left out, and nothing is claimed for it.
+Accounting: one query is one Gaussian mechanism. The vectors have length one, so replacing a
+demonstration (by null or by another) moves their sum by at most 2. Parts are taken by position,
+which is public. The paper also amplifies by Poisson subsampling of the demonstrations; that is left
+out, and nothing is claimed for it.
 """
 
 from __future__ import annotations
@@ -19,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.baselines.next_token import REPLACE, UNIT
-from sanitizer.accounting import GaussianEvent
-from sanitizer.decoding.base import cost
-from sanitizer.sampling import Source, discrete_gaussian
+from sanitizer.privacy import GaussianEvent, cost
+from sanitizer.randomness import Source, discrete_gaussian
 
 Vectors = NDArray[np.float32]
 LATTICE = 1 << 16
@@ -35,7 +36,9 @@ def parts(n_demonstrations: int, n_parts: int) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class EmbeddingAggregation:
-    """Args: sigma: noise of a coordinate of the sum of the answers' unit vectors (N times that of their mean)."""
+    """Args: sigma: noise of a coordinate of the sum of the answers' unit vectors (N times that of
+    their mean).
+    """
 
     sigma: float
     relation: str = REPLACE
@@ -44,7 +47,9 @@ class EmbeddingAggregation:
     def event(self, width: int) -> GaussianEvent:
         """One query; rounding a vector to the lattice moves it by at most sqrt(width) / 2 points."""
         sensitivity = 2 + sqrt(width) / LATTICE
-        return GaussianEvent(unit=UNIT, relation=self.relation, sigma=self.sigma, sensitivity=sensitivity)
+        return GaussianEvent(
+            unit=UNIT, relation=self.relation, sigma=self.sigma, sensitivity=sensitivity
+        )
 
     def epsilon(self, width: int, n_queries: int, delta: float) -> float:
         """Of all queries."""
@@ -54,7 +59,8 @@ class EmbeddingAggregation:
         """Which candidate is released.
 
         Args:
-            answers: float32 [n_parts, width], private unit vectors. candidates: float32 [n_candidates, width], public.
+            answers: float32 [n_parts, width], private unit vectors. candidates: float32
+                [n_candidates, width], public.
         """
         variance = Fraction(round((self.sigma * LATTICE) ** 2))
         noisy = [int(x) + discrete_gaussian(variance, source) for x in summed(answers)]

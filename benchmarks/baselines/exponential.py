@@ -1,10 +1,13 @@
-"""The plain exponential mechanism (McSherry and Talwar, 2007) with Cape's hybrid utility, without its buckets.
+"""The plain exponential mechanism (McSherry and Talwar, 2007) with Cape's hybrid utility, without
+its buckets.
 
-P(y | w) proportional to exp(eps u(w, y) / 2), u = L^lambda_l exp(-lambda_d (1 - cosine)) in [0, 1], sensitivity 1.
+P(y | w) proportional to exp(eps u(w, y) / 2), u = L^lambda_l exp(-lambda_d (1 - cosine)) in [0, 1],
+sensitivity 1.
 
-Claimed and true: eps-DP under replace-one, if the scores L read public or released text only, as here. The exact
-epsilon is a little smaller, because no pair of words uses the whole range of u. Over a public shortlist (a choice of
-columns before the call) the claim holds as well: the shortlist is the same for every private word.
+Claimed and true: eps-DP under replace-one, if the scores L read public or released text only, as
+here. The exact epsilon is a little smaller, because no pair of words uses the whole range of u.
+Over a public shortlist (a choice of columns before the call) the claim holds as well: the shortlist
+is the same for every private word.
 """
 
 from __future__ import annotations

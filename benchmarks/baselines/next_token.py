@@ -1,8 +1,9 @@
-"""What the baselines of generation share, and the two that need no privacy: zero-shot and non-private few-shot.
+"""What the baselines of generation share, and the two that need no privacy: zero-shot and
+non-private few-shot.
 
-They read the same scores as the package's decoders (`sanitizer.decoding.base.NextScores`), as arrays: row 0 without a
-reference, row i with the i-th alone. Each says what it costs by `epsilon(max_tokens, delta)` and for which neighbours
-that holds; the unit is always one reference.
+They read the same scores as the package's decoders (`sanitizer.decoding.base.NextScores`), as
+arrays: row 0 without a reference, row i with the i-th alone. Each says what it costs by
+`epsilon(max_tokens, delta)` and for which neighbours that holds; the unit is always one reference.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.decoding.base import Logits, TokenWeights, check_finite, exact_weights, top_tokens
+from sanitizer.privacy import Logits, TokenWeights, check_finite, exact_weights, top_tokens
 
 Floats = NDArray[np.float64]
 UNIT = "one reference"
@@ -27,14 +28,18 @@ def log_softmax(scores: NDArray[np.floating]) -> Floats:
 
 
 def weighted(logs: Floats, top_k: int | None = None) -> TokenWeights:
-    """Integer weights of log-weights float64 [n_vocabulary], of all tokens or of the `top_k` heaviest."""
+    """Integer weights of log-weights float64 [n_vocabulary], of all tokens or of the `top_k`
+    heaviest.
+    """
     tokens = top_tokens(logs, top_k or len(logs))
     return TokenWeights(tokens, exact_weights(logs[tokens]))
 
 
 @dataclass(frozen=True)
 class ZeroShot:
-    """The model without references: reads row 0 only, so a reference costs nothing, whatever the neighbours."""
+    """The model without references: reads row 0 only, so a reference costs nothing, whatever the
+    neighbours.
+    """
 
     temperature: float = 1.0
     top_k: int | None = 100
@@ -54,8 +59,9 @@ class ZeroShot:
 class FewShot:
     """The model as it answers with its references, unprotected.
 
-    Reads the mean of the log-probabilities of rows 1, 2 and so on: with one such row, whose prompt holds every
-    demonstration, ordinary few-shot; with a reference in each, what the private decoders would do without clipping.
+    Reads the mean of the log-probabilities of rows 1, 2 and so on: with one such row, whose prompt
+    holds every demonstration, ordinary few-shot; with a reference in each, what the private
+    decoders would do without clipping.
     """
 
     temperature: float = 1.0

@@ -1,10 +1,12 @@
-"""k-ary randomized response (Kairouz, Oh, Viswanath, "Extremal Mechanisms for Local Differential Privacy", 2014).
+"""k-ary randomized response (Kairouz, Oh, Viswanath, "Extremal Mechanisms for Local Differential
+Privacy", 2014).
 
-The word itself has probability e^eps / (e^eps + n - 1), every other output 1 / (e^eps + n - 1). A word that is
-not among the outputs first becomes the nearest output (any function of the word may come first).
+The word itself has probability e^eps / (e^eps + n - 1), every other output 1 / (e^eps + n - 1). A
+word that is not among the outputs first becomes the nearest output (any function of the word may
+come first).
 
-Claimed and true: exactly eps-DP under replace-one. A word of which nothing is known is drawn uniformly; its
-probabilities lie between the two levels' (1/n), so the bound holds with it.
+Claimed and true: exactly eps-DP under replace-one. A word of which nothing is known is drawn
+uniformly; its probabilities lie between the two levels' (1/n), so the bound holds with it.
 """
 
 from __future__ import annotations

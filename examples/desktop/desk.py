@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sanitizer import Cape, PrivacyError, SanitizedText, Sanitizer
-from sanitizer.sampling import SYSTEM
+from sanitizer.randomness import SYSTEM_RANDOM
 
 from .send import ask
 from .wish import Cancelled, Failure, Target, Wish
@@ -24,7 +24,8 @@ class Preview:
 
 
 class Desk:
-    """One conversation with a budget, gone with the process: nothing is written to disk. Serves many threads.
+    """One conversation with a budget, gone with the process: nothing is written to disk. Serves
+    many threads.
 
     Args:
         budget: the most epsilon to spend in all.
@@ -43,21 +44,26 @@ class Desk:
         self._sanitizer.load()
 
     def preview(self, wish: Wish, cancelled: threading.Event) -> Preview:
-        """What would leave. Nothing is charged: nothing leaves. Raises Cancelled, Failure, SanitizerError."""
+        """What would leave. Nothing is charged: nothing leaves. Raises Cancelled, Failure,
+        SanitizerError.
+        """
         if len(wish.text) > MAX_CHARS:
             raise Failure(f"A text may have at most {MAX_CHARS:,} characters.")
         uncharged = self._derived(wish).derive(charged=False)
         return Preview(wish, uncharged.sanitize(wish.text, source=_UntilCancelled(cancelled)))
 
     def send(self, preview: Preview, target: Target) -> Iterator[str]:
-        """Charge what was seen and send exactly that; sending it again is free. Yields the restored answer in pieces.
+        """Charge what was seen and send exactly that; sending it again is free. Yields the restored
+        answer in pieces.
 
         Raises:
             SanitizerError: nothing was sent. Failure: the API did not answer as it should.
         """
         sanitizer, text = self._derived(preview.wish), preview.wish.text
         if sanitizer.adopt(text, preview.result).text != preview.result.text:
-            raise PrivacyError("this text was sent before in other words, and they are no longer remembered")
+            raise PrivacyError(
+                "this text was sent before in other words, and they are no longer remembered"
+            )
         return ask(sanitizer, target, text)
 
     def _derived(self, wish: Wish) -> Sanitizer:
@@ -66,11 +72,13 @@ class Desk:
 
 @dataclass(frozen=True)
 class _UntilCancelled:
-    """The system's randomness, asked for once per word: where the drawing of a long text can be left."""
+    """The system's randomness, asked for once per word: where the drawing of a long text can be
+    left.
+    """
 
     cancelled: threading.Event
 
     def randbelow(self, n: int, /) -> int:
         if self.cancelled.is_set():
             raise Cancelled
-        return SYSTEM.randbelow(n)
+        return SYSTEM_RANDOM.randbelow(n)

@@ -28,7 +28,9 @@ ADDRESS, MODEL = "http://127.0.0.1:11434/v1", "llama3.2"
 
 
 class Form(QWidget):
-    """Widgets in the order of the tab key. A letter after & in a title goes to its widget, together with Alt."""
+    """Widgets in the order of the tab key. A letter after & in a title goes to its widget, together
+    with Alt.
+    """
 
     def __init__(self) -> None:
         super().__init__()

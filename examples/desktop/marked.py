@@ -1,4 +1,6 @@
-"""A read-only text whose replaced words are marked; the pointer or the cursor on one shows what it stands for."""
+"""A read-only text whose replaced words are marked; the pointer or the cursor on one shows what it
+stands for.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""One question to an OpenAI-compatible API. The transport sanitizes it, restores the answer, and fails closed."""
+"""One question to an OpenAI-compatible API. The transport sanitizes it, restores the answer, and
+fails closed.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from collections.abc import Iterator
 import httpx
 
 from sanitizer import Sanitizer
-from sanitizer.wire.httpx import FilterTransport
+from sanitizer.clients.httpx import FilterTransport
 
 from .wish import Failure, Target
 
@@ -22,9 +24,14 @@ def ask(sanitizer: Sanitizer, target: Target, text: str) -> Iterator[str]:
         text: as typed; what leaves is what `sanitizer` makes of it.
 
     Raises:
-        SanitizerError: nothing was sent, or the answer cannot be restored. Failure: the API did not answer.
+        SanitizerError: nothing was sent, or the answer cannot be restored. Failure: the API did not
+            answer.
     """
-    question = {"model": target.model, "messages": [{"role": "user", "content": text}], "stream": True}
+    question = {
+        "model": target.model,
+        "messages": [{"role": "user", "content": text}],
+        "stream": True,
+    }
     headers = {"authorization": f"Bearer {target.key}"} if target.key else {}
     url = target.address.rstrip("/") + "/chat/completions"
     transport = FilterTransport(httpx.HTTPTransport(), sanitizer)
@@ -34,7 +41,9 @@ def ask(sanitizer: Sanitizer, target: Target, text: str) -> Iterator[str]:
             client.stream("POST", url, headers=headers, json=question) as response,
         ):
             if response.status_code != httpx.codes.OK:
-                raise Failure(f"The API answered with an error: {response.status_code} {response.reason_phrase}.")
+                raise Failure(
+                    f"The API answered with an error: {response.status_code} {response.reason_phrase}."
+                )
             yield from _said(response)
     except (httpx.UnsupportedProtocol, httpx.InvalidURL):
         raise Failure("The address must begin with http:// or https:// and name a host.") from None
@@ -58,7 +67,9 @@ def _said(response: httpx.Response) -> Iterator[str]:
 
 
 def _events(response: httpx.Response) -> Iterator[bytes]:
-    """Data of the events; split at newlines only, where `iter_lines` would split at U+2028 inside a text too."""
+    """Data of the events; split at newlines only, where `iter_lines` would split at U+2028 inside a
+    text too.
+    """
     rest = b""
     for received in response.iter_bytes():
         *lines, rest = (rest + received).split(b"\n")

@@ -19,7 +19,8 @@ TYPING_MS = 200  # a preview is asked for when the person pauses this long
 
 
 class Window(Form):
-    """One conversation. What can be sent is a preview that is seen, of the present text and settings.
+    """One conversation. What can be sent is a preview that is seen, of the present text and
+    settings.
 
     Args:
         budget: the most epsilon to spend while the window is open.
@@ -97,7 +98,9 @@ class Window(Form):
         assert self._preview is not None
         self._sending, self._failure = True, ""
         self.answer.clear()
-        target = Target(self.address.text().strip(), self.model.text().strip(), self.key.text().strip())
+        target = Target(
+            self.address.text().strip(), self.model.text().strip(), self.key.text().strip()
+        )
         self._sent = self._preview.wish
         self.work.send(self._preview, target)
         self._update()
@@ -122,7 +125,9 @@ class Window(Form):
 
     def _update(self) -> None:
         """Everything that is said in words, and whether sending is possible."""
-        self.send.setEnabled(self._preview is not None and self.leaving.is_written and not self._sending)
+        self.send.setEnabled(
+            self._preview is not None and self.leaving.is_written and not self._sending
+        )
         perturbs = self.policy.currentText() != "identifiers"
         self.epsilon.setEnabled(perturbs)
         explained = POLICIES[self.policy.currentText()]
@@ -135,7 +140,9 @@ class Window(Form):
         record = self._preview.result.record if self._preview else None
         paid = self._preview is not None and self._preview.wish == self._paid
         self.guarantee.setText(guarantee(record) if record else "")
-        self.balance.setText(balance(self._spent, self._budget, record.charged if record else None, paid))
+        self.balance.setText(
+            balance(self._spent, self._budget, record.charged if record else None, paid)
+        )
 
     def _doing(self) -> str:
         if self._sending:

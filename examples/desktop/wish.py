@@ -1,4 +1,6 @@
-"""What the person asked for: plain values, so that the window can be shown before the SDK is loaded."""
+"""What the person asked for: plain values, so that the window can be shown before the SDK is
+loaded.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ class Target:
     """Where to send it.
 
     Attributes:
-        address: base URL of an OpenAI-compatible API. model: its name there. key: "" for none; never in a repr.
+        address: base URL of an OpenAI-compatible API. model: its name there. key: "" for none;
+            never in a repr.
     """
 
     address: str
@@ -42,7 +45,9 @@ class Target:
 
 
 class Failure(Exception):
-    """Something failed; the message is one plain sentence for the person, without any of their words."""
+    """Something failed; the message is one plain sentence for the person, without any of their
+    words.
+    """
 
 
 class Cancelled(Exception):

@@ -57,10 +57,14 @@ class Work(QObject):
         """Charge and send what was previewed."""
         assert self._desk is not None, "nothing was previewed"
         # A daemon: a request that hangs does not keep the program alive when its window is closed.
-        threading.Thread(target=self._run_send, args=(self._desk, preview, target), daemon=True).start()
+        threading.Thread(
+            target=self._run_send, args=(self._desk, preview, target), daemon=True
+        ).start()
 
     def stop(self) -> None:
-        """No more signals. What is being drawn is left at its next word; a request ends with the process."""
+        """No more signals. What is being drawn is left at its next word; a request ends with the
+        process.
+        """
         with self._emitting:
             self._stopped.set()
         self.cancel()

@@ -43,13 +43,19 @@ between processors.
 
 
 def figures() -> dict[str, Any]:
-    """For the manifest: the shipped graph's figures against the float reference, and the speed ratios."""
+    """For the manifest: the shipped graph's figures against the float reference, and the speed
+    ratios.
+    """
     quality, speed = _results("causal_quality"), _results("causal_speed")
     found: dict[str, Any] = {}
     if quality:
-        found["against float32"] = {key: _short(value) for key, value in quality["graphs"]["shipped"].items()}
+        found["against float32"] = {
+            key: _short(value) for key, value in quality["graphs"]["shipped"].items()
+        }
     if speed:
-        found["speed over llama.cpp, 1 thread"] = {k: _short(speed[0]["ratio"][k]) for k in ("prompt", "generation")}
+        found["speed over llama.cpp, 1 thread"] = {
+            k: _short(speed[0]["ratio"][k]) for k in ("prompt", "generation")
+        }
     return found
 
 
@@ -68,7 +74,7 @@ def _quality() -> str:
         for name, g in found["graphs"].items()
     ]
     return (
-        f"## Against a float32 reference\n\n`python -m benchmarks.causal_quality`: {found['n_tokens']:,} tokens of "
+        f"## Against a float32 reference\n\n`python -m benchmarks.calibration.causal_quality`: {found['n_tokens']:,} tokens of "
         f"{found['text']}; numpy reference, NLL {found['reference_nll_nats']:.4f} nats.\n\n"
         "| graph | KL (nats) | largest difference of a logit | mean | same top-1 | NLL (nats) |\n"
         "|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n\n"
@@ -87,7 +93,7 @@ def _speed() -> str:
     ]
     run = found[0]
     return (
-        f"## Speed\n\n`python -m benchmarks.causal_speed`: tokens per second on {run['processor']}, {run['n_prompt']} "
+        f"## Speed\n\n`python -m benchmarks.speed.causal`: tokens per second on {run['processor']}, {run['n_prompt']} "
         f"tokens read and {run['n_generated']} written, one at a time; medians of {run['rounds']} rounds, the two "
         f"taking turns in one run. llama.cpp: `xllamacpp` {run['peer_version']}, same file. The machine has two cores; "
         "threads that wait for each other suffer unequally from other work, which the load average tells.\n\n"

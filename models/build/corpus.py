@@ -1,7 +1,8 @@
 """Public training text: Wikipedia paragraphs (enwik8) and IMDb reviews, cleaned and split.
 
 Documents go to one of three splits by position, never by content: of every 100, number 98 is
-"calibration" (for choosing settings), number 99 is "heldout" (for reported quality), the rest "train".
+"calibration" (for choosing settings), number 99 is "heldout" (for reported quality), the rest
+"train".
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _DROP = re.compile(
     re.S | re.I,
 )
 _TEMPLATE = re.compile(r"\{\{[^{}]*\}\}|\{\|.*?\|\}", re.S)
-_FILE_LINK = re.compile(r"\[\[(?:Image|File|Category|[a-z\-]{2,12}):[^\[\]]*(?:\[\[[^\[\]]*\]\][^\[\]]*)*\]\]", re.I)
+_FILE_LINK = re.compile(
+    r"\[\[(?:Image|File|Category|[a-z\-]{2,12}):[^\[\]]*(?:\[\[[^\[\]]*\]\][^\[\]]*)*\]\]", re.I
+)
 _LINK = re.compile(r"\[\[(?:[^|\[\]]*\|)?([^\[\]]*)\]\]")
 _URL = re.compile(r"\[(?:https?|ftp)://\S+ ?([^\]]*)\]|https?://\S+")
 _SPACES = re.compile(r"[ \t]+")
@@ -39,7 +42,11 @@ def strip_wiki(page: str) -> list[str]:
     text = _FILE_LINK.sub("", text)
     text = _URL.sub(r"\1", _LINK.sub(r"\1", text)).replace("'''", "").replace("''", "")
     lines = (_SPACES.sub(" ", line).strip() for line in text.split("\n"))
-    return [line for line in lines if len(line) >= 80 and line[0] not in "*#:;|!=<{}[]" and "|" not in line]
+    return [
+        line
+        for line in lines
+        if len(line) >= 80 and line[0] not in "*#:;|!=<{}[]" and "|" not in line
+    ]
 
 
 def wikipedia(cache: Path = CACHE) -> Iterator[str]:

@@ -2,15 +2,19 @@
 
     python -m models.build.density
 
-Reads the packaged vectors in `models/masked-lm/` and writes there, for "words" (each word with a vector, lists
-and densities over the output words Y) and "tokens" (each token, lists and densities over the whole vocabulary):
+Reads the packaged vectors in `models/masked-lm/` and writes there, for "words" (each word with a
+vector, lists and densities over the output words Y) and "tokens" (each token, lists and densities
+over the whole vocabulary):
 
-- `dyntext_<kind>_members.npy`, uint16 [n, 20]: nearest first, equal distances in the order of the output set;
+- `dyntext_<kind>_members.npy`, uint16 [n, 20]: nearest first, equal distances in the order of the
+output set;
 - `dyntext_<kind>_density.npy`, uint16 [n]: members within the radius;
 - `dyntext.json`: list length, radius, and range of the density.
 
-Distance: Euclidean between vectors of length one, for both kinds, as in the paper, whose embeddings have length
-one. Distances are not stored: the vectors lie beside the tables and give 20 of them in microseconds.
+Distance: Euclidean between vectors of length one, for both kinds, as in the paper, whose embeddings
+have length
+one. Distances are not stored: the vectors lie beside the tables and give 20 of them in
+microseconds.
 """
 
 from __future__ import annotations
@@ -29,7 +33,10 @@ LENGTH = 20
 """The paper's K."""
 CHUNK = 512
 KINDS = ("words", "tokens")
-FILES = ["dyntext.json", *(f"dyntext_{kind}_{part}.npy" for kind in KINDS for part in ("density", "members"))]
+FILES = [
+    "dyntext.json",
+    *(f"dyntext_{kind}_{part}.npy" for kind in KINDS for part in ("density", "members")),
+]
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -37,7 +44,9 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Tables:
-    """members: int64 [n, k]; density: int64 [n]; radius: the paper's gamma; sensitivity: int64 [n], its LS."""
+    """members: int64 [n, k]; density: int64 [n]; radius: the paper's gamma; sensitivity: int64 [n],
+    its LS.
+    """
 
     members: Ints
     density: Ints
@@ -65,7 +74,9 @@ def unit(rows: NDArray[np.int8]) -> Floats:
 
 
 def distances(queries: Floats, targets: Floats) -> Iterator[tuple[slice, Floats]]:
-    """Euclidean distances between unit vectors, a chunk of queries at a time: float32 [CHUNK, n_targets]."""
+    """Euclidean distances between unit vectors, a chunk of queries at a time: float32 [CHUNK,
+    n_targets].
+    """
     for begin in range(0, len(queries), CHUNK):
         part = slice(begin, min(begin + CHUNK, len(queries)))
         squares = queries[part] @ targets.T
@@ -84,7 +95,8 @@ def nearest(d: Floats, k: int) -> Ints:
 def mean_reach(targets: Floats, k: int) -> float:
     """gamma: mean distance of a target to its k-th nearest, itself counted (equation 2)."""
     total = sum(
-        float(np.partition(d, k - 1, axis=1)[:, k - 1].sum(dtype=np.float64)) for _, d in distances(targets, targets)
+        float(np.partition(d, k - 1, axis=1)[:, k - 1].sum(dtype=np.float64))
+        for _, d in distances(targets, targets)
     )
     return total / len(targets)
 
@@ -93,7 +105,8 @@ def measure(queries: Floats, targets: Floats, rows: Ints, k: int = LENGTH) -> Ta
     """Lists and densities of all queries over the targets.
 
     Args:
-        queries: float32 [n, width], of length one. targets: float32 [n_targets, width], of length one.
+        queries: float32 [n, width], of length one. targets: float32 [n_targets, width], of length
+            one.
         rows: int64 [n_targets], the query that each target is. k: length of the lists.
     """
     radius = mean_reach(targets, k)
@@ -116,7 +129,9 @@ def words(folder: Path) -> Tables:
 
 def tokens(folder: Path) -> Tables:
     """(b) Every token of the model's table, over the same table; each list holds the token itself."""
-    vectors = unit(np.load(folder / "embeddings.npy"))  # the scale of a row does not change its direction
+    vectors = unit(
+        np.load(folder / "embeddings.npy")
+    )  # the scale of a row does not change its direction
     return measure(vectors, vectors, np.arange(len(vectors)))
 
 
@@ -127,7 +142,9 @@ def write(folder: Path, made: dict[str, Tables]) -> dict[str, int]:
             if values.max() > np.iinfo(np.uint16).max:
                 raise ValueError(f"{kind} {part} does not fit 16 bits, got {values.max()}")
             np.save(folder / f"dyntext_{kind}_{part}.npy", values.astype(np.uint16))
-    text = json.dumps({"length": LENGTH, **{kind: tables.facts() for kind, tables in made.items()}}, indent=1)
+    text = json.dumps(
+        {"length": LENGTH, **{kind: tables.facts() for kind, tables in made.items()}}, indent=1
+    )
     (folder / "dyntext.json").write_text(text + "\n", encoding="utf-8")
     return {name: (folder / name).stat().st_size for name in FILES}
 

@@ -107,7 +107,9 @@ def recover(model: MaskedLM, cache: Path = CACHE) -> None:
         node, name = f"/distilbert/transformer/layer.{i}/", f"distilbert.transformer.layer.{i}."
         qkv = [arrays[f"{node}attention/{p}_lin/MatMul"].T for p in "qkv"]
         put(layer.qkv.weight, np.concatenate(qkv))
-        put(layer.qkv.bias, np.concatenate([arrays[f"{name}attention.{p}_lin.bias"] for p in "qkv"]))
+        put(
+            layer.qkv.bias, np.concatenate([arrays[f"{name}attention.{p}_lin.bias"] for p in "qkv"])
+        )
         put(layer.out.weight, arrays[f"{node}attention/out_lin/MatMul"].T)
         put(layer.out.bias, arrays[f"{name}attention.out_lin.bias"])
         put(layer.ffn1.weight, arrays[f"{node}ffn/lin1/MatMul"].T)

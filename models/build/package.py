@@ -1,9 +1,10 @@
-"""From a trained checkpoint to the shipped folder: export, measure against float32, manifest and card.
+"""From a trained checkpoint to the shipped folder: export, measure against float32, manifest and
+card.
 
     python -m models.build.package --checkpoint build-cache/masked-lm.pt
 
-The tables of word vectors (words.npy and so on) are made before, by `python -m models.build.vectors --write`;
-DynText's lists are made here, by models.build.density.
+The tables of word vectors (words.npy and so on) are made before, by `python -m models.build.vectors
+--write`; DynText's lists are made here, by models.build.density.
 """
 
 from __future__ import annotations
@@ -23,9 +24,16 @@ from models.build import density, manifest
 from models.build.encoder import MaskedLM
 from models.build.export import build, quantized_rows, save
 from models.build.fetch import CACHE, member
-from models.build.quality import OnnxScorer, Sample, measure, token_sample, torch_logits, word_sample
+from models.build.quality import (
+    OnnxScorer,
+    Sample,
+    measure,
+    token_sample,
+    torch_logits,
+    word_sample,
+)
 from models.build.tokens import MASK, tokenizer, tokens
-from sanitizer.backbone import FILES
+from sanitizer.lm import FILES
 
 FOLDER = Path(__file__).resolve().parents[1] / "masked-lm"
 EXACT = frozenset({"ffn2"})  # its inputs have outliers: measured, see the card
@@ -60,7 +68,9 @@ def write_graph(
 
 
 def logit_range(model: MaskedLM, sample: Sample, outputs: NDArray[np.int64]) -> tuple[float, float]:
-    """Where logits over Y lie on calibration text: their 1 % quantile, and 99.9 % quantile of the best."""
+    """Where logits over Y lie on calibration text: their 1 % quantile, and 99.9 % quantile of the
+    best.
+    """
     logits = torch_logits(model, sample, slice(0, len(sample.ids)))[:, outputs]
     return float(np.quantile(logits[:, ::7], 0.01)), float(np.quantile(logits.max(axis=1), 0.999))
 
@@ -81,8 +91,12 @@ def quality(model: MaskedLM, scorers: dict[str, OnnxScorer], n_rows: int) -> dic
     held, train = tokens("heldout"), tokens("train")
     return {
         "15 % of tokens masked, windows of 48": measure(model, token_sample(held, n_rows), scorers),
-        "15 % of tokens masked, windows of 128": measure(model, token_sample(held, n_rows // 3, 128), scorers, 8),
-        "most words masked, windows of 128": measure(model, word_sample(held, train, n_rows // 6, 128), scorers, 8),
+        "15 % of tokens masked, windows of 128": measure(
+            model, token_sample(held, n_rows // 3, 128), scorers, 8
+        ),
+        "most words masked, windows of 128": measure(
+            model, word_sample(held, train, n_rows // 6, 128), scorers, 8
+        ),
     }
 
 
@@ -91,11 +105,16 @@ def joined(stages: list[list[dict[str, float]]]) -> list[dict[str, float]]:
     whole: list[dict[str, float]] = []
     for number, stage in enumerate(stages, 1):
         before = {k: whole[-1][k] if whole else 0 for k in ("minutes", "step", "tokens")}
-        whole += [{**entry, "stage": number, **{k: entry[k] + before[k] for k in before}} for entry in stage]
+        whole += [
+            {**entry, "stage": number, **{k: entry[k] + before[k] for k in before}}
+            for entry in stage
+        ]
     return whole
 
 
-def card(facts: dict[str, Any], shown: list[tuple[str, list[str]]], log: list[dict[str, float]]) -> str:
+def card(
+    facts: dict[str, Any], shown: list[tuple[str, list[str]]], log: list[dict[str, float]]
+) -> str:
     """CARD.md."""
     lines = [
         "# masked-lm",
@@ -165,12 +184,16 @@ def main() -> None:
     """Write everything that belongs in the folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--checkpoint", type=Path, default=CACHE / "masked-lm.pt")
-    parser.add_argument("--log", type=Path, action="append", help="logs of all training stages, in order")
+    parser.add_argument(
+        "--log", type=Path, action="append", help="logs of all training stages, in order"
+    )
     parser.add_argument("--rows", type=int, default=1200, help="held-out windows measured")
     options = parser.parse_args()
     torch.set_num_threads(2)
     model = load(options.checkpoint)
-    outputs = np.array([index for _, index in json.loads((FOLDER / "outputs.json").read_text("utf-8"))])
+    outputs = np.array(
+        [index for _, index in json.loads((FOLDER / "outputs.json").read_text("utf-8"))]
+    )
     shipped = write_graph(model, outputs, FOLDER)
     density.write(FOLDER, {"words": density.words(FOLDER), "tokens": density.tokens(FOLDER)})
     (FOLDER / "tokenizer.json").write_bytes(member("distilbert", "tokenizer.json"))
@@ -186,7 +209,12 @@ def main() -> None:
         "logit_range": [round(low, 3), round(high, 3)],
         "quality": found,
     }
-    log = joined([json.loads(p.read_text("utf-8")) for p in options.log or [options.checkpoint.with_suffix(".json")]])
+    log = joined(
+        [
+            json.loads(p.read_text("utf-8"))
+            for p in options.log or [options.checkpoint.with_suffix(".json")]
+        ]
+    )
     (FOLDER / "CARD.md").write_text(card(facts, examples(model), log), "utf-8")
     manifest.write(FOLDER, list(FILES), **facts)
 

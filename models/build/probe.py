@@ -1,4 +1,5 @@
-"""Prints the graph by which `sanitizer.backbone` finds out whether int8 products saturate on a processor.
+"""Prints the graph by which `sanitizer.lm.masked` finds out whether int8 products saturate on a
+processor.
 
 python -m models.build.probe
 """
@@ -13,14 +14,24 @@ LARGEST = 127
 
 
 def build() -> bytes:
-    """One product as the masked model has them: float inputs rounded to unsigned bytes, times the largest weights."""
+    """One product as the masked model has them: float inputs rounded to unsigned bytes, times the
+    largest weights.
+    """
     weights = np.full((N_INPUTS, N_OUTPUTS), LARGEST, np.int8)
-    constants = [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(np.full((), 1, np.float32), "s")]
+    constants = [
+        numpy_helper.from_array(weights, "w"),
+        numpy_helper.from_array(np.full((), 1, np.float32), "s"),
+    ]
     node = helper.make_node("DynamicQuantizeMatMul", ["x", "w", "s"], ["y"], domain="com.microsoft")
-    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", N_INPUTS]) for name in ("x", "y")]
+    values = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", N_INPUTS])
+        for name in ("x", "y")
+    ]
     graph = helper.make_graph([node], "probe", values[:1], values[1:], constants)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    found: bytes = helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString(deterministic=True)
+    found: bytes = helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString(
+        deterministic=True
+    )
     return found
 
 

@@ -25,7 +25,9 @@ class Sample:
     wanted: NDArray[np.int64]
 
 
-def token_sample(corpus: Tokens, n_rows: int, length: int = 48, rate: float = 0.15, seed: int = 11) -> Sample:
+def token_sample(
+    corpus: Tokens, n_rows: int, length: int = 48, rate: float = 0.15, seed: int = 11
+) -> Sample:
     """Windows at random places with `rate` of the tokens masked one by one (the usual yardstick)."""
     rng = np.random.default_rng(seed)
     begins = rng.integers(0, len(corpus.ids) - length, n_rows)
@@ -37,7 +39,9 @@ def token_sample(corpus: Tokens, n_rows: int, length: int = 48, rate: float = 0.
     return Sample(shown, at, np.hstack([edge, ids, edge]).reshape(-1)[at])
 
 
-def word_sample(corpus: Tokens, train: Tokens, n_rows: int, length: int = 48, seed: int = 12) -> Sample:
+def word_sample(
+    corpus: Tokens, train: Tokens, n_rows: int, length: int = 48, seed: int = 12
+) -> Sample:
     """Windows masked as in use: nearly every word that is not frequent, each as ONE mask."""
     windows = Windows(train, np.random.default_rng(seed), shares=(0.0, 0.0, 1.0))
     windows.corpus = corpus
@@ -58,7 +62,9 @@ class OnnxScorer:
     """Full-vocabulary logits of a saved graph, as the package computes them."""
 
     def __init__(self, folder: Path, table: Logits, bias: Logits) -> None:
-        self.session = onnxruntime.InferenceSession(str(folder / "model.onnx"), providers=["CPUExecutionProvider"])
+        self.session = onnxruntime.InferenceSession(
+            str(folder / "model.onnx"), providers=["CPUExecutionProvider"]
+        )
         self.table, self.bias = table, bias
 
     def __call__(self, sample: Sample, rows: slice) -> Logits:
@@ -85,7 +91,9 @@ def log_softmax(logits: Logits) -> Logits:
 def measure(
     model: MaskedLM, sample: Sample, scorers: dict[str, OnnxScorer], step: int = 32
 ) -> dict[str, dict[str, float]]:
-    """Per scorer ("torch" first): top1, top50, nll in nats; for the others also agreement and KL to torch."""
+    """Per scorer ("torch" first): top1, top50, nll in nats; for the others also agreement and KL to
+    torch.
+    """
     sums: dict[str, NDArray[np.float64]] = {name: np.zeros(5) for name in ("torch", *scorers)}
     for begin in range(0, len(sample.ids), step):
         rows = slice(begin, begin + step)
@@ -103,5 +111,6 @@ def measure(
     n = len(sample.wanted)
     names = ("top1", "top50", "nll", "top1_agreement", "kl")
     return {
-        name: {k: round(float(v) / n, 5) for k, v in zip(names, total, strict=True)} for name, total in sums.items()
+        name: {k: round(float(v) / n, 5) for k, v in zip(names, total, strict=True)}
+        for name, total in sums.items()
     }

@@ -71,13 +71,17 @@ class Windows:
 
     - single tokens at random (rate 12 to 30 %), pieces of words among them: the usual yardstick;
     - whole words at random (rate 10 to 40 %), a masked word being ONE [MASK], as in use;
-    - as in use: nine tenths of the words that are not among the 200 or the 3,000 most frequent tokens.
+    - as in use: nine tenths of the words that are not among the 200 or the 3,000 most frequent
+    tokens.
 
     Where a word of several tokens became one mask there is no target.
     """
 
     def __init__(
-        self, corpus: Tokens, rng: np.random.Generator, shares: tuple[float, float, float] = (0.3, 0.3, 0.4)
+        self,
+        corpus: Tokens,
+        rng: np.random.Generator,
+        shares: tuple[float, float, float] = (0.3, 0.3, 0.4),
     ) -> None:
         self.corpus, self.rng, self.shares = corpus, rng, shares
         self.hide = [~frequent(corpus, n) for n in (200, 3000)]

@@ -26,14 +26,18 @@ BODY_RATE, HEAD_FACTOR, WARMUP_STEPS = 1.2e-4, 8.0, 80
 def evaluation_windows(
     corpus: Tokens, n_rows: int, length: int = 48, seed: int = 7
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Fixed held-out windows, 15 % of tokens masked one by one: (ids, targets) int64 [n_rows, length]."""
+    """Fixed held-out windows, 15 % of tokens masked one by one: (ids, targets) int64 [n_rows,
+    length].
+    """
     rng = np.random.default_rng(seed)
     begins = rng.integers(0, len(corpus.ids) - length, n_rows)
     ids = np.stack([corpus.ids[b : b + length - 2] for b in begins]).astype(np.int64)
     masked = (rng.random(ids.shape) < 0.15) & (ids != SEP)
     edge = np.full((n_rows, 1), -100, dtype=np.int64)
     shown = np.hstack([edge * 0 + CLS, np.where(masked, MASK, ids), edge * 0 + SEP])
-    return torch.from_numpy(shown), torch.from_numpy(np.hstack([edge, np.where(masked, ids, -100), edge]))
+    return torch.from_numpy(shown), torch.from_numpy(
+        np.hstack([edge, np.where(masked, ids, -100), edge])
+    )
 
 
 @torch.no_grad()
@@ -71,7 +75,12 @@ def _rate(progress: float, step: int) -> float:
 
 
 def train(
-    minutes: float, out: Path, seed: int = 1, every: float = 4.0, resume: Path | None = None, done: float = 0.0
+    minutes: float,
+    out: Path,
+    seed: int = 1,
+    every: float = 4.0,
+    resume: Path | None = None,
+    done: float = 0.0,
 ) -> None:
     """Train for `minutes` of wall time; checkpoints and `<out>.json` (the log) beside `out`.
 
@@ -95,7 +104,9 @@ def train(
         for group in optimizer.param_groups:
             group["lr"] = BODY_RATE * group["factor"] * _rate(done + (1 - done) * progress, step)
         long = step % 4 == 3
-        ids, targets = (torch.from_numpy(a) for a in windows.batch(12 if long else 32, 128 if long else 48))
+        ids, targets = (
+            torch.from_numpy(a) for a in windows.batch(12 if long else 32, 128 if long else 48)
+        )
         at = torch.nonzero(targets.reshape(-1) != -100)[:, 0]
         with torch.autocast("cpu", dtype=torch.bfloat16):
             logits = model(ids, at)
@@ -107,7 +118,10 @@ def train(
         step, seen, average = step + 1, seen + ids.numel(), 0.98 * average + 0.02 * float(loss)
         if step % 20 == 0:
             rate = seen / (time.monotonic() - begin)
-            print(f"step {step} progress {progress:.3f} loss {average:.3f} tokens/s {rate:.0f}", flush=True)
+            print(
+                f"step {step} progress {progress:.3f} loss {average:.3f} tokens/s {rate:.0f}",
+                flush=True,
+            )
         if time.monotonic() - last > 60 * every:
             last = time.monotonic()
             entry = {
@@ -138,7 +152,9 @@ if __name__ == "__main__":
     parser.add_argument("--minutes", type=float, default=75)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--resume", type=Path, help="checkpoint to go on from")
-    parser.add_argument("--done", type=float, default=0.0, help="share of the decay already behind it")
+    parser.add_argument(
+        "--done", type=float, default=0.0, help="share of the decay already behind it"
+    )
     parser.add_argument("--out", type=Path, default=CACHE / "masked-lm.pt")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)

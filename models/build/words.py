@@ -1,7 +1,9 @@
-"""Count the words of the public training text and write the generated word lists with their manifest.
+"""Count the words of the public training text and write the generated word lists with their
+manifest.
 
-`models/words/sensitive.txt` and `models/words/never_output.txt` are written by hand and only read here;
-`stopwords.txt`, `public.txt` and `manifest.json` are written by `python -m models.build.words`.
+`models/words/sensitive.txt` and `models/words/never_output.txt` are written by hand and only read
+here; `stopwords.txt`, `public.txt` and `manifest.json` are written by `python -m
+models.build.words`.
 """
 
 from __future__ import annotations
@@ -410,7 +412,8 @@ NEVER_PUBLIC = frozenset(
     ]
 )
 
-# Pieces of words, units, web and citation debris, and foreign articles: counted as words, not English words.
+# Pieces of words, units, web and citation debris, and foreign articles: counted as words, not
+# English words.
 FRAGMENTS = frozenset(
     [
         "de",
@@ -507,12 +510,17 @@ def occurrences(text: str) -> Iterator[tuple[str, bool]]:
     """Words of a text as written, each with whether the word before it stands in the same sentence."""
     end = -1
     for match in _WORD.finditer(text):
-        yield match.group().replace("’", "'"), end >= 0 and not _SENTENCE_BREAK.search(text, end, match.start())
+        yield (
+            match.group().replace("’", "'"),
+            end >= 0 and not _SENTENCE_BREAK.search(text, end, match.start()),
+        )
         end = match.end()
 
 
 def count_words(texts: Iterable[str]) -> Counts:
-    """Lower-cased word -> (occurrences, lower case inside a sentence, capitalized inside a sentence)."""
+    """Lower-cased word -> (occurrences, lower case inside a sentence, capitalized inside a
+    sentence).
+    """
     seen: Counter[tuple[str, bool]] = Counter()
     for text in texts:
         seen.update(occurrences(text))
@@ -531,13 +539,17 @@ def counts(cache: Path = CACHE) -> Counts:
     if not path.exists():
         table = count_words(documents("train", cache))
         ordered = sorted(table.items(), key=lambda item: (-item[1][0], item[0]))
-        path.write_text(json.dumps(dict(ordered), ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+        path.write_text(
+            json.dumps(dict(ordered), ensure_ascii=False, separators=(",", ":")), encoding="utf-8"
+        )
     raw: dict[str, list[int]] = json.loads(path.read_text(encoding="utf-8"))
     return {word: (row[0], row[1], row[2]) for word, row in raw.items()}
 
 
 class Matcher:
-    """Membership in a hand-written list: entries are whole words, or prefixes where they end in `*`."""
+    """Membership in a hand-written list: entries are whole words, or prefixes where they end in
+    `*`.
+    """
 
     def __init__(self, entries: Iterable[str]) -> None:
         """Split the entries into words and prefixes."""
@@ -561,17 +573,27 @@ def stopwords(cache: Path = CACHE) -> list[str]:
     return member("nltk_data", "corpora/stopwords/english", cache).decode("utf-8").split()
 
 
-def eligible(word: str, row: tuple[int, int, int], stops: frozenset[str], sensitive: Matcher) -> bool:
+def eligible(
+    word: str, row: tuple[int, int, int], stops: frozenset[str], sensitive: Matcher
+) -> bool:
     """Whether a word may be public: the rule of the manifest, frequency aside."""
     _, n_lower, n_capital = row
     if word in CONTRACTIONS:
         return True
-    if word in stops or word in NUMERALS or word in NEVER_PUBLIC or word in FRAGMENTS or word in sensitive:
+    if (
+        word in stops
+        or word in NUMERALS
+        or word in NEVER_PUBLIC
+        or word in FRAGMENTS
+        or word in sensitive
+    ):
         return False
     return n_capital <= n_lower and _STEM.fullmatch(word) is not None
 
 
-def public_words(table: Counts, stops: frozenset[str], sensitive: Matcher, n_public: int = N_PUBLIC) -> list[str]:
+def public_words(
+    table: Counts, stops: frozenset[str], sensitive: Matcher, n_public: int = N_PUBLIC
+) -> list[str]:
     """The `n_public` most frequent eligible words, most frequent first, ties in alphabetical order."""
     ranked = sorted(table, key=lambda word: (-table[word][0], word))
     return [word for word in ranked if eligible(word, table[word], stops, sensitive)][:n_public]
@@ -585,8 +607,12 @@ def header(*lines: str) -> str:
 def write_lists(folder: Path = WORDS, cache: Path = CACHE) -> None:
     """Write the two generated lists."""
     stops = stopwords(cache)
-    public = public_words(counts(cache), frozenset(stops), Matcher(read_list(folder / "sensitive.txt")))
-    top = header("English stopwords of the NLTK data, in their order. Written by models.build.words.")
+    public = public_words(
+        counts(cache), frozenset(stops), Matcher(read_list(folder / "sensitive.txt"))
+    )
+    top = header(
+        "English stopwords of the NLTK data, in their order. Written by models.build.words."
+    )
     (folder / "stopwords.txt").write_text(top + "\n".join(stops) + "\n", encoding="utf-8")
     top = header(
         f"The {len(public)} most frequent eligible words of the public training text, most frequent first.",

@@ -1,1 +1,24 @@
-"""The proxy: the same endpoints as the API, on this machine, and the page (extra "proxy")."""
+"""The filter as a server on this machine, and the page that shows what leaves.
+
+What enters: HTTP requests of clients in any language. What leaves: filtered requests to the
+upstream, restored answers to the client. It knows nothing of how words are drawn.
+"""
+
+from typing import TYPE_CHECKING
+
+from sanitizer import lazy_door
+
+if TYPE_CHECKING:
+    from sanitizer.proxy.app import create_app as create_app
+    from sanitizer.proxy.server import Listener as Listener
+    from sanitizer.proxy.server import run as run
+    from sanitizer.proxy.settings import ProxySettings as ProxySettings
+else:
+    __getattr__, __dir__ = lazy_door(
+        __name__,
+        {
+            "app": ("create_app",),
+            "server": ("Listener", "run"),
+            "settings": ("ProxySettings",),
+        },
+    )

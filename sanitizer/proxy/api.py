@@ -13,15 +13,14 @@ from starlette.types import Receive, Scope, Send
 
 from sanitizer.errors import UpstreamError
 from sanitizer.proxy import forwarding
-from sanitizer.proxy.answers import Failure, Headers, answer
 from sanitizer.proxy.conversations import HEADER, Conversations
+from sanitizer.proxy.failures import Failure, Headers, answer
 from sanitizer.proxy.metrics import Metrics
-from sanitizer.proxy.reading import read_body, while_client_waits
+from sanitizer.proxy.request_body import read_body, while_client_waits
 from sanitizer.proxy.settings import ProxySettings
-from sanitizer.proxy.upstream import MAX_ANSWER, Answer, Upstream
-from sanitizer.proxy.work import Workers
-from sanitizer.wire.core import Exchange
-from sanitizer.wire.record import WireRecord
+from sanitizer.proxy.upstream import MAX_ANSWER, Upstream, UpstreamAnswer
+from sanitizer.proxy.workers import Workers
+from sanitizer.wire import Exchange, WireRecord
 
 SILENT = "the upstream was silent for too long"
 LAST_WORDS_SECONDS = 1.0
@@ -43,7 +42,8 @@ class Call:
 class Api:
     """ASGI application of everything that is neither the page nor about the proxy itself.
 
-    Guarantee: the upstream receives what the filter returned and the headers of `forwarding`, or nothing.
+    Guarantee: the upstream receives what the filter returned and the headers of `forwarding`, or
+    nothing.
     """
 
     def __init__(
@@ -76,37 +76,53 @@ class Api:
         begun = await self._ask(call, exchange)
         self._metrics.time("upstream", perf_counter() - asked)
         try:
-            streams = exchange.streams and begun.status < 300 and begun.content_type.startswith("text/event-stream")
+            streams = (
+                exchange.streams
+                and begun.status < 300
+                and begun.content_type.startswith("text/event-stream")
+            )
             await (self._stream if streams else self._whole)(call, exchange, begun)
         finally:
             begun.close()
         self._metrics.time("request", perf_counter() - begin)
 
     def _filtered(self, call: Call) -> Exchange:
-        return self._conversations.filter(call.conversation).request(call.method, call.path, call.headers, call.body)
+        return self._conversations.filter(call.conversation).request(
+            call.method, call.path, call.headers, call.body
+        )
 
-    async def _ask(self, call: Call, exchange: Exchange) -> Answer:
-        headers = forwarding.to_upstream(call.headers, self._settings.key, exchange.body, exchange.streams)
+    async def _ask(self, call: Call, exchange: Exchange) -> UpstreamAnswer:
+        headers = forwarding.to_upstream(
+            call.headers, self._settings.key, exchange.body, exchange.streams
+        )
         try:
             async with asyncio.timeout(self._settings.timeout):
                 return await self._upstream.send(call.method, call.url, headers, exchange.body)
         except TimeoutError:
             raise UpstreamError(SILENT, 504) from None
 
-    async def _whole(self, call: Call, exchange: Exchange, begun: Answer) -> None:
+    async def _whole(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> None:
         body = await self._read(begun)
         shown = [*forwarding.to_client(begun.headers), *_record_headers(call, exchange)]
         if begun.status >= 300 and "json" not in begun.content_type:
             message = f"the upstream answered with status {begun.status} and no JSON"
-            restored, content_type = Failure(begun.status, message, "upstream").body(), "application/json"
+            restored, content_type = (
+                Failure(begun.status, message, "upstream").body(),
+                "application/json",
+            )
         else:
             content_type = begun.content_type
             restored = await self._workers.run(
                 len(body), lambda: exchange.response(begun.status, begun.content_type, body)
             )
-        await answer(call.send, begun.status, restored, [(b"content-type", content_type.encode("latin-1")), *shown])
+        await answer(
+            call.send,
+            begun.status,
+            restored,
+            [(b"content-type", content_type.encode("latin-1")), *shown],
+        )
 
-    async def _read(self, begun: Answer) -> bytes:
+    async def _read(self, begun: UpstreamAnswer) -> bytes:
         pieces: list[bytes] = []
         size, loop, seconds = 0, asyncio.get_running_loop(), self._settings.timeout
         try:
@@ -122,31 +138,50 @@ class Api:
             raise UpstreamError(SILENT, 504) from None
         return b"".join(pieces)
 
-    async def _stream(self, call: Call, exchange: Exchange, begun: Answer) -> None:
-        """Events as they come. Once begun, a failure can only be told inside the stream, as its last event."""
+    async def _stream(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> None:
+        """Events as they come. Once begun, a failure can only be told inside the stream, as its
+        last event.
+        """
         kept = [*forwarding.to_client(begun.headers), *_record_headers(call, exchange)]
-        headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store"), *kept]
+        headers = [
+            (b"content-type", b"text/event-stream; charset=utf-8"),
+            (b"cache-control", b"no-store"),
+            *kept,
+        ]
         await call.send({"type": "http.response.start", "status": begun.status, "headers": headers})
         try:
             last = await self._events(call, exchange, begun)
         except asyncio.CancelledError:
-            await self._last_words(call, Failure(503, "the proxy is shutting down", "shutdown", retry=True))
+            await self._last_words(
+                call, Failure(503, "the proxy is shutting down", "shutdown", retry=True)
+            )
             raise
         except Exception as error:
-            failure = Failure.of(UpstreamError(SILENT, 504) if isinstance(error, TimeoutError) else error)
+            failure = Failure.of(
+                UpstreamError(SILENT, 504) if isinstance(error, TimeoutError) else error
+            )
             await self._last_words(call, failure)
         else:
             await call.send({"type": "http.response.body", "body": last})
 
-    async def _events(self, call: Call, exchange: Exchange, begun: Answer) -> bytes:
+    async def _events(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> bytes:
         """Passes on all events but the last bytes, which it returns."""
-        loop, seconds, events = asyncio.get_running_loop(), self._settings.timeout, exchange.stream(begun.content_type)
+        loop, seconds, events = (
+            asyncio.get_running_loop(),
+            self._settings.timeout,
+            exchange.stream(begun.content_type),
+        )
         async with asyncio.timeout(seconds) as limit:
             while chunk := await begun.more():
                 first, mark, rest = chunk.partition(b"\n\n")
-                for piece in (first + mark, rest):  # many may have come at once: the first does not wait for them
+                for piece in (
+                    first + mark,
+                    rest,
+                ):  # many may have come at once: the first does not wait for them
                     if piece and (shown := events.feed(piece)):
-                        await call.send({"type": "http.response.body", "body": shown, "more_body": True})
+                        await call.send(
+                            {"type": "http.response.body", "body": shown, "more_body": True}
+                        )
                 limit.reschedule(loop.time() + seconds)
             return await self._workers.run(0, events.finish)
 
@@ -154,7 +189,9 @@ class Api:
         self._metrics.refusal(failure.code)
         event = failure.event(forwarding.endpoint_of(call.path))
         try:
-            async with asyncio.timeout(LAST_WORDS_SECONDS):  # a client that does not read holds nothing up
+            async with asyncio.timeout(
+                LAST_WORDS_SECONDS
+            ):  # a client that does not read holds nothing up
                 await call.send({"type": "http.response.body", "body": event})
         except TimeoutError:
             pass
@@ -166,5 +203,7 @@ def _record_headers(call: Call, exchange: Exchange) -> Headers:
 
 @lru_cache(maxsize=256)
 def _encoded(record: WireRecord) -> tuple[tuple[bytes, bytes], ...]:
-    """Most requests of a conversation release as much as another: equal records, which hold no text."""
+    """Most requests of a conversation release as much as another: equal records, which hold no
+    text.
+    """
     return tuple((name.encode(), value.encode()) for name, value in record.headers().items())

@@ -11,23 +11,28 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
-from sanitizer.names import NameFinder
+from sanitizer.identifiers import NameFinder
 from sanitizer.pipeline import Sanitizer
+from sanitizer.proxy.access import AccessCheck
 from sanitizer.proxy.api import Api
 from sanitizer.proxy.conversations import Conversations
-from sanitizer.proxy.gate import Gate
-from sanitizer.proxy.guard import Guard
+from sanitizer.proxy.errors_to_answers import ErrorLayer
 from sanitizer.proxy.metrics import CONTENT_TYPE, Metrics
 from sanitizer.proxy.page_api import PageApi
 from sanitizer.proxy.settings import ProxySettings
 from sanitizer.proxy.upstream import Upstream
-from sanitizer.proxy.work import Workers
-from sanitizer.sampling import secret_key
+from sanitizer.proxy.workers import Workers
+from sanitizer.randomness import secret_key
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 PAGE = Path(__file__).parent / "page"
-_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_TYPES = {
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+}
 _PAGE_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -41,19 +46,24 @@ _PAGE_HEADERS = {
 
 
 def create_app(
-    sanitizer: Sanitizer, settings: ProxySettings, *, conversation_key: bytes | None = None, may_block: bool = False
+    sanitizer: Sanitizer,
+    settings: ProxySettings,
+    *,
+    conversation_key: bytes | None = None,
+    may_block: bool = False,
 ) -> ASGIApp:
     """The application, for any ASGI server that runs its lifespan.
 
-    Guarantee: the upstream receives only what the sanitizer released, and the headers that `forwarding` lists. If
-    anything fails, nothing is sent, or, once an answer is streamed, nothing more is passed on.
+    Guarantee: the upstream receives only what the sanitizer released, and the headers that
+    `forwarding` lists. If anything fails, nothing is sent, or, once an answer is streamed, nothing
+    more is passed on.
     Not protected: what an upstream can tell from times and sizes; who asks, if all share one key.
 
     Args:
-        sanitizer: its settings are everyone's; each conversation gets one derived from it. With a ledger each has
-            its own budget, without one all share the limit.
-        conversation_key: of the keyed hash that names a conversation after an API key; give the same after
-            a restart if ledger or vault outlive the process. Default: a fresh one.
+        sanitizer: its settings are everyone's; each conversation gets one derived from it. With a
+            ledger each has its own budget, without one all share the limit.
+        conversation_key: of the keyed hash that names a conversation after an API key; give the
+            same after a restart if ledger or vault outlive the process. Default: a fresh one.
         may_block: its vault is on disk, so it never works on the event loop.
     """
     metrics = Metrics()
@@ -78,7 +88,9 @@ def create_app(
     own = frozenset(route.path for route in routes)
     api = Api(settings, conversations, upstream, workers, metrics)
     router = Router(routes, redirect_slashes=False, lifespan=lifespan)
-    return Gate(api, router, Guard(settings, own), metrics, own, settings.max_connections)
+    return ErrorLayer(
+        api, router, AccessCheck(settings, own), metrics, own, settings.max_connections
+    )
 
 
 def _is_slow(sanitizer: Sanitizer) -> bool:

@@ -8,9 +8,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 
 from sanitizer.errors import RequestRefused
-from sanitizer.memory import message_key
 from sanitizer.pipeline import Sanitizer
-from sanitizer.wire.core import Filter
+from sanitizer.storage import message_key
+from sanitizer.wire import Filter
 
 HEADER = "sanitizer-conversation"
 MAX_CONVERSATIONS = 10_000
@@ -21,9 +21,10 @@ class Conversations:
     """One filter per conversation, made when first needed. Safe for many threads.
 
     Args:
-        key: of the hashes that stand for API keys. With the same key, a conversation is found again by a ledger
-            or a vault on disk after a restart.
-        most: beyond it, the one not used for longest is forgotten here; its memory and budget are kept elsewhere.
+        key: of the hashes that stand for API keys. With the same key, a conversation is found again
+            by a ledger or a vault on disk after a restart.
+        most: beyond it, the one not used for longest is forgotten here; its memory and budget are
+            kept elsewhere.
     """
 
     def __init__(self, sanitizer: Sanitizer, key: bytes, most: int = MAX_CONVERSATIONS) -> None:
@@ -32,16 +33,20 @@ class Conversations:
         self._lock = threading.Lock()
 
     def name(self, headers: Mapping[str, str]) -> str:
-        """ "NAME/HASH": the header's, bound to the caller's key, since whoever holds another key must not see into it.
+        """ "NAME/HASH": the header's, bound to the caller's key, since whoever holds another key
+        must not see into it.
 
-        Without the header "key/HASH"; without a key "NAME" as it stands, or "default". HASH is the key's keyed hash.
+        Without the header "key/HASH"; without a key "NAME" as it stands, or "default". HASH is the
+        key's keyed hash.
 
         Raises:
             RequestRefused: not 1 to 128 letters, digits or ._:@-
         """
         wanted = headers.get(HEADER)
         if wanted is not None and not _NAME.fullmatch(wanted):
-            raise RequestRefused(f"{HEADER} must be 1 to 128 letters, digits or . _ : @ -", "conversation")
+            raise RequestRefused(
+                f"{HEADER} must be 1 to 128 letters, digits or . _ : @ -", "conversation"
+            )
         secrets = [headers.get("authorization", ""), headers.get("api-key", "")]
         if not any(secrets):
             return wanted or "default"

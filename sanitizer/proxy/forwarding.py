@@ -1,7 +1,9 @@
-"""What passes between client and upstream beside the body: a short list; everything else stays here.
+"""What passes between client and upstream beside the body: a short list; everything else stays
+here.
 
-Not passed to the upstream: cookies, addresses (`X-Forwarded-For`, `Forwarded`, `Via`), `Referer`, `Origin`, tracing,
-the client's `User-Agent` and `X-Stainless-*` (they describe its machine), and every header not named below.
+Not passed to the upstream: cookies, addresses (`X-Forwarded-For`, `Forwarded`, `Via`), `Referer`,
+`Origin`, tracing, the client's `User-Agent` and `X-Stainless-*` (they describe its machine), and
+every header not named below.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ import re
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
-from sanitizer.proxy.answers import Headers
-from sanitizer.wire.endpoints import ENDPOINTS
+from sanitizer.proxy.failures import Headers
+from sanitizer.wire import ENDPOINTS
 
 TO_UPSTREAM = (
     "authorization",
@@ -51,8 +53,12 @@ def endpoint_of(path: str) -> str:
     return "other"
 
 
-def to_upstream(headers: Mapping[str, str], key: str | None, body: bytes, streams: bool) -> dict[str, str]:
-    """Request headers. `identity`: the answer has to be read here, and what decompresses to much must not."""
+def to_upstream(
+    headers: Mapping[str, str], key: str | None, body: bytes, streams: bool
+) -> dict[str, str]:
+    """Request headers. `identity`: the answer has to be read here, and what decompresses to much
+    must not.
+    """
     kept = {name: headers[name] for name in TO_UPSTREAM if name in headers}
     if key is not None:
         kept.pop("api-key", None)

@@ -7,7 +7,24 @@ from bisect import bisect_left
 from collections import Counter
 
 CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
-BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+BOUNDS = (
+    0.0005,
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    5.0,
+    10.0,
+    30.0,
+    60.0,
+)
 
 
 class Histogram:
@@ -42,7 +59,9 @@ class Metrics:
         self._epsilon, self._under_way = 0.0, 0
 
     def request(self, endpoint: str, status: str) -> None:
-        """A request ended. `endpoint` and `status` are fixed words: "chat/completions", "200", "gone"."""
+        """A request ended. `endpoint` and `status` are fixed words: "chat/completions", "200",
+        "gone".
+        """
         with self._lock:
             self._requests[endpoint, status] += 1
 
@@ -52,7 +71,9 @@ class Metrics:
             self._refusals[reason] += 1
 
     def time(self, stage: str, seconds: float) -> None:
-        """Stages: "filter" (sanitizing the request), "upstream" (to its first byte), "request" (all of it)."""
+        """Stages: "filter" (sanitizing the request), "upstream" (to its first byte), "request" (all
+        of it).
+        """
         with self._lock:
             self._times[stage].add(seconds)
 
@@ -79,12 +100,24 @@ class Metrics:
                 f'sanitizer_requests_total{{endpoint="{endpoint}",status="{status}"}} {n}'
                 for (endpoint, status), n in sorted(self._requests.items())
             ]
-            refusals = [f'sanitizer_refusals_total{{reason="{r}"}} {n}' for r, n in sorted(self._refusals.items())]
-            lines = _family("requests_total", "counter", "API requests by endpoint and answer.", requests)
-            lines += _family("refusals_total", "counter", "Requests that were not answered, by reason.", refusals)
+            refusals = [
+                f'sanitizer_refusals_total{{reason="{r}"}} {n}'
+                for r, n in sorted(self._refusals.items())
+            ]
+            lines = _family(
+                "requests_total", "counter", "API requests by endpoint and answer.", requests
+            )
+            lines += _family(
+                "refusals_total", "counter", "Requests that were not answered, by reason.", refusals
+            )
             for stage, times in self._times.items():
                 name = f"{stage}_seconds"
-                lines += _family(name, "histogram", f"Time of the stage: {stage}.", times.lines(f"sanitizer_{name}"))
+                lines += _family(
+                    name,
+                    "histogram",
+                    f"Time of the stage: {stage}.",
+                    times.lines(f"sanitizer_{name}"),
+                )
             spent = [f"sanitizer_epsilon_spent_total {self._epsilon:.9g}"]
             lines += _family("epsilon_spent_total", "counter", "Epsilon charged, in nats.", spent)
             now = [f"sanitizer_requests_under_way {self._under_way}"]

@@ -12,19 +12,17 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sanitizer.engines import Mechanism
 from sanitizer.errors import RequestRefused
-from sanitizer.mechanisms.cape import Cape
-from sanitizer.mechanisms.dyntext import DynText
-from sanitizer.memory import MemoryVault
-from sanitizer.pipeline import Sanitizer
-from sanitizer.policy import PRESETS, Policy
+from sanitizer.pipeline import Sanitizer, WordMechanism
+from sanitizer.privacy import Cape, DynText
 from sanitizer.proxy.conversations import Conversations
 from sanitizer.proxy.metrics import Metrics
-from sanitizer.proxy.reading import read_body, while_client_waits
-from sanitizer.proxy.risk import NO_NOISE, Risk, RiskMeter
+from sanitizer.proxy.request_body import read_body, while_client_waits
 from sanitizer.proxy.settings import ProxySettings
-from sanitizer.proxy.work import Workers
+from sanitizer.proxy.workers import Workers
+from sanitizer.risk import NO_NOISE, Risk, RiskMeter
+from sanitizer.storage import MemoryVault
+from sanitizer.text import PRESETS, Policy
 
 EPSILON_MIN, EPSILON_MAX = 1.0, 12.0
 Key = TypeVar("Key")
@@ -34,7 +32,7 @@ MAX_CHARS = 100_000
 MAX_SETTINGS = 8
 MAX_CONVERSATIONS = 100
 MAX_REMEMBERED = 1000
-_MECHANISMS: dict[str, Callable[[float], Mechanism]] = {"cape": Cape, "dyntext": DynText}
+_MECHANISMS: dict[str, Callable[[float], WordMechanism]] = {"cape": Cape, "dyntext": DynText}
 
 
 @dataclass(frozen=True)
@@ -55,27 +53,38 @@ class Wish:
             raise RequestRefused("malformed JSON", "json") from None
         if not isinstance(values, dict) or not isinstance(values.get("text"), str):
             raise RequestRefused("text must be a string", "field")
-        policy, mechanism, epsilon = values.get("policy"), values.get("mechanism"), values.get("epsilon", 0)
+        policy, mechanism, epsilon = (
+            values.get("policy"),
+            values.get("mechanism"),
+            values.get("epsilon", 0),
+        )
         if len(values["text"]) > MAX_CHARS:
-            raise RequestRefused(f"a text on the page may have at most {MAX_CHARS} characters", "size", 413)
+            raise RequestRefused(
+                f"a text on the page may have at most {MAX_CHARS} characters", "size", 413
+            )
         if policy not in policies:
             raise RequestRefused(f"policy must be one of {', '.join(policies)}", "field")
         if mechanism not in list(_MECHANISMS):  # a list, since any JSON value may be asked for
             raise RequestRefused(f"mechanism must be one of {', '.join(_MECHANISMS)}", "field")
         if type(epsilon) not in (int, float) or not EPSILON_MIN <= epsilon <= EPSILON_MAX:
-            raise RequestRefused(f"epsilon must be from {EPSILON_MIN:g} to {EPSILON_MAX:g}", "field")
+            raise RequestRefused(
+                f"epsilon must be from {EPSILON_MIN:g} to {EPSILON_MAX:g}", "field"
+            )
         return cls(values["text"], str(policy), str(mechanism), float(epsilon))
 
 
 class PageSanitizers:
     """Sanitizers by the page's settings, a few of each kept. Safe for many threads.
 
-    What is typed goes to a memory of the page's own, gone with the process: half a sentence never reaches the disk.
+    What is typed goes to a memory of the page's own, gone with the process: half a sentence never
+    reaches the disk.
     """
 
     def __init__(self, sanitizer: Sanitizer) -> None:
         self._first = sanitizer.derive(vault=MemoryVault(max_messages=MAX_REMEMBERED))
-        self._by_mechanism: OrderedDict[tuple[str, float], tuple[Sanitizer, RiskMeter]] = OrderedDict()
+        self._by_mechanism: OrderedDict[tuple[str, float], tuple[Sanitizer, RiskMeter]] = (
+            OrderedDict()
+        )
         self._charged: OrderedDict[str, Sanitizer] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -83,7 +92,10 @@ class PageSanitizers:
         """What copies are charged to."""
         with self._lock:
             base = _kept(
-                self._charged, conversation, MAX_CONVERSATIONS, lambda: self._first.derive(conversation=conversation)
+                self._charged,
+                conversation,
+                MAX_CONVERSATIONS,
+                lambda: self._first.derive(conversation=conversation),
             )
         return base.derive(policy=self.policy(wish), mechanism=self.mechanism(wish))
 
@@ -94,9 +106,14 @@ class PageSanitizers:
             return self._first.derive(conversation=conversation, policy=policy, charged=False), None
         with self._lock:
             base, meter = _kept(
-                self._by_mechanism, (wish.mechanism, wish.epsilon), MAX_SETTINGS, lambda: self._loaded(wish)
+                self._by_mechanism,
+                (wish.mechanism, wish.epsilon),
+                MAX_SETTINGS,
+                lambda: self._loaded(wish),
             )
-        return base.derive(conversation=conversation, policy=policy, mechanism=base.mechanism, charged=False), meter
+        return base.derive(
+            conversation=conversation, policy=policy, mechanism=base.mechanism, charged=False
+        ), meter
 
     def _loaded(self, wish: Wish) -> tuple[Sanitizer, RiskMeter]:
         loaded = self._first.derive(policy="balanced", mechanism=self.mechanism(wish))
@@ -104,10 +121,16 @@ class PageSanitizers:
 
     def policy(self, wish: Wish) -> Policy:
         """The preset, or the policy the proxy was started with where it has the name."""
-        return self._first.policy if wish.policy == self._first.policy.name else Policy.preset(wish.policy)
+        return (
+            self._first.policy
+            if wish.policy == self._first.policy.name
+            else Policy.preset(wish.policy)
+        )
 
-    def mechanism(self, wish: Wish) -> Mechanism:
-        """The one the proxy was started with, where name and epsilon are its own; else in its default shape."""
+    def mechanism(self, wish: Wish) -> WordMechanism:
+        """The one the proxy was started with, where name and epsilon are its own; else in its
+        default shape.
+        """
         own = self._first.mechanism
         if (own.name, own.epsilon) == (wish.mechanism, wish.epsilon):
             return own
@@ -137,8 +160,13 @@ class PageApi:
         conversations: Conversations,
         metrics: Metrics,
     ) -> None:
-        self._sanitizers, self._settings, self._conversations = PageSanitizers(sanitizer), settings, conversations
-        # One thread: previews wait for each other and not the API for them; one that nobody waits for is dropped.
+        self._sanitizers, self._settings, self._conversations = (
+            PageSanitizers(sanitizer),
+            settings,
+            conversations,
+        )
+        # One thread: previews wait for each other and not the API for them; one that nobody waits
+        # for is dropped.
         self._workers, self._metrics = Workers(may_block=True, threads=1), metrics
 
     async def settings(self, request: Request) -> Response:
@@ -157,7 +185,9 @@ class PageApi:
         headers: dict[str, str] = request.state.headers
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise RequestRefused("content-type must be application/json", "content_type", 415)
-        body = await read_body(request.receive, headers, self._settings.max_body, self._settings.timeout)
+        body = await read_body(
+            request.receive, headers, self._settings.max_body, self._settings.timeout
+        )
         wish = Wish.of(body, self._sanitizers.settings()["policies"])
         conversation = self._conversations.name(headers)
         work = self._workers.run(len(body), lambda: self._work(conversation, wish, copied))

@@ -8,8 +8,8 @@ from math import isfinite
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from sanitizer.addresses import check_base_url
-from sanitizer.wire.endpoints import ENDPOINTS
+from sanitizer.urls import check_base_url
+from sanitizer.wire import ENDPOINTS
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 MIN_TOKEN = 16
@@ -20,16 +20,18 @@ class ProxySettings:
     """One upstream, who may ask, and how much.
 
     Attributes:
-        upstream: base URL of the API, such as "https://api.openai.com/v1". Its path takes the place of the "/v1" that
-            clients ask for; without a path theirs is kept.
-        key: sent to the upstream as `Authorization: Bearer` in place of what the client sends; None passes the
-            client's own.
-        token: clients must send it: as `sanitizer-token`, or as `Authorization: Bearer` where that header does
-            not carry the upstream's key. None: no token.
-        hosts: names in the `Host` header beside this machine's own ("localhost", "127.0.0.1", "[::1]").
+        upstream: base URL of the API, such as "https://api.openai.com/v1". Its path takes the place
+            of the "/v1" that clients ask for; without a path theirs is kept.
+        key: sent to the upstream as `Authorization: Bearer` in place of what the client sends; None
+            passes the client's own.
+        token: clients must send it: as `sanitizer-token`, or as `Authorization: Bearer` where that
+            header does not carry the upstream's key. None: no token.
+        hosts: names in the `Host` header beside this machine's own ("localhost", "127.0.0.1",
+            "[::1]").
         origins: web pages that may ask, such as "https://app.example", beside the proxy's own.
         max_body: bytes of a request body. max_connections: requests under way at once.
-        timeout: seconds for a request's body to arrive, and for each silence of the upstream or the client.
+        timeout: seconds for a request's body to arrive, and for each silence of the upstream or the
+            client.
         page: whether the page is served.
         ca: PEM file of the certificates to trust for the upstream instead of the usual ones.
 
@@ -53,7 +55,9 @@ class ProxySettings:
         for name in ("key", "token"):
             _check_secret(name, getattr(self, name))
         if self.token is not None and len(self.token) < MIN_TOKEN:
-            raise ValueError(f"token must have at least {MIN_TOKEN} characters, got {len(self.token)}")
+            raise ValueError(
+                f"token must have at least {MIN_TOKEN} characters, got {len(self.token)}"
+            )
         for origin in self.origins:
             if not re.fullmatch(r"https?://[^/?#@\s]+", origin):
                 raise ValueError(f"allow-origin must be like https://app.example, got {origin!r}")

@@ -12,10 +12,10 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from yarl import URL
 
-from sanitizer.addresses import is_loopback
 from sanitizer.errors import UpstreamError
-from sanitizer.proxy.answers import Headers
+from sanitizer.proxy.failures import Headers
 from sanitizer.proxy.settings import ProxySettings
+from sanitizer.urls import is_loopback
 
 MAX_ANSWER = 64_000_000  # bytes of one answer that is not streamed
 CONNECT_SECONDS = 10.0
@@ -23,7 +23,7 @@ _NO_TYPE = ("Content-Type",)  # of a request without a body the library would st
 
 
 @dataclass(frozen=True)
-class Answer:
+class UpstreamAnswer:
     """What the upstream began to answer.
 
     Attributes:
@@ -55,8 +55,8 @@ class Answer:
 class Upstream:
     """Sends requests to the configured upstream and nowhere else: redirects are not followed.
 
-    Proxies are taken from the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY) once, at the start; never for an
-    upstream on this machine.
+    Proxies are taken from the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY) once, at the start;
+    never for an upstream on this machine.
 
     Raises:
         OSError: the file of certificates cannot be read.
@@ -79,7 +79,9 @@ class Upstream:
             timeout=self._timeout,
         )
 
-    async def send(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def send(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes
+    ) -> UpstreamAnswer:
         """Ask, and wait for the first bytes. Raises UpstreamError: 502, 504 after a timeout."""
         assert self._session is not None
         try:
@@ -96,7 +98,12 @@ class Upstream:
             raise UpstreamError("the upstream cannot be reached in time", 504) from None
         except (aiohttp.ClientError, OSError):
             raise UpstreamError("the upstream cannot be reached, or does not speak HTTP") from None
-        answer = Answer(response.status, response.headers.get("content-type", ""), [*response.raw_headers], response)
+        answer = UpstreamAnswer(
+            response.status,
+            response.headers.get("content-type", ""),
+            [*response.raw_headers],
+            response,
+        )
         if response.headers.get("content-encoding", "identity") != "identity":
             answer.close()
             raise UpstreamError("the upstream compressed its answer without being asked")
@@ -113,7 +120,9 @@ class Upstream:
 
 @lru_cache(maxsize=64)
 def _parsed(url: str) -> URL:
-    """Few are asked for: the endpoints. What the library finds out about one it keeps in the object."""
+    """Few are asked for: the endpoints. What the library finds out about one it keeps in the
+    object.
+    """
     return URL(url, encoded=True)
 
 

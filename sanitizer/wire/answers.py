@@ -9,23 +9,32 @@ from functools import cached_property
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
 
+from sanitizer.answers import RestoredStream, Restorer
 from sanitizer.errors import UpstreamError
 from sanitizer.pipeline import Sanitizer
-from sanitizer.restore import RestoredStream, Restorer
-from sanitizer.wire.codec import Leaf, dumps, inner, loads
-from sanitizer.wire.shapes import ANSWERS, ERROR, Shape
-from sanitizer.wire.walk import ARGUMENTS_ROLE, Walker
+from sanitizer.wire.find_text import ARGUMENTS_ROLE, TextFinder, TextSlot, dumps, inner, loads
+from sanitizer.wire.shapes import ANSWERS, ERROR, JsonShape
 
-_LISTS = {"chat/completions": "choices", "completions": "choices", "responses": "output", "embeddings": "data"}
-_SAID = (None, "message", "function_call", "mcp_call")  # types of messages and items that come back as history
+_LISTS = {
+    "chat/completions": "choices",
+    "completions": "choices",
+    "responses": "output",
+    "embeddings": "data",
+}
+_SAID = (
+    None,
+    "message",
+    "function_call",
+    "mcp_call",
+)  # types of messages and items that come back as history
 MAX_REMEMBERED_TEXTS = 64
 
 
 class JsonText:
     """A JSON document that comes in pieces, restored in its values only.
 
-    Inside a string, originals are escaped; a released value that stands bare becomes a string. Keys stay, because
-    what is private there could leave again in the next request.
+    Inside a string, originals are escaped; a released value that stands bare becomes a string. Keys
+    stay, because what is private there could leave again in the next request.
 
     Args:
         strings: restores what stands between quotes. bare: released value -> original.
@@ -43,7 +52,11 @@ class JsonText:
         shown: list[str] = []
         at = 0
         while at < len(piece):
-            at = self._outside(piece, at, shown) if self._string is None else self._inside(piece, at, shown)
+            at = (
+                self._outside(piece, at, shown)
+                if self._string is None
+                else self._inside(piece, at, shown)
+            )
         return "".join(shown)
 
     def finish(self) -> str:
@@ -75,7 +88,9 @@ class JsonText:
 
     def _value(self) -> str:
         token, self._token = self._token, ""
-        return f'"{inner(self._bare[token])}"' if token in self._bare and not self._is_key else token
+        return (
+            f'"{inner(self._bare[token])}"' if token in self._bare and not self._is_key else token
+        )
 
     def _mark(self, mark: str) -> None:
         if mark == '"':
@@ -97,7 +112,8 @@ class Restoration:
     """The originals of one conversation, as they were when the answer began to come.
 
     Args:
-        sanitizer: of the conversation. in_json: the request asked for messages in JSON, which are to stay JSON.
+        sanitizer: of the conversation. in_json: the request asked for messages in JSON, which are
+            to stay JSON.
     """
 
     def __init__(self, sanitizer: Sanitizer, in_json: bool = False) -> None:
@@ -114,13 +130,25 @@ class Restoration:
 
     def stream(self, sort: str) -> RestoredStream | JsonText:
         """For a text in pieces; of sort "arguments" if it is JSON."""
-        return JsonText(self._strings, self.texts.originals) if sort == "arguments" else self.texts.stream()
+        return (
+            JsonText(self._strings, self.texts.originals)
+            if sort == "arguments"
+            else self.texts.stream()
+        )
 
     @cached_property
     def _strings(self) -> Restorer:
-        """For strings of JSON, so that it stays JSON: originals are escaped, released values found escaped."""
+        """For strings of JSON, so that it stays JSON: originals are escaped, released values found
+        escaped.
+        """
         originals = self.texts.originals
-        return Restorer({form: inner(original) for value, original in originals.items() for form in _spellings(value)})
+        return Restorer(
+            {
+                form: inner(original)
+                for value, original in originals.items()
+                for form in _spellings(value)
+            }
+        )
 
     def remember(self, sent: str, restored: str, role: str) -> None:
         """Something the assistant said, to go back as it came; `settle` lets it.
@@ -132,18 +160,24 @@ class Restoration:
             self._said[sent, restored, role] = None
 
     def settle(self) -> None:
-        """The answer is complete. Nothing of one with many texts is kept: they could be guesses at private ones."""
+        """The answer is complete. Nothing of one with many texts is kept: they could be guesses at
+        private ones.
+        """
         if len(self._said) <= MAX_REMEMBERED_TEXTS:
             for sent, restored, role in self._said:
                 self._sanitizer.remember_answer(sent, restored, role)
 
-    def document(self, shape: Shape, document: Any, remember: bool = False) -> Any:
+    def document(self, shape: JsonShape, document: Any, remember: bool = False) -> Any:
         """The document restored; the same object if there is nothing to restore."""
-        walker = Walker(answer=True)
+        walker = TextFinder(answer=True)
         walked = walker.walk(shape, document)
-        spoken: list[tuple[Leaf, str, str]] = []
+        spoken: list[tuple[TextSlot, str, str]] = []
         if self.in_json or (remember and self._sanitizer.policy.perturb):  # else nobody asks
-            spoken = [(leaf, leaf.text, role) for leaf, role in _spoken(walked) if isinstance(leaf, Leaf)]
+            spoken = [
+                (leaf, leaf.text, role)
+                for leaf, role in _spoken(walked)
+                if isinstance(leaf, TextSlot)
+            ]
         if self.in_json:
             for leaf in [*[leaf for leaf, _, _ in spoken], *_of_event(walked)]:
                 leaf.sort = "arguments"
@@ -153,7 +187,7 @@ class Restoration:
                 self.remember(sent, leaf.text, role)
         return walked if any(changed) else document
 
-    def _restore(self, leaf: Leaf) -> bool:
+    def _restore(self, leaf: TextSlot) -> bool:
         sent = leaf.text
         if leaf.sort == "arguments":
             stream = self.stream(leaf.sort)
@@ -166,7 +200,8 @@ class Restoration:
 def restored_body(endpoint: str, status: int, body: bytes, restoration: Restoration) -> bytes:
     """A whole answer restored. Bodies without anything to restore come back byte for byte.
 
-    An error that is not JSON (a gateway's HTML page) is replaced by one in the API's shape, which quotes nothing of it.
+    An error that is not JSON (a gateway's HTML page) is replaced by one in the API's shape, which
+    quotes nothing of it.
     Not protected: tokens in `logprobs` stay as the API wrote them, placeholders too.
 
     Raises:
@@ -183,22 +218,35 @@ def restored_body(endpoint: str, status: int, body: bytes, restoration: Restorat
         raise UpstreamError("the API answered with something that is not a JSON object")
     if "error" not in document and not isinstance(document.get(_LISTS[endpoint]), list):
         raise UpstreamError("the API answered with JSON that is not of this endpoint")
-    written = _written(ANSWERS[endpoint], document, body, restoration, endpoint in ("chat/completions", "responses"))
+    written = _written(
+        ANSWERS[endpoint],
+        document,
+        body,
+        restoration,
+        endpoint in ("chat/completions", "responses"),
+    )
     restoration.settle()
     return written
 
 
-def _written(shape: Shape, document: Any, body: bytes, restoration: Restoration, remember: bool = False) -> bytes:
+def _written(
+    shape: JsonShape, document: Any, body: bytes, restoration: Restoration, remember: bool = False
+) -> bytes:
     restored = restoration.document(shape, document, remember)
     return body if restored is document else dumps(restored)
 
 
 def _spoken(document: Any) -> Iterator[tuple[Any, str]]:
-    """What the assistant said, at the positions of messages and calls, and the role it is remembered in."""
+    """What the assistant said, at the positions of messages and calls, and the role it is
+    remembered in.
+    """
     choices = [_field(choice, "message") for choice in _list(document, "choices")]
     for message in [*choices, *_list(document, "output"), *_list(_field(document, "response"), "output"),
                     _field(document, "item")]:  # fmt: skip
-        if _field(message, "role") not in (None, "assistant") or _field(message, "type") not in _SAID:
+        if (
+            _field(message, "role") not in (None, "assistant")
+            or _field(message, "type") not in _SAID
+        ):
             continue
         content = _field(message, "content")
         yield content, "assistant"
@@ -209,11 +257,15 @@ def _spoken(document: Any) -> Iterator[tuple[Any, str]]:
             yield _field(_field(call, "function") or call, "arguments"), ARGUMENTS_ROLE
 
 
-def _of_event(event: Any) -> list[Leaf]:
+def _of_event(event: Any) -> list[TextSlot]:
     """The text of a message that an event states again, whole."""
     done = event if _field(event, "type") == "response.output_text.done" else _field(event, "part")
-    text = _field(done, "text") if _field(done, "type") in ("output_text", "response.output_text.done") else None
-    return [text] if isinstance(text, Leaf) else []
+    text = (
+        _field(done, "text")
+        if _field(done, "type") in ("output_text", "response.output_text.done")
+        else None
+    )
+    return [text] if isinstance(text, TextSlot) else []
 
 
 def _field(value: Any, key: str) -> Any:
@@ -227,11 +279,15 @@ def _list(value: Any, key: str) -> list[Any]:
 
 def _plain_error(status: int) -> bytes:
     message = f"the API answered with status {status} and a body that is not JSON, left out here"
-    return dumps({"error": {"message": message, "type": "upstream_error", "param": None, "code": None}})
+    return dumps(
+        {"error": {"message": message, "type": "upstream_error", "param": None, "code": None}}
+    )
 
 
 def _spellings(value: str) -> set[str]:
-    """How JSON writers may spell a released value: some escape <, > and &, slashes, or all but ASCII."""
+    """How JSON writers may spell a released value: some escape <, > and &, slashes, or all but
+    ASCII.
+    """
     plain = {str(encode(value))[1:-1] for encode in (encode_basestring, encode_basestring_ascii)}
     spelled = set(plain)
     for text in plain:

@@ -42,7 +42,9 @@ class Channel:
         """What was held back."""
         held = self._stream.finish()
         if self._sent and self._n_chars <= MAX_REMEMBERED:
-            self._restoration.remember("".join(self._sent), "".join([*self._shown, held]), self._role)
+            self._restoration.remember(
+                "".join(self._sent), "".join([*self._shown, held]), self._role
+            )
         return held
 
 
@@ -57,8 +59,11 @@ class Channels:
         self._restoration = restoration
         self._open: dict[Path, Channel] = {}
 
-    def feed(self, path: Path, piece: str, sort: str = "text", last: bool = False, role: str = "") -> str:
-        """What can be shown of this text now: all of it, if this is its last piece. Other arguments: of `Channel`.
+    def feed(
+        self, path: Path, piece: str, sort: str = "text", last: bool = False, role: str = ""
+    ) -> str:
+        """What can be shown of this text now: all of it, if this is its last piece. Other
+        arguments: of `Channel`.
 
         Raises:
             UpstreamError: more texts are open than any answer has.

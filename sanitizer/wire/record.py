@@ -9,24 +9,26 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-from sanitizer.types import Record
+from sanitizer.results import Record
 
 
 @dataclass(frozen=True, slots=True)
 class WireRecord:
     """The records of a request's texts, put together. Epsilons are in nats.
 
-    Where only identifiers are replaced (descriptions of tools, keys of objects), no epsilon is counted: their words
-    are outside the guarantee, like public words.
+    Where only identifiers are replaced (descriptions of tools, keys of objects), no epsilon is
+    counted: their words are outside the guarantee, like public words.
 
     Attributes:
-        epsilon_total: sum over the texts, repeated ones too; 0 if nothing was released, infinite without a guarantee.
+        epsilon_total: sum over the texts, repeated ones too; 0 if nothing was released, infinite
+            without a guarantee.
         epsilon_per_unit: the largest of the texts'.
         charged: what this request cost the budget.
         delta: sum over the texts.
         unit: what one unit is, in words. certified: whether every text's bound is a theorem.
         mechanism, policy: their names.
-        n_texts: strings that were looked at. n_units: words perturbed. n_numbers: numbers made random.
+        n_texts: strings that were looked at. n_units: words perturbed. n_numbers: numbers made
+            random.
         n_identifiers: identifiers replaced.
     """
 
@@ -45,8 +47,14 @@ class WireRecord:
 
     @classmethod
     def of(cls, policy: str, full: Sequence[Record], light: Sequence[Record] = ()) -> WireRecord:
-        """Of the texts as the policy has them (`full`), and of those where only identifiers were replaced."""
-        return _of_one(policy, full[0]) if len(full) == 1 and not light else cls._sum(policy, full, light)
+        """Of the texts as the policy has them (`full`), and of those where only identifiers were
+        replaced.
+        """
+        return (
+            _of_one(policy, full[0])
+            if len(full) == 1 and not light
+            else cls._sum(policy, full, light)
+        )
 
     @classmethod
     def _sum(cls, policy: str, full: Sequence[Record], light: Sequence[Record] = ()) -> WireRecord:
@@ -70,7 +78,9 @@ class WireRecord:
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, which knows no infinity: a bound that is not finite becomes None."""
         values = {name: getattr(self, name) for name in _HEADERS}
-        return {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in values.items()}
+        return {
+            k: None if isinstance(v, float) and not isfinite(v) else v for k, v in values.items()
+        }
 
     def headers(self) -> dict[str, str]:
         """The same as response headers, "sanitizer-epsilon-total: 12.0" and so on; ASCII only."""

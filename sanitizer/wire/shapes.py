@@ -1,33 +1,127 @@
-"""Which strings of a request or answer are not text: the table.
+"""Which paths are let through. Everything else is refused.
 
-Every string that does not stand at a position listed here is text: it is sanitized on the way out and restored on the
-way back, known field or not. The rules:
+Which strings of a request or answer are not text: the table.
+
+Every string that does not stand at a position listed here is text: it is sanitized on the way out
+and restored on the way back, known field or not. The rules:
 
 TEXT       all strings below, however deep; keys are handled as LIGHT.
-LIGHT      identifiers are replaced, words are not perturbed: what developers write for the model to read exactly
+LIGHT      identifiers are replaced, words are not perturbed: what developers write for the model to
+read exactly
            (descriptions of tools, names of files), and keys of objects, which schemas name.
-NAME       a model, type, role or id: stays as it is, and must look like one (no spaces, no e-mail address).
-OPAQUE     bytes of the API's own in base64 or hexadecimal (encrypted reasoning, signatures): stays if it looks it.
+NAME       a model, type, role or id: stays as it is, and must look like one (no spaces, no e-mail
+address). OPAQUE     bytes of the API's own in base64 or hexadecimal (encrypted reasoning,
+signatures): stays if it looks it.
 KEEP       the whole subtree stays: JSON schemas, grammars, settings of hosted tools.
-ARGUMENTS  a JSON document in a string: its values are TEXT, its keys LIGHT; TEXT if it is not JSON. Numbers that are
+ARGUMENTS  a JSON document in a string: its values are TEXT, its keys LIGHT; TEXT if it is not JSON.
+Numbers that are
            originals of the conversation are replaced, there and in free objects.
-PERSON     a participant's name: text, but what it becomes has no characters that the API forbids in names. NAME if
+PERSON     a participant's name: text, but what it becomes has no characters that the API forbids in
+names. NAME if
            the role is "tool" or "function".
 TOKENS     text, or a list of texts; lists of token numbers are text in disguise and refused.
-LOGPROBS   tokens of an answer: stay in answers (placeholders in them are not restored), refused in requests.
+LOGPROBS   tokens of an answer: stay in answers (placeholders in them are not restored), refused in
+requests.
 Media      images, audio, files: refused unless the policy lets them pass.
-Shape      an object with fields of its own; a string in its place is text; a list in its place holds several.
+JsonShape      an object with fields of its own; a string in its place is text; a list in its place
+holds several.
 
-Answers are restored at TEXT, PERSON and ARGUMENTS positions only: what is restored anywhere else would leave again.
+Answers are restored at TEXT, PERSON and ARGUMENTS positions only: what is restored anywhere else
+would leave again.
 
-Not protected: what stands at NAME, OPAQUE and KEEP positions, numbers, and words (not identifiers) at LIGHT positions.
+Not protected: what stands at NAME, OPAQUE and KEEP positions, numbers, and words (not identifiers)
+at LIGHT positions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+
+from sanitizer.errors import RequestRefused
+
+ENDPOINTS = ("chat/completions", "responses", "completions", "embeddings")
+READ = "read"  # an extra path the policy lets be read
+
+_TARGET = re.compile(
+    r"((?:/[A-Za-z0-9_][A-Za-z0-9._~-]*)+)(?:\?api-version=[0-9][0-9-]{0,20}(?:-?preview)?)?",
+    re.ASCII,
+)
+_NAMED = ("deployments", "engines")  # followed by a name of the user's choice
+_RESOURCES = frozenset(
+    [
+        "assistants",
+        "audio",
+        "batches",
+        "chat",
+        "chatkit",
+        "completions",
+        "containers",
+        "conversations",
+        "embeddings",
+        "evals",
+        "files",
+        "fine_tuning",
+        "fine-tuning",
+        "images",
+        "models",
+        "moderations",
+        "organization",
+        "realtime",
+        "responses",
+        "threads",
+        "uploads",
+        "vector_stores",
+        "videos",
+    ]
+)
+
+
+def endpoint(method: str, target: str, readable: Collection[str] = ()) -> str:
+    """The endpoint a request means: one of ENDPOINTS, or READ.
+
+    A base path may come before it ("/v1", "/openai/v1", "/openai/deployments/NAME"): plain
+    segments, none of them the name of another resource. The only query let through is Azure's
+    `api-version`, since a query may hold text.
+    Not protected: names in the base path; they are the application's configuration.
+
+    Args:
+        target: path as sent, not decoded, with the query string if there is one. readable: paths
+            such as "/models", for GET.
+
+    Raises:
+        RequestRefused: reason "endpoint", status 404.
+    """
+    match = _TARGET.fullmatch(target)
+    path = match[1] if match else ""
+    known = (
+        ENDPOINTS
+        if method == "POST"
+        else [p.strip("/") for p in readable if p.strip("/")]
+        if method == "GET"
+        else []
+    )
+    for name in known:
+        if path.endswith("/" + name) and _is_base(path[: -len(name) - 1]):
+            return name if method == "POST" else READ
+    raise RequestRefused(
+        "this method and path are not let through; known are POST to "
+        + ", ".join("/" + e for e in ENDPOINTS)
+        + ", and GET of what the policy lists ([wire] endpoints)",
+        "endpoint",
+        404,
+    )
+
+
+def _is_base(path: str) -> bool:
+    """Whether only a base path is left: no segment names a resource."""
+    segments = path.split("/")[1:]
+    return not any(
+        segment.lower() in _RESOURCES and (i == 0 or segments[i - 1] not in _NAMED)
+        for i, segment in enumerate(segments)
+    )
 
 
 class Rule(Enum):
@@ -46,7 +140,9 @@ class Rule(Enum):
 
 TEXT, LIGHT, NAME, OPAQUE, KEEP = Rule.TEXT, Rule.LIGHT, Rule.NAME, Rule.OPAQUE, Rule.KEEP
 ARGUMENTS, PERSON, TOKENS, LOGPROBS = Rule.ARGUMENTS, Rule.PERSON, Rule.TOKENS, Rule.LOGPROBS
-"""The rules by names of their own: up to Python 3.11 each look-up in an Enum takes as long as a call."""
+"""The rules by names of their own: up to Python 3.11 each look-up in an Enum takes as long as a
+call.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +157,7 @@ class Media:
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class JsonShape:
     """An object with known fields.
 
     Attributes:
@@ -70,7 +166,7 @@ class Shape:
         string: what a string in its place is.
     """
 
-    fields: Mapping[str, Rule | Media | Shape]
+    fields: Mapping[str, Rule | Media | JsonShape]
     role: str = ""
     speaks: bool = False
     string: Rule = Rule.TEXT
@@ -78,7 +174,8 @@ class Shape:
 
 MEDIA_TYPES = {
     **dict.fromkeys(
-        ("image", "image_url", "input_image", "output_image", "image_file", "computer_screenshot"), "image"
+        ("image", "image_url", "input_image", "output_image", "image_file", "computer_screenshot"),
+        "image",
     ),
     **dict.fromkeys(("video", "video_url", "input_video"), "image"),
     **dict.fromkeys(("audio", "audio_url", "input_audio", "output_audio"), "audio"),
@@ -92,17 +189,22 @@ _IDS = dict.fromkeys(("id", "type", "status", "call_id", "index", "object"), Rul
 _IMAGE, _AUDIO, _FILE = Media("image"), Media("audio"), Media("file")
 
 
-def _settings(*names: str) -> Shape:
+def _settings(*names: str) -> JsonShape:
     """An object of settings, or a name in its place."""
-    return Shape(dict.fromkeys(names, Rule.NAME), string=Rule.NAME)
+    return JsonShape(dict.fromkeys(names, Rule.NAME), string=Rule.NAME)
 
 
 _CACHE = _settings("type", "ttl", "mode", "scope")
 
-_CITED = {"type": Rule.NAME, "file_id": Rule.NAME, "container_id": Rule.NAME, "filename": Rule.LIGHT}
-ANNOTATION = Shape({**_CITED, "url_citation": Shape(_CITED)})
+_CITED = {
+    "type": Rule.NAME,
+    "file_id": Rule.NAME,
+    "container_id": Rule.NAME,
+    "filename": Rule.LIGHT,
+}
+ANNOTATION = JsonShape({**_CITED, "url_citation": JsonShape(_CITED)})
 
-PART = Shape({
+PART = JsonShape({
     **_IDS,
     "annotations": ANNOTATION,
     "logprobs": Rule.LOGPROBS,
@@ -118,20 +220,20 @@ PART = Shape({
     "url": _IMAGE,  # of an image that a code interpreter drew
 })  # fmt: skip
 
-FUNCTION_CALL = Shape({"name": Rule.NAME, "namespace": Rule.NAME, "arguments": Rule.ARGUMENTS})
-CALL = Shape({
+FUNCTION_CALL = JsonShape({"name": Rule.NAME, "namespace": Rule.NAME, "arguments": Rule.ARGUMENTS})
+CALL = JsonShape({
     **_IDS,
     "function": FUNCTION_CALL,
     "namespace": Rule.NAME,
-    "custom": Shape({"name": Rule.NAME}),
-    "extra_content": Shape({"google": Shape({"thought_signature": Rule.OPAQUE})}),
+    "custom": JsonShape({"name": Rule.NAME}),
+    "extra_content": JsonShape({"google": JsonShape({"thought_signature": Rule.OPAQUE})}),
 }, role="assistant")  # fmt: skip
 
-REASONING_DETAIL = Shape({
+REASONING_DETAIL = JsonShape({
     **_IDS, "format": Rule.NAME, "signature": Rule.OPAQUE, "data": Rule.OPAQUE,
 }, role="assistant")  # fmt: skip
 
-MESSAGE = Shape({
+MESSAGE = JsonShape({
     "role": Rule.NAME,
     "content": PART,
     "name": Rule.PERSON,
@@ -145,12 +247,14 @@ MESSAGE = Shape({
     "reasoning_details": REASONING_DETAIL,
 }, speaks=True)  # fmt: skip
 
-_SCHEMA = dict.fromkeys(("parameters", "input_schema", "output_schema", "format", "strict"), Rule.KEEP)
-_LOCATION = Shape({"type": Rule.NAME})
-_FILTER = Shape({"type": Rule.NAME, "key": Rule.NAME, "allowed_domains": Rule.KEEP})
+_SCHEMA = dict.fromkeys(
+    ("parameters", "input_schema", "output_schema", "format", "strict"), Rule.KEEP
+)
+_LOCATION = JsonShape({"type": Rule.NAME})
+_FILTER = JsonShape({"type": Rule.NAME, "key": Rule.NAME, "allowed_domains": Rule.KEEP})
 _FILTER.fields["filters"] = _FILTER  # type: ignore[index]  # "and" and "or" hold filters
-_FUNCTION = Shape({"name": Rule.NAME, "description": Rule.LIGHT, **_SCHEMA})
-TOOL = Shape({
+_FUNCTION = JsonShape({"name": Rule.NAME, "description": Rule.LIGHT, **_SCHEMA})
+TOOL = JsonShape({
     **_IDS,
     **_SCHEMA,
     "name": Rule.NAME,
@@ -171,10 +275,17 @@ TOOL = Shape({
 })  # fmt: skip
 TOOL.fields["tools"] = TOOL  # type: ignore[index]  # namespaces hold tools
 
-_STATED = Shape({**_IDS, "role": Rule.NAME, "code": Rule.NAME})
-_ACTION = Shape({"type": Rule.NAME, "button": Rule.NAME, "keys": Rule.NAME, "sources": Shape({"type": Rule.NAME})})
+_STATED = JsonShape({**_IDS, "role": Rule.NAME, "code": Rule.NAME})
+_ACTION = JsonShape(
+    {
+        "type": Rule.NAME,
+        "button": Rule.NAME,
+        "keys": Rule.NAME,
+        "sources": JsonShape({"type": Rule.NAME}),
+    }
+)
 
-ITEM = Shape({
+ITEM = JsonShape({
     **MESSAGE.fields,
     **_IDS,
     **dict.fromkeys(("phase", "namespace", "server_label", "approval_request_id", "container_id"), Rule.NAME),
@@ -189,20 +300,24 @@ ITEM = Shape({
     "signature": Rule.OPAQUE,
     "action": _ACTION,
     "actions": _ACTION,
-    "operation": Shape({"type": Rule.NAME}),
-    "caller": Shape({"type": Rule.NAME, "caller_id": Rule.NAME}),
+    "operation": JsonShape({"type": Rule.NAME}),
+    "caller": JsonShape({"type": Rule.NAME, "caller_id": Rule.NAME}),
     "environment": Rule.KEEP,
     "pending_safety_checks": _STATED,
     "acknowledged_safety_checks": _STATED,
-    "results": Shape({**_CITED, "attributes": Rule.TEXT}),
+    "results": JsonShape({**_CITED, "attributes": Rule.TEXT}),
     "tools": TOOL,
     "error": _STATED,
 }, speaks=True)  # fmt: skip
 
 _CHOICE_OF_TOOL = dict.fromkeys(("tool_choice", "function_call"), Rule.NAME)
-_COMMON: dict[str, Rule | Media | Shape] = {
-    **dict.fromkeys(("model", "models", "service_tier", "include", "truncation", "verbosity"), Rule.NAME),
-    **dict.fromkeys(("reasoning_effort", "prompt_cache_retention", "encoding_format", "modalities"), Rule.NAME),
+_COMMON: dict[str, Rule | Media | JsonShape] = {
+    **dict.fromkeys(
+        ("model", "models", "service_tier", "include", "truncation", "verbosity"), Rule.NAME
+    ),
+    **dict.fromkeys(
+        ("reasoning_effort", "prompt_cache_retention", "encoding_format", "modalities"), Rule.NAME
+    ),
     "previous_response_id": Rule.NAME,
     "conversation": _settings("id"),
     "reasoning": _settings("effort", "summary", "generate_summary", "context", "mode"),
@@ -215,62 +330,66 @@ _COMMON: dict[str, Rule | Media | Shape] = {
     **dict.fromkeys(("response_format", "logit_bias"), Rule.KEEP),
     "tools": TOOL,
     "functions": _FUNCTION,
-    "prediction": Shape({"type": Rule.NAME, "content": PART}, role="prediction"),  # no answer: it came from the user
-    "web_search_options": Shape({"search_context_size": Rule.NAME, "user_location": _LOCATION}),
+    "prediction": JsonShape(
+        {"type": Rule.NAME, "content": PART}, role="prediction"
+    ),  # no answer: it came from the user
+    "web_search_options": JsonShape({"search_context_size": Rule.NAME, "user_location": _LOCATION}),
     "audio": _AUDIO,
 }
 
-REQUESTS: Mapping[str, Shape] = {
-    "chat/completions": Shape({**_COMMON, **_CHOICE_OF_TOOL, "messages": MESSAGE}, role="user"),
-    "responses": Shape({
+REQUESTS: Mapping[str, JsonShape] = {
+    "chat/completions": JsonShape({**_COMMON, **_CHOICE_OF_TOOL, "messages": MESSAGE}, role="user"),
+    "responses": JsonShape({
         **_COMMON,
         "tool_choice": Rule.NAME,
         "input": ITEM,
-        "instructions": Shape(PART.fields, role="system"),
-        "text": Shape({"format": Rule.KEEP, "verbosity": Rule.NAME}),
-        "prompt": Shape({"id": Rule.NAME, "version": Rule.NAME}),
+        "instructions": JsonShape(PART.fields, role="system"),
+        "text": JsonShape({"format": Rule.KEEP, "verbosity": Rule.NAME}),
+        "prompt": JsonShape({"id": Rule.NAME, "version": Rule.NAME}),
     }, role="user"),
-    "completions": Shape({**_COMMON, "prompt": Rule.TOKENS}, role="user"),
-    "embeddings": Shape({**_COMMON, "input": Rule.TOKENS}, role="user"),
+    "completions": JsonShape({**_COMMON, "prompt": Rule.TOKENS}, role="user"),
+    "embeddings": JsonShape({**_COMMON, "input": Rule.TOKENS}, role="user"),
 }  # fmt: skip
 """Endpoint -> shape of its request."""
 
-_ERROR = Shape({"type": Rule.NAME, "code": Rule.NAME})
-_ANSWER: dict[str, Rule | Media | Shape] = {
-    **dict.fromkeys(("id", "object", "model", "system_fingerprint", "service_tier", "type", "status"), Rule.NAME),
+_ERROR = JsonShape({"type": Rule.NAME, "code": Rule.NAME})
+_ANSWER: dict[str, Rule | Media | JsonShape] = {
+    **dict.fromkeys(
+        ("id", "object", "model", "system_fingerprint", "service_tier", "type", "status"), Rule.NAME
+    ),
     **dict.fromkeys(("usage", "prompt_filter_results", "obfuscation"), Rule.KEEP),
     "error": _ERROR,
 }
-CHOICE = Shape({
+CHOICE = JsonShape({
     "finish_reason": Rule.NAME,
     "logprobs": Rule.LOGPROBS,
     "content_filter_results": Rule.KEEP,
-    "message": Shape(MESSAGE.fields, role="assistant", speaks=True),
+    "message": JsonShape(MESSAGE.fields, role="assistant", speaks=True),
 })  # fmt: skip
-CHUNK = Shape({**CHOICE.fields, "delta": Shape(MESSAGE.fields, role="assistant")})
+CHUNK = JsonShape({**CHOICE.fields, "delta": JsonShape(MESSAGE.fields, role="assistant")})
 
-ANSWERS: Mapping[str, Shape] = {
-    "chat/completions": Shape({**_ANSWER, "choices": CHOICE}),
-    "completions": Shape({**_ANSWER, "choices": CHOICE}),
-    "responses": Shape({
+ANSWERS: Mapping[str, JsonShape] = {
+    "chat/completions": JsonShape({**_ANSWER, "choices": CHOICE}),
+    "completions": JsonShape({**_ANSWER, "choices": CHOICE}),
+    "responses": JsonShape({
         **REQUESTS["responses"].fields,
         **_ANSWER,
         "output": ITEM,
         "incomplete_details": Rule.NAME,
     }),
-    "embeddings": Shape({**_ANSWER, "data": Rule.KEEP}),
+    "embeddings": JsonShape({**_ANSWER, "data": Rule.KEEP}),
 }  # fmt: skip
 """Endpoint -> shape of its answer."""
 
-ERROR = Shape({**_ANSWER, "detail": Rule.TEXT})
+ERROR = JsonShape({**_ANSWER, "detail": Rule.TEXT})
 """An answer that says what went wrong."""
 
-EVENT = Shape({
+EVENT = JsonShape({
     **_ANSWER,
     **dict.fromkeys(("item_id", "call_id", "name", "partial_image_b64", "code_interpreter_call_id"), Rule.KEEP),
     "response": ANSWERS["responses"],
     "item": ITEM,
-    "part": Shape(PART.fields, role="assistant"),
+    "part": JsonShape(PART.fields, role="assistant"),
     "annotation": ANNOTATION,
     "logprobs": Rule.LOGPROBS,
     "arguments": Rule.ARGUMENTS,

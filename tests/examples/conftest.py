@@ -1,4 +1,6 @@
-"""Who is in front of the screen, and the server that keeps every byte. Loaded only where a test asks for it."""
+"""Who is in front of the screen, and the server that keeps every byte. Loaded only where a test
+asks for it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sanitizer.testing_server import RecordingServer
+from sanitizer.testing.server import RecordingServer
 
 if TYPE_CHECKING:
     from tests.examples.screens import Person

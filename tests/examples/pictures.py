@@ -1,4 +1,6 @@
-"""The desktop example's picture: `python -m tests.examples.pictures` writes docs/images/desktop.png."""
+"""The desktop example's picture: `python -m tests.examples.pictures` writes
+docs/images/desktop.png.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication
 
 from examples.desktop.form import ADDRESS
-from sanitizer.testing_server import RecordingServer, says
+from sanitizer.testing.server import RecordingServer, says
 from tests.examples.screens import person, screen
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"

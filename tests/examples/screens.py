@@ -37,7 +37,9 @@ def screen() -> Iterator[None]:
     if shutil.which("Xvfb") is None and "CI" not in os.environ:
         pytest.skip("Xvfb is not installed")
     command = ["Xvfb", "-displayfd", "1", "-screen", "0", "1400x1000x24", "-nolisten", "tcp"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
         assert server.stdout is not None
         number = server.stdout.readline().strip()
         assert number, "Xvfb did not start"
@@ -56,7 +58,9 @@ def application() -> QApplication:
 
 
 def until(true: Callable[[], bool], seconds: float = PATIENCE) -> None:
-    """Run the interface until something holds. Other threads run too, which they do not in `QTest.qWait`."""
+    """Run the interface until something holds. Other threads run too, which they do not in
+    `QTest.qWait`.
+    """
     loop, timer, end = QEventLoop(), QTimer(), time.monotonic() + seconds
     timer.timeout.connect(lambda: loop.quit() if true() or time.monotonic() > end else None)
     timer.start(5)
@@ -108,4 +112,6 @@ def person(budget: float = DEFAULT_BUDGET) -> Iterator[Person]:
     finally:
         window.stop()
         window.close()
-        delete(window)  # now and in this thread; left to the garbage collector, any thread might do it
+        delete(
+            window
+        )  # now and in this thread; left to the garbage collector, any thread might do it

@@ -1,4 +1,6 @@
-"""The desktop example: what leaves, what it costs, and what comes back. The judge is a server that keeps every byte."""
+"""The desktop example: what leaves, what it costs, and what comes back. The judge is a server that
+keeps every byte.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,9 @@ import pytest
 from examples.desktop.desk import Desk
 from examples.desktop.wish import DEFAULT_EPSILON, DEFAULT_POLICY, POLICIES, Cancelled, Wish
 from sanitizer import Sanitizer
-from sanitizer.policy import PRESETS
-from sanitizer.testing_answers import Answer, error, html
-from sanitizer.testing_server import RecordingServer, says
+from sanitizer.testing.api_answers import Answer, error, html
+from sanitizer.testing.server import RecordingServer, says
+from sanitizer.text.policy import PRESETS
 from tests.examples.screens import SECRETS, TEXT, Person, application, person, until
 
 from PySide6.QtCore import Qt  # isort: skip  # after screens, which skips where it is missing
@@ -22,13 +24,17 @@ from PySide6.QtWidgets import QLineEdit  # isort: skip
 pytestmark = pytest.mark.usefixtures("display")
 
 
-def test_what_is_seen_is_what_leaves_and_nothing_private_does(someone: Person, api: RecordingServer) -> None:
+def test_what_is_seen_is_what_leaves_and_nothing_private_does(
+    someone: Person, api: RecordingServer
+) -> None:
     someone.types(TEXT)
     seen = someone.reads()
     assert someone.sends(api.url) == ""
     (received,) = api.requests
     assert received.json["messages"] == [{"role": "user", "content": seen}]
-    private = [secret for secret in SECRETS if secret not in seen]  # a word may be drawn for itself, rarely
+    private = [
+        secret for secret in SECRETS if secret not in seen
+    ]  # a word may be drawn for itself, rarely
     assert "peter@example.org" in private
     assert not [secret for secret in private if secret.encode() in api.received]
 
@@ -37,10 +43,15 @@ def test_the_answer_is_restored(someone: Person, api: RecordingServer) -> None:
     api.script(says("I will write to <EMAIL_1>. <EMAIL_2> is not known to me."))
     someone.types(TEXT)
     someone.sends(api.url)
-    assert someone.window.answer.toPlainText() == "I will write to peter@example.org. <EMAIL_2> is not known to me."
+    assert (
+        someone.window.answer.toPlainText()
+        == "I will write to peter@example.org. <EMAIL_2> is not known to me."
+    )
 
 
-def test_separators_inside_an_answer_are_kept_apart_from_those_of_events(someone: Person, api: RecordingServer) -> None:
+def test_separators_inside_an_answer_are_kept_apart_from_those_of_events(
+    someone: Person, api: RecordingServer
+) -> None:
     api.script(says("one\u2028two\x85three", size=20))
     someone.types(TEXT)
     assert someone.sends(api.url) == ""
@@ -87,10 +98,14 @@ def test_an_address_where_nothing_answers(api: RecordingServer) -> None:
     assert len(api.requests) == 1
 
 
-@pytest.mark.parametrize("address", ["", "ftp://127.0.0.1/v1", "127.0.0.1", "http://127.0.0.1:port/v1"])
+@pytest.mark.parametrize(
+    "address", ["", "ftp://127.0.0.1/v1", "127.0.0.1", "http://127.0.0.1:port/v1"]
+)
 def test_an_address_that_is_none(someone: Person, address: str) -> None:
     someone.types("Hello.")
-    assert someone.sends(address) == "The address must begin with http:// or https:// and name a host."
+    assert (
+        someone.sends(address) == "The address must begin with http:// or https:// and name a host."
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,10 +113,15 @@ def test_an_address_that_is_none(someone: Person, address: str) -> None:
     [
         (error(401, "Peter"), "The API answered with an error: 401 Unauthorized."),
         (html(), "The API did not answer with an event stream."),
-        (Answer(b"data: {", content_type="text/event-stream"), "The API's stream ended inside an event."),
+        (
+            Answer(b"data: {", content_type="text/event-stream"),
+            "The API's stream ended inside an event.",
+        ),
     ],
 )
-def test_an_answer_that_is_none(someone: Person, api: RecordingServer, answer: Answer, said: str) -> None:
+def test_an_answer_that_is_none(
+    someone: Person, api: RecordingServer, answer: Answer, said: str
+) -> None:
     api.script(answer)
     someone.types(TEXT)
     assert someone.sends(api.url) == said
@@ -128,14 +148,18 @@ def test_what_was_not_seen_cannot_be_sent(someone: Person, api: RecordingServer)
     assert api.n_connections == 0
     QTest.keyClick(someone.window.text, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     until(lambda: len(api.requests) == 1)
-    assert "\n" not in someone.window.text.toPlainText(), "Ctrl+Enter sends, and writes no line break"
+    assert "\n" not in someone.window.text.toPlainText(), (
+        "Ctrl+Enter sends, and writes no line break"
+    )
 
 
 def test_identifiers_have_no_differential_privacy(someone: Person, api: RecordingServer) -> None:
     someone.window.policy.setCurrentText("identifiers")
     someone.types(TEXT)
     assert someone.reads() == TEXT.replace("peter@example.org", "<EMAIL_1>")
-    assert someone.window.guarantee.text().startswith("No differential privacy. 1 identifier replaced")
+    assert someone.window.guarantee.text().startswith(
+        "No differential privacy. 1 identifier replaced"
+    )
     assert not someone.window.epsilon.isEnabled()
     someone.sends(api.url)
     assert someone.window.balance.text().startswith("Budget: spent 0 of 200.")
@@ -147,7 +171,9 @@ def test_the_slider_sets_epsilon(someone: Person) -> None:
     QTest.keyClick(someone.window.epsilon, Qt.Key.Key_Right)
     someone.reads()
     assert someone.window.meaning.text().startswith("5.5 ")
-    assert someone.window.guarantee.text().startswith("Certified: epsilon 5.5 per word, 16.5 in all.")
+    assert someone.window.guarantee.text().startswith(
+        "Certified: epsilon 5.5 per word, 16.5 in all."
+    )
 
 
 def test_a_text_that_is_too_long_is_refused(someone: Person) -> None:
@@ -188,7 +214,10 @@ def test_the_clipboard_is_left_alone(someone: Person, api: RecordingServer) -> N
 
 def test_the_window_offers_what_the_sdk_has() -> None:
     assert list(POLICIES) == list(PRESETS)
-    assert (Sanitizer().policy.name, Sanitizer().mechanism.epsilon) == (DEFAULT_POLICY, DEFAULT_EPSILON)
+    assert (Sanitizer().policy.name, Sanitizer().mechanism.epsilon) == (
+        DEFAULT_POLICY,
+        DEFAULT_EPSILON,
+    )
 
 
 def test_previews_that_nobody_waits_for_are_not_drawn() -> None:

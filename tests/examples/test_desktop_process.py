@@ -1,4 +1,6 @@
-"""The desktop example as a process: how soon it is there, what it leaves on the disk, and how it ends."""
+"""The desktop example as a process: how soon it is there, what it leaves on the disk, and how it
+ends.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from sanitizer.testing_answers import Answer
-from sanitizer.testing_server import RecordingServer
+from sanitizer.testing.api_answers import Answer
+from sanitizer.testing.server import RecordingServer
 from tests.examples.screens import PATIENCE, SECRETS, TEXT
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +22,9 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.usefixtures("display")
 
 
-def python(code: str, *arguments: str, folder: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
+def python(
+    code: str, *arguments: str, folder: Path = ROOT, **variables: str
+) -> subprocess.CompletedProcess[str]:
     """A process of its own."""
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
@@ -70,10 +74,16 @@ with person() as someone:
 
 def test_nothing_private_is_written_to_the_disk(api: RecordingServer, tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
-    places = dict.fromkeys(["HOME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"], str(tmp_path))
+    places = dict.fromkeys(
+        ["HOME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"], str(tmp_path)
+    )
     run = python(USED, api.url, TEXT, folder=tmp_path, **places, OPENAI_API_KEY="key-of-mine")
     assert "peter@example.org" in run.stdout, run.stderr
-    planted = [secret.encode(coding) for secret in (*SECRETS, "key-of-mine") for coding in ("utf-8", "utf-16-le")]
+    planted = [
+        secret.encode(coding)
+        for secret in (*SECRETS, "key-of-mine")
+        for coding in ("utf-8", "utf-16-le")
+    ]
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert not [path.name for path in files for secret in planted if secret in path.read_bytes()]
 

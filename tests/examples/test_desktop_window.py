@@ -8,7 +8,8 @@ import pytest
 
 from tests.examples.screens import TEXT, Person, application, until
 
-from PySide6.QtCore import Qt, QTimer  # isort: skip  # after screens, which skips where it is missing
+# isort: skip  # after screens, which skips where it is missing
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QColor, QPalette, QTextCharFormat, QTextCursor  # isort: skip
 from PySide6.QtTest import QTest  # isort: skip
 from PySide6.QtWidgets import QToolTip  # isort: skip
@@ -22,7 +23,10 @@ def test_replaced_words_are_marked_and_say_what_they_stand_for(someone: Person) 
     town = seen.removeprefix("😀 ").removesuffix(" 😀 and <EMAIL_1>")
     assert [(m.toolTip(), n) for m, n in marks(someone)] == [
         ("<span>In place of “Leeds”: drawn anew</span>", len(town)),
-        ("<span>In place of “peter@example.org”: email, restored in the answer</span>", len("<EMAIL_1>")),
+        (
+            "<span>In place of “peter@example.org”: email, restored in the answer</span>",
+            len("<EMAIL_1>"),
+        ),
     ]
 
 
@@ -39,16 +43,22 @@ def test_originals_in_hints_are_no_markup(someone: Person) -> None:
     someone.pastes("What does <EMAIL_1> mean?")
     someone.reads()
     ((mark, _),) = marks(someone)
-    assert mark.toolTip() == "<span>In place of “&lt;EMAIL_1&gt;”: text, restored in the answer</span>"
+    assert (
+        mark.toolTip() == "<span>In place of “&lt;EMAIL_1&gt;”: text, restored in the answer</span>"
+    )
 
 
 def marks(someone: Person) -> list[tuple[QTextCharFormat, int]]:
     """Formats of what is marked, and for how many characters."""
     cursor, found = QTextCursor(someone.window.leaving.document()), []
     while cursor.movePosition(QTextCursor.MoveOperation.Right):
-        if (form := cursor.charFormat()).underlineStyle() != QTextCharFormat.UnderlineStyle.NoUnderline:
+        if (
+            form := cursor.charFormat()
+        ).underlineStyle() != QTextCharFormat.UnderlineStyle.NoUnderline:
             found.append(form)
-    return [(form, found.count(form)) for form in [f for i, f in enumerate(found) if f not in found[:i]]]
+    return [
+        (form, found.count(form)) for form in [f for i, f in enumerate(found) if f not in found[:i]]
+    ]
 
 
 def test_the_window_stays_responsive_while_a_long_text_is_drawn(someone: Person) -> None:
@@ -77,7 +87,15 @@ def test_the_keyboard_reaches_everything_in_order(someone: Person) -> None:
     window = someone.window
     someone.types(TEXT)
     someone.reads()
-    wanted = [window.policy, window.epsilon, window.leaving, window.address, window.model, window.key, window.send]
+    wanted = [
+        window.policy,
+        window.epsilon,
+        window.leaving,
+        window.address,
+        window.model,
+        window.key,
+        window.send,
+    ]
     for widget in [*wanted, window.answer, window.text]:
         focused = application().focusWidget()
         assert focused is not None
@@ -99,7 +117,10 @@ def test_marks_can_be_read_on_light_and_dark(someone: Person, ground: str) -> No
     someone.types(TEXT)
     someone.reads()
     assert len(marks(someone)) == 4
-    assert min(contrast(mark.foreground().color(), QColor(ground)) for mark, _ in marks(someone)) >= 7.0
+    assert (
+        min(contrast(mark.foreground().color(), QColor(ground)) for mark, _ in marks(someone))
+        >= 7.0
+    )
 
 
 def contrast(one: QColor, other: QColor) -> float:
@@ -107,7 +128,9 @@ def contrast(one: QColor, other: QColor) -> float:
 
     def luminance(color: QColor) -> float:
         values: tuple[float, float, float] = (color.redF(), color.greenF(), color.blueF())
-        red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in values)
+        red, green, blue = (
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in values
+        )
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
     dark, light = sorted([luminance(one), luminance(other)])

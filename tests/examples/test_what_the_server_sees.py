@@ -24,7 +24,10 @@ def test_the_server_sees_no_identifier_and_the_application_gets_all_back() -> No
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
-    shown = {name: re.findall(rf"^  {name} +(.*)$", done.stdout, re.M) for name in ("sent", "server saw", "got back")}
+    shown = {
+        name: re.findall(rf"^  {name} +(.*)$", done.stdout, re.M)
+        for name in ("sent", "server saw", "got back")
+    }
     assert [len(texts) for texts in shown.values()] == [8, 8, 8]
     for sent, seen, got in zip(*shown.values(), strict=True):
         for original, stand_in in ((MAIL, "<EMAIL_1>"), (ACCOUNT, "<IBAN_1>")):

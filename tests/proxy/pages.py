@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from sanitizer import Sanitizer
 from sanitizer.proxy.app import create_app
-from sanitizer.proxy.serve import Listener, make_server
+from sanitizer.proxy.server import Listener, make_server
 from sanitizer.proxy.settings import ProxySettings
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -58,11 +58,16 @@ class Visit:
     """One person's visit: a fresh browser profile, and all that the browser was seen to do.
 
     Attributes:
-        requests: every URL that was asked for. complaints: errors, and violations of the content security policy.
+        requests: every URL that was asked for. complaints: errors, and violations of the content
+            security policy.
     """
 
     def __init__(
-        self, context: BrowserContext, address: str, width: int = 1280, scheme: Literal["light", "dark"] = "light"
+        self,
+        context: BrowserContext,
+        address: str,
+        width: int = 1280,
+        scheme: Literal["light", "dark"] = "light",
     ) -> None:
         self.context, self.address = context, address
         self.requests: list[str] = []
@@ -76,7 +81,9 @@ class Visit:
         self.page.emulate_media(color_scheme=scheme)
 
     def _console(self, kind: str, text: str) -> None:
-        if kind in ("error", "warning") and not text.startswith("Failed to load resource"):  # a refusal's status
+        if kind in ("error", "warning") and not text.startswith(
+            "Failed to load resource"
+        ):  # a refusal's status
             self.complaints.append(text)
 
     def open(self) -> Page:
@@ -94,7 +101,9 @@ class Visit:
         return found
 
     def paste(self, text: str) -> None:
-        """Put a long text in at once: browsers type line by line, in a time that grows with its square."""
+        """Put a long text in at once: browsers type line by line, in a time that grows with its
+        square.
+        """
         self.page.evaluate("(text) => navigator.clipboard.writeText(text)", text)
         self.page.locator("#text").press("Control+a")
         self.page.keyboard.press("Control+v")
@@ -131,7 +140,9 @@ class Visit:
 
 @contextmanager
 def visiting(browser: Browser, sanitizer: Sanitizer) -> Iterator[Visit]:
-    """A visit to a proxy of its own; whatever happens, nothing is asked of another address, and no rule is broken."""
+    """A visit to a proxy of its own; whatever happens, nothing is asked of another address, and no
+    rule is broken.
+    """
     with served(sanitizer) as address, browser.new_context() as context:
         visit = Visit(context, address)
         visit.open()

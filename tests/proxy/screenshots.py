@@ -1,4 +1,5 @@
-"""Pictures of the page for the documents: `python -m tests.proxy.screenshots` writes them to docs/images.
+"""Pictures of the page for the documents: `python -m tests.proxy.screenshots` writes them to
+docs/images.
 
 Needs Pillow, for pictures of 256 colours: a third of the bytes, and no difference to the eye.
 """

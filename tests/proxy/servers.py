@@ -1,4 +1,6 @@
-"""Real servers on loopback: an upstream that records every byte it receives, and the proxy in front of it."""
+"""Real servers on loopback: an upstream that records every byte it receives, and the proxy in front
+of it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ import httpx
 
 from sanitizer import Sanitizer
 from sanitizer.proxy.app import create_app
-from sanitizer.proxy.serve import Listener, make_server
+from sanitizer.proxy.server import Listener, make_server
 from sanitizer.proxy.settings import ProxySettings
 
 MAIL = "peter.lund@private.example"
@@ -81,15 +83,24 @@ class Upstream:
             return None
         self.raw += head
         line, *lines = head.decode("latin-1").split("\r\n")
-        headers = {k.lower(): v.strip() for k, _, v in (each.partition(":") for each in lines if each)}
+        headers = {
+            k.lower(): v.strip() for k, _, v in (each.partition(":") for each in lines if each)
+        }
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         self.raw += body
         return Received(line, headers, body)
 
 
-def reply(body: bytes, content_type: str = "application/json", status: int = 200, *headers: str) -> bytes:
+def reply(
+    body: bytes, content_type: str = "application/json", status: int = 200, *headers: str
+) -> bytes:
     """A whole answer."""
-    lines = [f"HTTP/1.1 {status} X", f"content-type: {content_type}", f"content-length: {len(body)}", *headers]
+    lines = [
+        f"HTTP/1.1 {status} X",
+        f"content-type: {content_type}",
+        f"content-length: {len(body)}",
+        *headers,
+    ]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
@@ -107,7 +118,13 @@ def chat(text: str) -> bytes:
     """A chat completion."""
     message = {"role": "assistant", "content": text}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-    whole = {"id": "c1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    whole = {
+        "id": "c1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [choice],
+    }
     return json.dumps(whole).encode()
 
 
@@ -115,11 +132,19 @@ def chunk(text: str | None, finish: str | None = None) -> bytes:
     """One event of a chat stream."""
     delta = {"content": text} if text is not None else {}
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    whole = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+    whole = {
+        "id": "c1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "m",
+        "choices": [choice],
+    }
     return b"data: " + json.dumps(whole).encode() + b"\n\n"
 
 
-STREAM_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+STREAM_HEAD = (
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+)
 DONE = b"data: [DONE]\n\n"
 
 
@@ -179,11 +204,20 @@ class Proxy:
     client: httpx.Client
 
     def chat(
-        self, text: str, more: Mapping[str, str] | None = None, *, stream: bool = False, **headers: str
+        self,
+        text: str,
+        more: Mapping[str, str] | None = None,
+        *,
+        stream: bool = False,
+        **headers: str,
     ) -> httpx.Response:
         """Ask for a chat completion; header names with _ for -, or as they are in `more`."""
-        body = {"model": "m", "messages": [{"role": "user", "content": text}]} | ({"stream": True} if stream else {})
-        named = {name.replace("_", "-"): value for name, value in headers.items()} | dict(more or {})
+        body = {"model": "m", "messages": [{"role": "user", "content": text}]} | (
+            {"stream": True} if stream else {}
+        )
+        named = {name.replace("_", "-"): value for name, value in headers.items()} | dict(
+            more or {}
+        )
         return self.client.post("/v1/chat/completions", json=body, headers=named)
 
     def raw(self, data: bytes, until: bytes = b"") -> bytes:
@@ -213,7 +247,9 @@ def proxy(
     thread.start()
     port = sock.getsockname()[1]
     try:
-        with httpx.Client(base_url=listener.url(port), timeout=20, trust_env=False, verify=False) as client:  # noqa: S501
+        with httpx.Client(
+            base_url=listener.url(port), timeout=20, trust_env=False, verify=False
+        ) as client:  # noqa: S501
             yield Proxy(port, client)
     finally:
         server.should_exit = True

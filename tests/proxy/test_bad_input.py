@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from sanitizer.proxy.serve import Listener
+from sanitizer.proxy.server import Listener
 from tests.proxy.servers import JSON, MAIL, Proxy, Received, Upstream, chat, proxy, reply, upstream
 
 GOOD = json.dumps({"model": "m", "messages": [{"role": "user", "content": MAIL}]}).encode()
@@ -75,7 +75,9 @@ def test_bodies_that_cannot_be_read_are_refused(
         ({**JSON, "content-encoding": "gzip"}, "content-encoding"),
     ],
 )
-def test_only_plain_json_is_read(pair: tuple[Upstream, Proxy], headers: dict[str, str], code: str) -> None:
+def test_only_plain_json_is_read(
+    pair: tuple[Upstream, Proxy], headers: dict[str, str], code: str
+) -> None:
     up, api = pair
     body = gzip.compress(GOOD) if headers.get("content-encoding") == "gzip" else GOOD
     refused(api.client.post("/v1/chat/completions", content=body, headers=headers), 415, code)
@@ -103,7 +105,9 @@ def test_only_plain_json_is_read(pair: tuple[Upstream, Proxy], headers: dict[str
         ("OPTIONS", "*"),
     ],
 )
-def test_unknown_endpoints_and_methods_are_refused(pair: tuple[Upstream, Proxy], method: str, path: str) -> None:
+def test_unknown_endpoints_and_methods_are_refused(
+    pair: tuple[Upstream, Proxy], method: str, path: str
+) -> None:
     up, api = pair
     host = f"127.0.0.1:{api.port}".encode()
     # Sent as it stands here: clients would tidy some of these paths.
@@ -137,7 +141,9 @@ def test_fifty_megabytes_are_refused_before_they_are_sent(pair: tuple[Upstream, 
     assert not up.raw
 
 
-def test_fifty_megabytes_in_chunks_are_refused_while_they_come(pair: tuple[Upstream, Proxy]) -> None:
+def test_fifty_megabytes_in_chunks_are_refused_while_they_come(
+    pair: tuple[Upstream, Proxy],
+) -> None:
     up, api = pair
     megabyte, sent = b"f4240\r\n" + b" " * 1_000_000 + b"\r\n", 0
     with socket.create_connection(("127.0.0.1", api.port), timeout=20) as sock:
@@ -157,7 +163,9 @@ def test_fifty_megabytes_in_chunks_are_refused_while_they_come(pair: tuple[Upstr
     assert not up.raw
 
 
-def test_a_client_that_sends_all_first_sees_why_it_was_refused(pair: tuple[Upstream, Proxy]) -> None:
+def test_a_client_that_sends_all_first_sees_why_it_was_refused(
+    pair: tuple[Upstream, Proxy],
+) -> None:
     answer = pair[1].client.post("/v1/chat/completions", content=b" " * 50_000_000, headers=JSON)
     refused(answer, 413, "size")
 
@@ -171,7 +179,10 @@ def test_a_client_that_asks_first_need_not_send(pair: tuple[Upstream, Proxy]) ->
 @pytest.mark.parametrize("length", ["-1", "1e3", "99999999999999999999", "5, 6"])
 def test_a_length_that_is_no_number_is_refused(pair: tuple[Upstream, Proxy], length: str) -> None:
     up, api = pair
-    answer = api.raw(head(api, 0).replace(b"content-length: 0", b"content-length: " + length.encode()), until=b"}}")
+    answer = api.raw(
+        head(api, 0).replace(b"content-length: 0", b"content-length: " + length.encode()),
+        until=b"}}",
+    )
     assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 413 "))
     assert not up.raw
 
@@ -184,7 +195,9 @@ def test_a_body_that_does_not_come_is_not_awaited_for_ever() -> None:
     assert not up.raw
 
 
-@pytest.mark.parametrize("beginning", [b"", b"POST /v1/chat", b"POST / HTTP/1.1\r\nhost: a\r\nx: y"])
+@pytest.mark.parametrize(
+    "beginning", [b"", b"POST /v1/chat", b"POST / HTTP/1.1\r\nhost: a\r\nx: y"]
+)
 def test_a_head_that_comes_slowly_ends_the_connection(beginning: bytes) -> None:
     with upstream() as up, proxy(up.url, listener=Listener(port=0, head_seconds=0.2)) as api:
         begin = time.monotonic()
@@ -225,7 +238,9 @@ def test_huge_headers_are_refused(pair: tuple[Upstream, Proxy]) -> None:
                 break
         else:
             pytest.fail("four megabytes of headers were taken")
-        with contextlib.suppress(OSError):  # the answer may be lost where the client goes on sending
+        with contextlib.suppress(
+            OSError
+        ):  # the answer may be lost where the client goes on sending
             got = sock.recv(1000)
     assert not got or got.startswith((b"HTTP/1.1 431 ", b"HTTP/1.1 400 "))
     assert not up.raw
@@ -233,7 +248,9 @@ def test_huge_headers_are_refused(pair: tuple[Upstream, Proxy]) -> None:
 
 def test_pipelined_requests_are_answered_in_turn(up: Upstream, api: Proxy) -> None:
     one, two = (GOOD.replace(MAIL.encode(), name) for name in (b"first", b"second"))
-    answer = api.raw(head(api, len(one)) + one + head(api, len(two)) + two, until=b"You wrote: second")
+    answer = api.raw(
+        head(api, len(one)) + one + head(api, len(two)) + two, until=b"You wrote: second"
+    )
     assert answer.index(b"You wrote: first") < answer.index(b"You wrote: second")
     assert [each.said() for each in up.requests] == ["first", "second"]
 
@@ -247,7 +264,9 @@ def test_websockets_are_refused(pair: tuple[Upstream, Proxy]) -> None:
     assert not up.raw
 
 
-@pytest.mark.parametrize("data", [b"\x16\x03\x01\x02\x00\x01\x00\x01", b"\r\n\r\n\r\n", b"GET\r\n\r\n", b"\x00" * 100])
+@pytest.mark.parametrize(
+    "data", [b"\x16\x03\x01\x02\x00\x01\x00\x01", b"\r\n\r\n\r\n", b"GET\r\n\r\n", b"\x00" * 100]
+)
 def test_what_is_not_http_is_refused(pair: tuple[Upstream, Proxy], data: bytes) -> None:
     up, api = pair
     with socket.create_connection(("127.0.0.1", api.port), timeout=20) as sock:
@@ -270,7 +289,9 @@ def test_requests_beyond_the_limit_are_told_to_come_again() -> None:
         first = threading.Thread(target=api.chat, args=("x",))
         first.start()
         assert entered.acquire(timeout=10)
-        answer = httpx.post(f"http://127.0.0.1:{api.port}/v1/responses", json={"input": "x"}, trust_env=False)
+        answer = httpx.post(
+            f"http://127.0.0.1:{api.port}/v1/responses", json={"input": "x"}, trust_env=False
+        )
         leave.set()
         first.join(20)
     assert (answer.status_code, answer.json()["error"]["code"]) == (429, "busy")

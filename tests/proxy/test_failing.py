@@ -1,4 +1,6 @@
-"""Whatever fails, nothing private is received upstream, and the client gets an error in the API's shape."""
+"""Whatever fails, nothing private is received upstream, and the client gets an error in the API's
+shape.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,10 @@ import pytest
 
 from sanitizer import Policy, Sanitizer
 from sanitizer.errors import VaultError
-from sanitizer.ledger import Ledger
-from sanitizer.memory import Make, MemoryVault
-from sanitizer.vault import FileVault
-from sanitizer.wire.sse import EventStream
+from sanitizer.storage.file_vault import FileVault
+from sanitizer.storage.ledger import Ledger
+from sanitizer.storage.vault import Make, MemoryVault
+from sanitizer.wire.event_streams import EventStream
 from tests.proxy.servers import (
     MAIL,
     STREAM_HEAD,
@@ -131,8 +133,16 @@ def last_event(answer: httpx.Response) -> dict[str, Any]:
     "behave",
     [
         saying(chunk("One"), b'data: {"id": "c1", "choices": [{"delta": {"content": "secret'),
-        saying(chunk("One"), b'data: {"id": "c1", "choices": [{"delta": {"content": "secret', then="end"),
-        saying(chunk("One"), b'data: {"id": "c1", "choices": [{"delta": {"content": "secret', then="break"),
+        saying(
+            chunk("One"),
+            b'data: {"id": "c1", "choices": [{"delta": {"content": "secret',
+            then="end",
+        ),
+        saying(
+            chunk("One"),
+            b'data: {"id": "c1", "choices": [{"delta": {"content": "secret',
+            then="break",
+        ),
         saying(chunk("One"), b"data: secret\n\n", then="end"),
     ],
     ids=["half then hangs", "half then ends", "half then breaks", "not JSON"],
@@ -151,7 +161,11 @@ def test_responses_streams_end_in_their_own_error_event() -> None:
         answer = api.client.post("/v1/responses", json={"input": "x", "stream": True})
     assert answer.text.startswith("event: error\ndata: ")
     event = last_event(answer)
-    assert (event["type"], event["code"], event["error"]["code"]) == ("error", "upstream", "upstream")
+    assert (event["type"], event["code"], event["error"]["code"]) == (
+        "error",
+        "upstream",
+        "upstream",
+    )
 
 
 def test_a_filter_that_fails_in_a_stream_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +207,10 @@ def test_a_vault_that_fails_stops_the_request(method: str, monkeypatch: pytest.M
     def full(*_: Any) -> Any:
         raise VaultError("the vault cannot be written (No space left on device)")
 
-    with upstream() as up, proxy(up.url, Sanitizer(policy="identifiers", vault=vault), may_block=True) as api:
+    with (
+        upstream() as up,
+        proxy(up.url, Sanitizer(policy="identifiers", vault=vault), may_block=True) as api,
+    ):
         assert api.chat(MAIL).status_code == 200
         before = bytes(up.raw)
         monkeypatch.setattr(vault, method, full)
@@ -208,7 +225,9 @@ def test_a_vault_that_fails_stops_the_request(method: str, monkeypatch: pytest.M
 def test_a_defect_stops_the_request_and_shows_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(self: Any, conversation: str, wanted: Sequence[tuple[str, str]], make: Make) -> list[str]:
+    def broken(
+        self: Any, conversation: str, wanted: Sequence[tuple[str, str]], make: Make
+    ) -> list[str]:
         raise KeyError(wanted[0])
 
     monkeypatch.setattr(MemoryVault, "substitutes", broken)
@@ -220,7 +239,9 @@ def test_a_defect_stops_the_request_and_shows_nothing(
 
 def ledger_sanitizer(path: Path, budget: float = 100.0) -> Sanitizer:
     Ledger.create(path, KEY).close()
-    return Sanitizer(policy="balanced", ledger=Ledger(path, KEY), conversation="default", budget=budget)
+    return Sanitizer(
+        policy="balanced", ledger=Ledger(path, KEY), conversation="default", budget=budget
+    )
 
 
 def edit(path: Path, statement: str) -> None:
@@ -239,7 +260,9 @@ def test_a_ledger_that_is_damaged_stops_the_request(tmp_path: Path, statement: s
         never(api.chat(f"My father has {PRIVATE}."), "ledger", up)
 
 
-@pytest.mark.parametrize("statement", ["DROP TABLE entry", "DELETE FROM entry", "UPDATE head SET body = x'00'"])
+@pytest.mark.parametrize(
+    "statement", ["DROP TABLE entry", "DELETE FROM entry", "UPDATE head SET body = x'00'"]
+)
 def test_a_vault_file_that_is_damaged_stops_the_request(tmp_path: Path, statement: str) -> None:
     path = tmp_path / "vault"
     vault = FileVault(path, KEY)
@@ -296,7 +319,9 @@ def test_planted_secrets_stay_out_of_logs_metrics_and_errors(
     caplog.set_level(logging.DEBUG)
     secrets = {"mail": MAIL, "key": "sk-client-0123456789abcdef", "name": "case-4711-peter"}
     bodies: Mapping[str, bytes] = {
-        "/v1/chat/completions": json.dumps({"messages": [{"role": "user", "content": MAIL}]}).encode(),
+        "/v1/chat/completions": json.dumps(
+            {"messages": [{"role": "user", "content": MAIL}]}
+        ).encode(),
         "/v1/responses": MAIL.encode(),
         "/v1/embeddings": json.dumps({"input": MAIL}).encode(),
         f"/v1/files?q={MAIL}": b"{}",
@@ -308,10 +333,16 @@ def test_planted_secrets_stay_out_of_logs_metrics_and_errors(
     with upstream(fixed(reply(HTML, "text/html"))) as up, proxy(up.url) as api:
         for path, body in bodies.items():
             shown.append(api.client.post(path, content=body, headers=headers).text)
-        shown.append(api.client.post("/v1/responses", content=b"{", headers={"host": secrets["name"]}).text)
+        shown.append(
+            api.client.post("/v1/responses", content=b"{", headers={"host": secrets["name"]}).text
+        )
         shown.append(api.client.get("/metrics").text)
         written = capfd.readouterr()
-        mine = [r.getMessage() for r in caplog.records if not r.name.startswith(("httpx", "httpcore", "hypothesis"))]
+        mine = [
+            r.getMessage()
+            for r in caplog.records
+            if not r.name.startswith(("httpx", "httpcore", "hypothesis"))
+        ]
         for secret in secrets.values():
             assert secret not in "".join([*shown, *mine, written.out, written.err])
             assert secret.encode() not in up.raw.replace(f"Bearer {secrets['key']}".encode(), b"")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser, Route, expect
 
 from sanitizer import Cape, Sanitizer
-from sanitizer.backbone import OnnxMaskedLM
+from sanitizer.lm.masked import OnnxMaskedLM
 from tests.proxy.pages import TEXT, Visit, chromium, served, visiting
 
 MANY = "Peter Leeds hepatitis Margaret Bristol diabetes Oslo violin Thomas asthma Madrid Helen "
@@ -61,7 +61,9 @@ def test_pointing_at_a_mark_shows_its_original(visit: Visit) -> None:
     visit.write(TEXT)
     visit.page.locator("#result mark").nth(1).hover()
     assert visit.page.evaluate("[...CSS.highlights.get('active')].map(String)") == ["hepatitis"]
-    expect(visit.page.locator("#caption")).to_have_text(f"hepatitis → {visit.marks()[1]} (drawn anew)")
+    expect(visit.page.locator("#caption")).to_have_text(
+        f"hepatitis → {visit.marks()[1]} (drawn anew)"
+    )
     visit.page.locator("h1").hover()
     assert visit.page.evaluate("CSS.highlights.get('active').size") == 0
 
@@ -83,7 +85,10 @@ def test_epsilon_changes_the_result_and_what_it_means(visit: Visit) -> None:
     assert visit.page.locator("#epsilon-value").inner_text() == "1"
     assert "a factor of 2.72" in visit.page.locator("#epsilon-meaning").inner_text()
     assert visit.page.locator("#result").text_content() != before
-    assert visit.page.locator("#verdict-meaning").inner_text() == "Epsilon 1 for each private word, by proof."
+    assert (
+        visit.page.locator("#verdict-meaning").inner_text()
+        == "Epsilon 1 for each private word, by proof."
+    )
 
 
 def test_the_figures_are_those_of_the_record(visit: Visit) -> None:
@@ -107,7 +112,9 @@ def test_the_figures_are_those_of_the_record(visit: Visit) -> None:
         expect(visit.page.locator("#terms")).to_contain_text(answer["record"][name])
 
 
-def test_the_policy_for_identifiers_says_that_there_is_no_differential_privacy(visit: Visit) -> None:
+def test_the_policy_for_identifiers_says_that_there_is_no_differential_privacy(
+    visit: Visit,
+) -> None:
     visit.write(TEXT + " Call +44 20 7946 0958.")
     visit.choose("identifiers")
     assert visit.marks() == ["<PHONE_1>"]
@@ -119,8 +126,13 @@ def test_the_policy_for_identifiers_says_that_there_is_no_differential_privacy(v
     assert "Peter" not in str(visit.page.locator("#result").text_content())
 
 
-def test_the_proxys_own_epsilon_is_where_the_slider_starts(browser: Browser, model: OnnxMaskedLM) -> None:
-    with served(Sanitizer(Cape(epsilon=3.3), model=model)) as address, browser.new_context() as context:
+def test_the_proxys_own_epsilon_is_where_the_slider_starts(
+    browser: Browser, model: OnnxMaskedLM
+) -> None:
+    with (
+        served(Sanitizer(Cape(epsilon=3.3), model=model)) as address,
+        browser.new_context() as context,
+    ):
         visit = Visit(context, address)
         visit.open()
         assert visit.page.locator("#epsilon-value").inner_text() == "3.3"
@@ -142,7 +154,9 @@ def test_unseen_characters_are_shown_by_their_code(visit: Visit) -> None:
     text = "so \u202e it \u0007\u0007 is"
     visit.write(text)
     assert visit.page.locator("#result").text_content() == text
-    codes = visit.page.locator("#result .control").evaluate_all("(all) => all.map((one) => one.dataset.code)")
+    codes = visit.page.locator("#result .control").evaluate_all(
+        "(all) => all.map((one) => one.dataset.code)"
+    )
     assert codes == ["U+202E", "U+0007 × 2"]
 
 
@@ -167,7 +181,13 @@ def test_any_text_is_shown_as_it_is_with_its_marks_in_place(visit: Visit) -> Non
             start = len(released) + len(between)
             released += between + new
             replacements.append(
-                {"start": start, "end": len(released), "replacement": new, "kind": "word", "original": old}
+                {
+                    "start": start,
+                    "end": len(released),
+                    "replacement": new,
+                    "kind": "word",
+                    "original": old,
+                }
             )
         original = "".join(between + old for between, old, _ in parts) + end
         shown = visit.page.evaluate(SHOW, [original, released + end, replacements])
@@ -218,10 +238,15 @@ def test_the_example_and_the_empty_text(visit: Visit) -> None:
 
 def test_a_long_text_stays_editable(visit: Visit) -> None:
     visit.page.locator("input[value=identifiers]").check()
-    text = "Please write to reader@library.example about the books that came in on time this week.\n" * 1100
+    text = (
+        "Please write to reader@library.example about the books that came in on time this week.\n"
+        * 1100
+    )
     visit.paste(text)
     visit.settled()
-    assert visit.page.locator("#result").text_content() == text.replace("reader@library.example", "<EMAIL_1>")
+    assert visit.page.locator("#result").text_content() == text.replace(
+        "reader@library.example", "<EMAIL_1>"
+    )
     visit.page.locator("#text").press("Control+Home")
     visit.page.keyboard.type("So ")
     visit.settled()
@@ -239,7 +264,9 @@ def test_a_text_that_is_too_long_is_refused_in_a_sentence(visit: Visit) -> None:
     assert visit.write(TEXT)["text"] == visit.page.locator("#result").text_content()
 
 
-def test_when_the_proxy_is_gone_the_page_says_so_and_tries_again(browser: Browser, model: OnnxMaskedLM) -> None:
+def test_when_the_proxy_is_gone_the_page_says_so_and_tries_again(
+    browser: Browser, model: OnnxMaskedLM
+) -> None:
     sanitizer = Sanitizer(model=model)
     with browser.new_context() as context:
         with served(sanitizer) as address:
@@ -253,7 +280,9 @@ def test_when_the_proxy_is_gone_the_page_says_so_and_tries_again(browser: Browse
             assert len(visit.marks()) == 3
 
 
-def test_a_proxy_with_a_token_lets_the_browser_ask_for_it(browser: Browser, model: OnnxMaskedLM) -> None:
+def test_a_proxy_with_a_token_lets_the_browser_ask_for_it(
+    browser: Browser, model: OnnxMaskedLM
+) -> None:
     sanitizer, token = Sanitizer(model=model), "a-token-of-16-chars"
     with (
         served(sanitizer, token=token) as address,

@@ -1,4 +1,6 @@
-"""The page for everyone: keyboard, screen readers, both colour schemes, narrow screens, all directions of writing."""
+"""The page for everyone: keyboard, screen readers, both colour schemes, narrow screens, all
+directions of writing.
+"""
 
 from __future__ import annotations
 
@@ -12,25 +14,41 @@ from playwright.sync_api import Browser, expect
 
 import sanitizer.proxy
 from sanitizer import Sanitizer
-from sanitizer.backbone import OnnxMaskedLM
+from sanitizer.lm.masked import OnnxMaskedLM
 from tests.proxy.pages import TEXT, Visit, chromium, served
 
 PAGE = Path(sanitizer.proxy.__file__).parent / "page"
 STYLE = (PAGE / "style.css").read_text("utf-8")
 LIGHT, DARK = (
-    dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", part)) for part in STYLE.split("(prefers-color-scheme: dark)")
+    dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", part))
+    for part in STYLE.split("(prefers-color-scheme: dark)")
 )
 WRITTEN = [  # text on what lies behind it
     *[("ink", ground) for ground in ("ground", "paper", "word", "vault", "active")],
-    *[(text, ground) for text in ("muted", "accent", "good", "bad") for ground in ("ground", "paper")],
+    *[
+        (text, ground)
+        for text in ("muted", "accent", "good", "bad")
+        for ground in ("ground", "paper")
+    ],
     ("on-accent", "accent"),
     ("on-active", "active"),
 ]
 DRAWN = [
-    (line, ground) for line in ("word-line", "vault-line", "article-line", "edge") for ground in ("ground", "paper")
+    (line, ground)
+    for line in ("word-line", "vault-line", "article-line", "edge")
+    for ground in ("ground", "paper")
 ]
 STOP = "() => document.activeElement.id || document.activeElement.name || document.activeElement.tagName.toLowerCase()"
-CONTROLS = {"button", "textbox", "radio", "slider", "meter", "region", "DisclosureTriangle", "radiogroup"}
+CONTROLS = {
+    "button",
+    "textbox",
+    "radio",
+    "slider",
+    "meter",
+    "region",
+    "DisclosureTriangle",
+    "radiogroup",
+}
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +103,12 @@ def test_arrows_walk_the_marks_and_show_their_originals(visit: Visit) -> None:
     visit.page.locator("#clear").focus()
     visit.page.keyboard.press("Tab")
     caption = visit.page.locator("#caption")
-    for key, original in [("Home", "Peter"), ("ArrowRight", "hepatitis"), ("End", "Leeds"), ("ArrowLeft", "hepatitis")]:
+    for key, original in [
+        ("Home", "Peter"),
+        ("ArrowRight", "hepatitis"),
+        ("End", "Leeds"),
+        ("ArrowLeft", "hepatitis"),
+    ]:
         visit.page.keyboard.press(key)
         expect(caption).to_have_text(re.compile(f"^{original} → "))
     visit.page.keyboard.press("Tab")
@@ -111,15 +134,28 @@ def test_a_mark_brings_its_original_into_sight(visit: Visit) -> None:
 def test_every_control_has_a_name_and_focus_can_be_seen(visit: Visit) -> None:
     visit.write(TEXT)
     tree = visit.context.new_cdp_session(visit.page).send("Accessibility.getFullAXTree")
-    found: list[dict[str, Any]] = [n for n in tree["nodes"] if n.get("role", {}).get("value") in CONTROLS]
+    found: list[dict[str, Any]] = [
+        n for n in tree["nodes"] if n.get("role", {}).get("value") in CONTROLS
+    ]
     assert {n["role"]["value"] for n in found} >= {"button", "textbox", "radio", "slider", "meter"}
     assert [n for n in found if not n["name"]["value"]] == []
-    marks = [n for n in found if n.get("description", {}).get("value", "").startswith("In place of")]
+    marks = [
+        n for n in found if n.get("description", {}).get("value", "").startswith("In place of")
+    ]
     assert len(marks) == 3
-    for selector in ("#text", "#copy", "#epsilon", "input[name=policy]:checked", "summary", "#result mark"):
+    for selector in (
+        "#text",
+        "#copy",
+        "#epsilon",
+        "input[name=policy]:checked",
+        "summary",
+        "#result mark",
+    ):
         visit.page.locator(selector).first.focus()
         visit.page.keyboard.press("Shift")  # focus that came by keyboard
-        outlined = "(one) => getComputedStyle(one.id === 'text' ? one.parentElement : one).outlineStyle"
+        outlined = (
+            "(one) => getComputedStyle(one.id === 'text' ? one.parentElement : one).outlineStyle"
+        )
         assert visit.page.locator(selector).first.evaluate(outlined) == "solid", selector
 
 
@@ -138,8 +174,12 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
 def test_contrast_is_enough(colours: dict[str, str]) -> None:
     assert set(LIGHT) == set(DARK)
-    assert {pair: ratio for pair in WRITTEN if (ratio := contrast(*(colours[c] for c in pair))) < 4.5} == {}
-    assert {pair: ratio for pair in DRAWN if (ratio := contrast(*(colours[c] for c in pair))) < 3} == {}
+    assert {
+        pair: ratio for pair in WRITTEN if (ratio := contrast(*(colours[c] for c in pair))) < 4.5
+    } == {}
+    assert {
+        pair: ratio for pair in DRAWN if (ratio := contrast(*(colours[c] for c in pair))) < 3
+    } == {}
 
 
 def test_all_colours_are_those_that_were_checked() -> None:
@@ -156,7 +196,8 @@ def test_the_page_follows_the_colour_scheme(browser: Browser, address: str) -> N
                 "['background-color', 'color'].map((name) => getComputedStyle(document.body)[name])"
             )
     assert seen == {
-        scheme: [rgb(colours["ground"]), rgb(colours["ink"])] for scheme, colours in (("light", LIGHT), ("dark", DARK))
+        scheme: [rgb(colours["ground"]), rgb(colours["ink"])]
+        for scheme, colours in (("light", LIGHT), ("dark", DARK))
     }
 
 
@@ -179,16 +220,27 @@ def test_nothing_scrolls_sideways(browser: Browser, address: str, width: int) ->
 
 @pytest.mark.parametrize(
     "text",
-    ["\n\n so\n", "wide\ttabs\tand  spaces   ", "l" + "o" * 900 + "ng", "שלום Peter עולם", "😀👩‍👩‍👧 " * 80, TEXT * 40],
+    [
+        "\n\n so\n",
+        "wide\ttabs\tand  spaces   ",
+        "l" + "o" * 900 + "ng",
+        "שלום Peter עולם",
+        "😀👩‍👩‍👧 " * 80,
+        TEXT * 40,
+    ],
 )
 @pytest.mark.parametrize("width", [390, 1280])
-def test_the_marked_sheet_lies_exactly_under_the_text(browser: Browser, address: str, text: str, width: int) -> None:
+def test_the_marked_sheet_lies_exactly_under_the_text(
+    browser: Browser, address: str, text: str, width: int
+) -> None:
     with browser.new_context() as context:
         visit = Visit(context, address, width=width)
         visit.open()
         visit.page.locator("#text").fill(text)
         size = "(sheet) => [sheet.scrollHeight, sheet.clientWidth]"
-        assert visit.page.locator("#text").evaluate(size) == visit.page.locator("#original").evaluate(size)
+        assert visit.page.locator("#text").evaluate(size) == visit.page.locator(
+            "#original"
+        ).evaluate(size)
 
 
 def test_each_line_is_written_in_its_own_direction(visit: Visit) -> None:
@@ -209,5 +261,7 @@ def test_the_page_is_small_and_plain() -> None:
     files = {path.name: path.read_text("utf-8") for path in PAGE.iterdir()}
     assert sum(len(content.encode()) for content in files.values()) < 40_000
     scripts = "".join(content for name, content in files.items() if name.endswith(".js"))
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|new Function|Storage", scripts)
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|new Function|Storage", scripts
+    )
     assert not re.search(r"style=|onclick=|<script>|<style", files["index.html"])

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from sanitizer import Cape, Sanitizer
-from sanitizer.ledger import Ledger, Scope
+from sanitizer.storage.ledger import Ledger, Scope
 from tests.proxy.servers import JSON, MAIL, Proxy, proxy, upstream
 
 TEXT = f"My father Peter has hepatitis; write to {MAIL}."
@@ -27,7 +27,9 @@ def page() -> Iterator[Proxy]:
 
 
 def ask(api: Proxy, what: str, conversation: str = "page-1", **changes: Any) -> dict[str, Any]:
-    answer = api.client.post(f"/page/{what}", json=WISH | changes, headers={"sanitizer-conversation": conversation})
+    answer = api.client.post(
+        f"/page/{what}", json=WISH | changes, headers={"sanitizer-conversation": conversation}
+    )
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
     return found
@@ -67,7 +69,9 @@ def test_a_copy_is_what_was_shown_and_is_charged_once(page: Proxy) -> None:
     assert again["record"]["charged"] == 0.0
 
 
-@pytest.mark.parametrize("changes", [{"policy": "strict"}, {"mechanism": "dyntext"}, {"epsilon": 2.5}])
+@pytest.mark.parametrize(
+    "changes", [{"policy": "strict"}, {"mechanism": "dyntext"}, {"epsilon": 2.5}]
+)
 def test_other_settings_draw_anew(page: Proxy, changes: dict[str, Any]) -> None:
     found = ask(page, "preview", "page-3", **changes)
     record = found["record"]
@@ -90,7 +94,8 @@ def test_without_noise_the_risk_is_said(page: Proxy) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "   ", "the and of", "?!", "\ud800 lone", "😀 Peter 😀", "a\u0000b", "<b>&amp;</b>"]
+    "text",
+    ["", "   ", "the and of", "?!", "\ud800 lone", "😀 Peter 😀", "a\u0000b", "<b>&amp;</b>"],
 )
 def test_any_text_is_answered(page: Proxy, text: str) -> None:
     body = json.dumps(WISH | {"text": text})  # a lone surrogate can only be written escaped
@@ -124,7 +129,9 @@ def refused(answer: httpx.Response, status: int, code: str) -> None:
         ({"epsilon": 10**400}, 400, "field"),
     ],
 )
-def test_wishes_that_cannot_be_met_are_named(page: Proxy, changes: dict[str, Any], status: int, code: str) -> None:
+def test_wishes_that_cannot_be_met_are_named(
+    page: Proxy, changes: dict[str, Any], status: int, code: str
+) -> None:
     refused(page.client.post("/page/preview", json=WISH | changes), status, code)
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from sanitizer import Sanitizer
-from sanitizer.backbone import OnnxMaskedLM
+from sanitizer.lm.masked import OnnxMaskedLM
 from tests.proxy.pages import TEXT, Visit, chromium, visiting
 
 
@@ -52,21 +52,29 @@ def test_two_quick_clicks_are_one_copy(visit: Visit, sanitizer: Sanitizer) -> No
 
 
 @pytest.mark.parametrize("selected", ["#result mark", "#result", "body"])
-def test_copying_by_selection_is_charged_too(visit: Visit, sanitizer: Sanitizer, selected: str) -> None:
+def test_copying_by_selection_is_charged_too(
+    visit: Visit, sanitizer: Sanitizer, selected: str
+) -> None:
     shown = visit.write(TEXT)["text"]
-    visit.page.locator(selected).first.evaluate("(it) => { it.focus(); getSelection().selectAllChildren(it); }")
+    visit.page.locator(selected).first.evaluate(
+        "(it) => { it.focus(); getSelection().selectAllChildren(it); }"
+    )
     visit.page.keyboard.press("Control+c")
     expect(visit.page.locator("#status")).to_have_text("Copied, charged 15 epsilon.")
     assert (visit.clipboard(), sanitizer.spent) == (shown, 15.0)
 
 
-def test_a_copy_that_used_most_of_the_budget_is_not_called_too_dear(browser: Browser, model: OnnxMaskedLM) -> None:
+def test_a_copy_that_used_most_of_the_budget_is_not_called_too_dear(
+    browser: Browser, model: OnnxMaskedLM
+) -> None:
     with visiting(browser, Sanitizer(model=model, budget=20.0)) as visit:
         visit.write(TEXT)
         visit.page.locator("#copy").click()
         figures = visit.page.locator("#figures")
         expect(figures.locator("dt:text-is('Charged') + dd")).to_have_text("15 epsilon")
-        expect(figures.locator("dt:text-is('Budget') + dd")).to_have_text("15 epsilon spent, 5 left")
+        expect(figures.locator("dt:text-is('Budget') + dd")).to_have_text(
+            "15 epsilon spent, 5 left"
+        )
 
 
 def test_copying_the_own_text_is_free(visit: Visit, sanitizer: Sanitizer) -> None:
@@ -77,7 +85,9 @@ def test_copying_the_own_text_is_free(visit: Visit, sanitizer: Sanitizer) -> Non
 
 
 def test_without_the_clipboard_interface_copying_works_the_old_way(visit: Visit) -> None:
-    visit.page.add_init_script("delete Navigator.prototype.clipboard")  # as over plain http from another machine
+    visit.page.add_init_script(
+        "delete Navigator.prototype.clipboard"
+    )  # as over plain http from another machine
     visit.open()
     shown = visit.write(TEXT)["text"]
     visit.page.locator("#copy").click()
@@ -87,7 +97,9 @@ def test_without_the_clipboard_interface_copying_works_the_old_way(visit: Visit)
     assert visit.page.locator("#text").input_value() == shown
 
 
-def test_a_copy_beyond_the_budget_is_refused_in_a_sentence(visit: Visit, sanitizer: Sanitizer) -> None:
+def test_a_copy_beyond_the_budget_is_refused_in_a_sentence(
+    visit: Visit, sanitizer: Sanitizer
+) -> None:
     visit.page.evaluate("navigator.clipboard.writeText('before')")
     visit.write(TEXT * 40)
     expect(visit.page.locator("#figures")).to_contain_text("This text costs more than is left.")

@@ -1,4 +1,6 @@
-"""What goes through: requests sanitized, answers restored, streams as they come; who shares a conversation."""
+"""What goes through: requests sanitized, answers restored, streams as they come; who shares a
+conversation.
+"""
 
 from __future__ import annotations
 
@@ -129,9 +131,17 @@ def test_only_listed_headers_reach_the_upstream(up: Upstream, api: Proxy) -> Non
 
 
 def test_only_listed_headers_come_back() -> None:
-    kept = ["x-request-id: r1", "x-ratelimit-remaining-tokens: 9", "retry-after: 3", "openai-processing-ms: 5"]
+    kept = [
+        "x-request-id: r1",
+        "x-ratelimit-remaining-tokens: 9",
+        "retry-after: 3",
+        "openai-processing-ms: 5",
+    ]
     dropped = ["set-cookie: a=b", "server: s", "x-other: y", "sanitizer-charged: 0", "alt-svc: h3"]
-    with upstream(fixed(reply(chat("x"), "application/json", 200, *kept, *dropped))) as up, proxy(up.url) as api:
+    with (
+        upstream(fixed(reply(chat("x"), "application/json", 200, *kept, *dropped))) as up,
+        proxy(up.url) as api,
+    ):
         headers = api.chat("x").headers
     assert [headers[line.partition(":")[0]] for line in kept] == ["r1", "9", "3", "5"]
     assert not {"set-cookie", "server", "x-other", "alt-svc"} & set(headers)
@@ -155,10 +165,17 @@ def test_the_upstream_key_can_come_from_the_proxy(up: Upstream) -> None:
         ("http://h/openai/v1", "/v1/responses", b"", "http://h/openai/v1/responses"),
         ("http://h/v1", "/responses", b"", "http://h/v1/responses"),
         ("http://h", "/v1/responses", b"", "http://h/v1/responses"),
-        ("http://h", "/openai/deployments/d/x", b"api-version=1", "http://h/openai/deployments/d/x?api-version=1"),
+        (
+            "http://h",
+            "/openai/deployments/d/x",
+            b"api-version=1",
+            "http://h/openai/deployments/d/x?api-version=1",
+        ),
     ],
 )
-def test_the_upstreams_path_takes_the_place_of_v1(upstream_url: str, path: str, query: bytes, url: str) -> None:
+def test_the_upstreams_path_takes_the_place_of_v1(
+    upstream_url: str, path: str, query: bytes, url: str
+) -> None:
     assert forwarding.target(upstream_url, path, query)[1] == url
 
 
@@ -166,7 +183,9 @@ def test_azure_paths_and_their_version_pass(up: Upstream) -> None:
     body = {"messages": [{"role": "user", "content": MAIL}]}
     with proxy(up.url.removesuffix("/v1")) as api:
         path = "/openai/deployments/gpt/chat/completions"
-        answer = api.client.post(f"{path}?api-version=2025-01-01", json=body, headers={"api-key": "k"})
+        answer = api.client.post(
+            f"{path}?api-version=2025-01-01", json=body, headers={"api-key": "k"}
+        )
     assert answer.status_code == 200
     assert up.requests[0].line == f"POST {path}?api-version=2025-01-01 HTTP/1.1"
     assert up.requests[0].headers["api-key"] == "k"
@@ -174,7 +193,10 @@ def test_azure_paths_and_their_version_pass(up: Upstream) -> None:
 
 def test_errors_of_the_upstream_pass_with_their_status() -> None:
     error = b'{"error":{"message":"slow down","type":"rate_limit","param":null,"code":"x"}}'
-    with upstream(fixed(reply(error, "application/json", 429, "retry-after: 7"))) as up, proxy(up.url) as api:
+    with (
+        upstream(fixed(reply(error, "application/json", 429, "retry-after: 7"))) as up,
+        proxy(up.url) as api,
+    ):
         answer = api.chat("x")
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
     assert answer.json()["error"]["message"] == "slow down"
@@ -190,7 +212,10 @@ def names(*headers: dict[str, str]) -> list[str]:
 
 def test_each_key_has_its_own_conversation_and_is_not_in_its_name() -> None:
     one, again, other, azure = names(
-        {"authorization": "Bearer a"}, {"authorization": "Bearer a"}, {"authorization": "Bearer b"}, {"api-key": "a"}
+        {"authorization": "Bearer a"},
+        {"authorization": "Bearer a"},
+        {"authorization": "Bearer b"},
+        {"api-key": "a"},
     )
     assert one == again
     assert len({one, other, azure}) == 3
@@ -209,7 +234,9 @@ def test_a_named_conversation_belongs_to_its_key() -> None:
 
 
 def test_nobody_can_name_the_conversation_of_a_key(up: Upstream, api: Proxy) -> None:
-    whole = api.chat("x", authorization="Bearer a", sanitizer_conversation="c").headers["sanitizer-conversation"]
+    whole = api.chat("x", authorization="Bearer a", sanitizer_conversation="c").headers[
+        "sanitizer-conversation"
+    ]
     answer = api.chat("x", sanitizer_conversation=whole)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "conversation")
     assert len(up.requests) == 1
@@ -242,4 +269,7 @@ def test_any_text_comes_back_as_it_was(shared: Proxy, text: str) -> None:
     for stream in (False, True):
         answer = shared.chat(text + f" {MAIL}", stream=stream)
         assert answer.status_code == 200
-    assert shared.chat(f"{text} {MAIL}").json()["choices"][0]["message"]["content"] == f"You wrote: {text} {MAIL}"
+    assert (
+        shared.chat(f"{text} {MAIL}").json()["choices"][0]["message"]["content"]
+        == f"You wrote: {text} {MAIL}"
+    )

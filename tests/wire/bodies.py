@@ -1,4 +1,6 @@
-"""Hypothesis strategies: request bodies of each endpoint, with secrets at every position that holds text."""
+"""Hypothesis strategies: request bodies of each endpoint, with secrets at every position that holds
+text.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +9,25 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.wire.tools import EMAIL, WORD, number
+from tests.clients.tool_calls import EMAIL, WORD, number
 
 Json = st.SearchStrategy[Any]
 
-SPELLINGS = ("0", "-0", "1.0", "1e5", "1E+05", "0.10", "12345678901234567890", "-1.50e-7", "1" + "0" * 4400)
+SPELLINGS = (
+    "0",
+    "-0",
+    "1.0",
+    "1e5",
+    "1E+05",
+    "0.10",
+    "12345678901234567890",
+    "-1.50e-7",
+    "1" + "0" * 4400,
+)
 NUMBERS = st.sampled_from([number(s) for s in SPELLINGS])
-FILLERS = st.sampled_from(["", "\n", "please ", 'a "quoted" ', "emoji 😀 ", "\\ ", "é ", "\x00", "the answer is "])
+FILLERS = st.sampled_from(
+    ["", "\n", "please ", 'a "quoted" ', "emoji 😀 ", "\\ ", "é ", "\x00", "the answer is "]
+)
 
 
 def texts(secrets: tuple[str, ...]) -> Json:
@@ -25,7 +39,11 @@ def trees(secrets: tuple[str, ...]) -> Json:
     """Free JSON, secrets in values and (identifiers only) in keys."""
     keys = st.sampled_from(["a", "city", "long name", "user_id", EMAIL])
     leaves = texts(secrets) | NUMBERS | st.none() | st.booleans()
-    return st.recursive(leaves, lambda t: st.lists(t, max_size=3) | st.dictionaries(keys, t, max_size=3), max_leaves=6)
+    return st.recursive(
+        leaves,
+        lambda t: st.lists(t, max_size=3) | st.dictionaries(keys, t, max_size=3),
+        max_leaves=6,
+    )
 
 
 def optional(required: dict[str, Json], **more: Json) -> Json:
@@ -44,16 +62,28 @@ def arguments(secrets: tuple[str, ...]) -> Json:
 
 def parts(secrets: tuple[str, ...], kinds: tuple[str, ...]) -> Json:
     text = texts(secrets)
-    part = optional({"type": st.sampled_from(kinds), "text": text}, cache_control=st.just({"type": "ephemeral"}))
+    part = optional(
+        {"type": st.sampled_from(kinds), "text": text}, cache_control=st.just({"type": "ephemeral"})
+    )
     refusal = st.fixed_dictionaries({"type": st.just("refusal"), "refusal": text})
     strange = st.builds(lambda t: {"type": "brand_new_part", "payload": t}, trees(secrets))
     return st.lists(part | refusal | strange, min_size=1, max_size=3)
 
 
 def tools(secrets: tuple[str, ...]) -> Json:
-    schema = {"type": "object", "properties": {"city": {"type": "string", "enum": ["here", "there"]}}}
-    function = {"name": "look_up", "description": f"Ask {EMAIL} for it.", "parameters": schema, "strict": True}
-    return st.sampled_from([[{"type": "function", "function": function}], [{"type": "function", **function}], []])
+    schema = {
+        "type": "object",
+        "properties": {"city": {"type": "string", "enum": ["here", "there"]}},
+    }
+    function = {
+        "name": "look_up",
+        "description": f"Ask {EMAIL} for it.",
+        "parameters": schema,
+        "strict": True,
+    }
+    return st.sampled_from(
+        [[{"type": "function", "function": function}], [{"type": "function", **function}], []]
+    )
 
 
 def message_kinds(secrets: tuple[str, ...]) -> dict[str, Json]:
@@ -61,11 +91,19 @@ def message_kinds(secrets: tuple[str, ...]) -> dict[str, Json]:
     text = texts(secrets)
     content = text | parts(secrets, ("text",)) | st.none()
     call = st.builds(
-        lambda a: {"id": "call_1", "type": "function", "function": {"name": "look_up", "arguments": a}},
+        lambda a: {
+            "id": "call_1",
+            "type": "function",
+            "function": {"name": "look_up", "arguments": a},
+        },
         arguments(secrets),
     )
-    custom = st.builds(lambda t: {"id": "call_2", "type": "custom", "custom": {"name": "run", "input": t}}, text)
-    said = optional({"role": st.sampled_from(["system", "developer", "user"]), "content": content}, name=text)
+    custom = st.builds(
+        lambda t: {"id": "call_2", "type": "custom", "custom": {"name": "run", "input": t}}, text
+    )
+    said = optional(
+        {"role": st.sampled_from(["system", "developer", "user"]), "content": content}, name=text
+    )
     answered = st.fixed_dictionaries({
         "role": st.just("assistant"),
         "content": content,
@@ -76,7 +114,9 @@ def message_kinds(secrets: tuple[str, ...]) -> dict[str, Json]:
         "reasoning_details": st.builds(lambda t: [{"type": "reasoning.text", "text": t, "index": number("0")}], text),
         "annotations": st.builds(lambda t: [{"type": "url_citation", "url_citation": {"title": t, "url": t}}], text),
     })  # fmt: skip
-    result = st.fixed_dictionaries({"role": st.just("tool"), "tool_call_id": st.just("call_1"), "content": content})
+    result = st.fixed_dictionaries(
+        {"role": st.just("tool"), "tool_call_id": st.just("call_1"), "content": content}
+    )
     return {"said": said, "answered": answered, "result": result}
 
 
@@ -87,8 +127,12 @@ def chats(secrets: tuple[str, ...]) -> Json:
         {"model": st.just("gpt-4o-2024-08-06"), "messages": messages},
         **common(secrets),
         stop=text | st.lists(text, max_size=2),
-        prediction=st.builds(lambda c: {"type": "content", "content": c}, text | parts(secrets, ("text",))),
-        response_format=st.just({"type": "json_schema", "json_schema": {"name": "a", "schema": {"const": "x y"}}}),
+        prediction=st.builds(
+            lambda c: {"type": "content", "content": c}, text | parts(secrets, ("text",))
+        ),
+        response_format=st.just(
+            {"type": "json_schema", "json_schema": {"name": "a", "schema": {"const": "x y"}}}
+        ),
         logit_bias=st.just({"50256": number("-100")}),
         web_search_options=st.builds(
             lambda t: {"user_location": {"type": "approximate", "approximate": {"city": t}}}, text
@@ -107,7 +151,9 @@ def common(secrets: tuple[str, ...]) -> dict[str, Json]:
         "prompt_cache_key": text,
         "metadata": st.dictionaries(st.sampled_from(["team", EMAIL]), text, max_size=2),
         "tools": tools(secrets),
-        "tool_choice": st.sampled_from(["auto", {"type": "function", "function": {"name": "look_up"}}]),
+        "tool_choice": st.sampled_from(
+            ["auto", {"type": "function", "function": {"name": "look_up"}}]
+        ),
     }
 
 
@@ -122,29 +168,55 @@ def item_kinds(secrets: tuple[str, ...]) -> dict[str, Json]:
         "function_call_output": {"output": content},
         "custom_tool_call": {"name": st.just("run"), "input": text},
         "custom_tool_call_output": {"output": content},
-        "reasoning": {"summary": parts(secrets, ("summary_text",)), "encrypted_content": st.just("gAAAAA+/=")},
-        "file_search_call": {"queries": st.lists(text), "results": text.map(lambda t: [{"text": t, "file_id": "f"}])},
-        "web_search_call": {"action": text.map(lambda t: {"type": "search", "query": t, "queries": [t]})},
+        "reasoning": {
+            "summary": parts(secrets, ("summary_text",)),
+            "encrypted_content": st.just("gAAAAA+/="),
+        },
+        "file_search_call": {
+            "queries": st.lists(text),
+            "results": text.map(lambda t: [{"text": t, "file_id": "f"}]),
+        },
+        "web_search_call": {
+            "action": text.map(lambda t: {"type": "search", "query": t, "queries": [t]})
+        },
         "computer_call": {"action": text.map(lambda t: {"type": "type", "text": t})},
-        "code_interpreter_call": {"code": text, "outputs": text.map(lambda t: [{"type": "logs", "logs": t}])},
-        "local_shell_call": {"action": text.map(lambda t: {"type": "exec", "command": [t], "env": {"A": t}})},
-        "mcp_call": {"server_label": st.just("crm"), "arguments": arguments(secrets), "output": text, "error": text},
+        "code_interpreter_call": {
+            "code": text,
+            "outputs": text.map(lambda t: [{"type": "logs", "logs": t}]),
+        },
+        "local_shell_call": {
+            "action": text.map(lambda t: {"type": "exec", "command": [t], "env": {"A": t}})
+        },
+        "mcp_call": {
+            "server_label": st.just("crm"),
+            "arguments": arguments(secrets),
+            "output": text,
+            "error": text,
+        },
         "mcp_approval_response": {"approve": st.booleans(), "reason": text},
         "brand_new_item": {"payload": free, "content": content},
     }
     easy = optional({"role": st.sampled_from(["user", "assistant", "system"]), "content": content})
-    typed = {k: st.fixed_dictionaries({"type": st.just(k), **done, **inside}) for k, inside in fields.items()}
+    typed = {
+        k: st.fixed_dictionaries({"type": st.just(k), **done, **inside})
+        for k, inside in fields.items()
+    }
     return {"text": text, "easy": easy, **typed}
 
 
 def responses(secrets: tuple[str, ...]) -> Json:
     text = texts(secrets)
     body = optional(
-        {"model": st.just("gpt-5"), "input": text | st.lists(st.one_of(*item_kinds(secrets).values()), max_size=4)},
+        {
+            "model": st.just("gpt-5"),
+            "input": text | st.lists(st.one_of(*item_kinds(secrets).values()), max_size=4),
+        },
         **common(secrets),
         instructions=text,
         prompt=st.builds(lambda t: {"id": "pmpt_1", "variables": {"who": t, EMAIL: t}}, text),
-        text=st.just({"format": {"type": "json_schema", "schema": {"const": "x y"}}, "verbosity": "low"}),
+        text=st.just(
+            {"format": {"type": "json_schema", "schema": {"const": "x y"}}, "verbosity": "low"}
+        ),
         reasoning=st.just({"effort": "low", "summary": "auto"}),
         previous_response_id=st.just("resp_1"),
     )
@@ -172,6 +244,11 @@ def embeddings(secrets: tuple[str, ...]) -> Json:
     )
 
 
-BODIES = {"chat/completions": chats, "responses": responses, "completions": completions, "embeddings": embeddings}
+BODIES = {
+    "chat/completions": chats,
+    "responses": responses,
+    "completions": completions,
+    "embeddings": embeddings,
+}
 IDENTIFIERS = (EMAIL, "DE89 3704 0044 0532 0130 00", "4111 1111 1111 1111")
 PRIVATE = (EMAIL, WORD, f"{WORD} {EMAIL}")

@@ -8,12 +8,20 @@ import pytest
 
 from sanitizer import Policy, Sanitizer
 from sanitizer.errors import RequestRefused, UpstreamError
-from sanitizer.policy import WireRules
-from sanitizer.wire.core import Filter
-from sanitizer.wire.endpoints import ENDPOINTS, READ, endpoint
-from tests.wire.tools import JSON, chat, spelled
+from sanitizer.text.policy import WireRules
+from sanitizer.wire.filter import Filter
+from sanitizer.wire.shapes import ENDPOINTS, READ, endpoint
+from tests.clients.tool_calls import JSON, chat, spelled
 
-BASES = ["", "/v1", "/openai/v1", "/api/v1", "/v1beta/openai", "/openai/deployments/my-gpt-4.1", "/engines/text_1"]
+BASES = [
+    "",
+    "/v1",
+    "/openai/v1",
+    "/api/v1",
+    "/v1beta/openai",
+    "/openai/deployments/my-gpt-4.1",
+    "/engines/text_1",
+]
 
 
 @pytest.mark.parametrize("base", BASES)
@@ -78,7 +86,9 @@ def test_nothing_else_is_open(path: str) -> None:
     assert "evil" not in str(refused.value)
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "post", "CONNECT"])
+@pytest.mark.parametrize(
+    "method", ["GET", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "post", "CONNECT"]
+)
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses"])
 def test_only_post_is_open(method: str, path: str) -> None:
     with pytest.raises(RequestRefused):
@@ -112,6 +122,8 @@ def test_what_is_read_passes_as_it_is() -> None:
 def test_websockets_are_refused() -> None:
     filtered = Filter(Sanitizer(policy="identifiers"))
     with pytest.raises(RequestRefused) as refused:
-        filtered.request("POST", "/v1/responses", {**JSON, "upgrade": "WebSocket"}, b'{"input":"x"}')
+        filtered.request(
+            "POST", "/v1/responses", {**JSON, "upgrade": "WebSocket"}, b'{"input":"x"}'
+        )
     assert refused.value.reason == "endpoint"
     filtered.request("POST", "/v1/chat/completions", {**JSON, "upgrade": "h2c"}, spelled(chat("x")))

@@ -1,4 +1,6 @@
-"""What a hostile API tries: to be told originals in the next request, or to have its guesses confirmed."""
+"""What a hostile API tries: to be told originals in the next request, or to have its guesses
+confirmed.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +14,24 @@ from hypothesis import strategies as st
 
 from sanitizer import Sanitizer
 from sanitizer.errors import RequestRefused
-from tests.wire.test_sse import call, chunk, concatenated, event, through
-from tests.wire.tools import CHAT, RESPONSES, WORD, chat, read, send, sent, toy
+from tests.clients.tool_calls import CHAT, RESPONSES, WORD, chat, read, send, sent, toy
+from tests.wire.test_event_streams import call, chunk, concatenated, event, through
 
 SSE = "text/event-stream"
 PROMPT = "card 4111111111111111, my pin is 8731, call 2071234567, password: hunter2x9"
 ARGUMENTS = '{"card": <CARD_1>, "<CARD_1>": {"a":[<CARD_1>, "<CARD_1>"]}, <CARD_1>: 1}'
-RESTORED = '{"card": "X", "<CARD_1>": {"a":["X", "X"]}, <CARD_1>: 1}'.replace("X", "4111111111111111")
+RESTORED = '{"card": "X", "<CARD_1>": {"a":["X", "X"]}, <CARD_1>: 1}'.replace(
+    "X", "4111111111111111"
+)
 
 
 def tool_call(arguments: str) -> dict[str, Any]:
     return {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
 
 
-def answered(message: dict[str, Any], sanitizer: Sanitizer, prompt: str = PROMPT, **more: Any) -> dict[str, Any]:
+def answered(
+    message: dict[str, Any], sanitizer: Sanitizer, prompt: str = PROMPT, **more: Any
+) -> dict[str, Any]:
     """The message as the application sees it."""
     raw = json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
     answer = send({**chat(prompt), **more}, sanitizer).response(200, "application/json", raw)
@@ -46,7 +52,9 @@ def test_arguments_are_restored_in_values_only_and_as_strings(cuts: list[int]) -
 
 
 @pytest.mark.parametrize("policy", ["identifiers", "balanced"])
-@pytest.mark.parametrize("spelling", ["4111111111111111", "4111111111111111.0", '"4111111111111111"'])
+@pytest.mark.parametrize(
+    "spelling", ["4111111111111111", "4111111111111111.0", '"4111111111111111"']
+)
 def test_an_original_that_comes_back_as_a_number_does_not_leave(policy: str, spelling: str) -> None:
     sanitizer = Sanitizer(policy="identifiers") if policy == "identifiers" else toy()
     send(chat(PROMPT), sanitizer)
@@ -62,36 +70,68 @@ def test_originals_leave_nowhere_once_they_were_given_away_and_parameters_stay()
     assert secret not in send(chat("It is hunter2x9.", "assistant"), sanitizer).body
     assert secret not in send({**chat("x"), "metadata": {"hunter2x9": "hunter2x9"}}, sanitizer).body
     free = b'{"messages":[],"max_tokens":4111111111111111,"extra":{"n":[4111111111111111]}}'
-    assert send(free, sanitizer).body == b'{"messages":[],"max_tokens":4111111111111111,"extra":{"n":["<CARD_1>"]}}'
+    assert (
+        send(free, sanitizer).body
+        == b'{"messages":[],"max_tokens":4111111111111111,"extra":{"n":["<CARD_1>"]}}'
+    )
 
 
 def test_streams_restore_what_requests_sanitize_and_nothing_else() -> None:
     filtered = send({**chat(PROMPT), "stream": True}).stream(SSE)
-    call = {"index": 0, "call_id": "<CARD_1>", "namespace": "<CARD_1>", "function": {"name": "<CARD_1>"}}
-    item = {"annotations": [{"filename": "<CARD_1>", "title": "<CARD_1>"}], "tool_calls": [call], "<CARD_1>": "x"}
+    call = {
+        "index": 0,
+        "call_id": "<CARD_1>",
+        "namespace": "<CARD_1>",
+        "function": {"name": "<CARD_1>"},
+    }
+    item = {
+        "annotations": [{"filename": "<CARD_1>", "title": "<CARD_1>"}],
+        "tool_calls": [call],
+        "<CARD_1>": "x",
+    }
     out = through(filtered, event(chunk(item)))
     assert out.count(b"4111111111111111") == 1
     assert b'"title":"4111111111111111"' in out
 
 
 def test_keys_and_file_names_of_an_answer_stay() -> None:
-    answer = {"output": [{"type": "new", "<CARD_1>": 1, "annotations": [{"filename": "<CARD_1>"}], "x": "<CARD_1>"}]}
-    restored = send({"input": PROMPT}, path=RESPONSES).response(200, "", json.dumps(answer).encode())
+    answer = {
+        "output": [
+            {
+                "type": "new",
+                "<CARD_1>": 1,
+                "annotations": [{"filename": "<CARD_1>"}],
+                "x": "<CARD_1>",
+            }
+        ]
+    }
+    restored = send({"input": PROMPT}, path=RESPONSES).response(
+        200, "", json.dumps(answer).encode()
+    )
     assert restored.count(b"4111111111111111") == 1
 
 
 def test_only_the_assistant_is_remembered() -> None:
     sanitizer = toy()
     answered({"role": "tool", "content": [{"type": "text", "text": WORD}]}, sanitizer, "hello")
-    items = [{"type": "function_call_output", "output": WORD}, {"type": "message", "role": "user", "content": WORD}]
-    send({"input": "hi"}, sanitizer, RESPONSES).response(200, "", json.dumps({"output": items}).encode())
+    items = [
+        {"type": "function_call_output", "output": WORD},
+        {"type": "message", "role": "user", "content": WORD},
+    ]
+    send({"input": "hi"}, sanitizer, RESPONSES).response(
+        200, "", json.dumps({"output": items}).encode()
+    )
     for role in ("tool", "user", "assistant"):
         assert WORD not in send(chat(WORD, role), sanitizer).body.decode()
 
 
 def test_an_answer_of_many_texts_is_not_remembered() -> None:
     sanitizer = toy()
-    answered({"content": [{"type": "text", "text": f"{WORD}{'x' * i}"} for i in range(65)]}, sanitizer, "hello")
+    answered(
+        {"content": [{"type": "text", "text": f"{WORD}{'x' * i}"} for i in range(65)]},
+        sanitizer,
+        "hello",
+    )
     filtered = send({**chat("hello"), "stream": True}, sanitizer).stream(SSE)
     parts = [event(chunk({"content": f"{WORD}{'x' * i}"}, "stop", i)) for i in range(65)]
     through(filtered, b"".join(parts) + event("[DONE]"))
@@ -100,7 +140,9 @@ def test_an_answer_of_many_texts_is_not_remembered() -> None:
 
 def test_arguments_go_back_whole_or_not_at_all() -> None:
     sanitizer = toy()
-    shown = answered({"role": "assistant", "tool_calls": [tool_call(f'["{WORD}"]')]}, sanitizer, "hello")
+    shown = answered(
+        {"role": "assistant", "tool_calls": [tool_call(f'["{WORD}"]')]}, sanitizer, "hello"
+    )
     assert WORD in send({"messages": [shown]}, sanitizer).body.decode()
     changed = tool_call(f'[ "{WORD}"]')
     assert WORD not in send(chat(None, "assistant", tool_calls=[changed]), sanitizer).body.decode()
@@ -120,20 +162,29 @@ FIELDS = ("reasoning", "thinking", "conversation", "moderation", "cache_control"
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_unknown_fields_of_settings_are_text(field: str) -> None:
-    body = {**chat("x"), "conversation": "conv_1", field: {"type": "auto", "include_usage": True, "new": WORD}}
+    body = {
+        **chat("x"),
+        "conversation": "conv_1",
+        field: {"type": "auto", "include_usage": True, "new": WORD},
+    }
     out = sent(body, toy())
     assert WORD not in str(out)
     assert out[field]["include_usage"] is True
     assert field == "conversation" or out["conversation"] == "conv_1"
 
 
-@pytest.mark.parametrize("form", [{"type": "json_object"}, {"type": "json_schema", "json_schema": {"name": "n"}}])
+@pytest.mark.parametrize(
+    "form", [{"type": "json_object"}, {"type": "json_schema", "json_schema": {"name": "n"}}]
+)
 def test_messages_in_json_stay_json(form: dict[str, Any]) -> None:
     original, value = 'say "x\ny"', '{"key": "<TEXT_1>", "n": <TEXT_1>}'
     restored = {"key": original, "n": original}
     sanitizer = Sanitizer(policy="identifiers")
     sanitizer._vault.substitutes("", [("TEXT", original)], lambda kind, text, n: f"<{kind}_{n}>")
-    assert json.loads(answered({"content": value}, sanitizer, "hi", response_format=form)["content"]) == restored
+    assert (
+        json.loads(answered({"content": value}, sanitizer, "hi", response_format=form)["content"])
+        == restored
+    )
     filtered = send({**chat("hi"), "stream": True, "response_format": form}, sanitizer).stream(SSE)
     raw = b"".join(event(chunk({"content": c})) for c in value) + event(chunk({}, "stop"))
     assert json.loads(concatenated(through(filtered, raw))[0, "content"]) == restored
@@ -143,19 +194,33 @@ def test_messages_in_json_stay_json(form: dict[str, Any]) -> None:
     answer = read(exchange.response(200, "", json.dumps({"output": output}).encode()))
     assert json.loads(answer["output"][0]["content"][0]["text"]) == restored
     done = {"type": "response.output_text.done", "text": value}
-    shown = through(exchange.stream(SSE), event(done) + event({"type": "response.content_part.done", "part": part}))
-    finished, ended = (json.loads(line[6:]) for line in shown.decode().split("\n") if line.startswith("data: "))
+    shown = through(
+        exchange.stream(SSE),
+        event(done) + event({"type": "response.content_part.done", "part": part}),
+    )
+    finished, ended = (
+        json.loads(line[6:]) for line in shown.decode().split("\n") if line.startswith("data: ")
+    )
     assert json.loads(finished["text"]) == json.loads(ended["part"]["text"]) == restored
 
 
 @pytest.mark.parametrize("policy", ["identifiers", "balanced"])
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("password", "hunter2x9"), ("dob", "12/03/1961"), ("phone", "2071234567"), ("ssn", "078051120")],
+    [
+        ("password", "hunter2x9"),
+        ("dob", "12/03/1961"),
+        ("phone", "2071234567"),
+        ("ssn", "078051120"),
+    ],
 )
-def test_what_an_argument_is_called_tells_that_it_is_an_identifier(policy: str, key: str, value: str) -> None:
+def test_what_an_argument_is_called_tells_that_it_is_an_identifier(
+    policy: str, key: str, value: str
+) -> None:
     sanitizer = Sanitizer(policy="identifiers") if policy == "identifiers" else toy()
-    body = chat(None, "assistant", tool_calls=[tool_call(json.dumps({key: value, "list": {key: [value]}}))])
+    body = chat(
+        None, "assistant", tool_calls=[tool_call(json.dumps({key: value, "list": {key: [value]}}))]
+    )
     out = json.loads(sent(body, sanitizer)["messages"][0]["tool_calls"][0]["function"]["arguments"])
     assert out[key] == out["list"][key][0]
     assert out[key].startswith("<")

@@ -1,0 +1,1 @@
+"""Settings chosen on public calibration text."""

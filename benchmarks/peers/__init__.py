@@ -1,0 +1,1 @@
+"""Other tools, each run in an environment of its own."""

@@ -1,0 +1,1 @@
+"""Exact audits and attacks on the packaged settings."""

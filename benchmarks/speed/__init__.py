@@ -1,0 +1,1 @@
+"""Latency, throughput and memory, beside peers."""

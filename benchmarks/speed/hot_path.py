@@ -1,0 +1,25 @@
+"""Sanitizes one prompt again and again, to be looked at by a profiler: `python -m
+benchmarks.speed.hot_path [SECONDS]`.
+
+results/plots/hot-path.svg: py-spy record --rate 200 --output benchmarks/results/plots/hot-path.svg
+    -- \\ python -m benchmarks.speed.hot_path 30
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from benchmarks.common.texts import SHORT
+from sanitizer import Sanitizer
+
+
+def main(seconds: float) -> None:
+    """Certified Cape as shipped, a prompt of 20 words."""
+    sanitizer, end = Sanitizer(), time.monotonic() + seconds
+    while time.monotonic() < end:
+        sanitizer.sanitize(SHORT, fresh=True)
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]) if len(sys.argv) > 1 else 30.0)

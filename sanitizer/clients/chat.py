@@ -1,0 +1,158 @@
+"""A chat with an API: only sanitized text leaves, and the answers come as the API wrote them, piece
+by piece.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from sanitizer.clients.httpx import filtered
+from sanitizer.clients.transport import Events, TransportFilter
+from sanitizer.errors import UpstreamError
+from sanitizer.pipeline import Sanitizer
+from sanitizer.urls import check_base_url
+from sanitizer.wire import Exchange, Frames
+
+MAX_COMPLAINT = 300
+"""Characters of what the API says is wrong."""
+
+
+class ChatConnection:
+    """One API's /chat/completions, for whoever restores the answers: `Sanitizer.restored_stream`.
+
+    Guarantee: as `FilterTransport`. No redirect is followed.
+    Not protected: the model's name, and the key, which the API has to know.
+
+    Args:
+        upstream: base URL of the API. sanitizer: of the conversation.
+        model: its name at the API. key: sent as `Authorization: Bearer`; None sends none.
+        timeout: seconds of silence.
+
+    Raises:
+        ValueError: no such URL, or a key that is not visible ASCII.
+    """
+
+    def __init__(
+        self,
+        upstream: str,
+        sanitizer: Sanitizer,
+        *,
+        model: str,
+        key: str | None = None,
+        timeout: float = 600.0,
+    ) -> None:
+        check_base_url("upstream", upstream)
+        if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
+            raise ValueError("key must be visible ASCII without spaces")
+        self._url, self._model = upstream.rstrip("/") + "/chat/completions", model
+        self._headers = {} if key is None else {"authorization": f"Bearer {key}"}
+        self._client = filtered(httpx.Client(timeout=timeout), sanitizer, carrier=_AsWritten)
+
+    def answer(self, messages: Sequence[dict[str, str]]) -> Iterator[str]:
+        """The API's answer to a chat, in pieces, with placeholders.
+
+        Args:
+            messages: {"role", "content"}, ORIGINAL texts; they are sanitized on the way.
+
+        Raises:
+            UpstreamError: not reached, or an answer that is an error or cannot be read.
+            SanitizerError: as `Sanitizer.sanitize`; nothing was sent.
+        """
+        body = {"model": self._model, "messages": list(messages), "stream": True}
+        try:
+            with self._client.stream(
+                "POST", self._url, json=body, headers=self._headers
+            ) as response:
+                if response.status_code != httpx.codes.OK:
+                    raise UpstreamError(_complaint(response))
+                if response.headers.get("content-type", "").startswith("text/event-stream"):
+                    yield from _streamed(response)
+                else:
+                    yield _text(_document(response.read()), "message")
+        except httpx.TimeoutException:
+            raise UpstreamError("the API did not answer in time", 504) from None
+        except httpx.HTTPError as error:
+            raise UpstreamError(f"the API could not be reached ({type(error).__name__})") from None
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class _AsWritten(TransportFilter):
+    """Requests are sanitized; answers pass as they are."""
+
+    def response(self, exchange: Exchange, status: int, content_type: str, body: bytes) -> bytes:
+        return body
+
+    def events(self, exchange: Exchange, content_type: str) -> Events:
+        return _Passed()
+
+
+class _Passed:
+    def feed(self, data: bytes) -> bytes:
+        return data
+
+    def finish(self) -> bytes:
+        return b""
+
+
+def _complaint(response: httpx.Response) -> str:
+    """What the API says is wrong. What it quotes is text as it was sent: sanitized."""
+    try:
+        said = json.loads(response.read())["error"]["message"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        said = None
+    stated = f"the API answered with status {response.status_code}"
+    return f"{stated}: {said[:MAX_COMPLAINT]}" if isinstance(said, str) else stated
+
+
+def _streamed(response: httpx.Response) -> Iterator[str]:
+    """The deltas of the first choice."""
+    frames = Frames()
+    for data in response.iter_bytes():
+        for block in frames.feed(data):
+            yield _delta(block)
+    yield _delta(frames.finish())
+
+
+def _delta(block: bytes) -> str:
+    lines = [line[5:].strip() for line in block.splitlines() if line.startswith(b"data:")]
+    if not (data := b"\n".join(lines)) or data == b"[DONE]":
+        return ""
+    return _text(_document(data), "delta")
+
+
+def _document(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        raise UpstreamError("the API sent something that is not JSON") from None
+
+
+def _text(document: Any, field: str) -> str:
+    """What is said in a chat's first choice; nothing in an event without choices, such as usage."""
+    try:
+        if "error" in document:
+            raise UpstreamError("the API broke off with an error")
+        choices = document["choices"]
+        text = choices[0][field].get("content") if choices else None
+    except (LookupError, TypeError, AttributeError):
+        raise UpstreamError("the API sent something that is no chat completion") from None
+    return text if isinstance(text, str) else ""

@@ -1,0 +1,276 @@
+"""Identifiers made of digits: cards, IBANs, social security numbers, IPv4 addresses, dates,
+telephones.
+
+One pass finds the chunks of digits and separators; only inside a chunk are the expensive patterns
+tried. Every pattern is bounded in length and takes one digit per step, so the time is linear in the
+text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sanitizer.identifiers.checks import (
+    IBAN_LENGTHS,
+    MONTHS,
+    calling_code,
+    is_day,
+    is_iban,
+    is_ip,
+    is_issued,
+    is_numeric_day,
+    is_ssn,
+    passes_luhn,
+)
+
+Span = tuple[int, int, str]
+
+CHUNK = re.compile(r"[0-9]+(?:[ .\-/()]{1,3}[0-9]+)*")
+BACK = 48  # how far before a number its context words may stand
+AHEAD = 32  # how far past a chunk an extension, a time or a zone may reach
+
+_CARD = re.compile(
+    r"(?<![\w.])(?:[1-8][0-9]{11,18}|[1-8][0-9]{3}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
+    r"|[1-8][0-9]{3}([ -])[0-9]{6}\2[0-9]{4,5})(?![\w]|[.-][0-9])"
+)
+_CARD_CONTEXT = re.compile(
+    r"(?i)\b(?:card|cc|visa|master ?card|maestro|amex|american express|discover|diners|jcb)\b"
+)
+_SSN = re.compile(
+    r"(?<![\w-])(?<![0-9][./])([0-9]{3})([ -]?)([0-9]{2})\2([0-9]{4})(?![\w]|[-./][0-9])"
+)
+_SSN_CONTEXT = re.compile(
+    r"(?i)\b(?:ssns?|social\s+sec|taxpayer|tax\s+id|itin|tin)\b|social security"
+)
+_IPV4 = re.compile(
+    r"(?<![\w.])(?<![A-Za-z]-)(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?:/(?:3[0-2]|[12]?[0-9])(?![0-9/]))?(?![\w]|\.[0-9])"
+)
+_VERSION = re.compile(
+    r"(?i)(?:\b(?:v|ver|version|versions|release|build|firmware|revision|rev|section|sec|chapter|clause|rule|appendix"
+    r"|paragraph|figure|table|step|python|java|node|windows|chrome|firefox|safari|ios|android|linux|kernel)\b[.:]?"
+    r"|sanitizer.|[=~^@]=?)\s{0,2}[\"']?\Z"
+)
+_TIME = (
+    r"(?:[T ,]{1,2}(?:[01]?[0-9]|2[0-4]):[0-5][0-9](?::[0-6][0-9](?:\.[0-9]{1,9})?)?"
+    r"(?: ?[AaPp][Mm]\b)?(?:Z\b| ?[+-][0-9]{2}:?[0-9]{2})?)?"
+)
+_DAY = re.compile(
+    r"(?<![\w])(?<![0-9][.\-/+])(?:([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})"
+    r"|([0-9]{1,2})([-/.])([0-9]{1,2})\6([0-9]{4}|[0-9]{2}))"
+    + _TIME
+    + r"(?![0-9]|[-/.][0-9]|[A-Za-z])"
+)
+_COMPACT_DAY = re.compile(
+    r"(?<![\w])([0-9]{4})([0-9]{2})([0-9]{2})(?![\w])|(?<![\w])([0-9]{2})([0-9]{2})([0-9]{4})(?![\w])"
+)
+_MONTH = (
+    "(?:" + "|".join(rf"{m[:3]}(?:{m[3:]})?" if len(m) > 3 else m for m in MONTHS) + r"|sept)\b\.?"
+)
+_DAY_FIRST = re.compile(
+    rf"(?i)([0-9]{{1,2}})(?:st|nd|rd|th)?(?: |-|/)(?:of )?({_MONTH})"
+    rf"(?:(?:,? |-|/)([0-9]{{4}}|[0-9]{{2}}(?=\b(?! ?[:%]))))?{_TIME}(?![0-9])"
+)
+_YEAR_FIRST = re.compile(
+    rf"(?i)([12][0-9]{{3}})(?: |-|/)({_MONTH})(?: |-|/)([0-9]{{1,2}})(?:st|nd|rd|th)?\b{_TIME}"
+)
+_BEFORE_DAY = re.compile(rf"(?i)(?<!\w)({_MONTH})[ -]{{1,2}}\Z")
+_AFTER_MONTH = re.compile(
+    rf"(?i)([0-9]{{1,2}})(?:st|nd|rd|th)?(?:(?:,? |, ?|-)([12][0-9]{{3}}))?\b(?!:){_TIME}"
+)
+_BIRTH = re.compile(
+    r"(?i)(?:\b(?:born|birth(?:date|day)?|b-?day|dob|geboren|née?)\b|\bd\.o\.b|\bgeb\.|date_of_birth)[^0-9]{0,40}\Z"
+)
+_DATED = re.compile(r"(?i)\b(?:dated?|on|expir\w+|since|until|from|due)\b\W{0,3}\Z")
+
+_SEP = r"(?:\) ?|\)-|[ .\-/]\(?|\(| \()?"
+_EXT = r"(?: ?,? ?(?:x|ext\.?|extension) ?[0-9]{1,6}\b)?"
+_EDGE = r"(?<![\w$€£#])(?<![0-9][.,\-/])(?<![$€£] )"
+_END = r"(?![0-9%])(?![.,\-/:][0-9])(?![A-Za-wyz_])"
+_INTERNATIONAL = re.compile(rf"(?<![\w+])\(?\+\(?[1-9](?:{_SEP}[0-9]){{6,14}}{_EXT}{_END}")
+_NATIONAL = re.compile(
+    _EDGE
+    + r"(?:(?:(?:1|001|01)[ .\-]|1)?(?:\([2-9][0-9]{2}\)[ -]?|[2-9][0-9]{2}([.\- ]))[2-9][0-9]{2}[.\- ][0-9]{4}"
+    r"|\(?0[1-9](?:[0-9]{0,3}\)? ?[0-9]{3,4}[ -][0-9]{3,4}|[0-9]{3}\)?[ -][0-9]{6}|(?:[ .\-][0-9]{2}){4})"
+    r"|07[1-9][0-9]{8}|06[ -][0-9]{8}|0[1-9][0-9]{1,2}(?: [0-9]{2,3}){3})" + _EXT + _END
+)
+_LOOSE = re.compile(rf"{_EDGE}\(?\+?\(?[0-9](?:{_SEP}[0-9]){{5,14}}{_EXT}{_END}")
+_PHONE_CONTEXT = re.compile(
+    r"(?i)(?:\b(?:tel|telephone|phones?|mobile|cell(?:phone)?|fax|desk|landline|hotline|whatsapp|sms|voicemail|dial)\b"
+    r"|\b(?:call|ring|text|reach|phone|contact|message|messages|answering|calling)(?: \w+){0,3} (?:at|on|to|is)\b"
+    r"|\b(?:call|ring|dial|text)(?: me| us| him| her)?\b|\bmy number\b)[^0-9\n]{0,24}\n?[^0-9\n]{0,4}\Z"
+)
+_OTHER_NUMBER = re.compile(
+    r"(?i)\b(?:isbn(?:-1[03])?|issn|doi|arxiv|order|invoice|tracking|serial|model|part|case|ticket|sku|upc|ean|ref"
+    r"|reference|account|licen[cs]e|card|version|id|pid|port|imei)\b(?: (?:number|no|id|is))*[\s.:#]{0,4}\Z"
+)
+_IBAN_REST = re.compile(r"[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,31}")
+
+
+def _before(text: str, start: int) -> str:
+    return text[max(0, start - BACK) : start]
+
+
+def cards(text: str, start: int, end: int) -> Iterator[Span]:
+    """Payment cards in a chunk, in groups or not; of unknown issuers only after words such as
+    "card".
+    """
+    for m in _CARD.finditer(text, start, end + 1):
+        for size in (len(m[0]), 19) if m[1] and len(m[0]) == 23 else (len(m[0]),):
+            digits = "".join(filter(str.isdigit, m[0][:size]))
+            if passes_luhn(digits) and (
+                is_issued(digits) or _CARD_CONTEXT.search(_before(text, m.start()))
+            ):
+                yield m.start(), m.start() + size, "CARD"
+                break
+
+
+def ibans(text: str, start: int) -> Iterator[Span]:
+    """The IBAN whose check digits begin at `start`, in groups or not, in either case."""
+    length = IBAN_LENGTHS.get(text[max(0, start - 2) : start].upper())
+    begin = start - 2
+    if (
+        length is None
+        or not text[begin:start].isascii()
+        or (begin and text[begin - 1].isalnum())
+        or not (m := _IBAN_REST.match(text, start))
+    ):
+        return
+    compact, end = "", start
+    while end < m.end() and len(compact) < length - 2:
+        compact += text[end] if text[end].isalnum() else ""
+        end += 1
+    glued = end < len(text) and text[end].isalnum()
+    if not glued and is_iban(text[begin:start] + compact):
+        yield begin, end, "IBAN"
+
+
+def ssns(text: str, start: int, end: int) -> Iterator[Span]:
+    """US social security numbers: with hyphens, or with spaces or nothing after words that announce
+    one.
+    """
+    for m in _SSN.finditer(text, start, end + 2):
+        announced = m[2] == "-" or _SSN_CONTEXT.search(_before(text, m.start()))
+        if announced and is_ssn(m[1] + m[3] + m[4]):
+            yield m.start(), m.end(), "SSN"
+
+
+def ipv4s(text: str, start: int, end: int) -> Iterator[Span]:
+    """IPv4 addresses, with their prefix length; not version or section numbers."""
+    for m in _IPV4.finditer(text, start, end + 2):
+        if is_ip(m[0].partition("/")[0]) and not _VERSION.search(_before(text, m.start())):
+            yield m.start(), m.end(), "IP"
+
+
+def _kind_of_day(text: str, start: int) -> str:
+    return "DATE_OF_BIRTH" if _BIRTH.search(_before(text, start)) else "DATE"
+
+
+def numeric_days(text: str, start: int, end: int) -> Iterator[Span]:
+    """Dates in digits. Two-digit years need slashes, or words before them that announce a date."""
+    for m in _DAY.finditer(text, start, min(len(text), end + AHEAD)):
+        if m.start() >= end:
+            return
+        kind = _kind_of_day(text, m.start())
+        if m[1]:
+            valid = is_day(int(m[1]), int(m[3]), int(m[4]))
+        else:
+            plain = m[6] == "/" or len(m[8]) == 4
+            announced = plain or kind != "DATE" or _DATED.search(_before(text, m.start()))
+            valid = bool(announced) and is_numeric_day(m[8], m[5], m[7])
+        if valid:
+            yield m.start(), m.end(), kind
+
+
+def compact_days(text: str, start: int, end: int) -> Iterator[Span]:
+    """A date of birth in eight digits, after words that announce one."""
+    m = _COMPACT_DAY.match(text, start) if end - start == 8 else None
+    if m and _BIRTH.search(_before(text, start)):
+        day = (m[1], m[2], m[3]) if m[1] else (m[6], m[4], m[5])
+        if is_numeric_day(*day):
+            yield start, end, "DATE_OF_BIRTH"
+
+
+def month_days(text: str, start: int) -> Iterator[Span]:
+    """Dates with an English month name around the number at `start`; without a year only of birth."""
+    before = text[start - 1] if start else ""
+    if before.isalnum() or before in {"_", "."}:
+        return
+    if m := _DAY_FIRST.match(text, start):
+        yield from _month_day(text, start, m.end(), m[1], m[2], m[3])
+    elif m := _YEAR_FIRST.match(text, start):
+        yield from _month_day(text, start, m.end(), m[3], m[2], m[1])
+    elif before and before in " -":
+        month, m = (
+            _BEFORE_DAY.search(text, max(0, start - 12), start),
+            _AFTER_MONTH.match(text, start),
+        )
+        if month and m:
+            yield from _month_day(text, month.start(), m.end(), m[1], month[1], m[2])
+
+
+def _month_day(
+    text: str, start: int, end: int, day: str, month: str, year: str | None
+) -> Iterator[Span]:
+    kind = _kind_of_day(text, start)
+    number = next(i for i, name in enumerate(MONTHS, 1) if name[:3] == month[:3].lower())
+    full = 2000 if year is None else int(year) if len(year) == 4 else 2000 + int(year)
+    if (year or kind == "DATE_OF_BIRTH") and is_day(full, number, int(day)):
+        yield start, end, kind
+
+
+def phones(text: str, start: int, end: int) -> Iterator[Span]:
+    """Telephone numbers: international, or in a national shape, or any digits after words that
+    announce one.
+    """
+    begin, stop = max(0, start - 3), min(len(text), end + AHEAD)
+    if _OTHER_NUMBER.search(text, max(0, start - BACK), start):
+        return
+    found = [
+        m.span()
+        for m in _INTERNATIONAL.finditer(text, begin, stop)
+        if m.start() < end and _is_dialled(m[0])
+    ]
+    found = found or [m.span() for m in _NATIONAL.finditer(text, begin, stop) if m.start() < end]
+    yield from ((first, last, "PHONE") for first, last in found)
+    if found:
+        return
+    m = _LOOSE.search(text, begin, stop)
+    if m and m.start() <= start and _PHONE_CONTEXT.search(text, max(0, start - BACK), start):
+        yield m.start(), m.end(), "PHONE"
+
+
+def _is_dialled(number: str) -> bool:
+    digits = "".join(filter(str.isdigit, re.split("[xe,]", number)[0]))
+    code = calling_code(digits)
+    return code is not None and (code != "1" or len(digits) == 11)
+
+
+def in_chunk(text: str, start: int, end: int) -> Iterator[Span]:
+    """Everything made of digits in one chunk; a telephone only where nothing more specific was
+    found.
+    """
+    size = end - start
+    if size <= 7:
+        yield from month_days(text, start)
+    if start >= 2 and text[start - 1].isalpha():
+        yield from ibans(text, start)
+    if size < 6:
+        return
+    found = list(_specific(text, start, end, size))
+    yield from found
+    if size >= 7:
+        for span in phones(text, start, end):
+            if not any(span[0] < e and s < span[1] for s, e, _ in found):
+                yield span
+
+
+def _specific(text: str, start: int, end: int, size: int) -> Iterator[Span]:
+    if size >= 12:
+        yield from cards(text, start, end)
+    if size >= 9:
+        yield from ssns(text, start, end)
+    if size >= 7:
+        yield from ipv4s(text, start, end)
+    yield from numeric_days(text, start, end)
+    yield from compact_days(text, start, end)

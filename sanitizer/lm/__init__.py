@@ -1,0 +1,95 @@
+"""The two language models on this machine: verified files, tokenizers, batches, scores.
+
+What enters: public or masked tokens. What leaves: scores, as arrays. It is the only package that
+knows onnxruntime and tokenizers, and it knows nothing of policies, privacy or conversations.
+"""
+
+from typing import TYPE_CHECKING
+
+from sanitizer import lazy_door
+
+if TYPE_CHECKING:
+    from sanitizer.lm.causal import BLOCK as BLOCK
+    from sanitizer.lm.causal import DEFAULT_CAUSAL_MODEL as DEFAULT_CAUSAL_MODEL
+    from sanitizer.lm.causal import MAX_CELLS as MAX_CELLS
+    from sanitizer.lm.causal import CausalLM as CausalLM
+    from sanitizer.lm.causal import Logits as Logits
+    from sanitizer.lm.causal import OnnxCausalLM as OnnxCausalLM
+    from sanitizer.lm.causal import OnnxRows as OnnxRows
+    from sanitizer.lm.causal import Read as Read
+    from sanitizer.lm.causal import Rows as Rows
+    from sanitizer.lm.causal import TokenLists as TokenLists
+    from sanitizer.lm.chat_format import ChatFormat as ChatFormat
+    from sanitizer.lm.download import fetch as fetch
+    from sanitizer.lm.files import Manifest as Manifest
+    from sanitizer.lm.files import model_folder as model_folder
+    from sanitizer.lm.files import model_root as model_root
+    from sanitizer.lm.loading import Models as Models
+    from sanitizer.lm.masked import DEFAULT_MASKED_MODEL as DEFAULT_MASKED_MODEL
+    from sanitizer.lm.masked import FILES as FILES
+    from sanitizer.lm.masked import MAX_THREADS as MAX_THREADS
+    from sanitizer.lm.masked import MaskedLM as MaskedLM
+    from sanitizer.lm.masked import OnnxMaskedLM as OnnxMaskedLM
+    from sanitizer.lm.masked import read_settings as read_settings
+    from sanitizer.lm.masked import session as session
+    from sanitizer.lm.model_rows import Batch as Batch
+    from sanitizer.lm.model_rows import Row as Row
+    from sanitizer.lm.model_rows import batches as batches
+    from sanitizer.lm.model_rows import centred_rows as centred_rows
+    from sanitizer.lm.model_rows import rows as rows
+    from sanitizer.lm.tokens import ByteTokens as ByteTokens
+    from sanitizer.lm.tokens import WordPieces as WordPieces
+    from sanitizer.lm.weights_file import Gguf as Gguf
+    from sanitizer.lm.weights_file import ModelShape as ModelShape
+    from sanitizer.lm.weights_file import Place as Place
+    from sanitizer.lm.weights_file import convert as convert
+    from sanitizer.lm.weights_file import floats as floats
+    from sanitizer.lm.weights_file import layout as layout
+    from sanitizer.lm.weights_file import linears as linears
+    from sanitizer.lm.word_vectors import PieceTable as PieceTable
+    from sanitizer.lm.word_vectors import WordTable as WordTable
+    from sanitizer.lm.word_vectors import mapped as mapped
+    from sanitizer.lm.word_vectors import scaled_distances as scaled_distances
+else:
+    __getattr__, __dir__ = lazy_door(
+        __name__,
+        {
+            "causal": (
+                "BLOCK",
+                "CausalLM",
+                "DEFAULT_CAUSAL_MODEL",
+                "Logits",
+                "MAX_CELLS",
+                "OnnxCausalLM",
+                "OnnxRows",
+                "Read",
+                "Rows",
+                "TokenLists",
+            ),
+            "chat_format": ("ChatFormat",),
+            "download": ("fetch",),
+            "files": ("Manifest", "model_folder", "model_root"),
+            "loading": ("Models",),
+            "masked": (
+                "DEFAULT_MASKED_MODEL",
+                "FILES",
+                "MAX_THREADS",
+                "MaskedLM",
+                "OnnxMaskedLM",
+                "read_settings",
+                "session",
+            ),
+            "model_rows": ("Batch", "Row", "batches", "centred_rows", "rows"),
+            "tokens": ("ByteTokens", "WordPieces"),
+            "weights_file": (
+                "Gguf",
+                "ModelShape",
+                "Place",
+                "convert",
+                "floats",
+                "layout",
+                "linears",
+            ),
+            "word_vectors": ("PieceTable", "WordTable", "mapped", "scaled_distances"),
+        },
+    )

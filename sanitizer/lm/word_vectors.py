@@ -1,0 +1,186 @@
+"""Word vectors in memory-mapped int8 tables: how far a private word is from each output.
+
+The tables are made by models/build/vectors.py. A cosine of two rows is their integer dot product
+over the product of their norms.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sanitizer.errors import ModelError
+
+WORD_BYTES = 24
+
+
+def mapped(path: Path) -> NDArray[np.generic]:
+    """A memory-mapped array.
+
+    Raises:
+        ModelError: if the file is missing or not an array.
+    """
+    try:
+        array: NDArray[np.generic] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        raise ModelError(f"{path.name} cannot be read as a table") from None
+    return array
+
+
+@dataclass(frozen=True)
+class WordTable:
+    """Vectors of frequent words, and the rows that belong to the outputs.
+
+    Attributes:
+        words: bytes S24 [n_words], sorted, lower case, UTF-8.
+        vectors: int8 [n_words, n_dimensions]. norms: float32 [n_words], of the integer rows.
+        output_vectors: int8 [n_outputs, n_dimensions]; zero where an output has no vector.
+        output_norms: float32 [n_outputs]; 1 where an output has no vector.
+    """
+
+    words: NDArray[np.bytes_]
+    vectors: NDArray[np.int8]
+    norms: NDArray[np.float32]
+    output_vectors: NDArray[np.int8]
+    output_norms: NDArray[np.float32]
+
+    @classmethod
+    def load(cls, folder: Path) -> WordTable:
+        """Map the tables of a model folder.
+
+        Raises:
+            ModelError: if one is missing or has the wrong shape.
+        """
+        names = ("words", "vectors", "vector_norms", "output_rows")
+        words, vectors, norms, rows = (mapped(folder / f"{name}.npy") for name in names)
+        if (
+            not len(words) == len(vectors) == len(norms)
+            or rows.ndim != 1
+            or int(np.max(rows)) >= len(words)
+        ):
+            raise ModelError("the word tables do not fit together")
+        known = np.asarray(rows, dtype=np.intp) >= 0
+        output_vectors = np.where(known[:, None], vectors[rows], 0).astype(np.int8)
+        output_norms = np.where(known, norms[rows], 1.0).astype(np.float32)
+        return cls(words, vectors, norms, output_vectors, output_norms)  # type: ignore[arg-type]
+
+    def row(self, word: str) -> int:
+        """Row of a word, compared without case, then without accents too; -1 if it has no vector."""
+        if len(word) > WORD_BYTES:
+            return -1
+        row = self._find(word.lower())
+        return row if row >= 0 or word.isascii() else self._find(_plain(word.lower()))
+
+    def _find(self, word: str) -> int:
+        key = word.encode("utf-8", "replace")
+        if len(key) > WORD_BYTES:
+            return -1
+        at = int(np.searchsorted(self.words, np.bytes_(key)))
+        return at if at < len(self.words) and self.words[at] == key else -1
+
+    def distance(self, row: int, outputs: NDArray[np.intp]) -> NDArray[np.float32]:
+        """1 - cosine to each output, float32 [n] in [0, 2]; 1 for outputs without a vector."""
+        vector = self.vectors[row].astype(np.float32)
+        dots = self.output_vectors[outputs].astype(np.float32) @ vector
+        cosine = dots / (self.norms[row] * self.output_norms[outputs])
+        distance: NDArray[np.float32] = np.clip(np.float32(1.0) - cosine, 0.0, 2.0)
+        return distance
+
+
+def _plain(word: str) -> str:
+    """Letters without their accents: "fiancée" -> "fiancee"."""
+    return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+
+
+class PieceTable:
+    """The masked LM's own input table: mean of a word's pieces, float32 distances.
+
+    Args:
+        rows: int8 [n_vocabulary, width]. scale: float32 [n_vocabulary].
+    """
+
+    CHUNK = 512  # rows whose float32 form stays in the processor's cache
+
+    def __init__(self, rows: NDArray[np.int8], scale: NDArray[np.float32]) -> None:
+        self._rows, self._scale = rows, scale
+
+    @classmethod
+    def load(cls, folder: Path) -> PieceTable:
+        """Map the table of a model folder. Raises ModelError."""
+        return cls(mapped(folder / "embeddings.npy"), mapped(folder / "embedding_scale.npy"))  # type: ignore[arg-type]
+
+    @property
+    def n_rows(self) -> int:
+        """Size of the token vocabulary."""
+        return len(self._rows)
+
+    def vectors(self, ids: NDArray[np.intp]) -> NDArray[np.float32]:
+        """float32 [n, width] for token ids, int [n]."""
+        return self._rows[ids].astype(np.float32) * self._scale[ids, None]
+
+    @cached_property
+    def _squares(self) -> NDArray[np.float32]:
+        """Squared length of each row, float32 [n_vocabulary]."""
+        chunks = (
+            self._rows[i : i + self.CHUNK].astype(np.float32)
+            for i in range(0, self.n_rows, self.CHUNK)
+        )
+        squares = np.concatenate([np.square(c).sum(axis=1) for c in chunks])
+        return np.asarray(squares * self._scale**2, dtype=np.float32)
+
+    def mean(self, pieces: list[int]) -> NDArray[np.float32]:
+        """float32 [width]: the average of a word's pieces."""
+        mean: NDArray[np.float32] = self.vectors(np.array(pieces)).mean(axis=0)
+        return mean
+
+    def times(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """vectors @ table.T, float32 [n, n_vocabulary], a stretch of the table at a time.
+
+        Fewer than four vectors are multiplied as four: products of few rows take other ways through
+        the processor, and a word's last digits would depend on how many stand beside it.
+        """
+        padded = np.pad(vectors, ((0, max(0, 4 - len(vectors))), (0, 0)))
+        result = np.empty((len(padded), self.n_rows), dtype=np.float32)
+        for begin in range(0, self.n_rows, self.CHUNK):
+            result[:, begin : begin + self.CHUNK] = (
+                padded @ self._rows[begin : begin + self.CHUNK].astype(np.float32).T
+            )
+        result *= self._scale
+        return result[: len(vectors)]
+
+    def distances(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Euclidean distances to the whole vocabulary, scaled to [0, 1] per row, float32 [n,
+        n_vocabulary].
+        """
+        return scaled_distances(vectors, self.times(vectors), self._squares)
+
+    def cosine_distance(
+        self, vector: NDArray[np.float32], ids: NDArray[np.intp]
+    ) -> NDArray[np.float32]:
+        """1 - cosine of one vector to the rows `ids`, float32 [n]."""
+        rows = self.vectors(ids)
+        norms = np.linalg.norm(rows, axis=1) * max(float(np.linalg.norm(vector)), 1e-9)
+        distance: NDArray[np.float32] = 1.0 - rows @ vector / np.maximum(norms, 1e-9)
+        return distance.astype(np.float32)
+
+
+def scaled_distances(
+    vectors: NDArray[np.float32], products: NDArray[np.float32], squares: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Euclidean distances of n vectors to the rows of a table, scaled to [0, 1] per vector, float32
+    [n, n_rows].
+
+    Args:
+        vectors: float32 [n, width]. products: float32 [n, n_rows], with each row. squares: float32
+            [n_rows], of the rows' lengths.
+    """
+    squared = (vectors**2).sum(axis=1)[:, None] + squares - 2 * products
+    d = np.sqrt(np.maximum(squared, 0.0))
+    low, high = d.min(axis=1, keepdims=True), d.max(axis=1, keepdims=True)
+    scaled: NDArray[np.float32] = (d - low) / np.maximum(high - low, 1e-9)
+    return scaled

@@ -1,0 +1,78 @@
+"""Scores in, exact integer distributions out, and what they cost together.
+
+What enters: numbers (scores, distances, ranks) and an epsilon. What leaves: integer weights to draw
+from, and events for the accountant. It knows no text, no model and no storage; numpy is its only
+library, so that a reviewer of the guarantee reads this room alone. Everything above may import it.
+"""
+
+from typing import TYPE_CHECKING
+
+from sanitizer import lazy_door
+
+if TYPE_CHECKING:
+    from sanitizer.privacy.accounting import Accountant as Accountant
+    from sanitizer.privacy.accounting import BoundedRangeEvent as BoundedRangeEvent
+    from sanitizer.privacy.accounting import Event as Event
+    from sanitizer.privacy.accounting import GaussianEvent as GaussianEvent
+    from sanitizer.privacy.accounting import PureEvent as PureEvent
+    from sanitizer.privacy.accounting import StaircaseEvent as StaircaseEvent
+    from sanitizer.privacy.cape import Cape as Cape
+    from sanitizer.privacy.cape import bucket_weights as bucket_weights
+    from sanitizer.privacy.dps_mozo import DPSMOZO as DPSMOZO
+    from sanitizer.privacy.dps_mozo import claimed_epsilon as claimed_epsilon
+    from sanitizer.privacy.dps_mozo import solve_beta as solve_beta
+    from sanitizer.privacy.dps_mozo import solve_range as solve_range
+    from sanitizer.privacy.dyntext import LONGEST_LIST as LONGEST_LIST
+    from sanitizer.privacy.dyntext import DensityRange as DensityRange
+    from sanitizer.privacy.dyntext import DynText as DynText
+    from sanitizer.privacy.dyntext import Neighborhood as Neighborhood
+    from sanitizer.privacy.invisibleink import InvisibleInk as InvisibleInk
+    from sanitizer.privacy.invisibleink import solve_clip_norm as solve_clip_norm
+    from sanitizer.privacy.next_token import RANGE_SLACK as RANGE_SLACK
+    from sanitizer.privacy.next_token import Logits as Logits
+    from sanitizer.privacy.next_token import NextScores as NextScores
+    from sanitizer.privacy.next_token import TokenWeights as TokenWeights
+    from sanitizer.privacy.next_token import check_count as check_count
+    from sanitizer.privacy.next_token import check_finite as check_finite
+    from sanitizer.privacy.next_token import check_number as check_number
+    from sanitizer.privacy.next_token import cost as cost
+    from sanitizer.privacy.next_token import exact_weights as exact_weights
+    from sanitizer.privacy.next_token import generate as generate
+    from sanitizer.privacy.next_token import largest as largest
+    from sanitizer.privacy.next_token import tokens as tokens
+    from sanitizer.privacy.next_token import top_tokens as top_tokens
+    from sanitizer.privacy.weights import Weights as Weights
+else:
+    __getattr__, __dir__ = lazy_door(
+        __name__,
+        {
+            "accounting": (
+                "Accountant",
+                "BoundedRangeEvent",
+                "Event",
+                "GaussianEvent",
+                "PureEvent",
+                "StaircaseEvent",
+            ),
+            "cape": ("Cape", "bucket_weights"),
+            "dps_mozo": ("DPSMOZO", "claimed_epsilon", "solve_beta", "solve_range"),
+            "dyntext": ("DensityRange", "DynText", "LONGEST_LIST", "Neighborhood"),
+            "invisibleink": ("InvisibleInk", "solve_clip_norm"),
+            "next_token": (
+                "Logits",
+                "NextScores",
+                "RANGE_SLACK",
+                "TokenWeights",
+                "check_count",
+                "check_finite",
+                "check_number",
+                "cost",
+                "exact_weights",
+                "generate",
+                "largest",
+                "tokens",
+                "top_tokens",
+            ),
+            "weights": ("Weights",),
+        },
+    )

@@ -1,0 +1,433 @@
+"""Events, not numbers: a release is recorded as what happened, and an accountant says what all of
+them cost together.
+
+Epsilons, ranges and losses are in nats. `Accountant.epsilon` gives the smallest of three bounds,
+all of them valid:
+
+- basic composition: epsilons add up, deltas add up (Dwork and Roth 2014, theorem 3.16);
+- the composed Rényi curve, turned into (epsilon, delta) at the best order (Canonne, Kamath, Steinke
+2020, proposition
+  12), with each event's own divergence: see `renyi_divergence`;
+- the composed privacy loss of the worst pairs, where each event has one: two-level mechanisms and
+pure DP. For equal
+  pure events this is the optimal composition theorem (Kairouz, Oh, Viswanath 2015, theorem 3.3).
+
+Sums are floating point; each computed bound is raised by a relative 1e-9, far above its rounding
+error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from math import exp, expm1, fsum, inf, isfinite, log
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+SLACK = 1e-9
+ROUNDING = 1e-12
+UNDERFLOW = 1e-290  # above all mass that products below the smallest float can lose
+LARGEST_HALF_WIDTH = 4096  # lattice points on either side of zero; keeps one call below about 0.1 s
+SMALLEST_EXCESS = 1e-100  # stands for alpha - 1 = 0; the formulas below lose nothing there
+EXCESSES = np.geomspace(1e-8, 1e8, 321)  # alpha - 1
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One release, and what it is private about; the base of the kinds below.
+
+    Args:
+        unit: what is protected, for example "word".
+        relation: when two inputs are neighbours, for example "replace-one".
+
+    Raises:
+        ValueError: naming argument and value; so do all kinds.
+    """
+
+    unit: str
+    relation: str
+
+    def __post_init__(self) -> None:
+        for name, value in ((f.name, getattr(self, f.name)) for f in fields(self)):
+            _check(name, value)
+
+
+@dataclass(frozen=True)
+class PureEvent(Event):
+    """A release with pure DP.
+
+    Guarantee: no output is more than e^epsilon times likelier on one input than on a neighbour.
+    epsilon > 0.
+    """
+
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class ApproximateEvent(Event):
+    """A release with approximate DP.
+
+    Guarantee: P(S) <= e^epsilon Q(S) + delta for every set S of outputs. epsilon > 0, delta in [0,
+    1).
+    """
+
+    epsilon: float
+    delta: float
+
+
+@dataclass(frozen=True)
+class BoundedRangeEvent(Event):
+    """A release of bounded range (Durfee and Rogers 2019), for example one draw of the exponential
+    mechanism.
+
+    Guarantee: for two neighbours, the privacy losses of all outputs lie in one interval of length
+    range_ > 0.
+    """
+
+    range_: float
+
+
+@dataclass(frozen=True)
+class ZCDPEvent(Event):
+    """A release with zero-concentrated DP (Bun and Steinke 2016, definition 1.1).
+
+    Guarantee: the Rényi divergence of every order alpha > 1 is at most rho * alpha. rho > 0.
+    """
+
+    rho: float
+
+
+@dataclass(frozen=True)
+class GaussianEvent(Event):
+    """A value plus Gaussian noise of scale sigma, or an integer plus discrete Gaussian noise of
+    scale sigma.
+
+    Guarantee: the value moves by at most `sensitivity` (L2) between neighbours, so rho =
+    sensitivity^2 / (2 sigma^2) (Bun and Steinke 2016, proposition 1.6; Canonne, Kamath, Steinke
+    2020, theorem 4). Both > 0.
+    """
+
+    sigma: float
+    sensitivity: float = 1.0
+
+
+@dataclass(frozen=True)
+class StaircaseEvent(Event):
+    """A draw in which n_top of n_outputs outputs weigh e^epsilon and the others 1.
+
+    Also for integer weights of a public prior: n_top is then their raised mass, n_outputs the whole
+    mass.
+
+    Guarantee: whatever the input, exactly n_top are raised; neighbours share the outputs, the
+    weights and both counts, so n_outputs is the number that stood to choice, not a setting above
+    it. epsilon > 0, 0 < n_top < n_outputs.
+    """
+
+    epsilon: float
+    n_top: int
+    n_outputs: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.n_top >= self.n_outputs:
+            raise ValueError(f"n_top must be below n_outputs ({self.n_outputs}), got {self.n_top}")
+
+
+KNOWN = (PureEvent, ApproximateEvent, BoundedRangeEvent, ZCDPEvent, GaussianEvent, StaircaseEvent)
+
+
+class Accountant:
+    """What all releases about the same unit cost together.
+
+    Guarantee: `epsilon(delta)` is an upper bound for the whole sequence of releases, even when a
+    mechanism looks at the earlier outputs, as long as the events themselves (their kind, parameters
+    and number) do not depend on them.
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[Event, int] = {}
+
+    @property
+    def events(self) -> tuple[tuple[Event, int], ...]:
+        """Every distinct event and how often it happened, in the order of its first time."""
+        return tuple(self._counts.items())
+
+    def compose(self, event: Event, count: int = 1) -> None:
+        """Record `count` releases of the same kind. Zero changes nothing; nor does a call that
+        raises.
+
+        Raises:
+            TypeError: if the event is of a kind this accountant cannot price.
+            ValueError: if the unit or the relation is not that of the events before, or the count
+                is no integer >= 0.
+        """
+        _known(event)
+        _check("count", count)
+        first = next(iter(self._counts), event)
+        for name, ours, new in (
+            ("unit", first.unit, event.unit),
+            ("relation", first.relation, event.relation),
+        ):
+            if new != ours:
+                raise ValueError(
+                    f"{name} must be that of the earlier events, {ours!r}, got {new!r}"
+                )
+        if count:
+            self._counts[event] = self._counts.get(event, 0) + count
+
+    def epsilon(self, delta: float = 0.0) -> float:
+        """The smallest epsilon known to hold with `delta` for everything recorded, in nats; inf if
+        none does.
+
+        Args:
+            delta: in [0, 1). With 0 only events of pure DP have a finite epsilon.
+
+        Raises:
+            ValueError: if delta is not in [0, 1).
+        """
+        _check("delta", delta)
+        # An (epsilon, delta) release is epsilon-DP but for a failure of mass delta (Kairouz, Oh,
+        # Viswanath 2015,
+        # theorem 3.3 and its proof), so failures are paid first and what is left of delta goes to
+        # the losses.
+        spent = fsum(n * e.delta for e, n in self.events if isinstance(e, ApproximateEvent))
+        if spent > delta:
+            return inf
+        basic = fsum(n * _pure(e) for e, n in self.events)
+        rest = delta - spent
+        if not self._counts or rest <= 0:
+            return basic
+        bounds = (_from_renyi(self.events, rest), _from_losses(self.events, rest))
+        return max(0.0, min(basic, *(bound * (1 + SLACK) for bound in bounds)))
+
+
+def renyi_divergence(event: Event, alpha: ArrayLike) -> Array:
+    """The largest Rényi divergence between neighbours, of each order alpha; float64, the shape of
+    `alpha`, nats.
+
+    At alpha = 1 it is the Kullback-Leibler divergence. For an ApproximateEvent it is that of the
+    part left when the failure of mass delta has not happened.
+
+    Args:
+        alpha: orders, at least 1 and finite.
+
+    Raises:
+        TypeError: if the event is of no known kind.
+        ValueError: if an order is below 1 or not finite.
+    """
+    _known(event)
+    orders = np.asarray(alpha, dtype=np.float64)
+    if not (np.isfinite(orders).all() and (orders >= 1).all()):
+        raise ValueError(f"alpha must be finite and at least 1, got {alpha!r}")
+    return _renyi(event, np.maximum(orders - 1, SMALLEST_EXCESS))
+
+
+def _renyi(event: Event, excess: Array) -> Array:
+    """`renyi_divergence` by excess = alpha - 1 > 0."""
+    match event:
+        case ZCDPEvent(rho=rho):
+            return rho * (1 + excess)
+        case GaussianEvent(sigma=sigma, sensitivity=sensitivity):
+            return (sensitivity / sigma) ** 2 / 2 * (1 + excess)
+        case BoundedRangeEvent(range_=range_):
+            return _renyi_bounded_range(range_, excess)
+        case _:
+            return _renyi_two_levels(*_two_levels(event), excess)
+
+
+def _two_levels(event: Event) -> tuple[float, float, float]:
+    """(epsilon, raised share q, the other share 1 - q) of the two-level mechanism that is the
+    event's worst case.
+
+    Pure DP is q = 1/2, randomized response: every mechanism with pure DP is that one,
+    post-processed (Kairouz, Oh, Viswanath 2015, theorem 3.3 and its proof), and its divergence is
+    the largest (Steinke 2024, theorem 4).
+    """
+    match event:
+        case StaircaseEvent(epsilon=epsilon, n_top=n_top, n_outputs=n):
+            return epsilon, n_top / n, (n - n_top) / n
+        case PureEvent(epsilon=epsilon) | ApproximateEvent(epsilon=epsilon):
+            return epsilon, 0.5, 0.5
+    raise TypeError(f"{type(event).__name__} has no two levels")
+
+
+# The worst pair of two-level distributions. Let A and B be the top sets of two inputs, q the share
+# of all outputs in
+# each, d the share in A but not in B; equally many are in B but not in A, so d <= min(q, 1 - q),
+# with equality when the
+# sets overlap as little as they can: disjoint if 2q <= 1, covering everything if 2q >= 1. With Z =
+# q e^eps + 1 - q the
+# losses ln P/Q are +eps on A only, -eps on B only and 0 elsewhere, with P-mass d e^eps / Z, d / Z
+# and the rest. For
+# t >= 0 the hockey-stick divergence sum max(P - e^t Q, 0) is d max(e^eps - e^t, 0) / Z; for t < 0
+# it is 1 - e^t + e^t
+# times that of Q and P at -t. Both grow with d. So d = min(q, 1 - q) is worst for every t at once:
+# one pair dominates
+# all (Zhu, Dong, Wang 2022, definition 7), also in adaptive composition (theorem 10 there) and for
+# every Rényi order.
+# It also grows with eps, so a larger epsilon is a valid stand-in. A prior that raises an output in
+# part is a mixture of
+# raised and not; divergences are convex, so it is no worse than whole outputs with the same raised
+# mass.
+
+
+def _renyi_two_levels(epsilon: float, share: float, other: float, excess: Array) -> Array:
+    """ln[1 + d (e^(alpha eps) - 1)(1 - e^(-excess eps)) / Z] / excess; a sum of positive terms, in
+    logarithms.
+
+    This is [d e^(alpha eps) + d e^(-excess eps) + Z - d e^eps - d] / Z, the sum of P^alpha
+    Q^(1-alpha), factored.
+    """
+    order = (1 + excess) * epsilon
+    worst = log(min(share, other) / (share + other * exp(-epsilon)))  # ln(d e^eps / Z)
+    powers = excess * epsilon + np.log(-np.expm1(-order)) + np.log(-np.expm1(-excess * epsilon))
+    return np.asarray(np.logaddexp(0.0, worst + powers) / excess)
+
+
+def _renyi_bounded_range(range_: float, excess: Array) -> Array:
+    """The largest divergence over all intervals of length r, at most r^2/8 * alpha (Cesar and
+    Rogers 2021).
+
+    E_Q[(P/Q)^alpha] is largest when P/Q takes the interval's ends only, x and x e^-r (it is convex,
+    the mean is 1). With a = excess it is then x^a [(e^r - e^(-a r)) - x (1 - e^(-a r))] / (e^r -
+    1), which is largest at x = a (e^r - e^(-a r)) / (alpha (1 - e^(-a r))): the value x^a (e^r -
+    e^(-a r)) / (alpha (e^r - 1)).
+    """
+    order = (1 + excess) * range_
+    fall = np.log(-np.expm1(-excess * range_))
+    log_x = np.log(excess) - np.log1p(excess) + range_ + np.log(-np.expm1(-order)) - fall
+    scale = np.log1p(np.exp(fall - range_ - np.log(-expm1(-range_)))) - np.log1p(excess)
+    exact = log_x + scale / excess + ROUNDING  # opposite terms: their difference is off by less
+    return np.asarray(np.minimum(exact, range_ * np.minimum(1.0, range_ / 8 * (1 + excess))))
+
+
+def _from_renyi(events: Sequence[tuple[Event, int]], delta: float) -> float:
+    """min over alpha of D + ln(1 / (alpha delta)) / (alpha - 1) + ln(1 - 1/alpha).
+
+    Source: Canonne, Kamath, Steinke 2020, proposition 12. Every order gives a valid bound; the
+    search goes over a fixed grid, then twice over a finer one around the best.
+    """
+    grid, best = EXCESSES, inf
+    for _ in range(3):
+        divergence = np.sum([n * _renyi(e, grid) for e, n in events], axis=0)
+        to_alpha = np.log1p(1 / grid)  # -ln(1 - 1/alpha)
+        bounds = divergence - (np.log1p(grid) + log(delta)) / grid - to_alpha
+        place = int(np.argmin(bounds))
+        best = min(best, float(bounds[place]))
+        grid = np.geomspace(grid[max(place - 1, 0)], grid[min(place + 1, len(grid) - 1)], 33)
+    return best
+
+
+def _from_losses(events: Sequence[tuple[Event, int]], delta: float) -> float:
+    """The smallest epsilon whose hockey-stick divergence, for the product of the worst pairs, is at
+    most delta.
+
+    inf if an event has no worst pair of two levels, or there are too many of them for the lattice.
+    """
+    if any(isinstance(e, (BoundedRangeEvent, ZCDPEvent, GaussianEvent)) for e, _ in events):
+        return inf
+    step = _step([(_pure(e), n) for e, n in events])
+    if step is None:
+        return inf
+    masses = np.ones(1)
+    for event, count in events:
+        masses = np.convolve(masses, _power(_masses(event, step), count))
+    half = len(masses) // 2
+    return _smallest_epsilon(step * np.arange(1.0, half + 1), masses[half + 1 :], delta)
+
+
+def _smallest_epsilon(losses: Array, masses: Array, delta: float) -> float:
+    """By bisection, from above. losses: float64 [n], positive and growing; masses: float64 [n],
+    under P.
+    """
+    low, high = 0.0, float(losses[-1])
+    for _ in range(60):
+        middle = (low + high) / 2
+        gains = -np.expm1(np.minimum(middle - losses, 0.0))  # 1 - e^(epsilon - loss), or 0
+        if float(masses @ gains) * (1 + SLACK) + UNDERFLOW <= delta:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _step(levels: Sequence[tuple[float, int]]) -> float | None:
+    """The coarsest lattice that holds every (epsilon, count); None if no lattice in reach does."""
+    smallest = min(epsilon for epsilon, _ in levels)
+    for parts in range(1, LARGEST_HALF_WIDTH + 1):
+        places = [epsilon * parts / smallest for epsilon, _ in levels]
+        if sum(n * round(p) for p, (_, n) in zip(places, levels, strict=True)) > LARGEST_HALF_WIDTH:
+            break
+        if all(abs(p - round(p)) <= ROUNDING * p for p in places):
+            return (
+                smallest / parts * (1 + 2 * ROUNDING)
+            )  # no point lies below the loss it stands for
+    return None
+
+
+def _masses(event: Event, step: float) -> Array:
+    """P-masses of the losses of the worst pair, on the lattice -half..half times step; float64 [2 *
+    half + 1].
+    """
+    epsilon, share, other = _two_levels(event)
+    half = round(epsilon / step)
+    low = exp(-half * step)
+    worst, scale = min(share, other), share + other * low
+    masses = np.zeros(2 * half + 1)
+    masses[[0, half, 2 * half]] = worst * low, (share - worst) + (other - worst) * low, worst
+    return masses / scale
+
+
+def _power(masses: Array, count: int) -> Array:
+    """`count` independent losses added: repeated squaring by direct sums, exact in the tails too."""
+    result = np.ones(1)
+    while count:
+        if count & 1:
+            result = np.convolve(result, masses)
+        count >>= 1
+        masses = np.convolve(masses, masses) if count else masses
+    return result
+
+
+def _pure(event: Event) -> float:
+    """Pure epsilon, any failure of mass delta apart; inf if there is none. A bounded range r is
+    r-DP.
+    """
+    match event:
+        case BoundedRangeEvent(range_=range_):
+            return range_
+        case ZCDPEvent() | GaussianEvent():
+            return inf
+        case _:
+            return _two_levels(event)[0]
+
+
+def _known(event: object) -> None:
+    if type(event) not in KNOWN:
+        raise TypeError(
+            f"event must be one of {', '.join(k.__name__ for k in KNOWN)}, got {type(event).__name__}"
+        )
+
+
+def _check(name: str, value: Any) -> None:
+    kind, holds, words = _RULES.get(name, _POSITIVE)
+    if isinstance(value, bool) or not isinstance(value, kind) or not holds(value):
+        raise ValueError(f"{name} must be {words}, got {value!r}")
+
+
+Rule = tuple[type | tuple[type, ...], Callable[[Any], bool], str]
+_POSITIVE: Rule = ((int, float), lambda v: isfinite(v) and v > 0, "finite and positive")
+_WORDS: Rule = (str, bool, "a non-empty string")
+_COUNT: Rule = (int, lambda v: v >= 1, "an integer of at least 1")
+_RULES: dict[str, Rule] = {
+    "unit": _WORDS,
+    "relation": _WORDS,
+    "n_top": _COUNT,
+    "n_outputs": _COUNT,
+    "count": (int, lambda v: v >= 0, "an integer of at least 0"),
+    "delta": ((int, float), lambda v: 0 <= v < 1, "at least 0 and below 1"),
+}

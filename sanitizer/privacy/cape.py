@@ -1,0 +1,375 @@
+"""Cape: context-aware perturbation with a hybrid utility and bucketized sampling.
+
+Source: Cape (2025), equations 3-11, algorithms 1-2, theorem 4.1. The published algorithm is here as
+`variant="published"`; the default, `variant="certified"`, keeps its utility and replaces its
+buckets by fixed ranks over a public shortlist, which makes the printed epsilon a theorem
+(docs/guarantees.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sanitizer.errors import NotCertified
+from sanitizer.privacy.weights import LOW, MAX_EPSILON, Weights, check_epsilon, high_level
+from sanitizer.randomness import integer_weights
+
+VARIANTS = ("certified", "published")
+CONTEXTS = ("released", "original")
+BACKBONES = ("masked", "causal")
+PROFILES = ("staircase", "geometric", "prior")
+
+# The shapes with the largest expected utility on public calibration text, by
+# benchmarks/calibrate.py
+# (benchmarks/results/calibration.json); for the staircase among those that give no output more than
+# a third, so that
+# texts differ from draw to draw: (epsilon at most, shortlist and top of staircase, shortlist of
+# geometric and of prior,
+# prior mass).
+SHAPES = (
+    (2.0, 10, 2, 10, 1000, 0.1),
+    (3.0, 25, 2, 10, 1000, 0.1),
+    (4.0, 50, 3, 10, 1000, 0.03),
+    (5.0, 100, 3, 25, 1000, 0.03),
+    (6.0, 200, 3, 100, 1000, 0.01),
+    (8.0, 1000, 3, 100, 1000, 0.003),
+    (MAX_EPSILON, 1000, 3, 200, 4000, 0.001),
+)
+GEOMETRIC_STEPS = 8
+PRIOR_TOTAL = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class CapeShape:
+    """Shortlist size, outputs at the top level, and prior mass."""
+
+    n_shortlist: int
+    n_top: int
+    top_mass: float
+
+
+def default_shape(epsilon: float, profile: str = "staircase") -> CapeShape:
+    """By rule from epsilon alone: as measured at the next epsilon of SHAPES."""
+    _, stairs, n_top, geometric, prior, mass = next(row for row in SHAPES if epsilon <= row[0])
+    return {
+        "staircase": CapeShape(stairs, n_top, mass),
+        "geometric": CapeShape(geometric, 1, mass),
+        "prior": CapeShape(prior, 1, mass),
+    }[profile]
+
+
+@dataclass(frozen=True)
+class Cape:
+    """Perturb each private word by context and meaning.
+
+    Guarantee (certified, context "released"): exactly `epsilon`-DP per position under replace-one.
+    Ranks are cut at fixed places into buckets of fixed weight, so every output has one of the same
+    few probabilities whatever the private word is, and the largest is at most e^epsilon times the
+    smallest. The output set depends on public or released text only.
+    Not protected: which positions are private, their number, public words, and all text between
+    words; a word that stands r times is at r * epsilon.
+    With backbone "causal" words are drawn from left to right; each draw reads the public and
+    released text to its left, nothing to its right. The guarantee is the same.
+
+    Args:
+        epsilon: per private word, in nats; in (0, 64].
+        variant: "certified", or "published" (the paper's algorithm; its claimed bound does not
+            hold).
+        context: what the model reads besides public words: "released" (only released words) or
+            "original" (the other private words). Default: released if certified, original if
+            published.
+        backbone: "masked" (a model that reads both sides, packaged), or "causal" (one that reads
+            the left side, whose weights are fetched once; slower, a pass for each word).
+        profile: "staircase" (two levels over a shortlist), "geometric" (several), or "prior" (the
+            model's public prior, raised for the best outputs). Certified only.
+        n_shortlist: outputs allowed at a position; default by rule from epsilon. Certified only.
+        n_top: outputs at the highest level; default by rule from epsilon. Certified only.
+        top_mass: prior mass of the raised outputs; default by rule from epsilon. Profile "prior"
+            only.
+        n_buckets: equal-width utility buckets. Published only.
+        lambda_l: exponent of the context score.
+        lambda_d: exponent of the meaning score; default 3 if certified, 1 if published.
+        n_steps: groups of words drawn one after the other, each reading the earlier ones' outputs.
+            Masked only.
+        demote_self: give the word itself the lowest rank. Certified only.
+        consistent: one draw per distinct word, used wherever it stands.
+
+    Raises:
+        ValueError: naming argument and value.
+    """
+
+    epsilon: float = 5.0
+    variant: str = "certified"
+    context: str | None = None
+    backbone: str = "masked"
+    profile: str = "staircase"
+    n_shortlist: int | None = None
+    n_top: int | None = None
+    top_mass: float | None = None
+    n_buckets: int = 50
+    lambda_l: float = 0.5
+    lambda_d: float | None = None
+    n_steps: int = 1
+    demote_self: bool = True
+    consistent: bool = False
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        _one_of("variant", self.variant, VARIANTS)
+        _one_of("profile", self.profile, PROFILES)
+        _one_of("backbone", self.backbone, BACKBONES)
+        if self.context is None:
+            object.__setattr__(
+                self, "context", "released" if self.variant == "certified" else "original"
+            )
+        _one_of("context", self.context, CONTEXTS)
+        if self.lambda_d is None:
+            object.__setattr__(self, "lambda_d", 3.0 if self.variant == "certified" else 1.0)
+        if self.n_shortlist is not None:
+            _at_least("n_shortlist", self.n_shortlist, 2)
+        shape = default_shape(self.epsilon, self.profile)
+        if self.n_top is None:
+            object.__setattr__(
+                self, "n_top", min(shape.n_top, (self.n_shortlist or shape.n_shortlist) - 1)
+            )
+        _at_least("n_top", self.n_top, 1)
+        if self.n_shortlist is None:
+            object.__setattr__(self, "n_shortlist", max(shape.n_shortlist, self._top + 1))
+        if self.top_mass is None:
+            object.__setattr__(self, "top_mass", shape.top_mass)
+        for name in ("n_buckets", "n_steps"):
+            _at_least(name, getattr(self, name), 1)
+        if self.backbone == "causal" and self.n_steps != 1:
+            raise ValueError(
+                f"n_steps must be 1 with backbone 'causal', which draws word by word, got {self.n_steps}"
+            )
+        if self._top >= self._shortlist:
+            raise ValueError(
+                f"n_top must be below n_shortlist ({self.n_shortlist}), got {self.n_top}"
+            )
+        if not 0.0 < self._mass < 1.0:
+            raise ValueError(f"top_mass must be between 0 and 1, got {self.top_mass!r}")
+        for name in ("lambda_l", "lambda_d"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value >= 0):
+                raise ValueError(f"{name} must be finite and non-negative, got {value!r}")
+
+    @property
+    def name(self) -> str:
+        return "cape"
+
+    @property
+    def certified(self) -> bool:
+        return self.reason is None
+
+    @property
+    def reason(self) -> str | None:
+        """Why the epsilon is not certified; None when it is."""
+        if self.variant == "published":
+            proof = "the published proof compares bucket sizes of one input only; across inputs they differ"
+            return proof + (
+                ", and the context reads the other private words"
+                if self.context == "original"
+                else ""
+            )
+        if self.context == "original":
+            return (
+                "the context reads the other private words, so one changed word moves every output"
+            )
+        return None
+
+    @property
+    def _shortlist(self) -> int:
+        assert self.n_shortlist is not None
+        return self.n_shortlist
+
+    @property
+    def _top(self) -> int:
+        assert self.n_top is not None
+        return self.n_top
+
+    @property
+    def _mass(self) -> float:
+        assert self.top_mass is not None
+        return self.top_mass
+
+    def settings(self) -> dict[str, Any]:
+        """Resolved parameters that matter for this variant."""
+        names = ["epsilon", "backbone", "lambda_l", "lambda_d", "n_steps", "consistent"]
+        if self.variant == "published":
+            names += ["n_buckets"]
+        else:
+            names += [
+                "profile",
+                "n_shortlist",
+                "demote_self",
+                "top_mass" if self.profile == "prior" else "n_top",
+            ]
+        return {name: getattr(self, name) for name in names}
+
+    def outputs(self, logits: NDArray[np.float32]) -> NDArray[np.intp]:
+        """Public output set: all, or the `n_shortlist` best by the context's logits.
+
+        Args:
+            logits: float32 [n_outputs], from public and released text only.
+
+        Raises:
+            NotCertified: if a logit is not finite.
+        """
+        if not np.isfinite(logits).all():
+            raise NotCertified("the model gave a score that is not finite")
+        if self.variant == "published" or len(logits) <= self._shortlist:
+            return np.arange(len(logits))
+        return np.argpartition(logits, -self._shortlist)[-self._shortlist :]
+
+    def weights(
+        self,
+        logits: NDArray[np.float32],
+        distance: NDArray[np.float32] | None,
+        own: NDArray[np.intp],
+        logit_range: tuple[float, float] = (0.0, 1.0),
+    ) -> Weights:
+        """The distribution for one private word over the n members of its output set.
+
+        Args:
+            logits: float32 [n], the context's scores for the members.
+            distance: float32 [n] >= 0 from the private word to the members; None: context alone.
+            own: positions of the private word itself among the members.
+            logit_range: the logits that count as 0 and as 1; values outside are clipped (equation
+                9).
+        """
+        low, high = logit_range
+        utility = self.utility(np.clip((logits - low) / (high - low), 0.0, 1.0), distance)
+        if self.variant == "published":
+            return bucket_weights(utility, self.epsilon, self.n_buckets)
+        if self.demote_self:
+            utility[own] = -1.0
+        if self.profile == "prior":
+            return prior_weights(utility, logits, self.epsilon, self._mass)
+        return self._rank_weights(utility)
+
+    def utility(
+        self, scores: NDArray[np.float32], distance: NDArray[np.float32] | None
+    ) -> NDArray[np.float32]:
+        """L^lambda_l * D^lambda_d with L = scores in [0, 1], D = exp(-distance), float32 [n] (Cape,
+        equation 8).
+        """
+        utility = np.sqrt(scores) if self.lambda_l == 0.5 else scores**self.lambda_l
+        if distance is not None:
+            utility = utility * np.exp(-(self.lambda_d or 0.0) * distance)
+        # A private word must never decide whether an error is raised: what is not a number ranks
+        # last.
+        return np.nan_to_num(utility, copy=True, nan=0.0, posinf=0.0, neginf=0.0)
+
+    def claimed(self, weights: Weights) -> float | None:
+        """epsilon + ln(largest bucket / smallest bucket), the published claim (theorem 4.1) for one
+        input.
+        """
+        if self.variant != "published":
+            return None
+        sizes = [len(m) for m in weights.members]
+        return self.epsilon + float(np.log(max(sizes) / min(sizes)))
+
+    def levels(self, n: int) -> tuple[list[int], list[int]]:
+        """(integer level, size) of each rank bucket over n outputs; levels within e^epsilon of LOW."""
+        top = min(self._top, n - 1) or 1
+        if n == 1:
+            return [LOW], [1]
+        if self.profile == "staircase":
+            return [high_level(self.epsilon), LOW], [top, n - top]
+        sizes = _geometric_sizes(top, n, GEOMETRIC_STEPS)
+        last, highest = len(sizes) - 1, high_level(self.epsilon)
+        between = [
+            min(highest, high_level(self.epsilon * (last - j) / last)) for j in range(1, last)
+        ]
+        return [highest, *between, LOW], sizes
+
+    def _rank_weights(self, utility: NDArray[np.float32]) -> Weights:
+        levels, sizes = self.levels(len(utility))
+        if len(sizes) == 2:
+            ranked = np.argpartition(-utility, sizes[0] - 1)
+        else:
+            ranked = np.argsort(-utility, kind="stable")
+        return Weights.levels(levels, ranked, sizes)
+
+
+def prior_weights(
+    utility: NDArray[np.float32], logits: NDArray[np.float32], epsilon: float, mass: float
+) -> Weights:
+    """A public prior, with the best outputs raised by e^epsilon up to a fixed prior mass.
+
+    The prior Q is the softmax of the context's logits as integers. The best outputs by utility are
+    taken until their Q adds up to exactly round(mass * sum Q), the last one in part, so the
+    normalizer is the same whatever the private word is, and every output's weight lies between Q *
+    LOW and Q * high.
+
+    Args:
+        utility: float32 [n]. logits: float32 [n], public. mass: in (0, 1).
+    """
+    odds = np.exp(logits.astype(np.float64) - float(logits.max()))
+    prior = np.maximum((odds / odds.sum() * PRIOR_TOTAL).astype(np.int64), 1)
+    raised = min(max(1, round(mass * PRIOR_TOTAL)), int(prior.sum()) - 1)
+    ranked = np.argsort(-utility, kind="stable")
+    sums = np.cumsum(prior[ranked])
+    n_whole = int(np.searchsorted(sums, raised, side="right"))
+    part = raised - (int(sums[n_whole - 1]) if n_whole else 0)
+    shares = prior[ranked]
+    high, top, rest = high_level(epsilon), ranked[:n_whole], ranked[n_whole:]
+    rest_shares = shares[n_whole:].copy()
+    rest_shares[0] -= part
+    top = np.append(top, ranked[n_whole]) if part else top
+    top_shares = np.append(shares[:n_whole], part) if part else shares[:n_whole]
+    totals = (high * raised, LOW * (int(prior.sum()) - raised))
+    return Weights(totals, (top, rest), (top_shares, rest_shares))
+
+
+def bucket_weights(utility: NDArray[np.floating[Any]], epsilon: float, n_buckets: int) -> Weights:
+    """The published bucketized exponential mechanism (Cape, algorithm 2).
+
+    Equal-width intervals of [min, max] of the utility, empty ones skipped; a bucket's weight is
+    exp(epsilon / 2 * mean utility of its members); the sensitivity is taken as 1.
+    """
+    utility = utility.astype(np.float64)
+    low, high = float(utility.min()), float(utility.max())
+    width = (high - low) / n_buckets
+    bucket = np.zeros(len(utility), dtype=np.intp)
+    if width > 0:
+        bucket = np.minimum(((utility - low) / width).astype(np.intp), n_buckets - 1)
+    sizes = np.bincount(bucket, minlength=n_buckets)
+    sums = np.bincount(bucket, weights=utility, minlength=n_buckets)
+    order = np.argsort(
+        bucket.astype(np.min_scalar_type(n_buckets)), kind="stable"
+    )  # a radix sort: linear
+    members = [m for m in np.split(order, np.cumsum(sizes)[:-1]) if len(m)]
+    means = sums[sizes > 0] / sizes[sizes > 0]
+    return Weights(
+        tuple(integer_weights(np.exp(epsilon / 2 * (means - means.max())))), tuple(members)
+    )
+
+
+def _geometric_sizes(first: int, n: int, steps: int) -> list[int]:
+    """Growing sizes that start at `first` and add up to n, n > first; at most `steps` of them."""
+    steps = max(2, min(steps, 1 + n // max(1, 2 * first)))
+    low, high = 1.0, float(n)
+    for _ in range(60):
+        ratio = (low + high) / 2
+        if sum(first * ratio**j for j in range(steps)) < n:
+            low = ratio
+        else:
+            high = ratio
+    sizes = [first, *(max(1, int(first * low**j)) for j in range(1, steps - 1))]
+    return [*sizes, n - sum(sizes)]
+
+
+def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+
+
+def _at_least(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")

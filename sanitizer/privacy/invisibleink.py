@@ -1,0 +1,171 @@
+"""InvisibleInk: what private references add to a public model's scores, clipped and averaged.
+
+Source: InvisibleInk (2025), equations 3 and 4, algorithm 1, theorem 2. Theorem 2 holds;
+`variant="certified"` accounts for the same weights by their bounded range, which costs less
+(docs/guarantees.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sanitizer.privacy.accounting import BoundedRangeEvent, Event, ZCDPEvent
+from sanitizer.privacy.next_token import (
+    GRID,
+    MAX_LOGIT,
+    MAX_RANGE,
+    MAX_ROWS,
+    RANGE_SLACK,
+    USEFUL,
+    Checked,
+    Logits,
+    Scores,
+    TokenWeights,
+    check_count,
+    check_number,
+    exact_weights,
+    largest,
+    on_grid,
+    public_gaps,
+)
+
+VARIANTS = ("certified", "published")
+MAX_TEMPERATURE = 100.0
+
+
+@dataclass(frozen=True)
+class InvisibleInk:
+    """Sample the next token from public scores plus the average of clipped differences.
+
+    Guarantee: one reference replaced by null (its scores are then row 0) moves the logarithms of
+    all weights within an interval of length 2 * clip_norm / (n_references * temperature) + 2**-36,
+    and leaves the set of tokens as it is. Its difference, clipped to clip_norm either way, leaves a
+    sum that is divided by n_references * temperature. One reference replaced by another moves them
+    twice as far.
+    Public: row 0, the settings, and the number of references. Not protected: what several
+    references say together, the query, and that a score is not finite (an error says so).
+
+    Args:
+        clip_norm: C, the largest change of a logit that one reference can ask for; in [0, 65536]. 0
+            reads no reference.
+        n_references: B, how many rows follow row 0; up to 4096.
+        temperature: tau, in (0, 100].
+        top_k: draw among the k likeliest public tokens and those within 2C/B of the k-th; None: the
+            whole vocabulary.
+        variant: "certified" (bounded range) or "published" (theorem 2's zCDP); the weights are the
+            same.
+
+    Raises:
+        ValueError: naming argument and value.
+    """
+
+    clip_norm: float
+    n_references: int
+    temperature: float = 1.1
+    top_k: int | None = 100
+    variant: str = "certified"
+
+    def __post_init__(self) -> None:
+        if self.clip_norm != 0 or isinstance(self.clip_norm, bool):
+            check_number("clip_norm", self.clip_norm, 0.0, MAX_LOGIT)
+        _check(self.n_references, self.temperature, self.variant)
+        if self.top_k is not None:
+            check_count("top_k", self.top_k)
+
+    @property
+    def name(self) -> str:
+        """ "invisibleink"."""
+        return "invisibleink"
+
+    @property
+    def reason(self) -> str | None:
+        """None: both variants' events are theorems."""
+        return None
+
+    @property
+    def public_only(self) -> bool:
+        """Whether the weights depend on row 0 alone; nothing need be charged then."""
+        return self.clip_norm == 0
+
+    def weights(self, scores: Logits | Scores) -> TokenWeights:
+        """See `Decoder.weights`. Raises ValueError if there are not 1 + n_references rows."""
+        rows = Checked(scores, self.n_references)
+        allowed = self._allowed(rows.public)
+        added = np.clip(rows.gained(allowed), -self.clip_norm, self.clip_norm)
+        limit = int(
+            self.clip_norm * GRID
+        )  # rounded down: on the grid, too, no reference adds more than clip_norm
+        total = np.clip(on_grid(added), -limit, limit).sum(axis=0)
+        total += on_grid(self.n_references * public_gaps(rows.public)[allowed])
+        return TokenWeights(allowed, exact_weights((total - total.max()) / self._divisor))
+
+    @property
+    def _divisor(self) -> float:
+        return GRID * self.n_references * self.temperature
+
+    def _allowed(self, public: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The expanded top-k set, from the public row only; int64 [n], ascending."""
+        if self.top_k is None or self.top_k >= len(public):
+            return np.arange(len(public))
+        least = np.partition(public, -self.top_k)[-self.top_k]
+        return np.flatnonzero(public >= least - 2 * self.clip_norm / self.n_references)
+
+    def event(self, unit: str, relation: str) -> Event:
+        """What one token costs; for `public_only`, an upper bound of the 0 that it costs."""
+        range_ = 2 * self.clip_norm / (self.n_references * self.temperature) + RANGE_SLACK
+        if self.variant == "certified":
+            return BoundedRangeEvent(range_=range_, unit=unit, relation=relation)
+        return ZCDPEvent(
+            rho=range_**2 / 8, unit=unit, relation=relation
+        )  # C^2 / (2 B^2 tau^2), slack apart
+
+    def settings(self) -> dict[str, Any]:
+        """All arguments, and the name."""
+        return {"name": self.name, **asdict(self)}
+
+
+def solve_clip_norm(
+    epsilon: float,
+    delta: float,
+    max_tokens: int,
+    n_references: int,
+    temperature: float = 1.1,
+    variant: str = "certified",
+) -> float:
+    """The largest clip norm with which `max_tokens` tokens cost at most epsilon at delta.
+
+    0.0 means "public only": the largest one is below 0.001 * temperature. References that all agree
+    would then move no token's log-weight by more than 0.001, so 1,000 tokens differ from the public
+    model's by half a token at most, on average (total variation); better to read no reference, and
+    to spend nothing.
+
+    Args:
+        epsilon: in nats, positive. delta: in [0, 1); 0 gives 0.0 for the published variant.
+        max_tokens: of the whole release, at least 1; public. n_references, temperature, variant: as
+            for `InvisibleInk`.
+
+    Raises:
+        ValueError: naming argument and value.
+    """
+    check_count("max_tokens", max_tokens)
+    _check(n_references, temperature, variant)
+
+    def event(clip_norm: float) -> Event:
+        return InvisibleInk(clip_norm, n_references, temperature, variant=variant).event(
+            "reference", "replace-by-null"
+        )
+
+    high = min(MAX_RANGE * n_references * temperature / 2, MAX_LOGIT)
+    found = largest(event, epsilon, delta, max_tokens, high)
+    return found if found >= USEFUL * temperature else 0.0
+
+
+def _check(n_references: int, temperature: float, variant: str) -> None:
+    check_count("n_references", n_references, MAX_ROWS)
+    check_number("temperature", temperature, 0.0, MAX_TEMPERATURE)
+    if variant not in VARIANTS:
+        raise ValueError(f"variant must be one of {VARIANTS}, got {variant!r}")

@@ -1,0 +1,316 @@
+"""What every decoder shares: the callable that scores next tokens, exact weights, and the loop that
+draws.
+
+A decoder never sees a model or a text. It is given a callable and says, from scores alone, how
+likely each token is.
+
+Exactness. What private rows add is rounded to a grid of 2**-32, clipped and summed as integers: no
+rounding can make two neighbours differ by more than the clip. Exponentials are floats.
+`exact_weights` turns them into integers whose logarithms are off by less than 2**-39. A range
+compares four of them, 2**-37 at most; RANGE_SLACK, added to every certified range, is twice that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sanitizer.errors import NotCertified
+from sanitizer.privacy.accounting import Accountant, Event
+from sanitizer.randomness import Source, draw
+
+RANGE_SLACK = 2.0**-36
+DEPTH = 64.0  # nats: no token weighs less than e^-64 of the likeliest
+LOW_BITS = 40
+GRID = 2.0**32
+MAX_ROWS = 1 << 12
+MAX_LOGIT = 2.0**16  # together with GRID and MAX_ROWS: sums stay below 2**63
+MAX_RANGE = 64.0
+USEFUL = 1e-3  # nats: what moves weights by less is not worth charging for
+
+Logits = NDArray[np.float32]
+
+
+class Scores(Protocol):
+    """Scores of the next token, computed where a decoder asks for them.
+
+    Row 0 reads no reference; row i reads the i-th alone. A reference replaced by null has the
+    scores of row 0 in `at`, which may be off from `public` by rounding: what a reference adds is a
+    difference within `at`.
+    """
+
+    n_rows: int
+    """1 + n_references."""
+    public: Logits
+    """float32 [n_vocabulary], row 0."""
+
+    def at(self, tokens: NDArray[np.int64]) -> Logits:
+        """All rows' scores of some tokens, float32 [n_rows, n]."""
+
+
+NextScores = Callable[[int | None], Logits | Scores]
+"""Called with None, then with each token chosen; an array float32 [1 + n_references, n_vocabulary]
+has all scores.
+"""
+
+
+@dataclass(frozen=True)
+class TokenWeights:
+    """A distribution over the next token.
+
+    Attributes:
+        tokens: int64 [n], the tokens that may come. weights: one Python int >= 1 for each.
+    """
+
+    tokens: NDArray[np.int64] = field(repr=False)
+    weights: tuple[int, ...] = field(repr=False)
+
+    def draw(self, source: Source) -> int:
+        """One token."""
+        return int(self.tokens[draw(self.weights, source)])
+
+
+class Decoder(Protocol):
+    """One rule for the next token; frozen settings, no state."""
+
+    @property
+    def name(self) -> str:
+        """Short name, for the record."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why the event is not a theorem about the code that runs; None if it is."""
+
+    def weights(self, scores: Logits | Scores) -> TokenWeights:
+        """The distribution of the next token.
+
+        Args:
+            scores: see `NextScores`. Which tokens are asked for depends on row 0 and the settings
+                only.
+
+        Raises:
+            NotCertified: a score is not finite.
+        """
+
+    def event(self, unit: str, relation: str) -> Event:
+        """What one token costs, for the accountant: about one reference, replaced by null."""
+
+    def settings(self) -> dict[str, Any]:
+        """Resolved parameters, for the record."""
+
+
+@dataclass(frozen=True)
+class Generated:
+    """One text as tokens.
+
+    Attributes:
+        tokens: all that were drawn, an end token included. ended: whether the last one is an end
+            token.
+    """
+
+    tokens: tuple[int, ...] = field(repr=False)
+    ended: bool
+
+    @property
+    def body(self) -> tuple[int, ...]:
+        """The tokens without the end token."""
+        return self.tokens[:-1] if self.ended else self.tokens
+
+
+def tokens(
+    decoder: Decoder, scores: NextScores, max_tokens: int, end: frozenset[int], source: Source
+) -> Iterator[int]:
+    """Draw one token after another, an end token last; `scores` is called once for each.
+
+    Guarantee: at most `max_tokens` draws. Charge that many, drawn or not: where a text ends depends
+    on the references. An error midway keeps the charge too, and itself tells that a score was not
+    finite.
+
+    Args:
+        decoder: the rule.
+        scores: see `NextScores`; a fresh one for each text.
+        max_tokens: at least 1; public, never computed from the references.
+        end: tokens that end the text; they count as drawn.
+        source: of uniform integers.
+
+    Raises:
+        ValueError: max_tokens below 1, before anything is scored. NotCertified: see
+            `Decoder.weights`.
+    """
+    check_count("max_tokens", max_tokens)
+    return _tokens(decoder, scores, max_tokens, end, source)
+
+
+def _tokens(
+    decoder: Decoder, scores: NextScores, max_tokens: int, end: frozenset[int], source: Source
+) -> Iterator[int]:
+    last: int | None = None
+    for _ in range(max_tokens):
+        last = decoder.weights(scores(last)).draw(source)
+        yield last
+        if last in end:
+            return
+
+
+def generate(
+    decoder: Decoder, scores: NextScores, max_tokens: int, end: frozenset[int], source: Source
+) -> Generated:
+    """A whole text; arguments, guarantee and errors are those of `tokens`."""
+    drawn = tuple(tokens(decoder, scores, max_tokens, end, source))
+    return Generated(drawn, drawn[-1] in end)
+
+
+def exact_weights(logs: NDArray[np.float64]) -> tuple[int, ...]:
+    """Python integers of at least 2**40, proportional to max(e^log, e^(largest - DEPTH)), off by
+    less than 2**-39.
+
+    The floor keeps any bounded range: if logs move by between m and m + r, then so do their
+    largest, the floor under it, and the larger of log and floor. The rest is rounding: 2**-45 for
+    the float argument (quotients of integers, as certified decoders give), 2**-50 for exp, and
+    2**-40 for the integer.
+
+    Args:
+        logs: float64 [n], n >= 1.
+
+    Raises:
+        NotCertified: a value is not finite.
+    """
+    check_finite(logs)
+    above = np.maximum(logs - logs.max() + DEPTH, 0.0)
+    return tuple(map(int, np.ldexp(np.exp(above), LOW_BITS).tolist()))
+
+
+def on_grid(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Values as whole multiples of 1 / GRID, int64 of the same shape; they must be within MAX_ROWS
+    * MAX_LOGIT.
+    """
+    return np.rint(values * GRID).astype(np.int64)
+
+
+def public_gaps(public: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Public logits less their largest, floored at -MAX_LOGIT; float64 of the same shape.
+
+    Public values may be changed in any way: neighbours agree in them.
+    """
+    return np.asarray(np.maximum(public - public.max(), -MAX_LOGIT))
+
+
+class Checked:
+    """Scores as float64, checked; those of an array all at once.
+
+    Attributes:
+        public: float64 [n_vocabulary], row 0.
+
+    Raises:
+        ValueError: another number of rows, or no token. NotCertified: a score is not finite.
+    """
+
+    def __init__(self, scores: Logits | Scores, n_references: int) -> None:
+        shape = (
+            scores.shape
+            if isinstance(scores, np.ndarray)
+            else (scores.n_rows, *scores.public.shape)
+        )
+        if len(shape) != 2 or shape[0] != 1 + n_references or not shape[1]:
+            raise ValueError(
+                f"scores must have {1 + n_references} rows of at least one token, got shape {shape}"
+            )
+        self._scores, self._n_rows = scores, shape[0]
+        public = scores[0] if isinstance(scores, np.ndarray) else scores.public
+        check_finite(scores if isinstance(scores, np.ndarray) else public)
+        self.public: NDArray[np.float64] = public.astype(np.float64)
+
+    def gained(self, tokens: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What each reference adds to row 0's scores of these tokens, float64 [n_references, n];
+        raises as above.
+        """
+        rows = (
+            self._scores[:, tokens]
+            if isinstance(self._scores, np.ndarray)
+            else self._scores.at(tokens)
+        )
+        if rows.shape != (self._n_rows, len(tokens)):
+            raise ValueError(
+                f"scores must be of {self._n_rows} rows and {len(tokens)} tokens, got shape {rows.shape}"
+            )
+        check_finite(rows)
+        return np.asarray(rows[1:].astype(np.float64) - rows[0])
+
+
+def top_tokens(public: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """The k largest, in ascending order of token; of equal ones the lower tokens. int64 [min(k,
+    n_vocabulary)].
+    """
+    if k >= len(public):
+        return np.arange(len(public))
+    least = np.partition(public, -k)[-k]
+    above = np.flatnonzero(public > least)
+    return np.sort(np.concatenate([above, np.flatnonzero(public == least)[: k - len(above)]]))
+
+
+def largest(
+    event: Callable[[float], Event], epsilon: float, delta: float, count: int, high: float
+) -> float:
+    """The largest parameter up to `high` with which `count` events cost at most epsilon at delta;
+    0.0 if none does.
+
+    Args:
+        event: from a positive parameter; a larger one costs more.
+        epsilon: in nats. delta: in [0, 1). count: how many events, at least 1.
+
+    Raises:
+        ValueError: naming argument and value.
+    """
+    check_number("epsilon", epsilon, 0.0)
+    check_count("count", count)
+    if cost(event(high), count, delta) <= epsilon:
+        return high
+    low = 0.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (
+            (middle, high) if cost(event(middle), count, delta) <= epsilon else (low, middle)
+        )
+    return low
+
+
+def cost(event: Event, count: int, delta: float) -> float:
+    """Epsilon of `count` equal events at delta, by the accountant; inf if none is finite."""
+    accountant = Accountant()
+    accountant.compose(event, count)
+    return accountant.epsilon(delta)
+
+
+def check_finite(values: NDArray[Any]) -> None:
+    """Raises NotCertified unless all are finite."""
+    if not np.isfinite(values).all():
+        raise NotCertified("the model's scores are not finite")
+
+
+def check_number(name: str, value: float | None, low: float, high: float = float("inf")) -> None:
+    """Raises ValueError unless low < value <= high and finite."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not (isfinite(value) and low < value <= high)
+    ):
+        raise ValueError(
+            f"{name} must be a number above {low:g} and at most {high:g}, got {value!r}"
+        )
+
+
+def check_count(name: str, value: int | None, high: int | None = None) -> None:
+    """Raises ValueError unless an integer of at least 1 (and at most `high`)."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int)
+        or value < 1
+        or (high is not None and value > high)
+    ):
+        limit = "" if high is None else f" and at most {high}"
+        raise ValueError(f"{name} must be an integer of at least 1{limit}, got {value!r}")

@@ -1,0 +1,68 @@
+"""How much a setting gives away: exact epsilon, attacks, advice.
+
+What enters: a `Sanitizer` and texts. What leaves: reports. It releases nothing and charges nothing.
+"""
+
+from typing import TYPE_CHECKING
+
+from sanitizer import lazy_door
+
+if TYPE_CHECKING:
+    from sanitizer.risk.advice import Advice as Advice
+    from sanitizer.risk.advice import AdviceSetting as AdviceSetting
+    from sanitizer.risk.advice import advise as advise
+    from sanitizer.risk.attacks import SameNumbers as SameNumbers
+    from sanitizer.risk.attacks import rouge_l as rouge_l
+    from sanitizer.risk.attacks import run_attacks as run_attacks
+    from sanitizer.risk.exact_audit import EXAMPLE as EXAMPLE
+    from sanitizer.risk.exact_audit import EXAMPLE_POSITION as EXAMPLE_POSITION
+    from sanitizer.risk.exact_audit import AuditReport as AuditReport
+    from sanitizer.risk.exact_audit import Extremes as Extremes
+    from sanitizer.risk.exact_audit import audit as audit
+    from sanitizer.risk.exact_audit import domain as domain
+    from sanitizer.risk.exact_audit import position_logits as position_logits
+    from sanitizer.risk.meter import NO_NOISE as NO_NOISE
+    from sanitizer.risk.meter import Risk as Risk
+    from sanitizer.risk.meter import RiskMeter as RiskMeter
+    from sanitizer.risk.posterior import Likelihood as Likelihood
+    from sanitizer.risk.posterior import Likelihoods as Likelihoods
+    from sanitizer.risk.posterior import Nearest as Nearest
+    from sanitizer.risk.posterior import Prior as Prior
+    from sanitizer.risk.posterior import Vocabulary as Vocabulary
+    from sanitizer.risk.posterior import guessed as guessed
+    from sanitizer.risk.posterior import list_shares as list_shares
+    from sanitizer.risk.posterior import probabilities as probabilities
+    from sanitizer.risk.posterior import public_logits as public_logits
+    from sanitizer.risk.report import PUBLISHED as PUBLISHED
+    from sanitizer.risk.report import AttackReport as AttackReport
+    from sanitizer.risk.report import Rate as Rate
+else:
+    __getattr__, __dir__ = lazy_door(
+        __name__,
+        {
+            "advice": ("Advice", "AdviceSetting", "advise"),
+            "attacks": ("SameNumbers", "rouge_l", "run_attacks"),
+            "exact_audit": (
+                "AuditReport",
+                "EXAMPLE",
+                "EXAMPLE_POSITION",
+                "Extremes",
+                "audit",
+                "domain",
+                "position_logits",
+            ),
+            "meter": ("NO_NOISE", "Risk", "RiskMeter"),
+            "posterior": (
+                "Likelihood",
+                "Likelihoods",
+                "Nearest",
+                "Prior",
+                "Vocabulary",
+                "guessed",
+                "list_shares",
+                "probabilities",
+                "public_logits",
+            ),
+            "report": ("AttackReport", "PUBLISHED", "Rate"),
+        },
+    )

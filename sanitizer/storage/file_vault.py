@@ -1,0 +1,340 @@
+"""A vault that survives the process: originals and released messages, encrypted in one file.
+
+Many threads and processes may use one file at once. What a call gives out is on the disk before it
+returns (WAL, synchronous=FULL): an original whose placeholder was sent can be restored after a
+power cut, and no number is used for another.
+
+Guarantee: without the key, nothing private can be read from the files, and a changed, swapped,
+copied, older or missing row is a VaultError, never a wrong restore. Names of conversations and keys
+of messages are stored as HMAC-SHA256, everything else under AES-256-GCM with a random 96-bit nonce
+and associated data that names the row's role and place; keys by scrypt from the caller's key and a
+stored salt. Contents are padded to powers of two.
+The files still show: how many entries and messages there are, which belong together, in which order
+they came, their sizes as powers of two, and when the file was last written.
+Not protected: memory of the running process and swap; whoever holds the key; all files replaced
+together by older copies; old blocks that the disk or its backups keep after `forget`; network file
+systems, on which WAL does not work. Keep `PATH`, `PATH-wal` and `PATH-mark` together.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+
+from sanitizer.errors import VaultError
+from sanitizer.randomness import secret_key
+from sanitizer.results import Record, Replacement, SanitizedText
+from sanitizer.storage.sqlite_file import hmac_of
+from sanitizer.storage.vault import MAX_ENTRIES, MAX_MESSAGES, Entries, Make
+from sanitizer.storage.vault_rows import VaultHead, VaultRows
+
+KEY_VARIABLE = "SANITIZER_VAULT_KEY"
+MIN_KEY_LENGTH = 16
+MAX_CACHED = 1000
+NONCE_BYTES, TAG_BYTES, SALT_BYTES = 12, 16, 16
+MIN_BLOCK = 128  # most identifiers fit, so that their sizes tell nothing
+SCRYPT_N = 2**15  # 32 MiB and a tenth of a second for each guess
+
+
+@dataclass
+class _Talk:
+    """One conversation, decrypted.
+
+    Attributes:
+        life: drawn when it begins; another after it was forgotten. chain: the HMAC that ends with
+            entry n.
+        version: of the store when it was last found to be current.
+    """
+
+    life: bytes = field(default_factory=secret_key)
+    n: int = 0
+    chain: bytes = b""
+    entries: Entries = field(default_factory=Entries, repr=False)
+    version: int = -1
+
+    def encoded(self) -> bytes:
+        return _dumped([self.life.hex(), self.n, self.chain.hex(), self.entries.numbers])
+
+
+class FileVault:
+    """A vault in a file; implements `sanitizer.memory.Vault`.
+
+    Serves many threads; each process opens its own, after a fork again.
+
+    Args:
+        path: of the vault; `PATH-mark` and, while it is open, `PATH-wal` and `PATH-shm` stand
+            beside it.
+        key: a secret of at least 16 characters or bytes, the same at every opening; by default from
+            the environment variable SANITIZER_VAULT_KEY. A passphrase should be long: whoever has
+                the file can guess.
+        create: make the vault if it is missing; False makes that an error.
+        max_messages: released messages kept, at least 1; the oldest are dropped first.
+        max_entries: identifiers kept in all, at least 1. A full vault refuses new ones: forget
+            conversations.
+
+    Raises:
+        ValueError: no key, a short one, or a limit below 1. VaultError: missing, damaged, not
+        writable, another format or version, wrong key, busy for a minute.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        key: bytes | str | None = None,
+        *,
+        create: bool = True,
+        max_messages: int = MAX_MESSAGES,
+        max_entries: int = MAX_ENTRIES,
+    ) -> None:
+        for name, value in (("max_messages", max_messages), ("max_entries", max_entries)):
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value!r}")
+        self._path, self._max_messages, self._max_entries = (
+            Path(path).absolute(),
+            max_messages,
+            max_entries,
+        )
+        self._cache: OrderedDict[bytes, _Talk] = OrderedDict()
+        self._lock = threading.Lock()
+        keys = partial(_keys, self._path, _key_bytes(key))
+        if create and not self._path.exists():
+            VaultRows.create(self._path, keys, secret_key()[:SALT_BYTES], secret_key())
+        self._store = VaultRows(self._path, keys)
+        with self._store.transaction("DEFERRED") as head:
+            self._secret = head.secret
+            self._note(head)
+
+    @property
+    def secret(self) -> bytes:
+        return self._secret
+
+    def get(self, key: bytes) -> SanitizedText | None:
+        with self._lock, self._store.transaction("DEFERRED") as head:
+            self._note(head)
+            return self._message(head, key)
+
+    def put_first(
+        self, key: bytes, result: SanitizedText, conversation: str | None = None
+    ) -> SanitizedText:
+        """As the protocol says. Without `conversation`, whichever is forgotten takes this message
+        along.
+        """
+        with self._lock, self._store.transaction("IMMEDIATE") as head:
+            if (kept := self._message(head, key)) is not None:
+                return kept
+            head.last_age += 1
+            owner = None if conversation is None else self._id(conversation)
+            self._store.put(head, self._message_id(key), owner, head.last_age, _encoded(result))
+            head.n_messages += 1
+            self._store.remove(
+                head, self._store.oldest(max(0, head.n_messages - self._max_messages))
+            )
+            self._note(head)
+        return result
+
+    def substitutes(
+        self, conversation: str, wanted: Sequence[tuple[str, str]], make: Make
+    ) -> list[str]:
+        if not wanted:
+            return []
+        with self._lock:
+            values = self._current(conversation).entries.values
+            if not all(pair in values for pair in wanted):
+                values = self._assign(conversation, wanted, make).entries.values
+            return [values[pair] for pair in wanted]
+
+    def originals(self, conversation: str) -> Mapping[str, str]:
+        with self._lock:
+            return self._current(conversation).entries.originals
+
+    def forget(self, conversation: str) -> None:
+        """Remove a conversation's identifiers and messages, and all messages kept without a
+        conversation.
+
+        What it released is not restored any more, and its numbers are not used again: by any
+        conversation.
+
+        Raises:
+            VaultError: nothing was removed; or, as the message says, the WAL could not be emptied.
+        """
+        talk_id = self._id(conversation)
+        with self._lock:
+            floor = self._current(conversation).entries.floor_without()
+            with self._store.transaction("IMMEDIATE") as head:
+                self._cache.pop(talk_id, None)
+                if (plain := self._store.find(head, talk_id)) is not None:
+                    _, n, _, numbers = json.loads(plain)
+                    head.n_entries -= n
+                    head.floor = max([head.floor, floor, *numbers.values()])
+                self._store.remove(head, self._store.belonging_to(talk_id))
+                self._note(head)
+            self._store.scrub()
+
+    def close(self) -> None:
+        """Close the file, and let go of what was decrypted."""
+        with self._lock:
+            self._cache.clear()
+            self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"FileVault({str(self._path)!r}, {self._n_messages} messages, {self._n_entries} identifiers)"
+
+    def _note(self, head: VaultHead) -> None:
+        self._n_messages, self._n_entries = head.n_messages, head.n_entries
+
+    def _id(self, conversation: str) -> bytes:
+        return self._store.mac("conversation", conversation)
+
+    def _message_id(self, key: bytes) -> bytes:
+        return self._store.mac("message", key)
+
+    def _message(self, head: VaultHead, key: bytes) -> SanitizedText | None:
+        plain = self._store.find(head, self._message_id(key))
+        try:
+            return None if plain is None else _decoded(plain)
+        except TypeError:
+            raise VaultError(
+                f"{self._path}: holds a message kept by another version of this package"
+            ) from None
+
+    def _current(self, conversation: str) -> _Talk:
+        """The conversation as it is in the file now; from the cache while no other process has
+        written.
+        """
+        talk_id = self._id(conversation)
+        version, talk = self._store.version(), self._cache.get(talk_id)
+        if talk is None or talk.version != version:
+            with self._store.transaction("DEFERRED") as head:
+                talk = self._load(head, talk_id)
+        self._keep(talk_id, talk)
+        return talk
+
+    def _load(self, head: VaultHead, talk_id: bytes) -> _Talk:
+        """Read what the cache does not have. The cache loses it meanwhile: the transaction may
+        fail.
+        """
+        self._note(head)
+        talk = self._cache.pop(talk_id, None)
+        if (plain := self._store.find(head, talk_id)) is None:
+            return _Talk(version=self._store.version())
+        life, n, end, numbers = json.loads(plain)
+        if talk is None or talk.life.hex() != life:
+            talk = _Talk(bytes.fromhex(life))
+        for entry in self._store.entries(
+            talk_id, talk.n + 1, n, talk.chain or talk.life, bytes.fromhex(end)
+        ):
+            talk.entries.add(*json.loads(entry))
+        talk.n, talk.chain, talk.entries.numbers = n, bytes.fromhex(end), Counter(numbers)
+        talk.version = self._store.version()
+        return talk
+
+    def _assign(self, conversation: str, wanted: Sequence[tuple[str, str]], make: Make) -> _Talk:
+        """Released values for those that have none, in one transaction."""
+        talk_id = self._id(conversation)
+        with self._store.transaction("IMMEDIATE") as head:
+            talk = self._load(head, talk_id)
+            new = [pair for pair in dict.fromkeys(wanted) if pair not in talk.entries.values]
+            if head.n_entries + len(new) > self._max_entries:
+                raise VaultError(
+                    f"{self._path}: full, it holds at most max_entries={self._max_entries} identifiers"
+                )
+            for kind, original in new:
+                value = talk.entries.assign(kind, original, make, head.floor)
+                talk.n += 1
+                entry = _dumped([kind, original, value])
+                talk.chain = self._store.add_entry(talk_id, talk.n, talk.chain or talk.life, entry)
+            if new:
+                self._store.put(head, talk_id, talk_id, 0, talk.encoded())
+            head.n_entries += len(new)
+            self._note(head)
+        self._keep(talk_id, talk)
+        return talk
+
+    def _keep(self, talk_id: bytes, talk: _Talk) -> None:
+        if talk.n:
+            self._cache[talk_id] = talk
+            self._cache.move_to_end(talk_id)
+        if len(self._cache) > MAX_CACHED:
+            self._cache.popitem(last=False)
+
+
+class _Keys:
+    """AES-256-GCM and HMAC-SHA256 under one pair of keys; errors name the file."""
+
+    def __init__(self, path: Path, derived: bytes) -> None:
+        self._path, self._aes, self._mac_key = path, AESGCM(derived[:32]), derived[32:]
+
+    def seal(self, plain: bytes, *bound: object) -> tuple[bytes, bytes]:
+        nonce = secret_key()[:NONCE_BYTES]
+        sealed = self._aes.encrypt(nonce, _padded(plain), repr(bound).encode())
+        return nonce + sealed[-TAG_BYTES:], sealed[:-TAG_BYTES]
+
+    def open(self, seal: object, body: object, *bound: object) -> bytes:
+        try:
+            if (
+                not isinstance(seal, bytes)
+                or not isinstance(body, bytes)
+                or len(seal) != NONCE_BYTES + TAG_BYTES
+            ):
+                raise InvalidTag
+            padded = self._aes.decrypt(
+                seal[:NONCE_BYTES], body + seal[NONCE_BYTES:], repr(bound).encode()
+            )
+        except InvalidTag:
+            raise VaultError(
+                f"{self._path}: damaged or edited: a row does not open in its place"
+            ) from None
+        return padded[8 : 8 + int.from_bytes(padded[:8], "big")]
+
+    def mac(self, *fields: object) -> bytes:
+        return hmac_of(self._mac_key, *fields)
+
+
+def _keys(path: Path, key: bytes, salt: bytes) -> _Keys:
+    return _Keys(path, Scrypt(salt=salt, length=64, n=SCRYPT_N, r=8, p=1).derive(key))
+
+
+def _key_bytes(key: bytes | str | None) -> bytes:
+    key = os.environ.get(KEY_VARIABLE) if key is None else key
+    if key is None:
+        raise ValueError(f"key must be given, or stand in the environment variable {KEY_VARIABLE}")
+    if len(key) < MIN_KEY_LENGTH:
+        raise ValueError(f"key must have at least {MIN_KEY_LENGTH} characters, got {len(key)}")
+    return key.encode("utf-8", "surrogatepass") if isinstance(key, str) else bytes(key)
+
+
+def _padded(plain: bytes) -> bytes:
+    """Length, content and zeros: the next power of two."""
+    framed = len(plain).to_bytes(8, "big") + plain
+    return framed.ljust(max(MIN_BLOCK, 1 << (len(framed) - 1).bit_length()), b"\0")
+
+
+def _dumped(values: object) -> bytes:
+    """JSON in ASCII: keeps lone surrogates, infinities, and every bit of a float."""
+    return json.dumps(values, separators=(",", ":")).encode()
+
+
+def _encoded(result: SanitizedText) -> bytes:
+    return _dumped([result.text, [asdict(r) for r in result.replacements], asdict(result.record)])
+
+
+def _decoded(plain: bytes) -> SanitizedText:
+    text, replacements, record = json.loads(plain)
+    return SanitizedText(text, tuple(Replacement(**r) for r in replacements), Record(**record))

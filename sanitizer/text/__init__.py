@@ -1,0 +1,42 @@
+"""A text split into public words and private units by a policy.
+
+What enters: a text and a policy. What leaves: spans with kinds. It draws nothing and keeps nothing.
+"""
+
+from typing import TYPE_CHECKING
+
+from sanitizer import lazy_door
+
+if TYPE_CHECKING:
+    from sanitizer.text.policy import PRESETS as PRESETS
+    from sanitizer.text.policy import UNCLEAR as UNCLEAR
+    from sanitizer.text.policy import Policy as Policy
+    from sanitizer.text.units import find_units as find_units
+    from sanitizer.text.units import reads_as as reads_as
+    from sanitizer.text.units import stand_ins as stand_ins
+    from sanitizer.text.words import Segmented as Segmented
+    from sanitizer.text.words import Unit as Unit
+    from sanitizer.text.words import article_for as article_for
+    from sanitizer.text.words import cased as cased
+    from sanitizer.text.words import segment as segment
+    from sanitizer.text.words import segment_taken as segment_taken
+    from sanitizer.text.words import without_clitic as without_clitic
+    from sanitizer.text.words import word_spans as word_spans
+else:
+    __getattr__, __dir__ = lazy_door(
+        __name__,
+        {
+            "policy": ("PRESETS", "Policy", "UNCLEAR"),
+            "units": ("find_units", "reads_as", "stand_ins"),
+            "words": (
+                "Segmented",
+                "Unit",
+                "article_for",
+                "cased",
+                "segment",
+                "segment_taken",
+                "without_clitic",
+                "word_spans",
+            ),
+        },
+    )

@@ -1,0 +1,182 @@
+"""The lexical extractor: only what is beyond doubt is put back, however the answer is cut."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sanitizer import Policy, Replacement, SanitizedText
+from sanitizer.answers.extractors import RestoredAnswer
+from sanitizer.answers.lexical import LONGEST, WordMap
+from sanitizer.answers.restorer import Restorer
+from sanitizer.answers.stream import AnswerContext, AnswerStream
+from sanitizer.pipeline.record import answer_record
+
+STRICT = Policy.preset("strict")
+Pair = tuple[str, str, str]
+
+
+def prompt(template: str, *pairs: Pair) -> SanitizedText:
+    """A sanitized prompt: each "{}" of the template is a (released, original, kind)."""
+    text, found = "", []
+    parts = template.split("{}")
+    for part, (released, original, kind) in zip(parts, pairs, strict=False):
+        text += part
+        found.append(Replacement(len(text), len(text) + len(released), released, kind, original))
+        text += released
+    return SanitizedText(text + parts[-1], tuple(found), answer_record(STRICT))
+
+
+def word(released: str, original: str) -> Pair:
+    return released, original, "word"
+
+
+ASKED = prompt(
+    "My {} has {} and an {}, born in {}. Write to {}.",
+    word("wombat", "father"),
+    word("Stroke", "hepatitis"),
+    word("otter", "rash"),
+    ("1987", "1961", "number"),
+    ("<EMAIL_1>", "peter@quill.example", "EMAIL"),
+)
+ORIGINALS = {"<EMAIL_1>": "peter@quill.example"}
+
+
+def streamed(answer: str, *cuts: int, asked: SanitizedText = ASKED) -> AnswerStream:
+    edges = [0, *sorted(cuts), len(answer)]
+    way = AnswerContext(Restorer(ORIGINALS), "lexical", (asked,), STRICT)
+    return AnswerStream((answer[a:b] for a, b in pairwise(edges)), way)
+
+
+def mapped(answer: str, asked: SanitizedText = ASKED) -> RestoredAnswer:
+    return streamed(answer, asked=asked).answer()
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("Your wombat is ill.", "Your father is ill."),
+        (
+            "WOMBAT! Wombat's stroke; the wombat, wombat",
+            "FATHER! Father's hepatitis; the father, father",
+        ),
+        ("It is an otter.", "It is a rash."),
+        ('An "otter" or (a wombat)', 'A "rash" or (a father)'),
+        ("In 1987 already.", "In 1961 already."),
+        ("Write to <EMAIL_1> about the wombat.", "Write to peter@quill.example about the father."),
+        ("the wombat<EMAIL_1>wombat", "the fatherpeter@quill.examplefather"),
+    ],
+)
+def test_a_released_word_becomes_the_original(answer: str, expected: str) -> None:
+    assert mapped(answer) == expected
+    assert mapped(answer).extracted
+    assert mapped(answer).note is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The wombats, wombatlike",
+        "See https://wombat.example/otter or /home/wombat or otter@wombat.example",
+        "<OTTER_2> and snake_wombat and wombat.py",
+        "11,987 and 1987.5 and 19.1987",
+        "He has an apple.",
+        "",
+    ],
+)
+def test_what_is_no_such_word_stays(answer: str) -> None:
+    found = mapped(answer)
+    assert found == answer
+    assert not found.extracted
+    assert found.note is not None
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        prompt("{} and {}", word("wombat", "father"), word("wombat", "mother")),
+        prompt("{} and a wombat", word("wombat", "father")),
+        prompt("{} and {}", word("wombat", "father"), word("otter", "wombat")),
+        prompt("{} and a Wombat's", word("wombat", "father")),
+        prompt("{}", ("wombat", "father", "TERM")),
+        prompt("{} at {}", word("wombat", "father"), ("<EMAIL_1>", "me@wombat.example", "EMAIL")),
+        prompt("{}", ("12", "34", "number")),
+        prompt("{}", word("because", "father")),
+    ],
+)
+def test_a_word_in_doubt_stays(asked: SanitizedText) -> None:
+    assert mapped("The wombat, 12, because wombat", asked) == "The wombat, 12, because wombat"
+
+
+def test_a_word_of_two_prompts_must_mean_the_same_in_both() -> None:
+    first, second = prompt("{}", word("wombat", "father")), prompt("{}", word("wombat", "mother"))
+    assert len(WordMap([first, first], STRICT)) == 1
+    assert len(WordMap([first, second], STRICT)) == 0
+
+
+def test_a_capital_that_is_the_sentence_s_is_not_taken_over() -> None:
+    opening = prompt(
+        "{} was built. I met {}.", word("Hospital", "Prison"), word("sailor", "McPherson")
+    )
+    answer = "The hospital is old. Hospital rules. A sailor."
+    assert mapped(answer, opening) == "The prison is old. Prison rules. A McPherson."
+
+
+WORDS = st.sampled_from(
+    [
+        "wombat",
+        "Wombat's",
+        "otter",
+        "a",
+        "an",
+        "An",
+        "1987",
+        "1987.",
+        "<EMAIL_1>",
+        "<EMAIL_",
+        "é",
+        "\u0301",
+        "'",
+        ".",
+    ]
+)
+TEXT = st.lists(
+    WORDS | st.sampled_from([" ", "  ", "\n", ",", "@", "/", "是"]) | st.text(max_size=3)
+).map("".join)
+
+
+@settings(deadline=None)
+@given(TEXT, st.data())
+def test_an_answer_in_pieces_reads_as_the_whole(answer: str, data: st.DataObject) -> None:
+    cuts = data.draw(st.lists(st.integers(0, len(answer))))
+    assert "".join(streamed(answer, *cuts)) == mapped(answer)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 3), st.integers(LONGEST - 9, LONGEST + 9), st.data())
+def test_long_runs_read_the_same_in_pieces(n_spaces: int, length: int, data: st.DataObject) -> None:
+    answer = f"an {'x' * length}{' ' * n_spaces}wombat an{' ' * 7 * n_spaces}otter {'wombat,' * (length // 7)}wombat a"
+    cuts = data.draw(st.lists(st.integers(0, len(answer))))
+    assert "".join(streamed(answer, *cuts)) == mapped(answer)
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_nothing_changes_without_a_released_word(answer: str) -> None:
+    asked = prompt("{}", word("wombat", "father"))
+    if "wombat" not in answer.casefold():
+        assert mapped(answer.replace("<", ""), asked) == answer.replace("<", "")
+
+
+def test_a_stream_holds_back_no_more_than_a_word_and_its_article() -> None:
+    stream = iter(streamed("It is an otter. More", 3, 6, 9, 12, 15, 16))
+    assert next(stream) == "It "
+    assert next(stream) == "is "
+    assert next(stream) == "a rash. "
+
+
+def test_no_word_stands_in_a_repr() -> None:
+    assert repr(WordMap([ASKED], STRICT)) == "WordMap(4 words)"

@@ -1,0 +1,207 @@
+"""`sanitizer chat` against a real server: what leaves is sanitized, what is shown is restored."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sanitizer.cli.chat import Chat
+from sanitizer.cli.program import main
+from sanitizer.clients.chat import ChatConnection
+from sanitizer.testing.api_answers import Answer, error
+from sanitizer.testing.server import RecordingServer, says
+from tests.clients.tool_calls import toy
+
+MAIL, CARD = "peter.quill@example.com", "4111 1111 1111 1111"
+PRIVATE = ("Zorblaxian", MAIL, CARD)
+
+
+@pytest.fixture
+def server() -> Iterator[RecordingServer]:
+    with RecordingServer() as server:
+        yield server
+
+
+def talk(
+    capsys: pytest.CaptureFixture[str], server: RecordingServer, *lines: str, **settings: object
+) -> str:
+    """What a conversation shows; errors after it. No model is run."""
+    reveal = bool(settings.pop("reveal", False))
+    sanitizer = toy(**{"policy": "strict", **settings})  # type: ignore[arg-type]
+    with ChatConnection(server.url, sanitizer, model="tiny", key="sk-secret") as api:
+        Chat(sanitizer, api, reveal).run(iter(lines))
+    captured = capsys.readouterr()
+    return captured.out + captured.err
+
+
+def cut_off() -> Iterator[bytes]:
+    """A connection that ends inside an answer."""
+    yield b'data: {"choices": [{"delta": {"content": "half"}}]}\n\n'
+    raise ConnectionError
+
+
+def received(server: RecordingServer) -> str:
+    return server.received.decode()
+
+
+def test_only_sanitized_text_leaves(
+    capsys: pytest.CaptureFixture[str], server: RecordingServer
+) -> None:
+    shown = talk(capsys, server, f"My Zorblaxian, {MAIL}.", f"and {CARD}?", extractor="lexical")
+    assert [word for word in PRIVATE if word in received(server)] == []
+    assert f"My Zorblaxian, {MAIL}." in shown
+    assert f"\nand {CARD}?\n" in shown
+    assert "sent: My " in shown
+    assert "<EMAIL_1>" in shown
+    assert server.requests[0].header("authorization") == "Bearer sk-secret"
+    assert server.requests[0].json["model"] == "tiny"
+
+
+def test_the_history_goes_back_as_it_came_and_is_free(
+    capsys: pytest.CaptureFixture[str], server: RecordingServer
+) -> None:
+    shown = talk(
+        capsys, server, "My Zorblaxian has it", "My Quizzik has it", extractor="lexical", budget=10
+    )
+    first, second = (request.json["messages"] for request in server.requests)
+    assert second[0] == first[0]
+    assert second[1] == {
+        "role": "assistant",
+        "content": first[0]["content"],
+    }  # the server is an echo
+    assert shown.count("charged 5, ") == 2
+    assert "spent 10, left 0" in shown
+
+
+def test_the_record_says_what_it_is_worth(
+    capsys: pytest.CaptureFixture[str], server: RecordingServer
+) -> None:
+    shown = talk(capsys, server, "My Zorblaxian has it")
+    assert "[epsilon 5, 5 for each of 1 private words, certified; charged 5, spent 5]" in shown
+    assert "[compared: replace-one" in shown
+    assert "no differential privacy" in talk(capsys, server, "Hello", policy="identifiers")
+
+
+def test_a_spent_budget_refuses_and_the_chat_goes_on(
+    capsys: pytest.CaptureFixture[str], server: RecordingServer
+) -> None:
+    lines = ("My Zorblaxian has it", "My Quizzik is a Flumbert", "and now")
+    shown = talk(capsys, server, *lines, budget=10, policy="strict")
+    assert "nothing was sent" in shown
+    assert shown.count("sent: ") == 2
+    assert [r.json["messages"][-1]["content"] for r in server.requests][-1] == "and now"
+    assert len(server.requests) == 2
+
+
+def test_a_failed_message_leaves_the_history(
+    capsys: pytest.CaptureFixture[str], server: RecordingServer
+) -> None:
+    server.script(error(401, "wrong key \x1b[2J"))
+    shown = talk(capsys, server, "My Zorblaxian has it", "and now")
+    assert "sanitizer: error: the API answered with status 401: wrong key \\x1b[2J\n" in shown
+    assert [m["content"] for m in server.requests[-1].json["messages"]] == ["and now"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (Answer(b"{}"), "no chat completion"),
+        (Answer(b"not JSON"), "not JSON"),
+        (Answer(b"<html>", 502, "text/html"), "status 502"),
+        (
+            Answer([b'data: {"error": {"message": "x"}}\n\n'], content_type="text/event-stream"),
+            "broke off",
+        ),
+        (Answer([b"data: oops\n\n"], content_type="text/event-stream"), "not JSON"),
+        (Answer(cut_off(), content_type="text/event-stream"), "could not be reached"),
+    ],
+)
+def test_a_bad_answer_is_one_line(
+    capsys: pytest.CaptureFixture[str], server: RecordingServer, answer: Answer, complaint: str
+) -> None:
+    server.script(answer)
+    shown = talk(capsys, server, "hello", "and now")
+    assert complaint in shown
+    assert shown.count("error: ") == 1
+    assert "\nand now\n" in shown
+
+
+def test_an_answer_that_does_not_stream_is_read_too(
+    capsys: pytest.CaptureFixture[str], server: RecordingServer
+) -> None:
+    server.script(
+        Answer(b'{"choices": [{"message": {"role": "assistant", "content": "To <EMAIL_1>"}}]}')
+    )
+    assert f"To {MAIL}\n" in talk(capsys, server, f"Write to {MAIL}")
+
+
+def test_the_terminal_is_not_driven_by_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    with RecordingServer(says("\x1b[2Jhi\r")) as server:
+        assert "\\x1b[2Jhi\\x0d" in talk(capsys, server, "hello")
+
+
+def test_originals_are_shown_beside_their_replacements_on_request(
+    capsys: pytest.CaptureFixture[str], server: RecordingServer
+) -> None:
+    assert "said: My [Zorblaxian] has it\nsent: My [" in talk(
+        capsys, server, "My Zorblaxian has it", reveal=True
+    )
+    assert "said: " not in talk(capsys, server, "My Zorblaxian has it")
+
+
+def test_an_answer_that_could_not_be_extracted_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    with RecordingServer(says("and now")) as server:
+        shown = talk(capsys, server, "My Zorblaxian", extractor="lexical")
+    assert "\nand now\nnote: no word of the answer" in shown
+
+
+def test_the_command_reads_lines_to_their_end(server: RecordingServer, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "sanitizer",
+        "chat",
+        "--upstream",
+        server.url,
+        "--policy",
+        "identifiers",
+    ]
+    done = subprocess.run(
+        [*command, "--model", "tiny"],
+        input=f"Write to {MAIL}\n\nThanks\n".encode(),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert done.stderr == b""
+    assert f"\nWrite to {MAIL}\n" in done.stdout.decode()
+    assert [len(r.json["messages"]) for r in server.requests] == [1, 3]
+    assert MAIL.encode() not in server.received
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--upstream", "nowhere"],
+        ["--upstream", "http://127.0.0.1:9/v1", "--extractor", "magic"],
+        ["--upstream", "http://127.0.0.1:9/v1", "--extractor", "https://api.example.com/v1"],
+        ["--upstream", "http://127.0.0.1:9/v1", "--key-env", "NOT_SET_ANYWHERE"],
+    ],
+)
+def test_bad_arguments_are_one_line(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["chat", *wrong, "--policy", "identifiers"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_input_that_is_no_utf_8_is_refused(
+    server: RecordingServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9\n")))
+    assert main(["chat", "--upstream", server.url, "--policy", "identifiers"]) == 2
+    assert "not UTF-8" in capsys.readouterr().err
+    assert server.requests == []

@@ -1,0 +1,234 @@
+"""The command line as a user meets it."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sanitizer.cli.display import before_after
+from sanitizer.cli.program import main
+from sanitizer.errors import ModelError
+from sanitizer.pipeline.sanitizer import Sanitizer
+
+PROMPT = "My father Peter has hepatitis and lives in Leeds."
+
+
+def run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "sanitizer", *arguments],
+        input=stdin,
+        capture_output=True,
+        check=False,
+    )
+
+
+def one_line(error: bytes) -> bool:
+    return error.count(b"\n") == 1 and error.startswith(b"sanitizer") and b"Traceback" not in error
+
+
+def test_plain_text_comes_out() -> None:
+    done = run("sanitize", PROMPT)
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"My father ")
+    assert b"Leeds" not in done.stdout
+    assert done.stderr == b""
+
+
+def test_json_has_no_originals_unless_revealed() -> None:
+    found = json.loads(run("sanitize", "--json", PROMPT).stdout)
+    assert set(found) == {"text", "replacements", "record"}
+    assert found["record"]["certified"] is True
+    assert found["record"]["epsilon_per_unit"] == 5.0
+    assert all(set(r) == {"start", "end", "replacement", "kind"} for r in found["replacements"])
+    revealed = json.loads(run("sanitize", "--json", "--reveal", PROMPT).stdout)
+    assert [r["original"] for r in revealed["replacements"]] == ["Peter", "hepatitis", "Leeds"]
+
+
+def test_published_claims_more_than_nominal() -> None:
+    record = json.loads(
+        run("sanitize", "--json", "--variant", "published", "--epsilon", "6", PROMPT).stdout
+    )["record"]
+    assert record["certified"] is False
+    assert record["claimed_epsilon"] > 6
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"...\n", "café \x00\r\n".encode(), "שלום 👩‍👩‍👧\r\n".encode()]
+)
+def test_bytes_between_words_come_out_as_they_went_in(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "prompt.txt"
+    path.write_bytes(content)
+    from_file, from_stdin = run("sanitize", "-f", str(path)), run("sanitize", "-", stdin=content)
+    assert from_file.returncode == from_stdin.returncode == 0
+    for done in (from_file, from_stdin):
+        assert done.stdout.count(b"\x00") == content.count(b"\x00")
+        assert done.stdout.endswith(content[-2:] if content.endswith(b"\n") else b"\n")
+
+
+@pytest.mark.parametrize(
+    "content", ["Пётр болен".encode("cp1251"), "tommy".encode("utf-16"), b"caf\xe9"]
+)
+def test_other_encodings_are_refused_not_passed_through(content: bytes) -> None:
+    done = run("sanitize", "-", stdin=content)
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert one_line(done.stderr)
+    assert b"UTF-8" in done.stderr
+
+
+def test_what_was_paid_for_is_printed_before_the_refusal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANITIZER_LEDGER_KEY", "a key of at least sixteen bytes")
+    ledger = str(tmp_path / "ledger")
+    assert run("budget", ledger, "--create", "--limit", "conversation:c", "10").returncode == 0
+    options = ("--lines", "--ledger", ledger, "--conversation", "c")
+    done = run("sanitize", *options, stdin=b"Peter\nAnna\nEve\n")
+    assert done.returncode == 1
+    assert done.stdout.count(b"\n") == 2
+    assert one_line(done.stderr)
+    assert b"0 of 10 left, 10 spent" in run("budget", ledger, "--show", "conversation:c").stdout
+    assert run("budget", ledger, "--show", "nobody:x").returncode == 2
+    assert run("budget", str(tmp_path / "other")).returncode == 1
+
+
+def test_options_change_the_policys_mechanism_not_replace_it(tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text("[mechanism]\nepsilon = 1.5\n")
+    record = json.loads(
+        run("sanitize", "--json", "--policy", str(path), "--consistent", PROMPT).stdout
+    )["record"]
+    assert record["epsilon_per_unit"] == 1.5
+    assert record["settings"]["consistent"] is True
+
+
+def test_options_change_a_policys_dyntext_too(tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text('[mechanism]\nname = "dyntext"\nepsilon = 8\nk_min = 10\n')
+    record = json.loads(
+        run("sanitize", "--json", "--policy", str(path), "--epsilon", "9", PROMPT).stdout
+    )["record"]
+    assert (record["mechanism"], record["epsilon_per_unit"], record["settings"]["k_min"]) == (
+        "dyntext",
+        9.0,
+        10,
+    )
+    other = run("sanitize", "--json", "--policy", str(path), "--mechanism", "cape", PROMPT)
+    assert json.loads(other.stdout)["record"]["mechanism"] == "cape"
+
+
+def test_the_audit_prints_all_four_epsilons() -> None:
+    done = run("audit", "--inputs", "50", "--epsilon", "4")
+    assert done.returncode == 0
+    for name in (b"nominal", b"claimed", b"certified", b"exact"):
+        assert name in done.stdout
+    found = json.loads(run("audit", "--inputs", "50", "--json").stdout)
+    assert found["exact"] == pytest.approx(found["certified"], abs=1e-9)
+
+
+def test_each_line_can_be_a_text_of_its_own() -> None:
+    done = run("sanitize", "--lines", "--json", stdin=b"Peter\n\nAnna and Eve\n")
+    assert [json.loads(line)["record"]["n_units"] for line in done.stdout.splitlines()] == [1, 0, 2]
+
+
+@pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "inf", "1e9", "five"])
+def test_bad_epsilon_is_one_line_and_status_2(epsilon: str) -> None:
+    done = run("sanitize", "--epsilon", epsilon, PROMPT)
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert one_line(done.stderr)
+    assert b"epsilon" in done.stderr
+    assert b"Peter" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--policy", "lenient", PROMPT),
+        ("--policy", "/nowhere/policy.toml", PROMPT),
+        ("-f", "/nowhere/prompt.txt"),
+        ("-f", "/"),
+        ("--model", "/nowhere", PROMPT),
+        ("My", "father", "Peter"),
+        ("--steps", "0", PROMPT),
+        ("-f", "x", PROMPT),
+        ("--unknown", PROMPT),
+        ("--policy", PROMPT),
+        ("--model", PROMPT),
+        ("--file", PROMPT),
+        ("--epsilon", PROMPT),
+        ("--variant", PROMPT),
+        ("--steps", PROMPT),
+        (f"--json={PROMPT}",),
+        (f"-f{PROMPT}",),
+    ],
+)
+def test_errors_are_one_line_without_prompt_text(arguments: tuple[str, ...]) -> None:
+    done = run("sanitize", *arguments)
+    assert done.returncode in (1, 2)
+    assert done.stdout == b""
+    assert one_line(done.stderr)
+    assert b"Peter" not in done.stderr
+    assert b"father" not in done.stderr
+
+
+def test_a_forgotten_command_does_not_print_the_prompt() -> None:
+    done = run(PROMPT)
+    assert done.returncode == 2
+    assert b"Peter" not in done.stderr
+
+
+def test_a_text_that_is_too_long_is_refused_in_one_line() -> None:
+    done = run("sanitize", "-", stdin=b"Peter " * 1_800_000)
+    assert done.returncode == 2
+    assert one_line(done.stderr)
+    assert b"max_chars" in done.stderr
+
+
+def test_a_failure_prints_nothing_partial(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*args: object, **kwargs: object) -> None:
+        raise ModelError("the model is broken")
+
+    monkeypatch.setattr(Sanitizer, "_draw_all", fail)
+    assert main(["sanitize", PROMPT]) == 1
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert found.err == "sanitizer: error: the model is broken\n"
+
+
+def test_no_text_and_a_terminal_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    assert main(["sanitize"]) == 2
+    assert "standard input" in capsys.readouterr().err
+
+
+def test_models_lists_and_verifies() -> None:
+    done = run("models")
+    assert done.returncode == 0
+    assert b"masked-lm" in done.stdout
+    assert b"hashes match" in done.stdout
+    names = [json.loads(line)["name"] for line in run("models", "--json").stdout.splitlines()]
+    assert names == ["lm", "masked-lm", "words"]
+
+
+def test_before_and_after_mark_what_changed() -> None:
+    text = "Call \x1b[7;1H then Peter now."
+    result = Sanitizer().sanitize(text)
+    plain = before_after(text, result, colour=False)
+    assert "[Peter]" in plain
+    assert "\x1b" not in plain
+    assert "not protected:" in plain
+    assert "\x1b[32m" in before_after(text, result, colour=True)

@@ -1,0 +1,155 @@
+"""The packaged model loads, scores, and refuses damaged files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from sanitizer import ModelError, Sanitizer
+from sanitizer.lm.files import Manifest, model_folder
+from sanitizer.lm.masked import PRECISE, PROBE, OnnxMaskedLM, saturates, session
+from sanitizer.lm.tokens import WordPieces
+
+FILES = sorted(
+    json.loads((model_folder("masked-lm") / "manifest.json").read_text("utf-8"))["files"]
+)
+
+
+def replace(folder: Path, name: str, content: bytes) -> None:
+    (folder / name).unlink()
+    (folder / name).write_bytes(content)
+
+
+def best(model: OnnxMaskedLM, text: str, n: int) -> list[str]:
+    pieces = WordPieces(model.folder / "tokenizer.json")
+    before, after = text.split("*")
+    ids = [pieces.cls, *pieces.encode(before), pieces.mask, *pieces.encode(after), pieces.sep]
+    at = np.array([ids.index(pieces.mask)])
+    logits = model.logits(np.array([ids]), np.array([len(ids)]), at)
+    return [model.outputs[i] for i in np.argsort(-logits[0])[:n]]
+
+
+def test_the_model_knows_some_english(model: OnnxMaskedLM) -> None:
+    assert {"actor", "actress", "director"} & set(best(model, "He won the award for best *.", 10))
+    assert {"film", "movie"} & set(best(model, "I saw this * at the cinema and hated it.", 10))
+
+
+def test_padding_does_not_change_a_row(model: OnnxMaskedLM) -> None:
+    ids = np.array([[101, 1188, 103, 1110, 1632, 102]])
+    alone = model.logits(ids, np.array([6]), np.array([2]))
+    padded = model.logits(np.pad(ids, ((0, 0), (0, 30))), np.array([6]), np.array([2]))
+    assert alone.shape == (1, len(model.outputs))
+    assert np.corrcoef(alone[0], padded[0])[0, 1] > 0.99
+
+
+def test_full_logits_agree_with_the_output_logits(model: OnnxMaskedLM) -> None:
+    ids, lengths, at = np.array([[101, 1188, 103, 1110, 1632, 102]]), np.array([6]), np.array([2])
+    full = model.full_logits(ids, lengths, at)
+    assert full.shape == (1, model.pieces.n_rows)
+    assert np.corrcoef(full[0, model.output_ids], model.logits(ids, lengths, at)[0])[0, 1] > 0.99
+
+
+def test_outputs_are_whole_words_of_the_tokenizer(model: OnnxMaskedLM) -> None:
+    pieces = WordPieces(model.folder / "tokenizer.json")
+    assert len(set(model.outputs)) == len(model.outputs) > 10_000
+    assert all(word.isalpha() and word.isascii() for word in model.outputs)
+    assert all(
+        pieces.token(int(i)) == w for w, i in zip(model.outputs, model.output_ids, strict=True)
+    )
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("damage", ["one byte", "cut short", "missing", "empty"])
+def test_a_damaged_file_is_refused(model_copy: Path, name: str, damage: str) -> None:
+    content = bytearray((model_copy / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    if damage == "missing":
+        (model_copy / name).unlink()
+    else:
+        replace(
+            model_copy,
+            name,
+            {"one byte": bytes(content), "cut short": bytes(content[:-7])}.get(damage, b""),
+        )
+    with pytest.raises(ModelError) as error:
+        Sanitizer(model=model_copy).sanitize("My father Peter")
+    assert name in str(error.value)
+    assert "Peter" not in str(error.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"not json"])
+def test_a_damaged_manifest_is_refused(model_copy: Path, content: bytes) -> None:
+    replace(model_copy, "manifest.json", content)
+    with pytest.raises(ModelError, match="manifest"):
+        OnnxMaskedLM(model_copy)
+
+
+def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="manifest"):
+        OnnxMaskedLM(tmp_path)
+    with pytest.raises(ValueError, match="threads"):
+        OnnxMaskedLM(threads=0)
+
+
+@pytest.mark.parametrize("name", ["lm", "masked-lm", "words"])
+def test_manifests_name_sources_and_licences(name: str) -> None:
+    manifest = Manifest.read(model_folder(name))
+    manifest.verify()
+    assert manifest.data["summary"]
+    assert all(source["licence"] and source["sha256"] for source in manifest.data["sources"])
+    on_disk = {p.name for p in model_folder(name).iterdir()} - {
+        "manifest.json",
+        "manifest.json.sha256",
+        "CARD.md",
+    }
+    assert on_disk == set(manifest.data["files"])
+
+
+def test_int8_products_are_exact_on_this_processor(model: OnnxMaskedLM) -> None:
+    """The mode that is chosen gives the bits of the mode that never saturates."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.add_session_config_entry(PRECISE, "1")
+    precise = onnxruntime.InferenceSession(
+        model.folder / "model.onnx", options, providers=["CPUExecutionProvider"]
+    )
+    ids = np.arange(2 * 40).reshape(2, 40) + 1000
+    feed = {
+        "input_ids": ids,
+        "attention_mask": np.ones_like(ids),
+        "positions_at": np.arange(2 * 40),
+    }
+    expected = precise.run(None, feed)
+    for ours, theirs in zip(
+        session(model.folder / "model.onnx", 1).run(None, feed), expected, strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_probe_is_the_one_that_is_built() -> None:
+    pytest.importorskip("onnx", reason="only the builder needs onnx")
+    from models.build.probe import build
+
+    assert build() == PROBE
+
+
+def test_the_probe_does_not_saturate_in_the_precise_mode() -> None:
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry(PRECISE, "1")
+    probe = onnxruntime.InferenceSession(PROBE, options, providers=["CPUExecutionProvider"])
+    (found,) = probe.run(None, {"x": np.full((3, 16), 255, np.float32)})
+    assert (np.asarray(found) == 16 * 255 * 127).all()
+
+
+def test_where_the_probe_fails_the_precise_mode_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*arguments: object, **options: object) -> None:
+        raise RuntimeError("no such kernel")
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", fails)
+    assert saturates.__wrapped__()
+    with pytest.raises(ModelError):
+        session(model_folder("masked-lm") / "model.onnx", 1)

@@ -1,1 +1,0 @@
-"""Tests, laid out like the package."""

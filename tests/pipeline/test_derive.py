@@ -1,0 +1,153 @@
+"""One Sanitizer, many conversations, previews and answers: what is shared, what is charged, what is
+repeated.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sanitizer import BudgetExceeded, Cape, Ledger, Sanitizer
+from sanitizer.storage.ledger import Scope
+from sanitizer.testing.models import ToyBackbone
+
+PROMPT = "My father Peter has hepatitis and lives in Leeds."
+COST = 15.0
+KEY = b"a key of at least sixteen bytes"
+
+
+@pytest.fixture
+def s() -> Sanitizer:
+    model = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
+    return Sanitizer(Cape(5.0), model=model, budget=40.0)
+
+
+class TestDerive:
+    def test_the_model_is_loaded_once(self, s: Sanitizer) -> None:
+        other = s.derive(conversation="b", mechanism=Cape(3.0))
+        assert other.parts().model is s.parts().model
+        assert other.parts().engine is not s.parts().engine
+        assert s.derive(conversation="b").parts() is s.parts()
+
+    def test_without_a_ledger_all_conversations_share_the_limit(self, s: Sanitizer) -> None:
+        s.derive(conversation="a").sanitize(PROMPT)
+        s.derive(conversation="b").sanitize(PROMPT)
+        assert s.spent == 2 * COST
+        with pytest.raises(BudgetExceeded):
+            s.derive(conversation="c").sanitize(PROMPT)
+        assert s.budget_left == 10.0
+
+    def test_with_a_ledger_each_conversation_has_its_own(
+        self, s: Sanitizer, tmp_path: Path
+    ) -> None:
+        with Ledger.create(tmp_path / "ledger", KEY) as ledger:
+            first = Sanitizer(
+                Cape(5.0), model=s.parts().model, conversation="a", budget=20.0, ledger=ledger
+            )
+            second = first.derive(conversation="b")
+            first.sanitize(PROMPT)
+            second.sanitize(PROMPT)
+            assert (first.budget_left, second.budget_left) == (5.0, 5.0)
+            with pytest.raises(BudgetExceeded):
+                second.sanitize("Another private sentence from Bradford")
+            first.derive(conversation="preview", charged=False)
+            assert ledger.balance(Scope("conversation", "preview")).limit is None
+
+    def test_a_ledger_without_a_limit_has_no_amount_left(
+        self, s: Sanitizer, tmp_path: Path
+    ) -> None:
+        with Ledger.create(tmp_path / "ledger", KEY) as ledger:
+            assert (
+                Sanitizer(
+                    Cape(5.0), model=s.parts().model, conversation="a", ledger=ledger
+                ).budget_left
+                is None
+            )
+
+    def test_one_text_under_two_settings_is_two_messages(self, s: Sanitizer) -> None:
+        s.sanitize(PROMPT)
+        assert s.derive(mechanism=Cape(3.0)).sanitize(PROMPT).record.charged == 9.0
+        assert s.derive(policy="strict", mechanism=Cape(1.0)).sanitize(PROMPT).record.charged > 0
+        assert s.sanitize(PROMPT).record.charged == 0
+
+    def test_the_first_is_left_as_it_was(self, s: Sanitizer) -> None:
+        s.derive(conversation="b", policy="identifiers", mechanism=Cape(3.0), charged=False)
+        assert (s.conversation, s.policy.name, s.mechanism, s.budget_left) == (
+            "",
+            "balanced",
+            Cape(5.0),
+            40.0,
+        )
+
+
+class TestPreview:
+    def test_a_preview_is_free_and_adopting_it_is_charged_once(self, s: Sanitizer) -> None:
+        preview = s.derive(charged=False)
+        shown = preview.sanitize(PROMPT)
+        assert (preview.sanitize(PROMPT).text, s.spent) == (shown.text, 0.0)
+        adopted = s.adopt(PROMPT, preview.sanitize(PROMPT))
+        assert (adopted.text, adopted.record.charged, s.spent) == (shown.text, COST, COST)
+        assert s.adopt(PROMPT, shown).record.charged == 0
+        assert s.spent == COST
+
+    def test_what_was_adopted_is_what_sanitize_gives(self, s: Sanitizer) -> None:
+        shown = s.derive(charged=False).sanitize(PROMPT)
+        s.adopt(PROMPT, shown)
+        again = s.sanitize(PROMPT)
+        assert (again.text, again.record.charged) == (shown.text, 0.0)
+
+    def test_a_preview_does_not_make_sanitize_free(self, s: Sanitizer) -> None:
+        s.derive(charged=False).sanitize(PROMPT)
+        s.sanitize(PROMPT)
+        assert s.spent == COST
+
+    def test_beyond_the_budget_a_preview_is_not_adopted(self, s: Sanitizer) -> None:
+        texts = [PROMPT, PROMPT + "!", PROMPT + "?"]
+        previews = [s.derive(charged=False).sanitize(text) for text in texts]
+        for text, shown in list(zip(texts, previews, strict=True))[:2]:
+            s.adopt(text, shown)
+        with pytest.raises(BudgetExceeded):
+            s.adopt(texts[2], previews[2])
+        assert s.derive().spent == 2 * COST
+
+
+class TestAnswers:
+    def test_an_answer_goes_back_as_it_came(self, s: Sanitizer) -> None:
+        s.sanitize("Write to anna@x.org")
+        spent = s.spent
+        sent = "Dear Madeleine at <EMAIL_1>"
+        shown = s.restore(sent)
+        assert shown == "Dear Madeleine at anna@x.org"
+        s.remember_answer(sent, shown)
+        again = s.sanitize(shown, role="assistant")
+        assert (again.text, again.record.charged, again.record.epsilon_total, s.spent) == (
+            sent,
+            0.0,
+            0.0,
+            spent,
+        )
+
+    def test_only_in_the_same_role_and_conversation(self, s: Sanitizer) -> None:
+        s.remember_answer("Dear Madeleine", "Dear Madeleine")
+        assert s.sanitize("Dear Madeleine").record.charged > 0
+        assert (
+            s.derive(conversation="b").sanitize("Dear Madeleine", role="assistant").record.charged
+            > 0
+        )
+
+    def test_roles_may_be_given_one_by_one(self, s: Sanitizer) -> None:
+        s.remember_answer("Paris", "Leeds")
+        outs = s.sanitize_batch(["Leeds", "Leeds"], role=["assistant", "user"])
+        assert outs[0].text == "Paris"
+        assert outs[1].record.charged == 5.0
+        with pytest.raises(ValueError, match="argument"):
+            s.sanitize_batch(["Leeds", "Leeds"], role=["user"])
+
+    def test_answers_never_push_out_what_was_released(self, s: Sanitizer) -> None:
+        first = s.sanitize(PROMPT)
+        for i in range(12_000):
+            s.remember_answer(f"answer {i}", f"answer {i}")
+        assert s.sanitize(PROMPT).record.charged == 0
+        assert s.sanitize(PROMPT).text == first.text

@@ -1,0 +1,247 @@
+"""Cape: the contract, the shape of the certified levels, and the published variant's broken
+promise.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sanitizer.privacy.cape import PROFILES, Cape, bucket_weights, default_shape
+from sanitizer.privacy.weights import LOW, MAX_EPSILON, high_level
+from tests.privacy.mechanism_contract import (
+    CertifiedContract,
+    MechanismContract,
+    distributions,
+    toy_contexts,
+    toy_distances,
+)
+
+
+class TestStaircase(CertifiedContract):
+    """Two levels over a shortlist smaller than the vocabulary."""
+
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, n_shortlist=7, n_top=2)
+
+
+class TestLeftContext(CertifiedContract):
+    """Scores of another model are scores like any other."""
+
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, backbone="causal", n_shortlist=7, n_top=2)
+
+
+class TestStaircaseKeepingTheWordItself(CertifiedContract):
+    """Without demotion."""
+
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, n_shortlist=9, n_top=1, demote_self=False)
+
+
+class TestGeometric(CertifiedContract):
+    """Several levels."""
+
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, profile="geometric", n_shortlist=11, n_top=1)
+
+
+class TestPrior(CertifiedContract):
+    """A public prior, raised for a fixed prior mass."""
+
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, profile="prior", n_shortlist=11, n_top=1, top_mass=0.2)
+
+
+class TestPriorOverTheWholeVocabulary(CertifiedContract):
+    """A small mass, so that even the best output is raised in part only."""
+
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, profile="prior", n_shortlist=12, n_top=1, top_mass=0.001)
+
+
+class TestWholeVocabulary(CertifiedContract):
+    """A shortlist longer than the vocabulary takes all of it."""
+
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, n_shortlist=500, n_top=3)
+
+
+class TestDefaults(CertifiedContract):
+    """As users get it."""
+
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon)
+
+
+class TestPublished(MechanismContract):
+    """The contract without the bound; that it does not hold is shown below."""
+
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, variant="published")
+
+    epsilons = (0.1, 1.0, 5.0, 12.0)
+
+
+def exact_epsilon(mechanism: Cape) -> float:
+    worst = Fraction(1)
+    for logits in toy_contexts():
+        found = distributions(mechanism, logits)
+        for y in found[0]:
+            values = [d[y] for d in found]
+            worst = max(worst, max(values) / min(values))
+    return log(worst)
+
+
+def test_published_exceeds_its_nominal_epsilon_and_says_so() -> None:
+    mechanism = Cape(0.1, variant="published")
+    assert exact_epsilon(mechanism) > 0.5
+    assert not mechanism.certified
+    assert mechanism.reason is not None
+    assert "sizes" in mechanism.reason
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0, 5.0, 10.0])
+def test_certified_is_tight(epsilon: float) -> None:
+    assert exact_epsilon(Cape(epsilon, n_shortlist=7, n_top=2)) == pytest.approx(epsilon, abs=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 5.0])
+def test_the_prior_profile_has_one_normalizer_for_all_words(epsilon: float) -> None:
+    mechanism = Cape(epsilon, profile="prior", n_shortlist=12, n_top=1, top_mass=0.1)
+    logits, none = (
+        np.random.default_rng(2).normal(size=12).astype(np.float32),
+        np.array([], dtype=np.intp),
+    )
+    totals = {sum(mechanism.weights(logits, row, none).totals) for row in toy_distances()}
+    assert len(totals) == 1
+    assert exact_epsilon(mechanism) <= epsilon
+
+
+def test_the_claim_of_the_published_variant_is_above_nominal() -> None:
+    mechanism = Cape(6.0, variant="published")
+    weights = mechanism.weights(
+        np.linspace(0, 1, 12, dtype=np.float32), toy_distances()[0], np.array([], dtype=np.intp)
+    )
+    claim = mechanism.claimed(weights)
+    assert claim is not None
+    assert claim >= 6.0
+    assert Cape(6.0).claimed(weights) is None
+
+
+@given(st.floats(1e-12, MAX_EPSILON))
+def test_the_high_level_never_exceeds_the_exponential(epsilon: float) -> None:
+    level = high_level(epsilon)
+    assert level >= LOW
+    assert log(level) - log(LOW) <= epsilon + 1e-13 * max(1.0, epsilon)
+
+
+@given(
+    st.floats(0.01, 20),
+    st.integers(1, 40),
+    st.integers(2, 300),
+    st.sampled_from(["staircase", "geometric"]),
+)
+def test_levels_cover_the_outputs_and_stay_in_range(
+    epsilon: float, top: int, n: int, profile: str
+) -> None:
+    mechanism = Cape(epsilon, profile=profile, n_top=top, n_shortlist=max(n, top + 1))
+    levels, sizes = mechanism.levels(n)
+    assert sum(sizes) == n
+    assert min(sizes) >= 1
+    assert min(levels) >= LOW
+    assert max(levels) <= high_level(epsilon)
+    assert levels == sorted(levels, reverse=True)
+
+
+def test_the_word_itself_takes_the_last_rank() -> None:
+    scores = np.ones(12, dtype=np.float32)
+    mechanism = Cape(5.0, n_shortlist=12, n_top=1)
+    weights = mechanism.weights(scores, toy_distances()[4], np.array([4]))
+    assert weights.probability(4) == min(weights.probability(y) for y in range(12))
+    kept = Cape(5.0, n_shortlist=12, n_top=1, demote_self=False).weights(
+        scores, toy_distances()[4], np.array([4])
+    )
+    assert kept.probability(4) == max(kept.probability(y) for y in range(12))
+
+
+def test_the_shortlist_is_the_best_of_the_context() -> None:
+    logits = np.random.default_rng(1).normal(size=1000).astype(np.float32)
+    chosen = Cape(n_shortlist=50, n_top=1).outputs(logits)
+    assert set(chosen) == set(np.argsort(-logits)[:50])
+
+
+@given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=60), st.integers(1, 50))
+def test_published_buckets_are_equal_width_intervals(values: list[float], n_buckets: int) -> None:
+    utility = np.array(values, dtype=np.float32)
+    weights = bucket_weights(utility, 6.0, n_buckets)
+    assert sorted(np.concatenate(weights.members)) == list(range(len(values)))
+    width = (utility.max() - utility.min()) / n_buckets
+    means = [utility[m].mean() for m in weights.members]
+    assert means == sorted(means)
+    assert all(np.ptp(utility[m]) <= width * (1 + 1e-6) + 1e-12 for m in weights.members)
+    assert list(weights.totals) == sorted(weights.totals)
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"variant": "proven"}, "variant"),
+        ({"context": "all"}, "context"),
+        ({"profile": "flat"}, "profile"),
+        ({"backbone": "recurrent"}, "backbone"),
+        ({"backbone": "causal", "n_steps": 2}, "n_steps"),
+        ({"n_steps": 0}, "n_steps"),
+        ({"n_top": 0}, "n_top"),
+        ({"n_shortlist": 1}, "n_shortlist"),
+        ({"n_top": 9, "n_shortlist": 9}, "n_top"),
+        ({"n_buckets": 2.5}, "n_buckets"),
+        ({"top_mass": 0.0}, "top_mass"),
+        ({"top_mass": float("nan")}, "top_mass"),
+        ({"lambda_l": float("nan")}, "lambda_l"),
+        ({"lambda_d": -1.0}, "lambda_d"),
+    ],
+)
+def test_bad_arguments_are_named(options: dict[str, object], name: str) -> None:
+    with pytest.raises(ValueError, match=name):
+        Cape(**options)  # type: ignore[arg-type]
+
+
+@given(st.floats(0.01, MAX_EPSILON), st.sampled_from(PROFILES), st.integers(1, 30))
+def test_the_default_shape_is_usable(epsilon: float, profile: str, top: int) -> None:
+    shape, mechanism = default_shape(epsilon, profile), Cape(epsilon, profile=profile)
+    assert (mechanism.n_shortlist, mechanism.n_top, mechanism.top_mass) == (
+        shape.n_shortlist,
+        shape.n_top,
+        shape.top_mass,
+    )
+    wider = Cape(epsilon, profile=profile, n_top=top)
+    assert wider.n_shortlist is not None
+    assert top < wider.n_shortlist
+    assert Cape(epsilon, profile=profile, n_shortlist=2).n_top == 1
+
+
+@pytest.mark.parametrize("epsilon", [3.0, 4.0, 5.0, 6.0, 8.0, 10.0])
+def test_no_output_takes_more_than_a_third_by_default(epsilon: float) -> None:
+    mechanism = Cape(epsilon)
+    assert mechanism.n_shortlist is not None
+    levels, sizes = mechanism.levels(mechanism.n_shortlist)
+    assert levels[0] / sum(level * size for level, size in zip(levels, sizes, strict=True)) <= 1 / 3
+
+
+def test_reading_the_original_context_is_never_certified() -> None:
+    assert not Cape(context="original").certified

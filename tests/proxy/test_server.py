@@ -1,0 +1,245 @@
+"""`sanitizer serve` as a process: its arguments, what it refuses at the start, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from tests.proxy.servers import (
+    DONE,
+    MAIL,
+    STREAM_HEAD,
+    Received,
+    Upstream,
+    chunk,
+    echo,
+    piece,
+    upstream,
+)
+
+TOKEN = "a-token-of-the-proxy"  # noqa: S105  opens nothing
+SERVE = [sys.executable, "-m", "sanitizer", "serve"]
+
+
+@contextmanager
+def serving(
+    url: str, *arguments: str, **environment: str
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """(the process, its address)."""
+    command = [*SERVE, "--upstream", url, "--port", "0", "--policy", "identifiers", *arguments]
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env=os.environ | environment
+    )
+    try:
+        assert process.stderr is not None
+        found = re.match(r"sanitizer: (https?://\S+) ", process.stderr.readline())
+        assert found
+        yield process, found[1]
+    finally:
+        process.kill()
+        process.communicate(timeout=20)
+
+
+def refused(*arguments: str, **environment: str) -> tuple[int, str]:
+    """(exit status, what was said) of a command that must not start."""
+    command = [*SERVE, "--port", "0", *arguments]
+    run = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
+        timeout=60,
+        check=False,
+    )
+    assert run.stdout == ""
+    assert "Traceback" not in run.stderr
+    assert run.stderr.count("\n") == 1
+    return run.returncode, run.stderr
+
+
+def chat(url: str, text: str = MAIL, **options: object) -> httpx.Response:
+    body = {"messages": [{"role": "user", "content": text}]}
+    url = f"{url}/v1/chat/completions"
+    return httpx.post(url, json=body, trust_env=False, timeout=20, **options)  # type: ignore[arg-type]
+
+
+def test_it_serves_and_says_where(up: Upstream) -> None:
+    with serving(up.url) as (process, url):
+        assert chat(url).json()["choices"][0]["message"]["content"] == f"You wrote: {MAIL}"
+        assert httpx.get(f"{url}/healthz", trust_env=False).text == "ok\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+    assert MAIL.encode() not in up.raw
+
+
+def test_keys_come_from_the_environment(up: Upstream) -> None:
+    options = ["--key-env", "UP", "--token-env", "OWN"]
+    with serving(up.url, *options, UP="sk-upstream", OWN=TOKEN) as (_, url):
+        assert chat(url).status_code == 401
+        assert chat(url, headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
+    assert up.requests[0].headers["authorization"] == "Bearer sk-upstream"
+
+
+def is_open(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/healthz", trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def test_what_runs_is_finished_before_the_end() -> None:
+    asked, leave = threading.Event(), threading.Event()
+
+    async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
+        writer.write(STREAM_HEAD + piece(chunk("first")))
+        await writer.drain()
+        asked.set()
+        await asyncio.to_thread(leave.wait, 20)
+        writer.write(piece(chunk("last")) + piece(chunk(None, "stop")) + piece(DONE) + piece(b""))
+        await writer.drain()
+
+    with upstream(behave) as up, serving(up.url) as (process, url):
+        body = {"stream": True, "messages": [{"role": "user", "content": "x"}]}
+        with httpx.stream(
+            "POST", f"{url}/v1/chat/completions", json=body, trust_env=False, timeout=20
+        ) as answer:
+            events = answer.iter_text()
+            assert "first" in next(events)
+            assert asked.wait(10)
+            process.send_signal(signal.SIGTERM)
+            while is_open(url):
+                pass  # it listens until it has seen the signal
+            leave.set()
+            assert "last" in "".join(events)
+        assert process.wait(20) == 0
+
+
+def test_an_interrupt_ends_it_quietly(up: Upstream) -> None:
+    with serving(up.url) as (process, _):
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """(certificate, key) of "localhost", its own authority."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    names = x509.SubjectAlternativeName([x509.DNSName("localhost")])
+    built = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    built = built.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+    signed = built.add_extension(names, False).sign(key, hashes.SHA256())
+    folder = tmp_path_factory.mktemp("tls")
+    (folder / "cert.pem").write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+    private = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    (folder / "key.pem").write_bytes(key.private_bytes(serialization.Encoding.PEM, *private))
+    return folder / "cert.pem", folder / "key.pem"
+
+
+def test_both_sides_speak_tls(certificate: tuple[Path, Path]) -> None:
+    cert, key = map(str, certificate)
+    server, client = (
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER),
+        ssl.create_default_context(cafile=cert),
+    )
+    server.load_cert_chain(cert, key)
+    with upstream(echo, tls=server) as up:
+        there = up.url.replace("127.0.0.1", "localhost")
+        with serving(there, "--certfile", cert, "--keyfile", key, "--ca", cert) as (_, url):
+            assert url.startswith("https://")
+            own = url.replace("127.0.0.1", "localhost")
+            assert chat(own, verify=client, headers={"origin": own}).status_code == 200
+        with serving(there) as (_, url):  # without --ca nobody vouches for this upstream
+            assert chat(url).status_code == 502
+    assert len(up.requests) == 1
+
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104  refused
+UP = ("--upstream", "http://127.0.0.1:9/v1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--upstream", "file:///etc/passwd"), "upstream"),
+        (("--upstream", "api.openai.com/v1"), "https://"),
+        (("--upstream", "http://127.0.0.1:9/v1/chat/completions"), "base URL"),
+        ((*UP, "--key-env", "sk-the-key-itself"), "the one given is not"),
+        ((*UP, "--host", EVERYWHERE), "--expose"),
+        ((*UP, "--host", EVERYWHERE, "--expose"), "token"),
+        ((*UP, "--host", "192.0.2.1", "--expose", "--token-env", "OWN"), "cannot listen"),
+        ((*UP, "--token-env", "UNSET_FOR_THIS_TEST"), "token-env must name a variable"),
+        ((*UP, "--token-env", "SHORT"), "token"),
+        ((*UP, "--key-env", "EMPTY"), "key-env must name a variable"),
+        ((*UP, "--port", "70000"), "port"),
+        ((*UP, "--certfile", "/nonexistent"), "certfile"),
+        ((*UP, "--keyfile", "/nonexistent"), "certfile"),
+        ((*UP, "--ca", "/nonexistent"), "No such file"),
+        ((*UP, "--timeout", "-1"), "timeout"),
+        ((*UP, "--epsilon", "0"), "epsilon"),
+    ],
+)
+def test_bad_arguments_are_one_line(arguments: tuple[str, ...], named: str) -> None:
+    status, said = refused("--policy", "identifiers", *arguments, OWN=TOKEN, SHORT="abc", EMPTY="")
+    assert status == 2
+    assert named in said
+    assert TOKEN not in said
+    assert "abc" not in said
+
+
+def test_a_port_that_is_taken_is_told(up: Upstream) -> None:
+    with serving(up.url) as (_, url):
+        status, said = refused(
+            "--upstream", up.url, "--policy", "identifiers", "--port", url.rpartition(":")[2]
+        )
+    assert status == 2
+    assert "cannot listen" in said
+
+
+@pytest.mark.parametrize("harm", ["missing", "damaged"])
+def test_it_does_not_start_without_its_model(model_copy: Path, harm: str) -> None:
+    (model_copy / "model.onnx").unlink()
+    if harm == "damaged":
+        (model_copy / "model.onnx").write_bytes(b"\0" * 1000)
+    status, said = refused(*UP, "--model", str(model_copy))
+    assert status == 1
+    assert "model.onnx" in said
+
+
+def test_it_does_not_start_with_a_wrong_ledger_or_vault(tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.write_bytes(b"no database")
+    key = {"SANITIZER_LEDGER_KEY": "k" * 20, "SANITIZER_VAULT_KEY": "k" * 20}
+    assert refused(*UP, "--policy", "identifiers", "--ledger", str(broken), **key)[0] == 1
+    assert refused(*UP, "--policy", "identifiers", "--vault", str(broken), **key)[0] == 1
+
+
+def test_a_vault_is_found_again_after_a_restart(up: Upstream, tmp_path: Path) -> None:
+    environment = {"SANITIZER_VAULT_KEY": "k" * 20}
+    for _ in range(2):
+        with serving(up.url, "--vault", str(tmp_path / "vault"), **environment) as (_, url):
+            assert chat(url, headers={"authorization": "Bearer sk-client"}).status_code == 200
+            chat(url, "other@private.example", headers={"authorization": "Bearer sk-client"})
+    assert [each.said() for each in up.requests] == ["<EMAIL_1>", "<EMAIL_2>"] * 2
+    assert b"private" not in (tmp_path / "vault").read_bytes()

@@ -1,0 +1,94 @@
+"""The audit finds the epsilon that is there."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from sanitizer import Cape, Sanitizer
+from sanitizer.cli.display import describe_audit
+from sanitizer.lm.masked import OnnxMaskedLM
+from sanitizer.privacy.dyntext import DynText
+from sanitizer.privacy.weights import Weights
+from sanitizer.risk.exact_audit import audit, domain, probabilities
+from sanitizer.testing.models import ToyBackbone
+
+CERTIFIED = [
+    Cape(3.0),
+    Cape(5.0),
+    Cape(5.0, profile="geometric"),
+    Cape(5.0, profile="prior"),
+    Cape(9.0, demote_self=False, n_top=3),
+    Cape(5.0, n_steps=2),
+]
+
+
+@pytest.mark.parametrize(
+    "mechanism", CERTIFIED, ids=lambda m: f"{m.profile}-{m.epsilon:g}-{m.n_steps}"
+)
+def test_exact_is_certified(model: OnnxMaskedLM, mechanism: Cape) -> None:
+    report = audit(Sanitizer(mechanism, model=model), n_inputs=400)
+    assert report.certified == mechanism.epsilon
+    assert report.exact == pytest.approx(mechanism.epsilon, abs=1e-9)
+    assert report.exact <= mechanism.epsilon + 1e-12
+    assert not report.complete
+
+
+def test_dyntext_never_exceeds_its_certificate(model: OnnxMaskedLM) -> None:
+    report = audit(Sanitizer(DynText(8.0), model=model), n_inputs=60)
+    assert 7.0 < report.exact <= 8.0 + 1e-9
+
+
+def test_published_cape_exceeds_its_nominal_epsilon(model: OnnxMaskedLM) -> None:
+    report = audit(Sanitizer(Cape(1.0, variant="published"), model=model), n_inputs=40)
+    assert report.certified is None
+    assert report.claimed is not None
+    assert report.exact > 1.0
+
+
+def test_published_dyntext_has_no_finite_epsilon(model: OnnxMaskedLM) -> None:
+    report = audit(Sanitizer(DynText(3.0, variant="published"), model=model), n_inputs=10)
+    assert math.isinf(report.exact)
+    assert report.as_dict()["exact"] == "inf"
+    assert "exact      inf" in describe_audit(report)
+
+
+def test_a_planted_leak_is_found() -> None:
+    """A mechanism that claims more than it keeps: the audit must say so."""
+
+    class Leaky(Cape):
+        def levels(self, n: int) -> tuple[list[int], list[int]]:
+            levels, sizes = super().levels(n)
+            return [levels[0] * 3, *levels[1:]], sizes
+
+    toy = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
+    report = audit(Sanitizer(Leaky(2.0, n_shortlist=30, n_top=1), model=toy), n_inputs=300)
+    assert report.certified == 2.0
+    assert report.exact == pytest.approx(2.0 + math.log(3), abs=1e-9)
+
+
+def test_probabilities_come_from_the_integers() -> None:
+    weights = Weights((3, 1), (np.array([0, 2]), np.array([1, 2])), (np.array([1, 2]), None))
+    assert probabilities(weights, 3) == pytest.approx([0.25, 0.125, 0.625])
+    assert [float(weights.probability(i)) for i in range(3)] == pytest.approx([0.25, 0.125, 0.625])
+
+
+def test_the_whole_domain_is_large(model: OnnxMaskedLM) -> None:
+    assert len(domain(Sanitizer(model=model))) == 100_001
+    assert 20_000 < len(domain(Sanitizer(Cape(variant="published"), model=model))) < 30_000
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [({"n_inputs": 1}, "inputs"), ({"position": 9}, "position"), ({"position": -1}, "position")],
+)
+def test_bad_arguments_are_named(model: OnnxMaskedLM, options: dict[str, int], name: str) -> None:
+    with pytest.raises(ValueError, match=name):
+        audit(Sanitizer(model=model), **options)  # type: ignore[arg-type]
+
+
+def test_the_context_must_hold_private_words(model: OnnxMaskedLM) -> None:
+    with pytest.raises(ValueError, match="position"):
+        audit(Sanitizer(model=model), text="the of and", position=0)

@@ -1,0 +1,219 @@
+"""Demonstrations: worked examples as references, for one answer_privately or for private
+demonstrations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import Any
+
+import pytest
+
+from sanitizer.lm.causal import OnnxCausalLM
+from sanitizer.lm.files import Manifest, model_folder
+from sanitizer.lm.tokens import ByteTokens
+from sanitizer.privacy.dps_mozo import DPSMOZO, claimed_epsilon
+from sanitizer.privacy.next_token import cost
+from sanitizer.synthesis.demonstrations import (
+    Demonstrations,
+    answer_privately,
+    private_demonstrations,
+)
+from sanitizer.synthesis.plan import RELATION, UNIT, ShotPrompts, SynthesizedText
+from sanitizer.synthesis.texts import synthesize, synthesize_batch
+from sanitizer.synthesis.writing import DrawnScores, read_rows
+from sanitizer.testing.models import SeededSource
+from tests.lm.toy_text import load_toy
+
+SHOTS = [{"input": f"{i} and {i}", "output": f"{2 * i}"} for i in range(1, 13)]
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> OnnxCausalLM:
+    return load_toy(tmp_path_factory.mktemp("home"))
+
+
+def answered(
+    toy: OnnxCausalLM, references: Sequence[Mapping[str, str]] = SHOTS, **options: Any
+) -> SynthesizedText:
+    settings: Any = {"method": "dps-mozo", "max_tokens": 4, "source": SeededSource(1)} | options
+    return synthesize(references, settings.pop("query", "2 and 2"), model=toy, **settings)
+
+
+def test_the_certified_bound_is_that_of_the_range(toy: OnnxCausalLM) -> None:
+    record = answered(toy, n_queries=3, epsilon=4.0).record
+    decoder = DPSMOZO(4, record.settings["range_"])
+    assert record.epsilon == cost(decoder.event(UNIT, RELATION), 12, 1e-6)
+    assert 3.9 < record.epsilon <= 4.0
+    assert record.certified
+    assert (record.n_references, record.n_charged, record.settings["n_shots"]) == (4, 12, 4)
+
+
+def test_the_published_variant_draws_from_a_pool_and_is_not_certified(toy: OnnxCausalLM) -> None:
+    record = answered(toy, variant="published", epsilon=4.0, batch_size=10, n_shots=1).record
+    settings = record.settings
+    claim = claimed_epsilon(settings["beta"], 1, 10, 4, 1e-6, settings["order"])
+    assert record.claimed_epsilon == record.charged == claim <= 4.0
+    assert (record.epsilon, record.certified, record.n_references, settings["n_shots"]) == (
+        inf,
+        False,
+        10,
+        1,
+    )
+    assert record.as_dict()["epsilon"] is None
+    assert record.reason
+
+
+def test_the_published_variant_reads_what_it_draws(toy: OnnxCausalLM) -> None:
+    """Each row is some demonstration's, as if read alone with the text so far; no one twice, every
+    one at times.
+    """
+    prompts = ShotPrompts("2 and 2", None, ByteTokens(toy.folder / "tokenizer.json"))
+    pool = [prompts.public, *(prompts.private(shot, 50) for shot in SHOTS[:3])]
+    alone = {
+        read_rows(toy, [[*pool[0], 9], [*pool[i], 9]])[1].hidden[1].tobytes(): i for i in (1, 2, 3)
+    }
+    seen = set()
+    for seed in range(9):
+        scores = DrawnScores(toy, pool, 2, SeededSource(seed))
+        scores(None)
+        first, second = (alone[row.tobytes()] for row in scores(9).hidden[1:])
+        assert first != second
+        seen |= {first, second}
+    assert seen == {1, 2, 3}
+
+
+def test_too_small_an_epsilon_reads_no_demonstration(toy: OnnxCausalLM) -> None:
+    for variant in ("certified", "published"):
+        ours, theirs = (
+            answered(toy, shots, epsilon=1e-6, variant=variant) for shots in (SHOTS, SHOTS[::-1])
+        )
+        assert ours == theirs
+        assert (ours.record.fell_back, ours.record.charged, ours.record.epsilon) == (True, 0.0, 0.0)
+
+
+def test_each_demonstration_is_a_turn_of_the_chat_before_the_query(toy: OnnxCausalLM) -> None:
+    tokens = ByteTokens(toy.folder / "tokenizer.json")
+    prompts = ShotPrompts({"a": "7", "b": "8"}, "Add {a}, {b}\nSum: {sum}!", tokens)
+    assert tokens.decode(prompts.public).endswith("user\nAdd 7, 8\nSum:\nassistant\n")
+    shown = tokens.decode(prompts.private({"a": "1", "b": "2", "sum": "3", "by": "Ann"}, 90))
+    assert shown.endswith("user\nAdd 1, 2\nSum:\nassistant\n3!\nuser\nAdd 7, 8\nSum:\nassistant\n")
+    assert len(prompts.private({"a": "1" * 99, "b": "2", "sum": "3"}, 20)) == prompts.n_public + 20
+    assert "3!" in tokens.decode(prompts.private({"a": "1" * 99, "b": "2", "sum": "3"}, 20))
+    assert "1" * 5 in tokens.decode(prompts.private({"a": "1" * 99, "b": "2", "sum": "3" * 99}, 20))
+
+
+def test_documents_may_be_multiplied_and_demonstrations_averaged(toy: OnnxCausalLM) -> None:
+    documents = synthesize(["one", "two"], "Write.", method="dps-mozo", max_tokens=2, model=toy)
+    assert documents.record.method == "dps-mozo"
+    assert answered(toy, method="invisibleink").record.method == "invisibleink"
+    texts = synthesize_batch(SHOTS, "2 and 2", 3, method="dps-mozo", max_tokens=2, model=toy)
+    assert [text.record.n_references for text in texts] == [4, 4, 4]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"template": "{input}"}, "two or more fields"),
+        ({"template": "{input} {input} {output}"}, "each once"),
+        ({"template": "{input} {answer_privately}"}, "answer_privately is missing"),
+        ({"query": {"output": "4"}}, "got output"),
+        ({"query": {}}, "input is missing"),
+        ({"references": [{"output": "12"}]}, "input is missing"),
+        ({"n_shots": 5, "variant": "published", "batch_size": 4}, "n_shots"),
+        ({"n_shots": 4}, "n_shots"),
+    ],
+)
+def test_fields_that_do_not_fit_are_named(
+    toy: OnnxCausalLM, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        answered(toy, options.pop("references", SHOTS), **options)
+
+
+def test_values_must_be_strings(toy: OnnxCausalLM) -> None:
+    with pytest.raises(TypeError, match="input of references"):
+        answered(toy, [{"input": 3, "output": "4"}])  # type: ignore[dict-item]
+
+
+def made(toy: OnnxCausalLM, inputs: Sequence[Any], **options: Any) -> Demonstrations:
+    settings: Any = {"max_tokens": 3, "source": SeededSource(5)} | options
+    return private_demonstrations(SHOTS, inputs, model=toy, **settings)
+
+
+def test_inputs_share_the_runs_of_demonstrations(toy: OnnxCausalLM) -> None:
+    demonstrations = made(toy, ["1 and 2", {"input": "3 and 4"}, "5 and 6", "7 and 8"])
+    assert [example["input"] for example in demonstrations.examples] == [
+        "1 and 2",
+        "3 and 4",
+        "5 and 6",
+        "7 and 8",
+    ]
+    record = demonstrations.record
+    assert (record.n_charged, record.n_references, record.settings["n_shots"]) == (
+        6,
+        12,
+        4,
+    )  # 4 inputs, 3 runs
+    assert record.epsilon == cost(
+        DPSMOZO(4, record.settings["range_"]).event(UNIT, RELATION), 6, 1e-6
+    )
+    assert "3 and 4" not in repr(demonstrations)
+    assert demonstrations.as_dict()["examples"][1] == dict(demonstrations.examples[1])
+
+
+def test_the_published_pool_pays_for_every_input(toy: OnnxCausalLM) -> None:
+    record = made(toy, ["1 and 2", "3 and 4"], variant="published", batch_size=8).record
+    assert (record.n_charged, record.n_references, record.certified) == (6, 8, False)
+
+
+def test_answers_after_private_demonstrations_read_nothing_private(toy: OnnxCausalLM) -> None:
+    demonstrations = made(toy, ["1 and 2", "3 and 4"])
+    first, again = (
+        answer_privately(demonstrations, "9 and 9", max_tokens=5, model=toy) for _ in range(2)
+    )
+    assert first == again
+    assert type(first) is str
+    drawn = {
+        answer_privately(
+            demonstrations,
+            "9 and 9",
+            max_tokens=5,
+            temperature=50.0,
+            top_k=90,
+            model=toy,
+            source=SeededSource(i),
+        )
+        for i in range(4)
+    }
+    assert len(drawn) > 1
+
+
+def test_bad_arguments_are_named(toy: OnnxCausalLM) -> None:
+    wrong: list[Any] = [[], "1 and 2", {"input": "1"}]
+    for inputs in wrong:
+        with pytest.raises(ValueError, match="inputs"):
+            made(toy, inputs)
+    with pytest.raises(ValueError, match="n_queries"):
+        made(toy, ["1"], n_queries=2)
+    demonstrations = made(toy, ["1 and 2"])
+    settings: list[Any] = [{"n_shots": 0}, {"max_tokens": 0}, {"top_k": 0}, {"temperature": 0.0}]
+    for options in settings:
+        with pytest.raises(ValueError, match=next(iter(options))):
+            answer_privately(demonstrations, "9 and 9", model=toy, **options)
+    with pytest.raises(ValueError, match="room"):
+        answer_privately(demonstrations, "9" * 300, model=toy)
+
+
+def test_the_real_model_follows_demonstrations() -> None:
+    path = Manifest.read(model_folder("lm")).weights
+    if path is None or not path.exists():
+        pytest.skip("the weights are not on this machine: sanitizer models fetch lm")
+    words = [("big", "small"), ("hot", "cold"), ("old", "new"), ("fast", "slow")]
+    shots = [{"input": a, "output": b} for a, b in words]
+    text = synthesize(
+        shots, "happy", method="dps-mozo", max_tokens=4, epsilon=20.0, source=SeededSource(0)
+    )
+    assert 0 < len(text) < 40
+    assert text.record.certified

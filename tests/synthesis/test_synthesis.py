@@ -1,0 +1,421 @@
+"""Synthetic texts: what is public decides what is read and paid for, and one reference moves one
+row only.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sanitizer import SynthesizedText, synthesize, synthesize_batch
+from sanitizer.errors import BudgetExceeded, ModelError, NotCertified
+from sanitizer.lm.causal import OnnxCausalLM
+from sanitizer.lm.files import Manifest, model_folder
+from sanitizer.lm.tokens import ByteTokens
+from sanitizer.privacy.invisibleink import InvisibleInk
+from sanitizer.privacy.next_token import Logits, Scores, TokenWeights, cost
+from sanitizer.storage.ledger import Ledger, Scope
+from sanitizer.synthesis.plan import (
+    RELATION,
+    UNIT,
+    DocumentPrompts,
+    Plan,
+    Prompts,
+    Reference,
+    ShotPrompts,
+    Template,
+    plan,
+    reference_batches,
+)
+from sanitizer.synthesis.texts import setting_for
+from sanitizer.synthesis.writing import (
+    AllScores,
+    ModelScores,
+    RowScores,
+    Task,
+    drawn_without_replacement,
+    read_rows,
+    write,
+)
+from sanitizer.testing.models import SeededSource
+from tests.lm.toy_text import load_toy
+
+QUERY = "Write a note."
+REFERENCES = [
+    "Tea at four.",
+    "Bring the red coat home, please.",
+    "No milk left!",
+    "Call Ann",
+    "Feed the cat",
+    "Done.",
+]
+# a block and one token
+SHARED = "The coat hangs by the door of the house near the river; take it to Ann. Bye."
+ALIKE = [SHARED, REFERENCES[1], REFERENCES[2], SHARED]
+OTHERS = ["", "Gone", REFERENCES[1], "x" * 300, SHARED + "Never."]
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> OnnxCausalLM:
+    return load_toy(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def real() -> OnnxCausalLM:
+    path = Manifest.read(model_folder("lm")).weights
+    if path is None or not path.exists():
+        pytest.skip("the weights are not on this machine: sanitizer models fetch lm")
+    return OnnxCausalLM()
+
+
+def write_some(
+    toy: OnnxCausalLM, references: Sequence[Any] = REFERENCES, **options: Any
+) -> SynthesizedText:
+    return synthesize(
+        references, options.pop("query", QUERY), model=toy, **{"max_tokens": 6} | options
+    )
+
+
+def test_a_text_is_a_string_with_a_record(toy: OnnxCausalLM) -> None:
+    text = write_some(toy, source=SeededSource(1))
+    assert isinstance(text, str)
+    assert text == write_some(toy, source=SeededSource(1))
+    assert text.as_dict() == {"text": str(text), "record": text.record.as_dict()}
+    again = copy.deepcopy(text)
+    assert (again, again.record) == (text, text.record)
+
+
+def test_the_record_states_the_bound_that_the_decoder_gives(toy: OnnxCausalLM) -> None:
+    record = write_some(toy, epsilon=3.0, delta=1e-5, temperature=1.2, top_k=20).record
+    decoder = InvisibleInk(record.settings["clip_norm"], 6, 1.2, 20)
+    assert record.epsilon == cost(decoder.event(UNIT, RELATION), 6, 1e-5)
+    assert 2.9 < record.epsilon <= 3.0
+    assert record.claimed_epsilon is not None
+    assert record.claimed_epsilon >= record.epsilon
+    assert record.certified
+    assert (record.delta, record.charged, record.fell_back, record.note) == (
+        1e-5,
+        record.epsilon,
+        False,
+        None,
+    )
+    assert (record.n_references, record.max_tokens, record.n_charged) == (6, 6, 6)
+    assert 1 <= record.n_tokens <= 6
+    assert record.settings | decoder.settings() == record.settings
+
+
+def test_more_texts_from_the_same_references_leave_less_for_each(toy: OnnxCausalLM) -> None:
+    one, many = (write_some(toy, n_queries=n).record for n in (1, 10))
+    assert many.n_charged == 60
+    assert many.settings["clip_norm"] < one.settings["clip_norm"]
+    assert max(one.epsilon, many.epsilon) <= 10
+
+
+def test_a_batch_reads_each_reference_for_one_text_only(toy: OnnxCausalLM) -> None:
+    texts = synthesize_batch(REFERENCES, QUERY, 3, model=toy, max_tokens=4, source=SeededSource(0))
+    assert [text.record.n_references for text in texts] == [2, 2, 2]
+    changed = [*REFERENCES[:4], "something else", REFERENCES[5]]
+    others = synthesize_batch(changed, QUERY, 3, model=toy, max_tokens=4, source=SeededSource(0))
+    assert texts[:2] == others[:2]
+    assert "no other text reads these" in texts[0].record.public
+    assert texts[0].record.epsilon == write_some(toy, REFERENCES[:2], max_tokens=4).record.epsilon
+
+
+def test_runs_of_references_follow_from_numbers_only() -> None:
+    assert reference_batches(7, 3, None, 8) == [range(2), range(2, 4), range(4, 6)]
+    assert reference_batches(100, 1, None, 8) == [range(8)]
+    assert reference_batches(100, 2, 30, 8) == [range(30), range(30, 60)]
+
+
+SEEN: list[NDArray[np.float32]] = []
+
+
+class Recording(InvisibleInk):
+    """Keeps the scores it is given; its weights are those of the public row, so that equal draws
+    give equal texts.
+    """
+
+    def weights(self, scores: Logits | Scores) -> TokenWeights:
+        assert isinstance(scores, RowScores)
+        SEEN.append(np.vstack([scores.at(np.arange(len(scores.public))), scores.public]))
+        return InvisibleInk(0, self.n_references).weights(scores)
+
+
+def recorded(
+    model: OnnxCausalLM, references: Sequence[str], max_tokens: int = 5
+) -> tuple[list[Any], SynthesizedText]:
+    """The scores of each step, and the text."""
+    found = plan(setting_for({}, len(references), max_tokens))
+    recording = Plan(found.setting, Recording(1.0, len(references)), 1.0, 1.0, False)
+    SEEN.clear()
+    tasks, options = (
+        [Task(QUERY, range(len(references)))],
+        {"model": model, "source": SeededSource(3)},
+    )
+    (text,) = write(references, tasks, recording, "", max_tokens, options)  # type: ignore[arg-type]
+    return list(SEEN), text
+
+
+@pytest.mark.parametrize("at", [0, 2])
+@pytest.mark.parametrize("other", OTHERS)
+def test_another_reference_moves_its_own_row_only(toy: OnnxCausalLM, at: int, other: str) -> None:
+    """Bit by bit, and whatever was read before; else the decoders' bounds would say nothing."""
+    ours, text = recorded(toy, ALIKE)
+    theirs, other_text = recorded(toy, [*ALIKE[:at], other, *ALIKE[at + 1 :]])
+    assert len(ours) == len(theirs) >= 1
+    for mine, his in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(np.delete(mine, at + 1, 0), np.delete(his, at + 1, 0))
+        assert (mine[at + 1] != his[at + 1]).any()
+    assert text == other_text
+    assert text.record == other_text.record
+
+
+def test_another_reference_moves_its_own_row_only_in_the_real_model(real: OnnxCausalLM) -> None:
+    long = "The film begins in a small town by the sea, where a young teacher finds a letter. " * 4
+    ours, _ = recorded(real, [long + "I liked it.", "Dull.", long + "The end is sad."], 2)
+    theirs, _ = recorded(real, ["Nobody laughed.", "Dull.", long + "The end is sad."], 2)
+    for mine, his in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(np.delete(mine, 1, 0), np.delete(his, 1, 0))
+
+
+def test_the_public_row_reads_what_is_read_without_references(toy: OnnxCausalLM) -> None:
+    tokens = ByteTokens(toy.folder / "tokenizer.json")
+    prompts = DocumentPrompts(QUERY, None, tokens)
+    _, alone = read_rows(toy, [prompts.public])
+    _, among = read_rows(
+        toy, [prompts.public, prompts.private("Tea at four.", 50)], prompts.beginning
+    )
+    np.testing.assert_array_equal(alone.logits[0], among.logits[0])
+    assert QUERY in tokens.decode(prompts.public)
+    assert "Tea" in tokens.decode(prompts.private("Tea at four.", 50))
+
+
+@pytest.mark.parametrize("shots", [False, True])
+def test_rows_are_scored_where_asked_as_they_are_everywhere(toy: OnnxCausalLM, shots: bool) -> None:
+    tokens = ByteTokens(toy.folder / "tokenizer.json")
+    prompts: Prompts = (
+        ShotPrompts("2 and 2", None, tokens) if shots else DocumentPrompts(QUERY, None, tokens)
+    )
+    references: list[Reference] = [
+        {"input": f"{i}", "output": "x"} if shots else f"Tea {i}." for i in range(3)
+    ]
+    rows = [prompts.public, *(prompts.private(reference, 50) for reference in references)]
+    assert all(row[: len(prompts.beginning)] == prompts.beginning for row in rows[1:])
+    few, every = ModelScores(toy, rows, 3, prompts.beginning), AllScores(toy, rows, 3)
+    asked = np.array([0, 7, 40, 95])
+    for token in (None, 5, 6):
+        some, all_ = few(token), every(token)
+        np.testing.assert_allclose(some.at(asked), all_[:, asked], atol=1e-4)
+        np.testing.assert_allclose(some.public, all_[0], atol=1e-4)
+    with pytest.raises(ValueError, match="beginning"):
+        read_rows(toy, [rows[0], prompts.beginning], prompts.beginning)
+
+
+def test_copies_of_one_row_score_alike_to_the_bit(toy: OnnxCausalLM) -> None:
+    """A reference replaced by null has the scores of row 0."""
+    scores = ModelScores(toy, [[3, 4, 5]], 3)(None).at(np.arange(96))
+    np.testing.assert_array_equal(scores, np.repeat(scores[:1], 4, axis=0))
+
+
+def test_what_earlier_texts_left_behind_is_not_read(toy: OnnxCausalLM) -> None:
+    before, _ = recorded(toy, REFERENCES)
+    toy.prefill([[3] * 200])
+    write_some(toy)
+    again, _ = recorded(toy, REFERENCES)
+    np.testing.assert_array_equal(before, again)
+
+
+def test_long_references_are_cut_at_a_public_length(toy: OnnxCausalLM) -> None:
+    short, long = (write_some(toy, [text, "Bye"]).record for text in ("Hi", "Hi" * 500))
+    assert replace(short, n_tokens=0) == replace(long, n_tokens=0)
+    limit = short.settings["max_reference_tokens"]
+    kept = "H" * limit
+    assert write_some(toy, [kept], source=SeededSource(2)) == write_some(
+        toy, [kept + "i!"], source=SeededSource(2)
+    )
+    assert write_some(toy, max_reference_tokens=20).record.settings["max_reference_tokens"] == 20
+
+
+@pytest.mark.parametrize("references", [[""], ["one"], ["", "", ""], ["\ud800 \x00"]])
+def test_few_and_empty_references_are_references(toy: OnnxCausalLM, references: list[str]) -> None:
+    record = write_some(toy, references).record
+    assert record.n_references == len(references)
+    assert not record.fell_back
+
+
+def test_too_small_an_epsilon_reads_nothing_and_says_so(toy: OnnxCausalLM) -> None:
+    texts = [
+        write_some(toy, references, epsilon=1e-6, source=SeededSource(4))
+        for references in (REFERENCES, ["x"] * 6)
+    ]
+    assert texts[0] == texts[1]
+    record = texts[0].record
+    assert record.fell_back
+    assert record.note is not None
+    assert "no reference was read" in record.note
+    assert (record.epsilon, record.claimed_epsilon, record.charged, record.n_references) == (
+        0,
+        0,
+        0,
+        0,
+    )
+
+
+def test_the_published_accounting_is_the_claim(toy: OnnxCausalLM) -> None:
+    published, certified = (write_some(toy, variant=v).record for v in ("published", "certified"))
+    assert published.epsilon == published.claimed_epsilon
+    assert published.settings["clip_norm"] < certified.settings["clip_norm"]
+    assert published.certified  # its theorem holds; it only costs more
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": float("nan")}, "epsilon"),
+        ({"delta": 0.0}, "delta"),
+        ({"delta": 1.0}, "delta"),
+        ({"method": "magic"}, "method"),
+        ({"variant": "proved"}, "variant"),
+        ({"temperature": -1.0}, "temperature"),
+        ({"top_k": 0}, "top_k"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"batch_size": 7}, "at least 1 reference_batches of 7, got 6"),
+        ({"n_queries": 0}, "n_queries"),
+        ({"n_shots": 2}, "n_shots"),
+        ({"method": "dps-mozo", "temperature": 1.0}, "temperature"),
+        ({"max_reference_tokens": 0}, "max_reference_tokens"),
+        ({"max_reference_tokens": 250}, "room for 250 tokens"),
+        ({"query": " "}, "query"),
+        ({"query": "w" * 300}, "query and template"),
+        ({"max_tokens": 250}, "max_tokens"),
+        ({"template": "{reference} {who}"}, "got who"),
+        ({"template": "{query}"}, "once"),
+        ({"template": "{reference}{reference}"}, "once"),
+        ({"template": "{reference!r}"}, "plain names"),
+        ({"template": "{reference:>5}"}, "plain names"),
+        ({"template": "{query.real}{reference}"}, "plain names"),
+        ({"template": "{reference"}, "pairs"),
+        ({"references": []}, "empty"),
+        ({"scopes": [Scope("day")]}, "ledger"),
+    ],
+)
+def test_bad_arguments_are_named_before_anything_is_drawn(
+    toy: OnnxCausalLM, options: dict[str, Any], words: str
+) -> None:
+    source = SeededSource(0)
+    with pytest.raises(ValueError, match=words) as error:
+        write_some(toy, options.pop("references", REFERENCES), source=source, **options)
+    assert "coat" not in str(error.value)
+    assert source.randbelow(10**9) == SeededSource(0).randbelow(10**9)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"references": "one"},
+        {"references": [1]},
+        {"references": ["a", {"b": "c"}]},
+        {"query": {"a": "b"}},
+        {"template": 3},
+    ],
+)
+def test_wrong_types_are_refused(toy: OnnxCausalLM, options: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=r"references|query|template"):
+        write_some(toy, options.pop("references", REFERENCES), **options)
+
+
+def test_more_texts_than_references_are_refused(toy: OnnxCausalLM) -> None:
+    with pytest.raises(ValueError, match="each of 7 texts, got 6"):
+        synthesize_batch(REFERENCES, QUERY, 7, model=toy)
+    with pytest.raises(ValueError, match="n_texts"):
+        synthesize_batch(REFERENCES, QUERY, 0, model=toy)
+
+
+def test_a_ledger_is_charged_once_before_the_texts(toy: OnnxCausalLM, tmp_path: Path) -> None:
+    day = Scope("day")
+    with Ledger.create(tmp_path / "ledger", b"0123456789abcdef") as ledger:
+        ledger.set_limit(day, 5.0)
+        texts = synthesize_batch(
+            REFERENCES, QUERY, 2, model=toy, max_tokens=3, epsilon=3.0, ledger=ledger, scopes=[day]
+        )
+        spent = ledger.balance(day).spent
+        assert texts[0].record == replace(texts[1].record, n_tokens=texts[0].record.n_tokens)
+        assert texts[0].record.charged <= spent == pytest.approx(texts[0].record.charged)
+        with pytest.raises(BudgetExceeded):
+            write_some(toy, epsilon=3.0, ledger=ledger, scopes=[day])
+        write_some(toy, epsilon=1e-6, ledger=ledger, scopes=[day])
+        with pytest.raises(NotCertified):
+            write_some(
+                toy,
+                epsilon=2.0,
+                method="dps-mozo",
+                variant="published",
+                n_shots=1,
+                ledger=ledger,
+                scopes=[day],
+            )
+        with pytest.raises(ValueError, match="n_queries"):
+            write_some(toy, epsilon=0.5, n_queries=2, ledger=ledger, scopes=[day])
+        assert ledger.balance(day).spent == spent
+
+
+def test_without_weights_the_command_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANITIZER_CACHE", str(tmp_path))
+    with pytest.raises(ModelError, match="sanitizer models fetch lm"):
+        synthesize(REFERENCES, QUERY, model=model_folder("lm"))
+
+
+def test_templates_take_doubled_braces_for_text() -> None:
+    template = Template.parse("{{x}} {a} and {b}.")
+    assert template.fields == ["a", "b"]
+    assert template.filled({"a": "{b}", "b": "2"}) == "{x} {b} and 2."
+    before, after = template.around("b")
+    assert before.filled({"a": "1"}) == "{x} 1 and "
+    assert after.filled({}) == "."
+
+
+def test_draws_without_replacement_are_even() -> None:
+    source, counts = SeededSource(7), np.zeros((5, 5))
+    for _ in range(4000):
+        first, second = drawn_without_replacement(5, 2, source)
+        counts[first, second] += 1
+    assert counts.trace() == 0
+    assert abs(counts[~np.eye(5, dtype=bool)] - 200).max() < 70
+
+
+def test_the_real_model_writes_a_review(real: OnnxCausalLM) -> None:
+    reviews = [
+        f"A {a} film with {b}; the {c} was the best part of it."
+        for a in ("dull", "warm", "odd", "slow")
+        for b in ("songs", "dogs", "no plot", "old jokes")
+        for c in ("end", "music", "cast", "colour")
+    ]
+    assert len(reviews) == 64
+    steps: list[int] = []
+    text = synthesize(
+        reviews,
+        "Write a short review of a film.",
+        model=real,
+        max_tokens=16,
+        batch_size=4,
+        on_token=steps.append,
+        source=SeededSource(11),
+    )
+    words = text.lower().split()
+    assert len(words) >= 6
+    assert sum(word.isascii() for word in words) == len(words)
+    assert {"the", "a", "film", "movie", "of", "and", "is", "was"} & set(words)
+    assert sum(steps) == text.record.n_tokens <= 16
+    assert text.record.n_references == 4
+    assert text.record.epsilon <= 10

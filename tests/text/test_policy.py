@@ -1,0 +1,188 @@
+"""Presets and policy files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from sanitizer import DynText, Sanitizer
+from sanitizer.errors import PolicyError
+from sanitizer.lm.files import Manifest, model_folder
+from sanitizer.text.policy import PRESETS, Policy, WordSet, word_list
+
+
+def test_strict_has_the_179_stopwords() -> None:
+    assert len(word_list("stopwords.txt")) == 179
+    assert Policy.preset("strict").public == frozenset(word_list("stopwords.txt"))
+
+
+def test_balanced_adds_3000_words_and_none_of_them_is_sensitive() -> None:
+    added = word_list("public.txt")
+    assert len(added) == len(set(added)) == 3000
+    sensitive = WordSet.of(word_list("sensitive.txt"))
+    assert [w for w in added if w in sensitive] == []
+    assert Policy.preset("balanced").public == frozenset(word_list("stopwords.txt")) | frozenset(
+        added
+    )
+
+
+@pytest.mark.parametrize(
+    "word", ["cancer", "catholic", "gay", "democrat", "bankrupt", "prison", "murder", "jewish"]
+)
+def test_the_always_sensitive_list_covers_its_classes(word: str) -> None:
+    assert word in WordSet.of(word_list("sensitive.txt"))
+
+
+@pytest.mark.parametrize("preset", [p for p in PRESETS if Policy.preset(p).perturb])
+def test_numerals_and_names_are_never_public(preset: str) -> None:
+    policy = Policy.preset(preset)
+    for word in ("two", "hundred", "million", "12", "Peter", "peter", "london", "monday"):
+        assert not policy.is_public(word, opens_sentence=True)
+
+
+@pytest.mark.parametrize(
+    ("word", "opens", "public"),
+    [
+        ("the", False, True),
+        ("The", True, True),
+        ("The", False, False),
+        ("Will", False, False),
+        ("IT", False, False),
+        ("it", False, True),
+        ("I", False, True),
+        ("don't", False, True),
+        ("don’t", False, True),
+        ("THE", True, False),
+        ("hépatite", False, False),
+        ("北京", False, False),
+    ],
+)
+def test_a_word_is_public_only_as_it_is_usually_written(
+    word: str, opens: bool, public: bool
+) -> None:
+    assert Policy.preset("strict").is_public(word, opens) is public
+
+
+@pytest.mark.parametrize(
+    ("word", "public"), [("Young", False), ("Please", False), ("The", True), ("Will", False)]
+)
+def test_after_a_private_word_and_a_full_stop_a_capital_may_be_a_name(
+    word: str, public: bool
+) -> None:
+    assert Policy.preset("balanced").is_public(word, opens_sentence=True, doubtful=True) is public
+
+
+def policy_of(tmp_path: Path, content: str) -> Policy:
+    path = tmp_path / "policy.toml"
+    path.write_text(content, "utf-8")
+    return Policy.from_toml(path)
+
+
+@pytest.mark.parametrize("text", ["the company", "The Company's", "we don’t", "Acme-X rocks"])
+def test_refusals_see_public_words_too(tmp_path: Path, text: str) -> None:
+    policy = policy_of(tmp_path, '[refuse]\nwords = ["company", "don\'t", "acme"]\n')
+    with pytest.raises(PolicyError):
+        Sanitizer(policy=policy).draft(text)
+
+
+@pytest.mark.parametrize(
+    ("sensitive", "text"),
+    [
+        ('words = ["she"]', "she's here"),
+        ('words = ["don\'t"]', "don’t"),
+        ('words = ["it\'s"]', "it's"),
+        ('patterns = ["comp.*"]', "Company here"),
+    ],
+)
+def test_sensitive_words_are_private_in_every_form(
+    tmp_path: Path, sensitive: str, text: str
+) -> None:
+    draft = Sanitizer(policy=policy_of(tmp_path, f"[sensitive]\n{sensitive}\n")).draft(text)
+    assert draft.words
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '[sensitive]\nwords = ["*"]',
+        '[sensitive]\nwords = ["*pany"]',
+        '[refuse]\nwords = ["new york"]',
+        '[public]\nwords = ["2024"]',
+        '[public]\nwords = ["a*"]',
+        '[public]\nwords = [""]',
+    ],
+)
+def test_entries_that_could_never_match_are_mistakes(tmp_path: Path, line: str) -> None:
+    with pytest.raises(PolicyError, match="line 2"):
+        policy_of(tmp_path, line + "\n")
+
+
+def test_the_word_lists_match_their_manifest() -> None:
+    manifest = Manifest.read(model_folder("words"))
+    manifest.verify()
+    assert hashlib.sha256(json.dumps(manifest.data).encode()).hexdigest()
+
+
+def test_a_policy_file(tmp_path: Path) -> None:
+    path = tmp_path / "clinic.toml"
+    path.write_text(
+        'base = "strict"\n[public]\nwords = ["Patient"]\n[sensitive]\nwords = ["off"]\npatterns = ["x+"]\n'
+        '[refuse]\nwords = ["codename*"]\npatterns = ["BEGIN .* KEY"]\n[mechanism]\nepsilon = 4\nn_steps = 2\n'
+    )
+    policy = Policy.load(str(path))
+    assert policy.name == "clinic"
+    assert policy.is_public("patient", False)
+    assert not policy.is_public("off", False)
+    assert policy.mechanism is not None
+    assert policy.mechanism.epsilon == 4
+    with pytest.raises(PolicyError, match="clinic"):
+        policy.check("my Codenamed", ["my", "Codenamed"])
+    with pytest.raises(PolicyError, match="refuses"):
+        policy.check("-- BEGIN RSA KEY --", [])
+    policy.check("nothing special", ["nothing", "special"])
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key"),
+    [
+        ("colour = 1\n", 1, "colour"),
+        ('base = "lenient"\n', 1, "base"),
+        ('base = "strict"\n\n[public]\nwords = "all"\n', 4, "words"),
+        ("[public]\nwords = [1]\n", 2, "words"),
+        ('[sensitive]\npatterns = ["("]\n', 2, "patterns"),
+        ("[mechanism]\nepsilon = -1\n", 2, "epsilon"),
+        ("[mechanism]\nepsilon = true\n", 2, "epsilon"),
+        ('[mechanism]\nname = "magic"\n', 2, "name"),
+        ('[mechanism]\nname = "dyntext"\nprofile = "prior"\n', 3, "profile"),
+        ('[mechanism]\nname = "cape"\nk_min = 3\n', 3, "k_min"),
+        ('[mechanism]\nname = "dyntext"\nk_min = 99\n', 3, "k_min"),
+        ("[other]\nx = 1\n", 1, "other"),
+        ("a = \n", 1, ""),
+    ],
+)
+def test_errors_name_file_line_and_key(tmp_path: Path, text: str, line: int, key: str) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(PolicyError) as error:
+        Policy.from_toml(path)
+    assert "bad.toml" in str(error.value)
+    assert f"line {line}" in str(error.value)
+    assert key in str(error.value)
+
+
+def test_a_policy_file_can_choose_dyntext(tmp_path: Path) -> None:
+    policy = policy_of(tmp_path, '[mechanism]\nname = "dyntext"\nepsilon = 8\nk_min = 10\n')
+    assert policy.mechanism == DynText(8, k_min=10)
+
+
+def test_a_policy_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="cannot be read"):
+        Policy.load(str(tmp_path / "none.toml"))
+    with pytest.raises(ValueError, match="policy must be one of"):
+        Policy.load("lenient")
+    (tmp_path / "latin.toml").write_bytes(b"name = '\xe9'")
+    with pytest.raises(PolicyError, match="UTF-8"):
+        Policy.load(tmp_path / "latin.toml")

@@ -1,0 +1,282 @@
+"""The filter: what it refuses, what the record says, and what comes back."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+import pytest
+
+from sanitizer import BudgetExceeded, Policy, Sanitizer
+from sanitizer.errors import RequestRefused, UpstreamError
+from sanitizer.text.policy import WireRules
+from sanitizer.wire.filter import Filter
+from tests.clients.tool_calls import (
+    CHAT,
+    EMAIL,
+    JSON,
+    RESPONSES,
+    WORD,
+    chat,
+    read,
+    send,
+    spelled,
+    toy,
+)
+
+EMBED = "/v1/embeddings"
+
+
+def refusal(headers: dict[str, str], body: bytes, **settings: Any) -> tuple[str, int]:
+    with pytest.raises(RequestRefused) as refused:
+        Filter(Sanitizer(policy="identifiers"), **settings).request("POST", CHAT, headers, body)
+    return refused.value.reason, refused.value.status
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "",
+        "text/plain",
+        "multipart/form-data; boundary=x",
+        "application/json; charset=utf-16",
+        "json",
+    ],
+)
+def test_only_json_is_read(content_type: str) -> None:
+    assert refusal({"content-type": content_type}, b"{}") == ("content-type", 415)
+    assert refusal({}, b"{}") == ("content-type", 415)
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["application/json", "Application/JSON; charset=UTF-8", 'application/json;charset="utf8"'],
+)
+def test_json_may_say_that_it_is_utf8(content_type: str) -> None:
+    Filter(Sanitizer(policy="identifiers")).request(
+        "POST", CHAT, {"content-type": content_type}, spelled(chat("x"))
+    )
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "identity, gzip", "x"])
+def test_compressed_bodies_are_refused(encoding: str) -> None:
+    assert refusal({**JSON, "content-encoding": encoding}, b"{}") == ("content-encoding", 415)
+
+
+def test_large_bodies_and_texts_are_refused() -> None:
+    assert refusal(JSON, spelled(chat("x" * 200)), max_body=200) == ("size", 413)
+    with pytest.raises(RequestRefused) as refused:
+        send(chat("x" * 11), Sanitizer(policy="identifiers", max_chars=10))
+    assert (refused.value.reason, refused.value.status) == ("size", 413)
+    with pytest.raises(ValueError, match="max_body"):
+        Filter(Sanitizer(policy="identifiers"), max_body=0)
+
+
+def test_embeddings_are_as_the_policy_says() -> None:
+    body = {"model": "m", "input": f"{WORD} <{EMAIL}>"}
+    with pytest.raises(RequestRefused) as refused:
+        send(body, toy(), EMBED)
+    assert refused.value.reason == "embeddings"
+    base = Policy.preset("balanced")
+    exchange = send(body, toy(replace(base, wire=WireRules(embeddings="identifiers"))), EMBED)
+    assert read(exchange.body)["input"] == f"{WORD} <<EMAIL_1>>"
+    assert (exchange.record.epsilon_total, exchange.record.n_identifiers) == (0.0, 1)
+    assert WORD not in str(
+        send(body, toy(replace(base, wire=WireRules(embeddings="perturb"))), EMBED).body
+    )
+
+
+def test_words_of_an_embedding_do_not_come_back_in_a_chat() -> None:
+    sanitizer = toy(replace(Policy.preset("balanced"), wire=WireRules(embeddings="identifiers")))
+    send({"model": "m", "input": WORD, "user": WORD}, sanitizer, EMBED)
+    assert WORD not in send(chat(WORD), sanitizer).body.decode()
+
+
+def test_the_record_of_identifiers_claims_nothing() -> None:
+    exchange = send(chat(f"to {EMAIL}", name="alice"))
+    record = exchange.record
+    assert (record.epsilon_total, record.certified, record.mechanism) == (inf, False, "none")
+    assert (record.policy, record.n_texts, record.n_identifiers, record.n_units) == (
+        "identifiers",
+        2,
+        1,
+        0,
+    )
+    assert record.as_dict()["epsilon_total"] is None
+    json.dumps(record.as_dict(), allow_nan=False)
+    assert exchange.headers["sanitizer-epsilon-total"] == "inf"
+    assert exchange.headers["sanitizer-certified"] == "false"
+
+
+def test_the_record_adds_up() -> None:
+    sanitizer = toy()
+    tools = [{"type": "function", "function": {"name": "f", "description": f"{WORD} by {EMAIL}"}}]
+    record = send(
+        {**chat(f"{WORD} to {EMAIL}"), "user": "Gromblefield", "tools": tools}, sanitizer
+    ).record
+    epsilon = sanitizer.mechanism.epsilon
+    assert record.epsilon_total == pytest.approx(2 * epsilon)
+    assert record.epsilon_per_unit == epsilon
+    assert record.charged == pytest.approx(2 * epsilon)
+    assert record.certified
+    assert (record.n_texts, record.n_units, record.n_identifiers) == (3, 2, 2)
+    assert record.mechanism == "cape"
+
+
+def test_headers_are_plain_ascii_whatever_the_policy_is_called() -> None:
+    policy = replace(Policy.preset("identifiers"), name="é\r\nx: y")
+    headers = send(chat("x"), Sanitizer(policy=policy)).headers
+    assert headers["sanitizer-policy"] == "???x: y"
+    assert all(
+        k.startswith("sanitizer-") and v.isascii() and v.isprintable() for k, v in headers.items()
+    )
+
+
+@pytest.mark.parametrize(
+    ("stream", "expected"),
+    [(True, True), (False, False), (None, False), ("true", False), ("@@1@@", False)],
+)
+def test_whether_a_stream_is_asked_for(stream: Any, expected: bool) -> None:
+    assert send({**chat("x"), "stream": stream}).streams is expected
+
+
+def test_when_the_budget_ends_nothing_is_returned() -> None:
+    with pytest.raises(BudgetExceeded):
+        send(chat([{"type": "text", "text": f"{WORD} {i}"} for i in range(9)]), toy(budget=10.0))
+
+
+def test_no_repr_and_no_traceback_holds_private_text() -> None:
+    exchange = send(chat(f"{WORD} {EMAIL}"))
+    assert EMAIL not in repr(exchange)
+    assert WORD not in repr(exchange)
+    for body in (
+        chat(f"data:{EMAIL};base64,{WORD}"),
+        {"model": f"{WORD} {EMAIL}"},
+        f'{{"{WORD}": "{EMAIL}", '.encode(),
+    ):
+        try:
+            send(body)
+        except RequestRefused as error:
+            shown = "".join(traceback.format_exception(error))
+            assert EMAIL not in shown
+            assert WORD not in shown
+        else:
+            pytest.fail("not refused")
+
+
+def test_one_filter_serves_many_threads() -> None:
+    filtered = Filter(Sanitizer(policy="identifiers"))
+
+    def round_trip(n: int) -> bool:
+        original = f"peter{n % 7}@example.com"
+        exchange = filtered.request("POST", CHAT, JSON, spelled(chat(original)))
+        released = read(exchange.body)["messages"][0]["content"]
+        answer = json.dumps(
+            {"choices": [{"message": {"role": "assistant", "content": released}}]}
+        ).encode()
+        restored = read(exchange.response(200, "application/json", answer))
+        return bool(restored["choices"][0]["message"]["content"] == original != released)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(round_trip, range(200)))
+
+
+def test_an_answer_without_anything_to_restore_comes_back_byte_for_byte() -> None:
+    raw = b'{ "choices": [ {"message": {"content": "hi", "x": 1.0}, "logprobs": NaN} ], "n": 1e5 }'
+    assert send(chat(f"to {EMAIL}")).response(200, "application/json", raw) == raw
+
+
+def test_ids_and_logprobs_of_an_answer_stay() -> None:
+    policy = replace(Policy.preset("identifiers"), style="same-form")
+    exchange = send(chat(f"to {EMAIL}"), Sanitizer(policy=policy))
+    value = read(exchange.body)["messages"][0]["content"].removeprefix("to ")
+    answer = {
+        "id": value,
+        "choices": [{"message": {"content": value}, "logprobs": {"content": [{"token": value}]}}],
+    }
+    restored = read(exchange.response(200, "application/json", json.dumps(answer).encode()))
+    assert restored["choices"][0]["message"]["content"] == EMAIL
+    assert (restored["id"], restored["choices"][0]["logprobs"]["content"][0]["token"]) == (
+        value,
+        value,
+    )
+
+
+def test_placeholders_forged_by_user_or_model() -> None:
+    exchange = send(chat(f"{EMAIL} wrote <EMAIL_1> and <EMAIL_2>"))
+    released = read(exchange.body)["messages"][0]["content"]
+    assert released == "<EMAIL_1> wrote <TEXT_1> and <TEXT_2>"
+    answer = json.dumps({"choices": [{"message": {"content": f"{released} <EMAIL_7>"}}]}).encode()
+    content = read(exchange.response(200, "", answer))["choices"][0]["message"]["content"]
+    assert content == f"{EMAIL} wrote <EMAIL_1> and <EMAIL_2> <EMAIL_7>"
+
+
+def test_a_whole_answer_goes_back_for_free() -> None:
+    sanitizer = toy()
+    call = {
+        "id": "c",
+        "type": "function",
+        "function": {"name": "f", "arguments": '{"who": "Gromblefield"}'},
+    }
+    message = {"role": "assistant", "content": f"{WORD} <EMAIL_1>", "tool_calls": [call]}
+    exchange = send(chat(f"I am {EMAIL}"), sanitizer)
+    raw = json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
+    shown = read(exchange.response(200, "application/json", raw))["choices"][0]["message"]
+    assert shown["content"] == f"{WORD} {EMAIL}"
+    again = send({"messages": [shown]}, sanitizer)
+    assert json.loads(again.body) == {"messages": [message]}
+    assert again.record.charged == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (CHAT, b""),
+        (CHAT, b"<html>EMAIL</html>"),
+        (CHAT, b"[]"),
+        (CHAT, b"{}"),
+        (CHAT, b'{"choices": {}}'),
+        (CHAT, b'{"output": []}'),
+        (CHAT, b'{"choices": ["\xff"]}'),
+        (CHAT, b'{"choices":' + b"[" * 10_000),
+        (CHAT, b'{"choices":' + b"[" * 500 + b"]" * 500 + b"}"),
+        (RESPONSES, b'{"choices": []}'),
+    ],
+)
+def test_a_success_that_is_not_the_endpoints_json_is_an_error(path: str, body: bytes) -> None:
+    with pytest.raises(UpstreamError) as error:
+        send({**chat("x"), "input": "x"}, path=path).response(200, "text/html", body)
+    assert error.value.status == 502
+    assert "html" not in str(error.value)
+
+
+def test_errors_are_restored() -> None:
+    body = b'{"error": {"message": "no <EMAIL_1>", "type": "invalid_request_error", "code": null, "n": 1.0}}'
+    restored = send(chat(f"to {EMAIL}")).response(400, "application/json", body)
+    assert (
+        restored
+        == b'{"error":{"message":"no '
+        + EMAIL.encode()
+        + b'","type":"invalid_request_error","code":null,"n":1.0}}'
+    )
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>bad gateway at 10.0.0.7</html>", b"[1]", b"\xff", b"[" * 10_000]
+)
+def test_an_error_that_is_not_json_is_replaced_by_one_that_is(body: bytes) -> None:
+    error = json.loads(send(chat("x")).response(502, "text/html", body))["error"]
+    assert error["type"] == "upstream_error"
+    assert "502" in error["message"]
+    assert "10.0.0.7" not in error["message"]
+
+
+def test_embeddings_pass_as_they_are() -> None:
+    policy = replace(Policy.preset("identifiers"), wire=WireRules(embeddings="identifiers"))
+    exchange = send({"model": "m", "input": "x"}, Sanitizer(policy=policy), EMBED)
+    raw = b'{"object": "list", "data": [{"embedding": [0.10, -1e-7]}, {"embedding": "AAAA<EMAIL_1>"}]}'
+    assert exchange.response(200, "application/json", raw) == raw
