@@ -66,8 +66,7 @@ MEASURED = (
 
 
 def mechanisms(epsilon: float) -> tuple[WordMechanism, ...]:
-    """Return what is compared at one epsilon: Cape's three profiles in their default shapes, and
-    DynText.
+    """Return the mechanisms compared at one epsilon: three profiles of Cape, and DynText.
 
     All are certified.
     """
@@ -210,8 +209,7 @@ def advise(
     progress: bool = False,
     source: Source = SYSTEM_RANDOM,
 ) -> Advice:
-    """Choose the setting with the most meaning whose ceiling and measured attack are at most
-    `risk`.
+    """Choose the setting with the most meaning whose ceiling and attack are at most `risk`.
 
     Args:
         texts: like those that will be sent.
@@ -335,9 +333,7 @@ def _measure(
 
 
 def _figures(case: _Case, prior: Prior, table: Likelihood) -> tuple[float, float, float]:
-    """Return (expected cosine or nan, probability of the word itself, success of the
-    best guess).
-    """
+    """Return (expected cosine or nan, probability of the word itself, success of a guess)."""
     p = table.p[prior.truth]
     meaning = nan if case.cosine is None else float(p @ case.cosine[table.outputs])
     return (

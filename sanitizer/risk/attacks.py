@@ -47,9 +47,9 @@ from sanitizer.storage import MemoryVault
 from sanitizer.text import word_spans
 
 SENDS = (1, 5, 20)
+"""Numbers of sends after which the best guess is measured."""
 NEAREST = 10
 """Rank up to which the original counts as found, besides the first."""
-"""Numbers of sends after which the best guess is measured."""
 INFERRED_TRIALS = 20
 """Trials of which the model infers words; each is one model row per word."""
 Hits = NDArray[np.bool_]
@@ -59,8 +59,9 @@ Z_95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class Rate:
-    """Share of n trials, with its 95 % Wilson interval over the draws (not over the choice of
-    texts).
+    """Share of n trials, with its 95 % Wilson interval.
+
+    The interval is over the draws, not over the choice of texts.
 
     Attributes:
         share: of the trials that were hits.
@@ -254,8 +255,7 @@ def run_attacks(
     progress: bool = False,
     source: Source = SYSTEM_RANDOM,
 ) -> AttackReport:
-    """Attack every private word of the texts, as the sanitizer's mechanism and policy would release
-    them.
+    """Attack every private word of the texts, as the sanitizer would release them.
 
     Numbers are replaced by the same number in every trial: they are independent of everything
     private. With context "original" the attacker knows every other word of the text.
@@ -375,9 +375,7 @@ class _Attacker:
         ]
 
     def _infer(self, released: MaskedText) -> dict[int, int]:
-        """Return word -> rank of the original among the words of Y, from 0, with the released word
-        masked.
-        """
+        """Return word -> rank of the original in Y, from 0, with the released word masked."""
         model, pieces = self._loaded.model, self._loaded.pieces
         words = np.array(released.drawn, dtype=np.intp)
         places = released.slots
@@ -416,9 +414,7 @@ class _Attacker:
 
 
 def _guesses(prior: Prior, logs: Floats, sends: int) -> Hits:
-    """Return True where the most probable word given `sends` outputs is the original, bool
-    [n_trials // sends].
-    """
+    """Return True where the best guess from `sends` outputs is right, bool [n_trials // sends]."""
     n_groups = len(logs) // sends
     together = logs[: n_groups * sends].reshape(n_groups, sends, -1).sum(axis=1)
     hits: Hits = (np.log(prior.mass) + together).argmax(axis=1) == prior.truth
@@ -426,17 +422,14 @@ def _guesses(prior: Prior, logs: Floats, sends: int) -> Hits:
 
 
 def _beliefs(prior: Prior, logs: Floats) -> Floats:
-    """Return the probability of each candidate after one output, float64 [n_trials,
-    n_candidates].
-    """
+    """Return P(candidate | one output), float64 [n_trials, n_candidates]."""
     scores = np.log(prior.mass) + logs
     odds = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
 def rouge_l(original: str, released: str) -> float:
-    """Return Rouge-L F1: the longest common subsequence of the words of two texts, compared without
-    case.
+    """Return Rouge-L F1 of two texts, by their longest common subsequence of words, without case.
 
     Source: Lin, "ROUGE: A Package for Automatic Evaluation of Summaries" (2004).
 
@@ -460,9 +453,7 @@ def rouge_l(original: str, released: str) -> float:
 
 
 def _remembered_outputs(sanitizer: Sanitizer, texts: Sequence[str], source: Source) -> int:
-    """Return the most distinct outputs of one text in one conversation, with the pipeline's own
-    memory.
-    """
+    """Return the most distinct outputs of one text in one remembered conversation."""
     conversation = sanitizer.derive(vault=MemoryVault(), charged=False)
     return max(
         len({conversation.sanitize(text, source=source).text for _ in range(max(SENDS))})

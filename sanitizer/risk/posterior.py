@@ -127,17 +127,14 @@ class Vocabulary:
         return at if at < len(self._names) and self._names[at] == word.lower() else -1
 
     def rank(self, logits: Logits, word: str) -> int:
-        """Return how many distinct words of Y one context prefers to this one; all if it is not in
-        Y.
-        """
+        """Count the distinct words of Y that one context prefers to this one; all if not in Y."""
         own = self.find(word)
         if own < 0:
             return len(self.words)
         return len(set(self.fold[logits > logits[self.fold == own].max()]))
 
     def prior(self, logits: Logits, word: str, n_likely: int, near: NDArray[np.intp]) -> Prior:
-        """Return the softmax of one context's logits, cut to as many candidates as an attacker can
-        weigh.
+        """Return the softmax of one context's logits over a few candidates.
 
         Spellings that differ in case are added up. No word has less than one part in the word
         table's size, as if each of its words were equally likely; so has an original outside Y.
@@ -168,9 +165,7 @@ class Vocabulary:
 
 
 def public_logits(model: MaskedLM, pieces: WordPieces, text: MaskedText) -> dict[int, Logits]:
-    """Return drawn word -> scores over Y, float32 [n_outputs], every private word of the text
-    hidden.
-    """
+    """Return drawn word -> scores over Y, float32 [n_outputs], all private words hidden."""
     words = np.array(text.drawn, dtype=np.intp)
     planned = rows(0, text.ids, text.slots, words, model.max_length)
     found: dict[int, Logits] = {}
@@ -214,9 +209,7 @@ class Nearest:
         return self._vocabulary.prior(logits, word, n_likely, self.places(word, n_near))
 
     def places(self, word: str, n: int) -> NDArray[np.intp]:
-        """Return the positions of the n words of Y nearest to this one, int [n]; none without a
-        vector.
-        """
+        """Return positions of the n words of Y nearest to this one, int [n]; none if no vector."""
         row = self._words.row(word)
         if row < 0:
             return np.empty(0, dtype=np.intp)
@@ -226,8 +219,9 @@ class Nearest:
     def ranks(
         self, original: str, released: Sequence[str], private: Sequence[str]
     ) -> NDArray[np.intp]:
-        """Count the candidates nearer to each released word than the original; the released word
-        counts.
+        """Count the candidates nearer to each released word than the original is.
+
+        The released word itself counts.
 
         Args:
             original: the private word.
@@ -266,18 +260,15 @@ class Nearest:
 
     @staticmethod
     def _closer(released: Logits, original: Logits, others: Logits) -> NDArray[np.intp]:
-        """Count per released vector the others that are nearer to it than the original
-        is, int [n].
-        """
+        """Count the others nearer to each released vector than the original is, int [n]."""
         return np.asarray((released @ others.T > (released @ original)[:, None]).sum(axis=1))
 
 
 def ceiling(prior: float, epsilon: float) -> float:
-    """Return the most that one epsilon-DP output can make anyone believe in a word of probability
-    `prior`.
+    """Return the most that one output can make anyone believe in a word of probability `prior`.
 
-    Guarantee: p e^eps / (1 + p (e^eps - 1)), from Bayes' rule with every other word's likelihood at
-    its least.
+    Guarantee: for epsilon-DP outputs p e^eps / (1 + p (e^eps - 1)), from Bayes' rule with every
+    other word's likelihood at its least.
 
     Args:
         prior: in [0, 1].
@@ -406,11 +397,10 @@ class Likelihoods:
 
 
 def list_shares(mechanism: DynText, neighborhood: Neighborhood, densities: DensityRange) -> Floats:
-    """Return the probability of each list length from `shortest` to `k_max` of dynamic lists,
-    float64 [n_lengths].
+    """Return the probability of each list length of dynamic lists, float64 [n_lengths].
 
-    Noise beyond the width of the densities gives the shortest or the longest list, each half of the
-    time.
+    Lengths go from `shortest` to `k_max`. Noise beyond the width of the densities gives the
+    shortest or the longest list, each half of the time.
     """
     width = max(1, densities.highest - densities.lowest)
     noise = np.arange(-width, width + 1)
@@ -427,7 +417,7 @@ def list_shares(mechanism: DynText, neighborhood: Neighborhood, densities: Densi
 
 
 def _discrete_gaussian(x: NDArray[np.intp], variance: float) -> Floats:
-    """Return its probabilities at the integers x, float64 [n]."""
+    """Return the probabilities of discrete Gaussian noise at the integers x, float64 [n]."""
     if variance == 0:
         return np.asarray(x == 0, dtype=np.float64)
     # From 4 on the sum over all integers is the integral, up to e^(-8 pi^2) (Poisson summation).
@@ -441,11 +431,10 @@ def _discrete_gaussian(x: NDArray[np.intp], variance: float) -> Floats:
 
 
 def guessed(prior: Prior, table: Likelihood) -> Floats:
-    """Return P(output | original) where the most probable word is the original, else 0; float64
-    [n].
+    """Return P(output | original) where the original is the most probable word, else 0.
 
-    The sum is the success of the best guesser from one output. Ties go to the word that is more
-    probable beforehand.
+    The sum of these, float64 [n], is the success of the best guesser from one output. Ties go to
+    the word that is more probable beforehand.
 
     Example:
         >>> prior = Prior(("Leeds", "Paris"), np.array([0.5, 0.5]), truth=0)

@@ -97,9 +97,7 @@ class SynthesisRecord:
     model_sha256: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON, which has no infinity: a bound that is not finite becomes
-        None.
-        """
+        """Return plain values for JSON; a bound that is not finite becomes None."""
         return {
             k: None if isinstance(v, float) and not isfinite(v) else v
             for k, v in asdict(self).items()
@@ -247,8 +245,7 @@ class DocumentPrompts:
 
 
 class ShotPrompts:
-    """Prompts for demonstrations: a worked example as an earlier turn of the chat, then the query's
-    own.
+    """Prompts for demonstrations: one as an earlier turn of the chat, then the query's own turn.
 
     The last field of the template is the one to be generated.
 
@@ -322,8 +319,7 @@ def check_references(references: Sequence[Reference]) -> None:
 def prompts_for(
     references: Sequence[Reference], query: Reference, template: str | None, tokens: ByteTokens
 ) -> Prompts:
-    """Return prompts for documents if the references are strings, for demonstrations if they are
-    mappings.
+    """Return prompts for documents if the references are strings, else for demonstrations.
 
     Raises:
         ValueError, TypeError: as `DocumentPrompts` and `ShotPrompts`.
@@ -534,8 +530,7 @@ def _cost(decoder: InvisibleInk | DPSMOZO, setting: SynthesisSetting) -> float:
 def reference_batches(
     n_references: int, n_batches: int, size: int | None, default: int | None
 ) -> Sequence[range]:
-    """Return disjoint runs of positions, by number only: the first `size` references, the next, and
-    so on.
+    """Return disjoint runs of positions: the first `size` references, the next, and so on.
 
     Args:
         n_references: how many there are.

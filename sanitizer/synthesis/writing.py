@@ -1,9 +1,9 @@
 """Writing synthetic texts: everything is checked first, then paid for, then drawn.
 
 The decoders' guarantees need that row i of the scores depends on nothing private but the i-th
-reference, to the last bit. So tokens are read once for several rows only where they begin the
-public row too: sharing what references have in common, or what earlier calls read, would change the
-last digits of a row's scores.
+reference, to the last bit. So tokens are read once for several rows only where they are public:
+sharing what references happen to have in common, or what earlier calls read, would change the last
+digits of a row's scores.
 """
 
 from __future__ import annotations
@@ -97,6 +97,7 @@ def read_rows(
     rows, read = OnnxRows(model, [len(prompt) for prompt in prompts]), []
     for row, prompt in enumerate(prompts):
         begin = n if row else 0
+        # Row 1 reads the public beginning; the other private rows copy what it made of it.
         if row == 1 and n:
             rows.read(row, beginning, 0, [])
         elif row:
@@ -104,7 +105,7 @@ def read_rows(
         read.append(
             rows.read(row, prompt[begin:], begin, [len(prompt) - 1], score=everywhere or not row)
         )
-    hidden, logits = (np.concatenate(parts) for parts in zip(*read, strict=True))
+    hidden, logits = (np.concatenate(arrays) for arrays in zip(*read, strict=True))
     return rows, Read(hidden, logits)
 
 
@@ -126,8 +127,9 @@ class RowScores:
         self.n_rows = len(hidden)
 
     def at(self, tokens: NDArray[np.int64]) -> Logits:
-        """Return the scores of all rows at some tokens; see `Scores`. The bits of a row depend on
-        that row only.
+        """Return the scores of all rows at some tokens; see `Scores`.
+
+        The bits of a row depend on that row only.
         """
         chunks = [tokens[low : low + _AT_ONCE] for low in range(0, len(tokens), _AT_ONCE)]
         tables = (self._model.vectors(chunk) for chunk in chunks)
@@ -157,7 +159,9 @@ class _Text:
             self._rows, read = read_rows(self.model, self._prompts, self._beginning, everywhere)
         else:
             read = self._rows.advance([token] * n, range(n if everywhere else 1))
-        return read if n > 1 else Read(*(np.repeat(part, self._n_rows, axis=0) for part in read))
+        return (
+            read if n > 1 else Read(*(np.repeat(values, self._n_rows, axis=0) for values in read))
+        )
 
 
 class ModelScores:
@@ -186,8 +190,7 @@ class ModelScores:
 
 
 class AllScores:
-    """Scores of one text, all rows everywhere, for a decoder that asks for most tokens; a
-    `NextScores`.
+    """Scores of one text, all rows at all tokens; a `NextScores` for a decoder that asks for most.
 
     Args:
         model, prompts, n_references, beginning: as for `ModelScores`.
@@ -345,8 +348,7 @@ def write(
     rule: str,
     options: SynthesisOptions,
 ) -> list[SynthesizedText]:
-    """Write all texts; references pay for all tasks that read them (see
-    `SynthesisSetting.n_charged`).
+    """Write all texts; references pay for all tasks that read them.
 
     Args:
         references: of all tasks.
@@ -387,8 +389,7 @@ def write(
 
 
 def load_model(model: OnnxCausalLM | Path | None) -> tuple[OnnxCausalLM, ByteTokens]:
-    """Return the model with its tokenizer; the packaged model, and a model's tokenizer, are loaded
-    once.
+    """Return the model with its tokenizer; tokenizers and the packaged model are loaded once.
 
     Raises:
         ModelError: files are missing or damaged.
