@@ -1,11 +1,11 @@
 # ruff: noqa: ANN401, T201 - printing is what it is for
-"""What an API sees of prompts: OpenAI's SDK through `shield` and through the proxy, against a
-server on loopback.
+"""Show what an API sees of prompts: OpenAI's SDK through `shield` and through the proxy.
 
     python -m examples.what_the_server_sees
 
-Needs the extras "openai" and "proxy". Exit status 1: an identifier, or a whole text, arrived at the
-server. (Single words are drawn at random; once in a while one is drawn as itself.)
+The API is a server on loopback. Needs the extras "openai" and "proxy". Exit status 1: an
+identifier, or a whole text, arrived at the server. (Single words are drawn at random; once in a
+while one is drawn as itself.)
 """
 
 from __future__ import annotations
@@ -34,16 +34,14 @@ TOOLS: list[Any] = [
 
 
 def respond(received: Received) -> Answer:
-    """The stand-in for the API: calls a tool once if it has one; otherwise says the last text
-    again.
-    """
+    """Answer in place of the API: call a tool once if there is one, or repeat the last text."""
     asked = "tools" in received.json and received.json["messages"][-1]["role"] == "user"
     return calls("find_orders")(received) if asked else echo(received)
 
 
 @contextmanager
 def proxy(upstream: str) -> Iterator[str]:
-    """`sanitizer serve` as a process of its own; gives its base URL."""
+    """Run `sanitizer serve` as a process of its own; give its base URL."""
     command = [sys.executable, "-m", "sanitizer", "serve", "--upstream", upstream, "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -56,24 +54,28 @@ def proxy(upstream: str) -> Iterator[str]:
 
 
 def ask(client: OpenAI, messages: list[Any], **more: Any) -> Any:
-    """With the headers of the answer, in which the record travels."""
+    """Ask for a completion together with the headers of the answer, in which the record travels."""
     return client.chat.completions.with_raw_response.create(model="test", messages=messages, **more)
 
 
 def show(
     title: str, sent: str, server: RecordingServer, got: str, record: Mapping[str, str]
 ) -> None:
-    """What was sent, what arrived, what came back, and the record."""
+    """Print what was sent, what arrived, what came back, and the record."""
     seen = server.requests[-1].json["messages"][-1]["content"]
     each, words, total, charged, identifiers = (record[f"sanitizer-{name}"] for name in RECORD)
-    cost = f"epsilon {each} for each of {words} words, {total} in all, {charged} of it new; identifiers: {identifiers}"
-    print(
-        f"\n{title}\n  sent        {sent}\n  server saw  {seen}\n  got back    {got}\n  record      {cost}"
-    )
+    cost = f"epsilon {each} for each of {words} words, {total} in all, {charged} of it new"
+    lines = {
+        "sent": sent,
+        "server saw": seen,
+        "got back": got,
+        "record": f"{cost}; identifiers: {identifiers}",
+    }
+    print(f"\n{title}", *(f"  {name:12}{value}" for name, value in lines.items()), sep="\n")
 
 
 def chat(client: OpenAI, server: RecordingServer) -> None:
-    """A question and its answer; the same, streamed."""
+    """Ask a question and show the answer; then the same, streamed."""
     raw = ask(client, [{"role": "user", "content": PROMPT}])
     show("Chat", PROMPT, server, raw.parse().choices[0].message.content, raw.headers)
     raw = ask(client, [{"role": "user", "content": PROMPT}], stream=True)
@@ -88,7 +90,7 @@ def chat(client: OpenAI, server: RecordingServer) -> None:
 
 
 def tool_call(client: OpenAI, server: RecordingServer) -> None:
-    """The API calls a tool, which reads originals; its result goes back."""
+    """Let the API call a tool, which reads originals; send its result back."""
     messages: list[Any] = [{"role": "user", "content": QUESTION}]
     raw = ask(client, messages, tools=TOOLS)
     message = raw.parse().choices[0].message
@@ -100,14 +102,14 @@ def tool_call(client: OpenAI, server: RecordingServer) -> None:
 
 
 def main() -> int:
-    """Both ways, all calls; 1 if the server received an identifier or a whole prompt."""
+    """Run all calls both ways; return 1 if the server received an identifier or a whole prompt."""
     with RecordingServer(respond) as server, proxy(server.url) as url:
         shielded = shield(OpenAI(base_url=server.url, api_key="test"), Sanitizer())
-        for way, client in (
+        for name, client in (
             ("shield", shielded),
             ("the proxy", OpenAI(base_url=url, api_key="test")),
         ):
-            print(f"\n==== Through {way}")
+            print(f"\n==== Through {name}")
             chat(client, server)
             tool_call(client, server)
         arrived = [

@@ -1,3 +1,1 @@
-"""A small window around the SDK: see what would leave this machine, send it, read the restored
-answer.
-"""
+"""A small window around the SDK: see what would leave, send it, read the restored answer."""

@@ -1,4 +1,4 @@
-"""`python -m examples.desktop` opens the window."""
+"""Open the window: `python -m examples.desktop`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .window import Window
 
 
 def main() -> int:
-    """Show the window until it is closed; returns the exit status."""
+    """Show the window until it is closed; return the exit status."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl+C in the terminal ends the program at once
     app = QApplication(sys.argv)
     window = Window()

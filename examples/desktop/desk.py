@@ -1,4 +1,4 @@
-"""What the window does with the SDK: previews that cost nothing, and what was seen is what is sent."""
+"""What the window does with the SDK: free previews, and sending exactly what was previewed."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ class Preview:
 
 
 class Desk:
-    """One conversation with a budget, gone with the process: nothing is written to disk. Serves
-    many threads.
+    """One conversation with a budget, gone with the process: nothing is written to disk.
+
+    Safe for many threads.
 
     Args:
         budget: the most epsilon to spend in all.
@@ -44,8 +45,10 @@ class Desk:
         self._sanitizer.load()
 
     def preview(self, wish: Wish, cancelled: threading.Event) -> Preview:
-        """What would leave. Nothing is charged: nothing leaves. Raises Cancelled, Failure,
-        SanitizerError.
+        """Return what would leave. Nothing is charged: nothing leaves.
+
+        Raises:
+            Cancelled, Failure, SanitizerError.
         """
         if len(wish.text) > MAX_CHARS:
             raise Failure(f"A text may have at most {MAX_CHARS:,} characters.")
@@ -53,11 +56,13 @@ class Desk:
         return Preview(wish, uncharged.sanitize(wish.text, source=_UntilCancelled(cancelled)))
 
     def send(self, preview: Preview, target: Target) -> Iterator[str]:
-        """Charge what was seen and send exactly that; sending it again is free. Yields the restored
-        answer in pieces.
+        """Charge the preview and send exactly that; sending it again is free.
+
+        Yields the restored answer in pieces.
 
         Raises:
-            SanitizerError: nothing was sent. Failure: the API did not answer as it should.
+            SanitizerError: nothing was sent.
+            Failure: the API did not answer as it should.
         """
         sanitizer, text = self._derived(preview.wish), preview.wish.text
         if sanitizer.adopt(text, preview.result).text != preview.result.text:
@@ -72,8 +77,9 @@ class Desk:
 
 @dataclass(frozen=True)
 class _UntilCancelled:
-    """The system's randomness, asked for once per word: where the drawing of a long text can be
-    left.
+    """The system's randomness, with a check for cancellation before each drawn word.
+
+    It is the one place where the drawing of a long text can be interrupted.
     """
 
     cancelled: threading.Event

@@ -1,4 +1,4 @@
-"""The window's parts and where they stand; what they do is in `window`."""
+"""The window's widgets and their layout; their behaviour is in `window`."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ ADDRESS, MODEL = "http://127.0.0.1:11434/v1", "llama3.2"
 
 
 class Form(QWidget):
-    """Widgets in the order of the tab key. A letter after & in a title goes to its widget, together
-    with Alt.
+    """Widgets in the order of the tab key.
+
+    Alt and the letter after & in a title move the focus to its widget.
     """
 
     def __init__(self) -> None:
@@ -121,7 +122,7 @@ def _epsilons() -> QSlider:
 
 
 def _titled(title: str, widget: QWidget) -> QWidget:
-    """A widget under its title."""
+    """Return a widget below its title."""
     both = QWidget()
     column = QVBoxLayout(both)
     column.setContentsMargins(0, 0, 0, 0)
@@ -130,7 +131,7 @@ def _titled(title: str, widget: QWidget) -> QWidget:
 
 
 def _add(place: QBoxLayout, title: str, widget: QWidget, stretch: int = 0) -> None:
-    """A title and what it names, for the eye and for screen readers."""
+    """Add a title and the widget it names, for the eye and for screen readers."""
     label = QLabel(title)
     label.setBuddy(widget)
     widget.setAccessibleName(title.replace("&", ""))

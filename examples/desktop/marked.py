@@ -1,6 +1,4 @@
-"""A read-only text whose replaced words are marked; the pointer or the cursor on one shows what it
-stands for.
-"""
+"""A read-only text with marked replacements; pointer or cursor on one shows its original."""
 
 from __future__ import annotations
 
@@ -26,7 +24,9 @@ UNDERLINES = {
 
 
 class MarkedText(QPlainTextEdit):
-    """What would leave. Long texts are written in turns, so that the window stays responsive."""
+    """The text that would leave. Long texts are written in turns, so that the window stays
+    responsive.
+    """
 
     written = Signal()
 
@@ -51,17 +51,17 @@ class MarkedText(QPlainTextEdit):
 
     @property
     def is_written(self) -> bool:
-        """Whether all of it is shown."""
+        """True once all of it is shown."""
         return not self._turn.isActive()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - the base class names it so
-        """Other colours ask for other marks."""
+        """Mark again when the colours of the window change."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and self._result:
             self.show_result(self._result)
 
     def _point(self) -> None:
-        """What the pointer shows, for who moves the cursor by keys."""
+        """Show the pointer's hint to people who move the cursor by keys."""
         if self.hasFocus():
             place = self.viewport().mapToGlobal(self.cursorRect().bottomRight())
             QToolTip.showText(place, self.textCursor().charFormat().toolTip(), self)
@@ -84,16 +84,18 @@ class MarkedText(QPlainTextEdit):
     def _format(self, replacement: Replacement | None) -> QTextCharFormat:
         form = QTextCharFormat()
         if replacement is not None:
-            sort = "drawn" if replacement.kind in ("word", "number", "article") else "kept"
+            kind = "drawn" if replacement.kind in ("word", "number", "article") else "kept"
             colors = DARK if self.palette().base().color().lightness() < 128 else LIGHT
-            form.setForeground(QColor(colors[sort]))
-            form.setUnderlineStyle(UNDERLINES[sort])
+            form.setForeground(QColor(colors[kind]))
+            form.setUnderlineStyle(UNDERLINES[kind])
             form.setToolTip(_why(replacement))
         return form
 
 
 def _pieces(result: SanitizedText) -> Iterator[tuple[str, Replacement | None]]:
-    """The text in order; offsets are used here only, since Qt counts characters in another way."""
+    """Yield the text in order, piece by piece: Qt counts characters differently, so offsets stop
+    here.
+    """
     end = 0
     for replacement in result.replacements:
         yield result.text[end : replacement.start], None
@@ -103,7 +105,9 @@ def _pieces(result: SanitizedText) -> Iterator[tuple[str, Replacement | None]]:
 
 
 def _why(replacement: Replacement) -> str:
-    """As markup with the original escaped; plain text that looks like markup would be taken for it."""
+    """Return the hint as markup with the original escaped, so that an original is not read as
+    markup.
+    """
     reason = {"word": "drawn anew", "number": "a random number", "article": "made to fit"}.get(
         replacement.kind, f"{replacement.kind.lower().replace('_', ' ')}, restored in the answer"
     )

@@ -1,6 +1,4 @@
-"""One question to an OpenAI-compatible API. The transport sanitizes it, restores the answer, and
-fails closed.
-"""
+"""One question to an OpenAI-compatible API. The transport sanitizes, restores, and fails closed."""
 
 from __future__ import annotations
 
@@ -18,14 +16,15 @@ TIMEOUT = httpx.Timeout(120.0, connect=10.0)
 
 
 def ask(sanitizer: Sanitizer, target: Target, text: str) -> Iterator[str]:
-    """The restored answer to a text, in pieces as they come.
+    """Yield the restored answer to a text, in pieces as they come.
 
     Args:
-        text: as typed; what leaves is what `sanitizer` makes of it.
+        sanitizer: decides what leaves.
+        text: as typed.
 
     Raises:
-        SanitizerError: nothing was sent, or the answer cannot be restored. Failure: the API did not
-            answer.
+        SanitizerError: nothing was sent, or the answer cannot be restored.
+        Failure: the API did not answer.
     """
     question = {
         "model": target.model,
@@ -41,9 +40,8 @@ def ask(sanitizer: Sanitizer, target: Target, text: str) -> Iterator[str]:
             client.stream("POST", url, headers=headers, json=question) as response,
         ):
             if response.status_code != httpx.codes.OK:
-                raise Failure(
-                    f"The API answered with an error: {response.status_code} {response.reason_phrase}."
-                )
+                status = f"{response.status_code} {response.reason_phrase}"
+                raise Failure(f"The API answered with an error: {status}.")
             yield from _said(response)
     except (httpx.UnsupportedProtocol, httpx.InvalidURL):
         raise Failure("The address must begin with http:// or https:// and name a host.") from None
@@ -56,19 +54,20 @@ def ask(sanitizer: Sanitizer, target: Target, text: str) -> Iterator[str]:
 
 
 def _said(response: httpx.Response) -> Iterator[str]:
-    """The text of a streamed answer."""
+    """Yield the text of a streamed answer."""
     for data in _events(response):
         event = json.loads(data)
         if event.get("error"):
-            raise Failure("The API broke off with an error.")
+            raise Failure("The API ended the stream with an error.")
         for choice in event.get("choices", ()):
             if piece := choice["delta"].get("content"):
                 yield piece
 
 
 def _events(response: httpx.Response) -> Iterator[bytes]:
-    """Data of the events; split at newlines only, where `iter_lines` would split at U+2028 inside a
-    text too.
+    """Yield the data of the events.
+
+    Split at newlines only: `iter_lines` would also split at U+2028 inside a text.
     """
     rest = b""
     for received in response.iter_bytes():

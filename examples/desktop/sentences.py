@@ -1,4 +1,4 @@
-"""What the window says, in plain words."""
+"""The window's sentences, in plain words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def meaning(epsilon: float) -> str:
-    """What an epsilon allows."""
+    """Say what an epsilon allows."""
     return (
         f"{epsilon:g} (less is more private): "
         f"the odds between two candidates for a word change at most {exp(epsilon):,.0f}-fold"
@@ -20,8 +20,9 @@ def meaning(epsilon: float) -> str:
 
 
 def guarantee(record: Record) -> str:
-    """What the record says of a text that would leave."""
-    found = f"{_amount(record.n_identifiers, 'identifier')} replaced (dashed), and restored in the answer"
+    """Say what the record promises about a text that would leave."""
+    identifiers = _amount(record.n_identifiers, "identifier")
+    found = f"{identifiers} replaced (dashed), and restored in the answer"
     if record.mechanism == "none":
         return f"No differential privacy. {found}; every other word leaves as it is."
     verdict = "Certified" if record.certified else "Not certified"
@@ -29,16 +30,20 @@ def guarantee(record: Record) -> str:
     if record.n_numbers:
         drawn += f" and {_amount(record.n_numbers, 'number')} made random"
     return (
-        f"{verdict}: epsilon {record.epsilon_per_unit:g} per word, {record.epsilon_total:g} in all. "
+        f"{verdict}: epsilon {record.epsilon_per_unit:g} per word, "
+        f"{record.epsilon_total:g} in all. "
         f"{drawn} (underlined), {found}."
     )
 
 
 def balance(spent: float, budget: float, price: float | None, paid: bool) -> str:
-    """The budget, and what the text at hand costs.
+    """Say how much of the budget is spent, and what the present text costs.
 
     Args:
-        price: None without a text. paid: whether the text was charged before.
+        spent: epsilon spent so far.
+        budget: the most epsilon to spend in all.
+        price: None without a text.
+        paid: True if the text was charged before.
     """
     line = f"Budget: spent {spent:g} of {budget:g}."
     if price is None:
@@ -50,7 +55,9 @@ def balance(spent: float, budget: float, price: float | None, paid: bool) -> str
 
 
 def failure(error: Exception) -> str:
-    """One sentence; errors that are not expected might quote the text, so only their kind is said."""
+    """Say in one sentence what failed; of unexpected errors, which might quote the text, only the
+    type.
+    """
     from sanitizer import SanitizerError
 
     if not isinstance(error, (Failure, SanitizerError)):

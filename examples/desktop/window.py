@@ -1,4 +1,4 @@
-"""What the window does. All that takes long is done by `work`, in other threads."""
+"""The window's behaviour. Everything slow is done by `work`, in other threads."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ TYPING_MS = 200  # a preview is asked for when the person pauses this long
 
 
 class Window(Form):
-    """One conversation. What can be sent is a preview that is seen, of the present text and
-    settings.
+    """The window of one conversation. Only a visible preview of the present text and settings can
+    be sent.
 
     Args:
         budget: the most epsilon to spend while the window is open.
@@ -43,7 +43,7 @@ class Window(Form):
         self.work.start()
 
     def stop(self) -> None:
-        """Leave the work; nothing comes back from it."""
+        """Stop the work; no more signals arrive."""
         self.work.stop()
 
     def _connect(self) -> None:
@@ -64,7 +64,7 @@ class Window(Form):
         self.work.send_failed.connect(self._end)
 
     def _change(self) -> None:
-        """Of text or settings: what was previewed no longer holds."""
+        """Drop the preview: text or settings changed, so it no longer holds."""
         self.work.cancel()
         self._asked = self._preview = None
         self._failure = ""
@@ -119,12 +119,12 @@ class Window(Form):
             bar.setValue(bar.maximum())
 
     def _end(self, failure: str = "") -> None:
-        """Of an answer: whole, or ended by a failure."""
+        """End an answer: complete, or ended by a failure."""
         self._sending, self._failure = False, failure
         self._update()
 
     def _update(self) -> None:
-        """Everything that is said in words, and whether sending is possible."""
+        """Update all sentences, and whether sending is possible."""
         self.send.setEnabled(
             self._preview is not None and self.leaving.is_written and not self._sending
         )

@@ -1,4 +1,4 @@
-"""What the person asked for: plain values, so that the window can be shown before the SDK is
+"""Values typed or chosen by the person; plain, so that the window is shown before the SDK is
 loaded.
 """
 
@@ -11,18 +11,20 @@ DEFAULT_EPSILON, EPSILON_MIN, EPSILON_MAX = 5.0, 1.0, 12.0
 POLICIES = {
     "strict": "Only 179 small words such as “the” and “with” stay as they are.",
     "balanced": "The 3,000 most frequent words stay too, so the text remains readable.",
-    "identifiers": "Only e-mail addresses, card numbers and the like are replaced. No differential privacy.",
+    "identifiers": "Only e-mail addresses, card numbers and the like are replaced. "
+    "No differential privacy.",
 }
 DEFAULT_POLICY = "balanced"
 
 
 @dataclass(frozen=True)
 class Wish:
-    """A text, and how it is to be made private.
+    """A text, and the settings to make it private.
 
     Attributes:
-        text: as typed. policy: one of POLICIES.
-        epsilon: per private word, in nats; without meaning under "identifiers".
+        text: as typed.
+        policy: one of POLICIES.
+        epsilon: per private word, in nats; unused under "identifiers".
     """
 
     text: str = field(repr=False)
@@ -32,11 +34,12 @@ class Wish:
 
 @dataclass(frozen=True)
 class Target:
-    """Where to send it.
+    """The API to send to.
 
     Attributes:
-        address: base URL of an OpenAI-compatible API. model: its name there. key: "" for none;
-            never in a repr.
+        address: base URL of an OpenAI-compatible API.
+        model: its name there.
+        key: "" for none; never in a repr.
     """
 
     address: str
@@ -45,10 +48,8 @@ class Target:
 
 
 class Failure(Exception):
-    """Something failed; the message is one plain sentence for the person, without any of their
-    words.
-    """
+    """A failure to show; the message is one plain sentence without any of the person's words."""
 
 
 class Cancelled(Exception):
-    """Nobody waits for this any more."""
+    """The preview is no longer wanted."""

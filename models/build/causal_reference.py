@@ -1,5 +1,5 @@
-"""The causal model in plain numpy, float32, straight from a GGUF: slow, readable, what the graph is
-compared with.
+"""The causal model in plain numpy, float32, straight from a GGUF: the slow, readable oracle of the
+graph.
 """
 
 from __future__ import annotations
@@ -15,14 +15,18 @@ Floats = NDArray[np.float32]
 
 
 class Reference:
-    """Args: path: the GGUF."""
+    """The model of one GGUF, in float32.
+
+    Args:
+        path: the GGUF.
+    """
 
     def __init__(self, path: Path) -> None:
         self._gguf = Gguf(path)
         self.shape = ModelShape.of(self._gguf)
 
     def logits(self, ids: NDArray[np.int64]) -> Floats:
-        """Scores after every token: float32 [len(ids), n_vocabulary]."""
+        """Return the scores after every token: float32 [len(ids), n_vocabulary]."""
         s = self.shape
         x = self._weight("token_embd")[ids]
         for i in range(s.n_layers):
@@ -47,9 +51,7 @@ class Reference:
         return self._times(found.reshape(n, -1), f"{name}_output")
 
     def _rotated(self, x: Floats) -> Floats:
-        """Rotary embedding of neighbouring pairs, as the GGUF stores them: x float32 [n, heads,
-        head].
-        """
+        """Rotate neighbouring pairs, as the GGUF stores them: x float32 [n, heads, head]."""
         half = self.shape.head // 2
         angles = np.arange(len(x))[:, None, None] * self.shape.theta ** (-np.arange(half) / half)
         turned = (x[..., 0::2] + 1j * x[..., 1::2]) * np.exp(1j * angles)

@@ -34,7 +34,7 @@ _SPACES = re.compile(r"[ \t]+")
 
 
 def strip_wiki(page: str) -> list[str]:
-    """Plain paragraphs of one wiki page (text as found between the page's text tags)."""
+    """Return the plain paragraphs of one wiki page, given the text between the page's text tags."""
     text = html.unescape(html.unescape(page))
     text = _DROP.sub(" ", text)
     for _ in range(3):
@@ -50,7 +50,7 @@ def strip_wiki(page: str) -> list[str]:
 
 
 def wikipedia(cache: Path = CACHE) -> Iterator[str]:
-    """Documents of enwik8: each page's paragraphs joined by newlines."""
+    """Yield the documents of enwik8: each page's paragraphs joined by newlines."""
     raw = gzip.decompress(member("enwik8", "data/enwik8.gz", cache)).decode("utf-8", "ignore")
     for match in _PAGE.finditer(raw):
         if match.group(1).lstrip()[:9].upper() != "#REDIRECT":
@@ -60,19 +60,19 @@ def wikipedia(cache: Path = CACHE) -> Iterator[str]:
 
 
 def imdb(cache: Path = CACHE) -> Iterator[str]:
-    """IMDb reviews, markup removed."""
+    """Yield the IMDb reviews without markup."""
     for review in json.loads(member("imdb", "package/reviews.json", cache)):
         text = html.unescape(str(review["t"])).replace("<br />", "\n")
         yield "\n".join(_SPACES.sub(" ", line).strip() for line in text.split("\n") if line.strip())
 
 
 def split_of(index: int) -> str:
-    """Split of the document with this position in its collection."""
+    """Return the split of the document with this position in its collection."""
     return {98: "calibration", 99: "heldout"}.get(index % 100, "train")
 
 
 def documents(split: str, cache: Path = CACHE) -> Iterator[str]:
-    """All documents of one split, the two collections one after the other."""
+    """Yield all documents of one split, the two collections one after the other."""
     if split not in SPLITS:
         raise ValueError(f"split must be one of {SPLITS}, got {split!r}")
     for collection in (wikipedia, imdb):

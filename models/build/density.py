@@ -54,7 +54,7 @@ class Tables:
     sensitivity: Ints
 
     def facts(self) -> dict[str, float | int]:
-        """What dyntext.json says of them."""
+        """Return the description for dyntext.json."""
         return {
             "radius": self.radius,
             "lowest": int(self.density.min()),
@@ -64,7 +64,7 @@ class Tables:
 
 
 def unit(rows: NDArray[np.int8]) -> Floats:
-    """Rows as float32 [n, width] of length one."""
+    """Scale rows to length one, float32 [n, width]."""
     vectors = rows.astype(np.float32)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not lengths.all():
@@ -74,8 +74,8 @@ def unit(rows: NDArray[np.int8]) -> Floats:
 
 
 def distances(queries: Floats, targets: Floats) -> Iterator[tuple[slice, Floats]]:
-    """Euclidean distances between unit vectors, a chunk of queries at a time: float32 [CHUNK,
-    n_targets].
+    """Yield Euclidean distances between unit vectors, one chunk of queries at a time: float32
+    [CHUNK, n_targets].
     """
     for begin in range(0, len(queries), CHUNK):
         part = slice(begin, min(begin + CHUNK, len(queries)))
@@ -86,14 +86,14 @@ def distances(queries: Floats, targets: Floats) -> Iterator[tuple[slice, Floats]
 
 
 def nearest(d: Floats, k: int) -> Ints:
-    """Positions of the k nearest targets, ties by position: int64 [n, k]."""
+    """Return the positions of the k nearest targets, ties by position: int64 [n, k]."""
     found = np.sort(np.argpartition(d, k - 1, axis=1)[:, :k], axis=1)
     order = np.argsort(np.take_along_axis(d, found, axis=1), axis=1, kind="stable")
     return np.take_along_axis(found, order, axis=1)
 
 
 def mean_reach(targets: Floats, k: int) -> float:
-    """gamma: mean distance of a target to its k-th nearest, itself counted (equation 2)."""
+    """Return gamma: mean distance of a target to its k-th nearest, itself counted (equation 2)."""
     total = sum(
         float(np.partition(d, k - 1, axis=1)[:, k - 1].sum(dtype=np.float64))
         for _, d in distances(targets, targets)
@@ -119,7 +119,7 @@ def measure(queries: Floats, targets: Floats, rows: Ints, k: int = LENGTH) -> Ta
 
 
 def words(folder: Path) -> Tables:
-    """(a) Every word with a vector, over the output words Y."""
+    """Measure (a): every word with a vector, over the output words Y."""
     vectors = unit(np.load(folder / "vectors.npy"))
     rows = np.load(folder / "output_rows.npy").astype(np.int64)
     if rows.min() < 0:
@@ -128,15 +128,16 @@ def words(folder: Path) -> Tables:
 
 
 def tokens(folder: Path) -> Tables:
-    """(b) Every token of the model's table, over the same table; each list holds the token itself."""
-    vectors = unit(
-        np.load(folder / "embeddings.npy")
-    )  # the scale of a row does not change its direction
+    """Measure (b): every token of the model's table over the same table; each list holds the token
+    itself.
+    """
+    # The scale of a row does not change its direction, so the int8 rows are enough.
+    vectors = unit(np.load(folder / "embeddings.npy"))
     return measure(vectors, vectors, np.arange(len(vectors)))
 
 
 def write(folder: Path, made: dict[str, Tables]) -> dict[str, int]:
-    """Write FILES; returns their sizes in bytes."""
+    """Write FILES; return their sizes in bytes."""
     for kind, tables in made.items():
         for part, values in (("members", tables.members), ("density", tables.density)):
             if values.max() > np.iinfo(np.uint16).max:
@@ -150,7 +151,7 @@ def write(folder: Path, made: dict[str, Tables]) -> dict[str, int]:
 
 
 def main() -> None:
-    """Command line; see the module's docstring."""
+    """Run the command line; see the module's docstring."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the vectors are")
     parser.add_argument("--output", type=Path, help="where the tables go; default the same folder")

@@ -57,7 +57,9 @@ class MaskedLM(nn.Module):
         nn.init.zeros_(self.transform.bias)
 
     def hidden(self, ids: Tensor, at: Tensor) -> Tensor:
-        """Head states, float [n_at, WIDTH], at flat positions `at` of ids, int64 [batch, length]."""
+        """Return head states, float [n_at, WIDTH], at flat positions `at` of ids, int64 [batch,
+        length].
+        """
         x = self.norm(self.words(ids) + self.positions.weight[: ids.shape[1]])
         for layer in self.layers:
             x = layer(x)
@@ -66,12 +68,12 @@ class MaskedLM(nn.Module):
         return result
 
     def forward(self, ids: Tensor, at: Tensor) -> Tensor:
-        """Logits over the vocabulary, float [n_at, N_VOCABULARY]."""
+        """Return logits over the vocabulary, float [n_at, N_VOCABULARY]."""
         return nn.functional.linear(self.hidden(ids, at), self.words.weight, self.bias)
 
 
 def _dequantized(path_bytes: bytes) -> dict[str, np.ndarray]:
-    """Float arrays of the tagger by parameter name; matrices as [in, out]."""
+    """Return the tagger's float arrays by parameter name; matrices as [in, out]."""
     graph = onnx.load_model_from_string(path_bytes).graph
     raw = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
     floats = {n: a for n, a in raw.items() if a.dtype == np.float32}

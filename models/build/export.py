@@ -21,13 +21,13 @@ Array = NDArray[np.float32]
 
 
 def quantized_rows(matrix: Array) -> tuple[NDArray[np.int8], Array]:
-    """Symmetric int8 with one scale per row: (int8 [n, d], float32 [n])."""
+    """Quantize symmetrically to int8 with one scale per row: (int8 [n, d], float32 [n])."""
     scale = np.maximum(np.abs(matrix).max(axis=1), 1e-8) / 127.0
     return np.rint(matrix / scale[:, None]).astype(np.int8), scale.astype(np.float32)
 
 
 class GraphBuilder:
-    """Collects nodes and initializers.
+    """Nodes and initializers collected so far.
 
     Args:
         exact: "float32" keeps all matrices; otherwise the parts (such as "ffn2", or "3.ffn2" for
@@ -53,7 +53,7 @@ class GraphBuilder:
         return output
 
     def linear(self, x: str, name: str, weight: Array, bias: Array) -> str:
-        """x @ weight.T + bias, weight float32 [n_out, n_in]."""
+        """Add x @ weight.T + bias, weight float32 [n_out, n_in]; return the result's name."""
         b = self.constant(name + ".bias", bias)
         if self.exact == "float32":
             w = self.constant(name + ".weight", weight.T)
@@ -161,12 +161,16 @@ def _layer(g: GraphBuilder, x: str, i: int, weights: dict[str, Array], pick: boo
 def build(
     weights: dict[str, Array], outputs: NDArray[np.int64], exact: str | frozenset[str]
 ) -> onnx.ModelProto:
-    """The ONNX model for state-dict arrays `weights` and output token ids `outputs`, int64
-    [n_outputs].
+    """Build the ONNX model.
 
     Inputs: input_ids int64 [batch, length]; attention_mask int64 [batch, length], 1 at real tokens;
     positions_at int64 [n], flat masked positions row * length + column. Outputs: logits float32
     [n, n_outputs] over Y; states float32 [n, width].
+
+    Args:
+        weights: state-dict arrays by name.
+        outputs: int64 [n_outputs], output token ids.
+        exact: as for `GraphBuilder`.
     """
     g = GraphBuilder(exact)
     g.constant("flat", np.array([-1, WIDTH]))

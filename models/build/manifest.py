@@ -11,7 +11,7 @@ from models.build.fetch import SOURCES, sha256
 
 
 def sources(*names: str) -> list[dict[str, str]]:
-    """Pins, hashes and licences of the named sources."""
+    """Return pins, hashes and licences of the named sources."""
     return [
         {"source": SOURCES[n].pin, "sha256": SOURCES[n].sha256, "licence": SOURCES[n].licence}
         for n in names

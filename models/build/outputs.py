@@ -19,34 +19,32 @@ from models.build.words import Counts, counts
 NEVER_OUTPUT = Path(__file__).resolve().parents[1] / "words" / "never_output.txt"
 
 MIN_COUNT = 57
-"""A token must stand this often as a whole word in the training split; chosen so that Y has about
-12,500 words.
-"""
+"""Fewest occurrences of a token as a whole training word; Y then has about 12,500 words."""
 MIN_COUNT_SHORT = 2000
-"""The same for words of two letters."""
+"""MIN_COUNT for words of two letters."""
 NAME_SHARE = 0.5
-"""A capitalized form stays beside its lower-case form when at least this share is capitalized
-inside sentences.
+"""Least share of capitalized occurrences inside sentences for which the capitalized form stays
+beside its lower-case form.
 """
 NAME_SHARE_ALONE = 0.2
-"""The same for a capitalized form whose lower-case form is no token (keeps "Barber", drops
+"""NAME_SHARE for a capitalized form whose lower-case form is no token (keeps "Barber", drops
 "Moreover").
 """
 ONLY_NAME_SHARE = 0.9
-"""A lower-case form goes when at least this share is capitalized inside sentences and the
-capitalized form is in Y.
+"""Least share of capitalized occurrences inside sentences for which a lower-case form is dropped
+when its capitalized form is in Y.
 """
 
 _SHAPE = re.compile(r"[A-Za-z][A-Za-z]+")
 
 
 def stopwords(cache: Path = CACHE) -> frozenset[str]:
-    """The 179 English stopwords, lower case."""
+    """Return the 179 English stopwords, lower case."""
     return frozenset(member("nltk_data", "corpora/stopwords/english", cache).decode().split())
 
 
 def never_output(path: Path = NEVER_OUTPUT) -> re.Pattern[str]:
-    """Pattern that fully matches, in any case, every word that must not be released.
+    """Return a pattern that fully matches, in any case, every word that must not be released.
 
     The file holds one entry a line; `#` starts a comment; a trailing `*` makes the entry a prefix.
     """
@@ -58,7 +56,9 @@ def never_output(path: Path = NEVER_OUTPUT) -> re.Pattern[str]:
 
 
 def token_counts(cache: Path = CACHE) -> NDArray[np.int64]:
-    """int64 [n_vocabulary]: how often each token stands as a whole word in the training split."""
+    """Count how often each token occurs as a whole word in the training split: int64
+    [n_vocabulary].
+    """
     corpus = tokens("train", cache)
     whole = corpus.starts & np.append(corpus.starts[1:], True)
     return np.bincount(corpus.ids[whole], minlength=tokenizer(cache).get_vocab_size()).astype(
@@ -67,13 +67,15 @@ def token_counts(cache: Path = CACHE) -> NDArray[np.int64]:
 
 
 def capital_share(word: str, table: Counts) -> float:
-    """Share of a word's occurrences inside sentences that are capitalized; 0 when there are none."""
+    """Return the share of a word's occurrences inside sentences that are capitalized; 0 without
+    any.
+    """
     _, lower, capital = table.get(word.lower(), (0, 0, 0))
     return capital / (lower + capital) if lower + capital else 0.0
 
 
 def _admissible(cache: Path) -> dict[str, int]:
-    """Word -> token id, before the choice between capitalized and lower-case forms."""
+    """Map word to token id, before the choice between capitalized and lower-case forms."""
     stop, never, seen = stopwords(cache), never_output(), token_counts(cache)
     vocabulary = tokenizer(cache).get_vocab()
     return {
@@ -90,7 +92,7 @@ def _admissible(cache: Path) -> dict[str, int]:
 def _right_case(
     word: str, words: dict[str, int], vocabulary: dict[str, int], table: Counts
 ) -> bool:
-    """Whether this capitalization of the word belongs in Y."""
+    """Return True if this capitalization of the word belongs in Y."""
     share = capital_share(word, table)
     if word.islower():
         return word.capitalize() not in words or share < ONLY_NAME_SHARE
@@ -100,7 +102,7 @@ def _right_case(
 
 
 def output_vocabulary(cache: Path = CACHE) -> tuple[list[str], NDArray[np.int64]]:
-    """(words of Y as written, their token ids int64 [n_outputs]), in the order of the token ids."""
+    """Return the words of Y as written and their ids, int64 [n_outputs], in order of the ids."""
     words, table, vocabulary = _admissible(cache), counts(cache), tokenizer(cache).get_vocab()
     kept = [
         (token, word)

@@ -1,10 +1,9 @@
-"""From a trained checkpoint to the shipped folder: export, measure against float32, manifest and
-card.
+"""From a trained checkpoint to the shipped folder: export, measure, write manifest and card.
 
     python -m models.build.package --checkpoint build-cache/masked-lm.pt
 
 The tables of word vectors (words.npy and so on) are made before, by `python -m models.build.vectors
---write`; DynText's lists are made here, by models.build.density.
+--write`; DynText's lists are made here, by `models.build.density`.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ EXAMPLES = [
 
 
 def load(checkpoint: Path) -> MaskedLM:
-    """A trained model."""
+    """Load a trained model."""
     model = MaskedLM()
     model.load_state_dict(torch.load(checkpoint))
     return model.eval()
@@ -58,7 +57,7 @@ def load(checkpoint: Path) -> MaskedLM:
 def write_graph(
     model: MaskedLM, outputs: NDArray[np.int64], folder: Path, exact: str | frozenset[str] = EXACT
 ) -> OnnxScorer:
-    """Export into `folder` with the small tables beside it; returns a scorer of the result."""
+    """Export into `folder` with the small tables beside it; return a scorer of the result."""
     weights = {name: value.numpy() for name, value in model.state_dict().items()}
     save(build(weights, outputs, exact), folder)
     q, scale = quantized_rows(weights["words.weight"])
@@ -68,15 +67,15 @@ def write_graph(
 
 
 def logit_range(model: MaskedLM, sample: Sample, outputs: NDArray[np.int64]) -> tuple[float, float]:
-    """Where logits over Y lie on calibration text: their 1 % quantile, and 99.9 % quantile of the
-    best.
+    """Return where logits over Y lie on calibration text: their 1 % quantile, and the 99.9 %
+    quantile of each position's largest.
     """
     logits = torch_logits(model, sample, slice(0, len(sample.ids)))[:, outputs]
     return float(np.quantile(logits[:, ::7], 0.01)), float(np.quantile(logits.max(axis=1), 0.999))
 
 
 def examples(model: MaskedLM) -> list[tuple[str, list[str]]]:
-    """Five best tokens for each example sentence."""
+    """Return the five best tokens for each example sentence."""
     loaded, result = tokenizer(), []
     for text in EXAMPLES:
         ids = np.array([loaded.encode(text).ids])
@@ -87,7 +86,7 @@ def examples(model: MaskedLM) -> list[tuple[str, list[str]]]:
 
 
 def quality(model: MaskedLM, scorers: dict[str, OnnxScorer], n_rows: int) -> dict[str, Any]:
-    """Held-out figures: tokens masked at 15 %, and words masked as in use."""
+    """Measure on held-out text: tokens masked at 15 %, and words masked as in use."""
     held, train = tokens("heldout"), tokens("train")
     return {
         "15 % of tokens masked, windows of 48": measure(model, token_sample(held, n_rows), scorers),
@@ -101,7 +100,7 @@ def quality(model: MaskedLM, scorers: dict[str, OnnxScorer], n_rows: int) -> dic
 
 
 def joined(stages: list[list[dict[str, float]]]) -> list[dict[str, float]]:
-    """One training log from those of consecutive stages: minutes, steps and tokens are added up."""
+    """Join the training logs of consecutive stages: minutes, steps and tokens are added up."""
     whole: list[dict[str, float]] = []
     for number, stage in enumerate(stages, 1):
         before = {k: whole[-1][k] if whole else 0 for k in ("minutes", "step", "tokens")}
@@ -115,24 +114,28 @@ def joined(stages: list[list[dict[str, float]]]) -> list[dict[str, float]]:
 def card(
     facts: dict[str, Any], shown: list[tuple[str, list[str]]], log: list[dict[str, float]]
 ) -> str:
-    """CARD.md."""
+    """Return the text of CARD.md."""
     lines = [
         "# masked-lm",
         "",
         "DistilBERT-cased (6 layers, 768 wide, 28,996 tokens) with a masked-language-model head.",
         "",
-        "The encoder was recovered from a package that holds it as an int8 edit tagger; that package has no",
-        "prediction head, so the head was **trained anew** and the body was unfrozen and trained with it, on the",
-        "train split of two public collections (Wikipedia paragraphs from enwik8, IMDb reviews). Of every 100",
-        "documents one is kept for calibration and one is held out; the figures below are on held-out text.",
-        "Three tenths of the training windows hide single tokens at random, three tenths whole words at random, the",
-        "others nearly every word that is not frequent, each word as ONE mask, because that is how the model is used.",
+        "The encoder was recovered from a package that holds it as an int8 edit tagger; that",
+        "package has no prediction head, so the head was **trained anew** and the body was",
+        "unfrozen and trained with it, on the train split of two public collections (Wikipedia",
+        "paragraphs from enwik8, IMDb reviews). Of every 100 documents one is kept for",
+        "calibration and one is held out; the figures below are on held-out text. Three tenths",
+        "of the training windows hide single tokens at random, three tenths whole words at",
+        "random, the others nearly every word that is not frequent, each word as ONE mask,",
+        "because that is how the model is used.",
         "",
-        f"Trained on two CPU cores, shared with other work, for {log[-1]['minutes']:.0f} minutes in "
-        f"{log[-1]['stage']:.0f} stage(s) ({log[-1]['step']:.0f} steps, {log[-1]['tokens'] / 1e6:.1f} million tokens), "
+        "Trained on two CPU cores, shared with other work, for "
+        f"{log[-1]['minutes']:.0f} minutes in "
+        f"{log[-1]['stage']:.0f} stage(s) ({log[-1]['step']:.0f} steps, "
+        f"{log[-1]['tokens'] / 1e6:.1f} million tokens), "
         "bf16 autocast, AdamW; no GPU was used.",
-        "The first stage had whole words only; a later stage resumes from the checkpoint before it, with",
-        "`--resume` and a lower learning rate (`--done`).",
+        "The first stage had whole words only; a later stage resumes from the checkpoint before",
+        "it, with `--resume` and a lower learning rate (`--done`).",
         "Repeat with `python -m models.build.train`, `python -m models.build.vectors --write` and",
         "`python -m models.build.package`.",
         "",
@@ -149,9 +152,9 @@ def card(
             )
     lines += [
         "",
-        "`shipped`: int8 rows with inputs quantized per tensor, except the second feed-forward matrix of each layer,",
-        "whose inputs have outliers: it is quantized by blocks of 32. `plain int8`: without the exception.",
-        "`torch`: float32 before export.",
+        "`shipped`: int8 rows with inputs quantized per tensor, except the second feed-forward",
+        "matrix of each layer, whose inputs have outliers: it is quantized by blocks of 32.",
+        "`plain int8`: without the exception. `torch`: float32 before export.",
         "",
         "## What it says",
         "",
@@ -173,9 +176,10 @@ def card(
         "",
         "## Limits",
         "",
-        "English only; words of other scripts are mostly unknown to it. The texts are encyclopedic or about films,",
-        "and its choices show that. Int8 kernels differ between processors, so scores may differ in the last digits;",
-        "the privacy guarantee does not depend on the scores.",
+        "English only; words of other scripts are mostly unknown to it. The texts are",
+        "encyclopedic or about films, and its choices show that. Int8 kernels differ between",
+        "processors, so scores may differ in the last digits; the privacy guarantee does not",
+        "depend on the scores.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -203,7 +207,8 @@ def main() -> None:
     shutil.rmtree(spare)
     low, high = logit_range(model, word_sample(tokens("calibration"), tokens("train"), 64), outputs)
     facts = {
-        "summary": "DistilBERT-cased with a retrained masked-LM head, int8, and word vectors of 100,000 words",
+        "summary": "DistilBERT-cased with a retrained masked-LM head, int8, "
+        "and word vectors of 100,000 words",
         "sources": manifest.sources("distilbert", "enwik8", "imdb", "glove100", "potion"),
         "max_length": MAX_LENGTH,
         "logit_range": [round(low, 3), round(high, 3)],

@@ -1,7 +1,7 @@
-"""Prints the graph by which `sanitizer.lm.masked` finds out whether int8 products saturate on a
-processor.
+"""Print the graph with which `sanitizer.lm.masked` tests whether a processor's int8 products
+saturate.
 
-python -m models.build.probe
+    python -m models.build.probe
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ LARGEST = 127
 
 
 def build() -> bytes:
-    """One product as the masked model has them: float inputs rounded to unsigned bytes, times the
-    largest weights.
+    """Build one product as in the masked model: inputs rounded to unsigned bytes, times the largest
+    weights.
     """
     weights = np.full((N_INPUTS, N_OUTPUTS), LARGEST, np.int8)
     constants = [

@@ -18,7 +18,7 @@ Logits = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Sample:
-    """Masked windows: ids int64 [n, length], at int64 [m] flat masked places, wanted int64 [m]."""
+    """Masked windows: ids int64 [n, length]; flat masked positions at, wanted int64 [m]."""
 
     ids: NDArray[np.int64]
     at: NDArray[np.int64]
@@ -28,7 +28,9 @@ class Sample:
 def token_sample(
     corpus: Tokens, n_rows: int, length: int = 48, rate: float = 0.15, seed: int = 11
 ) -> Sample:
-    """Windows at random places with `rate` of the tokens masked one by one (the usual yardstick)."""
+    """Sample windows at random positions, `rate` of the tokens masked one by one (the usual
+    yardstick).
+    """
     rng = np.random.default_rng(seed)
     begins = rng.integers(0, len(corpus.ids) - length, n_rows)
     ids = np.stack([corpus.ids[b : b + length - 2] for b in begins]).astype(np.int64)
@@ -42,7 +44,7 @@ def token_sample(
 def word_sample(
     corpus: Tokens, train: Tokens, n_rows: int, length: int = 48, seed: int = 12
 ) -> Sample:
-    """Windows masked as in use: nearly every word that is not frequent, each as ONE mask."""
+    """Sample windows masked as in use: nearly every word that is not frequent, each as ONE mask."""
     windows = Windows(train, np.random.default_rng(seed), shares=(0.0, 0.0, 1.0))
     windows.corpus = corpus
     ids, targets = windows.batch(n_rows, length)
@@ -52,7 +54,7 @@ def word_sample(
 
 @torch.no_grad()
 def torch_logits(model: MaskedLM, sample: Sample, rows: slice) -> Logits:
-    """float32 [m, n_vocabulary] for the sample's masked places within `rows`."""
+    """Return float32 [m, n_vocabulary] for the sample's masked positions within `rows`."""
     ids, at = _part(sample, rows)
     result: Logits = model(torch.from_numpy(ids), torch.from_numpy(at)).float().numpy()
     return result
@@ -82,7 +84,7 @@ def _part(sample: Sample, rows: slice) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 def log_softmax(logits: Logits) -> Logits:
-    """Row-wise."""
+    """Return log-probabilities row by row."""
     shifted = logits - logits.max(axis=1, keepdims=True)
     result: Logits = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     return result
@@ -91,8 +93,8 @@ def log_softmax(logits: Logits) -> Logits:
 def measure(
     model: MaskedLM, sample: Sample, scorers: dict[str, OnnxScorer], step: int = 32
 ) -> dict[str, dict[str, float]]:
-    """Per scorer ("torch" first): top1, top50, nll in nats; for the others also agreement and KL to
-    torch.
+    """Return per scorer ("torch" first) top1, top50, nll in nats; for the others also agreement
+    with torch and KL divergence from it.
     """
     sums: dict[str, NDArray[np.float64]] = {name: np.zeros(5) for name in ("torch", *scorers)}
     for begin in range(0, len(sample.ids), step):

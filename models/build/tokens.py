@@ -24,7 +24,7 @@ class Tokens:
 
 
 def tokenizer(cache: Path = CACHE) -> Tokenizer:
-    """The pinned cased WordPiece tokenizer, without padding or truncation."""
+    """Load the pinned cased WordPiece tokenizer, without padding or truncation."""
     loaded = Tokenizer.from_str(member("distilbert", "tokenizer.json", cache).decode())
     loaded.no_padding()
     loaded.no_truncation()
@@ -32,7 +32,7 @@ def tokenizer(cache: Path = CACHE) -> Tokenizer:
 
 
 def tokens(split: str, cache: Path = CACHE) -> Tokens:
-    """All tokens of one split, documents joined by [SEP]; cached as an .npz file."""
+    """Return all tokens of one split, documents joined by [SEP]; cached as an .npz file."""
     path = cache / f"tokens-{split}.npz"
     if not path.exists():
         loaded = tokenizer(cache)
@@ -58,7 +58,7 @@ def tokens(split: str, cache: Path = CACHE) -> Tokens:
 
 
 def frequent(corpus: Tokens, n_public: int) -> NDArray[np.bool_]:
-    """bool [n_vocabulary]: tokens that are whole words among the `n_public` most frequent."""
+    """Return bool [n_vocabulary]: whole-word tokens among the `n_public` most frequent."""
     single = corpus.starts & np.append(corpus.starts[1:], True)
     counts = np.bincount(corpus.ids[single], minlength=28996)
     mask = np.zeros(28996, dtype=bool)
@@ -118,6 +118,6 @@ class Windows:
         return np.where(masked, MASK, ids)[kept], target[kept]
 
     def batch(self, n_rows: int, length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(ids, targets), each int64 [n_rows, length]; target -100 where there is no loss."""
+        """Return (ids, targets), each int64 [n_rows, length]; target -100 means no loss."""
         rows = [self._row(length) for _ in range(n_rows)]
         return np.stack([r[0] for r in rows]), np.stack([r[1] for r in rows])

@@ -26,8 +26,8 @@ BODY_RATE, HEAD_FACTOR, WARMUP_STEPS = 1.2e-4, 8.0, 80
 def evaluation_windows(
     corpus: Tokens, n_rows: int, length: int = 48, seed: int = 7
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Fixed held-out windows, 15 % of tokens masked one by one: (ids, targets) int64 [n_rows,
-    length].
+    """Return fixed held-out windows, 15 % of tokens masked one by one: (ids, targets) int64
+    [n_rows, length].
     """
     rng = np.random.default_rng(seed)
     begins = rng.integers(0, len(corpus.ids) - length, n_rows)
@@ -42,7 +42,7 @@ def evaluation_windows(
 
 @torch.no_grad()
 def evaluate(model: MaskedLM, ids: torch.Tensor, targets: torch.Tensor) -> dict[str, float]:
-    """Top-1, top-50 and mean negative log-likelihood (nats) over all masked tokens."""
+    """Return top-1, top-50 and mean negative log-likelihood (nats) over all masked tokens."""
     hits, hits50, loss, n = 0, 0, 0.0, 0
     for begin in range(0, len(ids), 64):
         flat = targets[begin : begin + 64].reshape(-1)

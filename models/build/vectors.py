@@ -58,12 +58,12 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 
-# --- sources -----------------------------------------------------------------------------------
+# --- sources
 
 
 @memoize
 def glove100(cache: Path) -> tuple[dict[str, int], Floats]:
-    """(word -> row, most frequent first; vectors float32 [n, 100]) of the winkNLP package.
+    """Read (word -> row, most frequent first; vectors float32 [n, 100]) from the winkNLP package.
 
     Each record holds 100 components, the L2 norm and the word's index; only the components are
     kept.
@@ -82,7 +82,7 @@ def glove100(cache: Path) -> tuple[dict[str, int], Floats]:
 
 @memoize
 def glove50(cache: Path) -> tuple[dict[str, int], Floats]:
-    """(word -> row, vectors float32 [400000, 50]) of the Kumo package."""
+    """Read (word -> row, vectors float32 [400000, 50]) from the Kumo package."""
     parquet: Any = importlib.import_module("pyarrow.parquet")
     table = parquet.read_table(io.BytesIO(member("glove50", "glove_6B_index.parquet", cache)))
     vectors = np.load(io.BytesIO(member("glove50", "glove_6B_50d_emb.npy", cache)))
@@ -92,14 +92,14 @@ def glove50(cache: Path) -> tuple[dict[str, int], Floats]:
 
 
 def _rows(words: Sequence[str], index: dict[str, int], vectors: Floats) -> Floats:
-    """float32 [n_words, d]; a zero row where the source has no vector."""
+    """Look up words: float32 [n_words, d]; a zero row where the source has no vector."""
     at = np.array([index.get(word, -1) for word in words], dtype=np.int64)
     return np.asarray(np.where(at[:, None] >= 0, vectors[at], 0), dtype=np.float32)
 
 
 def potion(words: Sequence[str], cache: Path) -> tuple[Floats, NDArray[np.bool_]]:
-    """(mean of each word's wordpieces, as model2vec does: float32 [n_words, 256]; whole-token
-    words: bool).
+    """Return the mean of each word's wordpieces, as model2vec does, float32 [n_words, 256], and
+    which words are one token, bool [n_words].
     """
     from tokenizers import Tokenizer
 
@@ -120,17 +120,16 @@ def potion(words: Sequence[str], cache: Path) -> tuple[Floats, NDArray[np.bool_]
 
 
 # --- transformations, each on float32 [n, d] with zero rows for missing words
-# -----------------------------
 
 
 def unit(x: Floats) -> Floats:
-    """Rows of length one; zero rows stay zero."""
+    """Scale rows to length one; zero rows stay zero."""
     length = np.linalg.norm(x, axis=1, keepdims=True)
     return np.asarray(x / np.maximum(length, 1e-9), dtype=np.float32)
 
 
 def without_top(x: Floats, k: int) -> Floats:
-    """ "All but the top": subtract the mean of the present rows and their first k principal
+    """Apply "all but the top": subtract the mean of the present rows and their first k principal
     components.
     """
     present = np.abs(x).max(axis=1) > 0
@@ -143,8 +142,8 @@ def without_top(x: Floats, k: int) -> Floats:
 
 
 def side_by_side(left: Floats, right: Floats, weight: float = 1.0) -> Floats:
-    """Unit rows of both, the right one times `weight`: float32 [n, d_left + d_right]; zero where
-    one is missing.
+    """Join unit rows of both, the right one times `weight`: float32 [n, d_left + d_right]; zero
+    where one is missing.
     """
     both = (np.abs(left).max(axis=1) > 0) & (np.abs(right).max(axis=1) > 0)
     joined = np.concatenate([unit(left), weight * unit(right)], axis=1)
@@ -152,7 +151,7 @@ def side_by_side(left: Floats, right: Floats, weight: float = 1.0) -> Floats:
 
 
 def reduced(x: Floats, d: int) -> Floats:
-    """Projection onto the d first principal directions (uncentred), signs fixed: float32 [n, d]."""
+    """Project onto the d first principal directions (uncentred), signs fixed: float32 [n, d]."""
     _, axes = np.linalg.eigh((x.T @ x).astype(np.float64))
     top = axes[:, ::-1][:, :d]
     top = top * np.sign(top[np.abs(top).argmax(axis=0), np.arange(top.shape[1])])
@@ -160,22 +159,23 @@ def reduced(x: Floats, d: int) -> Floats:
 
 
 def combined(large: Floats, pieces: Floats, d: int) -> Floats:
-    """The chosen vectors, from GloVe float32 [n, 100] and potion float32 [n, 256]: float32 [n, d]."""
+    """Make the chosen vectors, float32 [n, d], from GloVe float32 [n, 100] and potion float32 [n,
+    256].
+    """
     return reduced(side_by_side(without_top(large, 1), pieces, POTION_WEIGHT), d)
 
 
 # --- words
-# -----------------------------------------------------------------------------------------------
 
 
 def frequent_words(table: Counts, n: int | None = None) -> list[str]:
-    """The most frequent words of the training text that fit the table, most frequent first."""
+    """Return the words of the training text that fit the table, most frequent first."""
     fitting = (word for word in table if len(word.encode()) <= MAX_BYTES)
     return sorted(fitting, key=lambda word: (-table[word][0], word))[:n]
 
 
 def table_words(table: Counts, outputs: Iterable[str], index: dict[str, int]) -> list[str]:
-    """N_WORDS lower-case words with a vector: those of Y, the sensitive ones, then by corpus
+    """Return N_WORDS lower-case words with a vector: those of Y, the sensitive ones, then by corpus
     counts.
 
     Words of equal count are taken in the source's order, which is by frequency in a far larger
@@ -197,7 +197,6 @@ def table_words(table: Counts, outputs: Iterable[str], index: dict[str, int]) ->
 
 
 # --- (a) sources against WordNet
-# -------------------------------------------------------------------------
 
 
 class Meanings:
@@ -249,7 +248,9 @@ class Meanings:
         return {s for s in found if s.pos() != "n" or s == synset or s.min_depth() >= 3}
 
     def _look(self, word: str) -> tuple[frozenset[Any], frozenset[Any], frozenset[tuple[str, str]]]:
-        """(concepts of all senses, concepts of the first sense of each part of speech, lemmas)."""
+        """Return concepts of all senses, those of the first sense of each part of speech, and
+        lemmas.
+        """
         if word not in self._known:
             concepts, first, lemmas = set(), set(), set()
             for synset in self._net.synsets(word):
@@ -266,15 +267,15 @@ class Meanings:
         return bool(self._look(word)[0])
 
     def agree(self, left: str, right: str) -> bool:
-        """Whether the words share a concept in any sense."""
+        """Return True if the words share a concept in any sense."""
         return not self._look(left)[0].isdisjoint(self._look(right)[0])
 
     def agree_first(self, left: str, right: str) -> bool:
-        """Whether the words share a concept in their first senses."""
+        """Return True if the words share a concept in their first senses."""
         return not self._look(left)[1].isdisjoint(self._look(right)[1])
 
     def same_lemma(self, left: str, right: str) -> bool:
-        """Whether one word may be an inflection of the other."""
+        """Return True if one word may be an inflection of the other."""
         return not self._look(left)[2].isdisjoint(self._look(right)[2])
 
 
@@ -295,14 +296,14 @@ class Task:
 
 
 def _distinct_outputs(cache: Path) -> dict[str, bool]:
-    """Lower-case word of Y -> whether Y holds it capitalized only."""
+    """Map each lower-case word of Y to whether Y holds it capitalized only."""
     written = output_vocabulary(cache)[0]
     plain = {word for word in written if word.islower()}
     return {word.lower(): word.lower() not in plain for word in written}
 
 
 def make_task(cache: Path, n_content: int = 2000, n_names: int = 400, seed: int = 20240501) -> Task:
-    """The queries, drawn evenly (fixed seed) from words that every source covers.
+    """Draw the queries evenly (fixed seed) from words that every source covers.
 
     content: corpus words of count 20 or more with a WordNet entry that are no stopwords; names:
     words that Y holds capitalized only and WordNet does not know.
@@ -330,7 +331,7 @@ def make_task(cache: Path, n_content: int = 2000, n_names: int = 400, seed: int 
 
 
 def nearest(x: Floats, queries: Ints, outputs: Ints, k: int) -> Ints:
-    """Positions in `outputs` of each query's k nearest by cosine, itself left out: int64
+    """Return positions in `outputs` of each query's k nearest by cosine, itself left out: int64
     [n_queries, k].
     """
     scores = unit(x[queries]) @ unit(x[outputs]).T
@@ -363,7 +364,7 @@ def agreement(task: Task, near: Ints) -> dict[str, float]:
 
 
 def examples(task: Task, x: Floats, k: int = 5) -> dict[str, list[str]]:
-    """The k nearest outputs of the example words."""
+    """Return the k nearest outputs of the example words."""
     at = np.array([task.words.index(word.lower()) for word in EXAMPLES])
     near = nearest(x, at, task.outputs, k)
     return {
@@ -372,7 +373,7 @@ def examples(task: Task, x: Floats, k: int = 5) -> dict[str, list[str]]:
 
 
 def measure_source(task: Task, x: Floats) -> dict[str, Any]:
-    """Neighbour quality of one set of vectors, float32 [n_words, d]."""
+    """Measure the neighbours under one set of vectors, float32 [n_words, d]."""
     near = nearest(x, task.content, task.outputs, 10)
     named = task.capital[nearest(x, task.names, task.outputs, 10)].mean()
     quality = {name: round(value, 4) for name, value in agreement(task, near).items()}
@@ -385,7 +386,7 @@ def measure_source(task: Task, x: Floats) -> dict[str, Any]:
 
 
 def variants(words: Sequence[str], cache: Path) -> dict[str, Callable[[], Floats]]:
-    """Name -> vectors float32 [n_words, d] of every compared source and improvement."""
+    """Map names to functions that make vectors, float32 [n_words, d], of every compared source."""
     small, large = (_rows(words, *source(cache)) for source in (glove50, glove100))
     pieces = potion(words, cache)[0]
     return {
@@ -414,7 +415,9 @@ def variants(words: Sequence[str], cache: Path) -> dict[str, Callable[[], Floats
 
 
 def coverage(cache: Path) -> dict[str, Any]:
-    """Share of the N_WORDS most frequent corpus words with a vector, by words and by occurrences."""
+    """Return the share of the N_WORDS most frequent words with a vector, by words and by
+    occurrences.
+    """
     table = counts(cache)
     words = frequent_words(table, N_WORDS)
     weight = np.array([table[w][0] for w in words], dtype=float)
@@ -437,7 +440,7 @@ def coverage(cache: Path) -> dict[str, Any]:
 
 
 def compare_sources(cache: Path = CACHE) -> dict[str, Any]:
-    """All of part (a)."""
+    """Run all of part (a)."""
     task = make_task(cache)
     rng = np.random.default_rng(1)
     chance = agreement(task, rng.integers(0, len(task.outputs), (len(task.content), 10)))
@@ -457,7 +460,6 @@ def compare_sources(cache: Path = CACHE) -> dict[str, Any]:
 
 
 # --- (b) storage forms
-# -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -472,7 +474,7 @@ class Vectors:
 
 
 def chosen_vectors(cache: Path = CACHE) -> Vectors:
-    """The words and vectors of the tables, before quantization."""
+    """Return the words and vectors of the tables, before quantization."""
     index, large = glove100(cache)
     distinct = _distinct_outputs(cache)
     words = table_words(counts(cache), distinct, index)
@@ -483,8 +485,8 @@ def chosen_vectors(cache: Path = CACHE) -> Vectors:
 
 
 def quantized(x: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """(int8 [n, d] with the largest component of each row at 127, float32 [n] length of each int8
-    row).
+    """Return int8 [n, d], the largest component of each row at 127, and float32 [n], the length of
+    each int8 row.
     """
     scale = 127.0 / np.maximum(np.abs(x).max(axis=1, keepdims=True), 1e-9)
     q = np.rint(x * scale).astype(np.int8)
@@ -540,12 +542,12 @@ def _global_scaled_form(x: Floats) -> Form:
 
 
 def _assign(x: Floats, centres: Floats) -> Ints:
-    """Nearest centre of each row: int64 [n]; x float32 [n, s], centres float32 [256, s]."""
+    """Return each row's nearest centre, int64 [n]; x float32 [n, s], centres float32 [256, s]."""
     return np.asarray(np.argmin((centres**2).sum(axis=1) - 2.0 * (x @ centres.T), axis=1))
 
 
 def _centres(x: Floats, rng: np.random.Generator, rounds: int = 8) -> Floats:
-    """256 k-means centres, float32 [256, s], of float32 [n, s]."""
+    """Find 256 k-means centres, float32 [256, s], of float32 [n, s]."""
     centres = x[rng.choice(len(x), 256, replace=False)]
     for _ in range(rounds):
         nearest_centre = _assign(x, centres)
@@ -560,7 +562,7 @@ def _centres(x: Floats, rng: np.random.Generator, rounds: int = 8) -> Floats:
 
 
 def _product_form(x: Floats, m: int) -> Form:
-    """Product quantization with m codes of 8 bits per word, k-means over 20,000 sampled words."""
+    """Quantize products with m codes of 8 bits per word, k-means over 20,000 sampled words."""
     rng = np.random.default_rng(3)
     parts = np.split(x, m, axis=1)
     sample = rng.choice(len(x), 20_000, replace=False)
@@ -584,7 +586,9 @@ def _product_form(x: Floats, m: int) -> Form:
 
 
 def _microseconds(form: Form, table: Vectors, queries: Ints, repeats: int = 2000) -> float:
-    """Median time for the cosines of one word to 300 random outputs, the files memory-mapped."""
+    """Return the median time for the cosines of one word to 300 random outputs, files
+    memory-mapped.
+    """
     rng = np.random.default_rng(4)
     with tempfile.TemporaryDirectory() as folder:
         for name, array in form.files.items():
@@ -604,14 +608,14 @@ def _microseconds(form: Form, table: Vectors, queries: Ints, repeats: int = 2000
 
 
 def _recall(found: Ints, exact: Ints) -> float:
-    """Mean share of each row of `exact` that stands in the same row of `found`."""
+    """Return the mean share of each row of `exact` that occurs in the same row of `found`."""
     hits = [np.isin(want, have).mean() for have, want in zip(found, exact, strict=True)]
     return round(float(np.mean(hits)), 4)
 
 
 def _lists(table: Vectors, queries: Ints, exact: Ints) -> dict[str, Any]:
-    """Lists of the 256 nearest outputs with 8-bit cosines, made for the queries only; size for all
-    words.
+    """Measure lists of the 256 nearest outputs with 8-bit cosines, made for the queries only; the
+    size is that for all words.
     """
     kept = np.sort(nearest(table.vectors, queries, table.outputs, 256), axis=1)
     cosines = np.einsum("qd,qkd->qk", table.vectors[queries], table.vectors[table.outputs[kept]])
@@ -637,7 +641,7 @@ def _lists(table: Vectors, queries: Ints, exact: Ints) -> dict[str, Any]:
 
 
 def compare_storage(table: Vectors) -> dict[str, Any]:
-    """All of part (b), on 1,000 random words of the table."""
+    """Run all of part (b), on 1,000 random words of the table."""
     queries = np.random.default_rng(2).choice(len(table.words), 1000, replace=False)
     exact = nearest(table.vectors, queries, table.outputs, 100)
     forms: dict[str, Callable[[Floats], Form]] = {
@@ -664,11 +668,10 @@ def compare_storage(table: Vectors) -> dict[str, Any]:
 
 
 # --- (c) tables
-# ------------------------------------------------------------------------------------------
 
 
 def write_tables(table: Vectors, cache: Path = CACHE, folder: Path = TABLES) -> dict[str, int]:
-    """Write the five files of the distance tables; returns their sizes in bytes."""
+    """Write the five files of the distance tables; return their sizes in bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     words, ids = output_vocabulary(cache)
     q, norms = quantized(table.vectors)
@@ -692,7 +695,9 @@ def write_tables(table: Vectors, cache: Path = CACHE, folder: Path = TABLES) -> 
 
 
 def check_choice(table: Vectors, cache: Path) -> dict[str, Any]:
-    """The stored vectors beside their sources on freshly drawn queries, which chose nothing."""
+    """Measure the stored vectors beside their sources on freshly drawn queries, which chose
+    nothing.
+    """
     task = make_task(cache, seed=777)
     row = {word: i for i, word in enumerate(table.words)}
     stored = _rows(task.words, row, quantized(table.vectors)[0].astype(np.float32))
@@ -705,8 +710,8 @@ def check_choice(table: Vectors, cache: Path) -> dict[str, Any]:
 
 
 def table_coverage(table: Vectors, cache: Path) -> dict[str, float]:
-    """Share of the training text's word occurrences that the table holds, with and without
-    stopwords.
+    """Return the share of word occurrences in the training text that the table holds, with and
+    without stopwords.
     """
     seen, known, stop = counts(cache), set(table.words), stopwords(cache)
     result = {}
@@ -722,7 +727,7 @@ def table_coverage(table: Vectors, cache: Path) -> dict[str, float]:
 
 
 def compare(cache: Path = CACHE) -> dict[str, Any]:
-    """Both comparisons, as written to the report."""
+    """Run both comparisons; return the report."""
     pins = {name: SOURCES[name].pin for name in ("glove50", "glove100", "potion", "nltk_data")}
     sources, table = compare_sources(cache), chosen_vectors(cache)
     return {
@@ -739,7 +744,7 @@ def compare(cache: Path = CACHE) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Command line; see the module's docstring."""
+    """Run the command line; see the module's docstring."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--compare", action="store_true", help=f"write {REPORT.relative_to(ROOT)}")
     parser.add_argument(

@@ -507,7 +507,9 @@ _STEM = re.compile(r"[a-z]{2,}")
 
 
 def occurrences(text: str) -> Iterator[tuple[str, bool]]:
-    """Words of a text as written, each with whether the word before it stands in the same sentence."""
+    """Yield the words of a text as written, each with whether the word before it is in the same
+    sentence.
+    """
     end = -1
     for match in _WORD.finditer(text):
         yield (
@@ -518,8 +520,8 @@ def occurrences(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def count_words(texts: Iterable[str]) -> Counts:
-    """Lower-cased word -> (occurrences, lower case inside a sentence, capitalized inside a
-    sentence).
+    """Map lower-cased word to occurrences: all, lower case inside a sentence, capitalized inside a
+    sentence.
     """
     seen: Counter[tuple[str, bool]] = Counter()
     for text in texts:
@@ -534,7 +536,7 @@ def count_words(texts: Iterable[str]) -> Counts:
 
 
 def counts(cache: Path = CACHE) -> Counts:
-    """The counts over the training split, from the cached file when there is one."""
+    """Return the counts over the training split, from the cached file when there is one."""
     path = cache / "word-counts.json"
     if not path.exists():
         table = count_words(documents("train", cache))
@@ -558,25 +560,25 @@ class Matcher:
         self.prefixes = tuple(entry[:-1] for entry in listed if entry.endswith("*"))
 
     def __contains__(self, word: str) -> bool:
-        """Whether an entry matches the word, given in lower case."""
+        """Return True if an entry matches the word, given in lower case."""
         return word in self.words or word.startswith(self.prefixes)
 
 
 def read_list(path: Path) -> list[str]:
-    """Entries of a word list, comments and empty lines left out."""
+    """Return the entries of a word list without comments and empty lines."""
     lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
     return [line for line in lines if line and not line.startswith("#")]
 
 
 def stopwords(cache: Path = CACHE) -> list[str]:
-    """The English stopwords of the pinned package, in its order."""
+    """Return the English stopwords of the pinned package, in its order."""
     return member("nltk_data", "corpora/stopwords/english", cache).decode("utf-8").split()
 
 
 def eligible(
     word: str, row: tuple[int, int, int], stops: frozenset[str], sensitive: Matcher
 ) -> bool:
-    """Whether a word may be public: the rule of the manifest, frequency aside."""
+    """Return True if a word may be public: the rule of the manifest, frequency aside."""
     _, n_lower, n_capital = row
     if word in CONTRACTIONS:
         return True
@@ -594,13 +596,13 @@ def eligible(
 def public_words(
     table: Counts, stops: frozenset[str], sensitive: Matcher, n_public: int = N_PUBLIC
 ) -> list[str]:
-    """The `n_public` most frequent eligible words, most frequent first, ties in alphabetical order."""
+    """Return the `n_public` most frequent eligible words, most frequent first, ties alphabetically."""
     ranked = sorted(table, key=lambda word: (-table[word][0], word))
     return [word for word in ranked if eligible(word, table[word], stops, sensitive)][:n_public]
 
 
 def header(*lines: str) -> str:
-    """Comment lines that open a generated list."""
+    """Return comment lines that open a generated list."""
     return "".join(f"# {line}\n" for line in lines)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
+    from sanitizer.pipeline.drawing import MAX_BATCH_TOKENS as MAX_BATCH_TOKENS
     from sanitizer.pipeline.drawing import choose as choose
     from sanitizer.pipeline.drawing import contexts as contexts
     from sanitizer.pipeline.drawing import step_contexts as step_contexts
@@ -33,7 +34,7 @@ else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
-            "drawing": ("choose", "contexts", "step_contexts"),
+            "drawing": ("MAX_BATCH_TOKENS", "choose", "contexts", "step_contexts"),
             "engines": ("Engine", "Logits", "WordMechanism", "engine_for"),
             "left_context": ("HEAD", "LOGIT_RANGE", "LeftReader", "START"),
             "masked_text": ("MaskedText",),

@@ -1,6 +1,7 @@
 """How much a setting gives away: exact epsilon, attacks, advice.
 
-What enters: a `Sanitizer` and texts. What leaves: reports. It releases nothing and charges nothing.
+What enters: a `Sanitizer` and texts. What leaves: reports without private words. Nothing is
+released and nothing is charged.
 """
 
 from typing import TYPE_CHECKING
@@ -8,10 +9,15 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
+    from sanitizer.risk.advice import NO_NOISE as NO_NOISE
     from sanitizer.risk.advice import Advice as Advice
     from sanitizer.risk.advice import AdviceSetting as AdviceSetting
+    from sanitizer.risk.advice import Risk as Risk
+    from sanitizer.risk.advice import RiskMeter as RiskMeter
     from sanitizer.risk.advice import advise as advise
-    from sanitizer.risk.attacks import SameNumbers as SameNumbers
+    from sanitizer.risk.attacks import PUBLISHED as PUBLISHED
+    from sanitizer.risk.attacks import AttackReport as AttackReport
+    from sanitizer.risk.attacks import Rate as Rate
     from sanitizer.risk.attacks import rouge_l as rouge_l
     from sanitizer.risk.attacks import run_attacks as run_attacks
     from sanitizer.risk.exact_audit import EXAMPLE as EXAMPLE
@@ -21,27 +27,22 @@ if TYPE_CHECKING:
     from sanitizer.risk.exact_audit import audit as audit
     from sanitizer.risk.exact_audit import domain as domain
     from sanitizer.risk.exact_audit import position_logits as position_logits
-    from sanitizer.risk.meter import NO_NOISE as NO_NOISE
-    from sanitizer.risk.meter import Risk as Risk
-    from sanitizer.risk.meter import RiskMeter as RiskMeter
     from sanitizer.risk.posterior import Likelihood as Likelihood
     from sanitizer.risk.posterior import Likelihoods as Likelihoods
     from sanitizer.risk.posterior import Nearest as Nearest
     from sanitizer.risk.posterior import Prior as Prior
+    from sanitizer.risk.posterior import SameNumbers as SameNumbers
     from sanitizer.risk.posterior import Vocabulary as Vocabulary
     from sanitizer.risk.posterior import guessed as guessed
     from sanitizer.risk.posterior import list_shares as list_shares
     from sanitizer.risk.posterior import probabilities as probabilities
     from sanitizer.risk.posterior import public_logits as public_logits
-    from sanitizer.risk.report import PUBLISHED as PUBLISHED
-    from sanitizer.risk.report import AttackReport as AttackReport
-    from sanitizer.risk.report import Rate as Rate
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
-            "advice": ("Advice", "AdviceSetting", "advise"),
-            "attacks": ("SameNumbers", "rouge_l", "run_attacks"),
+            "advice": ("Advice", "AdviceSetting", "NO_NOISE", "Risk", "RiskMeter", "advise"),
+            "attacks": ("AttackReport", "PUBLISHED", "Rate", "rouge_l", "run_attacks"),
             "exact_audit": (
                 "AuditReport",
                 "EXAMPLE",
@@ -51,18 +52,17 @@ else:
                 "domain",
                 "position_logits",
             ),
-            "meter": ("NO_NOISE", "Risk", "RiskMeter"),
             "posterior": (
                 "Likelihood",
                 "Likelihoods",
                 "Nearest",
                 "Prior",
+                "SameNumbers",
                 "Vocabulary",
                 "guessed",
                 "list_shares",
                 "probabilities",
                 "public_logits",
             ),
-            "report": ("AttackReport", "PUBLISHED", "Rate"),
         },
     )

@@ -1,13 +1,16 @@
-"""Which setting to use: the one that keeps the most meaning while no attacker succeeds more often
-than is tolerated.
+"""Which setting to use, and how much one text is at risk: both from exact distributions.
 
-Nothing is estimated by drawing: meaning, attack and ceiling follow from the exact distributions.
+The advice is the setting that keeps the most meaning while no attacker succeeds more often than is
+tolerated. Nothing is estimated by drawing: meaning, attack and ceiling are exact. The meter
+measures single texts for the proxy's page.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any
@@ -15,39 +18,57 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.lm import MaskedLM, WordPieces
+from sanitizer.lm import Logits, MaskedLM, WordPieces
 from sanitizer.pipeline import Sanitizer, WordMechanism, engine_for
 from sanitizer.privacy import Cape, DynText
 from sanitizer.progress import progress_bar
 from sanitizer.randomness import SYSTEM_RANDOM, Source
-from sanitizer.risk.attacks import SameNumbers
 from sanitizer.risk.posterior import (
     Likelihood,
     Likelihoods,
-    Logits,
     Nearest,
     Prior,
+    SameNumbers,
     Vocabulary,
     ceiling,
+    check_texts,
     guessed,
+    no_private_word,
     public_logits,
+    spread,
 )
 from sanitizer.text import Policy
 
 EPSILONS = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
-CANDIDATES = (200, 100)  # as in the attacks
-MAX_WORDS = 24
+"""Default choice of epsilons, in nats."""
 N_SAMPLES = 3
+"""Sample outputs shown with an advice."""
+N_ADVICE_WORDS = 24
+"""Most private words that an advice measures under each setting."""
+N_METER_WORDS = 3
+"""Most private words that the meter measures in a text; each takes some 20 ms."""
+METER_CANDIDATES = (30, 20)
+"""CANDIDATES for the meter: fewer are quicker, and a guesser of fewer words does no worse."""
+
 NOTE = (
-    "The samples stay on this machine, so showing them releases nothing; do not send one of them, and do not choose "
-    "among them: sanitize the text anew. The advice depends on the private words it was made from: make it from "
-    "texts like yours, not from the one you will send."
+    "The samples stay on this machine, so showing them releases nothing; do not send one of them, "
+    "and do not choose among them: sanitize the text anew. The advice depends on the private words "
+    "it was made from: make it from texts like yours, not from the one you will send."
+)
+NO_NOISE = "Under this policy all words but identifiers leave as they are: no noise hides them."
+NOTHING_PRIVATE = "No private word occurs in this text."
+UNCERTIFIED = "This mechanism is not certified, so nothing bounds what its output tells."
+MEASURED = (
+    "Share of the {n} private words{some} that the best guess gets right, by an attacker who knows "
+    "the mechanism and all public words: expected, and at most, if the words are as likely there "
+    "as the model thinks."
 )
 
 
 def mechanisms(epsilon: float) -> tuple[WordMechanism, ...]:
-    """What is compared at one epsilon: Cape's three profiles in their default shapes, and DynText;
-    all certified.
+    """Return the mechanisms compared at one epsilon: three profiles of Cape, and DynText.
+
+    All are certified.
     """
     return (
         Cape(epsilon),
@@ -81,7 +102,7 @@ class AdviceSetting:
 
     @property
     def name(self) -> str:
-        """Such as "cape staircase"."""
+        """Name of mechanism and profile, such as "cape staircase"."""
         mechanism = self.mechanism
         return (
             f"{mechanism.name} {mechanism.profile}"
@@ -90,16 +111,16 @@ class AdviceSetting:
         )
 
     def within(self, risk: float) -> bool:
-        """Whether ceiling and attack are at most `risk`."""
+        """Return True if ceiling and attack are at most `risk`."""
         return self.attack is not None and max(self.ceiling, self.attack) <= risk
 
     @property
     def danger(self) -> tuple[float, float, float]:
-        """To sort by: the ceiling, then the attack, then the meaning lost."""
+        """Sort key, safest first: the ceiling, then the attack, then the meaning lost."""
         return self.ceiling, 1.0 if self.attack is None else self.attack, -self.meaning
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         mechanism = self.mechanism
         about = {"name": self.name, "variant": mechanism.variant, "settings": mechanism.settings()}
         names = ("meaning", "kept", "attack", "ceiling", "worst_ceiling")
@@ -116,13 +137,16 @@ class Advice:
 
     Attributes:
         risk: tolerated attack success per word.
-        met: whether any setting keeps both `ceiling` and `attack` within the risk.
+        met: True if any setting keeps both `ceiling` and `attack` within the risk.
         choice: of those that do, the one that keeps the most meaning; if none does, the safest.
         table: all settings, by epsilon.
-        prior, worst_prior: mean and largest probability of the originals before any output is seen.
+        prior: mean probability of the originals before any output is seen.
+        worst_prior: the largest of these probabilities.
         context_alone: share of words that their context gives away with no output seen.
-        n_words, n_measured: private words, and how many of them, evenly spread, were measured.
+        n_words: private words of the texts.
+        n_measured: how many of them, evenly spread, were measured.
         samples: outputs of the choice for the first texts; see `note`.
+        note: how to use the samples.
     """
 
     risk: float
@@ -138,7 +162,7 @@ class Advice:
     note: str = field(default=NOTE, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; the samples are sanitized texts."""
+        """Return plain values for JSON; the samples are sanitized texts."""
         names = (
             "risk",
             "met",
@@ -163,10 +187,10 @@ class _Case:
     """One private word.
 
     Attributes:
-        prior: from the released context; the original is among its words. logits: that context's
-            scores.
+        prior: from the released context; the original is among its words.
+        logits: that context's scores.
         cosine: float32 [n_outputs] to each output; None without a vector.
-        own: places among the outputs that spell the word itself.
+        own: positions of the outputs that spell the word itself.
     """
 
     prior: Prior
@@ -185,36 +209,46 @@ def advise(
     progress: bool = False,
     source: Source = SYSTEM_RANDOM,
 ) -> Advice:
-    """The setting with the most meaning whose ceiling and measured attack are at most `risk`.
+    """Choose the setting with the most meaning whose ceiling and attack are at most `risk`.
 
     Args:
-        texts: like those that will be sent. risk: tolerated success per word, between 0 and 1.
-        policy: as for `Sanitizer`; its mechanism is not used. epsilons: to choose from, in nats.
-        model: as for `Sanitizer`. progress: a bar on standard error.
+        texts: like those that will be sent.
+        risk: tolerated success per word, between 0 and 1.
+        policy: as for `Sanitizer`; its mechanism is not used.
+        epsilons: to choose from, in nats.
+        model: as for `Sanitizer`.
+        progress: show a bar on standard error.
         source: of the samples; replace it in tests only.
 
     Raises:
-        ValueError: naming argument and value. TypeError: one str for texts. Others as
-            `Sanitizer.sanitize`.
+        ValueError: naming argument and value.
+        TypeError: one str for texts.
+        ModelError, PolicyError: as `Sanitizer.sanitize`.
+
+    Example (with a toy model that has no preferences):
+        >>> from sanitizer.testing import SeededSource, ToyBackbone
+        >>> toy = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
+        >>> texts, source = ["We met in Leeds."], SeededSource(1)
+        >>> advice = advise(texts, 0.05, epsilons=(2.0, 4.0), model=toy, source=source)
+        >>> advice.met, advice.choice.mechanism.epsilon, advice.n_measured
+        (True, 4.0, 1)
     """
     _check(texts, risk, epsilons)
     sanitizer = Sanitizer(Cape(), policy, model=model)
     cases = _cases(sanitizer, texts)
     if not cases:
-        raise ValueError(
-            f"texts must have at least one private word, got {len(texts)} texts without"
-        )
-    measured = cases[:: -(-len(cases) // MAX_WORDS)]
-    parts = sanitizer.parts()
+        raise no_private_word(len(texts))
+    measured = spread(cases, N_ADVICE_WORDS)
+    loaded = sanitizer.parts()
     wanted = [mechanism for epsilon in sorted(epsilons) for mechanism in mechanisms(epsilon)]
     most = max(risk, _ceilings(measured, min(epsilons)).mean())
     with progress_bar(len(wanted) * len(measured), progress) as advance:
         table = tuple(
-            _measure(m, measured, most, parts.model, parts.pieces, advance) for m in wanted
+            _measure(m, measured, most, loaded.model, loaded.pieces, advance) for m in wanted
         )
     good = [setting for setting in table if setting.within(risk)]
     choice = max(good, key=lambda s: s.meaning) if good else min(table, key=lambda s: s.danger)
-    chosen = Sanitizer(choice.mechanism, sanitizer.policy, model=parts.model)
+    chosen = Sanitizer(choice.mechanism, sanitizer.policy, model=loaded.model)
     priors = [case.prior for case in measured]
     return Advice(
         risk=risk,
@@ -223,7 +257,7 @@ def advise(
         table=table,
         prior=float(np.mean([p.p for p in priors])),
         worst_prior=max(p.p for p in priors),
-        context_alone=float(np.mean([int(p.mass.argmax()) == p.truth for p in priors])),
+        context_alone=float(np.mean([p.original_first for p in priors])),
         n_words=len(cases),
         n_measured=len(measured),
         samples=tuple(
@@ -234,8 +268,8 @@ def advise(
 
 
 def _check(texts: Sequence[str], risk: float, epsilons: Sequence[float]) -> None:
-    if isinstance(texts, str):
-        raise TypeError("texts must be a sequence of str, got one str")
+    """Raise TypeError or ValueError for arguments that cannot be used."""
+    check_texts(texts)
     if (
         isinstance(risk, bool)
         or not isinstance(risk, (int, float))
@@ -247,18 +281,17 @@ def _check(texts: Sequence[str], risk: float, epsilons: Sequence[float]) -> None
 
 
 def _cases(sanitizer: Sanitizer, texts: Sequence[str]) -> list[_Case]:
-    """Every private word of the texts."""
-    parts = sanitizer.parts()
-    model, vocabulary = parts.model, Vocabulary(parts.model)
+    """Return every private word of the texts."""
+    loaded = sanitizer.parts()
+    model, vocabulary = loaded.model, Vocabulary(loaded.model)
     nearest, everything = Nearest(model, vocabulary), np.arange(len(model.outputs))
-    n_likely, n_near = CANDIDATES
     found: list[_Case] = []
     for text in texts:
-        draft = sanitizer.draft(text, SameNumbers())
-        for at, logits in sorted(public_logits(model, parts.pieces, draft).items()):
-            word = draft.words[at].text
+        masked = sanitizer.draft(text, SameNumbers())
+        for at, logits in sorted(public_logits(model, loaded.pieces, masked).items()):
+            word = masked.words[at].text
             row = model.words.row(word)
-            prior = vocabulary.prior(logits, word, n_likely, nearest.places(word, n_near))
+            prior = nearest.prior(logits, word)
             cosine = 1 - model.words.distance(row, everything) if row >= 0 else None
             own = np.flatnonzero(vocabulary.fold == vocabulary.find(word))
             found.append(_Case(prior, logits, cosine, own))
@@ -266,6 +299,7 @@ def _cases(sanitizer: Sanitizer, texts: Sequence[str]) -> list[_Case]:
 
 
 def _ceilings(cases: Sequence[_Case], epsilon: float) -> NDArray[np.float64]:
+    """Return what epsilon allows anyone to believe in each original, float64 [n_cases]."""
     return np.array([ceiling(case.prior.p, epsilon) for case in cases])
 
 
@@ -277,7 +311,7 @@ def _measure(
     pieces: WordPieces,
     advance: Callable[[int], None],
 ) -> AdviceSetting:
-    """One setting on all cases; attacked only where the mean ceiling is at most `most`."""
+    """Measure one setting on all cases; attack it only where the mean ceiling is at most `most`."""
     likelihoods = Likelihoods(engine_for(mechanism, model, pieces), mechanism, model, pieces)
     ceilings = _ceilings(cases, mechanism.epsilon)
     attacked = bool(ceilings.mean() <= most)
@@ -287,10 +321,10 @@ def _measure(
         rows.append(_figures(case, prior, likelihoods.table(prior.words, case.logits)))
         advance(1)
     meaning, kept, attack = np.array(rows).T
-    known = meaning[~np.isnan(meaning)]
+    with_vector = meaning[~np.isnan(meaning)]
     return AdviceSetting(
         mechanism=mechanism,
-        meaning=float(known.mean()) if len(known) else 0.0,
+        meaning=float(with_vector.mean()) if len(with_vector) else 0.0,
         kept=float(kept.mean()),
         attack=float(attack.mean()) if attacked else None,
         ceiling=float(ceilings.mean()),
@@ -299,7 +333,7 @@ def _measure(
 
 
 def _figures(case: _Case, prior: Prior, table: Likelihood) -> tuple[float, float, float]:
-    """(expected cosine or nan, probability of the word itself, success of the best guess)."""
+    """Return (expected cosine or nan, probability of the word itself, success of a guess)."""
     p = table.p[prior.truth]
     meaning = nan if case.cosine is None else float(p @ case.cosine[table.outputs])
     return (
@@ -307,3 +341,82 @@ def _figures(case: _Case, prior: Prior, table: Likelihood) -> tuple[float, float
         float(p[np.isin(table.outputs, case.own)].sum()),
         float(guessed(prior, table).sum()),
     )
+
+
+@dataclass(frozen=True)
+class Risk:
+    """Probabilities that the best guess from one output is the private word, mean over the words.
+
+    Attributes:
+        ceiling: the most that epsilon allows if the words are drawn from the model's prior. 1
+            without a bound.
+        expected: exact for the words of this text under the model's prior; None if not measured. It
+            may lie above the ceiling where the words are likelier than the model thinks.
+        note: what they mean, in one sentence.
+    """
+
+    ceiling: float
+    expected: float | None
+    note: str
+
+    def as_dict(self) -> dict[str, float | str | None]:
+        """Return plain values for JSON."""
+        return asdict(self)
+
+
+class RiskMeter:
+    """Measures texts under one mechanism; one model pass per text. Safe for many threads.
+
+    Args:
+        sanitizer: its mechanism and model are measured.
+
+    Example (with a toy model that has no preferences):
+        >>> from sanitizer.testing import ToyBackbone
+        >>> toy = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
+        >>> sanitizer = Sanitizer(Cape(2.0), model=toy)
+        >>> RiskMeter(sanitizer).measure(sanitizer, "of the").note
+        'No private word occurs in this text.'
+        >>> 0 < RiskMeter(sanitizer).measure(sanitizer, "We met in Leeds.").ceiling < 1
+        True
+    """
+
+    def __init__(self, sanitizer: Sanitizer) -> None:
+        self._mechanism = sanitizer.mechanism
+        self._loaded = sanitizer.parts()
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _nearest(self) -> Nearest:
+        return Nearest(self._loaded.model, Vocabulary(self._loaded.model))
+
+    @cached_property
+    def _likelihoods(self) -> Likelihoods:
+        return Likelihoods(
+            self._loaded.engine, self._mechanism, self._loaded.model, self._loaded.pieces
+        )
+
+    def measure(self, sanitizer: Sanitizer, text: str) -> Risk:
+        """Measure a text under this mechanism and the sanitizer's policy.
+
+        Raises:
+            ValueError, ModelError, PolicyError: as `Sanitizer.sanitize`.
+        """
+        masked = sanitizer.draft(text, SYSTEM_RANDOM)
+        if not masked.drawn:
+            return Risk(0.0, 0.0, NOTHING_PRIVATE)
+        if not self._mechanism.certified:
+            return Risk(1.0, None, UNCERTIFIED)
+        with self._lock:
+            logits = sorted(public_logits(self._loaded.model, self._loaded.pieces, masked).items())
+            figures = [
+                self._of_word(masked.words[at].text, scores)
+                for at, scores in spread(logits, N_METER_WORDS)
+            ]
+        most, expected = np.mean(figures, axis=0)
+        some = f", as measured on {len(figures)} of them," if len(figures) < len(logits) else ""
+        return Risk(float(most), float(expected), MEASURED.format(n=len(logits), some=some))
+
+    def _of_word(self, word: str, scores: Logits) -> tuple[float, float]:
+        prior = self._nearest.prior(scores, word, METER_CANDIDATES)
+        table = self._likelihoods.table(prior.words, scores)
+        return ceiling(prior.p_top, self._mechanism.epsilon), float(guessed(prior, table).sum())

@@ -1,9 +1,8 @@
-"""Exact epsilon of one position by enumeration: every input, every output, from the integers that
-are drawn.
+"""Exact epsilon of one position by enumeration: every input, every output, from the drawn integers.
 
-For a given context, walk every private word of a domain, compute the distribution of its output,
-and keep per output the largest and the smallest probability. The exact epsilon is the largest log
-ratio.
+In a given context, enumerate every private word of a domain, compute the distribution of its
+output, and keep per output the largest and the smallest probability. The exact epsilon is the
+largest log ratio.
 """
 
 from __future__ import annotations
@@ -24,24 +23,29 @@ from sanitizer.randomness import SYSTEM_RANDOM, Source
 
 EXAMPLE = "My father Peter has hepatitis and lives in Leeds."
 EXAMPLE_POSITION = 1
+"""Which private word of EXAMPLE is audited, from 0."""
 _CHUNK = 64
+"""Inputs enumerated by one task of the thread pool."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """What an enumeration found at one position of one context. Epsilons are in nats.
+    """Result of an enumeration at one position of one context. Epsilons are in nats.
 
     Attributes:
-        nominal: the setting. claimed: the largest published claim over the inputs; None if
-            certified.
+        mechanism: its name.
+        variant: "certified" or "published".
+        nominal: the setting.
+        claimed: the largest published claim over the inputs; None if certified.
         certified: the setting if it is a theorem; None otherwise.
         exact: largest log ratio of the probabilities of one output under two inputs; may be
             infinite. Where noise shapes the weights (DynText), over all its values: no smaller than
             that of the mixture.
-        worst_inputs: the two words of the domain that are told apart best. worst_output: by which
-            output.
-        n_inputs, n_outputs: sizes of the enumeration. complete: whether all of the domain was
-            walked.
+        worst_inputs: the two words of the domain that can be told apart best.
+        worst_output: the output that tells them apart.
+        n_inputs: how many inputs were enumerated.
+        n_outputs: how many outputs there are.
+        complete: True if the whole domain was enumerated.
     """
 
     mechanism: str
@@ -57,7 +61,7 @@ class AuditReport:
     complete: bool
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; an infinite epsilon as the string "inf"."""
+        """Return plain values for JSON; an infinite epsilon as the string "inf"."""
         values = asdict(self)
         return {
             k: "inf" if isinstance(v, float) and math.isinf(v) else v for k, v in values.items()
@@ -66,8 +70,14 @@ class AuditReport:
 
 @dataclass
 class Extremes:
-    """Per output the largest and smallest probability so far, float64 [n], and the inputs that have
-    them, int [n].
+    """Per output the largest and smallest probability so far, and the inputs that have them.
+
+    Attributes:
+        highest: float64 [n_outputs].
+        lowest: float64 [n_outputs].
+        who_highest: int [n_outputs], position of the input.
+        who_lowest: int [n_outputs], position of the input.
+        claimed: largest published claim so far; None if there is none.
     """
 
     highest: NDArray[np.float64]
@@ -78,6 +88,7 @@ class Extremes:
 
     @classmethod
     def none(cls, n: int) -> Extremes:
+        """Return the extremes of no input over n outputs."""
         return cls(
             np.full(n, -1.0),
             np.full(n, 2.0),
@@ -86,13 +97,13 @@ class Extremes:
         )
 
     def add(self, p: NDArray[np.float64], who: int) -> None:
-        """Take in one input's distribution, float64 [n_outputs]."""
+        """Add one input's distribution, float64 [n_outputs]."""
         above, below = p > self.highest, p < self.lowest
         self.highest[above], self.who_highest[above] = p[above], who
         self.lowest[below], self.who_lowest[below] = p[below], who
 
     def merge(self, other: Extremes) -> None:
-        """Take in another part of the domain."""
+        """Add the extremes of another part of the domain."""
         above, below = other.highest > self.highest, other.lowest < self.lowest
         self.highest[above], self.who_highest[above] = (
             other.highest[above],
@@ -103,8 +114,9 @@ class Extremes:
         self.claimed = max(claims, default=None)
 
     def worst(self) -> tuple[int, float]:
-        """The output with the largest log ratio, and that ratio; among infinite ones the likeliest
-        output.
+        """Return the output with the largest log ratio, and that ratio.
+
+        Among infinite ratios the likeliest output is returned.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = np.where(self.highest > 0, np.log(self.highest) - np.log(self.lowest), 0.0)
@@ -130,30 +142,39 @@ def audit(
     advance: Callable[[int], None] = lambda n: None,
     source: Source = SYSTEM_RANDOM,
 ) -> AuditReport:
-    """Enumerate one position.
+    """Enumerate one position; return its exact epsilon.
 
     Args:
-        sanitizer: the setting. text: a context with private words. position: which of them, from 0.
+        sanitizer: the setting.
+        text: a context with private words.
+        position: which of them, from 0.
         n_inputs: how many words of the domain, evenly spaced; None for all.
-        advance: told how many inputs are done.
+        advance: called with the number of inputs done.
         source: of the words that are drawn before this one, where the model reads them; replace it
             in tests only.
 
     Raises:
-        ValueError: naming argument and value. Others as `Sanitizer.sanitize`.
+        ValueError: naming argument and value.
+        ModelError, PolicyError: as `Sanitizer.sanitize`.
+
+    Example (with a toy model that has no preferences):
+        >>> from sanitizer import Cape, Sanitizer
+        >>> from sanitizer.testing import ToyBackbone
+        >>> toy = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
+        >>> report = audit(Sanitizer(Cape(3.0), model=toy), n_inputs=50)
+        >>> report.certified, round(report.exact, 9), report.complete
+        (3.0, 3.0, False)
     """
     if n_inputs is not None and n_inputs < 2:
         raise ValueError(f"inputs must be at least 2, got {n_inputs}")
-    parts = sanitizer.parts()
+    engine = sanitizer.parts().engine
     everything = domain(sanitizer)
     step = 1 if n_inputs is None else max(1, len(everything) // n_inputs)
     words = everything[::step] if n_inputs is None else everything[::step][:n_inputs]
-    logits = (
-        position_logits(sanitizer, text, position, source) if parts.engine.reads_context else None
-    )
-    found, n_outputs = _enumerate(parts.engine, words, logits, sanitizer.mechanism.claimed, advance)
+    logits = position_logits(sanitizer, text, position, source) if engine.reads_context else None
+    found, n_outputs = _enumerate(engine, words, logits, sanitizer.mechanism.claimed, advance)
     worst, exact = found.worst()
-    outputs, _ = next(parts.engine.distributions(words[:1], logits))
+    outputs, _ = next(engine.distributions(words[:1], logits))
     mechanism = sanitizer.mechanism
     return AuditReport(
         mechanism=mechanism.name,
@@ -166,7 +187,7 @@ def audit(
             _shown(words[found.who_highest[worst]]),
             _shown(words[found.who_lowest[worst]]),
         ),
-        worst_output=parts.engine.space.text(int(outputs[worst])),
+        worst_output=engine.space.text(int(outputs[worst])),
         n_inputs=len(words),
         n_outputs=n_outputs,
         complete=len(words) == len(everything),
@@ -174,8 +195,9 @@ def audit(
 
 
 def domain(sanitizer: Sanitizer) -> list[str]:
-    """The inputs: every word with a vector, and one that nothing is known of; for published
-    variants the whole words of the model's vocabulary.
+    """Return the inputs: every word with a vector, and one word that nothing is known about.
+
+    For published variants: the whole words of the model's vocabulary.
     """
     return sanitizer.parts().engine.space.inputs()
 
@@ -183,22 +205,24 @@ def domain(sanitizer: Sanitizer) -> list[str]:
 def position_logits(
     sanitizer: Sanitizer, text: str, position: int, source: Source = SYSTEM_RANDOM
 ) -> NDArray[np.float32]:
-    """The model's scores at one private word of a text, float32 [n_outputs]; words drawn before it
-    are released.
+    """Return the model's scores at one private word of a text, float32 [n_outputs].
+
+    Words that are drawn before it are drawn and released.
 
     Raises:
-        ValueError: if the text has no such word.
+        ValueError: the text has no such word.
     """
-    draft, parts = sanitizer.draft(text), sanitizer.parts()
-    if not 0 <= position < len(draft.words):
+    masked, loaded = sanitizer.draft(text), sanitizer.parts()
+    if not 0 <= position < len(masked.words):
         raise ValueError(
-            f"position must be below the {len(draft.words)} private words of the context, got {position}"
+            f"position must be below the {len(masked.words)} private words of the context, "
+            f"got {position}"
         )
-    for units, scores in contexts(parts, [draft]):
+    for units, scores in contexts(loaded, [masked]):
         for i, (_, word) in enumerate(units):
             if word == position and scores is not None:
                 return np.asarray(scores[i])
-        choose(parts, [draft], units, scores, [[]], source)
+        choose(loaded, [masked], units, scores, [[]], source)
     raise ValueError(f"position {position} shares the draw of an equal word before it")
 
 
@@ -209,9 +233,10 @@ def _enumerate(
     claim: Callable[[Weights], float | None],
     advance: Callable[[int], None],
 ) -> tuple[Extremes, int]:
+    """Return the extremes over all words, and the number of outputs."""
     n = len(next(engine.distributions(words[:1], logits))[0])
 
-    def part(begin: int) -> Extremes:
+    def of_chunk(begin: int) -> Extremes:
         found = Extremes.none(n)
         for who, weights in _walk(engine, words, begin, logits):
             found.add(probabilities(weights, n), who)
@@ -222,7 +247,7 @@ def _enumerate(
     whole = Extremes.none(n)
     begins = range(0, len(words), _CHUNK)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for begin, found in zip(begins, pool.map(part, begins), strict=True):
+        for begin, found in zip(begins, pool.map(of_chunk, begins), strict=True):
             whole.merge(found)
             advance(min(_CHUNK, len(words) - begin))
     return whole, n
@@ -231,9 +256,7 @@ def _enumerate(
 def _walk(
     engine: Engine, words: Sequence[str], begin: int, logits: NDArray[np.float32] | None
 ) -> Iterator[tuple[int, Weights]]:
-    """(input, weights) for one chunk; an input may come several times, once for each value of its
-    noise.
-    """
+    """Yield (input, weights) for one chunk; an input comes once for each value of its noise."""
     chunk = words[begin : begin + _CHUNK]
     per_word = engine.n_weights
     for i, (_, weights) in enumerate(engine.distributions(chunk, logits)):
@@ -241,4 +264,5 @@ def _walk(
 
 
 def _shown(word: str) -> str:
+    """Return a word of the domain as a report shows it."""
     return "(a word without a vector)" if word == UNKNOWN else word

@@ -1,11 +1,8 @@
-"""Y as an attacker reads it: without letter case, as a prior, by rank, and by nearness of word
-vectors.
+"""What an attacker who knows the mechanism may believe of a private word: exact likelihoods.
 
-What an attacker who knows the mechanism may believe of a private word: exact likelihoods and
-ceilings.
-
-The likelihoods come from the integers that are drawn from, so nothing is estimated. What is shared
-by the attacks and the advice is here.
+The output words Y as an attacker reads them: without letter case, as a prior, by rank, and by
+nearness of word vectors. Likelihoods and ceilings come from the integers that are drawn from, so
+nothing is estimated. Attacks, advice and the meter share this file.
 """
 
 from __future__ import annotations
@@ -14,36 +11,73 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import exp, pi, sqrt
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.lm import MaskedLM, WordPieces, batches, rows
+from sanitizer.lm import Logits, MaskedLM, WordPieces, batches, rows
 from sanitizer.pipeline import (
+    MAX_BATCH_TOKENS,
     Engine,
     MaskedText,
+    Sanitizer,
     TokenNeighborhoods,
     WordMechanism,
     WordNeighborhoods,
     known_pieces,
+    step_contexts,
 )
 from sanitizer.privacy import DensityRange, DynText, Neighborhood, Weights
+from sanitizer.randomness import Source
 
 Floats = NDArray[np.float64]
-Logits = NDArray[np.float32]
+Item = TypeVar("Item")
 
-MAX_BATCH_TOKENS = 1024
+CANDIDATES = (200, 100)
+"""Words an attacker weighs: the likeliest in the context, and the nearest to the original."""
+CANDIDATES_PUBLISHED = (50, 50)
+"""CANDIDATES for published variants, where each needs the whole token vocabulary."""
 CHUNK = 64
+"""Released words whose neighbours are ranked at once, to bound memory."""
+WIDEST = 40
+"""Largest value of discrete Gaussian noise that is summed: twenty standard deviations."""
+
+
+def check_texts(texts: Sequence[str]) -> None:
+    """Raise TypeError if `texts` is one string, whose characters would be taken for texts."""
+    if isinstance(texts, str):
+        raise TypeError("texts must be a sequence of str, got one str")
+
+
+def no_private_word(n_texts: int) -> ValueError:
+    """Return the error for texts without any private word."""
+    return ValueError(f"texts must have at least one private word, got {n_texts} texts without")
+
+
+def spread(items: Sequence[Item], most: int) -> Sequence[Item]:
+    """Return at most `most` of the items, evenly spaced.
+
+    Example:
+        >>> spread("abcdefg", 3)
+        'adg'
+    """
+    return items[:: max(1, -(-len(items) // most))]
 
 
 @dataclass(frozen=True)
 class Prior:
-    """What is believed of one private word before its output is seen.
+    """Belief about one private word before its output is seen.
 
     Attributes:
         words: the candidates, most probable first; the original is always one of them.
         mass: float64 [n_candidates], adds up to 1.
-        truth: place of the original.
+        truth: position of the original.
+
+    Example:
+        >>> prior = Prior(("Leeds", "Paris"), np.array([0.75, 0.25]), truth=1)
+        >>> prior.p, prior.p_top, prior.original_first
+        (0.25, 0.75, False)
     """
 
     words: tuple[str, ...] = field(repr=False)
@@ -56,13 +90,18 @@ class Prior:
         return float(self.mass[self.truth])
 
     @property
+    def original_first(self) -> bool:
+        """True if the original is the most probable word."""
+        return int(self.mass.argmax()) == self.truth
+
+    @property
     def p_top(self) -> float:
         """Probability of the most probable word."""
         return float(self.mass.max())
 
     @property
     def alone(self) -> Prior:
-        """The original as the only candidate."""
+        """Prior with the original as the only candidate."""
         return Prior((self.words[self.truth],), np.ones(1), 0)
 
 
@@ -70,8 +109,9 @@ class Vocabulary:
     """Y without its letter case.
 
     Attributes:
-        words: one spelling of each distinct word. fold: int [n_outputs], each output's place among
-            them.
+        words: one spelling of each distinct word.
+        first: int [n_words], position of that spelling among the outputs.
+        fold: int [n_outputs], position of each output among the distinct words.
     """
 
     def __init__(self, model: MaskedLM) -> None:
@@ -82,29 +122,29 @@ class Vocabulary:
         self._floor = 1.0 / len(model.words.words)
 
     def find(self, word: str) -> int:
-        """Place of a word, any case; -1 if it is not in Y."""
+        """Return the position of a word, any case; -1 if it is not in Y."""
         at = int(np.searchsorted(self._names, word.lower()))
         return at if at < len(self._names) and self._names[at] == word.lower() else -1
 
     def rank(self, logits: Logits, word: str) -> int:
-        """Distinct words of Y that one context prefers to this one; all of them if it is not in Y."""
+        """Count the distinct words of Y that one context prefers to this one; all if not in Y."""
         own = self.find(word)
         if own < 0:
             return len(self.words)
         return len(set(self.fold[logits > logits[self.fold == own].max()]))
 
     def prior(self, logits: Logits, word: str, n_likely: int, near: NDArray[np.intp]) -> Prior:
-        """The softmax of one context's logits, cut to a few candidates: as much as an attacker can
-        weigh.
+        """Return the softmax of one context's logits over a few candidates.
 
         Spellings that differ in case are added up. No word has less than one part in the word
         table's size, as if each of its words were equally likely; so has an original outside Y.
         What is left adds up to 1.
 
         Args:
-            logits: float32 [n_outputs]. word: the original, always a candidate.
+            logits: float32 [n_outputs].
+            word: the original, always a candidate.
             n_likely: how many of the most probable words are candidates.
-            near: int [n], places of further candidates: words easily taken for the original.
+            near: int [n], positions of further candidates: words easily taken for the original.
         """
         odds = np.exp(logits.astype(np.float64) - float(logits.max()))
         mass = np.maximum(np.bincount(self.fold, weights=odds / odds.sum()), self._floor)
@@ -124,11 +164,10 @@ class Vocabulary:
         return Prior(tuple(words), kept / kept.sum(), truth)
 
 
-def public_logits(model: MaskedLM, pieces: WordPieces, draft: MaskedText) -> dict[int, Logits]:
-    """Drawn word -> scores over Y, float32 [n_outputs], with every private word of the text hidden."""
-    planned = rows(
-        0, draft.ids, draft.slots, np.array(draft.drawn, dtype=np.intp), model.max_length
-    )
+def public_logits(model: MaskedLM, pieces: WordPieces, text: MaskedText) -> dict[int, Logits]:
+    """Return drawn word -> scores over Y, float32 [n_outputs], all private words hidden."""
+    words = np.array(text.drawn, dtype=np.intp)
+    planned = rows(0, text.ids, text.slots, words, model.max_length)
     found: dict[int, Logits] = {}
     for batch in batches(planned, (pieces.cls, pieces.sep), MAX_BATCH_TOKENS):
         scores = model.logits(batch.ids, batch.lengths, batch.at)
@@ -139,28 +178,38 @@ def public_logits(model: MaskedLM, pieces: WordPieces, draft: MaskedText) -> dic
 class Nearest:
     """Words by the cosine of their vectors, among Y and the private words of the text at hand.
 
-    A word without a vector has no neighbors and is nobody's: it is found only where it is released
-    as it is.
+    A word without a vector has no neighbours and is nobody's neighbour: it is found only where it
+    is released as it is.
     """
 
     def __init__(self, model: MaskedLM, vocabulary: Vocabulary) -> None:
-        self._words, self._vocabulary = model.words, vocabulary
+        self._words = model.words
+        self._vocabulary = vocabulary
         rows = [model.words.row(word) for word in vocabulary.words]
         self._places = np.flatnonzero(np.array(rows) >= 0)
         self._at = {int(place): i for i, place in enumerate(self._places)}
         self._table = self._unit([row for row in rows if row >= 0])
 
     def _unit(self, rows: Sequence[int]) -> Logits:
-        """Vectors of length one, float32 [n, n_dimensions]."""
+        """Return vectors of length one, float32 [n, n_dimensions]."""
         chosen = np.array(rows, dtype=np.intp)
         return np.asarray(
             self._words.vectors[chosen].astype(np.float32) / self._words.norms[chosen, None]
         )
 
-    def places(self, word: str, n: int) -> NDArray[np.intp]:
-        """Where the n words of Y nearest to this one stand in the vocabulary, int [n]; none without
-        a vector.
+    def prior(self, logits: Logits, word: str, candidates: tuple[int, int] = CANDIDATES) -> Prior:
+        """Return the prior of a word from one context's logits; see `Vocabulary.prior`.
+
+        Args:
+            logits: float32 [n_outputs].
+            word: the original.
+            candidates: how many of the likeliest, and of the nearest words.
         """
+        n_likely, n_near = candidates
+        return self._vocabulary.prior(logits, word, n_likely, self.places(word, n_near))
+
+    def places(self, word: str, n: int) -> NDArray[np.intp]:
+        """Return positions of the n words of Y nearest to this one, int [n]; none if no vector."""
         row = self._words.row(word)
         if row < 0:
             return np.empty(0, dtype=np.intp)
@@ -170,16 +219,18 @@ class Nearest:
     def ranks(
         self, original: str, released: Sequence[str], private: Sequence[str]
     ) -> NDArray[np.intp]:
-        """How many candidates are nearer to each released word than the original, the released word
-        counted.
+        """Count the candidates nearer to each released word than the original is.
+
+        The released word itself counts.
 
         Args:
-            original: the private word. released: what stood for it in each trial.
+            original: the private word.
+            released: its output in each trial.
             private: all private words of the text; those outside Y are candidates too.
 
         Returns:
-            int [n_trials]; 0 where the original itself was released, the number of candidates if
-            out of reach.
+            int [n_trials]; 0 where the original itself was released, the number of candidates if it
+                is out of reach.
         """
         out_of_reach = len(self._table)
         ranks = {word.lower(): out_of_reach for word in released}
@@ -189,16 +240,16 @@ class Nearest:
         if own >= 0 and measured:
             others = self._others(original, private)
             for begin in range(0, len(measured), CHUNK):
-                part = measured[begin : begin + CHUNK]
+                chunk = measured[begin : begin + CHUNK]
                 closer = self._closer(
-                    self._unit([rows[word] for word in part]), self._unit([own])[0], others
+                    self._unit([rows[word] for word in chunk]), self._unit([own])[0], others
                 )
-                ranks |= dict(zip(part, closer.tolist(), strict=True))
+                ranks |= dict(zip(chunk, closer.tolist(), strict=True))
         ranks[original.lower()] = 0
         return np.array([ranks[word.lower()] for word in released], dtype=np.intp)
 
     def _others(self, original: str, private: Sequence[str]) -> Logits:
-        """Vectors of all candidates but the original, float32 [n, n_dimensions]."""
+        """Return the vectors of all candidates but the original, float32 [n, n_dimensions]."""
         place = self._at.get(self._vocabulary.find(original))
         inside = self._table if place is None else np.delete(self._table, place, axis=0)
         outside = {word.lower() for word in private if self._vocabulary.find(word) < 0} - {
@@ -209,22 +260,24 @@ class Nearest:
 
     @staticmethod
     def _closer(released: Logits, original: Logits, others: Logits) -> NDArray[np.intp]:
-        """Per released vector how many of the others are nearer to it than the original, int [n]."""
+        """Count the others nearer to each released vector than the original is, int [n]."""
         return np.asarray((released @ others.T > (released @ original)[:, None]).sum(axis=1))
 
 
-WIDEST = 40  # twenty standard deviations
-
-
 def ceiling(prior: float, epsilon: float) -> float:
-    """The most that one epsilon-DP output can make anyone believe in a word that had probability
-    `prior`.
+    """Return the most that one output can make anyone believe in a word of probability `prior`.
 
-    Guarantee: p e^eps / (1 + p (e^eps - 1)), from Bayes' rule with every other word's likelihood at
-    its least.
+    Guarantee: for epsilon-DP outputs p e^eps / (1 + p (e^eps - 1)), from Bayes' rule with every
+    other word's likelihood at its least.
 
     Args:
-        prior: in [0, 1]. epsilon: in nats, at least 0.
+        prior: in [0, 1].
+        epsilon: in nats, at least 0.
+
+    Example:
+        >>> from math import log
+        >>> round(ceiling(0.5, log(3)), 9)
+        0.75
     """
     return prior / (prior + (1 - prior) * exp(-epsilon)) if prior > 0 else 0.0
 
@@ -244,14 +297,15 @@ class Likelihood:
     """P(output | word) in one context.
 
     Attributes:
-        outputs: int [n]. p: float64 [n_words, n].
+        outputs: int [n].
+        p: float64 [n_words, n].
     """
 
     outputs: NDArray[np.intp] = field(repr=False)
     p: Floats = field(repr=False)
 
     def log_column(self, output: int) -> Floats:
-        """ln P(output | each word), float64 [n_words]; -inf where it cannot be."""
+        """Return ln P(output | each word), float64 [n_words]; -inf where it is impossible."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.p[:, np.flatnonzero(self.outputs == output)[0]]))
 
@@ -259,8 +313,8 @@ class Likelihood:
 class Likelihoods:
     """Exact output distributions of private words under one setting.
 
-    Where noise decides on the length of DynText's list, the lists are weighed by the noise's own
-    probabilities.
+    Where noise decides on the length of DynText's list, the lists are weighted by the exact
+    probabilities of the noise.
 
     Raises:
         ValueError: DynText with replacement "noise" has no exact probabilities.
@@ -271,13 +325,19 @@ class Likelihoods:
     ) -> None:
         if isinstance(mechanism, DynText) and mechanism.replacement == "noise":
             raise ValueError("mechanism must have exact probabilities, got replacement='noise'")
-        self._engine, self._mechanism, self._model, self._pieces = engine, mechanism, model, pieces
+        self._engine = engine
+        self._mechanism = mechanism
+        self._model = model
+        self._pieces = pieces
         self._kept: dict[str, tuple[NDArray[np.intp], Floats, float]] = {}
         self._n_outputs = 0
 
     def table(self, words: Sequence[str], logits: Logits | None) -> Likelihood:
-        """Distributions of the words in one context; logits float32 [n_outputs], None if context is
-        not read.
+        """Return the distributions of the words in one context.
+
+        Args:
+            words: the inputs.
+            logits: float32 [n_outputs]; None if context is not read.
         """
         if isinstance(self._mechanism, DynText):
             return self._mixed(words)
@@ -288,8 +348,9 @@ class Likelihoods:
         )
 
     def _mixed(self, words: Sequence[str]) -> Likelihood:
-        """DynText reads no context, so each word is worked out once: few members, and the same for
-        all others.
+        """Return DynText's distributions; it reads no context, so each word is computed once.
+
+        A word is kept as its few list members, and one probability for all other outputs.
         """
         for word in words:
             if word not in self._kept:
@@ -302,6 +363,7 @@ class Likelihoods:
         return Likelihood(np.arange(self._n_outputs), p)
 
     def _sparse(self, word: str) -> tuple[NDArray[np.intp], Floats, float]:
+        """Return (list members, their probabilities, the probability of each other output)."""
         found = list(self._engine.distributions([word], None))
         self._n_outputs = len(found[0][0])
         mixture = self._list_shares(word, len(found))
@@ -314,7 +376,7 @@ class Likelihoods:
         return members, p[members], rest
 
     def _list_shares(self, word: str, n: int) -> Floats:
-        """Probability of each list length, float64 [n]."""
+        """Return the probability of each list length, float64 [n]."""
         assert isinstance(self._mechanism, DynText)
         near, densities = self._neighborhoods
         neighborhood = near(word)
@@ -335,11 +397,10 @@ class Likelihoods:
 
 
 def list_shares(mechanism: DynText, neighborhood: Neighborhood, densities: DensityRange) -> Floats:
-    """Probability of each list length from `shortest` to `k_max` of dynamic lists, float64
-    [n_lengths].
+    """Return the probability of each list length of dynamic lists, float64 [n_lengths].
 
-    Noise beyond the width of the densities gives the shortest or the longest list, each half of the
-    time.
+    Lengths go from `shortest` to `k_max`. Noise beyond the width of the densities gives the
+    shortest or the longest list, each half of the time.
     """
     width = max(1, densities.highest - densities.lowest)
     noise = np.arange(-width, width + 1)
@@ -356,7 +417,7 @@ def list_shares(mechanism: DynText, neighborhood: Neighborhood, densities: Densi
 
 
 def _discrete_gaussian(x: NDArray[np.intp], variance: float) -> Floats:
-    """Its probabilities at the integers x, float64 [n]."""
+    """Return the probabilities of discrete Gaussian noise at the integers x, float64 [n]."""
     if variance == 0:
         return np.asarray(x == 0, dtype=np.float64)
     # From 4 on the sum over all integers is the integral, up to e^(-8 pi^2) (Poisson summation).
@@ -370,10 +431,109 @@ def _discrete_gaussian(x: NDArray[np.intp], variance: float) -> Floats:
 
 
 def guessed(prior: Prior, table: Likelihood) -> Floats:
-    """P(output | original) where the most probable word is the original, else 0; float64 [n].
+    """Return P(output | original) where the original is the most probable word, else 0.
 
-    Its sum is the success of the best guesser from one output. Ties go to the word that is more
-    probable beforehand.
+    The sum of these, float64 [n], is the success of the best guesser from one output. Ties go to
+    the word that is more probable beforehand.
+
+    Example:
+        >>> prior = Prior(("Leeds", "Paris"), np.array([0.5, 0.5]), truth=0)
+        >>> table = Likelihood(np.arange(2), np.array([[0.75, 0.25], [0.25, 0.75]]))
+        >>> guessed(prior, table)
+        array([0.75, 0.  ])
     """
     best = (prior.mass[:, None] * table.p).argmax(axis=0)
     return np.where(best == prior.truth, table.p[prior.truth], 0.0)
+
+
+class SameNumbers:
+    """A source for the numbers only: every trial reads the same context."""
+
+    def randbelow(self, n: int, /) -> int:
+        """Return the middle of the range."""
+        return n // 2
+
+
+class Trials:
+    """Fresh draws of one text, made by the pipeline's own stages, and what they tell of each word.
+
+    Nothing is charged or remembered.
+
+    Attributes:
+        outputs: word -> its output in each trial.
+    """
+
+    def __init__(
+        self,
+        sanitizer: Sanitizer,
+        likelihoods: Likelihoods,
+        priors: dict[int, Prior],
+        source: Source,
+    ) -> None:
+        self._loaded = sanitizer.parts()
+        self._engine = self._loaded.engine
+        self._likelihoods = likelihoods
+        self._priors = priors
+        self._source = source
+        self._fixed: dict[int, dict[int, Logits | None]] = {}
+        self._weights: dict[int, tuple[NDArray[np.intp], Weights]] = {}
+        self._logs: dict[int, list[Floats]] = {}
+        self.outputs: dict[int, list[int]] = {word: [] for word in priors}
+
+    def draw(self, text: MaskedText) -> MaskedText:
+        """Draw one trial: release every word of the masked text."""
+        if self._engine.left is not None and self._engine.context == "released":
+            for units, scores in step_contexts(self._loaded, [text], 0):
+                self._release(text, _by_word(units, scores), always=False)
+            return text
+        for step in range(self._engine.n_steps):
+            # The first step reads public words only, so every trial has the same context.
+            always = step == 0 or self._engine.context != "released"
+            contexts = self._fixed.get(step) or self._contexts(text, step)
+            if always:
+                self._fixed[step] = contexts
+            self._release(text, contexts, always)
+        return text
+
+    def _contexts(self, text: MaskedText, step: int) -> dict[int, Logits | None]:
+        """Return drawn word -> the scores its draw reads, float32 [n_outputs], or None."""
+        found: dict[int, Logits | None] = {}
+        for units, scores in step_contexts(self._loaded, [text], step):
+            found |= _by_word(units, scores)
+        return found
+
+    def _release(self, text: MaskedText, contexts: dict[int, Logits | None], always: bool) -> None:
+        space = self._engine.space
+        for word, logits in contexts.items():
+            output = self._output(word, text.words[word].text, logits, always)
+            text.release(word, space.text(output), space.token(output))
+            self.outputs[word].append(output)
+            if not always:
+                self._logs.setdefault(word, []).append(self._columns(word, logits, [output])[0])
+
+    def _output(self, word: int, original: str, logits: Logits | None, always: bool) -> int:
+        """Draw one output; where the context is always the same, the weights are computed once."""
+        if logits is None or not always:
+            scores = None if logits is None else logits[None]
+            return next(self._engine.choose([original], scores, self._source)).output
+        if word not in self._weights:
+            self._weights[word] = next(self._engine.distributions([original], logits))
+        outputs, weights = self._weights[word]
+        return int(outputs[weights.draw(self._source)])
+
+    def _columns(self, word: int, logits: Logits | None, outputs: list[int]) -> list[Floats]:
+        """Return ln P(output | candidate) for each output, float64 [n_candidates]."""
+        table = self._likelihoods.table(self._priors[word].words, logits)
+        return [table.log_column(output) for output in outputs]
+
+    def log_likelihoods(self, word: int) -> Floats:
+        """Return ln P(output | candidate), float64 [n_trials, n_candidates]."""
+        if word in self._logs:
+            return np.stack(self._logs[word])
+        logits = next(contexts[word] for contexts in self._fixed.values() if word in contexts)
+        return np.stack(self._columns(word, logits, self.outputs[word]))
+
+
+def _by_word(units: Sequence[tuple[int, int]], scores: Logits | None) -> dict[int, Logits | None]:
+    """Return word -> its scores, float32 [n_outputs], or None without context."""
+    return {word: None if scores is None else scores[i] for i, (_, word) in enumerate(units)}

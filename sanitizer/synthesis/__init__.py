@@ -1,7 +1,7 @@
 """Private documents in, a synthetic text out.
 
 What enters: references, a query, an epsilon. What leaves: a text that may leave the machine, and
-its record. It reads documents through the causal model only, and never quotes them.
+its record. Documents are read through the causal model only; no message or record quotes them.
 """
 
 from typing import TYPE_CHECKING
@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
-    from sanitizer.synthesis.demonstrations import private_demonstrations as private_demonstrations
     from sanitizer.synthesis.plan import SYSTEM_PROMPT as SYSTEM_PROMPT
     from sanitizer.synthesis.plan import TEMPLATE as TEMPLATE
     from sanitizer.synthesis.plan import DocumentPrompts as DocumentPrompts
     from sanitizer.synthesis.plan import Reference as Reference
     from sanitizer.synthesis.plan import SynthesisRecord as SynthesisRecord
     from sanitizer.synthesis.plan import SynthesizedText as SynthesizedText
+    from sanitizer.synthesis.texts import answer_privately as answer_privately
+    from sanitizer.synthesis.texts import private_demonstrations as private_demonstrations
     from sanitizer.synthesis.texts import synthesize as synthesize
     from sanitizer.synthesis.texts import synthesize_batch as synthesize_batch
     from sanitizer.synthesis.writing import AllScores as AllScores
@@ -24,7 +25,6 @@ else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
-            "demonstrations": ("private_demonstrations",),
             "plan": (
                 "DocumentPrompts",
                 "Reference",
@@ -33,7 +33,12 @@ else:
                 "SynthesizedText",
                 "TEMPLATE",
             ),
-            "texts": ("synthesize", "synthesize_batch"),
+            "texts": (
+                "answer_privately",
+                "private_demonstrations",
+                "synthesize",
+                "synthesize_batch",
+            ),
             "writing": ("AllScores", "ModelScores"),
         },
     )

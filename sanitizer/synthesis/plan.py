@@ -1,9 +1,8 @@
-"""Synthetic texts with their records, and the terms of the guarantee in words.
+"""What one synthesis is: its record, its prompts, and the decoder that its budget allows.
 
-Prompts of a synthesis: templates with fields, the public prompt, and the same with one reference in
-it.
-
-What a synthesis spends: the decoder that a budget allows, and what its tokens cost.
+Records state the terms of the guarantee in words. Prompts are templates with fields: the public
+prompt, and the same with one reference in it. A plan is the decoder with the largest signal that
+the budget allows, and what its tokens cost.
 """
 
 from __future__ import annotations
@@ -30,16 +29,18 @@ from sanitizer.privacy import (
 UNIT = "one reference document"
 RELATION = "replace-by-null"
 NEIGHBOURS = (
-    "replace-by-null: lists of references that differ in one, which stands in its place in one list and counts as "
-    "missing in the other; exchanging it for another document takes two such steps"
+    "replace-by-null: lists of references that differ in one, which stands in its place in one "
+    "list and counts as missing in the other; exchanging it for another document takes two such "
+    "steps"
 )
 PUBLIC = (
-    "the query and the template, the settings, how many references there are and their order, and which text reads "
-    "which: {rule}"
+    "the query and the template, the settings, how many references there are and their order, and "
+    "which text reads which: {rule}"
 )
 NOT_PROTECTED = (
-    "what several references say together (a person with n of them has n times less protection, or worse), how long "
-    "the computation takes, and that the model failed on a reference, which an error tells"
+    "what several references say together (a person with n of them has n times less protection, or "
+    "worse), how long the computation takes, and that the model failed on a reference, which an "
+    "error tells"
 )
 FELL_BACK = "epsilon is too small for these settings: no reference was read, and nothing is charged"
 
@@ -49,22 +50,28 @@ class SynthesisRecord:
     """What was released, and what that costs. Holds no text. Epsilons are in nats.
 
     Attributes:
-        method, variant, settings: what ran; `settings` holds the resolved parameters, all public.
-        unit, relation, public, not_protected: the terms of the guarantee, in words.
-        epsilon: the bound for one unit, over everything this record is of; infinite if there is
+        method: "invisibleink" or "dps-mozo".
+        variant: "certified" or "published".
+        settings: the resolved parameters, all public.
+        unit: whose data the guarantee protects, in words.
+        relation: which inputs are neighbours, in words.
+        public: what is not protected because it is taken to be known, in words.
+        not_protected: what the guarantee does not cover, in words.
+        epsilon: the bound for one unit, over everything this record covers; infinite if there is
             none.
         delta: of all epsilons here.
         claimed_epsilon: by the accounting of the paper, for the same settings; None if it says
             nothing.
-        certified: whether `epsilon` is a theorem about the code that ran; `reason` if not.
-        charged: what a budget pays for everything this record is of: `epsilon`, or if that is
+        certified: True if `epsilon` is a theorem about the code that ran.
+        reason: why it is not certified; None if it is.
+        charged: what a budget pays for everything this record covers: `epsilon`, or if that is
             infinite the claim.
-        n_references: how many were read for this text, or set of answers.
-        max_tokens: of one text, paid for in full. n_charged: tokens paid for one unit, of all texts
-            that read it.
+        n_references: how many were read for this text, or set of outputs.
+        max_tokens: of one text, paid for in full.
+        n_charged: tokens that one unit pays for, of all texts that read it.
         n_tokens: how many were drawn.
-        fell_back: whether the references were not read at all, since epsilon was too small; `note`
-            says so.
+        fell_back: True if epsilon was too small, so that no reference was read.
+        note: says so; None otherwise.
         model_sha256: hash of the model's manifest.
     """
 
@@ -90,7 +97,7 @@ class SynthesisRecord:
     model_sha256: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, which knows no infinity: a bound that is not finite becomes None."""
+        """Return plain values for JSON; a bound that is not finite becomes None."""
         return {
             k: None if isinstance(v, float) and not isfinite(v) else v
             for k, v in asdict(self).items()
@@ -116,7 +123,7 @@ class SynthesizedText(str):
         return str(self), self.record
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {"text": str(self), "record": self.record.as_dict()}
 
 
@@ -128,34 +135,43 @@ Reference = str | Mapping[str, str]
 
 
 class Prompts(Protocol):
-    """The prompts of one text."""
+    """The prompts of one text: a public one, and one with each reference."""
 
     public: list[int]
-    """Reads no reference: what a reference replaced by null comes to."""
+    """The prompt without any reference; it is also read in place of one replaced by null."""
     n_public: int
-    """Tokens of the longest prompt without its reference."""
+    """Number of tokens of the longest prompt, its reference not counted."""
     beginning: list[int]
-    """What every private prompt begins with, whatever its reference."""
+    """First tokens of every private prompt, the same for all references."""
     end: frozenset[int]
-    """Tokens at which the text ends."""
+    """Tokens that end the text."""
 
     def private(self, reference: Reference, limit: int) -> list[int]:
-        """Reads the first tokens of one reference, `limit` at most."""
+        """Return the prompt with the first tokens of one reference, `limit` at most."""
 
 
 @dataclass(frozen=True)
 class Template:
-    """Text with fields in braces; a brace that is text is doubled, as in str.format.
+    """Text with fields in braces; literal braces are doubled, as in str.format.
 
     Attributes:
         parts: (text, name of the field after it, or None at the end) in order.
+
+    Example:
+        >>> Template.parse("{{x}} {a} and {b}.").filled({"a": "1", "b": "2"})
+        '{x} 1 and 2.'
     """
 
     parts: tuple[tuple[str, str | None], ...]
 
     @classmethod
     def parse(cls, text: str) -> Template:
-        """Raises ValueError for broken braces, and for fields that are not plain names."""
+        """Parse a template.
+
+        Raises:
+            ValueError: unpaired braces, or fields that are not plain names.
+            TypeError: not a string.
+        """
         _is_str("template", text)
         try:
             parsed = list(Formatter().parse(text))
@@ -170,17 +186,17 @@ class Template:
 
     @property
     def fields(self) -> list[str]:
-        """Names in order."""
+        """Names of the fields, in order."""
         return [name for _, name in self.parts if name is not None]
 
     def filled(self, values: Mapping[str, str]) -> str:
-        """The text with its fields replaced."""
+        """Return the text with its fields replaced."""
         return "".join(
             text + (values[name] if name is not None else "") for text, name in self.parts
         )
 
     def around(self, field: str) -> tuple[Template, Template]:
-        """What stands before a field, and after it."""
+        """Return the template before a field, and the one after it."""
         at = next(i for i, (_, name) in enumerate(self.parts) if name == field)
         return Template((*self.parts[:at], (self.parts[at][0], None))), Template(
             self.parts[at + 1 :]
@@ -188,15 +204,16 @@ class Template:
 
 
 class DocumentPrompts:
-    """For whole documents as references: the query is asked, with a document as an example of the
-    answer.
+    """Prompts for whole documents: they ask the query, with a document as an example of the answer.
 
     Args:
-        query: not empty. template: of the message with a document, fields {query} and {reference}.
+        query: not empty.
+        template: of the message with a document, fields {query} and {reference}; None: `TEMPLATE`.
+        tokens: the model's tokenizer.
 
     Raises:
-        ValueError: an empty query, unknown fields, or {reference} not exactly once. TypeError: not
-            a string.
+        ValueError: an empty query, unknown fields, or {reference} not exactly once.
+        TypeError: not a string.
     """
 
     def __init__(self, query: Reference, template: str | None, tokens: ByteTokens) -> None:
@@ -209,48 +226,48 @@ class DocumentPrompts:
             raise ValueError(
                 f"template may have the fields query and reference, got {', '.join(unknown)}"
             )
-        if parsed.fields.count("reference") != 1:
-            raise ValueError(
-                f"template must have {{reference}} once, got it {parsed.fields.count('reference')} times"
-            )
+        if (count := parsed.fields.count("reference")) != 1:
+            raise ValueError(f"template must have {{reference}} once, got it {count} times")
         before, after = parsed.around("reference")
-        self._tokens, self._format = tokens, ChatFormat(tokens)
-        self._before, self._after = (
-            tokens.encode(part.filled({"query": query})) for part in (before, after)
-        )
-        self.public, self.end = self._format.prompt(query, SYSTEM_PROMPT), self._format.end
+        self._tokens = tokens
+        self._format = ChatFormat(tokens)
+        self._before = tokens.encode(before.filled({"query": query}))
+        self._after = tokens.encode(after.filled({"query": query}))
+        self.public = self._format.prompt(query, SYSTEM_PROMPT)
+        self.end = self._format.end
         self.n_public = max(len(self.public), len(self.private("", 0)))
         self.beginning = self._format.beginning(self._before, SYSTEM_PROMPT)
 
     def private(self, reference: Reference, limit: int) -> list[int]:
-        """See `Prompts`."""
+        """Return the prompt with one document; see `Prompts`."""
         document = self._tokens.encode(str(reference))[:limit]
         return self._format.chat([[*self._before, *document, *self._after]], SYSTEM_PROMPT)
 
 
 class ShotPrompts:
-    """For demonstrations as references: a worked example as an earlier turn of the chat, then the
-    query's own.
+    """Prompts for demonstrations: one as an earlier turn of the chat, then the query's own turn.
 
     The last field of the template is the one to be generated.
 
     Args:
-        query: values of the other fields; or the value, if there is only one. template: of a
-            demonstration.
+        query: values of the other fields; or the value, if there is only one.
+        template: of a demonstration; None: `DEMONSTRATION`.
+        tokens: the model's tokenizer.
 
     Raises:
-        ValueError: fewer than two fields, or fields missing or unknown. TypeError: not strings.
+        ValueError: fewer than two fields, or fields missing or unknown.
+        TypeError: not strings.
     """
 
     def __init__(self, query: Reference, template: str | None, tokens: ByteTokens) -> None:
         parsed = Template.parse(DEMONSTRATION if template is None else template)
         self.fields = parsed.fields
         if len(self.fields) < 2 or len(set(self.fields)) < len(self.fields):
-            raise ValueError(
-                f"template must have two or more fields, each once, got {', '.join(self.fields) or 'none'}"
-            )
+            got = ", ".join(self.fields) or "none"
+            raise ValueError(f"template must have two or more fields, each once, got {got}")
         self._asking, self._closing = parsed.around(self.fields[-1])
-        self._tokens, self._format = tokens, ChatFormat(tokens)
+        self._tokens = tokens
+        self._format = ChatFormat(tokens)
         if isinstance(query, str) and len(self.fields) == 2:
             query = {self.fields[0]: query}
         if isinstance(query, Mapping) and (unknown := sorted(set(query) - set(self.fields[:-1]))):
@@ -258,24 +275,26 @@ class ShotPrompts:
                 f"query may have the fields {', '.join(self.fields[:-1])}, got {', '.join(unknown)}"
             )
         self._query = self._asked(_checked("query", query, self.fields[:-1]))
-        self.public, self.end = self.after([]), self._format.end
+        self.public = self.after([])
+        self.end = self._format.end
         self.n_public = len(self.after([([], [])]))
         self.beginning = self._format.beginning([], SYSTEM_PROMPT)
 
     def private(self, reference: Reference, limit: int) -> list[int]:
-        """See `Prompts`. The input gives way before the output does, which keeps at least half of
-        the limit.
-        """
+        """Return the prompt with one demonstration; see `Prompts`."""
         return self.after([self.example(reference, limit)])
 
     def after(self, examples: Sequence[tuple[list[int], list[int]]]) -> list[int]:
-        """The query after worked examples, as tokens."""
+        """Return the query after worked examples, as tokens."""
         return self._format.chat(
             [*(turn for example in examples for turn in example), self._query], SYSTEM_PROMPT
         )
 
     def example(self, reference: Reference, limit: int) -> tuple[list[int], list[int]]:
-        """Input and output of a worked example as tokens, `limit` at most together."""
+        """Return input and output of a worked example as tokens, together at most `limit`.
+
+        The input is cut before the output is, which keeps at least half of the limit.
+        """
         values = _checked("references", reference, self.fields)
         shown = self._asked(values)
         output = self._tokens.encode(values[self.fields[-1]] + self._closing.filled({}))
@@ -287,30 +306,33 @@ class ShotPrompts:
 
 
 def check_references(references: Sequence[Reference]) -> None:
-    """Raises TypeError unless all are strings, or all are mappings."""
+    """Raise TypeError unless all references are strings, or all are mappings."""
     kinds = {
         str if isinstance(r, str) else Mapping if isinstance(r, Mapping) else type(r)
         for r in references
     }
     if len(kinds) > 1 or not kinds <= {str, Mapping}:
-        raise TypeError(
-            f"references must all be str, or all mappings, got {', '.join(sorted(k.__name__ for k in kinds))}"
-        )
+        got = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise TypeError(f"references must all be str, or all mappings, got {got}")
 
 
 def prompts_for(
     references: Sequence[Reference], query: Reference, template: str | None, tokens: ByteTokens
 ) -> Prompts:
-    """For documents if the references are strings, for demonstrations if they are mappings; raises
-    as these do.
+    """Return prompts for documents if the references are strings, else for demonstrations.
+
+    Raises:
+        ValueError, TypeError: as `DocumentPrompts` and `ShotPrompts`.
     """
     kind = DocumentPrompts if isinstance(references[0], str) else ShotPrompts
     return kind(query, template, tokens)
 
 
 def _checked(what: str, values: Reference, fields: Sequence[str]) -> Mapping[str, str]:
-    """Raises TypeError or ValueError unless `values` has these fields, as strings; messages show no
-    value.
+    """Return `values` if it has these fields, as strings; messages show no value.
+
+    Raises:
+        TypeError, ValueError: otherwise.
     """
     if not isinstance(values, Mapping):
         raise TypeError(
@@ -333,18 +355,28 @@ def _is_str(name: str, value: object) -> None:
 METHODS = ("invisibleink", "dps-mozo")
 VARIANTS = ("certified", "published")
 TEMPERATURE, TOP_K = 0.8, 50
-"""Of invisibleink. The papers' 1.0 to 1.2 are for large models: from the packaged one they draw too
-much nonsense.
+"""Defaults of invisibleink. The papers' temperatures of 1.0 to 1.2 are for large models; from the
+packaged one they draw too much nonsense.
 """
+
+
+def redraws(method: str, variant: str) -> bool:
+    """Return True if the references read are drawn anew for each token."""
+    return (method, variant) == ("dps-mozo", "published")
 
 
 @dataclass(frozen=True)
 class SynthesisSetting:
-    """What a caller asks for; see `sanitizer.synthesis.synthesize`.
+    """One synthesis as planned, all public; the arguments of `synthesize` resolved to numbers.
 
     Attributes:
-        n_rows: references read at each token. n_pool: references from which they come. n_charged:
-            tokens, of all texts, that one reference pays for.
+        n_rows: references read at each token.
+        n_pool: references from which they come.
+        n_charged: tokens, of all texts, that one reference pays for.
+        method, variant, epsilon, delta, temperature, top_k: as for `synthesize`.
+
+    Raises:
+        ValueError: naming argument and value.
     """
 
     method: str
@@ -360,12 +392,12 @@ class SynthesisSetting:
     def __post_init__(self) -> None:
         check_number("epsilon", self.epsilon, 0.0)
         check_number("delta", self.delta, 0.0, 1.0 - 1e-12)
-        for name, value, known in (
+        for name, value, allowed in (
             ("method", self.method, METHODS),
             ("variant", self.variant, VARIANTS),
         ):
-            if value not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+            if value not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
         if self.method == "dps-mozo" and self.temperature is not None:
             raise ValueError(
                 f"temperature belongs to invisibleink, not to dps-mozo, got {self.temperature!r}"
@@ -373,8 +405,8 @@ class SynthesisSetting:
 
     @property
     def redraws(self) -> bool:
-        """Whether the references read are drawn anew for each token."""
-        return (self.method, self.variant) == ("dps-mozo", "published")
+        """True if the references read are drawn anew for each token."""
+        return redraws(self.method, self.variant)
 
 
 @dataclass(frozen=True)
@@ -382,8 +414,11 @@ class Plan:
     """A decoder and its price.
 
     Attributes:
-        epsilon: of one unit; inf if no bound is known. claimed: as the paper counts. public_only:
-            reads no reference.
+        setting: what it was planned for.
+        decoder: draws the tokens.
+        epsilon: of one unit; inf if no bound is known.
+        claimed: as the paper counts; None if it says nothing.
+        public_only: True if no reference is read.
     """
 
     setting: SynthesisSetting
@@ -394,14 +429,20 @@ class Plan:
 
     @property
     def charged(self) -> float:
-        """What a budget pays."""
+        """Epsilon that a budget pays: the bound, or if there is none the claim."""
         return self.epsilon if self.epsilon < inf else self.claimed or 0.0
 
     def record(
         self, rule: str, extra: dict[str, Any], max_tokens: int, n_tokens: int, model_sha256: str
     ) -> SynthesisRecord:
-        """The record; `rule`: which text reads which references. `extra`: settings besides the
-        decoder's.
+        """Return the record of one text.
+
+        Args:
+            rule: which text reads which references, in words.
+            extra: settings besides the decoder's.
+            max_tokens: of one text.
+            n_tokens: how many were drawn.
+            model_sha256: hash of the model's manifest.
         """
         setting = self.setting
         return SynthesisRecord(
@@ -429,13 +470,24 @@ class Plan:
 
 
 def plan(setting: SynthesisSetting) -> Plan:
-    """The decoder with the largest signal that the budget allows. Raises ValueError naming argument
-    and value.
+    """Choose the decoder with the largest signal that the budget allows.
+
+    Raises:
+        ValueError: naming argument and value.
+
+    Example:
+        >>> setting = SynthesisSetting(
+        ...     method="invisibleink", variant="certified", epsilon=10.0, delta=1e-6,
+        ...     temperature=0.8, top_k=50, n_rows=8, n_pool=8, n_charged=64,
+        ... )
+        >>> 9.9 < plan(setting).epsilon <= 10.0
+        True
     """
     return _ink(setting) if setting.method == "invisibleink" else _mozo(setting)
 
 
 def _ink(setting: SynthesisSetting) -> Plan:
+    """Plan InvisibleInk: the largest clip norm that the budget allows."""
     temperature = TEMPERATURE if setting.temperature is None else setting.temperature
     top_k = TOP_K if setting.top_k is None else setting.top_k
     shape: tuple[int, float] = setting.n_rows, temperature
@@ -450,6 +502,7 @@ def _ink(setting: SynthesisSetting) -> Plan:
 
 
 def _mozo(setting: SynthesisSetting) -> Plan:
+    """Plan DPS-MOZO: the widest range, or for the published variant the largest beta."""
     top_k = DPSMOZO.top_k if setting.top_k is None else setting.top_k
     public = DPSMOZO(setting.n_rows, 0.0, top_k=top_k)
     if setting.redraws:
@@ -463,32 +516,36 @@ def _mozo(setting: SynthesisSetting) -> Plan:
         )
         return Plan(setting, decoder, inf, claim, False)
     found = solve_range(setting.epsilon, setting.delta, setting.n_charged)
+    if not found:
+        return Plan(setting, public, 0.0, 0.0, True)
     decoder = DPSMOZO(setting.n_rows, found, top_k=top_k)
-    return Plan(
-        setting,
-        decoder,
-        _cost(decoder, setting) if found else 0.0,
-        None if found else 0.0,
-        not found,
-    )
+    return Plan(setting, decoder, _cost(decoder, setting), None, False)
 
 
 def _cost(decoder: InvisibleInk | DPSMOZO, setting: SynthesisSetting) -> float:
+    """Return epsilon of all tokens that one reference pays for."""
     return cost(decoder.event(UNIT, RELATION), setting.n_charged, setting.delta)
 
 
 def reference_batches(
     n_references: int, n_batches: int, size: int | None, default: int | None
 ) -> Sequence[range]:
-    """Disjoint runs of positions, by number only: the first `size` references, the next, and so on.
+    """Return disjoint runs of positions: the first `size` references, the next, and so on.
 
     Args:
-        size: of a run. default: the largest size if there is none; None: no limit.
+        n_references: how many there are.
+        n_batches: how many runs to make.
+        size: of a run; None: as large as possible, up to `default`.
+        default: the largest size if none is given; None: no limit.
 
     Raises:
         ValueError: too few references, or a size below 1.
+
+    Example:
+        >>> reference_batches(7, 3, None, 8)
+        [range(0, 2), range(2, 4), range(4, 6)]
     """
-    check_count("reference_batches", n_batches)
+    check_count("batches", n_batches)
     if not n_references:
         raise ValueError("references must not be empty")
     if n_batches > n_references:
@@ -500,6 +557,6 @@ def reference_batches(
     check_count("batch_size", size)
     if size * n_batches > n_references:
         raise ValueError(
-            f"references must be at least {n_batches} reference_batches of {size}, got {n_references}"
+            f"references must be at least {n_batches} batches of {size}, got {n_references}"
         )
     return [range(i * size, (i + 1) * size) for i in range(n_batches)]

@@ -1,15 +1,14 @@
-"""Scores of the next token from the causal model, row by row, for the decoders.
+"""Writing synthetic texts: everything is checked first, then paid for, then drawn.
 
-Decoders take it that row i depends on nothing private but the i-th reference. So a beginning is
-read once for several rows only where it is that of the public row: what other references share, or
-earlier calls left behind, would tip the last digits of a row's scores.
-
-Writing synthetic texts: everything is checked first, then paid for, then drawn.
+The decoders' guarantees need that row i of the scores depends on nothing private but the i-th
+reference, to the last bit. So tokens are read once for several rows only where they are public:
+sharing what references happen to have in common, or what earlier calls read, would change the last
+digits of a row's scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -33,21 +32,26 @@ from sanitizer.synthesis.plan import (
     SynthesizedText,
     check_references,
     prompts_for,
+    redraws,
 )
 
 MIN_REFERENCE_TOKENS = 16
-_AT_ONCE = 2048  # rows of the table, 2.3 kB each
+"""Fewest tokens of each reference for which a synthesis is worth while."""
+_AT_ONCE = 2048
+"""Rows of the table that are scored at once; 2.3 kB each in float32."""
 
 
 def room(
     model: OnnxCausalLM, n_rows: int, n_public: int, max_tokens: int, asked: int | None
 ) -> int:
-    """How many tokens of each reference can be read: a number that depends on public numbers only.
+    """Return how many tokens of each reference can be read; it depends on public numbers only.
 
     Args:
-        n_rows: of a batch, the public one among them. n_public: tokens of the longest prompt
-            without its reference.
-        max_tokens: to be generated. asked: at most so many; None: as many as fit.
+        model: its window and memory are the limit.
+        n_rows: of a batch, the public one included.
+        n_public: tokens of the longest prompt without its reference.
+        max_tokens: to be generated.
+        asked: exactly this many, if they fit; None: as many as fit.
 
     Raises:
         ValueError: fewer than asked, or than MIN_REFERENCE_TOKENS.
@@ -57,8 +61,9 @@ def room(
     wanted = MIN_REFERENCE_TOKENS if asked is None else asked
     if left < wanted:
         raise ValueError(
-            f"query and template ({n_public} tokens) and max_tokens ({max_tokens}) must leave room for {wanted} tokens "
-            f"of each reference: {n_rows} rows hold {columns} tokens each, so {max(left, 0)} are left"
+            f"query and template ({n_public} tokens) and max_tokens ({max_tokens}) must leave room "
+            f"for {wanted} tokens of each reference: {n_rows} rows hold {columns} tokens each, so "
+            f"{max(left, 0)} are left"
         )
     return left if asked is None else asked
 
@@ -66,19 +71,23 @@ def room(
 def read_rows(
     model: OnnxCausalLM, prompts: TokenLists, beginning: Sequence[int] = (), everywhere: bool = True
 ) -> tuple[OnnxRows, Read]:
-    """Read prompts, of which only the first is public; returns the rows, to be advanced, and what
-    comes after them.
+    """Read prompts, of which only the first is public.
 
     Guarantee: on one machine, with one number of threads, a row's scores are the same bits whatever
     the other prompts but the first are, now and in all later steps.
 
     Args:
+        model: reads them.
+        prompts: as tokens, the public one first.
         beginning: public; what all prompts but the first begin with. It is read once.
-        everywhere: whether to score all rows, or the first one only.
+        everywhere: True to score all rows, False for the first one only.
+
+    Returns:
+        The rows, to be advanced token by token, and what the model makes of their ends.
 
     Raises:
-        ValueError: as `OnnxCausalLM.prefill`, or a private prompt that is not longer than the
-            beginning, or other.
+        ValueError: as `OnnxCausalLM.prefill`, or if a private prompt is not longer than the
+            beginning, or begins differently.
     """
     n = len(beginning)
     for prompt in prompts:
@@ -88,6 +97,7 @@ def read_rows(
     rows, read = OnnxRows(model, [len(prompt) for prompt in prompts]), []
     for row, prompt in enumerate(prompts):
         begin = n if row else 0
+        # Row 1 reads the public beginning; the other private rows copy what it made of it.
         if row == 1 and n:
             rows.read(row, beginning, 0, [])
         elif row:
@@ -95,26 +105,35 @@ def read_rows(
         read.append(
             rows.read(row, prompt[begin:], begin, [len(prompt) - 1], score=everywhere or not row)
         )
-    hidden, logits = (np.concatenate(parts) for parts in zip(*read, strict=True))
+    hidden, logits = (np.concatenate(arrays) for arrays in zip(*read, strict=True))
     return rows, Read(hidden, logits)
 
 
 class RowScores:
-    """Implements `Scores` of `sanitizer.privacy.next_token`: the public row everywhere, the others
-    where they are asked for.
+    """Scores of the next token: the public row everywhere, the others at the tokens asked for.
+
+    Implements `sanitizer.privacy.Scores`.
 
     Attributes:
-        hidden: float32 [n_rows, width], what the model makes of each row's end. public: float32
-            [n_vocabulary].
+        hidden: float32 [n_rows, width], what the model makes of each row's end.
+        public: float32 [n_vocabulary], scores of the public row.
+        n_rows: how many rows there are.
     """
 
     def __init__(self, model: OnnxCausalLM, hidden: NDArray[np.float32], public: Logits) -> None:
-        self._model, self.hidden, self.public, self.n_rows = model, hidden, public, len(hidden)
+        self._model = model
+        self.hidden = hidden
+        self.public = public
+        self.n_rows = len(hidden)
 
     def at(self, tokens: NDArray[np.int64]) -> Logits:
-        """See `Scores`. Each row by itself, so that its bits depend on nothing but it."""
-        parts = [tokens[low : low + _AT_ONCE] for low in range(0, len(tokens), _AT_ONCE)]
-        tables = (self._model.vectors(part) for part in parts)
+        """Return the scores of all rows at some tokens; see `Scores`.
+
+        The bits of a row depend on that row only.
+        """
+        chunks = [tokens[low : low + _AT_ONCE] for low in range(0, len(tokens), _AT_ONCE)]
+        tables = (self._model.vectors(chunk) for chunk in chunks)
+        # One product for each row: a matrix product may sum in an order that depends on the others.
         return np.concatenate([[table @ row for row in self.hidden] for table in tables], axis=1)
 
 
@@ -124,30 +143,32 @@ class _Text:
     def __init__(
         self, model: OnnxCausalLM, prompts: TokenLists, n_references: int, beginning: Sequence[int]
     ) -> None:
-        self.model, self._prompts, self._n_rows, self._beginning = (
-            model,
-            prompts,
-            1 + n_references,
-            beginning,
-        )
+        self.model = model
+        self._prompts = prompts
+        self._n_rows = 1 + n_references
+        self._beginning = beginning
         self._rows: OnnxRows | None = None
 
     def read(self, token: int | None, everywhere: bool) -> Read:
-        """What the model makes of each row's end, copies of the only row for the references that
-        are not read.
+        """Read one more token; return what the model makes of each row's end.
+
+        If the references are not read, the only row is copied for them.
         """
         n = len(self._prompts)
         if self._rows is None or token is None:
             self._rows, read = read_rows(self.model, self._prompts, self._beginning, everywhere)
         else:
             read = self._rows.advance([token] * n, range(n if everywhere else 1))
-        return read if n > 1 else Read(*(np.repeat(part, self._n_rows, axis=0) for part in read))
+        return (
+            read if n > 1 else Read(*(np.repeat(values, self._n_rows, axis=0) for values in read))
+        )
 
 
 class ModelScores:
-    """A `NextScores` of one text: private rows are scored at the tokens that a decoder asks for.
+    """Scores of one text, private rows at the tokens that a decoder asks for; a `NextScores`.
 
     Args:
+        model: scores the tokens.
         prompts: the public one first; only that one for a text that reads no reference.
         n_references: how many rows follow the public one; copies of it if only that one is given.
         beginning: see `read_rows`.
@@ -163,13 +184,17 @@ class ModelScores:
         self._text = _Text(model, prompts, n_references, beginning)
 
     def __call__(self, token: int | None) -> RowScores:
-        """Scores of the next token."""
+        """Return the scores of the next token."""
         read = self._text.read(token, everywhere=False)
         return RowScores(self._text.model, read.hidden, read.logits[0])
 
 
 class AllScores:
-    """As `ModelScores`, all rows scored everywhere: for a decoder that asks for most tokens."""
+    """Scores of one text, all rows at all tokens; a `NextScores` for a decoder that asks for most.
+
+    Args:
+        model, prompts, n_references, beginning: as for `ModelScores`.
+    """
 
     def __init__(
         self,
@@ -181,20 +206,22 @@ class AllScores:
         self._text = _Text(model, prompts, n_references, beginning)
 
     def __call__(self, token: int | None) -> Logits:
-        """Scores of the next token, float32 [1 + n_references, n_vocabulary]."""
+        """Return the scores of the next token, float32 [1 + n_references, n_vocabulary]."""
         return self._text.read(token, everywhere=True).logits
 
 
 class DrawnScores:
-    """As `ModelScores`, for a fresh draw of references at each token, without replacement.
+    """Scores of one text, with a fresh draw of references at each token, without replacement.
 
-    Every token costs as much as reading the drawn references: memory does not grow with their
+    Every token costs as much as reading the drawn references; memory does not grow with their
     number.
 
     Args:
-        prompts: the public one, then those of the whole pool. n_drawn: how many rows follow the
-            public one.
-        source: of the draws. beginning: see `read_rows`.
+        model: scores the tokens.
+        prompts: the public one, then those of the whole pool.
+        n_drawn: how many rows follow the public one.
+        source: of the draws.
+        beginning: see `read_rows`.
     """
 
     def __init__(
@@ -205,11 +232,15 @@ class DrawnScores:
         source: Source,
         beginning: Sequence[int] = (),
     ) -> None:
-        self._model, self._prompts, self._n_drawn, self._source = model, prompts, n_drawn, source
-        self._beginning, self._written = beginning, list[int]()
+        self._model = model
+        self._prompts = prompts
+        self._n_drawn = n_drawn
+        self._source = source
+        self._beginning = beginning
+        self._written: list[int] = []
 
     def __call__(self, token: int | None) -> RowScores:
-        """Scores of the next token, 1 + n_drawn rows."""
+        """Return the scores of the next token, 1 + n_drawn rows."""
         self._written += [] if token is None else [token]
         chosen = drawn_without_replacement(len(self._prompts) - 1, self._n_drawn, self._source)
         rows = [0, *(1 + i for i in chosen)]
@@ -219,7 +250,13 @@ class DrawnScores:
 
 
 def drawn_without_replacement(n: int, k: int, source: Source) -> Sequence[int]:
-    """k of the numbers 0..n-1, every ordered choice equally likely (Fisher and Yates)."""
+    """Draw k of the numbers 0..n-1, every ordered choice equally likely (Fisher and Yates).
+
+    Example:
+        >>> from sanitizer.testing import SeededSource
+        >>> sorted(drawn_without_replacement(3, 3, SeededSource(0)))
+        [0, 1, 2]
+    """
     numbers = list(range(n))
     for i in range(k):
         j = i + source.randbelow(n - i)
@@ -227,8 +264,8 @@ def drawn_without_replacement(n: int, k: int, source: Source) -> Sequence[int]:
     return numbers[:k]
 
 
-class Options(TypedDict, total=False):
-    """What `synthesize` and its like share; see there."""
+class OptionKeywords(TypedDict, total=False):
+    """Types of the fields of `SynthesisOptions` as keyword arguments, for type checkers."""
 
     epsilon: float
     delta: float
@@ -250,9 +287,55 @@ class Options(TypedDict, total=False):
     source: Source
 
 
+@dataclass(frozen=True, kw_only=True)
+class SynthesisOptions:
+    """Keyword arguments of `synthesize` and similar functions, with their defaults; see there."""
+
+    epsilon: float = 10.0
+    delta: float = 1e-6
+    method: str = "invisibleink"
+    variant: str = "certified"
+    max_tokens: int = 64
+    temperature: float | None = None
+    top_k: int | None = None
+    batch_size: int | None = None
+    n_shots: int | None = None
+    n_queries: int = 1
+    template: str | None = None
+    max_reference_tokens: int | None = None
+    model: OnnxCausalLM | Path | None = None
+    ledger: Ledger | None = None
+    scopes: Iterable[Scope] = ()
+    progress: bool = False
+    on_token: Callable[[int], None] | None = None
+    source: Source = SYSTEM_RANDOM
+
+    @classmethod
+    def of(cls, function: str, keywords: OptionKeywords) -> SynthesisOptions:
+        """Take a function's keyword arguments apart.
+
+        Raises:
+            TypeError: an unknown keyword, as Python raises it for `function`.
+        """
+        for name in keywords:
+            if name not in cls.__dataclass_fields__:
+                raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+        return cls(**keywords)
+
+    @property
+    def redraws(self) -> bool:
+        """True if the references read are drawn anew for each token."""
+        return redraws(self.method, self.variant)
+
+
 @dataclass(frozen=True)
 class Task:
-    """One text to write: its query, and the positions of the references it reads."""
+    """One text to write.
+
+    Attributes:
+        query: as for `synthesize`.
+        reads: positions of the references that it reads.
+    """
 
     query: Reference
     reads: range
@@ -263,47 +346,54 @@ def write(
     tasks: Sequence[Task],
     plan: Plan,
     rule: str,
-    max_tokens: int,
-    options: Options,
+    options: SynthesisOptions,
 ) -> list[SynthesizedText]:
-    """All texts. The references of tasks that are charged together (see `Setting.n_charged`) pay
-    for all of them.
+    """Write all texts; references pay for all tasks that read them.
 
     Args:
-        plan: the decoder, for batches of `plan.setting.n_pool`. rule: which text reads which
-            references, in words.
+        references: of all tasks.
+        tasks: the texts to write.
+        plan: the decoder, for batches of `plan.setting.n_pool`.
+        rule: which text reads which references, in words.
+        options: as the caller gave them.
 
     Raises:
         ValueError, TypeError, ModelError, BudgetExceeded, LedgerError: before anything was drawn.
         NotCertified: a score is not finite, or a ledger cannot pay for an uncertified variant.
     """
     check_references(references)
-    model, tokens = loaded(options.get("model"))
-    prompts = [
-        prompts_for(references, task.query, options.get("template"), tokens) for task in tasks
-    ]
-    limit = _limit(model, prompts, plan, max_tokens, options.get("max_reference_tokens"))
+    model, tokens = load_model(options.model)
+    prompts = [prompts_for(references, task.query, options.template, tokens) for task in tasks]
+    limit = _limit(model, prompts, plan, options)
     read = [
         [] if plan.public_only else [p.private(references[i], limit) for i in task.reads]
         for task, p in zip(tasks, prompts, strict=True)
     ]
+    # From here on the charge stays, whatever happens: an error already tells about the references.
     _pay(plan, options)
-    source, texts = options.get("source", SYSTEM_RANDOM), []
+    texts: list[SynthesizedText] = []
     extra = {"batch_size": plan.setting.n_pool, "max_reference_tokens": limit}
-    with progress_bar(max_tokens * len(tasks), options.get("progress", False)) as advance:
+    with progress_bar(options.max_tokens * len(tasks), options.progress) as advance:
         for p, private in zip(prompts, read, strict=True):
-            body, n = _drawn(
-                model, p, private, plan, max_tokens, source, _each(advance, options.get("on_token"))
-            )
-            record = plan.record(rule, extra, max_tokens, n, model.sha256)
+            drawn: list[int] = []
+            for token in _draw(model, p, private, plan, options):
+                drawn.append(token)
+                advance(1)
+                if options.on_token is not None:
+                    options.on_token(1)
+            record = plan.record(rule, extra, options.max_tokens, len(drawn), model.sha256)
+            body = [token for token in drawn if token not in p.end]
             texts.append(SynthesizedText(tokens.decode(body).strip(), record))
-            advance(max_tokens - n)
+            advance(options.max_tokens - len(drawn))
     return texts
 
 
-def loaded(model: OnnxCausalLM | Path | None) -> tuple[OnnxCausalLM, ByteTokens]:
-    """The model with its tokenizer; the packaged one, and a model's tokenizer, are loaded once.
-    Raises ModelError.
+def load_model(model: OnnxCausalLM | Path | None) -> tuple[OnnxCausalLM, ByteTokens]:
+    """Return the model with its tokenizer; tokenizers and the packaged model are loaded once.
+
+    Raises:
+        ModelError: files are missing or damaged.
+        TypeError: neither a folder nor a model.
     """
     if model is None or isinstance(model, Path):
         found, tokens = (_PACKAGED if model is None else Models(None, None, model)).causal()
@@ -321,24 +411,25 @@ _TOKENS: WeakKeyDictionary[OnnxCausalLM, ByteTokens] = WeakKeyDictionary()
 
 
 def _limit(
-    model: OnnxCausalLM, prompts: Sequence[Prompts], plan: Plan, max_tokens: int, asked: int | None
+    model: OnnxCausalLM, prompts: Sequence[Prompts], plan: Plan, options: SynthesisOptions
 ) -> int:
-    """Tokens read of each reference; from public numbers only."""
+    """Return how many tokens of each reference are read; it depends on public numbers only."""
+    asked = options.max_reference_tokens
     if asked is not None:
         check_count("max_reference_tokens", asked)
     n_public = max(p.n_public for p in prompts)
-    return room(model, 1 + plan.setting.n_rows, n_public, max_tokens, asked)
+    return room(model, 1 + plan.setting.n_rows, n_public, options.max_tokens, asked)
 
 
-def _pay(plan: Plan, options: Options) -> None:
-    """Charge the ledger, if there is one; from here on the charge stays, whatever happens."""
-    ledger, scopes = options.get("ledger"), tuple(options.get("scopes", ()))
-    if ledger is None and not scopes:
+def _pay(plan: Plan, options: SynthesisOptions) -> None:
+    """Charge the ledger, if there is one."""
+    scopes = tuple(options.scopes)
+    if options.ledger is None and not scopes:
         return
-    budget = budget_for(None, ledger, "", scopes)
-    if options.get("n_queries", 1) != 1:
+    budget = budget_for(None, options.ledger, "", scopes)
+    if options.n_queries != 1:
         raise ValueError(
-            f"n_queries must be 1 with a ledger, which counts each call, got {options['n_queries']!r}"
+            f"n_queries must be 1 with a ledger, which counts each call, got {options.n_queries!r}"
         )
     if not isfinite(plan.epsilon):
         raise NotCertified("a ledger needs a certified variant")
@@ -346,37 +437,20 @@ def _pay(plan: Plan, options: Options) -> None:
         budget.reserve(plan.epsilon).commit()
 
 
-def _drawn(
+def _draw(
     model: OnnxCausalLM,
     prompts: Prompts,
     private: Sequence[list[int]],
     plan: Plan,
-    max_tokens: int,
-    source: Source,
-    each: Callable[[int], None],
-) -> tuple[list[int], int]:
-    """The text's tokens, and how many were drawn: the one that ends it among them."""
-    rows, n_rows = [prompts.public, *private], plan.setting.n_rows
-    drawn_anew = plan.setting.redraws and not plan.public_only
+    options: SynthesisOptions,
+) -> Iterator[int]:
+    """Draw the tokens of one text, the one that ends it included."""
+    rows = [prompts.public, *private]
+    n_rows = plan.setting.n_rows
     scores: NextScores
-    if drawn_anew:
-        scores = DrawnScores(model, rows, n_rows, source, prompts.beginning)
+    if plan.setting.redraws and not plan.public_only:
+        scores = DrawnScores(model, rows, n_rows, options.source, prompts.beginning)
     else:
         kind = AllScores if plan.decoder.top_k is None else ModelScores
         scores = kind(model, rows, n_rows, prompts.beginning)
-    found: list[int] = []
-    for token in next_tokens(plan.decoder, scores, max_tokens, prompts.end, source):
-        found.append(token)
-        each(1)
-    return [token for token in found if token not in prompts.end], len(found)
-
-
-def _each(
-    advance: Callable[[int], None], on_token: Callable[[int], None] | None
-) -> Callable[[int], None]:
-    def both(n: int) -> None:
-        advance(n)
-        if on_token is not None:
-            on_token(n)
-
-    return both
+    return next_tokens(plan.decoder, scores, options.max_tokens, prompts.end, options.source)

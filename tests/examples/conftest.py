@@ -1,5 +1,6 @@
-"""Who is in front of the screen, and the server that keeps every byte. Loaded only where a test
-asks for it.
+"""Fixtures: a screen, a person in front of the window, and the server that keeps every byte.
+
+The window is loaded only where a test asks for it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def display() -> Iterator[None]:
-    """A screen; one for all, as Qt connects once."""
+    """Provide one screen for all tests, as Qt connects once."""
     from tests.examples.screens import screen
 
     with screen():
@@ -26,7 +27,7 @@ def display() -> Iterator[None]:
 
 @pytest.fixture
 def someone(display: None) -> Iterator[Person]:
-    """In front of a new window."""
+    """Provide a person in front of a new window."""
     from tests.examples.screens import person
 
     with person() as someone:
@@ -35,6 +36,6 @@ def someone(display: None) -> Iterator[Person]:
 
 @pytest.fixture
 def api() -> Iterator[RecordingServer]:
-    """An API that says what it was asked."""
+    """Provide an API that repeats what it was asked."""
     with RecordingServer() as server:
         yield server

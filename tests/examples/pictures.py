@@ -1,5 +1,5 @@
-"""The desktop example's picture: `python -m tests.examples.pictures` writes
-docs/images/desktop.png.
+"""Write the desktop example's picture, docs/images/desktop.png: `python -m
+tests.examples.pictures`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from tests.examples.screens import person, screen
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 TEXT = (
-    "My father Peter has hepatitis and lives in Leeds. I want to write to his clinic (reception@clinic.example, "
-    "+44 20 7946 0958): he cannot come on 14 March and would like an appointment in the week after."
+    "My father Peter has hepatitis and lives in Leeds. I want to write to his clinic "
+    "(reception@clinic.example, +44 20 7946 0958): he cannot come on 14 March and would like an "
+    "appointment in the week after."
 )
 ANSWER = (
-    "To: <EMAIL_1>\nSubject: Another appointment\n\nDear Sir or Madam,\n\nmy father cannot come to his appointment. "
+    "To: <EMAIL_1>\nSubject: Another appointment\n\nDear Sir or Madam,\n\n"
+    "my father cannot come to his appointment. "
     "Would the week after suit you? I will call you on <PHONE_1> tomorrow.\n\nYours faithfully"
 )
 
 
 def main(folder: Path = IMAGES) -> None:
-    """The window after one answer."""
+    """Save the window after one answer."""
     folder.mkdir(parents=True, exist_ok=True)
     with screen(), RecordingServer(says(ANSWER)) as api, person() as someone:
         someone.pastes(TEXT)

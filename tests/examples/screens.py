@@ -30,7 +30,7 @@ PATIENCE = 120.0  # seconds; for machines that are busy with other things
 
 @contextmanager
 def screen() -> Iterator[None]:
-    """The present display, or a virtual one."""
+    """Use the present display, or start a virtual one."""
     if os.environ.get("DISPLAY"):
         yield
         return
@@ -52,14 +52,15 @@ def screen() -> Iterator[None]:
 
 
 def application() -> QApplication:
-    """The one of this process."""
+    """Return the one application of this process."""
     app = QApplication.instance()
     return app if isinstance(app, QApplication) else QApplication(["desktop"])
 
 
 def until(true: Callable[[], bool], seconds: float = PATIENCE) -> None:
-    """Run the interface until something holds. Other threads run too, which they do not in
-    `QTest.qWait`.
+    """Run the interface until something holds.
+
+    Other threads run too, which they do not in `QTest.qWait`.
     """
     loop, timer, end = QEventLoop(), QTimer(), time.monotonic() + seconds
     timer.timeout.connect(lambda: loop.quit() if true() or time.monotonic() > end else None)
@@ -71,26 +72,26 @@ def until(true: Callable[[], bool], seconds: float = PATIENCE) -> None:
 
 
 class Person:
-    """Types, clicks and reads; sees nothing else."""
+    """A person who types, clicks and reads, and sees nothing else."""
 
     def __init__(self, window: Window) -> None:
         self.window = window
 
     def types(self, text: str) -> None:
-        """Key by key, at the end."""
+        """Type key by key, at the end."""
         QTest.keyClicks(self.window.text, text)
 
     def pastes(self, text: str) -> None:
-        """In place of all that was there."""
+        """Paste in place of all that was there."""
         self.window.text.setPlainText(text)
 
     def reads(self) -> str:
-        """What would leave, once it is there."""
+        """Return the text that would leave, once it is shown."""
         until(self.window.send.isEnabled)
         return str(self.window.leaving.toPlainText())
 
     def sends(self, address: str) -> str:
-        """Once a preview is there; what the window says when it is over."""
+        """Send once a preview is shown; return the window's status when that is over."""
         until(self.window.send.isEnabled)
         self.window.address.setText(address)
         QTest.mouseClick(self.window.send, Qt.MouseButton.LeftButton)
@@ -101,7 +102,7 @@ class Person:
 
 @contextmanager
 def person(budget: float = DEFAULT_BUDGET) -> Iterator[Person]:
-    """In front of a new window."""
+    """Put a person in front of a new window."""
     application()
     window = Window(budget)
     window.show()

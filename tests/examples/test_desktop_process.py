@@ -1,6 +1,4 @@
-"""The desktop example as a process: how soon it is there, what it leaves on the disk, and how it
-ends.
-"""
+"""The desktop example as a process: how soon it shows, what it writes to disk, and how it ends."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("display")
 def python(
     code: str, *arguments: str, folder: Path = ROOT, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """A process of its own."""
+    """Run code in a process of its own."""
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
         cwd=folder,

@@ -8,8 +8,7 @@ import pytest
 
 from tests.examples.screens import TEXT, Person, application, until
 
-# isort: skip  # after screens, which skips where it is missing
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer  # isort: skip  # after screens, which skips without PySide6
 from PySide6.QtGui import QColor, QPalette, QTextCharFormat, QTextCursor  # isort: skip
 from PySide6.QtTest import QTest  # isort: skip
 from PySide6.QtWidgets import QToolTip  # isort: skip
@@ -49,7 +48,7 @@ def test_originals_in_hints_are_no_markup(someone: Person) -> None:
 
 
 def marks(someone: Person) -> list[tuple[QTextCharFormat, int]]:
-    """Formats of what is marked, and for how many characters."""
+    """Return the formats of the marked runs, and how many characters each has."""
     cursor, found = QTextCursor(someone.window.leaving.document()), []
     while cursor.movePosition(QTextCursor.MoveOperation.Right):
         if (
@@ -124,7 +123,7 @@ def test_marks_can_be_read_on_light_and_dark(someone: Person, ground: str) -> No
 
 
 def contrast(one: QColor, other: QColor) -> float:
-    """As WCAG defines it."""
+    """Return the contrast ratio that WCAG defines."""
 
     def luminance(color: QColor) -> float:
         values: tuple[float, float, float] = (color.redF(), color.greenF(), color.blueF())

@@ -38,7 +38,8 @@ def test_the_server_sees_no_identifier_and_the_application_gets_all_back() -> No
 
 def test_an_identifier_that_arrives_is_told_by_the_exit_status() -> None:
     code = (
-        "import sys, examples.what_the_server_sees as e; e.shield = lambda client, sanitizer: client;"
+        "import sys, examples.what_the_server_sees as e;"
+        "e.shield = lambda client, sanitizer: client;"
         "e.show = lambda *given: None; sys.exit(e.main())"
     )
     done = subprocess.run(

@@ -1,6 +1,4 @@
-"""The advice: the most meaning within the risk, the safest where nothing is, and no private word
-shown.
-"""
+"""The advice: the most meaning within the risk, or the safest setting; and the meter of a text."""
 
 from __future__ import annotations
 
@@ -10,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sanitizer import Sanitizer
+from sanitizer import Cape, Sanitizer
 from sanitizer.cli.display import advice_text
-from sanitizer.risk.advice import Advice, advise
+from sanitizer.risk.advice import NOTHING_PRIVATE, UNCERTIFIED, Advice, RiskMeter, advise
 from sanitizer.risk.posterior import ceiling
 from sanitizer.testing.models import SeededSource, ToyBackbone
 
@@ -135,3 +133,19 @@ def test_the_choice_can_be_used(advice: Advice, toy: ToyBackbone) -> None:
     found = Sanitizer(advice.choice.mechanism, model=toy).sanitize(PROMPT, source=SeededSource(1))
     assert found.record.certified
     assert found.record.epsilon_per_unit == advice.choice.mechanism.epsilon
+
+
+def test_the_meter_bounds_the_best_guess(toy: ToyBackbone) -> None:
+    sanitizer = Sanitizer(Cape(2.0), model=toy)
+    meter = RiskMeter(sanitizer)
+    risk = meter.measure(sanitizer, "Peter met Anna, and Paul met Mary in Leeds.")
+    assert 0 < risk.ceiling < 1
+    assert risk.expected is not None
+    assert "as measured on 3 of them" in risk.note
+    assert meter.measure(sanitizer, "of the").note == NOTHING_PRIVATE
+
+
+def test_the_meter_has_no_bound_for_an_uncertified_mechanism(toy: ToyBackbone) -> None:
+    sanitizer = Sanitizer(Cape(2.0, variant="published"), model=toy)
+    risk = RiskMeter(sanitizer).measure(sanitizer, PROMPT)
+    assert (risk.ceiling, risk.expected, risk.note) == (1.0, None, UNCERTIFIED)

@@ -1,6 +1,4 @@
-"""Demonstrations: worked examples as references, for one answer_privately or for private
-demonstrations.
-"""
+"""Demonstrations: worked examples as references, for one answer or for private demonstrations."""
 
 from __future__ import annotations
 
@@ -11,27 +9,21 @@ from typing import Any
 import pytest
 
 from sanitizer.lm.causal import OnnxCausalLM
-from sanitizer.lm.files import Manifest, model_folder
 from sanitizer.lm.tokens import ByteTokens
 from sanitizer.privacy.dps_mozo import DPSMOZO, claimed_epsilon
 from sanitizer.privacy.next_token import cost
-from sanitizer.synthesis.demonstrations import (
+from sanitizer.synthesis.plan import RELATION, UNIT, ShotPrompts, SynthesizedText
+from sanitizer.synthesis.texts import (
     Demonstrations,
     answer_privately,
     private_demonstrations,
+    synthesize,
+    synthesize_batch,
 )
-from sanitizer.synthesis.plan import RELATION, UNIT, ShotPrompts, SynthesizedText
-from sanitizer.synthesis.texts import synthesize, synthesize_batch
 from sanitizer.synthesis.writing import DrawnScores, read_rows
 from sanitizer.testing.models import SeededSource
-from tests.lm.toy_text import load_toy
 
 SHOTS = [{"input": f"{i} and {i}", "output": f"{2 * i}"} for i in range(1, 13)]
-
-
-@pytest.fixture(scope="module")
-def toy(tmp_path_factory: pytest.TempPathFactory) -> OnnxCausalLM:
-    return load_toy(tmp_path_factory.mktemp("home"))
 
 
 def answered(
@@ -117,7 +109,7 @@ def test_documents_may_be_multiplied_and_demonstrations_averaged(toy: OnnxCausal
     [
         ({"template": "{input}"}, "two or more fields"),
         ({"template": "{input} {input} {output}"}, "each once"),
-        ({"template": "{input} {answer_privately}"}, "answer_privately is missing"),
+        ({"template": "{input} {answer}"}, "answer is missing"),
         ({"query": {"output": "4"}}, "got output"),
         ({"query": {}}, "input is missing"),
         ({"references": [{"output": "12"}]}, "input is missing"),
@@ -151,11 +143,8 @@ def test_inputs_share_the_runs_of_demonstrations(toy: OnnxCausalLM) -> None:
         "7 and 8",
     ]
     record = demonstrations.record
-    assert (record.n_charged, record.n_references, record.settings["n_shots"]) == (
-        6,
-        12,
-        4,
-    )  # 4 inputs, 3 runs
+    # Four inputs over three runs: one run answers two of them.
+    assert (record.n_charged, record.n_references, record.settings["n_shots"]) == (6, 12, 4)
     assert record.epsilon == cost(
         DPSMOZO(4, record.settings["range_"]).event(UNIT, RELATION), 6, 1e-6
     )
@@ -206,14 +195,10 @@ def test_bad_arguments_are_named(toy: OnnxCausalLM) -> None:
         answer_privately(demonstrations, "9" * 300, model=toy)
 
 
-def test_the_real_model_follows_demonstrations() -> None:
-    path = Manifest.read(model_folder("lm")).weights
-    if path is None or not path.exists():
-        pytest.skip("the weights are not on this machine: sanitizer models fetch lm")
+def test_the_real_model_follows_demonstrations(real: OnnxCausalLM) -> None:
     words = [("big", "small"), ("hot", "cold"), ("old", "new"), ("fast", "slow")]
     shots = [{"input": a, "output": b} for a, b in words]
-    text = synthesize(
-        shots, "happy", method="dps-mozo", max_tokens=4, epsilon=20.0, source=SeededSource(0)
-    )
+    source = SeededSource(0)
+    text = synthesize(shots, "happy", method="dps-mozo", max_tokens=4, epsilon=20.0, source=source)
     assert 0 < len(text) < 40
     assert text.record.certified

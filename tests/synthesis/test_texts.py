@@ -1,51 +1,33 @@
-"""Synthetic texts: what is public decides what is read and paid for, and one reference moves one
-row only.
-"""
+"""Synthetic texts: what is public decides what is read and paid for."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from sanitizer import SynthesizedText, synthesize, synthesize_batch
 from sanitizer.errors import BudgetExceeded, ModelError, NotCertified
 from sanitizer.lm.causal import OnnxCausalLM
-from sanitizer.lm.files import Manifest, model_folder
-from sanitizer.lm.tokens import ByteTokens
+from sanitizer.lm.files import model_folder
 from sanitizer.privacy.invisibleink import InvisibleInk
-from sanitizer.privacy.next_token import Logits, Scores, TokenWeights, cost
+from sanitizer.privacy.next_token import cost
 from sanitizer.storage.ledger import Ledger, Scope
 from sanitizer.synthesis.plan import (
     RELATION,
     UNIT,
-    DocumentPrompts,
-    Plan,
-    Prompts,
-    Reference,
-    ShotPrompts,
-    Template,
-    plan,
-    reference_batches,
 )
-from sanitizer.synthesis.texts import setting_for
+from sanitizer.synthesis.texts import private_demonstrations
 from sanitizer.synthesis.writing import (
-    AllScores,
-    ModelScores,
-    RowScores,
-    Task,
-    drawn_without_replacement,
-    read_rows,
-    write,
+    OptionKeywords,
+    SynthesisOptions,
 )
 from sanitizer.testing.models import SeededSource
-from tests.lm.toy_text import load_toy
 
 QUERY = "Write a note."
 REFERENCES = [
@@ -56,23 +38,6 @@ REFERENCES = [
     "Feed the cat",
     "Done.",
 ]
-# a block and one token
-SHARED = "The coat hangs by the door of the house near the river; take it to Ann. Bye."
-ALIKE = [SHARED, REFERENCES[1], REFERENCES[2], SHARED]
-OTHERS = ["", "Gone", REFERENCES[1], "x" * 300, SHARED + "Never."]
-
-
-@pytest.fixture(scope="module")
-def toy(tmp_path_factory: pytest.TempPathFactory) -> OnnxCausalLM:
-    return load_toy(tmp_path_factory.mktemp("home"))
-
-
-@pytest.fixture(scope="module")
-def real() -> OnnxCausalLM:
-    path = Manifest.read(model_folder("lm")).weights
-    if path is None or not path.exists():
-        pytest.skip("the weights are not on this machine: sanitizer models fetch lm")
-    return OnnxCausalLM()
 
 
 def write_some(
@@ -126,110 +91,6 @@ def test_a_batch_reads_each_reference_for_one_text_only(toy: OnnxCausalLM) -> No
     assert texts[:2] == others[:2]
     assert "no other text reads these" in texts[0].record.public
     assert texts[0].record.epsilon == write_some(toy, REFERENCES[:2], max_tokens=4).record.epsilon
-
-
-def test_runs_of_references_follow_from_numbers_only() -> None:
-    assert reference_batches(7, 3, None, 8) == [range(2), range(2, 4), range(4, 6)]
-    assert reference_batches(100, 1, None, 8) == [range(8)]
-    assert reference_batches(100, 2, 30, 8) == [range(30), range(30, 60)]
-
-
-SEEN: list[NDArray[np.float32]] = []
-
-
-class Recording(InvisibleInk):
-    """Keeps the scores it is given; its weights are those of the public row, so that equal draws
-    give equal texts.
-    """
-
-    def weights(self, scores: Logits | Scores) -> TokenWeights:
-        assert isinstance(scores, RowScores)
-        SEEN.append(np.vstack([scores.at(np.arange(len(scores.public))), scores.public]))
-        return InvisibleInk(0, self.n_references).weights(scores)
-
-
-def recorded(
-    model: OnnxCausalLM, references: Sequence[str], max_tokens: int = 5
-) -> tuple[list[Any], SynthesizedText]:
-    """The scores of each step, and the text."""
-    found = plan(setting_for({}, len(references), max_tokens))
-    recording = Plan(found.setting, Recording(1.0, len(references)), 1.0, 1.0, False)
-    SEEN.clear()
-    tasks, options = (
-        [Task(QUERY, range(len(references)))],
-        {"model": model, "source": SeededSource(3)},
-    )
-    (text,) = write(references, tasks, recording, "", max_tokens, options)  # type: ignore[arg-type]
-    return list(SEEN), text
-
-
-@pytest.mark.parametrize("at", [0, 2])
-@pytest.mark.parametrize("other", OTHERS)
-def test_another_reference_moves_its_own_row_only(toy: OnnxCausalLM, at: int, other: str) -> None:
-    """Bit by bit, and whatever was read before; else the decoders' bounds would say nothing."""
-    ours, text = recorded(toy, ALIKE)
-    theirs, other_text = recorded(toy, [*ALIKE[:at], other, *ALIKE[at + 1 :]])
-    assert len(ours) == len(theirs) >= 1
-    for mine, his in zip(ours, theirs, strict=True):
-        np.testing.assert_array_equal(np.delete(mine, at + 1, 0), np.delete(his, at + 1, 0))
-        assert (mine[at + 1] != his[at + 1]).any()
-    assert text == other_text
-    assert text.record == other_text.record
-
-
-def test_another_reference_moves_its_own_row_only_in_the_real_model(real: OnnxCausalLM) -> None:
-    long = "The film begins in a small town by the sea, where a young teacher finds a letter. " * 4
-    ours, _ = recorded(real, [long + "I liked it.", "Dull.", long + "The end is sad."], 2)
-    theirs, _ = recorded(real, ["Nobody laughed.", "Dull.", long + "The end is sad."], 2)
-    for mine, his in zip(ours, theirs, strict=True):
-        np.testing.assert_array_equal(np.delete(mine, 1, 0), np.delete(his, 1, 0))
-
-
-def test_the_public_row_reads_what_is_read_without_references(toy: OnnxCausalLM) -> None:
-    tokens = ByteTokens(toy.folder / "tokenizer.json")
-    prompts = DocumentPrompts(QUERY, None, tokens)
-    _, alone = read_rows(toy, [prompts.public])
-    _, among = read_rows(
-        toy, [prompts.public, prompts.private("Tea at four.", 50)], prompts.beginning
-    )
-    np.testing.assert_array_equal(alone.logits[0], among.logits[0])
-    assert QUERY in tokens.decode(prompts.public)
-    assert "Tea" in tokens.decode(prompts.private("Tea at four.", 50))
-
-
-@pytest.mark.parametrize("shots", [False, True])
-def test_rows_are_scored_where_asked_as_they_are_everywhere(toy: OnnxCausalLM, shots: bool) -> None:
-    tokens = ByteTokens(toy.folder / "tokenizer.json")
-    prompts: Prompts = (
-        ShotPrompts("2 and 2", None, tokens) if shots else DocumentPrompts(QUERY, None, tokens)
-    )
-    references: list[Reference] = [
-        {"input": f"{i}", "output": "x"} if shots else f"Tea {i}." for i in range(3)
-    ]
-    rows = [prompts.public, *(prompts.private(reference, 50) for reference in references)]
-    assert all(row[: len(prompts.beginning)] == prompts.beginning for row in rows[1:])
-    few, every = ModelScores(toy, rows, 3, prompts.beginning), AllScores(toy, rows, 3)
-    asked = np.array([0, 7, 40, 95])
-    for token in (None, 5, 6):
-        some, all_ = few(token), every(token)
-        np.testing.assert_allclose(some.at(asked), all_[:, asked], atol=1e-4)
-        np.testing.assert_allclose(some.public, all_[0], atol=1e-4)
-    with pytest.raises(ValueError, match="beginning"):
-        read_rows(toy, [rows[0], prompts.beginning], prompts.beginning)
-
-
-def test_copies_of_one_row_score_alike_to_the_bit(toy: OnnxCausalLM) -> None:
-    """A reference replaced by null has the scores of row 0."""
-    scores = ModelScores(toy, [[3, 4, 5]], 3)(None).at(np.arange(96))
-    np.testing.assert_array_equal(scores, np.repeat(scores[:1], 4, axis=0))
-
-
-def test_what_earlier_texts_left_behind_is_not_read(toy: OnnxCausalLM) -> None:
-    before, _ = recorded(toy, REFERENCES)
-    toy.prefill([[3] * 200])
-    write_some(toy)
-    again, _ = recorded(toy, REFERENCES)
-    np.testing.assert_array_equal(before, again)
 
 
 def test_long_references_are_cut_at_a_public_length(toy: OnnxCausalLM) -> None:
@@ -288,7 +149,7 @@ def test_the_published_accounting_is_the_claim(toy: OnnxCausalLM) -> None:
         ({"temperature": -1.0}, "temperature"),
         ({"top_k": 0}, "top_k"),
         ({"batch_size": 0}, "batch_size"),
-        ({"batch_size": 7}, "at least 1 reference_batches of 7, got 6"),
+        ({"batch_size": 7}, "at least 1 batches of 7, got 6"),
         ({"n_queries": 0}, "n_queries"),
         ({"n_shots": 2}, "n_shots"),
         ({"method": "dps-mozo", "temperature": 1.0}, "temperature"),
@@ -376,24 +237,6 @@ def test_without_weights_the_command_is_named(
         synthesize(REFERENCES, QUERY, model=model_folder("lm"))
 
 
-def test_templates_take_doubled_braces_for_text() -> None:
-    template = Template.parse("{{x}} {a} and {b}.")
-    assert template.fields == ["a", "b"]
-    assert template.filled({"a": "{b}", "b": "2"}) == "{x} {b} and 2."
-    before, after = template.around("b")
-    assert before.filled({"a": "1"}) == "{x} 1 and "
-    assert after.filled({}) == "."
-
-
-def test_draws_without_replacement_are_even() -> None:
-    source, counts = SeededSource(7), np.zeros((5, 5))
-    for _ in range(4000):
-        first, second = drawn_without_replacement(5, 2, source)
-        counts[first, second] += 1
-    assert counts.trace() == 0
-    assert abs(counts[~np.eye(5, dtype=bool)] - 200).max() < 70
-
-
 def test_the_real_model_writes_a_review(real: OnnxCausalLM) -> None:
     reviews = [
         f"A {a} film with {b}; the {c} was the best part of it."
@@ -419,3 +262,28 @@ def test_the_real_model_writes_a_review(real: OnnxCausalLM) -> None:
     assert sum(steps) == text.record.n_tokens <= 16
     assert text.record.n_references == 4
     assert text.record.epsilon <= 10
+
+
+@pytest.mark.parametrize(
+    ("function", "first"),
+    [
+        (synthesize, ["references", "query"]),
+        (synthesize_batch, ["references", "query", "n_texts"]),
+        (private_demonstrations, ["references", "inputs"]),
+    ],
+)
+def test_options_are_the_same_everywhere(function: Any, first: list[str]) -> None:
+    shown = signature(function).parameters
+    named = {field.name: field.default for field in fields(SynthesisOptions)}
+    if function is private_demonstrations:
+        named["method"] = "dps-mozo"
+    assert list(shown) == [*first, *named]
+    assert {name: shown[name].default for name in named} == named
+    assert get_type_hints(SynthesisOptions) == get_type_hints(OptionKeywords)
+
+
+def test_unknown_options_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"^synthesize\(\) got an unexpected keyword argument 'x'$"):
+        synthesize(REFERENCES, QUERY, x=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^synthesize_batch\(\) got an unexpected"):
+        synthesize_batch(REFERENCES, QUERY, 1, max_token=3)  # type: ignore[call-arg]
