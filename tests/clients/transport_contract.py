@@ -12,8 +12,16 @@ import pytest
 
 from sanitizer import Sanitizer
 from sanitizer.errors import RequestRefused, SanitizerError, UpstreamError
-from sanitizer.testing.api_answers import Answer, event, html
-from sanitizer.testing.server import Received, RecordingServer, echo, says, zipped
+from sanitizer.testing.server import (
+    Answer,
+    Received,
+    RecordingServer,
+    echo,
+    event,
+    html,
+    says,
+    zipped,
+)
 from tests.clients.sdk_clients import (
     SECRETS,
     TEXT,
