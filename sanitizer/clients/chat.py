@@ -163,7 +163,7 @@ def _text(document: Any, field: str) -> str:
     """Return the text of a chat's first choice; "" for an event without choices, such as usage."""
     try:
         if "error" in document:
-            raise UpstreamError("the API answered with an error")
+            raise UpstreamError("the API broke off with an error")
         choices = document["choices"]
         text = choices[0][field].get("content") if choices else None
     except (LookupError, TypeError, AttributeError):

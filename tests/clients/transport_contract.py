@@ -296,7 +296,7 @@ class TransportContract:
         check_clean(server)
 
     def test_redirects_are_filtered_from_the_original_again(self, server: RecordingServer) -> None:
-        """Not the sanitized body a second time: what arrives is the same, and comes back restored."""
+        """Not the sanitized body again: what arrives is the same, and comes back restored."""
         with RecordingServer() as other:
             moved = ("location", other.url + "/chat/completions")
             server.script(Answer(b"", 307, headers=(moved,)))
@@ -346,7 +346,7 @@ class TransportContract:
     def test_the_event_loop_goes_on_while_texts_are_sanitized(
         self, server: RecordingServer, sanitizer: Sanitizer, n: int, monkeypatch: Any
     ) -> None:
-        """Sanitizing waits for a task of the loop to run: it would wait for ever inside the loop."""
+        """Sanitizing waits for a task of the loop: inside the loop it would wait for ever."""
         ran, original = threading.Event(), Sanitizer.sanitize_batch
 
         def waits(self: Sanitizer, *given: Any, **more: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The filter: what it refuses, what the record says, and what comes back or must not leave again."""
+"""The filter: what it refuses, what the record says, what comes back, and what stays here."""
 
 from __future__ import annotations
 
