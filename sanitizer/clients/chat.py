@@ -1,6 +1,4 @@
-"""A chat with an API: only sanitized text leaves, and the answers come as the API wrote them, piece
-by piece.
-"""
+"""A chat with an API: only sanitized text leaves, and answers come as the API wrote them."""
 
 from __future__ import annotations
 
@@ -19,22 +17,36 @@ from sanitizer.urls import check_base_url
 from sanitizer.wire import Exchange, Frames
 
 MAX_COMPLAINT = 300
-"""Characters of what the API says is wrong."""
+"""Longest part of the API's error message that is shown, in characters."""
 
 
 class ChatConnection:
-    """One API's /chat/completions, for whoever restores the answers: `Sanitizer.restored_stream`.
+    """Connection to one API's /chat/completions whose answers still have to be restored.
+
+    `Sanitizer.restored_stream` restores them.
 
     Guarantee: as `FilterTransport`. No redirect is followed.
     Not protected: the model's name, and the key, which the API has to know.
 
+    >>> from sanitizer import Sanitizer
+    >>> from sanitizer.testing import RecordingServer
+    >>> sanitizer = Sanitizer(policy="identifiers")
+    >>> with RecordingServer() as api:
+    ...     with ChatConnection(api.url, sanitizer, model="any") as connection:
+    ...         message = {"role": "user", "content": "Ask anna@example.org"}
+    ...         answer = "".join(connection.answer([message]))
+    >>> answer, sanitizer.restore(answer)
+    ('Ask <EMAIL_1>', 'Ask anna@example.org')
+
     Args:
-        upstream: base URL of the API. sanitizer: of the conversation.
-        model: its name at the API. key: sent as `Authorization: Bearer`; None sends none.
-        timeout: seconds of silence.
+        upstream: base URL of the API.
+        sanitizer: Sanitizer of the conversation.
+        model: name of the model at the API.
+        key: sent as `Authorization: Bearer`; None sends none.
+        timeout: longest silence of the API, in seconds.
 
     Raises:
-        ValueError: no such URL, or a key that is not visible ASCII.
+        ValueError: the URL is no base URL, or the key is not visible ASCII.
     """
 
     def __init__(
@@ -49,18 +61,19 @@ class ChatConnection:
         check_base_url("upstream", upstream)
         if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
             raise ValueError("key must be visible ASCII without spaces")
-        self._url, self._model = upstream.rstrip("/") + "/chat/completions", model
+        self._url = upstream.rstrip("/") + "/chat/completions"
+        self._model = model
         self._headers = {} if key is None else {"authorization": f"Bearer {key}"}
-        self._client = filtered(httpx.Client(timeout=timeout), sanitizer, carrier=_AsWritten)
+        self._client = filtered(httpx.Client(timeout=timeout), sanitizer, filter_class=_Unrestored)
 
     def answer(self, messages: Sequence[dict[str, str]]) -> Iterator[str]:
-        """The API's answer to a chat, in pieces, with placeholders.
+        """Yield the API's answer to a chat, in pieces, with placeholders.
 
         Args:
-            messages: {"role", "content"}, ORIGINAL texts; they are sanitized on the way.
+            messages: {"role", "content"}, ORIGINAL texts; they are sanitized before they are sent.
 
         Raises:
-            UpstreamError: not reached, or an answer that is an error or cannot be read.
+            UpstreamError: the API cannot be reached, or its answer is an error or cannot be read.
             SanitizerError: as `Sanitizer.sanitize`; nothing was sent.
         """
         body = {"model": self._model, "messages": list(messages), "stream": True}
@@ -95,17 +108,17 @@ class ChatConnection:
         self.close()
 
 
-class _AsWritten(TransportFilter):
-    """Requests are sanitized; answers pass as they are."""
+class _Unrestored(TransportFilter):
+    """A filter that sanitizes requests and lets answers pass as they are."""
 
     def response(self, exchange: Exchange, status: int, content_type: str, body: bytes) -> bytes:
         return body
 
     def events(self, exchange: Exchange, content_type: str) -> Events:
-        return _Passed()
+        return _UnrestoredEvents()
 
 
-class _Passed:
+class _UnrestoredEvents:
     def feed(self, data: bytes) -> bytes:
         return data
 
@@ -114,7 +127,7 @@ class _Passed:
 
 
 def _complaint(response: httpx.Response) -> str:
-    """What the API says is wrong. What it quotes is text as it was sent: sanitized."""
+    """Return what the API says is wrong; what it quotes is text as it was sent, sanitized."""
     try:
         said = json.loads(response.read())["error"]["message"]
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -124,7 +137,7 @@ def _complaint(response: httpx.Response) -> str:
 
 
 def _streamed(response: httpx.Response) -> Iterator[str]:
-    """The deltas of the first choice."""
+    """Yield the deltas of the first choice."""
     frames = Frames()
     for data in response.iter_bytes():
         for block in frames.feed(data):
@@ -147,7 +160,7 @@ def _document(data: bytes) -> Any:
 
 
 def _text(document: Any, field: str) -> str:
-    """What is said in a chat's first choice; nothing in an event without choices, such as usage."""
+    """Return the text of a chat's first choice; "" for an event without choices, such as usage."""
     try:
         if "error" in document:
             raise UpstreamError("the API broke off with an error")

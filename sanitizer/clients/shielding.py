@@ -1,4 +1,4 @@
-"""`shield`: an OpenAI client like the one given, whose every request goes through the filter."""
+"""`shield`: an OpenAI client in, one like it out whose every request goes through the filter."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ from functools import cache
 from importlib import import_module
 from typing import Any, NoReturn, TypeVar, cast
 
-from sanitizer.clients.stamp import Stamped, stamped
-from sanitizer.clients.transport import Events, TransportFilter
+from sanitizer.clients.transport import TransportFilter
 from sanitizer.errors import RequestRefused, SanitizerError
 from sanitizer.pipeline import Sanitizer
-from sanitizer.wire import Exchange
+from sanitizer.wire import Exchange, Stamp
 
 ClientT = TypeVar("ClientT")
 
-_HOW_ELSE = "put sanitizer.clients.httpx.FilterTransport into its HTTP client, or run `sanitizer serve` and use it as base_url"
-_NOWHERE = "wss://refused.invalid"  # never read
+KEY = "sanitizer_record"
+"""Key of the record in an answer's object, an attribute of what the SDK returns."""
+
+_HOW_ELSE = (
+    "put sanitizer.clients.httpx.FilterTransport into its HTTP client,"
+    " or run `sanitizer serve` and use it as base_url"
+)
+_NOWHERE = "wss://refused.invalid"  # the SDK wants an address for WebSockets; it is never used
 
 
 def shield(client: ClientT, sanitizer: Sanitizer) -> ClientT:
-    """A client of the same kind and with the same settings, through which only sanitized text
-    leaves.
+    """Return a client of the same kind and settings through which only sanitized text leaves.
 
     Key, organization, project, retries, timeout, base URL, headers, query, proxies, mounts, hooks
     and cookies stay. Prompts are sanitized, answers restored, streamed or not; answers carry
@@ -38,17 +42,35 @@ def shield(client: ClientT, sanitizer: Sanitizer) -> ClientT:
     are raised as they are, at once, without a retry, and can be caught as `openai.OpenAIError` too.
     Not protected: headers and names in the URL; requests that never go through the client.
 
+    >>> from openai import OpenAI
+    >>> from sanitizer import Sanitizer
+    >>> from sanitizer.testing import RecordingServer
+    >>> with RecordingServer() as server:
+    ...     client = OpenAI(base_url=server.url, api_key="test")
+    ...     shielded = shield(client, Sanitizer(policy="identifiers"))
+    ...     message = {"role": "user", "content": "Ask anna@example.org"}
+    ...     answer = shielded.chat.completions.create(model="any", messages=[message])
+    ...     client.close()
+    >>> server.requests[0].json["messages"][0]["content"]
+    'Ask <EMAIL_1>'
+    >>> answer.choices[0].message.content
+    'Ask anna@example.org'
+    >>> answer.sanitizer_record["n_identifiers"]
+    1
+
     Args:
-        client: OpenAI, AsyncOpenAI, AzureOpenAI, AsyncAzureOpenAI, or a subclass. sanitizer: of the
-            conversation.
+        client: OpenAI, AsyncOpenAI, AzureOpenAI, AsyncAzureOpenAI, or a subclass.
+        sanitizer: Sanitizer of the conversation.
 
     Raises:
-        TypeError: another kind of client. ValueError: it is shielded already.
+        TypeError: another kind of client.
+        ValueError: the client is shielded already.
     """
     sdk = sys.modules.get("openai")
     if sdk is None or not isinstance(client, (sdk.OpenAI, sdk.AsyncOpenAI)):
         raise TypeError(
-            f"client must be OpenAI or AsyncOpenAI, got {type(client).__name__}; for others, {_HOW_ELSE}"
+            f"client must be OpenAI or AsyncOpenAI, got {type(client).__name__};"
+            f" for others, {_HOW_ELSE}"
         )
     given: Any = client
     kind: Any = type(given)
@@ -62,69 +84,65 @@ def shield(client: ClientT, sanitizer: Sanitizer) -> ClientT:
 
 @cache
 def _shielded_kind(kind: Any) -> Any:
-    """The same class, shielded. A class, so that copies are shielded too; its name is sent as the
-    user agent.
-    """
+    """Return a subclass of the client's class whose copies are shielded too."""
 
     class Shielded(kind):  # type: ignore[misc]
         _shielded_by: Sanitizer
 
         @property
         def websocket_base_url(self) -> NoReturn:
-            """Every WebSocket of the SDK asks for its address here, before anything is opened."""
+            """Refuse: every WebSocket of the SDK asks here before anything is opened."""
             raise _as_sdk_error(
                 RequestRefused("WebSocket connections cannot be sanitized", "endpoint", 404)
             )
 
         @websocket_base_url.setter
         def websocket_base_url(self, url: object) -> None:
-            """The SDK's constructor sets it."""
+            """Do nothing: the SDK's constructor sets an address that is never used."""
 
         def copy(self, **options: Any) -> Any:
-            """As the SDK's `copy`; the copy is shielded by the same Sanitizer."""
+            """Copy as the SDK does; the copy is shielded by the same Sanitizer."""
             if options.get("http_client") is not None:
                 options["http_client"] = _filtered(options["http_client"], self._shielded_by)
-            if options.get("data_residency") is None:  # one excludes the other
-                options["websocket_base_url"] = _NOWHERE  # so that the SDK does not ask for ours
+            # Given one, the SDK does not ask for ours; it takes no address beside data_residency.
+            if options.get("data_residency") is None:
+                options["websocket_base_url"] = _NOWHERE
             copied = super().copy(**options)
             copied._shielded_by = self._shielded_by
             return copied
 
         with_options = copy
 
+    # The name of the class is sent as the user agent, so it has to be the SDK's.
     Shielded.__name__, Shielded.__qualname__ = kind.__name__, kind.__qualname__
     Shielded.__module__, Shielded.__doc__ = kind.__module__, kind.__doc__
     return Shielded
 
 
 def _filtered(http_client: Any, sanitizer: Sanitizer, user: object | None = None) -> Any:
-    """The HTTP client with every transport filtered, whichever of the two libraries it is of."""
+    """Filter every transport of an HTTP client, whichever of the two libraries it belongs to."""
     for name in ("httpx2", "httpx"):
         library = sys.modules.get(name)
         if library is not None and isinstance(http_client, (library.Client, library.AsyncClient)):
             adapter = import_module(f"sanitizer.clients.{name}")
-            return adapter.filtered(http_client, sanitizer, carrier=_SdkCarrier, user=user)
+            return adapter.filtered(http_client, sanitizer, filter_class=_SdkFilter, user=user)
     raise TypeError(f"http_client must be of httpx2 or httpx, got {type(http_client).__name__}")
 
 
-class _SdkCarrier(TransportFilter):
-    """Answers carry the record, and errors are the SDK's as well."""
+class _SdkFilter(TransportFilter):
+    """A filter for the SDK: answers carry the record, and errors are the SDK's as well."""
 
-    def response(self, exchange: Exchange, status: int, content_type: str, body: bytes) -> bytes:
-        restored = super().response(exchange, status, content_type, body)
-        return stamped(restored, exchange.record.as_dict()) if 200 <= status < 300 else restored
-
-    def events(self, exchange: Exchange, content_type: str) -> Events:
-        return Stamped(super().events(exchange, content_type), exchange.record.as_dict())
+    def stamp(self, exchange: Exchange) -> Stamp:
+        record = exchange.record.as_dict()
+        return lambda answer: {**answer, KEY: record}
 
     def error(self, error: SanitizerError) -> SanitizerError:
         return _as_sdk_error(error)
 
 
 def _as_sdk_error(error: SanitizerError) -> SanitizerError:
-    """The same error, which is the SDK's too: it passes those on at once; others it may wrap and
-    try again.
-    """
+    """Make the error one of the SDK's too, and return it."""
+    # The SDK passes its own errors on at once; others it may wrap, and send the request again.
     theirs: Any = sys.modules["openai"].OpenAIError
     ours: Any = type(error)
     if not issubclass(ours, theirs):
@@ -134,7 +152,7 @@ def _as_sdk_error(error: SanitizerError) -> SanitizerError:
 
 @cache
 def _both(ours: Any, theirs: Any) -> Any:
-    """A class of errors that is caught as either."""
+    """Return a class of errors that can be caught as either of the two."""
     return type(
         ours.__name__, (ours, theirs), {"__module__": ours.__module__, "__doc__": ours.__doc__}
     )

@@ -1,31 +1,34 @@
-"""What the HTTP adapters share: which bytes and headers go out, and which come back. No HTTP
-library here.
+"""What the transports of both HTTP libraries do; `httpx.py` and `httpx2.py` name the library.
+
+The two libraries have the same classes under another module's name, so the behaviour is here and
+takes the library as a module. No HTTP library is imported in this file.
 """
 
 from __future__ import annotations
 
+import copy
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from sanitizer.errors import RequestRefused, SanitizerError
 from sanitizer.pipeline import Sanitizer
-from sanitizer.wire import Exchange, Filter
-
-RawHeaders = Sequence[tuple[bytes, bytes]]
-
-INLINE_BYTES = 4_000
-"""An event loop does no more than this by itself: at most about 5 ms, where every few words are an
-identifier.
-"""
-
-# Of the body as it was: its length, its spelling, what the answer may be compressed with.
-_OF_THE_BODY = frozenset(
-    [b"accept-encoding", b"content-encoding", b"content-length", b"expect", b"transfer-encoding"]
+from sanitizer.wire import (
+    Exchange,
+    Filter,
+    Stamp,
+    answer_headers,
+    record_headers,
+    sent_headers,
+    short_enough,
 )
-# Computed from the body: they would not fit the sanitized one, and a digest of private text must
-# not leave.
+
+ClientT = TypeVar("ClientT")
+TransportT = TypeVar("TransportT")
+
+# Headers computed from the body: they would not fit the sanitized one, and a digest of private
+# text must not leave.
 _SIGNED = frozenset(
     [
         "content-digest",
@@ -37,49 +40,56 @@ _SIGNED = frozenset(
         "x-amz-content-sha256",
     ]
 )
+_NOT_RESTORED = "the answer could not be restored"
 
 
 class Events(Protocol):
-    """An answer that is streamed: bytes in, restored bytes out."""
+    """A streamed answer on its way: bytes in, restored bytes out."""
 
     def feed(self, data: bytes) -> bytes:
-        """What can be passed on now. Raises UpstreamError: close the stream then."""
+        """Feed some bytes; return those that can be passed on now.
+
+        Raises:
+            UpstreamError: an event cannot be read. Close the stream then.
+        """
 
     def finish(self) -> bytes:
-        """The rest. Raises UpstreamError."""
+        """End the stream; return the bytes still held back. Raises UpstreamError."""
 
 
 class TransportFilter:
-    """Takes requests through the filter, and answers back.
+    """The filter as transports use it: no unexpected error and no signed request gets past it.
 
-    Guarantee: every error is a SanitizerError without prompt text, also those nobody expected; no
+    Guarantee: every error is a SanitizerError without prompt text, also an unexpected one; no
     request is returned then. A header that holds a digest or a signature of the body is refused.
     Not protected: other headers, and names in the URL (see `Filter`).
 
     Args:
-        sanitizer: of the conversation.
+        sanitizer: Sanitizer of the conversation.
     """
 
     def __init__(self, sanitizer: Sanitizer) -> None:
         self._filter = Filter(sanitizer)
-        self._heavy = sanitizer.policy.perturb or bool(sanitizer.policy.names)
+        self._runs_model = sanitizer.policy.perturb or bool(sanitizer.policy.names)
 
-    def heavy(self, n_bytes: int) -> bool:
-        """Whether a body of this length takes too long for an event loop."""
-        return self._heavy or n_bytes > INLINE_BYTES
+    def is_slow(self, n_bytes: int) -> bool:
+        """Return True if a body of this length takes too long for an event loop."""
+        return self._runs_model or not short_enough(n_bytes)
 
     def request(
         self, method: str, target: bytes, headers: Mapping[str, str], body: bytes
     ) -> Exchange:
-        """What may be sent.
+        """Return what may be sent in place of a request.
 
         Args:
-            method: in capitals. target: path and query as sent. headers: with lower-case names.
-                body: whole.
+            method: in capitals.
+            target: path and query as sent.
+            headers: with lower-case names.
+            body: the whole of it.
 
         Raises:
-            RequestRefused: as `Filter.request`, and with reason "signed". SanitizerError. Nothing
-                may be sent then.
+            RequestRefused: as `Filter.request`, and with reason "signed". Nothing may be sent then.
+            SanitizerError: as `Sanitizer.sanitize`. Nothing may be sent then.
         """
         with self._stage("the request could not be sanitized, nothing was sent"):
             signed = _SIGNED.intersection(headers) or headers.get("authorization", "").startswith(
@@ -93,17 +103,21 @@ class TransportFilter:
             return self._filter.request(method, target.decode("ascii"), headers, body)
 
     def response(self, exchange: Exchange, status: int, content_type: str, body: bytes) -> bytes:
-        """A whole answer, restored. Raises UpstreamError, VaultError."""
-        with self._stage("the answer could not be restored"):
-            return exchange.response(status, content_type, body)
+        """Restore a whole answer. Raises UpstreamError, VaultError."""
+        with self._stage(_NOT_RESTORED):
+            return exchange.response(status, content_type, body, self.stamp(exchange))
 
     def events(self, exchange: Exchange, content_type: str) -> Events:
-        """An answer that is streamed, restored. Raises UpstreamError, VaultError."""
-        with self._stage("the answer could not be restored"):
-            return _Guarded(self, exchange.stream(content_type))
+        """Return what restores a streamed answer. Raises UpstreamError, VaultError."""
+        with self._stage(_NOT_RESTORED):
+            return _CheckedEvents(self, exchange.stream(content_type, self.stamp(exchange)))
+
+    def stamp(self, exchange: Exchange) -> Stamp | None:
+        """Return what to put into the answer's object; None leaves it alone."""
+        return None
 
     def error(self, error: SanitizerError) -> SanitizerError:
-        """The error to raise in place of this one."""
+        """Return the error to raise in place of this one."""
         return error
 
     @contextmanager
@@ -112,25 +126,42 @@ class TransportFilter:
             yield
         except SanitizerError as error:
             raise self.error(error) from None
-        except Exception as error:  # its message may quote the text
+        except Exception as error:
+            # Neither its message nor its traceback is passed on: both may quote the text.
             raise self.error(
                 SanitizerError(f"{failure}: {type(error).__name__} in the filter")
             ) from None
 
 
+class _CheckedEvents:
+    """A stream that raises the errors its filter chooses."""
+
+    def __init__(self, transport_filter: TransportFilter, events: Events) -> None:
+        self._filter = transport_filter
+        self._events = events
+
+    def feed(self, data: bytes) -> bytes:
+        with self._filter._stage(_NOT_RESTORED):
+            return self._events.feed(data)
+
+    def finish(self) -> bytes:
+        with self._filter._stage(_NOT_RESTORED):
+            return self._events.finish()
+
+
 class _Ref(weakref.ref[Any]):
-    """A weak reference of our own: plain ones to the same object are one and the same."""
+    """A weak reference of our own: Python shares plain ones to the same object."""
 
     __slots__ = ()
 
 
 class Owner:
-    """Whose transports a filtered client uses, and when they are to be closed with it.
+    """The client that a filtered client shares its transports with: it decides who closes them.
 
     Args:
-        client: the HTTP client whose transports they are. user: of the client, which is kept as
-            long as nobody has let go of it, since it closes its transports when it is collected;
-            default the client itself.
+        client: HTTP client whose transports they are.
+        user: object that uses this client, such as an SDK's; default the client itself. The client
+            is kept alive with it, since a client closes its transports when it is collected.
     """
 
     def __init__(self, client: Any, user: object | None = None) -> None:
@@ -140,62 +171,242 @@ class Owner:
         self._lasting = _Ref(Owner)
 
     def let_go(self) -> bool:
-        """Whether nobody else uses the transports any more, so that they are to be closed."""
+        """Drop the hold on the client; return True if the caller must now close the transports."""
         self._kept = None
-        if (
-            self._lasting() is None
-        ):  # the collector has us, and emptied our references: they tell nothing
+        # A class lives on, so this is empty only while the garbage collector takes this object
+        # apart and has cleared all its references: they tell nothing then.
+        if self._lasting() is None:
             return False
         client = self._client()
         return client is None or client.is_closed or self._user() is None
 
 
-class _Guarded:
-    """A stream whose errors are the carrier's."""
+class _Transport(Generic[TransportT]):
+    """What synchronous and asynchronous transports share.
 
-    def __init__(self, carrier: TransportFilter, events: Events) -> None:
-        self._carrier, self._events = carrier, events
+    Attributes:
+        library: module of the HTTP library.
+        stream: class of its byte streams that restores events.
+    """
 
-    def feed(self, data: bytes) -> bytes:
-        with self._carrier._stage("the answer could not be restored"):
-            return self._events.feed(data)
+    library: Any
+    stream: Any
 
-    def finish(self) -> bytes:
-        with self._carrier._stage("the answer could not be restored"):
-            return self._events.finish()
+    def __init__(
+        self,
+        transport: TransportT,
+        sanitizer: Sanitizer,
+        *,
+        filter_class: type[TransportFilter] = TransportFilter,
+        owner: Owner | None = None,
+    ) -> None:
+        if isinstance(transport, _Transport):  # what is sanitized twice cannot be restored
+            raise ValueError("transport must not be a filter already; wrap the one inside it")
+        # Any, since the two libraries have no class in common.
+        self._transport: Any = transport
+        self._filter = filter_class(sanitizer)
+        self._owner = owner
+
+    def _sent(self, request: Any, exchange: Exchange) -> Any:
+        """Return a new request, so that the given one can be sent again."""
+        # The answer has to be read here, so no compression is asked for.
+        headers = [*sent_headers(request.headers.raw), (b"accept-encoding", b"identity")]
+        return self.library.Request(
+            request.method,
+            request.url,
+            headers=headers,
+            content=exchange.body,
+            extensions=request.extensions,
+        )
+
+    def _events(self, exchange: Exchange, response: Any) -> Any:
+        """Return the answer as a restored stream; None if it is to be read whole, as errors are."""
+        kind = response.headers.get("content-type", "")
+        streams = exchange.streams or kind.lower().startswith("text/event-stream")
+        if not streams or not 200 <= response.status_code < 300:
+            return None
+        stream = self.stream(response, self._filter.events(exchange, kind))
+        headers = answer_headers(response.headers.raw)
+        return self._answer(response, [*headers, *record_headers(exchange.record)], stream)
+
+    def _whole(self, exchange: Exchange, response: Any, body: bytes) -> Any:
+        """Return the answer with a restored body, not yet read, as from any transport."""
+        headers = answer_headers(response.headers.raw)
+        if body != response.content:  # then it is JSON, whatever came
+            headers = [pair for pair in headers if pair[0].lower() != b"content-type"]
+            headers.append((b"content-type", b"application/json"))
+        headers.append((b"content-length", b"%d" % len(body)))
+        stream = self.library.ByteStream(body)
+        return self._answer(response, [*headers, *record_headers(exchange.record)], stream)
+
+    def _answer(self, response: Any, headers: list[tuple[bytes, bytes]], stream: Any) -> Any:
+        return self.library.Response(
+            response.status_code, headers=headers, stream=stream, extensions=response.extensions
+        )
+
+    def _is_mine(self) -> bool:
+        return self._owner is None or self._owner.let_go()
 
 
-def is_streamed(exchange: Exchange, status: int, content_type: str) -> bool:
-    """Whether an answer is to be read as a stream; errors never are."""
-    return 200 <= status < 300 and (
-        exchange.streams or content_type.lower().startswith("text/event-stream")
-    )
+class SyncTransport(_Transport[TransportT]):
+    """Behaviour of a `FilterTransport`."""
+
+    def handle_request(self, request: Any) -> Any:
+        """Sanitize a request, send it, and restore its answer."""
+        exchange = self._filter.request(
+            request.method, request.url.raw_path, request.headers, request.read()
+        )
+        response = self._transport.handle_request(self._sent(request, exchange))
+        try:
+            if (streamed := self._events(exchange, response)) is not None:
+                return streamed
+            kind = response.headers.get("content-type", "")
+            body = self._filter.response(exchange, response.status_code, kind, response.read())
+            return self._whole(exchange, response, body)
+        except BaseException:
+            response.close()
+            raise
+
+    def close(self) -> None:
+        """Close the other transport, unless a living client uses it too."""
+        if self._is_mine():
+            self._transport.close()
 
 
-def sent_headers(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
-    """A request's headers without those of the original body; the answer is asked for uncompressed."""
-    return [*_without(headers, _OF_THE_BODY), (b"accept-encoding", b"identity")]
+class AsyncTransport(_Transport[TransportT]):
+    """Behaviour of an `AsyncFilterTransport`."""
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """Sanitize a request, send it, and restore its answer."""
+        exchange = await self._run(
+            self._filter.request,
+            request.method,
+            request.url.raw_path,
+            request.headers,
+            await request.aread(),
+        )
+        response = await self._transport.handle_async_request(self._sent(request, exchange))
+        try:
+            if (streamed := self._events(exchange, response)) is not None:
+                return streamed
+            kind = response.headers.get("content-type", "")
+            body = await self._run(
+                self._filter.response, exchange, response.status_code, kind, await response.aread()
+            )
+            return self._whole(exchange, response, body)
+        except BaseException:
+            from anyio import CancelScope
+
+            with CancelScope(shield=True):  # a cancelled call has to close its connection too
+                await response.aclose()
+            raise
+
+    async def aclose(self) -> None:
+        """Close the other transport, unless a living client uses it too."""
+        if self._is_mine():
+            await self._transport.aclose()
+
+    async def _run(self, work: Any, *given: Any) -> Any:
+        """Call the filter, in a thread if the body, its last argument, takes long."""
+        if not self._filter.is_slow(len(given[-1])):
+            return work(*given)
+        from anyio.to_thread import run_sync
+
+        return await run_sync(work, *given)
 
 
-def answer_headers(
-    headers: RawHeaders, exchange: Exchange, body: bytes | None = None, rewritten: bool = False
-) -> list[tuple[bytes, bytes]]:
-    """An answer's headers as they fit what is restored, and the record, which the API cannot forge.
+class SyncEvents:
+    """Behaviour of a library's byte stream that restores events while it is read.
 
     Args:
-        body: the whole of it; None for a stream. rewritten: whether the body is ours, and so JSON,
-            whatever came.
+        response: the API's answer.
+        events: what restores it.
     """
-    kept = _without(headers, _OF_THE_BODY | {b"content-type"} if rewritten else _OF_THE_BODY)
-    kind = [(b"content-type", b"application/json")] if rewritten else []
-    size = [] if body is None else [(b"content-length", b"%d" % len(body))]
-    record = [
-        (name.encode("ascii"), value.encode("ascii")) for name, value in exchange.headers.items()
-    ]
-    return (
-        [(n, v) for n, v in kept if not n.lower().startswith(b"sanitizer-")] + kind + size + record
-    )
+
+    def __init__(self, response: Any, events: Events) -> None:
+        self._response = response
+        self._events = events
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            for data in self._response.iter_bytes():
+                if restored := self._events.feed(data):
+                    yield restored
+            if rest := self._events.finish():
+                yield rest
+        except SanitizerError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the API's answer."""
+        self._response.close()
 
 
-def _without(headers: RawHeaders, names: frozenset[bytes]) -> list[tuple[bytes, bytes]]:
-    return [(name, value) for name, value in headers if name.lower() not in names]
+class AsyncEvents:
+    """Behaviour of an asynchronous byte stream, as `SyncEvents`.
+
+    Args:
+        response: the API's answer.
+        events: what restores it.
+    """
+
+    def __init__(self, response: Any, events: Events) -> None:
+        self._response = response
+        self._events = events
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for data in self._response.aiter_bytes():
+                if restored := self._events.feed(data):
+                    yield restored
+            if rest := self._events.finish():
+                yield rest
+        except SanitizerError:
+            await self.aclose()
+            raise
+
+    async def aclose(self) -> None:
+        """Close the API's answer."""
+        await self._response.aclose()
+
+
+def filtered_client(
+    client: ClientT,
+    library: Any,
+    sync_class: Any,
+    async_class: Any,
+    sanitizer: Sanitizer,
+    filter_class: type[TransportFilter],
+    user: object | None,
+) -> ClientT:
+    """Copy an HTTP client and filter every transport of the copy, as an adapter's `filtered`.
+
+    Args:
+        client: client of the library.
+        library: module of the HTTP library.
+        sync_class, async_class: the adapter's transports.
+        sanitizer, filter_class, user: as `filtered`.
+    """
+    given: Any = client
+    is_sync = isinstance(client, library.Client)
+    base = library.Client if is_sync else library.AsyncClient
+    if type(given)._transport_for_url is not base._transport_for_url:
+        raise TypeError(
+            f"a {type(client).__name__} chooses its transports itself,"
+            " so none can be wrapped for it"
+        )
+    owner = Owner(client, user)
+
+    def wrap(transport: Any) -> Any:
+        kind = sync_class if is_sync else async_class
+        return kind(transport, sanitizer, filter_class=filter_class, owner=owner)
+
+    new = copy.copy(given)
+    new._transport = wrap(given._transport)
+    if not given.is_closed:
+        new._state = type(given._state).UNOPENED  # so that it can be entered as a context
+    new._mounts = {
+        pattern: None if mount is None else wrap(mount) for pattern, mount in given._mounts.items()
+    }
+    return new  # type: ignore[no-any-return]

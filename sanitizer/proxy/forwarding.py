@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from sanitizer.proxy.failures import Headers
-from sanitizer.wire import ENDPOINTS
+from sanitizer.wire import ENDPOINTS, answer_headers, sent_headers
 
 TO_UPSTREAM = (
     "authorization",
@@ -59,7 +59,7 @@ def to_upstream(
     """Request headers. `identity`: the answer has to be read here, and what decompresses to much
     must not.
     """
-    kept = {name: headers[name] for name in TO_UPSTREAM if name in headers}
+    kept = dict(sent_headers(headers.items(), only=TO_UPSTREAM))
     if key is not None:
         kept.pop("api-key", None)
         kept["authorization"] = f"Bearer {key}"
@@ -71,4 +71,4 @@ def to_upstream(
 
 def to_client(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     """Answer headers worth passing on; no cookies, nothing hop by hop."""
-    return [(name.lower(), value) for name, value in headers if _TO_CLIENT.fullmatch(name.lower())]
+    return [(name.lower(), value) for name, value in answer_headers(headers, only=_TO_CLIENT)]

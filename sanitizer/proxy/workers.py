@@ -10,8 +10,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from sanitizer.wire import short_enough
+
 Result = TypeVar("Result")
-QUICK_BYTES = 8192
 
 
 class Workers:
@@ -23,14 +24,14 @@ class Workers:
     """
 
     def __init__(self, may_block: bool, threads: int | None = None) -> None:
-        self._quick_bytes = -1 if may_block else QUICK_BYTES
+        self._may_block = may_block
         self._pool = ThreadPoolExecutor(
             threads or max(2, os.cpu_count() or 1), thread_name_prefix="sanitizer"
         )
 
     async def run(self, size: int, work: Callable[[], Result]) -> Result:
         """The work's result; `size` is what it has to read, in bytes."""
-        if size <= self._quick_bytes:
+        if not self._may_block and short_enough(size):
             return work()
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 

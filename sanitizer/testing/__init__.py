@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
-    from sanitizer.testing.api_answers import Answer as Answer
     from sanitizer.testing.models import SeededSource as SeededSource
     from sanitizer.testing.models import ToyBackbone as ToyBackbone
     from sanitizer.testing.models import ToyCausalLM as ToyCausalLM
+    from sanitizer.testing.server import Answer as Answer
     from sanitizer.testing.server import Received as Received
     from sanitizer.testing.server import RecordingServer as RecordingServer
     from sanitizer.testing.server import calls as calls
@@ -21,8 +21,7 @@ else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
-            "api_answers": ("Answer",),
             "models": ("SeededSource", "ToyBackbone", "ToyCausalLM"),
-            "server": ("Received", "RecordingServer", "calls", "echo"),
+            "server": ("Answer", "Received", "RecordingServer", "calls", "echo"),
         },
     )

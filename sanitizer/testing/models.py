@@ -1,4 +1,4 @@
-"""Test doubles, public so that users can test their own code: nothing here is private or secure."""
+"""A seeded source and models without weights, for tests: nothing here is private or secure."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ from sanitizer.lm import (
 class SeededSource:
     """A reproducible source of uniform integers. NEVER for real prompts: its output is predictable.
 
+    >>> source = SeededSource(1)
+    >>> [source.randbelow(10) for _ in range(5)]
+    [2, 9, 1, 4, 1]
+
     Args:
         seed: equal seeds give equal draws.
     """
@@ -32,21 +36,26 @@ class SeededSource:
         self._random = random.Random(seed)
 
     def randbelow(self, n: int, /) -> int:
-        """A pseudo-random integer in [0, n)."""
+        """Draw a pseudo-random integer in [0, n)."""
         return self._random.randrange(n)
 
 
 TOY_VOCABULARY_SIZE = 12
+"""Number of words in the toy vocabularies of the tests."""
 
 
 class ToyBackbone:
-    """A MaskedLM with scores of your choice over the packaged vocabulary and tables; no model is
-    run.
+    """A MaskedLM with scores of your choice over the packaged vocabulary; no model is run.
+
+    >>> from sanitizer import Sanitizer
+    >>> flat = ToyBackbone(lambda n, n_outputs: np.zeros((n, n_outputs), dtype=np.float32))
+    >>> result = Sanitizer(model=flat).sanitize("Zorblaxian")  # any word may be drawn
+    >>> result.record.n_units
+    1
 
     Args:
         scores: (n, n_outputs) -> float32 [n, n_outputs]; called once per batch.
-        folder: model folder to take vocabulary, tables and tokenizer from; default the packaged
-            one.
+        folder: model folder with vocabulary, tables and tokenizer; default the packaged one.
     """
 
     def __init__(
@@ -62,24 +71,28 @@ class ToyBackbone:
     def logits(
         self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """The chosen scores, float32 [n, n_outputs]."""
+        """Return the chosen scores, float32 [n, n_outputs]."""
         return self._scores(len(at), len(self.outputs))
 
     def full_logits(
         self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """The chosen scores over the whole vocabulary, float32 [n, n_vocabulary]."""
+        """Return the chosen scores over the whole vocabulary, float32 [n, n_vocabulary]."""
         return self._scores(len(at), self.pieces.n_rows)
 
 
 class ToyCausalLM:
-    """A CausalLM with scores of your choice over the packaged vocabulary; no model is run and no
-    weights are needed.
+    """A CausalLM with scores of your choice over the packaged vocabulary; it needs no weights.
+
+    >>> flat = ToyCausalLM(lambda read: np.zeros(49152, dtype=np.float32))
+    >>> rows = flat.prefill([[1, 2, 3]])
+    >>> rows.step([4]).shape, rows.lengths
+    ((1, 49152), [4])
 
     Args:
         scores: the tokens read so far -> float32 [n_vocabulary], scores of the next one.
-        folder: model folder to take the tokenizer from; default the packaged one.
-        max_length: tokens of a row.
+        folder: model folder with the tokenizer; default the packaged one.
+        max_length: largest number of tokens in a row.
     """
 
     def __init__(
@@ -88,33 +101,31 @@ class ToyCausalLM:
         folder: Path | None = None,
         max_length: int = 8192,
     ) -> None:
-        self.folder, self.sha256, self.max_length = (
-            folder or model_folder(DEFAULT_CAUSAL_MODEL),
-            "toy causal",
-            max_length,
-        )
+        self.folder = folder or model_folder(DEFAULT_CAUSAL_MODEL)
+        self.sha256 = "toy causal"
+        self.max_length = max_length
         self.n_vocabulary = ByteTokens(self.folder / "tokenizer.json").n_tokens
         self._scores = scores
 
     def prefill(self, prompts: Sequence[Sequence[int]]) -> ToyRows:
-        """Rows that have read the prompts."""
+        """Return rows that have read the prompts."""
         return ToyRows([list(prompt) for prompt in prompts], self._scores, self.max_length)
 
     def scores(self, ids: Sequence[int], at: Sequence[int]) -> NDArray[np.float32]:
-        """The chosen scores, float32 [len(at), n_vocabulary]."""
+        """Return the chosen scores, float32 [len(at), n_vocabulary]."""
         return np.stack([self._scores(ids[: i + 1]) for i in at])
 
     def vectors(self) -> NDArray[np.float32]:
-        """A made-up input table, float32 [n_vocabulary, 8]: near numbers are near."""
+        """Return a made-up input table, float32 [n_vocabulary, 8]: near numbers are near."""
         numbers = np.arange(self.n_vocabulary, dtype=np.float32)[:, None]
         return np.sin(numbers / 3.0 ** np.arange(8, dtype=np.float32)).astype(np.float32)
 
     def forget(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: nothing is kept between calls."""
 
 
 class ToyRows:
-    """Rows of a `ToyCausalLM`."""
+    """Rows of a `ToyCausalLM`: texts that are read token by token."""
 
     def __init__(
         self,
@@ -122,7 +133,8 @@ class ToyRows:
         scores: Callable[[Sequence[int]], NDArray[np.float32]],
         max_length: int,
     ) -> None:
-        self._scores, self._max_length = scores, max_length
+        self._scores = scores
+        self._max_length = max_length
         self._become(read)
 
     def _become(self, read: list[list[int]]) -> NDArray[np.float32]:
@@ -134,15 +146,15 @@ class ToyRows:
         return self.logits
 
     def step(self, tokens: Sequence[int]) -> NDArray[np.float32]:
-        """One token more in each row."""
+        """Read one token more in each row; return the scores of the next."""
         return self._become([[*ids, token] for ids, token in zip(self._read, tokens, strict=True)])
 
     def extend(self, row: int, tokens: Sequence[int]) -> NDArray[np.float32]:
-        """More tokens in one row."""
+        """Read more tokens in one row; return the scores of the next in each."""
         return self._become(
             [[*ids, *(tokens if i == row else [])] for i, ids in enumerate(self._read)]
         )
 
     def fork(self, rows: Sequence[int]) -> ToyRows:
-        """Rows of their own."""
+        """Return copies of some rows, which go on independently."""
         return ToyRows([list(self._read[row]) for row in rows], self._scores, self._max_length)

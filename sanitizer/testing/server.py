@@ -1,13 +1,7 @@
-"""A server that stands in for the API and keeps every byte it was sent: the judge of what leaves
-the machine.
+"""A server that takes the API's place and keeps every byte it was sent, and what it can answer.
 
-    with RecordingServer() as server:
-        client = shield(OpenAI(base_url=server.url, api_key="test"), sanitizer)
-        ...
-        assert b"peter@example.org" not in server.received
-
-Public, so that users can test their own code with it. It listens on loopback only, and checks no
-key.
+What it received is the judge of what leaves the machine. Public, so that users can test their own
+code with it. It listens on loopback only, and checks no key.
 """
 
 from __future__ import annotations
@@ -19,23 +13,252 @@ import json
 import socket
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from sanitizer.testing.api_answers import Answer, answer, last_text
+Json = dict[str, Any]
+
+JSON, EVENTS = "application/json", "text/event-stream"
+USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer of the server.
+
+    >>> with RecordingServer() as server:
+    ...     server.script(Answer(b"{}", status=429, headers=(("retry-after", "1"),)))
+
+    Attributes:
+        body: bytes are sent with their length; pieces are sent as they come, chunked. Pieces may
+            wait for something before they come; if they raise, the connection is cut there.
+        status: HTTP status.
+        content_type: as sent.
+        headers: other headers, as sent.
+    """
+
+    body: bytes | Iterable[bytes] = b"{}"
+    status: int = 200
+    content_type: str = JSON
+    headers: tuple[tuple[str, str], ...] = field(default=())
+
+
+def error(
+    status: int, message: str = "scripted error", headers: tuple[tuple[str, str], ...] = ()
+) -> Answer:
+    """Return an error in the API's shape.
+
+    >>> error(429, "slow down").body
+    b'{"error": {"message": "slow down", "type": "scripted", "param": null, "code": null}}'
+    """
+    body = {"error": {"message": message, "type": "scripted", "param": None, "code": None}}
+    return Answer(json.dumps(body).encode(), status, headers=headers)
+
+
+def html(status: int = 200) -> Answer:
+    """Return a gateway's page, as it comes in place of JSON."""
+    return Answer(b"<html><body>Bad gateway</body></html>", status, "text/html; charset=utf-8")
+
+
+def last_text(document: Json) -> str:
+    """Return the last text of a request, as `echo` sends it; several parts are joined by a space.
+
+    >>> last_text({"messages": [{"role": "user", "content": "Hello"}]})
+    'Hello'
+    """
+    said = document.get("messages") or document.get("input") or document.get("prompt") or ""
+    if isinstance(said, list) and said:
+        said = said[-1]
+    if isinstance(said, dict):
+        said = said.get("content") or said.get("output") or ""
+    if isinstance(said, list):
+        said = " ".join(part.get("text", "") for part in said)
+    return str(said)
+
+
+def answer(
+    endpoint: str, document: Json, text: str, tool: str | None = None, size: int = 3
+) -> Answer:
+    """Return an answer in the endpoint's shape, as a stream if the request asks for one.
+
+    >>> json.loads(answer("completions", {}, "Hello").body)["choices"][0]["text"]
+    'Hello'
+
+    Args:
+        endpoint: "chat/completions", "responses", "completions" or "embeddings".
+        document: body of the request.
+        text: what is said.
+        tool: name of a function to call instead, with arguments {"text": text}.
+        size: characters of one delta.
+    """
+    whole = {"chat/completions": _chat, "responses": _response, "embeddings": _embedding}.get(
+        endpoint, _completion
+    )
+    if endpoint == "embeddings" or document.get("stream") is not True:
+        return Answer(json.dumps(whole(text, tool)).encode())
+    streamed = {"chat/completions": _chat_chunks, "responses": _response_events}.get(
+        endpoint, _completion_chunks
+    )
+    pieces = [text[i : i + size] for i in range(0, len(text), size)]
+    if tool is not None:
+        spelled = json.dumps({"text": text})
+        pieces = [spelled[i : i + size] for i in range(0, len(spelled), size)]
+    return Answer(streamed(pieces, text, tool), content_type=EVENTS)
+
+
+def _chat(text: str, tool: str | None) -> Json:
+    message: Json = {"role": "assistant", "content": text}
+    if tool is not None:
+        call = {"name": tool, "arguments": json.dumps({"text": text})}
+        message = {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "call_1", "type": "function"}],
+        }
+        message["tool_calls"][0]["function"] = call
+    choice = {
+        "index": 0,
+        "message": message,
+        "finish_reason": "tool_calls" if tool else "stop",
+        "logprobs": None,
+    }
+    return {**_head("chat.completion"), "choices": [choice], "usage": USAGE}
+
+
+def _completion(text: str, tool: str | None) -> Json:
+    choice = {"index": 0, "text": text, "finish_reason": "stop", "logprobs": None}
+    return {**_head("text_completion"), "choices": [choice], "usage": USAGE}
+
+
+def _embedding(text: str, tool: str | None) -> Json:
+    data = [{"object": "embedding", "index": 0, "embedding": [0.5, -0.25]}]
+    return {
+        "object": "list",
+        "model": "test",
+        "data": data,
+        "usage": {"prompt_tokens": 1, "total_tokens": 1},
+    }
+
+
+def _response(text: str, tool: str | None) -> Json:
+    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 0,
+        "model": "test",
+        "status": "completed",
+        "output": [_item(text, tool)],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": usage,
+    }
+
+
+def _item(text: str, tool: str | None) -> Json:
+    if tool is not None:
+        spelled = json.dumps({"text": text})
+        named = {"call_id": "call_1", "name": tool, "arguments": spelled}
+        return {"id": "item_1", "type": "function_call", "status": "completed", **named}
+    content = [{"type": "output_text", "text": text, "annotations": []}]
+    return {
+        "id": "item_1",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": content,
+    }
+
+
+def _head(kind: str) -> Json:
+    return {"id": "answer-1", "object": kind, "created": 0, "model": "test"}
+
+
+def _chat_chunks(pieces: list[str], text: str, tool: str | None) -> Iterable[bytes]:
+    def chunk(delta: Json, reason: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}
+        return event({**_head("chat.completion.chunk"), "choices": [choice]})
+
+    if tool is not None:
+        call = {
+            "index": 0,
+            "id": "call_1",
+            "type": "function",
+            "function": {"name": tool, "arguments": ""},
+        }
+        yield chunk({"role": "assistant", "content": None, "tool_calls": [call]})
+    else:
+        yield chunk({"role": "assistant", "content": ""})
+    for piece in pieces:
+        called = {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}
+        yield chunk(called if tool else {"content": piece})
+    yield chunk({}, "tool_calls" if tool else "stop")
+    yield b"data: [DONE]\n\n"
+
+
+def _completion_chunks(pieces: list[str], text: str, tool: str | None) -> Iterable[bytes]:
+    for i, piece in enumerate(pieces):
+        reason = "stop" if i == len(pieces) - 1 else None
+        choice = {"index": 0, "text": piece, "finish_reason": reason, "logprobs": None}
+        yield event({**_head("text_completion"), "choices": [choice]})
+    yield b"data: [DONE]\n\n"
+
+
+def _response_events(pieces: list[str], text: str, tool: str | None) -> Iterable[bytes]:
+    for number, body in enumerate(_response_bodies(pieces, text, tool)):
+        yield event({**body, "sequence_number": number}, body["type"])
+
+
+def _response_bodies(pieces: list[str], text: str, tool: str | None) -> Iterable[Json]:
+    done, item = _response(text, tool), _item(text, tool)
+    nothing: Json = {"arguments": ""} if tool else {"content": []}
+    empty = {**item, "status": "in_progress", **nothing}
+    at: Json = {"item_id": "item_1", "output_index": 0}
+    kind, end = "function_call_arguments", {"arguments": item.get("arguments", "")}
+    if tool is None:
+        at, kind, end = {**at, "content_index": 0}, "output_text", {"text": text}
+    yield {"type": "response.created", "response": {**done, "status": "in_progress", "output": []}}
+    yield {"type": "response.output_item.added", "output_index": 0, "item": empty}
+    if tool is None:
+        part = {"type": "output_text", "text": "", "annotations": []}
+        yield {"type": "response.content_part.added", **at, "part": part}
+    for piece in pieces:
+        yield {"type": f"response.{kind}.delta", **at, "delta": piece}
+    yield {"type": f"response.{kind}.done", **at, **end}
+    if tool is None:
+        yield {"type": "response.content_part.done", **at, "part": item["content"][0]}
+    yield {"type": "response.output_item.done", "output_index": 0, "item": item}
+    yield {"type": "response.completed", "response": done}
+
+
+def event(data: Json, name: str | None = None) -> bytes:
+    """Return one event of a stream, named or not.
+
+    >>> event({"choices": []})
+    b'data: {"choices": []}\\n\\n'
+    """
+    head = f"event: {name}\n" if name else ""
+    return (head + "data: " + json.dumps(data) + "\n\n").encode()
 
 
 @dataclass(frozen=True)
 class Received:
-    """One request as it came.
+    """One request as the server received it.
+
+    >>> request = Received("POST", "/v1/embeddings", (("X-Name", "value"),), b'{"input": "Hello"}')
+    >>> request.endpoint, request.header("x-name"), request.json["input"]
+    ('embeddings', 'value', 'Hello')
 
     Attributes:
-        method, target: of the request line. headers: as sent, in order. body: without transfer
-            coding.
+        method: of the request line.
+        target: path and query of the request line.
+        headers: as sent, in order.
+        body: without transfer coding.
     """
 
     method: str
@@ -45,40 +268,56 @@ class Received:
 
     @property
     def json(self) -> Any:
-        """The body's document. Raises ValueError if it is not JSON."""
+        """The document in the body. Raises ValueError if it is not JSON."""
         return json.loads(self.body)
 
     @property
     def endpoint(self) -> str:
-        """Which of the API's endpoints is meant: the end of the path."""
+        """The API's endpoint: the end of the path."""
         parts = urlsplit(self.target).path.rsplit("/", 2)
         return "/".join(parts[-2:]) if parts[-2:] == ["chat", "completions"] else parts[-1]
 
     def header(self, name: str) -> str | None:
-        """The first header of this name."""
-        return next((value for known, value in self.headers if known.lower() == name.lower()), None)
+        """Return the first header of this name; None if there is none."""
+        lower = name.lower()
+        return next((value for each, value in self.headers if each.lower() == lower), None)
 
 
 Responder = Callable[[Received], Answer]
+"""Returns the answer to a request."""
 
 
 def echo(received: Received) -> Answer:
-    """Says the last text of the request again."""
+    """Answer with the last text of the request.
+
+    >>> echo(Received("POST", "/v1/completions", (), b'{"prompt": "Hello"}')).status
+    200
+    """
     return answer(received.endpoint, received.json, last_text(received.json))
 
 
 def says(text: str, size: int = 3) -> Responder:
-    """Says this text. size: characters of one delta."""
+    """Return a responder that says this text.
+
+    Args:
+        text: what it says.
+        size: characters of one delta.
+    """
     return lambda received: answer(received.endpoint, received.json, text, size=size)
 
 
 def calls(tool: str) -> Responder:
-    """Calls a function with the last text of the request as argument "text"."""
+    """Return a responder that calls a function with the request's last text as argument "text".
+
+    >>> answer = calls("send")(Received("POST", "/v1/responses", (), b'{"input": "Hello"}'))
+    >>> json.loads(answer.body)["output"][0]["arguments"]
+    '{"text": "Hello"}'
+    """
     return lambda received: answer(received.endpoint, received.json, last_text(received.json), tool)
 
 
 def zipped(responder: Responder = echo) -> Responder:
-    """Compresses the answer, asked for or not."""
+    """Return a responder that compresses the answers of another, whether asked for or not."""
 
     def respond(received: Received) -> Answer:
         plain = responder(received)
@@ -92,12 +331,21 @@ def zipped(responder: Responder = echo) -> Responder:
 class RecordingServer:
     """An HTTP server on loopback, on a port of its own, that runs in threads of this process.
 
+    >>> import httpx
+    >>> with RecordingServer() as server:
+    ...     question = {"messages": [{"role": "user", "content": "Hello"}]}
+    ...     answer = httpx.post(server.url + "/chat/completions", json=question)
+    >>> answer.json()["choices"][0]["message"]["content"]
+    'Hello'
+    >>> b"Hello" in server.received
+    True
+
     Args:
         responder: answers every request for which nothing else is scripted.
 
     Attributes:
-        requests: what came, in order. ended: set when the server stops; an answer that hangs waits
-            for it.
+        requests: requests received, in order.
+        ended: set when the server stops; an answer that hangs waits for it.
         when_closed: called when a connection has ended.
     """
 
@@ -105,7 +353,8 @@ class RecordingServer:
         self.requests: list[Received] = []
         self.ended = threading.Event()
         self.when_closed: Callable[[], object] = lambda: None
-        self._responder, self._script = responder, deque[Responder | Answer]()
+        self._responder = responder
+        self._script = deque[Responder | Answer]()
         self._streams: list[bytearray] = []
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.recorder = self
@@ -125,12 +374,12 @@ class RecordingServer:
 
     @property
     def received(self) -> bytes:
-        """Every byte of every connection, also of those that were no HTTP."""
+        """Every byte of every connection, also of those that did not speak HTTP."""
         return b"\n".join(map(bytes, list(self._streams)))
 
     @property
     def n_connections(self) -> int:
-        """Connections that were opened."""
+        """Number of connections that were opened."""
         return len(self._streams)
 
     def script(self, *answers: Responder | Answer) -> None:
@@ -138,12 +387,12 @@ class RecordingServer:
         self._script.extend(answers)
 
     def forget(self) -> None:
-        """Drop what was recorded."""
+        """Delete what was recorded."""
         self.requests.clear()
         self._streams.clear()
 
     def close(self) -> None:
-        """Stop, and let hanging answers end."""
+        """Stop the server, and let hanging answers end."""
         self.ended.set()
         self._server.shutdown()
         self._server.server_close()
@@ -182,14 +431,15 @@ class _Server(ThreadingHTTPServer):
     recorder: RecordingServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Broken connections are the tests' subject; nothing is printed."""
+        """Do nothing: tests break connections on purpose, and nothing is to be printed."""
 
 
 class _Tap(io.RawIOBase):
-    """What a socket receives, copied as it comes."""
+    """A reader of a socket that copies what it receives."""
 
     def __init__(self, connection: socket.socket, sink: bytearray) -> None:
-        self._connection, self._sink = connection, sink
+        self._connection = connection
+        self._sink = sink
 
     def readable(self) -> bool:
         return True
@@ -214,7 +464,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.recorder.when_closed()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
-        """Nothing is printed."""
+        """Do nothing: nothing is to be printed."""
 
     def _serve(self) -> None:
         received = Received(self.command, self.path, tuple(self.headers.items()), self._body())
@@ -241,6 +491,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
             self.wfile.write(b"0\r\n\r\n")
         except Exception:
+            # The pieces raised, or nobody reads any more: a cut connection is the answer.
             self.close_connection = True
             with contextlib.suppress(OSError):
                 self.connection.shutdown(socket.SHUT_RDWR)

@@ -9,21 +9,30 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
+    from sanitizer.wire.answers import Stamp as Stamp
     from sanitizer.wire.event_streams import Frames as Frames
     from sanitizer.wire.filter import Exchange as Exchange
     from sanitizer.wire.filter import Filter as Filter
-    from sanitizer.wire.find_text import dumps as dumps
-    from sanitizer.wire.find_text import loads as loads
-    from sanitizer.wire.record import WireRecord as WireRecord
+    from sanitizer.wire.headers import WireRecord as WireRecord
+    from sanitizer.wire.headers import answer_headers as answer_headers
+    from sanitizer.wire.headers import record_headers as record_headers
+    from sanitizer.wire.headers import sent_headers as sent_headers
+    from sanitizer.wire.headers import short_enough as short_enough
     from sanitizer.wire.shapes import ENDPOINTS as ENDPOINTS
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
+            "answers": ("Stamp",),
             "event_streams": ("Frames",),
             "filter": ("Exchange", "Filter"),
-            "find_text": ("dumps", "loads"),
-            "record": ("WireRecord",),
+            "headers": (
+                "WireRecord",
+                "answer_headers",
+                "record_headers",
+                "sent_headers",
+                "short_enough",
+            ),
             "shapes": ("ENDPOINTS",),
         },
     )

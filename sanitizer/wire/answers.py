@@ -1,10 +1,10 @@
-"""Restoring what the API answers: whole bodies, and the parts that streams use."""
+"""Originals put back into what the API answers: whole bodies, and texts that come in pieces."""
 
 from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
@@ -15,40 +15,50 @@ from sanitizer.pipeline import Sanitizer
 from sanitizer.wire.find_text import ARGUMENTS_ROLE, TextFinder, TextSlot, dumps, inner, loads
 from sanitizer.wire.shapes import ANSWERS, ERROR, JsonShape
 
+Stamp = Callable[[dict[str, Any]], dict[str, Any]]
+"""Returns a copy of an answer's object with something of the caller's in it."""
+TextPath = tuple[str | int, ...]
+"""Position of a text in its stream: keys, and places in lists."""
+
 _LISTS = {
     "chat/completions": "choices",
     "completions": "choices",
     "responses": "output",
     "embeddings": "data",
 }
-_SAID = (
-    None,
-    "message",
-    "function_call",
-    "mcp_call",
-)  # types of messages and items that come back as history
+# Types of messages and items that applications send back as history.
+_SAID = (None, "message", "function_call", "mcp_call")
+
 MAX_REMEMBERED_TEXTS = 64
+"""Largest number of texts in an answer that is kept for the next request."""
+MAX_REMEMBERED = 1_000_000
+"""Longest text of a stream that is kept for the next request, in characters."""
+MAX_CHANNELS = 10_000
+"""Largest number of texts that one stream may have open."""
 
 
 class JsonText:
     """A JSON document that comes in pieces, restored in its values only.
 
-    Inside a string, originals are escaped; a released value that stands bare becomes a string. Keys
-    stay, because what is private there could leave again in the next request.
+    Inside a string, originals are escaped; a released value without quotes becomes a string. Keys
+    stay, because an original in one could leave again in the next request.
 
     Args:
-        strings: restores what stands between quotes. bare: released value -> original.
+        strings: restores text between quotes.
+        bare: released value -> original, for values without quotes.
     """
 
     def __init__(self, strings: Restorer, bare: Mapping[str, str]) -> None:
-        self._strings, self._bare = strings, bare
+        self._strings = strings
+        self._bare = bare
         self._string: RestoredStream | None = None
-        self._escaped = self._is_key = False
+        self._escaped = False
+        self._is_key = False
         self._open: list[str] = []
         self._token = ""
 
     def feed(self, piece: str) -> str:
-        """What can be shown once this piece has come."""
+        """Feed one piece; return the text that can be shown now."""
         shown: list[str] = []
         at = 0
         while at < len(piece):
@@ -60,11 +70,11 @@ class JsonText:
         return "".join(shown)
 
     def finish(self) -> str:
-        """The rest: nothing more comes."""
+        """End the document; return the text still held back."""
         return self._string.finish() if self._string is not None else self._value()
 
     def _inside(self, piece: str, at: int, shown: list[str]) -> int:
-        """Up to the end of the string, or of the piece."""
+        """Read to the end of the string or of the piece; return the next position."""
         assert self._string is not None
         run = _IN_STRING.match(piece, at + self._escaped)
         end = run.end() if run is not None else len(piece)
@@ -78,7 +88,7 @@ class JsonText:
         return end + 1
 
     def _outside(self, piece: str, at: int, shown: list[str]) -> int:
-        """Up to the next mark of the document, or the end of the piece."""
+        """Read to the next mark or the end of the piece; return the next position."""
         end = next((i for i in range(at, len(piece)) if piece[i] in _MARKS), len(piece))
         self._token += piece[at:end]
         if end < len(piece):
@@ -109,38 +119,37 @@ _NOTHING = Restorer({})
 
 
 class Restoration:
-    """The originals of one conversation, as they were when the answer began to come.
+    """Everything needed to restore one answer: the originals as they were when it began to come.
 
     Args:
-        sanitizer: of the conversation. in_json: the request asked for messages in JSON, which are
-            to stay JSON.
+        sanitizer: Sanitizer of the conversation.
+        in_json: the request asked for messages in JSON, which have to stay JSON.
     """
 
     def __init__(self, sanitizer: Sanitizer, in_json: bool = False) -> None:
-        self._sanitizer, self.in_json = sanitizer, in_json
+        self._sanitizer = sanitizer
+        self.in_json = in_json
         self._said: dict[tuple[str, str, str], None] = {}
         self._texts: Restorer | None = None
 
     @property
     def texts(self) -> Restorer:
-        """For text."""
+        """Restorer of plain text."""
         if self._texts is None:
             self._texts = self._sanitizer.restorer()
         return self._texts
 
-    def stream(self, sort: str) -> RestoredStream | JsonText:
-        """For a text in pieces; of sort "arguments" if it is JSON."""
+    def stream(self, kind: str) -> RestoredStream | JsonText:
+        """Return what restores a text in pieces; of kind "arguments" if it is JSON."""
         return (
             JsonText(self._strings, self.texts.originals)
-            if sort == "arguments"
+            if kind == "arguments"
             else self.texts.stream()
         )
 
     @cached_property
     def _strings(self) -> Restorer:
-        """For strings of JSON, so that it stays JSON: originals are escaped, released values found
-        escaped.
-        """
+        """Restorer of strings in JSON: finds released values escaped, and escapes originals."""
         originals = self.texts.originals
         return Restorer(
             {
@@ -151,98 +160,205 @@ class Restoration:
         )
 
     def remember(self, sent: str, restored: str, role: str) -> None:
-        """Something the assistant said, to go back as it came; `settle` lets it.
+        """Note what the assistant said, so that it goes back as it came; `settle` makes it count.
 
         Args:
-            role: "assistant" of a message, ARGUMENTS_ROLE of a call's arguments, whole.
+            sent: as the API sent it.
+            restored: as the application sees it, and will send it back.
+            role: "assistant" for a message, ARGUMENTS_ROLE for a call's arguments, whole.
         """
         if self._sanitizer.policy.perturb and len(self._said) <= MAX_REMEMBERED_TEXTS:
             self._said[sent, restored, role] = None
 
     def settle(self) -> None:
-        """The answer is complete. Nothing of one with many texts is kept: they could be guesses at
-        private ones.
-        """
+        """Keep what was noted: the answer is complete."""
+        # Nothing of an answer with many texts is kept: they could be guesses at private ones.
         if len(self._said) <= MAX_REMEMBERED_TEXTS:
             for sent, restored, role in self._said:
                 self._sanitizer.remember_answer(sent, restored, role)
 
     def document(self, shape: JsonShape, document: Any, remember: bool = False) -> Any:
-        """The document restored; the same object if there is nothing to restore."""
-        walker = TextFinder(answer=True)
-        walked = walker.walk(shape, document)
+        """Return the document restored; the same object if there is nothing to restore.
+
+        Args:
+            shape: shape of the document.
+            document: as `loads` returns it.
+            remember: note what the assistant says in it.
+        """
+        finder = TextFinder(answer=True)
+        found = finder.find(shape, document)
         spoken: list[tuple[TextSlot, str, str]] = []
-        if self.in_json or (remember and self._sanitizer.policy.perturb):  # else nobody asks
+        if self.in_json or (remember and self._sanitizer.policy.perturb):  # else it is not used
             spoken = [
-                (leaf, leaf.text, role)
-                for leaf, role in _spoken(walked)
-                if isinstance(leaf, TextSlot)
+                (slot, slot.text, role)
+                for slot, role in _spoken(found)
+                if isinstance(slot, TextSlot)
             ]
         if self.in_json:
-            for leaf in [*[leaf for leaf, _, _ in spoken], *_of_event(walked)]:
-                leaf.sort = "arguments"
-        changed = [self._restore(leaf) for leaf in walker.leaves]
+            for slot in [*[slot for slot, _, _ in spoken], *_of_event(found)]:
+                slot.kind = "arguments"
+        changed = [self._restore(slot) for slot in finder.slots]
         if remember:
-            for leaf, sent, role in spoken:
-                self.remember(sent, leaf.text, role)
-        return walked if any(changed) else document
+            for slot, sent, role in spoken:
+                self.remember(sent, slot.text, role)
+        return found if any(changed) else document
 
-    def _restore(self, leaf: TextSlot) -> bool:
-        sent = leaf.text
-        if leaf.sort == "arguments":
-            stream = self.stream(leaf.sort)
-            leaf.text = stream.feed(sent) + stream.finish()
+    def _restore(self, slot: TextSlot) -> bool:
+        sent = slot.text
+        if slot.kind == "arguments":
+            stream = self.stream(slot.kind)
+            slot.text = stream.feed(sent) + stream.finish()
         else:
-            leaf.text = self.texts.text(sent)
-        return leaf.text != sent
+            slot.text = self.texts.text(sent)
+        return slot.text != sent
 
 
-def restored_body(endpoint: str, status: int, body: bytes, restoration: Restoration) -> bytes:
-    """A whole answer restored. Bodies without anything to restore come back byte for byte.
+class Channel:
+    """One text of a stream, restored piece by piece.
+
+    Args:
+        restoration: of the answer.
+        kind: "text", or "arguments" (pieces of a JSON document).
+        role: role in which it may go back as history; "" if it is not kept for that.
+    """
+
+    def __init__(self, restoration: Restoration, kind: str, role: str) -> None:
+        self._restoration = restoration
+        self._role = role
+        self._stream = restoration.stream(kind)
+        self._sent: list[str] = []
+        self._shown: list[str] = []
+        self._n_chars = 0
+
+    def feed(self, piece: str) -> str:
+        """Feed one piece; return the text that can be shown now."""
+        shown = self._stream.feed(piece)
+        self._n_chars += len(piece)
+        if self._role and self._n_chars <= MAX_REMEMBERED:
+            self._sent.append(piece)
+            self._shown.append(shown)
+        return shown
+
+    def finish(self) -> str:
+        """End the text; return what is still held back."""
+        held = self._stream.finish()
+        if self._sent and self._n_chars <= MAX_REMEMBERED:
+            self._restoration.remember(
+                "".join(self._sent), "".join([*self._shown, held]), self._role
+            )
+        return held
+
+
+class Channels:
+    """All open texts of one stream, which come side by side and are restored each on its own.
+
+    Args:
+        restoration: of the answer.
+    """
+
+    def __init__(self, restoration: Restoration) -> None:
+        self._restoration = restoration
+        self._open: dict[TextPath, Channel] = {}
+
+    def feed(
+        self, path: TextPath, piece: str, kind: str = "text", last: bool = False, role: str = ""
+    ) -> str:
+        """Feed one piece of a text; return what can be shown of it now: all, if it is the last.
+
+        Args:
+            path: position of the text; unknown ones open a channel.
+            piece: what has come.
+            last: nothing more of this text comes.
+            kind, role: of a new `Channel`.
+
+        Raises:
+            UpstreamError: more texts are open than any answer has.
+        """
+        if (channel := self._open.get(path)) is None:
+            if len(self._open) >= MAX_CHANNELS:
+                raise UpstreamError("the API's stream has too many texts")
+            channel = self._open[path] = Channel(self._restoration, kind, role)
+        if not last:
+            return channel.feed(piece)
+        del self._open[path]
+        return channel.feed(piece) + channel.finish()
+
+    def finish(self, which: Callable[[TextPath], bool]) -> list[tuple[TextPath, str]]:
+        """End some texts; return (path, text) of those that still held text back."""
+        if not self._open:
+            return []
+        paths = [path for path in self._open if which(path)]
+        held = [(path, self._open.pop(path).finish()) for path in paths]
+        return [(path, text) for path, text in held if text]
+
+
+def restored_body(
+    endpoint: str,
+    status: int,
+    body: bytes,
+    restoration: Restoration,
+    stamp: Stamp | None = None,
+) -> bytes:
+    """Restore a whole answer. Bodies without anything to change come back byte for byte.
 
     An error that is not JSON (a gateway's HTML page) is replaced by one in the API's shape, which
     quotes nothing of it.
     Not protected: tokens in `logprobs` stay as the API wrote them, placeholders too.
 
+    Args:
+        endpoint: one of ENDPOINTS.
+        status: HTTP status of the answer.
+        body: bytes of the answer.
+        restoration: of the answer.
+        stamp: applied to the object of a 2xx answer.
+
     Raises:
         UpstreamError: a 2xx answer that is not this endpoint's JSON.
     """
-    try:
-        document = loads(body.removeprefix(BOM_UTF8).decode(), strict=False)
-    except ValueError:
-        document = None
+    document = _object(body)
     if not 200 <= status < 300:
-        known = isinstance(document, dict)
-        return _written(ERROR, document, body, restoration) if known else _plain_error(status)
-    if not isinstance(document, dict):
+        if document is None:
+            return _plain_error(status)
+        return _rewritten(document, restoration.document(ERROR, document), body)
+    if document is None:
         raise UpstreamError("the API answered with something that is not a JSON object")
     if "error" not in document and not isinstance(document.get(_LISTS[endpoint]), list):
         raise UpstreamError("the API answered with JSON that is not of this endpoint")
-    written = _written(
-        ANSWERS[endpoint],
-        document,
-        body,
-        restoration,
-        endpoint in ("chat/completions", "responses"),
-    )
+    spoken = endpoint in ("chat/completions", "responses")
+    restored = restoration.document(ANSWERS[endpoint], document, remember=spoken)
+    written = _rewritten(document, restored if stamp is None else stamp(restored), body)
     restoration.settle()
     return written
 
 
-def _written(
-    shape: JsonShape, document: Any, body: bytes, restoration: Restoration, remember: bool = False
-) -> bytes:
-    restored = restoration.document(shape, document, remember)
+def stamped_body(body: bytes, stamp: Stamp) -> bytes:
+    """Stamp a JSON object; return any other body as it is."""
+    document = _object(body)
+    return body if document is None else dumps(stamp(document))
+
+
+def _rewritten(document: Any, restored: Any, body: bytes) -> bytes:
     return body if restored is document else dumps(restored)
 
 
+def _object(body: bytes) -> dict[str, Any] | None:
+    """Read the JSON object in a body; return None for anything else."""
+    try:
+        document = loads(body.removeprefix(BOM_UTF8).decode(), strict=False)
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) else None
+
+
 def _spoken(document: Any) -> Iterator[tuple[Any, str]]:
-    """What the assistant said, at the positions of messages and calls, and the role it is
-    remembered in.
-    """
-    choices = [_field(choice, "message") for choice in _list(document, "choices")]
-    for message in [*choices, *_list(document, "output"), *_list(_field(document, "response"), "output"),
-                    _field(document, "item")]:  # fmt: skip
+    """Yield what the assistant said in messages and calls, and the role it is remembered in."""
+    messages = [
+        *[_field(choice, "message") for choice in _list(document, "choices")],
+        *_list(document, "output"),
+        *_list(_field(document, "response"), "output"),
+        _field(document, "item"),
+    ]
+    for message in messages:
         if (
             _field(message, "role") not in (None, "assistant")
             or _field(message, "type") not in _SAID
@@ -258,7 +374,7 @@ def _spoken(document: Any) -> Iterator[tuple[Any, str]]:
 
 
 def _of_event(event: Any) -> list[TextSlot]:
-    """The text of a message that an event states again, whole."""
+    """Return the text of a message that an event repeats as a whole."""
     done = event if _field(event, "type") == "response.output_text.done" else _field(event, "part")
     text = (
         _field(done, "text")
@@ -285,8 +401,8 @@ def _plain_error(status: int) -> bytes:
 
 
 def _spellings(value: str) -> set[str]:
-    """How JSON writers may spell a released value: some escape <, > and &, slashes, or all but
-    ASCII.
+    """Return the spellings of a released value in JSON: some writers escape <, > and &, slashes,
+    or all but ASCII.
     """
     plain = {str(encode(value))[1:-1] for encode in (encode_basestring, encode_basestring_ascii)}
     spelled = set(plain)

@@ -1,8 +1,10 @@
-"""Streams of /chat/completions and /completions: chunks with a list of choices.
+"""Event streams (text/event-stream): bytes, however they are split, to events to restored bytes.
 
-Streams of /responses: typed events.
+/chat/completions and /completions send chunks with a list of choices (`Chunks`), /responses sends
+typed events (`EventFeed`).
 
-Event streams (text/event-stream): bytes in any split -> events -> restored bytes.
+Events are cut here, not by a library, because an unchanged event has to pass byte for byte and no
+event may grow without bound.
 """
 
 from __future__ import annotations
@@ -11,13 +13,13 @@ import re
 from typing import Any, Protocol
 
 from sanitizer.errors import UpstreamError
-from sanitizer.wire.answers import Restoration
-from sanitizer.wire.channels import Channels, Path
-from sanitizer.wire.find_text import ARGUMENTS_ROLE, Literal, dumps, loads
+from sanitizer.wire.answers import Channels, Restoration, Stamp, TextPath
+from sanitizer.wire.find_text import ARGUMENTS_ROLE, SpelledNumber, dumps, loads
 from sanitizer.wire.shapes import ARGUMENTS, CHUNK, ERROR, EVENT, TEXT, JsonShape, Media, Rule
 
 Json = dict[str, Any]
 
+# Fields whose text comes in pieces; any other text of a chunk is whole.
 _STREAMED = frozenset(
     [
         "content",
@@ -35,27 +37,32 @@ _STREAMED = frozenset(
 
 
 class Chunks:
-    """Restores chunks.
+    """Handler of chunks.
 
-    A text is known by its choice and its place in it: ("0", "delta", "content"), or, in the second
-    tool call, ("0", "delta", "tool_calls", 1, "function", "arguments"). What is held back comes in
-    a chunk of the same shape before the chunk with the finish reason, or in that chunk if it goes
-    on with the same text.
+    A text is identified by its choice and its place in it: ("0", "delta", "content"), or, in the
+    second tool call, ("0", "delta", "tool_calls", 1, "function", "arguments"). Text held back comes
+    in a chunk of the same shape before the chunk with the finish reason, or in that chunk if it
+    continues the same text.
 
     Args:
-        restoration: of the conversation.
+        restoration: of the answer.
     """
 
     def __init__(self, restoration: Restoration) -> None:
         self._restoration = restoration
         self._channels = Channels(restoration)
         self._envelope: Json = {}
-        self._marks: dict[Path, Json] = {}
-        self._last = False
-        self._others: set[str] = set()
+        self._marks: dict[TextPath, Json] = {}  # place in a list -> index and type stated there
+        self._last = False  # the choice at hand has a finish reason
+        self._others: set[str] = set()  # choices that somebody else than the assistant speaks in
+        self._is_stamped = False
 
     def event(self, event: Json) -> tuple[list[Json], Json]:
-        """Raises UpstreamError: neither choices nor an error are in it."""
+        """Restore one chunk, as `Handler.event`.
+
+        Raises:
+            UpstreamError: it has neither choices nor an error.
+        """
         choices = event.get("choices")
         if choices is None and "error" in event:
             return [], self._restoration.document(ERROR, event)
@@ -68,14 +75,21 @@ class Chunks:
         return before, event if same else {**event, "choices": restored}
 
     def flush(self) -> list[Json]:
-        """All that is held back."""
+        """Return chunks for all text held back, as `Handler.flush`."""
         held = [self._chunk(path, text) for path, text in self._channels.finish(lambda path: True)]
         self._restoration.settle()
         return held
 
+    def stamped(self, event: Json, stamp: Stamp) -> Json:
+        """Stamp the first chunk, as `Handler.stamped`; the others belong to the same answer."""
+        if self._is_stamped or "error" in event:
+            return event
+        self._is_stamped = True
+        return stamp(event)
+
     def _choice(self, choice: Any, before: list[Json]) -> Any:
-        index = choice.get("index", Literal(0)) if isinstance(choice, dict) else None
-        if type(index) is not Literal:
+        index = choice.get("index", SpelledNumber(0)) if isinstance(choice, dict) else None
+        if type(index) is not SpelledNumber:
             raise UpstreamError("the API sent a choice that cannot be read")
         self._last = choice.get("finish_reason") is not None
         delta = choice.get("delta")
@@ -93,8 +107,10 @@ class Chunks:
             ]
         return restored
 
-    def _restored(self, path: Path, key: str, value: Any, rule: Rule | Media | JsonShape) -> Any:
-        """The value restored where requests sanitize it; the same object if nothing changed."""
+    def _restored(
+        self, path: TextPath, key: str, value: Any, rule: Rule | Media | JsonShape
+    ) -> Any:
+        """Restore a value where requests sanitize it; return the same object if nothing changed."""
         kind = type(value)
         if kind is str:
             return self._text(
@@ -120,32 +136,33 @@ class Chunks:
             )
         return value
 
-    def _text(self, path: Path, key: str, text: str, rule: Rule | Media) -> str:
+    def _text(self, path: TextPath, key: str, text: str, rule: Rule | Media) -> str:
         if rule is not TEXT and rule is not ARGUMENTS:
             return text
         if key not in _STREAMED:
             return self._restoration.texts.text(text)
         role = _role(path) if path[0] not in self._others else ""
         is_json = rule is ARGUMENTS or (role == "assistant" and self._restoration.in_json)
-        return self._channels.feed(path, text, "arguments" if is_json else "text", self._last, role)
+        kind = "arguments" if is_json else "text"
+        return self._channels.feed(path, text, kind, self._last, role)
 
     def _element(
-        self, path: Path, key: str, position: int, value: Any, rule: Rule | Media | JsonShape
+        self, path: TextPath, key: str, position: int, value: Any, rule: Rule | Media | JsonShape
     ) -> Any:
-        """One of a list: a tool call, a content part. Its place is the index it states."""
+        """Restore one element of a list (a tool call, a content part), placed by its own index."""
         if isinstance(value, dict):
             index = value.get("index")
             place = (
                 *path,
-                int(index) if type(index) is Literal and index.isdecimal() else position,
+                int(index) if type(index) is SpelledNumber and index.isdecimal() else position,
             )
             if place not in self._marks and len(self._marks) < 10_000:
                 self._marks[place] = {k: value[k] for k in ("index", "type") if k in value}
             return self._restored(place, key, value, rule)
         return self._restored((*path, position), key, value, rule)
 
-    def _chunk(self, path: Path, held: str) -> Json:
-        """A chunk that goes on with one text."""
+    def _chunk(self, path: TextPath, held: str) -> Json:
+        """Return a chunk that continues one text."""
         value: Any = held
         for n in range(len(path) - 1, 0, -1):
             step = path[n]
@@ -161,8 +178,8 @@ class Chunks:
         return {**envelope, "choices": [{"index": path[0], **value, "finish_reason": None}]}
 
 
-def _role(path: Path) -> str:
-    """In which role a text may go back as history: messages and arguments of calls only."""
+def _role(path: TextPath) -> str:
+    """Return the role in which a text may go back as history; "" unless a message or arguments."""
     match path:
         case (_, "delta", "content") | (_, "delta", "content", int(), "text"):
             return "assistant"
@@ -199,6 +216,8 @@ _TEXTS = frozenset(f"response.{name}" for name in (
 _FINAL = frozenset(
     f"response.{name}" for name in ("completed", "failed", "incomplete", "cancelled")
 )
+# Events that hold the whole response, so far.
+_STATES = _FINAL | {"response.created", "response.queued", "response.in_progress"}
 _HOSTED = {
     "file_search_call": "in_progress searching completed failed",
     "web_search_call": "in_progress searching completed failed",
@@ -216,40 +235,44 @@ _WHOLE = frozenset({
     "response.audio.done",
     "response.shell_call_command.added",
     "response.output_text.annotation.added",
-    *(f"response.{name}" for name in ("created", "queued", "in_progress")),
     *(f"response.{part}.{end}" for part in ("output_item", "content_part", "reasoning_summary_part")
       for end in ("added", "done")),
     *(f"response.{tool}.{step}" for tool, steps in _HOSTED.items() for step in steps.split()),
     *(f"{text}.done" for text in _TEXTS),
-    *_FINAL,
+    *_STATES,
 })  # fmt: skip
 _DELTAS = {f"{text}.delta": text for text in _TEXTS}
 KNOWN = _WHOLE | frozenset(_DELTAS)
-"""Every type of event that is let through."""
+"""Types of events that are let through."""
 
 _PLACE = ("output_index", "item_id", "content_index", "summary_index", "command_index")
 _REMEMBERED = _FINAL | {"response.output_item.done"}
 
 
 class EventFeed:
-    """Restores events.
+    """Handler of typed events.
 
-    A text is known by the kind of its deltas and its place (item, output, content, summary,
-    command). What is held back comes in one more delta before the event that says the text, its
-    item or the response is done; events that follow are counted on from there.
+    A text is identified by the kind of its deltas and its place (item, output, content, summary,
+    command). Text held back comes in one more delta before the event that says the text, its item
+    or the response is done; later events are renumbered.
 
     Args:
-        restoration: of the conversation.
+        restoration: of the answer.
     """
 
     def __init__(self, restoration: Restoration) -> None:
         self._restoration = restoration
         self._channels = Channels(restoration)
-        self._latest: dict[Path, Json] = {}
-        self._number = self._inserted = 0
+        self._latest: dict[TextPath, Json] = {}
+        self._number = 0
+        self._inserted = 0
 
     def event(self, event: Json) -> tuple[list[Json], Json]:
-        """Raises UpstreamError: of a type that is not known here."""
+        """Restore one event, as `Handler.event`.
+
+        Raises:
+            UpstreamError: its type is not in KNOWN.
+        """
         kind = event.get("type")
         if kind is None and "error" in event:
             return [], self._restoration.document(ERROR, event)
@@ -257,7 +280,7 @@ class EventFeed:
             raise UpstreamError("the API sent an event of an unknown type")
         number = event.get("sequence_number")
         self._number = (
-            int(number) if type(number) is Literal and number.isdecimal() else self._number
+            int(number) if type(number) is SpelledNumber and number.isdecimal() else self._number
         )
         if (text := _DELTAS.get(kind)) is not None:
             before, restored = [], self._delta(text, event)
@@ -269,13 +292,20 @@ class EventFeed:
         return before, self._counted(restored) if self._inserted else restored
 
     def flush(self) -> list[Json]:
-        """All that is held back."""
+        """Return deltas for all text held back, as `Handler.flush`."""
         self._number += 1
         return self._finished(())
 
+    def stamped(self, event: Json, stamp: Stamp) -> Json:
+        """Stamp the response in an event that holds it, as `Handler.stamped`."""
+        response = event.get("response")
+        if event.get("type") not in _STATES or not isinstance(response, dict):
+            return event
+        return {**event, "response": stamp(response)}
+
     def _delta(self, text: str, event: Json) -> Json:
         delta, name = event.get("delta"), text.removeprefix("response.")
-        sort = (
+        kind = (
             "arguments"
             if name in _ARGUMENTS or (self._restoration.in_json and name == "output_text")
             else "text"
@@ -283,29 +313,29 @@ class EventFeed:
         place = (text, *(str(event.get(key, "")) for key in _PLACE))
         if isinstance(delta, str):
             self._latest[place] = event
-            shown: Any = self._channels.feed(place, delta, sort)
+            shown: Any = self._channels.feed(place, delta, kind)
         elif isinstance(delta, dict) and all(isinstance(piece, str) for piece in delta.values()):
             self._latest[place] = event
             shown = {
-                key: self._channels.feed((*place, key), piece, sort) for key, piece in delta.items()
+                key: self._channels.feed((*place, key), piece, kind) for key, piece in delta.items()
             }
         else:
             raise UpstreamError("the API sent a delta that cannot be read")
         return event if shown == delta else {**event, "delta": shown}
 
     def _due(self, kind: str, event: Json) -> list[Json]:
-        """Deltas that have to come before this event."""
+        """Return the deltas that have to come before this event."""
         if kind.endswith(".done") and (text := kind.removesuffix(".done")) in _TEXTS:
             return self._finished((text, *(str(event.get(key, "")) for key in _PLACE)))
         if kind == "response.output_item.done":
             return self._finished(("", str(event.get("output_index", ""))))
         return self._finished(()) if kind in _FINAL or kind == "error" else []
 
-    def _finished(self, place: Path) -> list[Json]:
-        """Close the texts whose path begins with this place; "" stands for any kind of text."""
+    def _finished(self, place: TextPath) -> list[Json]:
+        """End the texts whose path begins with this place; "" means any kind of text."""
         n = len(place)
 
-        def inside(path: Path) -> bool:
+        def inside(path: TextPath) -> bool:
             return path[1:n] == place[1:] and (not place or place[0] in ("", path[0]))
 
         events = [self._held(path, text) for path, text in self._channels.finish(inside)]
@@ -313,8 +343,8 @@ class EventFeed:
             del self._latest[path]
         return events
 
-    def _held(self, path: Path, held: str) -> Json:
-        """One more delta, in the form of the text's last."""
+    def _held(self, path: TextPath, held: str) -> Json:
+        """Return one more delta, in the form of the text's latest."""
         n = 1 + len(_PLACE)
         event = {k: v for k, v in self._latest[path[:n]].items() if k != "obfuscation"}
         if "logprobs" in event:
@@ -324,7 +354,7 @@ class EventFeed:
         return event
 
     def _counted(self, event: Json) -> Json:
-        """Numbered as the event in hand is, after those that were put in."""
+        """Return the event with a number that counts the events put in before it."""
         return (
             {**event, "sequence_number": self._number + self._inserted}
             if "sequence_number" in event
@@ -333,7 +363,7 @@ class EventFeed:
 
 
 MAX_EVENT = 8_000_000
-"""Bytes of one event; an image that is being generated may come in one."""
+"""Longest event, in bytes; an image that is being generated may come in one."""
 
 _END = re.compile(rb"(?:\r\n?+|\n)(?:\r\n?+|\n)")
 _HALVED = (b"\r\n\r", b"\n\r")
@@ -344,23 +374,39 @@ _BOM = b"\xef\xbb\xbf"
 class Handler(Protocol):
     """What restores the events of one endpoint."""
 
-    def event(self, event: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        """EventFeed to be put before this one, and this one restored: the same object if nothing
-        changed.
+    def event(self, event: Json) -> tuple[list[Json], Json]:
+        """Restore one event; return the events to put before it, and the event itself.
+
+        The event is the same object if nothing changed.
         """
 
-    def flush(self) -> list[dict[str, Any]]:
-        """EventFeed for all that is held back: nothing more comes."""
+    def flush(self) -> list[Json]:
+        """End the stream; return events for all text held back."""
+
+    def stamped(self, event: Json, stamp: Stamp) -> Json:
+        """Stamp the answer's object in an event that is to be passed on, if it holds one.
+
+        Returns a copy; the same object if it holds none.
+        """
 
 
 class Frames:
-    """Cuts a stream of bytes into events, each with its blank line. Line ends are CRLF, LF or CR."""
+    """Cutter of a byte stream into events, each with its blank line. Lines end in CRLF, LF or CR.
+
+    >>> frames = Frames()
+    >>> frames.feed(b"data: 1\\n\\ndata:")
+    [b'data: 1\\n\\n']
+    >>> frames.finish()
+    b'data:'
+    """
 
     def __init__(self) -> None:
-        self._buffer, self._seen, self._begun = bytearray(), 0, False
+        self._buffer = bytearray()
+        self._seen = 0
+        self._begun = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The events that are complete now.
+        """Feed some bytes; return the events that are complete now.
 
         Raises:
             UpstreamError: an event is longer than MAX_EVENT.
@@ -374,7 +420,7 @@ class Frames:
         done = 0
         while (end := _END.search(self._buffer, self._seen)) is not None:
             if end[0] in _HALVED and end.end() == len(self._buffer):
-                break  # the other half of its last CRLF is to come
+                break  # the second half of its last CRLF may be still to come
             events.append(bytes(self._buffer[done : end.end()]))
             done = self._seen = end.end()
         del self._buffer[:done]
@@ -384,7 +430,7 @@ class Frames:
         return events
 
     def finish(self) -> bytes:
-        """What is left without a blank line after it."""
+        """End the stream; return the bytes that no blank line ended."""
         return bytes(self._buffer)
 
 
@@ -392,19 +438,24 @@ class EventStream:
     """The restored events of one answer. Comments and fields other than data stay as they are.
 
     Holds back only what may become a released value; it comes in an event of the same shape before
-    the one that says the text is done. So the deltas put together are the restored text, however
+    the one that says the text is done. So the concatenated deltas are the restored text, however
     the stream is cut.
 
     Args:
-        endpoint: whose events. restoration: of the conversation.
+        endpoint: endpoint that answers.
+        restoration: of the answer.
+        stamp: applied to the first chunk of /chat/completions and /completions, and to every
+            response inside an event of /responses.
     """
 
-    def __init__(self, endpoint: str, restoration: Restoration) -> None:
-        self._frames, self._named = Frames(), endpoint == "responses"
+    def __init__(self, endpoint: str, restoration: Restoration, stamp: Stamp | None = None) -> None:
+        self._frames = Frames()
+        self._named = endpoint == "responses"
         self._handler: Handler = EventFeed(restoration) if self._named else Chunks(restoration)
+        self._stamp = stamp
 
     def feed(self, data: bytes) -> bytes:
-        """What can be passed on once these bytes have come.
+        """Feed some bytes; return those that can be passed on now.
 
         Raises:
             UpstreamError: an unknown type of event, or one that cannot be read. Close the stream
@@ -413,17 +464,17 @@ class EventStream:
         return b"".join([self._block(block) for block in self._frames.feed(data)])
 
     def finish(self) -> bytes:
-        """The rest: the stream has ended.
+        """End the stream; return the bytes still held back.
 
         Raises:
-            UpstreamError: inside an event.
+            UpstreamError: the stream ended inside an event.
         """
         rest = self._frames.finish()
         if rest.strip() in (b"data: [DONE]", b"data:[DONE]"):
             return self._block(rest)  # some servers leave out the blank line after the last event
         if rest.strip():
             raise UpstreamError("the API's stream ended inside an event")
-        return self._synthesized(self._handler.flush())
+        return self._inserted(self._handler.flush())
 
     def _block(self, block: bytes) -> bytes:
         try:
@@ -438,25 +489,31 @@ class EventStream:
         if not data:
             return block
         if data == "[DONE]":
-            return self._synthesized(self._handler.flush()) + block
+            return self._inserted(self._handler.flush()) + block
         event = _parsed(data)
         before, restored = self._handler.event(event)
+        inserted = self._inserted(before) if before else b""
+        restored = self._stamped(restored)
         if restored is event:
-            return self._synthesized(before) + block if before else block
+            return inserted + block
         head = "".join([line + "\n" for line in lines if not line.startswith("data:")])
-        return b"%b%bdata: %b\n\n" % (self._synthesized(before), head.encode(), dumps(restored))
+        return b"%b%bdata: %b\n\n" % (inserted, head.encode(), dumps(restored))
 
-    def _synthesized(self, events: list[dict[str, Any]]) -> bytes:
+    def _stamped(self, event: Json) -> Json:
+        return event if self._stamp is None else self._handler.stamped(event, self._stamp)
+
+    def _inserted(self, events: list[Json]) -> bytes:
+        """Write events that the API did not send."""
         heads = [f"event: {event['type']}\n".encode() if self._named else b"" for event in events]
         return b"".join(
             [
-                head + b"data: " + dumps(event) + b"\n\n"
+                head + b"data: " + dumps(self._stamped(event)) + b"\n\n"
                 for head, event in zip(heads, events, strict=True)
             ]
         )
 
 
-def _parsed(data: str) -> dict[str, Any]:
+def _parsed(data: str) -> Json:
     try:
         event = loads(data, strict=False)
     except ValueError:

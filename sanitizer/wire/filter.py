@@ -1,20 +1,25 @@
-"""The filter: a request in, what may be sent out; an answer in, what the application should see. No
-HTTP here.
+"""The filter: a request in, what may be sent out; an answer in, what the application may see out.
+
+`GivenAway` is the part of it that knows the originals which answers have shown already.
 """
 
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.pipeline import Sanitizer
 from sanitizer.results import Record, SanitizedText
+from sanitizer.storage import Originals
 from sanitizer.text import UNCLEAR, Policy
-from sanitizer.wire.answers import Restoration, restored_body
+from sanitizer.wire.answers import Restoration, Stamp, restored_body, stamped_body
 from sanitizer.wire.event_streams import EventStream
 from sanitizer.wire.find_text import (
     ARGUMENTS_ROLE,
@@ -25,26 +30,36 @@ from sanitizer.wire.find_text import (
     loads,
     person,
 )
-from sanitizer.wire.given_away import GivenAway
-from sanitizer.wire.record import WireRecord
+from sanitizer.wire.headers import WireRecord
 from sanitizer.wire.shapes import READ, REQUESTS, endpoint
 
 MAX_BODY = 50_000_000
+"""Longest body of a request, in bytes."""
 
-_KEY = re.compile(r"[\w .-]{1,64}")  # that may tell what a value is
-_endpoint = lru_cache(maxsize=64)(
-    endpoint
-)  # few paths are let through, and those are asked for again and again
+_KEY = re.compile(r"[\w .-]{1,64}")  # names of values that may tell what the value is
+# Cached because few paths are let through, and those come again and again.
+_endpoint = lru_cache(maxsize=64)(endpoint)
 
 
 @dataclass(frozen=True)
 class Exchange:
     """A request that may be sent, and what restores its answer.
 
+    >>> from sanitizer import Sanitizer
+    >>> body = b'{"messages": [{"role": "user", "content": "Ask anna@example.org"}]}'
+    >>> json = {"content-type": "application/json"}
+    >>> filter = Filter(Sanitizer(policy="identifiers"))
+    >>> exchange = filter.request("POST", "/v1/chat/completions", json, body)
+    >>> exchange.body
+    b'{"messages":[{"role":"user","content":"Ask <EMAIL_1>"}]}'
+    >>> answer = b'{"choices": [{"message": {"role": "assistant", "content": "<EMAIL_1>?"}}]}'
+    >>> exchange.response(200, "application/json", answer)
+    b'{"choices":[{"message":{"role":"assistant","content":"anna@example.org?"}}]}'
+
     Attributes:
         body: sanitized; compact JSON in UTF-8, or empty.
-        record: what is released by it.
-        streams: whether the request asked for a stream.
+        record: what the request releases.
+        streams: True if the request asked for a stream.
     """
 
     body: bytes = field(repr=False)
@@ -56,57 +71,81 @@ class Exchange:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The record, for a response."""
+        """The record as response headers."""
         return self.record.headers()
 
-    def response(self, status: int, content_type: str, body: bytes) -> bytes:
-        """The restored answer; its type is application/json, but for extra endpoints, whose answers
-        stay as they are.
+    def response(
+        self, status: int, content_type: str, body: bytes, stamp: Stamp | None = None
+    ) -> bytes:
+        """Return the restored answer, of type application/json.
+
+        Answers of extra endpoints stay as they are, but for the stamp.
 
         Args:
+            status: HTTP status of the answer.
             content_type: as the API stated it; not trusted, the body itself is read.
+            body: the whole of it.
+            stamp: returns a copy of the answer's object with something added; not applied to
+                errors.
 
         Raises:
             UpstreamError: a 2xx body that is not this endpoint's JSON. VaultError.
         """
-        if self._endpoint == READ:
-            return body
-        return restored_body(
-            self._endpoint, status, body, Restoration(self._sanitizer, self._in_json)
-        )
+        if self._endpoint != READ:
+            return restored_body(self._endpoint, status, body, self._restoration(), stamp)
+        return body if stamp is None or not 200 <= status < 300 else stamped_body(body, stamp)
 
-    def stream(self, content_type: str) -> EventStream:
-        """The restored events of an answer that is streamed.
+    def stream(self, content_type: str, stamp: Stamp | None = None) -> EventStream:
+        """Return what restores the events of an answer that is streamed.
+
+        Args:
+            content_type: as the API stated it.
+            stamp: as for `response`; applied where `EventStream` says.
 
         Raises:
             UpstreamError: the answer is no event stream, or the endpoint has none.
         """
-        if _media_type(content_type) != "text/event-stream" or self._endpoint in (
-            READ,
-            "embeddings",
-        ):
+        has_none = self._endpoint in (READ, "embeddings")
+        if has_none or _media_type(content_type) != "text/event-stream":
             raise UpstreamError("the API did not answer with an event stream")
-        return EventStream(self._endpoint, Restoration(self._sanitizer, self._in_json))
+        return EventStream(self._endpoint, self._restoration(), stamp)
+
+    def _restoration(self) -> Restoration:
+        return Restoration(self._sanitizer, self._in_json)
 
 
 class Filter:
-    """Between an application and an API. Serves many threads.
+    """Sanitizer of whole API requests, for one conversation. Safe for many threads.
 
-    Guarantee: a request is returned only if every string of it was sanitized or stands at a
-    position that `shapes` lists as no text; anything else raises, and nothing may be sent then.
+    Guarantee: a request is returned only if every string of it was sanitized or is at a position
+    that `shapes` lists as no text; anything else raises, and nothing may be sent then.
     Not protected: headers, the path, numbers, the lengths of texts, and what `shapes` says.
 
+    >>> from sanitizer import Sanitizer
+    >>> filter = Filter(Sanitizer(policy="identifiers"))
+    >>> filter.request("GET", "/v1/files", {}, b"").body
+    Traceback (most recent call last):
+        ...
+    sanitizer.errors.RequestRefused: this method and path are not let through; ...
+
     Args:
-        sanitizer: of the conversation. max_body: bytes of a request, at most.
+        sanitizer: Sanitizer of the conversation.
+        max_body: longest body of a request, in bytes.
+
+    Raises:
+        ValueError: max_body is below 1.
     """
 
     def __init__(self, sanitizer: Sanitizer, max_body: int = MAX_BODY) -> None:
         if max_body < 1:
             raise ValueError(f"max_body must be at least 1, got {max_body!r}")
         policy = sanitizer.policy
-        self._sanitizer, self._rules, self._max_body = sanitizer, policy.wire, max_body
-        self._known = GivenAway()
+        self._sanitizer = sanitizer
+        self._rules = policy.wire
+        self._max_body = max_body
+        self._given_away = GivenAway()
         self._light = sanitizer.derive(policy=_light(policy)) if policy.perturb else sanitizer
+        # Replaces all identifiers and no words: asked what the name of an argument tells.
         self._finder = (
             sanitizer.derive(policy=replace(policy, perturb=False)) if policy.perturb else sanitizer
         )
@@ -115,12 +154,13 @@ class Filter:
         )
 
     def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange:
-        """What may be sent in place of a request.
+        """Return what may be sent in place of a request.
 
         Args:
-            method: in capitals. path: as sent, not decoded, with the query string if there is one.
-            headers: lower-case names; content-type, content-encoding and upgrade are read. body:
-                raw bytes.
+            method: in capitals.
+            path: as sent, not decoded, with the query string if there is one.
+            headers: lower-case names; content-type, content-encoding and upgrade are read.
+            body: raw bytes.
 
         Raises:
             RequestRefused: reason "endpoint" (404), "content-type", "content-encoding" (415),
@@ -137,63 +177,61 @@ class Filter:
         embeds = name == "embeddings"
         if embeds and self._rules.embeddings == "refuse":
             raise RequestRefused(
-                "the policy refuses embeddings: replaced words break search without a sign ([wire] embeddings)",
+                "the policy refuses embeddings: replaced words break search without a sign"
+                " ([wire] embeddings)",
                 "embeddings",
             )
-        walker = TextFinder(
+        finder = TextFinder(
             media=self._rules.images == "pass", all_keys=self._all_keys, answered=self._answered
         )
-        walked = walker.walk(REQUESTS[name], document)
+        found = finder.find(REQUESTS[name], document)
         all_light = embeds and self._rules.embeddings == "identifiers"
-        record = self._sanitize(walker.leaves, all_light)
-        self._hide(walker, all_light)
+        record = self._sanitize(finder.slots, all_light)
+        self._hide(finder, all_light)
         streams, in_json = document.get("stream") is True, _asks_for_json(document)
-        return Exchange(dumps(walked), record, streams, name, self._sanitizer, in_json)
+        return Exchange(dumps(found), record, streams, name, self._sanitizer, in_json)
 
-    def _by_key(self, leaves: Sequence[TextSlot]) -> list[tuple[TextSlot, Record]]:
-        """Arguments in which more is an identifier once it is known what they are called; they are
-        replaced here.
+    def _by_key(self, slots: Sequence[TextSlot]) -> list[tuple[TextSlot, Record]]:
+        """Replace arguments in which their name gives away more identifiers; return those.
 
         Where words are perturbed, only those that are an identifier as a whole: the others are
         perturbed anyway.
         """
-        pairs = [text for leaf in leaves for text in (f"{leaf.key}: {leaf.text}", leaf.text)]
+        pairs = [text for slot in slots for text in (f"{slot.key}: {slot.text}", slot.text)]
         results = iter(_batch(self._finder, pairs, LIGHT_ROLE))
         found = []
-        for leaf, named, alone in zip(leaves, results, results, strict=True):
-            begin = len(leaf.key) + 2
+        for slot, named, alone in zip(slots, results, results, strict=True):
+            begin = len(slot.key) + 2
             first = min((r.start for r in named.replacements), default=-1)
             n_found, n_alone = (
                 sum(len(r.original) for r in result.replacements) for result in (named, alone)
             )
-            whole = first == begin and n_found == len(leaf.text)
+            whole = first == begin and n_found == len(slot.text)
             if (
                 first >= begin
                 and n_found > n_alone
                 and (whole or not self._sanitizer.policy.perturb)
             ):
-                leaf.text = named.text[begin:]
-                found.append((leaf, named.record))
+                slot.text = named.text[begin:]
+                found.append((slot, named.record))
         return found
 
     def _answered(self, arguments: str) -> str | None:
-        """What the API sent, if these are arguments of a call that it made in this conversation."""
+        """Return what the API sent, if these are arguments of a call that it made earlier."""
         return self._sanitizer.answer_for(arguments, ARGUMENTS_ROLE)
 
-    def _hide(self, walker: TextFinder, all_light: bool) -> None:
-        """Originals that were given away in answers, and come back where nothing tells what they
-        are.
-        """
-        known = self._known
-        known.follow(self._sanitizer.restorer().originals)
+    def _hide(self, finder: TextFinder, all_light: bool) -> None:
+        """Replace originals that answers gave away, where nothing tells that they are private."""
+        given_away = self._given_away
+        given_away.follow(self._sanitizer.restorer().originals)
         everywhere = all_light or not self._sanitizer.policy.perturb
-        for leaf in walker.leaves:
-            if everywhere or leaf.sort == "light":
-                text = known.text(leaf.text)
-                leaf.text = person(text) if text != leaf.text and leaf.sort == "person" else text
-        for leaf in walker.numbers:
-            if (value := known.number(leaf.text)) is not None:
-                leaf.text = f'"{value}"'
+        for slot in finder.slots:
+            if everywhere or slot.kind == "light":
+                text = given_away.text(slot.text)
+                slot.text = person(text) if text != slot.text and slot.kind == "person" else text
+        for slot in finder.numbers:
+            if (value := given_away.number(slot.text)) is not None:
+                slot.text = f'"{value}"'
 
     def _read(self, body: bytes) -> Exchange:
         if body:
@@ -202,7 +240,7 @@ class Filter:
         return Exchange(b"", record, False, READ, self._sanitizer)
 
     def _document(self, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
-        """The body as a JSON object."""
+        """Read the body, which has to be a JSON object."""
         if headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
             raise RequestRefused(
                 "compressed bodies cannot be read; send it plain", "content-encoding", 415
@@ -223,26 +261,25 @@ class Filter:
             raise RequestRefused("the body is not a JSON object", "json")
         return document
 
-    def _sanitize(self, leaves: Sequence[TextSlot], all_light: bool) -> WireRecord:
-        """Put released texts in place: one batch, and one more for what the policy would perturb
-        but must not.
+    def _sanitize(self, slots: Sequence[TextSlot], all_light: bool) -> WireRecord:
+        """Put released texts in place; return their record.
+
+        One batch, and one more for texts whose words the policy would perturb but must not.
         """
         named = (
-            [] if all_light else [leaf for leaf in leaves if leaf.key and _KEY.fullmatch(leaf.key)]
+            [] if all_light else [slot for slot in slots if slot.key and _KEY.fullmatch(slot.key)]
         )
         found = self._by_key(named) if named else []
         if found:
-            by_key = {id(leaf) for leaf, _ in found}
-            leaves = [leaf for leaf in leaves if id(leaf) not in by_key]
+            by_key = {id(slot) for slot, _ in found}
+            slots = [slot for slot in slots if id(slot) not in by_key]
         light = (
-            [leaf for leaf in leaves if all_light or leaf.sort == "light"]
+            [slot for slot in slots if all_light or slot.kind == "light"]
             if self._light is not self._sanitizer
             else []
         )
         full = (
-            [leaf for leaf in leaves if not (all_light or leaf.sort == "light")]
-            if light
-            else leaves
+            [slot for slot in slots if not (all_light or slot.kind == "light")] if light else slots
         )
         light_records = _released(self._light, light, light=True) + [record for _, record in found]
         return WireRecord.of(
@@ -250,16 +287,15 @@ class Filter:
         )
 
 
-def _released(
-    sanitizer: Sanitizer, leaves: Sequence[TextSlot], light: bool = False
-) -> list[Record]:
-    if not leaves:
+def _released(sanitizer: Sanitizer, slots: Sequence[TextSlot], light: bool = False) -> list[Record]:
+    """Sanitize the texts in their slots; return their records."""
+    if not slots:
         return []
-    roles = [LIGHT_ROLE if light else leaf.role for leaf in leaves]
-    results = _batch(sanitizer, [leaf.text for leaf in leaves], roles)
-    for leaf, result in zip(leaves, results, strict=True):
-        changed = result.text != leaf.text
-        leaf.text = person(result.text) if changed and leaf.sort == "person" else result.text
+    roles = [LIGHT_ROLE if light else slot.role for slot in slots]
+    results = _batch(sanitizer, [slot.text for slot in slots], roles)
+    for slot, result in zip(slots, results, strict=True):
+        changed = result.text != slot.text
+        slot.text = person(result.text) if changed and slot.kind == "person" else result.text
     return [result.record for result in results]
 
 
@@ -285,14 +321,131 @@ def _asks_for_json(document: dict[str, Any]) -> bool:
 
 
 def _light(policy: Policy) -> Policy:
-    """The same policy, but words, dates, links and plain numbers stay."""
+    """Return a copy of the policy that replaces identifiers only, without dates, links, numbers."""
     return replace(policy, perturb=False, numbers="pass", identifiers=policy.identifiers - UNCLEAR)
 
 
 def _media_type(content_type: str) -> str:
-    """Type and subtype; "" if another character set than UTF-8 is stated."""
+    """Return type and subtype; "" if another character set than UTF-8 is stated."""
     if content_type == "application/json":
         return content_type
     first, *parameters = [part.strip().lower() for part in content_type.split(";")]
     charsets = [p.partition("=")[2].strip('" ') for p in parameters if p.startswith("charset")]
     return first if all(c in ("utf-8", "utf8") for c in charsets) else ""
+
+
+_NUMERIC = re.compile(r"[0-9eE\s().+/-]*[0-9][0-9eE\s().+/-]*", re.ASCII)
+_NOWHERE = re.compile("(?!)")
+_PREFIX = 3
+
+
+class GivenAway:
+    """Originals of a conversation, found where they occur as whole words or numbers.
+
+    Kept up to date with the vault's `Originals`, which are never copied: each call of `follow`
+    looks at new ones only. Safe for many threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._clear(Originals())
+
+    def _clear(self, source: Originals) -> None:
+        self._source = source
+        self._n_seen = 0
+        self._n_removed = source.n_removed
+        self._values: dict[str, str] = {}
+        self._numbers: dict[str, str] = {}
+        self._prefixes: set[str] = set()
+        self._short = False  # True once a text is shorter than a prefix
+        self._firsts = ""  # first characters of the texts
+        self._begin = _NOWHERE  # matches where a text may begin
+        self._lengths: tuple[int, ...] = ()
+
+    def follow(self, originals: Originals) -> None:
+        """Add the originals that are new since the last call; start over if any were removed."""
+        with self._lock:
+            if originals is not self._source or originals.n_removed != self._n_removed:
+                self._clear(originals)
+            new = _after(originals, self._n_seen)
+            self._n_seen += len(new)
+            for value, original in new:
+                # A released value stays whole, even if a user typed it as a text of their own.
+                self._add(value, value)
+                if original and original not in originals:
+                    self._add(original, value)
+                    self._numbers |= dict.fromkeys(_spellings(original), value)
+
+    def _add(self, text: str, value: str) -> None:
+        self._values[text] = value
+        self._prefixes.add(text[:_PREFIX])
+        self._short = self._short or len(text) < _PREFIX
+        if text[0] not in self._firsts:
+            self._firsts += text[0]
+            self._begin = _beginning(self._firsts)
+        if len(text) not in self._lengths:
+            self._lengths = tuple(sorted({*self._lengths, len(text)}, reverse=True))
+
+    def text(self, text: str) -> str:
+        """Return the text with released values in place of originals."""
+        pieces: list[str] = []
+        done = 0
+        for begin in self._begin.finditer(text):
+            at = begin.start()
+            if at < done or not (text[at : at + _PREFIX] in self._prefixes or self._short):
+                continue
+            if (found := self._longest(text, at)) is not None:
+                pieces += [text[done:at], self._values[found]]
+                done = at + len(found)
+        return "".join([*pieces, text[done:]]) if pieces else text
+
+    def number(self, spelling: str) -> str | None:
+        """Return the released value for a JSON number that is an original; None for any other."""
+        return next((self._numbers[s] for s in _spellings(spelling) if s in self._numbers), None)
+
+    def _longest(self, text: str, at: int) -> str | None:
+        """Return the longest of the texts that occurs here and does not end inside a word."""
+        for length in self._lengths:
+            end = at + length
+            piece = text[at:end]
+            if piece in self._values and not (
+                end < len(text) and _is_word(piece[-1]) and _is_word(text[end])
+            ):
+                return piece
+        return None
+
+
+def _after(originals: Originals, n_seen: int) -> list[tuple[str, str]]:
+    """Return the pairs that were added after the first `n_seen`."""
+    # Counted from the end, since there may be many before; again if another thread adds meanwhile.
+    while True:
+        n = len(originals)
+        new = list(islice(reversed(originals.items()), max(0, n - n_seen)))
+        if len(originals) == n:
+            return new[::-1]
+
+
+def _beginning(firsts: str) -> re.Pattern[str]:
+    """Match one of these characters; those of words only where a word begins."""
+    # The class comes first in the pattern, because `re` scans quickly for a leading class.
+    inside = re.escape("".join(filter(_is_word, firsts)))
+    whole = "".join(c for c in firsts if not c.isspace())
+    if not whole:
+        return _NOWHERE
+    return re.compile(f"[{re.escape(whole)}]" + (f"(?<!\\w[{inside}])" if inside else ""))
+
+
+def _is_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+def _spellings(text: str) -> set[str]:
+    """Return what a number is compared by: its digits, and its value; nothing if it is none."""
+    if len(text) > 40 or not _NUMERIC.fullmatch(text):
+        return set()
+    found = {re.sub(r"[^0-9]", "", text).lstrip("0") or "0"} if "e" not in text.lower() else set()
+    try:
+        value = abs(Decimal(text))
+    except InvalidOperation:
+        return found
+    return found | {f"{value.normalize():f}"} if abs(value.adjusted()) < 40 else found

@@ -1,7 +1,7 @@
-"""JSON that keeps what it does not understand: numbers keep their spelling, doubtful documents are
-errors.
+"""The text in a JSON document: found by the table in `shapes`, replaced, and written again.
 
-A walk over a JSON document that finds its text, by the table in `shapes`.
+The JSON reader and writer are our own because everything that is not text has to leave as it came:
+numbers keep their spelling, and documents that readers take differently are errors.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ from sanitizer.wire.shapes import (
 )
 
 MAX_DEPTH = 100
+"""Deepest nesting of a document, in levels."""
 
 
-class Literal(str):
-    """A number as it was spelled: 1.0, 1e5, 12345678901234567890."""
+class SpelledNumber(str):
+    """A JSON number in its original spelling: 1.0, 1e5, 12345678901234567890."""
 
     __slots__ = ()
 
@@ -43,26 +44,28 @@ class TextSlot:
     """A string of a document that may be replaced before the document is written again.
 
     Attributes:
-        text: what is written; set it to replace the string.
+        text: what will be written; set it to replace the string.
         role: who says it; "" if it is nobody's message.
-        sort: "text"; "light" (only identifiers are replaced), "person" (a participant's name),
+        kind: "text"; "light" (only identifiers are replaced), "person" (a participant's name),
             "number" (a JSON number; `text` is JSON itself), or, in answers, "arguments" (a JSON
             document inside a string).
-        key: of a value in tool arguments, what it is called there; else "".
+        key: name of a value in tool arguments; "" elsewhere.
     """
 
-    __slots__ = ("key", "role", "sort", "text")
+    __slots__ = ("key", "kind", "role", "text")
 
-    def __init__(self, text: str, role: str, sort: str = "text", key: str = "") -> None:
-        self.text, self.role, self.sort, self.key = text, role, sort, key
+    def __init__(self, text: str, role: str, kind: str = "text", key: str = "") -> None:
+        self.text = text
+        self.role = role
+        self.kind = kind
+        self.key = key
 
 
 class Spliced:
-    """A JSON document inside a string, of which some strings may be replaced; everything else stays
-    as spelled.
+    """A JSON document inside a string, of which some strings may be replaced.
 
     Attributes:
-        pieces: source text, and the leaves between.
+        pieces: source text, written as it is, and slots between.
     """
 
     __slots__ = ("pieces",)
@@ -71,27 +74,28 @@ class Spliced:
         self.pieces = pieces
 
 
-class Doubtful(ValueError):
-    """JSON that readers take differently: too deep, or an object has a key twice."""
+class AmbiguousJson(ValueError):
+    """JSON that readers take differently: nested too deeply, or with a key twice in an object."""
 
 
 def loads(text: str, strict: bool = True) -> Any:
-    """A document whose numbers are `Literal`.
+    """Read a document whose numbers keep their spelling.
 
     Args:
-        strict: as requests are read. Otherwise as answers are: NaN and Infinity, which JSON does
-            not know, are `Literal` too, and of a key that comes twice the last counts.
+        text: one JSON document.
+        strict: read as requests are. Otherwise as answers are: NaN and Infinity, which JSON does
+            not have, are numbers too, and of a key that occurs twice the last value counts.
 
     Raises:
-        Doubtful: more than 100 levels deep, or (strict) an object has a key twice.
-        ValueError: malformed. Neither message says anything of the content.
+        AmbiguousJson: more than MAX_DEPTH levels, or (strict) an object has a key twice.
+        ValueError: malformed. Neither message quotes the content.
     """
     try:
         found = _STRICT.decode(text) if strict else _LENIENT.decode(text)
     except RecursionError:
-        raise Doubtful("JSON nested too deeply") from None
-    except Doubtful:
-        raise Doubtful("a JSON object has a key twice") from None
+        raise AmbiguousJson("JSON nested too deeply") from None
+    except AmbiguousJson:
+        raise AmbiguousJson("a JSON object has a key twice") from None
     except ValueError:
         raise ValueError("malformed JSON") from None
     if text.count("{") + text.count("[") > MAX_DEPTH:
@@ -100,7 +104,8 @@ def loads(text: str, strict: bool = True) -> Any:
 
 
 def _check_depth(document: Any) -> None:
-    """Level by level, so that no depth is too deep to be checked."""
+    """Raise AmbiguousJson if the document has more than MAX_DEPTH levels."""
+    # Level by level instead of recursively: no document is too deep to be checked.
     level = [document] if isinstance(document, (dict, list)) else []
     for _ in range(MAX_DEPTH):
         inside = (value.values() if type(value) is dict else value for value in level)
@@ -112,11 +117,11 @@ def _check_depth(document: Any) -> None:
         ]
         if not level:
             return
-    raise Doubtful("JSON nested too deeply")
+    raise AmbiguousJson("JSON nested too deeply")
 
 
 def dumps(value: Any) -> bytes:
-    """The document in compact UTF-8; lone surrogates stay escaped."""
+    """Write the document in compact UTF-8; lone surrogates stay escaped."""
     try:
         return _written(value, encode_basestring).encode()
     except UnicodeEncodeError:
@@ -124,12 +129,12 @@ def dumps(value: Any) -> bytes:
 
 
 def _written(value: Any, quoted: Callable[[str], str]) -> str:
-    """Depth is bounded by the reader's, so recursion is safe."""
+    # Recursion is safe: the reader has bounded the depth.
     kind = type(value)
     if kind is str:
         return quoted(value)
     if kind is TextSlot:
-        return value.text if value.sort == "number" else quoted(value.text)
+        return value.text if value.kind == "number" else quoted(value.text)
     if kind is dict:
         items = [
             f"{quoted(key.text if type(key) is TextSlot else key)}:"
@@ -147,19 +152,19 @@ def _written(value: Any, quoted: Callable[[str], str]) -> str:
 def _piece(piece: str | TextSlot) -> str:
     if isinstance(piece, str):
         return piece
-    return piece.text if piece.sort == "number" else inner(piece.text)
+    return piece.text if piece.kind == "number" else inner(piece.text)
 
 
 def inner(text: str) -> str:
-    """A string as it stands between the quotes of a JSON document."""
+    """Escape a string for a place between the quotes of a JSON document."""
     return str(encode_basestring(text))[1:-1]
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object, unless it has a key twice."""
+    """Return the object of these pairs; raise AmbiguousJson if a key occurs twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise Doubtful
+        raise AmbiguousJson
     return found
 
 
@@ -169,16 +174,22 @@ def _no_constant(name: str) -> NoReturn:
 
 _CONSTANTS = {None: "null", True: "true", False: "false"}
 _STRICT = json.JSONDecoder(
-    object_pairs_hook=_once, parse_int=Literal, parse_float=Literal, parse_constant=_no_constant
+    object_pairs_hook=_once,
+    parse_int=SpelledNumber,
+    parse_float=SpelledNumber,
+    parse_constant=_no_constant,
 )
-_LENIENT = json.JSONDecoder(parse_int=Literal, parse_float=Literal, parse_constant=Literal)
+_LENIENT = json.JSONDecoder(
+    parse_int=SpelledNumber, parse_float=SpelledNumber, parse_constant=SpelledNumber
+)
 
 
 LIGHT_ROLE = "light"
+"""Role of texts in which only identifiers are replaced."""
 ARGUMENTS_ROLE = "arguments"
-"""Of tool arguments as a whole, as the API sent them."""
+"""Role of tool arguments as a whole, as the API sent them."""
 VALUE_ROLE = "value"
-"""Of values in tool arguments: nothing that the API said in its messages stands for them."""
+"""Role of values in tool arguments, so that no message of the API is taken for one."""
 
 _NAME = re.compile(r"@?[\w.:/+=|,#~-]*(?:@[0-9]+)?", re.ASCII)
 _OPAQUE = re.compile(r"[\w+/=.:|-]*", re.ASCII)
@@ -187,24 +198,23 @@ _DATA = r"data:(\w*)[^,\s]{0,200};base64,"
 _DATA_URL = re.compile(_DATA + r"[\w+/=%-]*", re.ASCII | re.IGNORECASE)
 _EMBEDDED = re.compile(rf"\s*{_DATA}|.*?{_DATA}[\w+/%]{{64}}", re.ASCII | re.IGNORECASE | re.DOTALL)
 _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|(-?[0-9][0-9.eE+-]*)')
-_FORBIDDEN = re.compile(r"[\s<|\\/>]+")
+_FORBIDDEN = re.compile(r"[\s<|\\/>]+")  # in names of participants
 
 
 class TextFinder:
-    """One walk. What it returns is the document with a `TextSlot` in place of each string that is
-    text.
+    """Search for the text of one document; use each instance once.
 
     Args:
-        answer: an answer is read, not a request: nothing is refused, and arguments are one leaf.
+        answer: the document is an answer: nothing is refused, and arguments are one slot.
         media: let images, audio and files pass.
         all_keys: keys of plain letters may have to be replaced too.
-        answered: what the API sent, where it is known, for tool arguments as they were shown: they
-            go back whole.
+        answered: returns what the API sent, if it is on record, for tool arguments as they were
+            shown to the application: these go back whole.
 
     Attributes:
-        leaves: in the order of the document.
-        numbers: leaves of numbers in arguments and free objects; they have to be replaced if they
-            are originals.
+        slots: the texts found, in the order of the document.
+        numbers: slots of numbers in arguments and in objects with unknown fields; those that are
+            originals have to be replaced.
     """
 
     def __init__(
@@ -215,17 +225,24 @@ class TextFinder:
         all_keys: bool = False,
         answered: Callable[[str], str | None] = lambda arguments: None,
     ) -> None:
-        self._answer, self._media, self._all_keys = answer, media or answer, all_keys
+        self._answer = answer
+        self._media = media or answer
+        self._all_keys = all_keys
         self._answered = answered
-        self.leaves: list[TextSlot] = []
+        self.slots: list[TextSlot] = []
         self.numbers: list[TextSlot] = []
 
-    def walk(self, rule: Rule | Media | JsonShape, value: Any, role: str = "") -> Any:
-        """The document with its leaves.
+    def find(self, rule: Rule | Media | JsonShape, value: Any, role: str = "") -> Any:
+        """Return the document with a `TextSlot` in place of each string that is text.
+
+        Args:
+            rule: rule for the whole document.
+            value: the document, as `loads` returns it.
+            role: whose text it is where the document does not say.
 
         Raises:
-            RequestRefused: reason "image", "audio", "file", "tokens", "json" (of arguments), or
-                "structure" (text where a name has to stand).
+            RequestRefused: reason "image", "audio", "file", "tokens", "json" (in arguments), or
+                "structure" (text in place of a name).
         """
         kind = type(value)
         if kind is str:
@@ -233,7 +250,7 @@ class TextFinder:
         if kind is not dict and kind is not list:
             return (
                 self._number(value)
-                if kind is Literal and rule is TEXT and not self._answer
+                if kind is SpelledNumber and rule is TEXT and not self._answer
                 else value
             )
         if type(rule) is Media or rule is LOGPROBS:
@@ -245,7 +262,7 @@ class TextFinder:
                 raise RequestRefused(
                     "token numbers may not leave: they are text in disguise", "tokens"
                 )
-            return [self.walk(rule, inner, role) for inner in value]
+            return [self.find(rule, inner, role) for inner in value]
         return self._object(rule, value, role)
 
     def _object(
@@ -256,20 +273,22 @@ class TextFinder:
             raise _refused(MEDIA_TYPES[mark])
         if not isinstance(rule, JsonShape):
             other = TEXT if rule in _STRINGS else rule
-            return {self._key(key): self.walk(other, inner, role) for key, inner in value.items()}
+            return {self._key(key): self.find(other, inner, role) for key, inner in value.items()}
         role = _speaker(value, rule.role or role) if rule.speaks else rule.role or role
-        walked: dict[Any, Any] = {}
+        found: dict[Any, Any] = {}
         fields = rule.fields
         for key, inner in value.items():
-            known, kind = fields.get(key), type(inner)
-            if kind is Literal:  # a parameter
-                walked[key if known else self._key(key)] = inner
+            field = fields.get(key)
+            kind = type(inner)
+            if kind is SpelledNumber:
+                # Beside known fields numbers are parameters, such as a temperature: never replaced.
+                found[key if field else self._key(key)] = inner
                 continue
-            if known is PERSON and (role == "tool" or "role" not in value):
-                known = NAME  # of a function
-            walk = self._string if kind is str else self.walk
-            walked[key if known else self._key(key)] = walk(known or TEXT, inner, role)
-        return walked
+            if field is PERSON and (role == "tool" or "role" not in value):
+                field = NAME  # the name of a function
+            find = self._string if kind is str else self.find
+            found[key if field else self._key(key)] = find(field or TEXT, inner, role)
+        return found
 
     def _string(self, rule: Rule | Media | JsonShape, text: str, role: str) -> Any:
         if isinstance(rule, JsonShape):
@@ -282,40 +301,40 @@ class TextFinder:
         if rule is NAME or rule is OPAQUE:
             if self._answer or (_NAME if rule is NAME else _OPAQUE).fullmatch(text):
                 return text
-            raise RequestRefused("text stands where a type, name or id has to stand", "structure")
+            raise RequestRefused("text occurs where a type, name or id is required", "structure")
         if rule is ARGUMENTS:
             return (
-                self._leaf(text, role, "arguments") if self._answer else self._arguments(text, role)
+                self._slot(text, role, "arguments") if self._answer else self._arguments(text, role)
             )
         if rule is LIGHT:
-            return text if self._answer else self._leaf(text, LIGHT_ROLE, "light")
+            return text if self._answer else self._slot(text, LIGHT_ROLE, "light")
         return self._text(text, role, "person" if rule is PERSON else "text")
 
-    def _text(self, text: str, role: str, sort: str = "text", key: str = "") -> Any:
+    def _text(self, text: str, role: str, kind: str = "text", key: str = "") -> Any:
         if not self._answer and ";base64," in text.lower():
             if self._media and _DATA_URL.fullmatch(text):
                 return text
             if not self._media and (found := _EMBEDDED.match(text)) is not None:
-                kind = (found[1] or found[2] or "").lower()
-                raise _refused(kind if kind in ("image", "audio") else "file")
-        return self._leaf(text, role, sort, key)
+                media = (found[1] or found[2] or "").lower()
+                raise _refused(media if media in ("image", "audio") else "file")
+        return self._slot(text, role, kind, key)
 
-    def _leaf(self, text: str, role: str, sort: str, key: str = "") -> TextSlot | str:
+    def _slot(self, text: str, role: str, kind: str, key: str = "") -> TextSlot | str:
         if not text:
             return text
-        leaf = TextSlot(text, role, sort, key)
-        self.leaves.append(leaf)
-        return leaf
+        slot = TextSlot(text, role, kind, key)
+        self.slots.append(slot)
+        return slot
 
     def _number(self, spelling: str) -> TextSlot:
-        leaf = TextSlot(spelling, "", "number")
-        self.numbers.append(leaf)
-        return leaf
+        slot = TextSlot(spelling, "", "number")
+        self.numbers.append(slot)
+        return slot
 
     def _key(self, key: str) -> TextSlot | str:
         if self._answer or (not self._all_keys and _PLAIN_KEY.fullmatch(key)):
             return key
-        return self._leaf(key, LIGHT_ROLE, "light")
+        return self._slot(key, LIGHT_ROLE, "light")
 
     def _kept(self, rule: Rule | Media | JsonShape, value: Any) -> Any:
         if value and not self._media and type(rule) is Media:
@@ -327,38 +346,40 @@ class TextFinder:
         return value
 
     def _arguments(self, text: str, role: str) -> Any:
-        """Strings and numbers inside the JSON one by one; the whole if it is not JSON."""
+        """Find strings and numbers inside the JSON; if it is not JSON, it is one text."""
         if (sent := self._answered(text)) is not None:
             return sent
         try:
             loads(text)
-        except Doubtful as error:
+        except AmbiguousJson as error:
             raise RequestRefused(f"tool arguments: {error}", "json") from None
         except ValueError:
             return self._text(text, VALUE_ROLE)
+        # Pieces of the source are kept, not a parsed document: escapes and spaces stay as they are.
         pieces: list[str | TextSlot] = []
         done, key = 0, ""
         for found in _STRING.finditer(text):
             if found[3]:
-                leaf: Any = self._number(found[3])
+                slot: Any = self._number(found[3])
             elif found[2]:
                 key = _unescaped(found[1])
-                leaf = self._key(key)
+                slot = self._key(key)
             else:
-                leaf = self._text(_unescaped(found[1]), VALUE_ROLE, key=key)
-            if isinstance(leaf, TextSlot):
+                slot = self._text(_unescaped(found[1]), VALUE_ROLE, key=key)
+            if isinstance(slot, TextSlot):
                 begin, end = found.span(3 if found[3] else 1)
-                pieces += [text[done:begin], leaf]
+                pieces += [text[done:begin], slot]
                 done = end
         return Spliced([*pieces, text[done:]])
 
 
 def person(text: str) -> str:
-    """A released name without the characters that the API forbids in names."""
+    """Return a released name without the characters that the API forbids in names."""
     return _FORBIDDEN.sub("_", text).strip("_")[:64] or "_"
 
 
-_STRINGS = (ARGUMENTS, PERSON, TOKENS)  # rules for strings: an object in their place is text
+_STRINGS = (ARGUMENTS, PERSON, TOKENS)
+"""Rules for strings; an object in place of one is text."""
 
 
 def _unescaped(string: str) -> str:
@@ -366,7 +387,7 @@ def _unescaped(string: str) -> str:
 
 
 def _speaker(value: dict[str, Any], outside: str) -> str:
-    """Who says what is inside a message or item."""
+    """Return who says what is inside a message or item."""
     role, kind = value.get("role"), value.get("type")
     if type(role) is str:
         return ROLES.get(role, "user")

@@ -1,35 +1,34 @@
-"""Which paths are let through. Everything else is refused.
+"""The table of the API: which paths are let through, and which strings of a document are not text.
 
-Which strings of a request or answer are not text: the table.
+Every path that is not listed is refused. Every string at a position that is not listed is text: it
+is sanitized on the way out and restored on the way back, whether the field is known or not. What a
+position may hold instead:
 
-Every string that does not stand at a position listed here is text: it is sanitized on the way out
-and restored on the way back, known field or not. The rules:
-
-TEXT       all strings below, however deep; keys are handled as LIGHT.
-LIGHT      identifiers are replaced, words are not perturbed: what developers write for the model to
-read exactly
-           (descriptions of tools, names of files), and keys of objects, which schemas name.
-NAME       a model, type, role or id: stays as it is, and must look like one (no spaces, no e-mail
-address). OPAQUE     bytes of the API's own in base64 or hexadecimal (encrypted reasoning,
-signatures): stays if it looks it.
-KEEP       the whole subtree stays: JSON schemas, grammars, settings of hosted tools.
-ARGUMENTS  a JSON document in a string: its values are TEXT, its keys LIGHT; TEXT if it is not JSON.
-Numbers that are
-           originals of the conversation are replaced, there and in free objects.
-PERSON     a participant's name: text, but what it becomes has no characters that the API forbids in
-names. NAME if
-           the role is "tool" or "function".
-TOKENS     text, or a list of texts; lists of token numbers are text in disguise and refused.
-LOGPROBS   tokens of an answer: stay in answers (placeholders in them are not restored), refused in
-requests.
-Media      images, audio, files: refused unless the policy lets them pass.
-JsonShape      an object with fields of its own; a string in its place is text; a list in its place
-holds several.
+TEXT       Text: all strings below it, however deep; keys of objects are treated as LIGHT.
+LIGHT      Text in which identifiers are replaced but words are not perturbed: what developers write
+           for the model to read exactly (descriptions of tools, names of files), and keys of
+           objects, which schemas name.
+NAME       A model, type, role or id: stays as it is, and must look like one (no spaces, no e-mail
+           address).
+OPAQUE     Bytes of the API's own in base64 or hexadecimal (encrypted reasoning, signatures): stays
+           if it looks like that.
+KEEP       A subtree that stays whole: JSON schemas, grammars, settings of hosted tools.
+ARGUMENTS  A JSON document in a string: its values are TEXT, its keys LIGHT; all of it is TEXT if it
+           is not JSON. Numbers that are originals of the conversation are replaced, here and in
+           objects with unknown fields.
+PERSON     A participant's name: text, but its replacement has no characters that the API forbids in
+           names. NAME if the role is "tool" or "function".
+TOKENS     Text, or a list of texts; lists of token numbers are text in disguise and refused.
+LOGPROBS   Tokens of an answer: stay in answers (placeholders in them are not restored), refused in
+           requests.
+Media      Images, audio, files: refused unless the policy lets them pass.
+JsonShape  An object with fields of its own; a string in its place is text; a list in its place
+           holds several.
 
 Answers are restored at TEXT, PERSON and ARGUMENTS positions only: what is restored anywhere else
-would leave again.
+would leave again with the next request.
 
-Not protected: what stands at NAME, OPAQUE and KEEP positions, numbers, and words (not identifiers)
+Not protected: what occurs at NAME, OPAQUE and KEEP positions, numbers, and words (not identifiers)
 at LIGHT positions.
 """
 
@@ -43,13 +42,16 @@ from enum import Enum, auto
 from sanitizer.errors import RequestRefused
 
 ENDPOINTS = ("chat/completions", "responses", "completions", "embeddings")
-READ = "read"  # an extra path the policy lets be read
+"""Paths that are let through for POST, below any base path."""
+READ = "read"
+"""Endpoint of an extra path that the policy lets be read."""
 
 _TARGET = re.compile(
     r"((?:/[A-Za-z0-9_][A-Za-z0-9._~-]*)+)(?:\?api-version=[0-9][0-9-]{0,20}(?:-?preview)?)?",
     re.ASCII,
 )
-_NAMED = ("deployments", "engines")  # followed by a name of the user's choice
+# The segment after one of these is a name of the user's choice, which may look like a resource.
+_NAMED = ("deployments", "engines")
 _RESOURCES = frozenset(
     [
         "assistants",
@@ -80,30 +82,34 @@ _RESOURCES = frozenset(
 
 
 def endpoint(method: str, target: str, readable: Collection[str] = ()) -> str:
-    """The endpoint a request means: one of ENDPOINTS, or READ.
+    """Return the endpoint that a request is for: one of ENDPOINTS, or READ.
 
     A base path may come before it ("/v1", "/openai/v1", "/openai/deployments/NAME"): plain
     segments, none of them the name of another resource. The only query let through is Azure's
     `api-version`, since a query may hold text.
     Not protected: names in the base path; they are the application's configuration.
 
+    >>> endpoint("POST", "/v1/chat/completions")
+    'chat/completions'
+
     Args:
-        target: path as sent, not decoded, with the query string if there is one. readable: paths
-            such as "/models", for GET.
+        method: in capitals.
+        target: path as sent, not decoded, with the query string if there is one.
+        readable: paths such as "/models", for GET.
 
     Raises:
         RequestRefused: reason "endpoint", status 404.
     """
     match = _TARGET.fullmatch(target)
     path = match[1] if match else ""
-    known = (
+    open_paths = (
         ENDPOINTS
         if method == "POST"
         else [p.strip("/") for p in readable if p.strip("/")]
         if method == "GET"
         else []
     )
-    for name in known:
+    for name in open_paths:
         if path.endswith("/" + name) and _is_base(path[: -len(name) - 1]):
             return name if method == "POST" else READ
     raise RequestRefused(
@@ -116,7 +122,7 @@ def endpoint(method: str, target: str, readable: Collection[str] = ()) -> str:
 
 
 def _is_base(path: str) -> bool:
-    """Whether only a base path is left: no segment names a resource."""
+    """Return True if no segment of the path names a resource."""
     segments = path.split("/")[1:]
     return not any(
         segment.lower() in _RESOURCES and (i == 0 or segments[i - 1] not in _NAMED)
@@ -125,7 +131,7 @@ def _is_base(path: str) -> bool:
 
 
 class Rule(Enum):
-    """What happens to the strings at a position; see the module."""
+    """What happens to the strings at a position; the module's docstring explains each member."""
 
     TEXT = auto()
     LIGHT = auto()
@@ -140,17 +146,15 @@ class Rule(Enum):
 
 TEXT, LIGHT, NAME, OPAQUE, KEEP = Rule.TEXT, Rule.LIGHT, Rule.NAME, Rule.OPAQUE, Rule.KEEP
 ARGUMENTS, PERSON, TOKENS, LOGPROBS = Rule.ARGUMENTS, Rule.PERSON, Rule.TOKENS, Rule.LOGPROBS
-"""The rules by names of their own: up to Python 3.11 each look-up in an Enum takes as long as a
-call.
-"""
+"""The rules under names of the module: up to Python 3.11 a look-up in an Enum costs a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A position of something that is not text.
+    """A position that holds something other than text.
 
     Attributes:
-        reason: "image", "audio" or "file".
+        reason: reason of the refusal: "image", "audio" or "file".
     """
 
     reason: str
@@ -162,8 +166,9 @@ class JsonShape:
 
     Attributes:
         fields: key -> rule; other keys hold text.
-        role: whose text this is; "" as outside. speaks: the object's own role or type says it.
-        string: what a string in its place is.
+        role: whose text it holds; "" for that of the object around it.
+        speaks: the object's own role or type says whose text it holds.
+        string: rule for a string in place of the object.
     """
 
     fields: Mapping[str, Rule | Media | JsonShape]
@@ -190,7 +195,7 @@ _IMAGE, _AUDIO, _FILE = Media("image"), Media("audio"), Media("file")
 
 
 def _settings(*names: str) -> JsonShape:
-    """An object of settings, or a name in its place."""
+    """Return the shape of an object of settings; a string in its place is a name."""
     return JsonShape(dict.fromkeys(names, Rule.NAME), string=Rule.NAME)
 
 
@@ -214,10 +219,13 @@ PART = JsonShape({
     "format": Rule.NAME,
     "signature": Rule.OPAQUE,
     "filename": Rule.LIGHT,
-    **dict.fromkeys(("image_url", "image", "image_file", "video_url", "video", "input_image"), _IMAGE),
+    **dict.fromkeys((
+        "image_url", "image", "image_file",
+        "video_url", "video", "input_image",
+    ), _IMAGE),
     **dict.fromkeys(("input_audio", "audio", "audio_url"), _AUDIO),
     **dict.fromkeys(("file", "file_data", "file_id", "file_url"), _FILE),
-    "url": _IMAGE,  # of an image that a code interpreter drew
+    "url": _IMAGE,  # an image that a code interpreter drew
 })  # fmt: skip
 
 FUNCTION_CALL = JsonShape({"name": Rule.NAME, "namespace": Rule.NAME, "arguments": Rule.ARGUMENTS})
@@ -265,11 +273,23 @@ TOOL = JsonShape({
     "user_location": _LOCATION,
     "filters": _FILTER,
     "server_description": Rule.LIGHT,
-    **dict.fromkeys(("vector_store_ids", "ranking_options", "search_context_size", "search_content_types"), Rule.KEEP),
-    **dict.fromkeys(("container", "environment", "execution", "allowed_callers", "syntax", "definition"), Rule.KEEP),
-    **dict.fromkeys(("server_label", "server_url", "connector_id", "tunnel_id", "headers", "authorization"), Rule.KEEP),
+    **dict.fromkeys((
+        "vector_store_ids", "ranking_options",
+        "search_context_size", "search_content_types",
+    ), Rule.KEEP),
+    **dict.fromkeys((
+        "container", "environment", "execution",
+        "allowed_callers", "syntax", "definition",
+    ), Rule.KEEP),
+    **dict.fromkeys((
+        "server_label", "server_url", "connector_id",
+        "tunnel_id", "headers", "authorization",
+    ), Rule.KEEP),
     **dict.fromkeys(("allowed_tools", "require_approval", "annotations"), Rule.KEEP),
-    **dict.fromkeys(("model", "quality", "size", "background", "output_format", "moderation", "action"), Rule.KEEP),
+    **dict.fromkeys((
+        "model", "quality", "size", "background",
+        "output_format", "moderation", "action",
+    ), Rule.KEEP),
     "input_fidelity": Rule.KEEP,
     "input_image_mask": _IMAGE,
 })  # fmt: skip
@@ -288,8 +308,14 @@ _ACTION = JsonShape(
 ITEM = JsonShape({
     **MESSAGE.fields,
     **_IDS,
-    **dict.fromkeys(("phase", "namespace", "server_label", "approval_request_id", "container_id"), Rule.NAME),
-    **dict.fromkeys(("execution", "output_format", "size", "quality", "background", "model"), Rule.NAME),
+    **dict.fromkeys((
+        "phase", "namespace", "server_label",
+        "approval_request_id", "container_id",
+    ), Rule.NAME),
+    **dict.fromkeys((
+        "execution", "output_format", "size",
+        "quality", "background", "model",
+    ), Rule.NAME),
     "arguments": Rule.ARGUMENTS,
     "output": PART,
     "outputs": PART,
@@ -330,9 +356,8 @@ _COMMON: dict[str, Rule | Media | JsonShape] = {
     **dict.fromkeys(("response_format", "logit_bias"), Rule.KEEP),
     "tools": TOOL,
     "functions": _FUNCTION,
-    "prediction": JsonShape(
-        {"type": Rule.NAME, "content": PART}, role="prediction"
-    ),  # no answer: it came from the user
+    # Its role is not "assistant", because it came from the user: no earlier answer is like it.
+    "prediction": JsonShape({"type": Rule.NAME, "content": PART}, role="prediction"),
     "web_search_options": JsonShape({"search_context_size": Rule.NAME, "user_location": _LOCATION}),
     "audio": _AUDIO,
 }
@@ -350,7 +375,7 @@ REQUESTS: Mapping[str, JsonShape] = {
     "completions": JsonShape({**_COMMON, "prompt": Rule.TOKENS}, role="user"),
     "embeddings": JsonShape({**_COMMON, "input": Rule.TOKENS}, role="user"),
 }  # fmt: skip
-"""Endpoint -> shape of its request."""
+"""Endpoint -> shape of a request."""
 
 _ERROR = JsonShape({"type": Rule.NAME, "code": Rule.NAME})
 _ANSWER: dict[str, Rule | Media | JsonShape] = {
@@ -379,14 +404,17 @@ ANSWERS: Mapping[str, JsonShape] = {
     }),
     "embeddings": JsonShape({**_ANSWER, "data": Rule.KEEP}),
 }  # fmt: skip
-"""Endpoint -> shape of its answer."""
+"""Endpoint -> shape of a whole answer."""
 
 ERROR = JsonShape({**_ANSWER, "detail": Rule.TEXT})
-"""An answer that says what went wrong."""
+"""Shape of an answer that says what went wrong."""
 
 EVENT = JsonShape({
     **_ANSWER,
-    **dict.fromkeys(("item_id", "call_id", "name", "partial_image_b64", "code_interpreter_call_id"), Rule.KEEP),
+    **dict.fromkeys((
+        "item_id", "call_id", "name",
+        "partial_image_b64", "code_interpreter_call_id",
+    ), Rule.KEEP),
     "response": ANSWERS["responses"],
     "item": ITEM,
     "part": JsonShape(PART.fields, role="assistant"),
@@ -394,4 +422,4 @@ EVENT = JsonShape({
     "logprobs": Rule.LOGPROBS,
     "arguments": Rule.ARGUMENTS,
 })  # fmt: skip
-"""An event of a Responses stream."""
+"""Shape of an event of a Responses stream."""

@@ -9,9 +9,8 @@ import pytest
 
 from sanitizer import Sanitizer
 from sanitizer.answers.extractors import MAX_BYTES, RemoteExtractor, RestoredAnswer
-from sanitizer.testing.api_answers import Answer, error, html
 from sanitizer.testing.models import SeededSource
-from sanitizer.testing.server import Received, RecordingServer, Responder, says
+from sanitizer.testing.server import Answer, Received, RecordingServer, Responder, error, html, says
 from tests.clients.tool_calls import toy
 
 MAIL = "peter.quill@example.com"

@@ -13,8 +13,7 @@ import pytest
 from sanitizer.cli.chat import Chat
 from sanitizer.cli.program import main
 from sanitizer.clients.chat import ChatConnection
-from sanitizer.testing.api_answers import Answer, error
-from sanitizer.testing.server import RecordingServer, says
+from sanitizer.testing.server import Answer, RecordingServer, error, says
 from tests.clients.tool_calls import toy
 
 MAIL, CARD = "peter.quill@example.com", "4111 1111 1111 1111"

@@ -16,8 +16,7 @@ import openai
 
 from sanitizer import Sanitizer
 from sanitizer.clients.shielding import shield
-from sanitizer.testing.api_answers import Answer
-from sanitizer.testing.server import Received, RecordingServer
+from sanitizer.testing.server import Answer, Received, RecordingServer
 
 SDK = int(openai.__version__.split(".")[0])
 LIB: Any = importlib.import_module("httpx2" if SDK >= 3 else "httpx")

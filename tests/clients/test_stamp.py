@@ -1,8 +1,9 @@
-"""The record in answers: where it stands, and that nothing else changes."""
+"""The record in answers: where it is put, and that nothing else changes."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -10,8 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sanitizer.clients.stamp import KEY, Stamped, stamped
-from sanitizer.testing.api_answers import answer
+from sanitizer import Policy, Sanitizer
+from sanitizer.clients.shielding import KEY
+from sanitizer.testing.server import answer
+from sanitizer.text.policy import WireRules
+from sanitizer.wire.filter import Filter
+from tests.clients.tool_calls import EMAIL, chat, send
 
 RECORD = {"epsilon_total": 5.0, "certified": True, "unit": "a word", "epsilon_per_unit": None}
 VALUES = st.recursive(
@@ -21,18 +26,22 @@ VALUES = st.recursive(
 )
 
 
-class Untouched:
-    """A stream with nothing to restore."""
-
-    def feed(self, data: bytes) -> bytes:
-        return data
-
-    def finish(self) -> bytes:
-        return b""
+def stamp(document: dict[str, Any]) -> dict[str, Any]:
+    return {**document, KEY: RECORD}
 
 
-def through(body: bytes, cuts: list[int]) -> bytes:
-    stream, ends = Stamped(Untouched(), RECORD), [0, *sorted(cuts), len(body)]
+def stamped(body: bytes) -> bytes:
+    """An answer that nothing is restored in."""
+    policy = replace(Policy.preset("identifiers"), wire=WireRules(endpoints=("/models",)))
+    exchange = Filter(Sanitizer(policy=policy)).request("GET", "/v1/models", {}, b"")
+    return exchange.response(200, "application/json", body, stamp)
+
+
+def through(body: bytes, cuts: list[int], endpoint: str = "chat/completions") -> bytes:
+    request = {**chat("hello"), "input": "hello", "prompt": "hello", "stream": True}
+    exchange = send(request, path=f"/v1/{endpoint}")
+    stream = exchange.stream("text/event-stream", stamp)
+    ends = [0, *sorted(cuts), len(body)]
     pieces = [stream.feed(body[begin:end]) for begin, end in pairwise(ends)]
     return b"".join(pieces) + stream.finish()
 
@@ -43,16 +52,16 @@ def documents(body: bytes) -> list[Any]:
 
 @given(st.dictionaries(st.text(), VALUES, max_size=4))
 def test_an_object_has_the_record_and_all_it_had(document: dict[str, Any]) -> None:
-    assert json.loads(stamped(json.dumps(document).encode(), RECORD)) == {**document, KEY: RECORD}
+    assert json.loads(stamped(json.dumps(document).encode())) == {**document, KEY: RECORD}
 
 
 @pytest.mark.parametrize("body", [b"[1]", b"not json", b"\xff{}", b"", b'"text"'])
 def test_what_is_no_object_stays(body: bytes) -> None:
-    assert stamped(body, RECORD) == body
+    assert stamped(body) == body
 
 
 def test_numbers_keep_their_spelling() -> None:
-    assert b"1.50e1" in stamped(b'{"a": 1.50e1}', RECORD)
+    assert b"1.50e1" in stamped(b'{"a": 1.50e1}')
 
 
 @given(
@@ -64,8 +73,8 @@ def test_a_stream_has_the_record_however_it_is_cut(
     endpoint: str, cuts: list[int], text: str
 ) -> None:
     body = b": a comment\r\n\r\n" + b"".join(answer(endpoint, {"stream": True}, text).body)  # type: ignore[arg-type]
-    cut = through(body, [min(c, len(body)) for c in cuts])
-    assert cut == through(body, [])
+    cut = through(body, [min(c, len(body)) for c in cuts], endpoint)
+    assert cut == through(body, [], endpoint)
     before, after = documents(body), documents(cut)
     if endpoint == "responses":
         for document in before:
@@ -79,3 +88,24 @@ def test_a_stream_has_the_record_however_it_is_cut(
 def test_an_error_in_a_stream_stays() -> None:
     body = b'data: {"error": {"message": "broken"}}\n\n'
     assert through(body, []) == body
+
+
+def test_a_chunk_put_in_for_text_held_back_has_no_record() -> None:
+    first = {"id": "1", "choices": [{"index": 0, "delta": {"content": "to <EMAIL"}}]}
+    stream = send({**chat(EMAIL), "stream": True}).stream("text/event-stream", stamp)
+    shown = stream.feed(b"data: " + json.dumps(first).encode() + b"\n\n") + stream.finish()
+    stamped_chunk, held = documents(shown)
+    assert stamped_chunk[KEY] == RECORD
+    assert held == {
+        "id": "1",
+        "choices": [{"index": 0, "delta": {"content": "<EMAIL"}, "finish_reason": None}],
+    }
+
+
+def test_a_restored_answer_is_stamped_and_an_error_is_not() -> None:
+    exchange = send(chat(f"to {EMAIL}"))
+    said = {"choices": [{"message": {"content": "<EMAIL_1>"}}], KEY: "forged"}
+    body = exchange.response(200, "", json.dumps(said).encode(), stamp)
+    assert json.loads(body) == {"choices": [{"message": {"content": EMAIL}}], KEY: RECORD}
+    error = b'{"error": {"message": "broken"}}'
+    assert exchange.response(400, "", error, stamp) == error

@@ -12,8 +12,16 @@ import pytest
 
 from sanitizer import Sanitizer
 from sanitizer.errors import RequestRefused, SanitizerError, UpstreamError
-from sanitizer.testing.api_answers import Answer, event, html
-from sanitizer.testing.server import Received, RecordingServer, echo, says, zipped
+from sanitizer.testing.server import (
+    Answer,
+    Received,
+    RecordingServer,
+    echo,
+    event,
+    html,
+    says,
+    zipped,
+)
 from tests.clients.sdk_clients import (
     SECRETS,
     TEXT,
@@ -288,7 +296,7 @@ class TransportContract:
         check_clean(server)
 
     def test_redirects_are_filtered_from_the_original_again(self, server: RecordingServer) -> None:
-        """Not the sanitized body a second time: what arrives is the same, and comes back restored."""
+        """Not the sanitized body again: what arrives is the same, and comes back restored."""
         with RecordingServer() as other:
             moved = ("location", other.url + "/chat/completions")
             server.script(Answer(b"", 307, headers=(moved,)))
@@ -338,7 +346,7 @@ class TransportContract:
     def test_the_event_loop_goes_on_while_texts_are_sanitized(
         self, server: RecordingServer, sanitizer: Sanitizer, n: int, monkeypatch: Any
     ) -> None:
-        """Sanitizing waits for a task of the loop to run: it would wait for ever inside the loop."""
+        """Sanitizing waits for a task of the loop: inside the loop it would wait for ever."""
         ran, original = threading.Event(), Sanitizer.sanitize_batch
 
         def waits(self: Sanitizer, *given: Any, **more: Any) -> Any:

@@ -25,8 +25,7 @@ from typing import IO
 import httpx
 import pytest
 
-from sanitizer.testing.api_answers import Answer
-from sanitizer.testing.server import Received, RecordingServer, Responder, calls, echo
+from sanitizer.testing.server import Answer, Received, RecordingServer, Responder, calls, echo
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "recipes.md").read_text("utf-8")

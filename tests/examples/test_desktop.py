@@ -12,8 +12,7 @@ import pytest
 from examples.desktop.desk import Desk
 from examples.desktop.wish import DEFAULT_EPSILON, DEFAULT_POLICY, POLICIES, Cancelled, Wish
 from sanitizer import Sanitizer
-from sanitizer.testing.api_answers import Answer, error, html
-from sanitizer.testing.server import RecordingServer, says
+from sanitizer.testing.server import Answer, RecordingServer, error, html, says
 from sanitizer.text.policy import PRESETS
 from tests.examples.screens import SECRETS, TEXT, Person, application, person, until
 

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sanitizer.testing.api_answers import Answer
-from sanitizer.testing.server import RecordingServer
+from sanitizer.testing.server import Answer, RecordingServer
 from tests.examples.screens import PATIENCE, SECRETS, TEXT
 
 ROOT = Path(__file__).parents[2]

@@ -11,8 +11,16 @@ from typing import Any
 
 import pytest
 
-from sanitizer.testing.api_answers import Answer, error, html, last_text
-from sanitizer.testing.server import RecordingServer, calls, says, zipped
+from sanitizer.testing.server import (
+    Answer,
+    RecordingServer,
+    calls,
+    error,
+    html,
+    last_text,
+    says,
+    zipped,
+)
 
 HELLO = {"messages": [{"role": "user", "content": "Hello"}]}
 

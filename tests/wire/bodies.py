@@ -110,9 +110,15 @@ def message_kinds(secrets: tuple[str, ...]) -> dict[str, Json]:
         "refusal": text,
         "reasoning_content": text,
         "tool_calls": st.lists(call | custom, max_size=2),
-        "function_call": st.builds(lambda a: {"name": "look_up", "arguments": a}, arguments(secrets)),
-        "reasoning_details": st.builds(lambda t: [{"type": "reasoning.text", "text": t, "index": number("0")}], text),
-        "annotations": st.builds(lambda t: [{"type": "url_citation", "url_citation": {"title": t, "url": t}}], text),
+        "function_call": st.builds(
+            lambda a: {"name": "look_up", "arguments": a}, arguments(secrets)
+        ),
+        "reasoning_details": st.builds(
+            lambda t: [{"type": "reasoning.text", "text": t, "index": number("0")}], text
+        ),
+        "annotations": st.builds(
+            lambda t: [{"type": "url_citation", "url_citation": {"title": t, "url": t}}], text
+        ),
     })  # fmt: skip
     result = st.fixed_dictionaries(
         {"role": st.just("tool"), "tool_call_id": st.just("call_1"), "content": content}

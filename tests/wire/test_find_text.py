@@ -206,7 +206,10 @@ def test_arguments_that_readers_take_differently_are_refused(arguments: str) -> 
 
 
 def test_arguments_keep_everything_but_their_strings() -> None:
-    arguments = '{ "to" : "peter.quill@example.com",\n "n": 1.0, "x": "\\u0070eter.quill@example.com", "same": "\\u00e9" }'
+    arguments = (
+        '{ "to" : "peter.quill@example.com",\n "n": 1.0,'
+        ' "x": "\\u0070eter.quill@example.com", "same": "\\u00e9" }'
+    )
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
     out = sent(chat(None, "assistant", tool_calls=[call]))["messages"][0]["tool_calls"][0][
         "function"

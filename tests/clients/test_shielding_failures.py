@@ -18,8 +18,7 @@ import pytest
 from sanitizer import BudgetExceeded, Sanitizer, SanitizerError
 from sanitizer.clients.shielding import shield
 from sanitizer.errors import RequestRefused, UpstreamError
-from sanitizer.testing.api_answers import Answer, error, event, html
-from sanitizer.testing.server import RecordingServer
+from sanitizer.testing.server import Answer, RecordingServer, error, event, html
 from tests.clients.sdk_clients import (
     LIB,
     SECRETS,

@@ -18,8 +18,7 @@ import pytest
 
 from sanitizer import Policy, Sanitizer
 from sanitizer.clients.shielding import shield
-from sanitizer.testing.api_answers import Answer, event
-from sanitizer.testing.server import RecordingServer
+from sanitizer.testing.server import Answer, RecordingServer, event
 from sanitizer.text.policy import WireRules
 from tests.clients.sdk_clients import (
     LIB,

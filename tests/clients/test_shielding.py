@@ -248,8 +248,7 @@ class TestRecord:
         )
 
     def test_the_api_cannot_forge_it(self, server: RecordingServer) -> None:
-        from sanitizer.testing.api_answers import Answer
-        from sanitizer.testing.server import Received, echo
+        from sanitizer.testing.server import Answer, Received, echo
 
         def forged(received: Received) -> Answer:
             body = json.loads(bytes(echo(received).body))  # type: ignore[arg-type]

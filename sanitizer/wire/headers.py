@@ -1,0 +1,199 @@
+"""What travels beside a body: the record of a request, and the headers that still fit.
+
+A body that was sanitized or restored has another length, spelling and digest than the one the
+headers were written for, so the headers that describe it are dropped here, for clients and the
+proxy alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from math import isfinite
+from typing import Any, AnyStr
+
+from sanitizer.results import Record
+
+SHORT_BYTES = 4_000
+"""Longest body, in bytes, that an event loop may work on: at most about 5 ms, reached where every
+few words are an identifier.
+"""
+
+_OF_THE_BODY = (
+    "accept-encoding",  # compression is not undone here
+    "content-encoding",
+    "content-length",
+    "expect",
+    "transfer-encoding",
+)
+# Names come as text or bytes: HTTP libraries hand out raw headers, the proxy decoded ones.
+_DROPPED: frozenset[str | bytes] = frozenset(
+    [*_OF_THE_BODY, *(name.encode() for name in _OF_THE_BODY)]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WireRecord:
+    """The records of a request's texts, put together; it holds no text. Epsilons are in nats.
+
+    Where only identifiers are replaced (descriptions of tools, keys of objects), no epsilon is
+    counted: their words are outside the guarantee, like public words.
+
+    >>> from sanitizer import Sanitizer
+    >>> results = Sanitizer(policy="identifiers").sanitize_batch(["Ask anna@example.org", "Hi"])
+    >>> record = WireRecord.of("identifiers", [result.record for result in results])
+    >>> record.n_texts, record.n_identifiers
+    (2, 1)
+    >>> record.headers()["sanitizer-n-identifiers"]
+    '1'
+
+    Attributes:
+        epsilon_total: sum over the texts, repeated ones too; 0 if nothing was released, infinite
+            without a guarantee.
+        epsilon_per_unit: largest value of any text.
+        charged: what this request cost the budget.
+        delta: sum over the texts.
+        unit: what one unit is, in words.
+        certified: True if every text's bound is proved.
+        mechanism: name of the mechanism; "none" if no word was perturbed.
+        policy: name of the policy.
+        n_texts: strings that were examined.
+        n_units: words perturbed.
+        n_numbers: numbers made random.
+        n_identifiers: identifiers replaced.
+    """
+
+    epsilon_total: float
+    epsilon_per_unit: float
+    charged: float
+    delta: float
+    unit: str
+    certified: bool
+    mechanism: str
+    policy: str
+    n_texts: int
+    n_units: int
+    n_numbers: int
+    n_identifiers: int
+
+    @classmethod
+    def of(cls, policy: str, full: Sequence[Record], light: Sequence[Record] = ()) -> WireRecord:
+        """Add up the records of one request.
+
+        Args:
+            policy: name of the policy.
+            full: of the texts treated as the policy says.
+            light: of the texts where only identifiers were replaced.
+        """
+        return (
+            _of_one(policy, full[0])
+            if len(full) == 1 and not light
+            else cls._sum(policy, full, light)
+        )
+
+    @classmethod
+    def _sum(cls, policy: str, full: Sequence[Record], light: Sequence[Record] = ()) -> WireRecord:
+        main = max(full, key=lambda r: (r.mechanism != "none", r.epsilon_per_unit), default=None)
+        both = [*full, *light]
+        return cls(
+            epsilon_total=sum([r.epsilon_total for r in full], 0.0),
+            epsilon_per_unit=max([r.epsilon_per_unit for r in full], default=0.0),
+            charged=sum([r.charged for r in full], 0.0),
+            delta=sum([r.delta for r in full], 0.0),
+            unit=main.unit if main else "",
+            certified=all(r.certified for r in full),
+            mechanism=main.mechanism if main else "none",
+            policy=policy,
+            n_texts=len(both),
+            n_units=sum([r.n_units for r in both]),
+            n_numbers=sum([r.n_numbers for r in both]),
+            n_identifiers=sum([r.n_identifiers for r in both]),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; a bound that is not finite is None there."""
+        values = {name: getattr(self, name) for name in _HEADERS}
+        return {
+            k: None if isinstance(v, float) and not isfinite(v) else v for k, v in values.items()
+        }
+
+    def headers(self) -> dict[str, str]:
+        """Return response headers, "sanitizer-epsilon-total: 12.0" and so on; ASCII only."""
+        return {header: _header(getattr(self, name)) for name, header in _HEADERS.items()}
+
+
+# Cached because where nothing is perturbed, many requests release as much as another.
+@lru_cache(maxsize=1024)
+def _of_one(policy: str, record: Record) -> WireRecord:
+    return WireRecord._sum(policy, (record,))
+
+
+_HEADERS = {each.name: "sanitizer-" + each.name.replace("_", "-") for each in fields(WireRecord)}
+_UNFIT = re.compile(r"[^ -~]")
+
+
+def _header(value: float | str) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text if text.isascii() and text.isprintable() else _UNFIT.sub("?", text)
+
+
+def short_enough(n_bytes: int) -> bool:
+    """Return True if a body of this length may be worked on inside an event loop.
+
+    It does not count the time of a language model or a disk; whoever uses one has to ask for a
+    thread whatever the length.
+
+    >>> short_enough(300), short_enough(300_000)
+    (True, False)
+    """
+    return n_bytes <= SHORT_BYTES
+
+
+def sent_headers(
+    headers: Iterable[tuple[AnyStr, AnyStr]], only: Container[AnyStr] | None = None
+) -> list[tuple[AnyStr, AnyStr]]:
+    """Return a request's headers that fit its sanitized body.
+
+    The caller has to ask for an uncompressed answer ("accept-encoding: identity").
+
+    >>> sent_headers([("Content-Length", "12"), ("Authorization", "Bearer key")])
+    [('Authorization', 'Bearer key')]
+
+    Args:
+        headers: names and values, all text or all bytes.
+        only: lower-case names; if given, all other headers are dropped too.
+    """
+    return [
+        (name, value)
+        for name, value in headers
+        if (lower := name.lower()) not in _DROPPED and (only is None or lower in only)
+    ]
+
+
+def answer_headers(
+    headers: Iterable[tuple[bytes, bytes]], only: re.Pattern[bytes] | None = None
+) -> list[tuple[bytes, bytes]]:
+    """Return an answer's headers that fit its restored body, without any that look like a record.
+
+    >>> answer_headers([(b"Content-Encoding", b"gzip"), (b"Sanitizer-Epsilon-Total", b"0")])
+    []
+
+    Args:
+        headers: names and values, as the API sent them.
+        only: matches lower-case names; if given, all other headers are dropped too.
+    """
+    return [
+        (name, value)
+        for name, value in headers
+        if (lower := name.lower()) not in _DROPPED
+        and not lower.startswith(b"sanitizer-")  # an API must not forge the record
+        and (only is None or only.fullmatch(lower))
+    ]
+
+
+@lru_cache(maxsize=256)
+def record_headers(record: WireRecord) -> tuple[tuple[bytes, bytes], ...]:
+    """Return the headers of a record as HTTP libraries take them, encoded."""
+    return tuple((name.encode(), value.encode()) for name, value in record.headers().items())
