@@ -201,7 +201,7 @@ def _conversation_key() -> bytes | None:
 @click.option("--key-env", metavar="NAME", help="send the API the key in $NAME")
 @click.option(
     "--extractor",
-    metavar="WAY",
+    metavar="EXTRACTOR",
     help="rewrite answers on this machine: lexical, lm, or the URL of a model server",
 )
 @click.option("--budget", type=float, help="the most epsilon to spend")

