@@ -1,23 +1,39 @@
-"""A result as a person reads it on a terminal: before, after, and what it costs.
-
-What the attacks found, and the advice, as a person reads them on a terminal.
-"""
+"""Results, reports and records as a person reads them on a terminal."""
 
 from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from sanitizer.results import Record, SanitizedText
-from sanitizer.risk import PUBLISHED, Advice, AdviceSetting, AttackReport, AuditReport, Rate
+if TYPE_CHECKING:
+    from sanitizer.results import Record, SanitizedText
+    from sanitizer.risk import Advice, AdviceSetting, AttackReport, AuditReport, Rate
+    from sanitizer.synthesis import SynthesisRecord, SynthesizedText
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+WIDTH = 100  # columns, to which paragraphs are wrapped
+
+# Control characters but tab and newline, and those that change the order in which text is shown.
+_UNSAFE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def safe(text: str) -> str:
+    """Return the text with control characters written out: a prompt must not drive the terminal."""
+    return _UNSAFE.sub(lambda m: f"\\x{ord(m.group()):02x}", text)
+
+
+# ---- one text ----
 
 
 def before_after(original: str, result: SanitizedText, colour: bool) -> str:
-    """Original and sanitized text with the replaced stretches marked, and the record under them.
+    """Return original and sanitized text with what was replaced marked, and the record under them.
 
     Args:
+        original: the text that went in.
+        result: what came out.
         colour: mark with terminal colours; otherwise with [brackets].
     """
     before, after = marked(original, result, colour)
@@ -25,18 +41,18 @@ def before_after(original: str, result: SanitizedText, colour: bool) -> str:
 
 
 def describe(record: Record) -> str:
-    """The record in a few lines."""
-    lines = [
-        *(_no_claim(record) if record.mechanism == "none" else _claim(record)),
-        f"public: {record.public}",
-    ]
-    lines.append(f"not protected: {record.not_protected}")
-    return "\n".join(textwrap.fill(line, 100, subsequent_indent="  ") for line in lines)
+    """Return a record in a few lines."""
+    claim = _no_claim(record) if record.mechanism == "none" else _claim(record)
+    return _paragraphs(
+        [*claim, f"public: {record.public}", f"not protected: {record.not_protected}"]
+    )
 
 
 def _no_claim(record: Record) -> list[str]:
-    counted = f"{record.n_identifiers} identifiers in the vault, {record.n_public} other words as they were"
-    return [f"{counted}; NO differential privacy: {record.reason}"]
+    return [
+        f"{record.n_identifiers} identifiers in the vault, {record.n_public} other words "
+        f"as they were; NO differential privacy: {record.reason}"
+    ]
 
 
 def _claim(record: Record) -> list[str]:
@@ -49,9 +65,10 @@ def _claim(record: Record) -> list[str]:
     delta = f" at delta {record.delta:g}" if record.delta else ""
     lines = [
         f"{record.mechanism} {record.variant}: {strength}",
-        f"{record.n_units} private words, {record.n_numbers} random numbers, {record.n_identifiers} identifiers and "
-        f"numbers in the vault, {record.n_public} public words; epsilon "
-        f"{record.epsilon_total:g}{delta} for the whole text, {record.epsilon_per_word:g} for the most repeated word",
+        f"{record.n_units} private words, {record.n_numbers} random numbers, "
+        f"{record.n_identifiers} identifiers and numbers in the vault, {record.n_public} public "
+        f"words; epsilon {record.epsilon_total:g}{delta} for the whole text, "
+        f"{record.epsilon_per_word:g} for the most repeated word",
         f"compared: {record.neighboring_relation}",
     ]
     if record.reason:
@@ -59,9 +76,33 @@ def _claim(record: Record) -> list[str]:
     return lines
 
 
+def marked(original: str, result: SanitizedText, colour: bool) -> tuple[str, str]:
+    """Return original and sanitized text with what was replaced marked.
+
+    Positions in the original follow from the lengths of what was replaced.
+    """
+    before: list[str] = []
+    after: list[str] = []
+    at_old, at_new = 0, 0
+    for each in result.replacements:
+        between = result.text[at_new : each.start]
+        before += [safe(between), _mark(safe(each.original), colour, "31")]
+        after += [safe(between), _mark(safe(each.replacement), colour, "32")]
+        at_new = each.end
+        at_old += len(between) + len(each.original)
+    return "".join(before) + safe(original[at_old:]), "".join(after) + safe(result.text[at_new:])
+
+
+def _mark(text: str, colour: bool, code: str) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if colour else f"[{text}]"
+
+
+# ---- audit, attacks, advice ----
+
+
 def describe_audit(report: AuditReport) -> str:
-    """An audit in a few lines."""
-    walked = "all" if report.complete else "a sample of"
+    """Return an audit in a few lines."""
+    read = "all" if report.complete else "a sample of"
     first, second = report.worst_inputs
     rows = [
         ("nominal", f"{report.nominal:.6g}"),
@@ -70,7 +111,8 @@ def describe_audit(report: AuditReport) -> str:
         ("exact", f"{report.exact:.9g}"),
     ]
     lines = [
-        f"{report.mechanism} {report.variant}: {walked} {report.n_inputs:,} inputs, {report.n_outputs:,} outputs"
+        f"{report.mechanism} {report.variant}: {read} {report.n_inputs:,} inputs, "
+        f"{report.n_outputs:,} outputs"
     ]
     lines += [f"  epsilon {name:10} {value}" for name, value in rows]
     lines.append(
@@ -81,44 +123,20 @@ def describe_audit(report: AuditReport) -> str:
     return "\n".join(lines)
 
 
-def marked(original: str, result: SanitizedText, colour: bool) -> tuple[str, str]:
-    """Both texts with marks; places in the original follow from the lengths of what was replaced."""
-    before: list[str] = []
-    after: list[str] = []
-    at_old, at_new = 0, 0
-    for r in result.replacements:
-        between = result.text[at_new : r.start]
-        before += [safe(between), _mark(safe(r.original), colour, "31")]
-        after += [safe(between), _mark(safe(r.replacement), colour, "32")]
-        at_new = r.end
-        at_old += len(between) + len(r.original)
-    return "".join(before) + safe(original[at_old:]), "".join(after) + safe(result.text[at_new:])
-
-
-def _mark(text: str, colour: bool, code: str) -> str:
-    return f"\x1b[{code}m{text}\x1b[0m" if colour else f"[{text}]"
-
-
-def safe(text: str) -> str:
-    """Control characters made visible: a prompt must not drive the terminal."""
-    return _CONTROL.sub(lambda m: f"\\x{ord(m.group()):02x}", text)
-
-
-WIDTH = 100
-
-
 def attack_text(report: AttackReport) -> str:
-    """The report in lines; holds no prompt text."""
+    """Return a report of attacks in lines, which hold no text of the prompts."""
     words = (
         f"{report.n_words} private words of {report.n_texts} texts, {report.n_trials} draws of each"
     )
     certified = "certified" if report.certified else "NOT certified"
     lines = [
-        f"{report.mechanism} {report.variant}, epsilon {report.epsilon:g} ({certified}), policy {report.policy}",
+        f"{report.mechanism} {report.variant}, epsilon {report.epsilon:g} ({certified}), "
+        f"policy {report.policy}",
         *_wrapped(
-            f"{words}; {report.n_outside} of the words are not in the output vocabulary, {report.n_unmeasured} have no "
-            f"vector. The best guess weighs {report.posterior.n_candidates:.0f} words, the original among them. In "
-            "brackets: 95 % intervals over the draws."
+            f"{words}; {report.n_outside} of the words are not in the output vocabulary, "
+            f"{report.n_unmeasured} have no vector. The best guess weighs "
+            f"{report.posterior.n_candidates:.0f} words, the original among them. In brackets: "
+            "95 % intervals over the draws."
         ),
         "",
         *_simple(report),
@@ -133,26 +151,33 @@ def attack_text(report: AttackReport) -> str:
 
 
 def advice_text(advice: Advice) -> str:
-    """The advice in lines: choice, table, samples."""
+    """Return advice in lines: choice, table, samples."""
     verdict = f"At most {advice.risk:.1%} per word: {_named(advice.choice)} keeps the most meaning."
     if not advice.met:
-        verdict = f"No setting keeps every figure within {advice.risk:.1%}. The safest is {_named(advice.choice)}."
-    known = (
+        verdict = (
+            f"No setting keeps every figure within {advice.risk:.1%}. "
+            f"The safest is {_named(advice.choice)}."
+        )
+    prior = (
         f"Before any output is seen the original has probability {advice.prior:.2%} on average and "
-        f"{advice.worst_prior:.1%} at most; the context alone gives away {advice.context_alone:.1%} of the words."
+        f"{advice.worst_prior:.1%} at most; the context alone gives away "
+        f"{advice.context_alone:.1%} of the words."
     )
     lines = [
         *_wrapped(verdict),
-        *_wrapped(known),
+        *_wrapped(prior),
         f"{advice.n_measured} of {advice.n_words} private words measured.",
         "",
-        f"  {'setting':<17}{'epsilon':>8}{'meaning':>9}{'kept':>8}{'attack':>8}{'ceiling':>9}{'worst':>8}",
+        f"  {'setting':<17}{'epsilon':>8}{'meaning':>9}{'kept':>8}{'attack':>8}{'ceiling':>9}"
+        f"{'worst':>8}",
         *(_row(setting, setting == advice.choice) for setting in advice.table),
         "",
-        "meaning: expected cosine; attack: best guess from one output (- where the ceiling rules it out); ceiling:",
-        "the most that epsilon lets anyone believe in the original, on average and for the worst word.",
+        "meaning: expected cosine; attack: best guess from one output "
+        "(- where the ceiling rules it out); ceiling:",
+        "the most that epsilon lets anyone believe in the original, "
+        "on average and for the worst word.",
         "",
-        *(line for sample in advice.samples for line in _wrapped(f"sample: {_safe(sample)}")),
+        *(line for sample in advice.samples for line in _wrapped(f"sample: {safe(sample)}")),
         *_wrapped(advice.note),
     ]
     return "\n".join(lines)
@@ -182,7 +207,8 @@ def _posterior(report: AttackReport) -> list[str]:
         lines.append("no ceiling: the epsilon of this variant is not a theorem")
     else:
         lines.append(
-            "(the ceiling of the best guess is for words as likely as the model says; that of belief for any)"
+            "(the ceiling of the best guess is for words as likely as the model says; "
+            "that of belief for any)"
         )
     return lines
 
@@ -200,6 +226,8 @@ def _repeated(report: AttackReport) -> list[str]:
 
 
 def _published() -> list[str]:
+    from sanitizer.risk import PUBLISHED
+
     lines = ["published, other data (nominal epsilon as printed; not comparable one to one):"]
     for key in dict.fromkeys((p.mechanism, p.data, p.measure) for p in PUBLISHED):
         figures = [p for p in PUBLISHED if (p.mechanism, p.data, p.measure) == key]
@@ -211,8 +239,8 @@ def _published() -> list[str]:
 def _row(setting: AdviceSetting, chosen: bool) -> str:
     attack = "-" if setting.attack is None else f"{setting.attack:.2%}"
     return (
-        f"{'>' if chosen else ' '} {setting.name:<17}{setting.mechanism.epsilon:8g}{setting.meaning:9.3f}"
-        f"{setting.kept:8.2%}{attack:>8}{setting.ceiling:9.2%}{setting.worst_ceiling:8.1%}"
+        f"{'>' if chosen else ' '} {setting.name:<17}{setting.mechanism.epsilon:8g}"
+        f"{setting.meaning:9.3f}{setting.kept:8.2%}{attack:>8}{setting.ceiling:9.2%}{setting.worst_ceiling:8.1%}"
     )
 
 
@@ -233,13 +261,53 @@ def _bound(value: float | None) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    return [
-        line
-        for part in text.split("\n")
-        for line in textwrap.wrap(part, WIDTH, subsequent_indent="  ")
-    ]
+    lines = [textwrap.wrap(line, WIDTH, subsequent_indent="  ") for line in text.split("\n")]
+    return [each for wrapped in lines for each in wrapped]
 
 
-def _safe(text: str) -> str:
-    """Control characters made visible: a prompt must not drive the terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
+# ---- synthesis ----
+
+
+def describe_synthesis(texts: Sequence[SynthesizedText]) -> str:
+    """Return the record of texts that were made together in a few lines."""
+    record = texts[0].record
+    n_tokens = ", ".join(str(text.record.n_tokens) for text in texts)
+    return _paragraphs(
+        [
+            f"{record.method} {record.variant}: {_strength(record)}",
+            *([f"NOTE: {record.note}"] if record.note else []),
+            *([f"why not certified: {record.reason}"] if record.reason else []),
+            f"{record.n_references} references read for each text, "
+            f"{record.n_charged} tokens paid for, drawn: {n_tokens}",
+            f"protected: {record.unit}",
+            f"compared: {record.relation}",
+            f"public: {record.public}",
+            f"not protected: {record.not_protected}",
+        ]
+    )
+
+
+def _strength(record: SynthesisRecord) -> str:
+    claim = ""
+    if record.claimed_epsilon is not None:
+        claim = f"; the paper's accounting gives {record.claimed_epsilon:g}"
+    if not record.certified:
+        return f"NOT certified, no bound is known at delta {record.delta:g}{claim}"
+    return f"epsilon {record.epsilon:g} at delta {record.delta:g} per reference, certified{claim}"
+
+
+def speed(n_tokens: int, seconds: float) -> str:
+    """Return the speed of writing as a line, or "" if it cannot be told.
+
+    Args:
+        n_tokens: tokens written.
+        seconds: time between the first token and the last, so that neither reading the references
+            nor the token that follows from it counts.
+    """
+    if seconds <= 0 or n_tokens <= 1:
+        return ""
+    return f"{(n_tokens - 1) / seconds:.1f} tokens per second\n"
+
+
+def _paragraphs(lines: Sequence[str]) -> str:
+    return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in lines)

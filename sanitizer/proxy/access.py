@@ -1,28 +1,112 @@
-"""Who may ask: the known hosts, no foreign web page, and whoever holds the token."""
+"""Who may ask the proxy, whom it asks, and how much: settings, and the check of each request."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import hmac
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from urllib.parse import urlsplit
 
 from starlette.types import Scope
 
 from sanitizer.errors import RequestRefused
-from sanitizer.proxy.failures import Headers
-from sanitizer.proxy.settings import LOOPBACK_NAMES, ProxySettings
-from sanitizer.urls import url_host
+from sanitizer.urls import check_base_url, url_host
+from sanitizer.wire import ENDPOINTS
 
+Headers = list[tuple[bytes, bytes]]
+
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+MIN_TOKEN = 16
 TOKEN = "sanitizer-token"  # noqa: S105  the header's name
 FREE_PATHS = frozenset({"/healthz"})
 ASK = (b"www-authenticate", b'Basic realm="sanitizer", charset="UTF-8"')
-_LASTS = b"600"
+_PREFLIGHT_SECONDS = b"600"
+
+
+@dataclass(frozen=True)
+class ProxySettings:
+    """Settings of a proxy: one upstream, who may ask, and how much.
+
+    >>> ProxySettings("https://api.openai.com/v1", token="a-token-of-16-or-more").timeout
+    600.0
+    >>> ProxySettings("https://user:password@api.example/v1")
+    Traceback (most recent call last):
+    ValueError: upstream must be an http or https URL of host, port and path only
+
+    Attributes:
+        upstream: base URL of the API, such as "https://api.openai.com/v1". Its path replaces the
+            "/v1" of the path that a client asks for; without a path the client's is kept.
+        key: sent to the upstream as `Authorization: Bearer` in place of what the client sends; None
+            passes the client's own.
+        token: secret that clients must send: as `sanitizer-token`, or as `Authorization: Bearer`
+            where that header does not carry the upstream's key. None: no token is asked for.
+        hosts: names accepted in the `Host` header beside those of this machine ("localhost",
+            "127.0.0.1", "[::1]").
+        origins: web pages that may ask, such as "https://app.example", beside the proxy's own.
+        max_body: largest body of a request, in bytes.
+        max_connections: most requests under way at once.
+        timeout: seconds within which a request's body must arrive, and the longest silence of the
+            upstream or the client.
+        page: True to serve the page.
+        ca: PEM file of the certificates to trust for the upstream instead of the usual ones.
+
+    Raises:
+        ValueError: naming argument and value, but never the value of key or token.
+    """
+
+    upstream: str
+    key: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    max_body: int = 10_000_000
+    max_connections: int = 1000
+    timeout: float = 600.0
+    page: bool = True
+    ca: Path | None = None
+
+    def __post_init__(self) -> None:
+        _check_upstream(self.upstream)
+        for name in ("key", "token"):
+            _check_secret(name, getattr(self, name))
+        if self.token is not None and len(self.token) < MIN_TOKEN:
+            raise ValueError(
+                f"token must have at least {MIN_TOKEN} characters, got {len(self.token)}"
+            )
+        for origin in self.origins:
+            if not re.fullmatch(r"https?://[^/?#@\s]+", origin):
+                raise ValueError(f"allow-origin must be like https://app.example, got {origin!r}")
+        for name in ("max_body", "max_connections"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
+        if not (isfinite(self.timeout) and self.timeout > 0):
+            raise ValueError(f"timeout must be finite and positive, got {self.timeout!r}")
+
+
+def _check_upstream(url: str) -> None:
+    check_base_url("upstream", url)
+    if urlsplit(url).path.rstrip("/").endswith(tuple("/" + name for name in ENDPOINTS)):
+        raise ValueError(
+            "upstream must be the base URL, which ends before the endpoint, "
+            "as in https://api.openai.com/v1"
+        )
+
+
+def _check_secret(name: str, value: str | None) -> None:
+    if value is not None and not re.fullmatch(r"[!-~]+", value):
+        raise ValueError(f"{name} must be visible ASCII without spaces, and not empty")
 
 
 def plain_headers(scope: Scope) -> dict[str, str]:
-    """Lower-case names; a header that came twice is joined with commas, and so is none of the
-    values known.
+    """Return the headers of a request by lower-case name.
+
+    The values of a header that occurs twice are joined with commas, so that none of them passes
+    for a known host, origin or token.
     """
     found: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
@@ -32,16 +116,16 @@ def plain_headers(scope: Scope) -> dict[str, str]:
 
 
 class AccessCheck:
-    """Refuses before anything is read.
+    """Check of host, origin and token, made before anything else of a request is read.
 
-    Guarantee: no web page of another origin can use the proxy, also not by a name that it makes
-    point to this machine (DNS rebinding): the `Host` must be known, and an `Origin`, where there is
-    one, the proxy's own.
+    Guarantee: no web page of another origin can use the proxy, not even under a name that it makes
+    point to this machine (DNS rebinding): the `Host` must be known, and an `Origin`, if any, must
+    be the proxy's own.
     Not protected: from other programs of this machine, unless there is a token.
 
     Args:
-        own: paths that are not the API's. A browser may send the token there as the password of
-            Basic authentication, which it asks its user for.
+        own: paths of the proxy itself, which are not the API's. A browser may send the token there
+            as the password of Basic authentication, which it asks its user for.
     """
 
     def __init__(self, settings: ProxySettings, own: frozenset[str]) -> None:
@@ -52,35 +136,33 @@ class AccessCheck:
         self._own = own
 
     def check(self, scope: Scope, headers: Mapping[str, str]) -> None:
-        """Raises RequestRefused: 403 for a foreign host or origin, 401 without the token."""
+        """Refuse a request that may not be made.
+
+        Raises:
+            RequestRefused: 403 for a foreign host or origin, 401 without the token.
+        """
         host, origin = headers.get("host", ""), headers.get("origin")
         if _without_port(host) not in self._hosts:
             raise RequestRefused(
                 "this Host is not one of the proxy's own names (--allow-host)", "host", 403
             )
-        if (
-            origin is not None
-            and origin != f"{scope['scheme']}://{host}"
-            and origin not in self._origins
-        ):
+        own_origin = f"{scope['scheme']}://{host}"
+        if origin is not None and origin != own_origin and origin not in self._origins:
             raise RequestRefused(
                 "web pages of this origin may not ask (--allow-origin)", "origin", 403
             )
-        if origin is None and _from_elsewhere(headers):
+        if origin is None and _from_another_site(headers):
             raise RequestRefused(
                 "web pages of other origins may not ask (--allow-origin)", "origin", 403
             )
-        if (
-            self._token
-            and scope["path"] not in FREE_PATHS
-            and not self._has_token(scope["path"], headers)
-        ):
-            raise RequestRefused(
-                f"the proxy's token is missing or wrong (header {TOKEN})", "token", 401
-            )
+        if self._token and scope["path"] not in FREE_PATHS:
+            self._check_token(self._token, scope["path"], headers)
 
     def cross_origin(self, scope: Scope, headers: Mapping[str, str]) -> Headers:
-        """Headers that let an allowed page of another origin read the answer; none for all others."""
+        """Return the headers that let an allowed page of another origin read the answer.
+
+        The list is empty for all other requests.
+        """
         origin = headers.get("origin")
         if origin not in self._origins:
             return []
@@ -88,16 +170,18 @@ class AccessCheck:
         if scope["method"] != "OPTIONS":
             return [*allow, (b"access-control-expose-headers", b"*")]
         asked = headers.get("access-control-request-headers", "").encode("latin-1")
-        methods = (b"access-control-allow-methods", b"GET, POST")
         return [
             *allow,
-            methods,
+            (b"access-control-allow-methods", b"GET, POST"),
             (b"access-control-allow-headers", asked),
-            (b"access-control-max-age", _LASTS),
+            (b"access-control-max-age", _PREFLIGHT_SECONDS),
         ]
 
     def is_preflight(self, scope: Scope, headers: Mapping[str, str]) -> bool:
-        """A browser asks on behalf of an allowed page; it cannot send the token with that."""
+        """Return True if a browser asks on behalf of an allowed page whether it may ask.
+
+        Browsers cannot send the token with such a request, so it is answered without one.
+        """
         if scope["method"] != "OPTIONS" or "access-control-request-method" not in headers:
             return False
         return (
@@ -105,25 +189,25 @@ class AccessCheck:
             and _without_port(headers.get("host", "")) in self._hosts
         )
 
-    def _has_token(self, path: str, headers: Mapping[str, str]) -> bool:
-        given, (scheme, _, value) = (
-            [headers.get(TOKEN, "")],
-            headers.get("authorization", "").partition(" "),
-        )
+    def _check_token(self, token: bytes, path: str, headers: Mapping[str, str]) -> None:
+        given = [headers.get(TOKEN, "")]
+        scheme, _, value = headers.get("authorization", "").partition(" ")
         # `Authorization` is the proxy's own wherever it does not carry the key of the upstream.
         if scheme.lower() == "bearer" and (self._bearer_is_token or path in self._own):
             given.append(value)
         if scheme.lower() == "basic" and path in self._own:
             given.append(_password(value))
-        assert self._token is not None
-        return any(
-            hmac.compare_digest(each.encode("utf-8", "replace"), self._token) for each in given
-        )
+        # compare_digest takes as long for every wrong token, so it cannot be guessed by the clock.
+        if not any(hmac.compare_digest(each.encode("utf-8", "replace"), token) for each in given):
+            raise RequestRefused(
+                f"the proxy's token is missing or wrong (header {TOKEN})", "token", 401
+            )
 
 
-def _from_elsewhere(headers: Mapping[str, str]) -> bool:
-    """Whether a browser says that another site's page asks. A link followed to ours is no such
-    thing.
+def _from_another_site(headers: Mapping[str, str]) -> bool:
+    """Return True if a browser says that a page of another site asks.
+
+    Following a link to the proxy's own page is allowed: nothing is sent with it.
     """
     if headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document":
         return False
@@ -138,6 +222,6 @@ def _password(basic: str) -> str:
 
 
 def _without_port(host: str) -> str:
-    """The name of a `Host` header, lower case; brackets stay."""
+    """Return the name of a `Host` header in lower case, IPv6 addresses in brackets."""
     name, colon, port = host.rpartition(":")
     return (name if colon and port.isdecimal() else host).lower()

@@ -1,34 +1,257 @@
-"""The API's endpoints: read, sanitize, ask the upstream, restore."""
+"""The API's endpoints: read a request, sanitize it, ask the upstream, restore the answer.
+
+Errors are answered in the API's own shape, so that its SDKs raise them as they raise its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import json
+from collections.abc import Coroutine, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import lru_cache
 from time import perf_counter
+from typing import Any, TypeVar
 
+from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from sanitizer.errors import UpstreamError
-from sanitizer.proxy import forwarding
-from sanitizer.proxy.conversations import HEADER, Conversations
-from sanitizer.proxy.failures import Failure, Headers, answer
-from sanitizer.proxy.metrics import Metrics
-from sanitizer.proxy.request_body import read_body, while_client_waits
-from sanitizer.proxy.settings import ProxySettings
-from sanitizer.proxy.upstream import MAX_ANSWER, Upstream, UpstreamAnswer
-from sanitizer.proxy.workers import Workers
-from sanitizer.wire import Exchange, WireRecord
+from sanitizer.errors import (
+    BudgetExceeded,
+    LedgerError,
+    ModelError,
+    NotCertified,
+    PolicyError,
+    RequestRefused,
+    UpstreamError,
+    VaultError,
+)
+from sanitizer.proxy.access import Headers, ProxySettings
+from sanitizer.proxy.shared import HEADER, Conversations, Metrics, Workers
+from sanitizer.proxy.upstream import (
+    MAX_ANSWER,
+    Upstream,
+    UpstreamAnswer,
+    endpoint_of,
+    target,
+    to_client,
+    to_upstream,
+)
+from sanitizer.wire import Exchange, record_headers
+
+Result = TypeVar("Result")
 
 SILENT = "the upstream was silent for too long"
-LAST_WORDS_SECONDS = 1.0
+LAST_EVENT_SECONDS = 1.0
+DRAIN_SECONDS = 2.0
+UNWATCHED_SECONDS = 0.02  # what is answered sooner is answered, whether or not the client is there
+
+JSON: Headers = [(b"content-type", b"application/json")]
+NO_RETRY = (b"x-should-retry", b"false")  # the SDKs obey this before they look at the status
+_REFUSED = {BudgetExceeded: "budget_exceeded", NotCertified: "not_certified", PolicyError: "policy"}
+_FAILED = {VaultError: "vault", LedgerError: "ledger", ModelError: "model"}
+
+
+# ---- errors as answers ----
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Reason why a request was not answered.
+
+    Attributes:
+        status: status of the answer.
+        message: what happened, in words that hold no text of the request.
+        code: a short fixed word, for metrics too.
+        retry: True if the same request may succeed soon.
+    """
+
+    status: int
+    message: str
+    code: str
+    retry: bool = False
+
+    @classmethod
+    def of(cls, error: BaseException) -> Failure:
+        """Return what a client may learn of an error.
+
+        The message of an error that is not this package's own is never shown: it may quote text.
+        """
+        if isinstance(error, RequestRefused):
+            return cls(error.status, str(error), error.reason, retry=error.status in (408, 429))
+        if isinstance(error, UpstreamError):
+            return cls(error.status, str(error), "upstream", retry=True)
+        if isinstance(error, HTTPException):
+            missing = error.status_code == 404
+            what = "no such page" if missing else "this method does not fit this address"
+            return cls(error.status_code, what, "page")
+        for kind, code in _REFUSED.items():
+            if isinstance(error, kind):
+                return cls(403, str(error), code)
+        code = next((code for kind, code in _FAILED.items() if isinstance(error, kind)), "internal")
+        return cls(500, f"the proxy failed ({code}); its log says how", code)
+
+    @property
+    def type(self) -> str:
+        """Kind of error, by the API's name for it."""
+        if self.code == "budget_exceeded":
+            return "insufficient_quota"
+        by_status = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+        return by_status.get(
+            self.status, "server_error" if self.status >= 500 else "invalid_request_error"
+        )
+
+    def as_dict(self) -> dict[str, str | None]:
+        """Return the API's error object."""
+        return {"message": self.message, "type": self.type, "param": None, "code": self.code}
+
+    def body(self) -> bytes:
+        """Return the body of the answer."""
+        return json.dumps({"error": self.as_dict()}).encode()
+
+    def event(self, endpoint: str) -> bytes:
+        """Return one event that ends a stream, which the SDKs raise as an error.
+
+        Args:
+            endpoint: name of the endpoint, as `endpoint_of` gives it: streams of "responses" have
+                error events with a type, the others do not.
+        """
+        if endpoint == "responses":
+            typed = {**self.as_dict(), "type": "error", "error": self.as_dict()}
+            return b"event: error\ndata: " + json.dumps(typed).encode() + b"\n\n"
+        return b"data: " + self.body() + b"\n\n"
+
+
+async def answer(send: Send, status: int, body: bytes, headers: Headers = JSON) -> None:
+    """Send one whole answer."""
+    length = (b"content-length", str(len(body)).encode())
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def answer_failure(send: Send, failure: Failure) -> None:
+    """Send an error, and tell the SDKs if they should not try again."""
+    retry = [] if failure.retry else [NO_RETRY]
+    await answer(send, failure.status, failure.body(), [*JSON, *retry])
+
+
+# ---- requests, read within limits ----
+
+
+class ClientGone(Exception):
+    """The client closed the connection: nobody waits for an answer."""
+
+
+async def read_body(
+    receive: Receive, headers: Mapping[str, str], most: int, seconds: float
+) -> bytes:
+    """Return the whole body of a request.
+
+    Args:
+        receive: source of the request's messages.
+        headers: headers of the request, by lower-case name.
+        most: largest body, in bytes.
+        seconds: time within which the body must arrive.
+
+    Raises:
+        RequestRefused: 413 as soon as more than `most` bytes were sent or announced; 408 if the
+            body takes too long.
+        ClientGone: the client left before the end of the body.
+    """
+    announced = headers.get("content-length", "0")
+    # 18 digits at most, since Python refuses to read numbers of thousands of digits.
+    if not announced.isdecimal() or len(announced) > 18 or int(announced) > most:
+        raise _too_large(most)
+    pieces: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(seconds):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientGone
+                pieces.append(message.get("body", b""))
+                size += len(pieces[-1])
+                if size > most:
+                    raise _too_large(most)
+                if not message.get("more_body", False):
+                    return b"".join(pieces)
+    except TimeoutError:
+        raise RequestRefused(
+            "the body of the request did not arrive in time", "timeout", 408
+        ) from None
+
+
+def _too_large(most: int) -> RequestRefused:
+    return RequestRefused(
+        f"a request's body may have at most {most} bytes; nothing was sent", "size", 413
+    )
+
+
+async def drain(receive: Receive) -> None:
+    """Read the rest of a body for a moment and drop it.
+
+    A client that only sends would not see its answer otherwise.
+    """
+    try:
+        async with asyncio.timeout(DRAIN_SECONDS):
+            while (message := await receive())["type"] == "http.request":
+                if not message.get("more_body", False):
+                    break
+    except TimeoutError:
+        pass
+
+
+async def while_client_waits(work: Coroutine[Any, Any, Result], receive: Receive) -> Result:
+    """Run the work to its end, or cancel it when the client leaves; return its result.
+
+    Raises:
+        ClientGone: the client left and the work was cancelled.
+    """
+    waiting = asyncio.current_task()
+    assert waiting is not None
+    gone = False
+
+    async def watch() -> None:
+        nonlocal gone
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        gone = True
+        waiting.cancel()
+
+    watchers: list[asyncio.Task[None]] = []
+    loop = asyncio.get_running_loop()
+    # Most requests end before the timer does, and are spared the cost of a second task.
+    timer = loop.call_later(UNWATCHED_SECONDS, lambda: watchers.append(loop.create_task(watch())))
+    try:
+        return await work
+    except asyncio.CancelledError:
+        # `uncancel` returns 0 if the watcher alone has cancelled; else the server ends too.
+        if gone and waiting.uncancel() == 0:
+            raise ClientGone from None
+        raise
+    finally:
+        timer.cancel()
+        for watcher in watchers:
+            watcher.cancel()
+
+
+# ---- the endpoints ----
 
 
 @dataclass(frozen=True)
 class Call:
-    """One request of a client, read in full, and the way to answer it."""
+    """One request of a client, read in full, with the channel of its answer.
+
+    Attributes:
+        method: method of the request.
+        path: path and query, for the filter.
+        url: URL to ask the upstream for.
+        conversation: name of the conversation that the request belongs to.
+        headers: headers of the request, by lower-case name.
+        body: the whole body.
+        send: sends the answer's messages.
+    """
 
     method: str
     path: str
@@ -40,10 +263,10 @@ class Call:
 
 
 class Api:
-    """ASGI application of everything that is neither the page nor about the proxy itself.
+    """ASGI application that answers every path but those of the page and the proxy itself.
 
-    Guarantee: the upstream receives what the filter returned and the headers of `forwarding`, or
-    nothing.
+    Guarantee: the upstream receives the body that the filter returned and the headers that
+    `to_upstream` lists, or nothing.
     """
 
     def __init__(
@@ -54,13 +277,16 @@ class Api:
         workers: Workers,
         metrics: Metrics,
     ) -> None:
-        self._settings, self._conversations, self._upstream = settings, conversations, upstream
-        self._workers, self._metrics = workers, metrics
+        self._settings = settings
+        self._conversations = conversations
+        self._upstream = upstream
+        self._workers = workers
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = scope["state"]["headers"]
         raw_path = scope["raw_path"].decode("latin-1")
-        path, url = forwarding.target(self._settings.upstream, raw_path, scope["query_string"])
+        path, url = target(self._settings.upstream, raw_path, scope["query_string"])
         conversation = self._conversations.name(headers)
         body = await read_body(receive, headers, self._settings.max_body, self._settings.timeout)
         call = Call(scope["method"], path, url, conversation, headers, body, send)
@@ -92,9 +318,7 @@ class Api:
         )
 
     async def _ask(self, call: Call, exchange: Exchange) -> UpstreamAnswer:
-        headers = forwarding.to_upstream(
-            call.headers, self._settings.key, exchange.body, exchange.streams
-        )
+        headers = to_upstream(call.headers, self._settings.key, exchange.body, exchange.streams)
         try:
             async with asyncio.timeout(self._settings.timeout):
                 return await self._upstream.send(call.method, call.url, headers, exchange.body)
@@ -103,29 +327,25 @@ class Api:
 
     async def _whole(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> None:
         body = await self._read(begun)
-        shown = [*forwarding.to_client(begun.headers), *_record_headers(call, exchange)]
-        if begun.status >= 300 and "json" not in begun.content_type:
+        content_type = begun.content_type
+        if begun.status >= 300 and "json" not in content_type:
+            # An error page of something before the API, whose text no client could read.
             message = f"the upstream answered with status {begun.status} and no JSON"
-            restored, content_type = (
-                Failure(begun.status, message, "upstream").body(),
-                "application/json",
-            )
+            restored = Failure(begun.status, message, "upstream").body()
+            content_type = "application/json"
         else:
-            content_type = begun.content_type
             restored = await self._workers.run(
                 len(body), lambda: exchange.response(begun.status, begun.content_type, body)
             )
-        await answer(
-            call.send,
-            begun.status,
-            restored,
-            [(b"content-type", content_type.encode("latin-1")), *shown],
-        )
+        shown = [*to_client(begun.headers), *_record_headers(call, exchange)]
+        headers = [(b"content-type", content_type.encode("latin-1")), *shown]
+        await answer(call.send, begun.status, restored, headers)
 
     async def _read(self, begun: UpstreamAnswer) -> bytes:
         pieces: list[bytes] = []
         size, loop, seconds = 0, asyncio.get_running_loop(), self._settings.timeout
         try:
+            # Most answers are here already: the timer would cost more than reading them.
             async with nullcontext() if begun.is_here() else asyncio.timeout(seconds) as limit:
                 while chunk := await begun.more():
                     pieces.append(chunk)
@@ -139,45 +359,40 @@ class Api:
         return b"".join(pieces)
 
     async def _stream(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> None:
-        """Events as they come. Once begun, a failure can only be told inside the stream, as its
-        last event.
+        """Pass events on as they arrive.
+
+        The status has been sent by then, so a failure is told as the last event of the stream.
         """
-        kept = [*forwarding.to_client(begun.headers), *_record_headers(call, exchange)]
         headers = [
             (b"content-type", b"text/event-stream; charset=utf-8"),
             (b"cache-control", b"no-store"),
-            *kept,
+            *to_client(begun.headers),
+            *_record_headers(call, exchange),
         ]
         await call.send({"type": "http.response.start", "status": begun.status, "headers": headers})
         try:
             last = await self._events(call, exchange, begun)
         except asyncio.CancelledError:
-            await self._last_words(
+            await self._end_with(
                 call, Failure(503, "the proxy is shutting down", "shutdown", retry=True)
             )
             raise
+        except TimeoutError:
+            await self._end_with(call, Failure.of(UpstreamError(SILENT, 504)))
         except Exception as error:
-            failure = Failure.of(
-                UpstreamError(SILENT, 504) if isinstance(error, TimeoutError) else error
-            )
-            await self._last_words(call, failure)
+            await self._end_with(call, Failure.of(error))
         else:
             await call.send({"type": "http.response.body", "body": last})
 
     async def _events(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> bytes:
-        """Passes on all events but the last bytes, which it returns."""
-        loop, seconds, events = (
-            asyncio.get_running_loop(),
-            self._settings.timeout,
-            exchange.stream(begun.content_type),
-        )
+        """Pass on all events; return the last bytes, which end the stream."""
+        loop, seconds = asyncio.get_running_loop(), self._settings.timeout
+        events = exchange.stream(begun.content_type)
         async with asyncio.timeout(seconds) as limit:
             while chunk := await begun.more():
+                # Many events may have come at once: the first does not wait for the others.
                 first, mark, rest = chunk.partition(b"\n\n")
-                for piece in (
-                    first + mark,
-                    rest,
-                ):  # many may have come at once: the first does not wait for them
+                for piece in (first + mark, rest):
                     if piece and (shown := events.feed(piece)):
                         await call.send(
                             {"type": "http.response.body", "body": shown, "more_body": True}
@@ -185,25 +400,17 @@ class Api:
                 limit.reschedule(loop.time() + seconds)
             return await self._workers.run(0, events.finish)
 
-    async def _last_words(self, call: Call, failure: Failure) -> None:
+    async def _end_with(self, call: Call, failure: Failure) -> None:
+        """End a stream with the event of a failure."""
         self._metrics.refusal(failure.code)
-        event = failure.event(forwarding.endpoint_of(call.path))
+        event = failure.event(endpoint_of(call.path))
         try:
-            async with asyncio.timeout(
-                LAST_WORDS_SECONDS
-            ):  # a client that does not read holds nothing up
+            # A client that does not read must not hold the end of the proxy up.
+            async with asyncio.timeout(LAST_EVENT_SECONDS):
                 await call.send({"type": "http.response.body", "body": event})
         except TimeoutError:
             pass
 
 
 def _record_headers(call: Call, exchange: Exchange) -> Headers:
-    return [*_encoded(exchange.record), (HEADER.encode(), call.conversation.encode())]
-
-
-@lru_cache(maxsize=256)
-def _encoded(record: WireRecord) -> tuple[tuple[bytes, bytes], ...]:
-    """Most requests of a conversation release as much as another: equal records, which hold no
-    text.
-    """
-    return tuple((name.encode(), value.encode()) for name, value in record.headers().items())
+    return [*record_headers(exchange.record), (HEADER.encode(), call.conversation.encode())]

@@ -1,48 +1,32 @@
-"""The proxy as one ASGI application."""
+"""The proxy as one ASGI application, and its outermost layer, where errors become answers."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sanitizer.errors import RequestRefused, SanitizerError, UpstreamError
 from sanitizer.identifiers import NameFinder
 from sanitizer.pipeline import Sanitizer
-from sanitizer.proxy.access import AccessCheck
-from sanitizer.proxy.api import Api
-from sanitizer.proxy.conversations import Conversations
-from sanitizer.proxy.errors_to_answers import ErrorLayer
-from sanitizer.proxy.metrics import CONTENT_TYPE, Metrics
-from sanitizer.proxy.page_api import PageApi
-from sanitizer.proxy.settings import ProxySettings
-from sanitizer.proxy.upstream import Upstream
-from sanitizer.proxy.workers import Workers
+from sanitizer.proxy.access import ASK, AccessCheck, Headers, ProxySettings, plain_headers
+from sanitizer.proxy.api import JSON, Api, ClientGone, Failure, answer, answer_failure, drain
+from sanitizer.proxy.page_api import PageApi, page_routes
+from sanitizer.proxy.shared import CONTENT_TYPE, Conversations, Metrics, Workers
+from sanitizer.proxy.upstream import Upstream, endpoint_of
 from sanitizer.randomness import secret_key
 
-Endpoint = Callable[[Request], Awaitable[Response]]
-
-PAGE = Path(__file__).parent / "page"
-_TYPES = {
-    ".html": "text/html",
-    ".js": "text/javascript",
-    ".css": "text/css",
-    ".svg": "image/svg+xml",
-}
-_PAGE_HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "cache-control": "no-store",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-}
+log = logging.getLogger("sanitizer.proxy")
+CLOSE = (b"connection", b"close")
 
 
 def create_app(
@@ -52,19 +36,33 @@ def create_app(
     conversation_key: bytes | None = None,
     may_block: bool = False,
 ) -> ASGIApp:
-    """The application, for any ASGI server that runs its lifespan.
+    """Return the proxy as an application for any ASGI server that runs its lifespan.
 
     Guarantee: the upstream receives only what the sanitizer released, and the headers that
-    `forwarding` lists. If anything fails, nothing is sent, or, once an answer is streamed, nothing
-    more is passed on.
-    Not protected: what an upstream can tell from times and sizes; who asks, if all share one key.
+    `sanitizer.proxy.upstream` lists. If anything fails, nothing is sent, or, once an answer is
+    streamed, nothing more is passed on.
+    Not protected: what an upstream can tell from times and sizes; clients that share one API key
+    from each other.
+
+    >>> import asyncio, httpx
+    >>> from sanitizer import Sanitizer
+    >>> from sanitizer.proxy import ProxySettings
+    >>> settings = ProxySettings("https://api.openai.com/v1")
+    >>> app = create_app(Sanitizer(policy="identifiers"), settings)
+    >>> async def health() -> str:
+    ...     transport = httpx.ASGITransport(app)
+    ...     async with httpx.AsyncClient(transport=transport) as client:
+    ...         return (await client.get("http://localhost/healthz")).text
+    >>> asyncio.run(health())
+    'ok\\n'
 
     Args:
-        sanitizer: its settings are everyone's; each conversation gets one derived from it. With a
-            ledger each has its own budget, without one all share the limit.
-        conversation_key: of the keyed hash that names a conversation after an API key; give the
-            same after a restart if ledger or vault outlive the process. Default: a fresh one.
-        may_block: its vault is on disk, so it never works on the event loop.
+        sanitizer: its settings hold for everyone; each conversation gets a Sanitizer derived from
+            it. With a ledger each conversation has its own budget, without one all share the limit.
+        settings: the upstream, who may ask, and how much.
+        conversation_key: key of the keyed hash that names a conversation after an API key; give
+            the same after a restart if ledger or vault outlive the process. Default: a fresh one.
+        may_block: True if the vault is on disk, so that no work is done on the event loop.
     """
     metrics = Metrics()
     conversations = Conversations(sanitizer, conversation_key or secret_key())
@@ -72,7 +70,7 @@ def create_app(
     routes = [Route("/healthz", _healthz), Route("/metrics", _metrics(metrics))]
     page = PageApi(sanitizer, settings, conversations, metrics) if settings.page else None
     if page is not None:
-        routes += [*_page_files(), *_page_routes(page)]
+        routes += page_routes(page)
 
     @asynccontextmanager
     async def lifespan(app: ASGIApp) -> AsyncIterator[None]:
@@ -88,13 +86,12 @@ def create_app(
     own = frozenset(route.path for route in routes)
     api = Api(settings, conversations, upstream, workers, metrics)
     router = Router(routes, redirect_slashes=False, lifespan=lifespan)
-    return ErrorLayer(
-        api, router, AccessCheck(settings, own), metrics, own, settings.max_connections
-    )
+    access = AccessCheck(settings, own)
+    return ErrorLayer(api, router, access, metrics, own, settings.max_connections)
 
 
 def _is_slow(sanitizer: Sanitizer) -> bool:
-    """Whether a model runs for each text."""
+    """Return True if a model runs for each text."""
     names = sanitizer.policy.names
     return sanitizer.policy.perturb or (names is not False and NameFinder.installed())
 
@@ -103,33 +100,135 @@ async def _healthz(request: Request) -> Response:
     return Response(b"ok\n", media_type="text/plain")
 
 
-def _metrics(metrics: Metrics) -> Endpoint:
+def _metrics(metrics: Metrics) -> Callable[[Request], Awaitable[Response]]:
     async def show(request: Request) -> Response:
-        return Response(metrics.text(), headers={"content-type": CONTENT_TYPE.decode()})
+        return Response(metrics.text(), headers={"content-type": CONTENT_TYPE})
 
     return show
 
 
-def _page_routes(page: PageApi) -> list[Route]:
-    return [
-        Route("/page/settings", page.settings),
-        Route("/page/preview", page.preview, methods=["POST"]),
-        Route("/page/copy", page.copy, methods=["POST"]),
-    ]
+@dataclass
+class Reply:
+    """Channel of one answer, which remembers the status and adds the same headers to any answer.
+
+    Attributes:
+        send: sends the answer's messages.
+        extra: headers to add.
+        status: status that was sent; 0 until then.
+    """
+
+    send: Send
+    extra: Headers
+    status: int = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            if self.extra:
+                message = {**message, "headers": [*message["headers"], *self.extra]}
+        await self.send(message)
 
 
-def _page_files() -> list[Route]:
-    """The files beside index.html, read once; index.html itself is the root."""
-    found = []
-    for path in sorted(PAGE.iterdir()):
-        if path.suffix in _TYPES:
-            where = "/" if path.name == "index.html" else f"/page/{path.name}"
-            found.append(Route(where, _file(path.read_bytes(), _TYPES[path.suffix])))
-    return found
+class ErrorLayer:
+    """Outermost layer of the application: limits, access, and errors made into answers and logs.
+
+    Guarantee: no exception leaves it, so the server logs none. Its own log holds the messages of
+    this package's errors, which hold no text; of all other errors only the type and the line.
+
+    Args:
+        api: answers all paths but those in `own`.
+        router: answers the paths in `own`, and runs the lifespan.
+        access: check of each request.
+        metrics: counts requests and refusals.
+        own: paths of the page and of the proxy itself.
+        most: requests that may be under way at once.
+    """
+
+    def __init__(
+        self,
+        api: ASGIApp,
+        router: ASGIApp,
+        access: AccessCheck,
+        metrics: Metrics,
+        own: frozenset[str],
+        most: int,
+    ) -> None:
+        self._api = api
+        self._router = router
+        self._access = access
+        self._metrics = metrics
+        self._own = own
+        self._most = most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._router(scope, receive, send)
+            return
+        headers = plain_headers(scope)
+        scope.setdefault("state", {})["headers"] = headers
+        scope["app"] = self
+        is_own = scope["path"] in self._own
+        reply = Reply(send, self._access.cross_origin(scope, headers))
+        try:
+            await self._answer(scope, receive, reply, self._router if is_own else self._api)
+        except ClientGone:
+            pass
+        except asyncio.CancelledError:
+            # Only the end of the server cancels a request, and it would log that as an error.
+            shutdown = Failure(503, "the proxy is shutting down", "shutdown", retry=True)
+            await self._tell(shutdown, reply, receive)
+        except Exception as error:
+            _log(error)
+            failure = Failure.of(error)
+            if failure.status == 401 and is_own:
+                reply.extra = [*reply.extra, ASK]
+            await self._tell(failure, reply, receive)
+        finally:
+            self._metrics.leave()
+            if not is_own:
+                status = str(reply.status) if reply.status else "gone"
+                self._metrics.request(endpoint_of(scope["path"]), status)
+
+    async def _answer(self, scope: Scope, receive: Receive, reply: Reply, app: ASGIApp) -> None:
+        headers = scope["state"]["headers"]
+        if self._metrics.enter() > self._most:
+            raise RequestRefused(f"more than {self._most} requests are under way", "busy", 429)
+        if self._access.is_preflight(scope, headers):
+            await answer(reply, 200, b"", [])
+            return
+        self._access.check(scope, headers)
+        await app(scope, receive, reply)
+
+    async def _tell(self, failure: Failure, reply: Reply, receive: Receive) -> None:
+        """Answer with a failure, if no answer has begun."""
+        self._metrics.refusal(failure.code)
+        if reply.status:
+            # Too late: the server closes the connection before the end of the answer, which
+            # clients see as broken.
+            return
+        if failure.status not in (408, 413):
+            await answer_failure(reply, failure)
+            return
+        # The client may still be sending. It gets the whole answer now, but the end of it only
+        # after a moment in which what it sends is read: a connection closed before that would be
+        # reset, and the answer lost.
+        body = failure.body()
+        headers = [*JSON, (b"content-length", str(len(body)).encode()), CLOSE]
+        await reply({"type": "http.response.start", "status": failure.status, "headers": headers})
+        await reply({"type": "http.response.body", "body": body, "more_body": True})
+        await drain(receive)
+        await reply({"type": "http.response.body", "body": b""})
 
 
-def _file(content: bytes, media_type: str) -> Endpoint:
-    async def show(request: Request) -> Response:
-        return Response(content, media_type=media_type, headers=_PAGE_HEADERS)
-
-    return show
+def _log(error: Exception) -> None:
+    """Log a failure of the proxy or its upstream; mistakes of clients are counted, not logged."""
+    if isinstance(error, UpstreamError):
+        log.warning("%s", error)
+    elif Failure.of(error).status < 500:
+        pass
+    elif isinstance(error, SanitizerError):
+        log.error("%s: %s", type(error).__name__, error)
+    else:
+        frames = traceback.extract_tb(error.__traceback__)
+        where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "unknown"
+        log.error("%s at %s", type(error).__name__, where)

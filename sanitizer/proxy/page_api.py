@@ -1,43 +1,70 @@
-"""What the page asks for: its settings, what would leave, and to charge what is copied."""
+"""The page: its files, and its endpoints (settings, preview of what would leave, copy)."""
 
 from __future__ import annotations
 
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from sanitizer.errors import RequestRefused
 from sanitizer.pipeline import Sanitizer, WordMechanism
 from sanitizer.privacy import Cape, DynText
-from sanitizer.proxy.conversations import Conversations
-from sanitizer.proxy.metrics import Metrics
-from sanitizer.proxy.request_body import read_body, while_client_waits
-from sanitizer.proxy.settings import ProxySettings
-from sanitizer.proxy.workers import Workers
+from sanitizer.proxy.access import ProxySettings
+from sanitizer.proxy.api import read_body, while_client_waits
+from sanitizer.proxy.shared import Conversations, Metrics, Workers
 from sanitizer.risk import NO_NOISE, Risk, RiskMeter
 from sanitizer.storage import MemoryVault
 from sanitizer.text import PRESETS, Policy
 
-EPSILON_MIN, EPSILON_MAX = 1.0, 12.0
 Key = TypeVar("Key")
 Value = TypeVar("Value")
+Endpoint = Callable[[Request], Awaitable[Response]]
 
+EPSILON_MIN, EPSILON_MAX = 1.0, 12.0
 MAX_CHARS = 100_000
-MAX_SETTINGS = 8
+MAX_SETTINGS = 8  # pairs of mechanism and epsilon kept ready, each with its own risk meter
 MAX_CONVERSATIONS = 100
-MAX_REMEMBERED = 1000
+MAX_REMEMBERED = 1000  # messages of previews
 _MECHANISMS: dict[str, Callable[[float], WordMechanism]] = {"cape": Cape, "dyntext": DynText}
+
+PAGE = Path(__file__).parent / "page"
+_TYPES = {
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+}
+_PAGE_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
 
 
 @dataclass(frozen=True)
 class Wish:
-    """One valid request of the page."""
+    """One valid request of the page.
+
+    Attributes:
+        text: what was typed.
+        policy: name of the policy.
+        mechanism: name of the mechanism.
+        epsilon: epsilon per private word, in nats.
+    """
 
     text: str = field(repr=False)
     policy: str
@@ -46,26 +73,29 @@ class Wish:
 
     @classmethod
     def of(cls, body: bytes, policies: list[str]) -> Wish:
-        """Raises RequestRefused: 400, naming the field and not its value."""
+        """Read a request from its body.
+
+        Raises:
+            RequestRefused: 400 or 413, naming the field and not its value.
+        """
         try:
             values = json.loads(body)
         except (ValueError, RecursionError):
             raise RequestRefused("malformed JSON", "json") from None
         if not isinstance(values, dict) or not isinstance(values.get("text"), str):
             raise RequestRefused("text must be a string", "field")
-        policy, mechanism, epsilon = (
-            values.get("policy"),
-            values.get("mechanism"),
-            values.get("epsilon", 0),
-        )
+        policy, mechanism = values.get("policy"), values.get("mechanism")
+        epsilon = values.get("epsilon", 0)
         if len(values["text"]) > MAX_CHARS:
             raise RequestRefused(
                 f"a text on the page may have at most {MAX_CHARS} characters", "size", 413
             )
         if policy not in policies:
             raise RequestRefused(f"policy must be one of {', '.join(policies)}", "field")
-        if mechanism not in list(_MECHANISMS):  # a list, since any JSON value may be asked for
+        # A list, since JSON may hold values that cannot be looked up in a dictionary.
+        if mechanism not in list(_MECHANISMS):
             raise RequestRefused(f"mechanism must be one of {', '.join(_MECHANISMS)}", "field")
+        # `type`, since True and False are of class int too.
         if type(epsilon) not in (int, float) or not EPSILON_MIN <= epsilon <= EPSILON_MAX:
             raise RequestRefused(
                 f"epsilon must be from {EPSILON_MIN:g} to {EPSILON_MAX:g}", "field"
@@ -74,10 +104,9 @@ class Wish:
 
 
 class PageSanitizers:
-    """Sanitizers by the page's settings, a few of each kept. Safe for many threads.
+    """Sanitizers for the settings chosen on the page, a few of them kept. Safe for many threads.
 
-    What is typed goes to a memory of the page's own, gone with the process: half a sentence never
-    reaches the disk.
+    They share a vault in memory: what is typed, half a sentence at a time, never reaches the disk.
     """
 
     def __init__(self, sanitizer: Sanitizer) -> None:
@@ -89,7 +118,7 @@ class PageSanitizers:
         self._lock = threading.Lock()
 
     def charged(self, conversation: str, wish: Wish) -> Sanitizer:
-        """What copies are charged to."""
+        """Return the Sanitizer whose budget a copy is charged to."""
         with self._lock:
             base = _kept(
                 self._charged,
@@ -100,7 +129,13 @@ class PageSanitizers:
         return base.derive(policy=self.policy(wish), mechanism=self.mechanism(wish))
 
     def preview(self, conversation: str, wish: Wish) -> tuple[Sanitizer, RiskMeter | None]:
-        """What draws without a charge, and what measures it; raises ModelError."""
+        """Return a Sanitizer that draws without a charge, and the meter of its risk.
+
+        The meter is None for a policy without noise.
+
+        Raises:
+            ModelError: the model cannot be loaded.
+        """
         policy = self.policy(wish)
         if not policy.perturb:
             return self._first.derive(conversation=conversation, policy=policy, charged=False), None
@@ -111,33 +146,29 @@ class PageSanitizers:
                 MAX_SETTINGS,
                 lambda: self._loaded(wish),
             )
-        return base.derive(
+        derived = base.derive(
             conversation=conversation, policy=policy, mechanism=base.mechanism, charged=False
-        ), meter
+        )
+        return derived, meter
 
     def _loaded(self, wish: Wish) -> tuple[Sanitizer, RiskMeter]:
         loaded = self._first.derive(policy="balanced", mechanism=self.mechanism(wish))
         return loaded, RiskMeter(loaded)
 
     def policy(self, wish: Wish) -> Policy:
-        """The preset, or the policy the proxy was started with where it has the name."""
-        return (
-            self._first.policy
-            if wish.policy == self._first.policy.name
-            else Policy.preset(wish.policy)
-        )
+        """Return the proxy's own policy if it has the name that was asked for, else the preset."""
+        own = self._first.policy
+        return own if wish.policy == own.name else Policy.preset(wish.policy)
 
     def mechanism(self, wish: Wish) -> WordMechanism:
-        """The one the proxy was started with, where name and epsilon are its own; else in its
-        default shape.
-        """
+        """Return the proxy's own mechanism if name and epsilon agree, else one with defaults."""
         own = self._first.mechanism
         if (own.name, own.epsilon) == (wish.mechanism, wish.epsilon):
             return own
         return _MECHANISMS[wish.mechanism](wish.epsilon)
 
     def settings(self) -> dict[str, Any]:
-        """What the page may choose from, and where it starts."""
+        """Return what the page may choose from, and what is chosen at first."""
         own, policy = self._first.mechanism, self._first.policy.name
         return {
             "policies": list(dict.fromkeys([*PRESETS, policy])),
@@ -151,7 +182,7 @@ class PageSanitizers:
 
 
 class PageApi:
-    """The page's endpoints; JSON in, JSON out."""
+    """Endpoints of the page; JSON in, JSON out."""
 
     def __init__(
         self,
@@ -160,25 +191,24 @@ class PageApi:
         conversations: Conversations,
         metrics: Metrics,
     ) -> None:
-        self._sanitizers, self._settings, self._conversations = (
-            PageSanitizers(sanitizer),
-            settings,
-            conversations,
-        )
-        # One thread: previews wait for each other and not the API for them; one that nobody waits
-        # for is dropped.
-        self._workers, self._metrics = Workers(may_block=True, threads=1), metrics
+        self._sanitizers = PageSanitizers(sanitizer)
+        self._settings = settings
+        self._conversations = conversations
+        self._metrics = metrics
+        # One thread: previews wait for each other, and the API never waits for them. A preview
+        # whose client has left is dropped before it begins.
+        self._workers = Workers(may_block=True, threads=1)
 
     async def settings(self, request: Request) -> Response:
-        """What the page may choose from."""
+        """Answer with what the page may choose from."""
         return _json(self._sanitizers.settings())
 
     async def preview(self, request: Request) -> Response:
-        """What would leave. Nothing is charged: nothing has left."""
+        """Answer with the text that would leave; nothing is charged, since nothing has left."""
         return await self._answer(request, copied=False)
 
     async def copy(self, request: Request) -> Response:
-        """The same, charged: it is about to leave."""
+        """Answer with the text of the preview, charged, since it is about to leave."""
         return await self._answer(request, copied=True)
 
     async def _answer(self, request: Request, copied: bool) -> Response:
@@ -206,8 +236,32 @@ class PageApi:
         return result.as_dict(reveal=True) | {"budget": budget, "risk": risk.as_dict()}
 
     def close(self) -> None:
-        """Drop what waits."""
+        """Drop the previews that wait."""
         self._workers.close()
+
+
+def page_routes(page: PageApi) -> list[Route]:
+    """Return the routes of the page: its files, read once, and its endpoints."""
+    files = [path for path in sorted(PAGE.iterdir()) if path.suffix in _TYPES]
+    return [
+        *(Route(_address(path), _file(path)) for path in files),
+        Route("/page/settings", page.settings),
+        Route("/page/preview", page.preview, methods=["POST"]),
+        Route("/page/copy", page.copy, methods=["POST"]),
+    ]
+
+
+def _address(path: Path) -> str:
+    return "/" if path.name == "index.html" else f"/page/{path.name}"
+
+
+def _file(path: Path) -> Endpoint:
+    content, media_type = path.read_bytes(), _TYPES[path.suffix]
+
+    async def show(request: Request) -> Response:
+        return Response(content, media_type=media_type, headers=_PAGE_HEADERS)
+
+    return show
 
 
 def _json(value: dict[str, Any]) -> Response:
@@ -216,7 +270,7 @@ def _json(value: dict[str, Any]) -> Response:
 
 
 def _kept(cache: OrderedDict[Key, Value], key: Key, most: int, make: Callable[[], Value]) -> Value:
-    """From the cache, or made; beyond `most` the one not used for longest goes."""
+    """Return a value of the cache, made if needed; keep the `most` that were used last."""
     if key not in cache:
         cache[key] = make()
         if len(cache) > most:

@@ -1,4 +1,4 @@
-"""The proxy under uvicorn: the listening socket, the limits of connections, the end."""
+"""The proxy under uvicorn: the listening socket, the limits of connections, and the shutdown."""
 
 from __future__ import annotations
 
@@ -21,19 +21,31 @@ from sanitizer.urls import is_loopback, url_host
 
 HEAD_BYTES = 65_536
 SHUTDOWN_SECONDS = 30
-TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+TOO_LARGE = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    b"connection: close\r\ncontent-length: 0\r\n\r\n"
+)
 
 
 @dataclass(frozen=True)
 class Listener:
-    """Where the proxy listens.
+    """Address that the proxy listens on, and limits of its connections.
+
+    >>> listener = Listener(port=8787)
+    >>> listener.url(8787)
+    'http://127.0.0.1:8787'
+    >>> Listener("192.0.2.7").check(token=None)
+    Traceback (most recent call last):
+    ValueError: host 192.0.2.7 can be reached from other machines; if you mean it, add --expose
 
     Attributes:
-        port: 0 takes a free one. certfile, keyfile: PEM, for TLS; the key may stand in the
-            certificate's file.
-        exposed: the host may be reached from other machines; needs a token.
-        connections: open at once; further ones are closed. head_seconds: in which a request's head
-            must have come.
+        host: name or address to listen on.
+        port: port to listen on; 0 takes a free one.
+        certfile: PEM certificate, to serve https.
+        keyfile: PEM key of the certificate, if it is not in the same file.
+        exposed: True if the host may be one that other machines reach; needs a token.
+        connections: connections open at once; further ones are closed.
+        head_seconds: seconds within which the head of a request must arrive.
     """
 
     host: str = "127.0.0.1"
@@ -45,7 +57,12 @@ class Listener:
     head_seconds: float = 10.0
 
     def check(self, token: str | None) -> None:
-        """Raises ValueError: a host that other machines reach, without the flag or without a token."""
+        """Check the address.
+
+        Raises:
+            ValueError: a host that other machines reach, without `exposed` or without a token; a
+                port that does not exist; a key without a certificate.
+        """
         if not 0 <= self.port <= 65_535:
             raise ValueError(f"port must be from 0 to 65535, got {self.port!r}")
         if self.keyfile is not None and self.certfile is None:
@@ -60,7 +77,11 @@ class Listener:
             raise ValueError("--expose needs a token (--token-env NAME)")
 
     def open(self) -> socket.socket:
-        """Raises ValueError: the address is taken or not this machine's."""
+        """Return the listening socket.
+
+        Raises:
+            ValueError: the address is taken or not this machine's.
+        """
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         try:
             return socket.create_server(
@@ -72,15 +93,28 @@ class Listener:
             ) from None
 
     def url(self, port: int) -> str:
-        """The address to tell the user."""
+        """Return the URL to tell the user."""
         return f"{'https' if self.certfile else 'http'}://{url_host(self.host)}:{port}"
 
 
 def run(app: ASGIApp, listener: Listener, announce: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM; requests under way then have half a minute.
+    """Serve until SIGINT or SIGTERM; requests under way then have half a minute to end.
+
+    >>> import signal
+    >>> from sanitizer import Sanitizer
+    >>> from sanitizer.proxy import ProxySettings, create_app
+    >>> settings = ProxySettings("https://api.openai.com/v1")
+    >>> app = create_app(Sanitizer(policy="identifiers"), settings)
+    >>> def announce(url: str) -> None:
+    ...     print(url.rpartition(":")[0])
+    ...     signal.raise_signal(signal.SIGTERM)  # ends this example
+    >>> run(app, Listener(port=0), announce)
+    http://127.0.0.1
 
     Args:
-        announce: called with the address once it can be reached.
+        app: ASGI application, as `create_app` returns it.
+        listener: address and limits of connections.
+        announce: called with the URL once it can be reached.
 
     Raises:
         ValueError: a certificate that cannot be used, or an address that cannot be listened on.
@@ -91,7 +125,7 @@ def run(app: ASGIApp, listener: Listener, announce: Callable[[str], None]) -> No
 
 
 class _Server(uvicorn.Server):
-    """Tells when it serves, which is when signals end it as they should."""
+    """Server that calls `ready` once it serves; from then on signals end it in order."""
 
     ready: Callable[[], None]
 
@@ -104,7 +138,10 @@ class _Server(uvicorn.Server):
 def make_server(
     app: ASGIApp, listener: Listener, ready: Callable[[], None] = lambda: None
 ) -> uvicorn.Server:
-    """The server, not yet listening. No access log: paths and queries are not written anywhere."""
+    """Return a server that does not listen yet.
+
+    It keeps no access log: paths and queries are not written anywhere.
+    """
     config = uvicorn.Config(
         app,
         http=limited_protocol(listener.connections, listener.head_seconds),
@@ -131,7 +168,7 @@ def make_server(
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """The server raises the signal that ended it once more; by then all is done."""
+    """Ignore the signal that uvicorn raises once more after it has ended in order."""
     kept = signal.signal(signal.SIGTERM, lambda number, frame: None)
     try:
         yield
@@ -142,10 +179,14 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 def limited_protocol(most: int, head_seconds: float) -> type[asyncio.Protocol]:
-    """uvicorn's HTTP protocol, with limits it lacks: connections, and time and size of a request's
-    head.
+    """Return uvicorn's HTTP protocol with three more limits.
 
-    A connection that sends a head slowly, or nothing, would stay open for ever otherwise.
+    They are the number of connections, and the time and size of a request's head. A connection
+    that sends a head slowly, or nothing, would stay open for ever otherwise.
+
+    Args:
+        most: connections open at once.
+        head_seconds: seconds within which the head of a request must arrive.
     """
     base: Any = AutoHTTPProtocol
 
@@ -175,7 +216,7 @@ def limited_protocol(most: int, head_seconds: float) -> type[asyncio.Protocol]:
             super().connection_lost(exc)
 
         def _is_idle(self) -> bool:
-            """No request is under way: a head is awaited."""
+            """Return True if no request is under way, so that a head is expected."""
             return self.cycle is None or self.cycle.response_complete
 
         def _expect_head(self) -> None:

@@ -1,9 +1,16 @@
-"""The one address that requests go to. The only file of the proxy that opens a connection."""
+"""The one address that requests go to, and what passes between it and the client.
+
+The only file of the proxy that opens a connection. Beside the body a short list of headers passes;
+everything else stays here. Not passed to the upstream: cookies, addresses (`X-Forwarded-For`,
+`Forwarded`, `Via`), `Referer`, `Origin`, tracing, the client's `User-Agent` and `X-Stainless-*`
+(they describe its machine), and every header that is not named below.
+"""
 
 from __future__ import annotations
 
+import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -13,21 +20,86 @@ import aiohttp
 from yarl import URL
 
 from sanitizer.errors import UpstreamError
-from sanitizer.proxy.failures import Headers
-from sanitizer.proxy.settings import ProxySettings
+from sanitizer.proxy.access import Headers, ProxySettings
 from sanitizer.urls import is_loopback
+from sanitizer.wire import ENDPOINTS, answer_headers, sent_headers
 
 MAX_ANSWER = 64_000_000  # bytes of one answer that is not streamed
 CONNECT_SECONDS = 10.0
 _NO_TYPE = ("Content-Type",)  # of a request without a body the library would state one
 
+TO_UPSTREAM = (
+    "authorization",
+    "api-key",
+    "openai-organization",
+    "openai-project",
+    "openai-beta",
+    "idempotency-key",
+)
+_TO_CLIENT = re.compile(
+    rb"x-request-id|apim-request-id|openai-(processing-ms|version|model|organization|project)"
+    rb"|x-ratelimit-[a-z-]+|retry-after(-ms)?|x-should-retry"
+)
+USER_AGENT = "sanitizer"
+
+
+def target(upstream: str, path: str, query: bytes) -> tuple[str, str]:
+    """Return (path and query for the filter, which judges them; URL to ask once it has).
+
+    Args:
+        upstream: base URL. Its path replaces "/v1"; without one, the client's path is kept whole.
+        path: path of the request, not decoded.
+        query: query of the request, as it was sent.
+    """
+    base = upstream.rstrip("/")
+    wanted = path.removeprefix("/v1") if urlsplit(base).path else path
+    if query:
+        wanted = f"{wanted}?{query.decode('latin-1')}"
+    return wanted, base + wanted
+
+
+def endpoint_of(path: str) -> str:
+    """Return the name of the endpoint of a path, such as "chat/completions", or "other".
+
+    Metrics are labelled with it and never with the path itself, which clients may choose freely.
+    """
+    path = path.partition("?")[0]
+    for name in ENDPOINTS:
+        if path.endswith("/" + name):
+            return name
+    return "other"
+
+
+def to_upstream(
+    headers: Mapping[str, str], key: str | None, body: bytes, streams: bool
+) -> dict[str, str]:
+    """Request headers. `identity`: the answer has to be read here, and what decompresses to much
+    must not.
+    """
+    kept = dict(sent_headers(headers.items(), only=TO_UPSTREAM))
+    if key is not None:
+        kept.pop("api-key", None)
+        kept["authorization"] = f"Bearer {key}"
+    if body:
+        kept["content-type"] = "application/json"
+    accept = "text/event-stream" if streams else "application/json"
+    return kept | {"accept": accept, "accept-encoding": "identity", "user-agent": USER_AGENT}
+
+
+def to_client(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """Answer headers worth passing on; no cookies, nothing hop by hop."""
+    return [(name.lower(), value) for name, value in answer_headers(headers, only=_TO_CLIENT)]
+
 
 @dataclass(frozen=True)
 class UpstreamAnswer:
-    """What the upstream began to answer.
+    """An answer that the upstream began to send.
 
     Attributes:
-        headers: raw. response: the open connection; `close` it.
+        status: status of the answer.
+        content_type: its `Content-Type` header, or "".
+        headers: all headers, as they were sent.
+        response: the open connection; the caller must `close` it.
     """
 
     status: int
@@ -36,27 +108,32 @@ class UpstreamAnswer:
     response: aiohttp.ClientResponse = field(repr=False)
 
     def is_here(self) -> bool:
-        """Whether all of the body has come: `more` will not wait."""
+        """Return True if all of the body has arrived, so that `more` will not wait."""
         return self.response.content.is_eof()
 
     async def more(self) -> bytes:
-        """More of the body as it comes; empty at its end. Raises UpstreamError."""
+        """Return more of the body as it arrives; empty at its end.
+
+        Raises:
+            UpstreamError: the connection ended before the body did.
+        """
         try:
             return await self.response.content.readany()
         except (aiohttp.ClientError, OSError):
             raise UpstreamError("the upstream broke off its answer") from None
 
     def close(self) -> None:
-        """Free the connection; if the body was not read to its end, the connection ends."""
-        if self.response.connection is not None:  # else it is free already
+        """Release the connection, and end it if the body was not read to its end."""
+        # At the end of the body the library has released the connection by itself, for reuse.
+        if self.response.connection is not None:
             self.response.close()
 
 
 class Upstream:
-    """Sends requests to the configured upstream and nowhere else: redirects are not followed.
+    """Connections to the configured upstream and nowhere else: redirects are not followed.
 
-    Proxies are taken from the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY) once, at the start;
-    never for an upstream on this machine.
+    HTTP proxies are taken from the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY) once, at the
+    start; none is used for an upstream on this machine.
 
     Raises:
         OSError: the file of certificates cannot be read.
@@ -71,10 +148,11 @@ class Upstream:
         self._session: aiohttp.ClientSession | None = None
 
     async def open(self) -> None:
-        """Call once, in the loop that will send."""
+        """Make the session; call once, in the event loop that will send."""
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self._most, ssl=self._verify),
             cookie_jar=aiohttp.DummyCookieJar(),
+            # Compressed answers are refused: a small one may decompress to any size.
             auto_decompress=False,
             timeout=self._timeout,
         )
@@ -82,7 +160,11 @@ class Upstream:
     async def send(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
     ) -> UpstreamAnswer:
-        """Ask, and wait for the first bytes. Raises UpstreamError: 502, 504 after a timeout."""
+        """Send a request and wait for the head of its answer.
+
+        Raises:
+            UpstreamError: 502, or 504 if no connection was made in time.
+        """
         assert self._session is not None
         try:
             response = await self._session.request(
@@ -120,13 +202,16 @@ class Upstream:
 
 @lru_cache(maxsize=64)
 def _parsed(url: str) -> URL:
-    """Few are asked for: the endpoints. What the library finds out about one it keeps in the
-    object.
+    """Return the URL parsed, from a cache.
+
+    Few URLs are asked for, those of the endpoints, and the library keeps what it works out about
+    one in the object.
     """
     return URL(url, encoded=True)
 
 
 def _proxy_for(upstream: str) -> str | None:
+    """Return the URL of the HTTP proxy that the environment names for an upstream, or None."""
     parts = urlsplit(upstream)
     host = parts.hostname or ""
     if is_loopback(host) or proxy_bypass(host):

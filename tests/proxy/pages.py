@@ -13,9 +13,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from sanitizer import Sanitizer
+from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.app import create_app
 from sanitizer.proxy.server import Listener, make_server
-from sanitizer.proxy.settings import ProxySettings
 
 CHROMIUM = Path("/usr/bin/chromium")
 QUIET = (
@@ -27,7 +27,7 @@ TEXT = "My father Peter has hepatitis and lives in Leeds."
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Debian's Chromium without a window; where it is missing the test is skipped, but fails in CI."""
+    """Start Debian's Chromium without a window; without it skip the test, but fail in CI."""
     if not CHROMIUM.exists() and "CI" not in os.environ:
         pytest.skip(f"{CHROMIUM} is not installed")
     with sync_playwright() as playwright:
@@ -124,7 +124,8 @@ class Visit:
     def originals(self) -> list[str]:
         """The words marked in the original, in the order of the text."""
         found: list[str] = self.page.evaluate(
-            """() => ["word", "vault", "article"].flatMap((name) => [...(CSS.highlights.get(name) ?? [])])
+            """() => ["word", "vault", "article"]
+                .flatMap((name) => [...(CSS.highlights.get(name) ?? [])])
                 .sort((a, b) => a.startOffset - b.startOffset).map(String)"""
         )
         return found

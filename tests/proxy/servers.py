@@ -17,9 +17,9 @@ from typing import Any
 import httpx
 
 from sanitizer import Sanitizer
+from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.app import create_app
 from sanitizer.proxy.server import Listener, make_server
-from sanitizer.proxy.settings import ProxySettings
 
 MAIL = "peter.lund@private.example"
 JSON = {"content-type": "application/json"}
@@ -248,8 +248,11 @@ def proxy(
     port = sock.getsockname()[1]
     try:
         with httpx.Client(
-            base_url=listener.url(port), timeout=20, trust_env=False, verify=False
-        ) as client:  # noqa: S501
+            base_url=listener.url(port),
+            timeout=20,
+            trust_env=False,
+            verify=False,  # noqa: S501  certificates made by the test
+        ) as client:
             yield Proxy(port, client)
     finally:
         server.should_exit = True

@@ -6,8 +6,8 @@ import base64
 
 import pytest
 
+from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.server import Listener
-from sanitizer.proxy.settings import ProxySettings
 from sanitizer.urls import is_loopback
 from tests.proxy.servers import MAIL, Proxy, Upstream, fixed, proxy, reply, upstream
 
@@ -183,9 +183,8 @@ def test_settings_that_cannot_work_are_named_and_secrets_are_not_shown(
 
 
 def test_secrets_are_not_in_a_repr() -> None:
-    assert "hidden" not in repr(
-        ProxySettings("https://h/v1", key="hidden-key", token="hidden-token-0123456")
-    )  # noqa: S106
+    secrets = {"key": "hidden-key", "token": "hidden-token-0123456"}
+    assert "hidden" not in repr(ProxySettings("https://h/v1", **secrets))  # type: ignore[arg-type]
 
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104  refused

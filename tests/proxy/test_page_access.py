@@ -38,7 +38,10 @@ DRAWN = [
     for line in ("word-line", "vault-line", "article-line", "edge")
     for ground in ("ground", "paper")
 ]
-STOP = "() => document.activeElement.id || document.activeElement.name || document.activeElement.tagName.toLowerCase()"
+STOP = """() => {
+    const stop = document.activeElement;
+    return stop.id || stop.name || stop.tagName.toLowerCase();
+}"""
 CONTROLS = {
     "button",
     "textbox",
@@ -125,7 +128,8 @@ def test_a_mark_brings_its_original_into_sight(visit: Visit) -> None:
         [...document.querySelectorAll("#result mark")].pop().focus();
         const active = [...(CSS.highlights.get("active") ?? [])][0];
         if (!active) return false;
-        const [word, sheet] = [active, document.getElementById("text")].map((it) => it.getBoundingClientRect());
+        const word = active.getBoundingClientRect();
+        const sheet = document.getElementById("text").getBoundingClientRect();
         return word.top >= sheet.top && word.bottom <= sheet.bottom;
     }"""
     visit.page.wait_for_function(inside)
@@ -253,7 +257,10 @@ def test_each_line_is_written_in_its_own_direction(visit: Visit) -> None:
 
 def test_nothing_moves_for_those_who_ask_for_it(visit: Visit) -> None:
     visit.page.emulate_media(reduced_motion="reduce")
-    moving = "[...document.querySelectorAll('*')].filter((one) => parseFloat(getComputedStyle(one).transitionDuration))"
+    moving = (
+        "[...document.querySelectorAll('*')]"
+        ".filter((one) => parseFloat(getComputedStyle(one).transitionDuration))"
+    )
     assert visit.page.evaluate(f"{moving}.length") == 0
 
 

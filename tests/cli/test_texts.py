@@ -1,34 +1,18 @@
-"""The command line as a user meets it."""
+"""`sanitizer sanitize` and `restore` as a user meets them."""
 
 from __future__ import annotations
 
 import io
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from sanitizer.cli.display import before_after
 from sanitizer.cli.program import main
 from sanitizer.errors import ModelError
 from sanitizer.pipeline.sanitizer import Sanitizer
-
-PROMPT = "My father Peter has hepatitis and lives in Leeds."
-
-
-def run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "sanitizer", *arguments],
-        input=stdin,
-        capture_output=True,
-        check=False,
-    )
-
-
-def one_line(error: bytes) -> bool:
-    return error.count(b"\n") == 1 and error.startswith(b"sanitizer") and b"Traceback" not in error
+from tests.cli.running import PROMPT, one_line, run
 
 
 def test_plain_text_comes_out() -> None:
@@ -122,65 +106,9 @@ def test_options_change_a_policys_dyntext_too(tmp_path: Path) -> None:
     assert json.loads(other.stdout)["record"]["mechanism"] == "cape"
 
 
-def test_the_audit_prints_all_four_epsilons() -> None:
-    done = run("audit", "--inputs", "50", "--epsilon", "4")
-    assert done.returncode == 0
-    for name in (b"nominal", b"claimed", b"certified", b"exact"):
-        assert name in done.stdout
-    found = json.loads(run("audit", "--inputs", "50", "--json").stdout)
-    assert found["exact"] == pytest.approx(found["certified"], abs=1e-9)
-
-
 def test_each_line_can_be_a_text_of_its_own() -> None:
     done = run("sanitize", "--lines", "--json", stdin=b"Peter\n\nAnna and Eve\n")
     assert [json.loads(line)["record"]["n_units"] for line in done.stdout.splitlines()] == [1, 0, 2]
-
-
-@pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "inf", "1e9", "five"])
-def test_bad_epsilon_is_one_line_and_status_2(epsilon: str) -> None:
-    done = run("sanitize", "--epsilon", epsilon, PROMPT)
-    assert done.returncode == 2
-    assert done.stdout == b""
-    assert one_line(done.stderr)
-    assert b"epsilon" in done.stderr
-    assert b"Peter" not in done.stderr
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("--policy", "lenient", PROMPT),
-        ("--policy", "/nowhere/policy.toml", PROMPT),
-        ("-f", "/nowhere/prompt.txt"),
-        ("-f", "/"),
-        ("--model", "/nowhere", PROMPT),
-        ("My", "father", "Peter"),
-        ("--steps", "0", PROMPT),
-        ("-f", "x", PROMPT),
-        ("--unknown", PROMPT),
-        ("--policy", PROMPT),
-        ("--model", PROMPT),
-        ("--file", PROMPT),
-        ("--epsilon", PROMPT),
-        ("--variant", PROMPT),
-        ("--steps", PROMPT),
-        (f"--json={PROMPT}",),
-        (f"-f{PROMPT}",),
-    ],
-)
-def test_errors_are_one_line_without_prompt_text(arguments: tuple[str, ...]) -> None:
-    done = run("sanitize", *arguments)
-    assert done.returncode in (1, 2)
-    assert done.stdout == b""
-    assert one_line(done.stderr)
-    assert b"Peter" not in done.stderr
-    assert b"father" not in done.stderr
-
-
-def test_a_forgotten_command_does_not_print_the_prompt() -> None:
-    done = run(PROMPT)
-    assert done.returncode == 2
-    assert b"Peter" not in done.stderr
 
 
 def test_a_text_that_is_too_long_is_refused_in_one_line() -> None:
@@ -215,20 +143,19 @@ def test_no_text_and_a_terminal_is_an_error(
     assert "standard input" in capsys.readouterr().err
 
 
-def test_models_lists_and_verifies() -> None:
-    done = run("models")
-    assert done.returncode == 0
-    assert b"masked-lm" in done.stdout
-    assert b"hashes match" in done.stdout
-    names = [json.loads(line)["name"] for line in run("models", "--json").stdout.splitlines()]
-    assert names == ["lm", "masked-lm", "words"]
+@pytest.mark.parametrize("text", ["- milk for a@b.com", "-5 degrees, a@b.com", "--so a@b.com\nand"])
+def test_a_text_may_begin_with_a_dash(
+    text: str, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert main(["sanitize", "--policy", "identifiers", text]) == 0
+    assert capsysbinary.readouterr().out.decode() == text.replace("a@b.com", "<EMAIL_1>") + "\n"
 
 
-def test_before_and_after_mark_what_changed() -> None:
-    text = "Call \x1b[7;1H then Peter now."
-    result = Sanitizer().sanitize(text)
-    plain = before_after(text, result, colour=False)
-    assert "[Peter]" in plain
-    assert "\x1b" not in plain
-    assert "not protected:" in plain
-    assert "\x1b[32m" in before_after(text, result, colour=True)
+def test_an_answer_gets_its_originals_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setenv("SANITIZER_VAULT_KEY", "a key of at least sixteen bytes")
+    vault = ["--vault", str(tmp_path / "vault"), "--conversation", "c"]
+    assert main(["sanitize", *vault, "--policy", "identifiers", "Write to a@b.com"]) == 0
+    assert main(["restore", *vault, "- to <EMAIL_1>"]) == 0
+    assert capsysbinary.readouterr().out == b"Write to <EMAIL_1>\n- to a@b.com\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sanitizer.cli.chat import Chat
+from sanitizer.cli.api import Chat
 from sanitizer.cli.program import main
 from sanitizer.clients.chat import ChatConnection
 from sanitizer.testing.server import Answer, RecordingServer, error, says

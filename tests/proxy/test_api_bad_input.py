@@ -1,4 +1,4 @@
-"""Bad input from clients, end to end: each has its answer in the API's shape, and nothing is sent."""
+"""Bad input from clients: each gets an answer in the API's shape, and nothing is sent."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def refused(answer: httpx.Response, status: int, code: str) -> None:
         (GOOD.decode().encode("utf-16"), 400, "json"),
         (b'{"n": NaN, "messages": []}', 400, "json"),
         (
-            b'{"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "u"}}]}]}',
+            b'{"messages": [{"role": "user", "content": '
+            b'[{"type": "image_url", "image_url": {"url": "u"}}]}]}',
             400,
             "image",
         ),
@@ -111,7 +112,8 @@ def test_unknown_endpoints_and_methods_are_refused(
     up, api = pair
     host = f"127.0.0.1:{api.port}".encode()
     # Sent as it stands here: clients would tidy some of these paths.
-    head = f"{method} {path} HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: {len(GOOD)}\r\n"
+    length = f"content-length: {len(GOOD)}\r\n"
+    head = f"{method} {path} HTTP/1.1\r\ncontent-type: application/json\r\n{length}"
     answer = api.raw(head.encode() + b"host: " + host + b"\r\nconnection: close\r\n\r\n" + GOOD)
     assert answer.startswith(b"HTTP/1.1 404 ")
     assert (b'"code": "endpoint"' in answer) == (method != "HEAD")
@@ -257,7 +259,10 @@ def test_pipelined_requests_are_answered_in_turn(up: Upstream, api: Proxy) -> No
 
 def test_websockets_are_refused(pair: tuple[Upstream, Proxy]) -> None:
     up, api = pair
-    upgrade = "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: eA==\r\n"
+    upgrade = (
+        "connection: upgrade\r\nupgrade: websocket\r\n"
+        "sec-websocket-version: 13\r\nsec-websocket-key: eA==\r\n"
+    )
     for path in ("/v1/realtime", "/v1/responses"):
         request = f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{api.port}\r\n{upgrade}\r\n".encode()
         assert api.raw(request, until=b"}}").startswith(b"HTTP/1.1 404 ")

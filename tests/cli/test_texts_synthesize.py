@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from sanitizer.cli.display import describe_synthesis
 from sanitizer.cli.program import main
-from sanitizer.cli.synthesize import describe_synthesis
 from sanitizer.synthesis.plan import SynthesisRecord, SynthesizedText
 from tests.lm.toy_text import load_toy
 

@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sanitizer import Sanitizer
-from sanitizer.proxy import forwarding
-from sanitizer.proxy.conversations import Conversations
+from sanitizer.proxy.upstream import target
 from tests.proxy.servers import (
     DONE,
     MAIL,
@@ -96,8 +94,11 @@ def test_a_client_that_does_not_wait_for_an_answer_ends_the_request_upstream() -
     with upstream(behave) as up, proxy(up.url) as api:
         with socket.create_connection(("127.0.0.1", api.port), timeout=20) as sock:
             body = b'{"messages":[]}'
-            head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n"
-            sock.sendall(head.encode() + b"content-type: application/json\r\n\r\n" + body)
+            head = (
+                f"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n"
+                f"content-length: {len(body)}\r\ncontent-type: application/json\r\n\r\n"
+            )
+            sock.sendall(head.encode() + body)
             assert asked.wait(10)
         assert up.closed.wait(10)
 
@@ -176,7 +177,7 @@ def test_the_upstream_key_can_come_from_the_proxy(up: Upstream) -> None:
 def test_the_upstreams_path_takes_the_place_of_v1(
     upstream_url: str, path: str, query: bytes, url: str
 ) -> None:
-    assert forwarding.target(upstream_url, path, query)[1] == url
+    assert target(upstream_url, path, query)[1] == url
 
 
 def test_azure_paths_and_their_version_pass(up: Upstream) -> None:
@@ -200,67 +201,6 @@ def test_errors_of_the_upstream_pass_with_their_status() -> None:
         answer = api.chat("x")
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
     assert answer.json()["error"]["message"] == "slow down"
-
-
-# ---- conversations ----
-
-
-def names(*headers: dict[str, str]) -> list[str]:
-    conversations = Conversations(Sanitizer(policy="identifiers"), b"k" * 32)
-    return [conversations.name(each) for each in headers]
-
-
-def test_each_key_has_its_own_conversation_and_is_not_in_its_name() -> None:
-    one, again, other, azure = names(
-        {"authorization": "Bearer a"},
-        {"authorization": "Bearer a"},
-        {"authorization": "Bearer b"},
-        {"api-key": "a"},
-    )
-    assert one == again
-    assert len({one, other, azure}) == 3
-    assert "Bearer" not in one
-
-
-def test_a_named_conversation_belongs_to_its_key() -> None:
-    mine, yours, plain = names(
-        {"sanitizer-conversation": "c", "authorization": "Bearer a"},
-        {"sanitizer-conversation": "c", "authorization": "Bearer b"},
-        {"sanitizer-conversation": "c"},
-    )
-    assert len({mine, yours, plain}) == 3
-    assert mine.startswith("c/")
-    assert plain == "c"
-
-
-def test_nobody_can_name_the_conversation_of_a_key(up: Upstream, api: Proxy) -> None:
-    whole = api.chat("x", authorization="Bearer a", sanitizer_conversation="c").headers[
-        "sanitizer-conversation"
-    ]
-    answer = api.chat("x", sanitizer_conversation=whole)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "conversation")
-    assert len(up.requests) == 1
-
-
-def test_what_one_key_said_is_not_restored_for_another() -> None:
-    async def says_placeholder(received: Received, writer: asyncio.StreamWriter) -> None:
-        writer.write(reply(chat("It is <EMAIL_1>.")))
-
-    with upstream(says_placeholder) as up, proxy(up.url) as api:
-        mine = api.chat(f"Mine is {MAIL}", authorization="Bearer a", sanitizer_conversation="c")
-        yours = api.chat("Which address?", authorization="Bearer b", sanitizer_conversation="c")
-        again = api.chat("Which address?", authorization="Bearer a", sanitizer_conversation="c")
-    said = [each.json()["choices"][0]["message"]["content"] for each in (mine, yours, again)]
-    assert said == [f"It is {MAIL}.", "It is <EMAIL_1>.", f"It is {MAIL}."]
-
-
-def test_conversations_are_bounded_here() -> None:
-    conversations = Conversations(Sanitizer(policy="identifiers"), b"k" * 32, most=2)
-    first = conversations.filter("a")
-    assert conversations.filter("a") is first
-    for name in "bc":
-        conversations.filter(name)
-    assert conversations.filter("a") is not first
 
 
 @settings(deadline=None, max_examples=25)

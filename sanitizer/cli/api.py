@@ -1,0 +1,349 @@
+"""The commands that send requests to an API: `serve` for other programs, `chat` on a terminal."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sanitizer.cli.display import marked, safe
+from sanitizer.cli.options import (
+    INTERRUPTED,
+    LEDGER_KEY,
+    URL_HELP,
+    VAULT_KEY,
+    build_sanitizer,
+    context_option,
+    decoded,
+    ledger_option,
+    model_option,
+    secret,
+    setting_options,
+    together,
+    vault_option,
+)
+from sanitizer.errors import BudgetExceeded, SanitizerError
+
+if TYPE_CHECKING:
+    from sanitizer.clients import ChatConnection
+    from sanitizer.pipeline import Sanitizer
+    from sanitizer.proxy import Listener, ProxySettings
+    from sanitizer.results import Record, SanitizedText
+
+MODEL = "gpt-4.1-mini"
+
+upstream_option = click.option("--upstream", required=True, metavar="URL", help=URL_HELP)
+
+
+# ---- serve ----
+
+PROXY_LIBRARIES = ("aiohttp", "prometheus_client", "starlette", "uvicorn")
+
+_listener_options = together(
+    click.option("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)"),
+    click.option("--port", type=int, default=8787, help="default 8787; 0 takes a free one"),
+    click.option(
+        "--expose",
+        is_flag=True,
+        help="allow a host that other machines reach; needs --token-env",
+    ),
+    click.option("--certfile", type=Path, help="PEM certificate, to serve https"),
+    click.option("--keyfile", type=Path, help="its key, if in another file"),
+)
+_access_options = together(
+    click.option(
+        "--key-env", metavar="NAME", help="send the upstream the key in $NAME, not the client's"
+    ),
+    click.option("--token-env", metavar="NAME", help="clients must send the token in $NAME"),
+    click.option(
+        "--allow-host",
+        multiple=True,
+        metavar="NAME",
+        help="another name of the proxy in Host headers",
+    ),
+    click.option(
+        "--allow-origin",
+        multiple=True,
+        metavar="ORIGIN",
+        help="a web page that may use the proxy",
+    ),
+)
+_limit_options = together(
+    click.option(
+        "--max-body",
+        type=int,
+        default=10_000_000,
+        metavar="BYTES",
+        help="of a request (default 10000000)",
+    ),
+    click.option(
+        "--max-connections",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="requests at once (default 1000); twice as many open",
+    ),
+    click.option(
+        "--timeout",
+        type=float,
+        default=600.0,
+        metavar="SECONDS",
+        help="of silence (default 600)",
+    ),
+)
+
+
+@click.command(short_help="run the proxy: the API's endpoints on this machine, and a page")
+@upstream_option
+@_listener_options
+@setting_options
+@context_option
+@model_option
+@click.option(
+    "--budget",
+    type=float,
+    help="the most epsilon to spend: of each conversation with a ledger, else of all",
+)
+@ledger_option
+@vault_option
+@_access_options
+@_limit_options
+@click.option("--no-page", is_flag=True, help="do not serve the page")
+@click.option(
+    "--ca",
+    type=Path,
+    help="PEM certificates to trust for the upstream, in place of the usual ones",
+)
+def serve(budget: float | None, ledger: Path | None, vault: Path | None, **options: Any) -> None:
+    """Run the proxy: the API's endpoints on this machine, and a page."""
+    if missing := [name for name in PROXY_LIBRARIES if find_spec(name) is None]:
+        raise ValueError(f'serve needs {" and ".join(missing)}: pip install "sanitizer[proxy]"')
+    from sanitizer.proxy import create_app, run
+
+    settings, listener = _settings(options), _listener(options)
+    listener.check(settings.token)
+    # A ledger needs a name to charge; the conversation of each request takes its place.
+    sanitizer = build_sanitizer(
+        options, conversation="default", budget=budget, ledger=ledger, vault=vault
+    )
+    sanitizer.load()
+    app = create_app(
+        sanitizer,
+        settings,
+        conversation_key=_conversation_key(),
+        may_block=vault is not None,
+    )
+    about = f"-> {settings.upstream}, policy {sanitizer.policy.name}"
+    run(app, listener, lambda url: click.echo(f"sanitizer: {url} {about}", err=True))
+
+
+def _settings(options: dict[str, Any]) -> ProxySettings:
+    from sanitizer.proxy import ProxySettings
+    from sanitizer.urls import is_loopback
+
+    own = [] if is_loopback(options["host"]) else [options["host"]]
+    return ProxySettings(
+        upstream=options["upstream"],
+        key=secret("key-env", options["key_env"]),
+        token=secret("token-env", options["token_env"]),
+        hosts=(*options["allow_host"], *own),
+        origins=tuple(options["allow_origin"]),
+        max_body=options["max_body"],
+        max_connections=options["max_connections"],
+        timeout=options["timeout"],
+        page=not options["no_page"],
+        ca=options["ca"],
+    )
+
+
+def _listener(options: dict[str, Any]) -> Listener:
+    from sanitizer.proxy import Listener
+
+    return Listener(
+        host=options["host"],
+        port=options["port"],
+        certfile=options["certfile"],
+        keyfile=options["keyfile"],
+        exposed=options["expose"],
+        connections=2 * options["max_connections"],
+    )
+
+
+def _conversation_key() -> bytes | None:
+    """Return a key that is the same after a restart if a ledger or vault outlives the process.
+
+    Conversations are found again by it, since they are named after its hash of API keys.
+    """
+    lasting = os.environ.get(LEDGER_KEY) or os.environ.get(VAULT_KEY)
+    return hashlib.sha256(b"conversation " + lasting.encode()).digest() if lasting else None
+
+
+# ---- chat ----
+
+
+@click.command(short_help="talk to an API through the filter, one message a line")
+@setting_options
+@context_option
+@upstream_option
+@click.option(
+    "--model",
+    "api_model",
+    default=MODEL,
+    metavar="NAME",
+    help=f"the API's model (default {MODEL})",
+)
+@click.option("--key-env", metavar="NAME", help="send the API the key in $NAME")
+@click.option(
+    "--extractor",
+    metavar="EXTRACTOR",
+    help="rewrite answers on this machine: lexical, lm, or the URL of a model server",
+)
+@click.option("--budget", type=float, help="the most epsilon to spend")
+@ledger_option
+@vault_option
+@click.option(
+    "--conversation", default="chat", help="its name, for ledger and vault (default chat)"
+)
+@click.option("--reveal", is_flag=True, help="show the private words beside their replacements")
+def chat(
+    upstream: str,
+    api_model: str,
+    key_env: str | None,
+    extractor: str | None,
+    budget: float | None,
+    ledger: Path | None,
+    vault: Path | None,
+    conversation: str,
+    reveal: bool,
+    **setting: Any,
+) -> int:
+    """Talk to an API through the filter, one message a line."""
+    from sanitizer.clients import ChatConnection
+
+    key = secret("key-env", key_env)
+    sanitizer = build_sanitizer(
+        setting,
+        conversation=conversation,
+        budget=budget,
+        ledger=ledger,
+        vault=vault,
+        extractor=extractor,
+    )
+    with ChatConnection(upstream, sanitizer, model=api_model, key=key) as api:
+        sanitizer.load()
+        try:
+            Chat(sanitizer, api, reveal).run(_lines())
+        except KeyboardInterrupt:
+            sys.stderr.write("sanitizer: interrupted\n")
+            return INTERRUPTED
+    return 0
+
+
+def _lines() -> Iterator[str]:
+    """Yield the lines of standard input to its end, but for the empty ones."""
+    if sys.stdin.isatty():
+        while True:
+            try:
+                line = input("you> ")
+            except EOFError:
+                sys.stdout.write("\n")
+                return
+            if line.strip():
+                yield line
+    for raw in sys.stdin.buffer:
+        line = decoded(raw).rstrip("\r\n")
+        if line.strip():
+            yield line
+
+
+class Chat:
+    """Conversation on a terminal, with every step of it shown.
+
+    A message that could not be answered is removed from the history, so that the next one does not
+    build on it.
+
+    Args:
+        sanitizer: Sanitizer of the conversation.
+        api: connection to the API, through the same Sanitizer.
+        reveal: True to show originals beside their replacements.
+    """
+
+    def __init__(self, sanitizer: Sanitizer, api: ChatConnection, reveal: bool) -> None:
+        self._sanitizer = sanitizer
+        self._api = api
+        self._reveal = reveal
+        self._history: list[dict[str, str]] = []
+        self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+    def run(self, lines: Iterator[str]) -> None:
+        """Answer each line; after an error, which is shown as one line, go on with the next."""
+        for line in lines:
+            n_before = len(self._history)
+            try:
+                self._answer(line)
+            except BudgetExceeded as error:
+                _complain(
+                    f"{error}; nothing was sent, a message with fewer private words may still fit"
+                )
+            except SanitizerError as error:
+                del self._history[n_before:]
+                _complain(str(error))
+
+    def _answer(self, line: str) -> None:
+        result = self._sanitizer.sanitize(line)
+        _say(self._sent(line, result))
+        self._history.append({"role": "user", "content": line})
+        noisy: list[str] = []
+        said: list[str] = []
+        answer = self._sanitizer.restored_stream(_kept(self._api.answer(self._history), noisy))
+        for piece in _kept(answer, said):
+            _say(safe(piece), end="")
+        self._sanitizer.remember_answer("".join(noisy), "".join(said))
+        self._history.append({"role": "assistant", "content": "".join(said)})
+        _say("" if answer.note is None else f"\nnote: {answer.note}")
+        _say(self._cost(result.record))
+
+    def _sent(self, line: str, result: SanitizedText) -> str:
+        """Return what the API sees of a message, beside what was said if that is to be revealed."""
+        if not self._reveal:
+            return f"sent: {safe(result.text)}"
+        before, after = marked(line, result, self._colour)
+        return f"said: {before}\nsent: {after}"
+
+    def _cost(self, record: Record) -> str:
+        """Return what a message cost, what is left of the budget, and what the epsilon means."""
+        left = self._sanitizer.budget_left
+        account = f"charged {record.charged:g}, spent {self._sanitizer.spent:g}"
+        account += "" if left is None else f", left {left:g}"
+        if record.mechanism == "none":
+            return f"[no differential privacy: {record.reason}; {account}]"
+        sure = "certified" if record.certified else f"NOT certified: {record.reason}"
+        each = f"{record.epsilon_per_unit:g} for each of {record.n_units} private words"
+        return (
+            f"[epsilon {record.epsilon_total:g}, {each}, {sure}; {account}]\n"
+            f"[compared: {record.neighboring_relation}]"
+        )
+
+
+def _kept(pieces: Iterator[str], kept: list[str]) -> Iterator[str]:
+    """Yield the pieces, and append each to a list."""
+    for piece in pieces:
+        kept.append(piece)
+        yield piece
+
+
+def _say(text: str, end: str = "\n") -> None:
+    sys.stdout.buffer.write((text + end).encode("utf-8", "replace"))
+    sys.stdout.flush()
+
+
+def _complain(message: str) -> None:
+    sys.stdout.flush()
+    sys.stderr.write(f"sanitizer: error: {safe(message)}\n")
+    sys.stderr.flush()

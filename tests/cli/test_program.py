@@ -1,0 +1,170 @@
+"""The program as a whole: help, version, exit status, and errors that quote nothing."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+
+import click
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sanitizer.cli.options import TextCommand
+from sanitizer.cli.program import main, program
+from tests.cli.running import PROMPT, one_line, run
+
+
+@pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "inf", "1e9", "five"])
+def test_bad_epsilon_is_one_line_and_status_2(epsilon: str) -> None:
+    done = run("sanitize", "--epsilon", epsilon, PROMPT)
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert one_line(done.stderr)
+    assert b"epsilon" in done.stderr
+    assert b"Peter" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--policy", "lenient", PROMPT),
+        ("--policy", "/nowhere/policy.toml", PROMPT),
+        ("-f", "/nowhere/prompt.txt"),
+        ("-f", "/"),
+        ("--model", "/nowhere", PROMPT),
+        ("My", "father", "Peter"),
+        ("--steps", "0", PROMPT),
+        ("-f", "x", PROMPT),
+        ("--unknown", PROMPT),
+        ("--policy", PROMPT),
+        ("--model", PROMPT),
+        ("--file", PROMPT),
+        ("--epsilon", PROMPT),
+        ("--variant", PROMPT),
+        ("--steps", PROMPT),
+        (f"--json={PROMPT}",),
+        (f"-f{PROMPT}",),
+    ],
+)
+def test_errors_are_one_line_without_prompt_text(arguments: tuple[str, ...]) -> None:
+    done = run("sanitize", *arguments)
+    assert done.returncode in (1, 2)
+    assert done.stdout == b""
+    assert one_line(done.stderr)
+    assert b"Peter" not in done.stderr
+    assert b"father" not in done.stderr
+
+
+def test_a_forgotten_command_does_not_print_the_prompt() -> None:
+    done = run(PROMPT)
+    assert done.returncode == 2
+    assert b"Peter" not in done.stderr
+
+
+WORD = "Zorblaxian"
+COMMANDS = sorted(program.commands)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "typed",
+    [
+        [f"--{WORD}"],
+        [f"-{WORD}"],
+        [f"--json={WORD}"],
+        [f"--{WORD}={WORD}"],
+        ["x", "x", "x", WORD],
+        ["--epsilon", WORD],
+        ["--mechanism", WORD],
+        ["--backbone", WORD],
+        ["--method", WORD],
+        ["--limit", "day", WORD],
+        ["--port", WORD],
+        ["--inputs", WORD],
+    ],
+)
+def test_no_command_quotes_what_was_typed(
+    command: str, typed: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, *typed]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert one_line(shown.err.encode())
+    assert WORD not in shown.err
+
+
+def test_the_group_quotes_nothing_either(capsys: pytest.CaptureFixture[str]) -> None:
+    for typed in ([WORD], [f"--{WORD}"], [f"--version={WORD}"], ["--", WORD]):
+        assert main(typed) == 2
+        shown = capsys.readouterr()
+        assert one_line(shown.err.encode())
+        assert WORD not in shown.err + shown.out
+
+
+def test_a_missing_option_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve"]) == 2
+    assert capsys.readouterr().err == "sanitizer serve: error: argument --upstream is required\n"
+    assert main(["sanitize", "--epsilon"]) == 2
+    assert "--epsilon" in capsys.readouterr().err
+
+
+def test_the_bare_program_shows_help_where_no_pipe_carries_it_on() -> None:
+    done = run()
+    assert (done.returncode, done.stdout) == (2, b"")
+    for command in COMMANDS:
+        assert f"  {command} ".encode() in done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_is_asked_for_and_is_no_error(
+    command: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, option]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith(f"Usage: sanitizer {command} ")
+    assert shown.err == ""
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"sanitizer {version('sanitizer')}\n"
+
+
+def test_an_interruption_is_one_line_and_status_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sanitizer.cli.texts.build_sanitizer", interrupt)
+    assert main(["sanitize", "x"]) == 130
+    assert capsys.readouterr().err == "sanitizer: error: interrupted; nothing was released\n"
+
+
+def test_commands_import_only_what_they_use() -> None:
+    heavy = ("numpy", "onnxruntime", "tokenizers", "httpx", "cryptography", "starlette", "sqlite3")
+    code = f"import sys, sanitizer.cli.program; print([m for m in {heavy!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@settings(deadline=None)
+@given(text=st.text(alphabet="-= \nfhx@", max_size=12))
+def test_white_space_makes_a_text_of_what_is_no_option(text: str) -> None:
+    taken: list[str | None] = []
+
+    @click.command(cls=TextCommand)
+    @click.argument("text", required=False)
+    @click.option("-f", "--file")
+    def command(text: str | None, file: str | None) -> None:
+        taken.append(text)
+
+    is_option = text[:2] in ("-f", "--") and not re.match(r"--\s", text)
+    if is_option or not re.search(r"\s", text):
+        return
+    command.main([text], standalone_mode=False)
+    assert taken == [text]
