@@ -36,7 +36,7 @@ PHONE = ("PHONE", "+44 20 7946 0958")
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The work of deriving keys is not the subject here."""
-    monkeypatch.setattr("sanitizer.vault.SCRYPT_N", QUICK_SCRYPT)
+    monkeypatch.setattr("sanitizer.storage.file_vault.SCRYPT_N", QUICK_SCRYPT)
 
 
 def placeholder(kind: str, original: str, number: int) -> str:
@@ -307,7 +307,7 @@ def test_a_conversation_forgotten_and_begun_again_elsewhere_is_read_afresh(
 def test_more_conversations_than_the_cache_holds(
     vault: FileVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sanitizer.vault.MAX_CACHED", 2)
+    monkeypatch.setattr("sanitizer.storage.file_vault.MAX_CACHED", 2)
     for _ in range(2):
         for i in range(5):
             vault.substitutes(str(i), [("TEXT", str(i))], placeholder)
@@ -767,11 +767,11 @@ READER = """
 import os, sys
 import sanitizer.storage.file_vault
 from sanitizer.errors import VaultError
-sanitizer.vault.SCRYPT_N = 16
+sanitizer.storage.file_vault.SCRYPT_N = 16
 if os.geteuid() == 0:
     os.seteuid(65534)  # modes do not bind root
 try:
-    sanitizer.vault.FileVault(sys.argv[1], bytes.fromhex(sys.argv[2]))
+    sanitizer.storage.file_vault.FileVault(sys.argv[1], bytes.fromhex(sys.argv[2]))
 except VaultError as error:
     print(error)
 """
@@ -794,7 +794,7 @@ def test_a_read_only_file_is_an_error_at_opening(used: Path) -> None:
 
 
 def test_a_file_that_stays_locked_is_an_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sanitizer.ledger_store.BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("sanitizer.storage.sqlite_file.BUSY_SECONDS", 0.01)
     with FileVault(path, KEY) as vault:
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
@@ -826,8 +826,8 @@ def test_another_process_must_open_it_again(
 WORKER = """
 import json, sys
 import sanitizer.storage.file_vault
-sanitizer.vault.SCRYPT_N = 16
-vault = sanitizer.vault.FileVault(sys.argv[1], bytes.fromhex(sys.argv[2]))
+sanitizer.storage.file_vault.SCRYPT_N = 16
+vault = sanitizer.storage.file_vault.FileVault(sys.argv[1], bytes.fromhex(sys.argv[2]))
 for i in range(int(sys.argv[3]), int(sys.argv[4])):
     wanted = [("EMAIL", f"{i}@example.org"), ("EMAIL", f"{i + 1}@example.org")]
     values = vault.substitutes("c", wanted, lambda kind, original, number: f"<{kind}_{number}>")

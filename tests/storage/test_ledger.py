@@ -724,7 +724,7 @@ def test_a_full_disk_refuses_before_anything_is_granted(ledger: Ledger) -> None:
 
 
 def test_a_ledger_that_stays_busy_is_an_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sanitizer.ledger_store.BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("sanitizer.storage.sqlite_file.BUSY_SECONDS", 0.01)
     with Ledger.create(path, KEY) as ledger:
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
@@ -805,7 +805,7 @@ from sanitizer.errors import BudgetExceeded
 from sanitizer.storage.ledger import DAY, Ledger, Scope
 path, key, number, n_requests = sys.argv[1], bytes.fromhex(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 user = Scope("user", "ada")
-sanitizer.ledger.GRANT_SYNC = "NORMAL"  # a killed process loses nothing it wrote; only a power cut needs FULL
+sanitizer.storage.ledger.GRANT_SYNC = "NORMAL"  # a killed process loses nothing it wrote; only a power cut needs FULL
 with Ledger(path, key) as ledger:
     for i in range(n_requests):
         nano = (number * 7_919_777 + i * 618_033_989) % 10**9 + 1

@@ -12,7 +12,7 @@ from sanitizer.errors import LedgerError
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.pipeline.record import answer_record
 from sanitizer.results import SanitizedText
-from sanitizer.storage.budget import LocalBudget
+from sanitizer.storage.ledger import LocalBudget
 from sanitizer.storage.ledger import DAY, Ledger, Scope
 from sanitizer.storage.vault import MemoryVault, message_key
 from sanitizer.text.policy import WordSet
@@ -88,7 +88,7 @@ def test_the_memory_forgets_the_message_not_used_for_longest() -> None:
 
 
 def test_long_messages_are_forgotten_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sanitizer.memory.MAX_CHARS", 100)
+    monkeypatch.setattr("sanitizer.storage.vault.MAX_CHARS", 100)
     vault = MemoryVault()
     for key in (b"a", b"b"):
         vault.put_first(key, kept(key.decode() * 60))
