@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from sanitizer.risk.posterior import Vocabulary as Vocabulary
     from sanitizer.risk.posterior import guessed as guessed
     from sanitizer.risk.posterior import list_shares as list_shares
-    from sanitizer.risk.posterior import probabilities as probabilities
     from sanitizer.risk.posterior import public_logits as public_logits
     from sanitizer.risk.report import PUBLISHED as PUBLISHED
     from sanitizer.risk.report import AttackReport as AttackReport
@@ -60,7 +59,6 @@ else:
                 "Vocabulary",
                 "guessed",
                 "list_shares",
-                "probabilities",
                 "public_logits",
             ),
             "report": ("AttackReport", "PUBLISHED", "Rate"),

@@ -20,7 +20,8 @@ from sanitizer.lm.causal import OnnxCausalLM
 from sanitizer.lm.files import Manifest, model_folder
 from sanitizer.lm.tokens import ByteTokens
 from sanitizer.privacy.invisibleink import InvisibleInk
-from sanitizer.privacy.next_token import Logits, Scores, TokenWeights, cost
+from sanitizer.privacy.next_token import Scores, TokenWeights, cost
+from sanitizer.privacy.weights import Logits
 from sanitizer.storage.ledger import Ledger, Scope
 from sanitizer.synthesis.plan import (
     RELATION,
