@@ -71,13 +71,13 @@ __all__ = [
 def lazy_door(
     package: str, homes: Mapping[str, tuple[str, ...]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a package whose names load their module at first use.
+    """Return `__getattr__` and `__dir__` for a package whose names load their module at first use.
 
     Importing the package is quick then: numpy alone takes 70 ms, a model library more.
 
     Args:
-        package: name of the package.
-        homes: module within the package -> the names that it defines and the package offers.
+        package: full name of the package.
+        homes: module within the package -> the names in it that the package offers.
     """
     home_of = {name: module for module, names in homes.items() for name in names}
 
@@ -88,6 +88,7 @@ def lazy_door(
         from sys import modules
 
         value = getattr(import_module(f"{package}.{home_of[name]}"), name)
+        # From now on Python finds the name without calling `__getattr__`.
         setattr(modules[package], name, value)
         return value
 

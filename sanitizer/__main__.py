@@ -1,4 +1,4 @@
-"""`python -m sanitizer`."""
+"""Run the command line with `python -m sanitizer`."""
 
 import sys
 

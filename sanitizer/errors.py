@@ -6,10 +6,10 @@ SanitizerError
 │   ├── BudgetExceeded     the request would spend more than the budget left
 │   └── NotCertified       the model's scores cannot carry a certified release
 ├── PolicyError        a policy file is wrong, or the policy refuses this content
-│   └── RequestRefused     an API request that may not leave: unknown endpoint, image, malformed
-body ├── VaultError         a vault is missing, damaged, full, not writable, or opened with the
-wrong key ├── UpstreamError      the API could not be reached, or its answer cannot be restored
-└── LedgerError        a ledger is missing, damaged, not writable, or opened with the wrong key
+│   └── RequestRefused     an API request must not leave: unknown endpoint, image, malformed body
+├── VaultError         a vault is missing, damaged, full, not writable, or has another key
+├── UpstreamError      the API could not be reached, or its answer cannot be restored
+└── LedgerError        a ledger is missing, damaged, not writable, or has another key
 
 Bad arguments raise ValueError naming argument and value. No message ever contains prompt text.
 """
@@ -18,7 +18,7 @@ from typing import Any
 
 
 class SanitizerError(Exception):
-    """Base of every error raised on purpose by this package.
+    """Base of every error that this package raises on purpose.
 
     Attributes:
         released: results of a batch that were released and charged before the error.
@@ -48,7 +48,7 @@ class PolicyError(SanitizerError):
 
 
 class RequestRefused(PolicyError):
-    """An API request that may not leave the machine; nothing was sent.
+    """An API request must not leave the machine; nothing was sent.
 
     Attributes:
         reason: a short fixed word for metrics, such as "endpoint" or "image".
@@ -57,12 +57,14 @@ class RequestRefused(PolicyError):
 
     def __init__(self, message: str, reason: str, status: int = 400) -> None:
         super().__init__(message)
-        self.reason, self.status = reason, status
+        self.reason = reason
+        self.status = status
 
 
 class VaultError(SanitizerError):
-    """A vault is missing, damaged, full, not writable, or opened with the wrong key; nothing was
-    released.
+    """A vault is missing, damaged, full, not writable, or has another key.
+
+    Nothing was released.
     """
 
 
@@ -79,6 +81,7 @@ class UpstreamError(SanitizerError):
 
 
 class LedgerError(SanitizerError):
-    """A ledger is missing, damaged, not writable, or opened with the wrong key; nothing was
-    granted.
+    """A ledger is missing, damaged, not writable, or has another key.
+
+    Nothing was granted.
     """

@@ -1,44 +1,45 @@
-"""A progress bar on standard error, only where a person is watching."""
+"""A progress bar on standard error. It shows counts and times only, never a word of a prompt."""
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
 Item = TypeVar("Item")
 
-_WIDTH = 30
-_EVERY = 0.1
-
 
 @contextmanager
 def progress_bar(total: int, shown: bool) -> Iterator[Callable[[int], None]]:
-    """Yields a function to call with the number of items just done. Silent if `shown` is false."""
-    done, last = 0, 0.0
+    """Show a bar for `total` items; yields a function that counts items just done.
 
-    def advance(n: int) -> None:
-        nonlocal done, last
-        done += n
-        now = time.monotonic()
-        if shown and (now - last > _EVERY or done >= total):
-            last = now
-            filled = _WIDTH * done // max(total, 1)
-            sys.stderr.write(f"\r[{'#' * filled}{'.' * (_WIDTH - filled)}] {done}/{total}")
-            sys.stderr.flush()
+    Args:
+        total: how many items there will be.
+        shown: False: nothing is shown. Callers show a bar only where a person is watching.
 
-    try:
+    >>> with progress_bar(2, shown=False) as advance:
+    ...     for _ in range(2):
+    ...         _ = advance(1)
+    """
+    if not shown:
+        yield lambda n: None
+        return
+    from tqdm import tqdm  # 44 ms, which only those who see the bar need to wait
+
+    with tqdm(total=total) as bar:
+
+        def advance(n: int) -> None:
+            bar.update(n)
+
         yield advance
-    finally:
-        if shown and done:
-            sys.stderr.write("\n")
 
 
 def counted(items: Iterable[Item], total: int) -> Iterator[Item]:
-    """The items as they come, with a bar."""
-    with progress_bar(total, True) as advance:
+    """Yield the items as they come, and show a bar for `total` of them.
+
+    An item counts when the next one is asked for.
+    """
+    with progress_bar(total, shown=True) as advance:
         for item in items:
             yield item
             advance(1)

@@ -1,4 +1,4 @@
-"""The only source of randomness: exact integer weights, drawn with the operating system's CSPRNG.
+"""The only source of randomness: exact integer weights, drawn with the system's CSPRNG.
 
 Floating-point softmax sampling can break differential privacy in its low-order bits, and ordinary
 generators are predictable. Here every categorical draw takes Python integers and compares them with
@@ -19,17 +19,18 @@ from math import isfinite, isqrt
 from typing import Protocol
 
 SCALE_BITS = 62
+"""Bits of the largest integer weight made of a float."""
 
 
 class Source(Protocol):
-    """Where uniform integers come from."""
+    """Source of uniform integers."""
 
     def randbelow(self, n: int, /) -> int:
-        """A uniform integer in [0, n), n >= 1."""
+        """Return a uniform integer in [0, n), n >= 1."""
 
 
 class SystemSource:
-    """The operating system's CSPRNG: the only source outside `sanitizer.testing.models`."""
+    """The operating system's CSPRNG: the only source outside `sanitizer.testing`."""
 
     def randbelow(self, n: int, /) -> int:
         return secrets.randbelow(n)
@@ -39,18 +40,22 @@ SYSTEM_RANDOM = SystemSource()
 
 
 def secret_key() -> bytes:
-    """32 fresh bytes for keyed hashes, from the operating system's CSPRNG."""
+    """Return 32 fresh bytes for keyed hashes, from the operating system's CSPRNG."""
     return secrets.token_bytes(32)
 
 
 def integer_weights(weights: Iterable[float]) -> list[int]:
-    """Integers proportional to float weights: floor(w / w_max * 2**62), at least 1 each.
+    """Return integers proportional to float weights: floor(w / w_max * 2**62), at least 1 each.
 
     Args:
         weights: finite, non-negative, at least one positive.
 
     Raises:
         ValueError: if a weight is negative or not finite, or none is positive.
+
+    >>> small, large = integer_weights([0.25, 1.0])
+    >>> large // small
+    4
     """
     values = [float(w) for w in weights]
     if not all(isfinite(v) and v >= 0.0 for v in values):
@@ -62,15 +67,22 @@ def integer_weights(weights: Iterable[float]) -> list[int]:
 
 
 def draw(weights: Sequence[int], source: Source) -> int:
-    """An index i with probability exactly weights[i] / sum(weights).
+    """Draw an index i with probability exactly weights[i] / sum(weights).
 
     Args:
         weights: Python integers, each at least 1.
         source: of uniform integers.
 
     Raises:
-        TypeError: if a weight is not a Python int. ValueError: if empty or a weight is below 1.
+        TypeError: if a weight is not a Python int.
+        ValueError: if empty or a weight is below 1.
+
+    >>> from sanitizer.testing import SeededSource
+    >>> source = SeededSource(1)
+    >>> [draw([1, 99], source) for _ in range(5)]
+    [1, 1, 1, 1, 1]
     """
+    # `type` and not `isinstance`: a numpy integer may overflow, and True is a mistake.
     if any(type(w) is not int for w in weights):
         raise TypeError("weights must be Python integers")
     if not weights or min(weights) < 1:
@@ -85,7 +97,7 @@ def _bernoulli(p: Fraction, source: Source) -> bool:
 
 
 def bernoulli_exp(gamma: Fraction, source: Source) -> bool:
-    """True with probability exactly exp(-gamma), gamma >= 0 (Algorithm 1)."""
+    """Return True with probability exactly exp(-gamma), gamma >= 0 (Algorithm 1)."""
     while gamma > 1:
         if not bernoulli_exp(Fraction(1), source):
             return False
@@ -97,7 +109,11 @@ def bernoulli_exp(gamma: Fraction, source: Source) -> bool:
 
 
 def discrete_laplace(scale: Fraction, source: Source) -> int:
-    """An integer x with probability proportional to exp(-|x| / scale), scale > 0 (Algorithm 2)."""
+    """Draw an integer x with probability proportional to exp(-|x| / scale) (Algorithm 2).
+
+    Raises:
+        ValueError: if scale is not positive.
+    """
     if scale <= 0:
         raise ValueError(f"scale must be positive, got {scale}")
     t, s = scale.numerator, scale.denominator
@@ -110,15 +126,23 @@ def discrete_laplace(scale: Fraction, source: Source) -> int:
             v += 1
         magnitude = (u + t * v) // s
         negative = source.randbelow(2) == 1
+        # Zero would come with either sign, twice as often as it should.
         if not (negative and magnitude == 0):
             return -magnitude if negative else magnitude
 
 
 def discrete_gaussian(variance: Fraction, source: Source) -> int:
-    """An integer x with probability proportional to exp(-x**2 / (2 variance)) (Algorithm 3).
+    """Draw an integer x with probability proportional to exp(-x**2 / (2 variance)) (Algorithm 3).
+
+    A variance of zero gives zero.
 
     Raises:
-        ValueError: if variance is negative. Zero gives zero.
+        ValueError: if variance is negative.
+
+    >>> from sanitizer.testing import SeededSource
+    >>> source = SeededSource(1)
+    >>> [discrete_gaussian(Fraction(25), source) for _ in range(5)]
+    [1, 3, -3, 1, 1]
     """
     if variance < 0:
         raise ValueError(f"variance must be non-negative, got {variance}")

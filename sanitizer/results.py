@@ -1,4 +1,4 @@
-"""Frozen values that travel between the stages. Private words never appear in a repr."""
+"""Results of a call, frozen. Private words never appear in a repr."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """One replaced stretch.
+    """One replaced stretch of a text.
 
     Attributes:
-        start, end: character offsets in the SANITIZED text.
+        start: first character, as an offset in the SANITIZED text.
+        end: offset behind the last character, in the SANITIZED text.
         replacement: the released characters.
         kind: "word", "number", "article" (a/an made to agree with a released word), or, in
             capitals, what it is in the vault, such as "EMAIL" or "NUMBER".
         original: the private characters; never in a repr, and in JSON only on request.
+
+    >>> Replacement(0, 4, "Anna", "word", "Jane")
+    Replacement(start=0, end=4, replacement='Anna', kind='word')
     """
 
     start: int
@@ -26,7 +30,7 @@ class Replacement:
     original: str = field(repr=False)
 
     def as_dict(self, reveal: bool = False) -> dict[str, Any]:
-        """Plain values for JSON; the original only when `reveal` is true."""
+        """Return plain values for JSON; the original only when `reveal` is true."""
         values = asdict(self)
         if not reveal:
             del values["original"]
@@ -35,10 +39,12 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What was released, and what that costs. Epsilons are in nats.
+    """Account of one release: how it was drawn, and what it costs. Epsilons are in nats.
 
     Attributes:
-        mechanism, variant, settings: what ran; `settings` holds the resolved parameters.
+        mechanism: name of the mechanism.
+        variant: "certified" or "published".
+        settings: the mechanism's resolved parameters.
         epsilon_per_unit: the bound for one position (certified), or the nominal setting
             (published).
         epsilon_total: the composed bound for the whole text; for published variants the sum of the
@@ -46,16 +52,22 @@ class Record:
         delta: of epsilon_total; 0 for pure differential privacy.
         charged: what this call cost the budget; 0 if the text had been released before and was only
             repeated.
-        epsilon_per_word: bound for one distinct word wherever it stands.
-        max_repeats: how often the most repeated private word stands in the text.
-        unit, neighboring_relation, public, not_protected: the terms of the guarantee, in words.
-        n_units: perturbed words. n_numbers: numbers replaced at random. n_public: words released as
-            is.
+        epsilon_per_word: bound for one distinct word wherever it occurs.
+        max_repeats: how often the most repeated private word occurs in the text.
+        unit: what is protected, in words.
+        neighboring_relation: when two inputs are neighbours, in words.
+        public: what is taken to be public, in words.
+        not_protected: what the guarantee does not cover, in words.
+        n_units: perturbed words.
+        n_numbers: numbers replaced at random.
         n_identifiers: identifiers and numbers that went to the vault.
+        n_public: words released as they are.
         context: what the model read: "released", "original", or "none".
-        certified: whether epsilon_per_unit is a theorem about the code that ran; `reason` if not.
+        certified: True if epsilon_per_unit is a theorem about the code that ran.
+        reason: why it is not; None if it is.
         claimed_epsilon: the published claim per unit, for published variants.
-        policy: name of the policy. model_sha256: hash of the model's manifest.
+        policy: name of the policy.
+        model_sha256: hash of the model's manifest.
     """
 
     mechanism: str
@@ -83,7 +95,7 @@ class Record:
     model_sha256: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, which knows no infinity: a bound that is not finite becomes None."""
+        """Return plain values for JSON, which has no infinity: such a bound becomes None."""
         return {
             k: None if isinstance(v, float) and not isfinite(v) else v
             for k, v in asdict(self).items()
@@ -92,12 +104,12 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class SanitizedText:
-    """The released text, what was replaced, and the record.
+    """Released text, what was replaced in it, and the record.
 
     Attributes:
-        text: may leave the machine.
+        text: the released text; it may leave the machine.
         replacements: in order of position; hold the originals, so they stay on the machine.
-        record: holds no text.
+        record: what ran and what it costs; holds no text.
     """
 
     text: str
@@ -105,6 +117,6 @@ class SanitizedText:
     record: Record
 
     def as_dict(self, reveal: bool = False) -> dict[str, Any]:
-        """Plain values for JSON; originals only when `reveal` is true."""
+        """Return plain values for JSON; originals only when `reveal` is true."""
         replaced = [r.as_dict(reveal) for r in self.replacements]
         return {"text": self.text, "replacements": replaced, "record": self.record.as_dict()}

@@ -1,4 +1,4 @@
-"""Addresses: which of them are this machine, and which URLs are what they seem."""
+"""Addresses: which of them belong to this machine, and which URLs are safe to send to."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from urllib.parse import urlsplit
 
 
 def check_base_url(name: str, url: str) -> str:
-    """The host of an http or https URL of host, port and path only.
+    """Return the host of an http or https URL that has host, port and path only.
 
     Args:
         name: of the argument, for the message. The URL itself is not shown: it may hold a password.
+        url: the URL.
 
     Raises:
-        ValueError: anything else; a user, a query or a fragment would not be what it seems.
+        ValueError: the URL has another scheme, or a user, a query or a fragment too.
+
+    >>> check_base_url("base_url", "https://api.example.org/v1")
+    'api.example.org'
     """
     try:
         parts = urlsplit(url)
@@ -37,7 +41,11 @@ def check_base_url(name: str, url: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address or name can be reached from this machine only."""
+    """Return True if an address or name can be reached from this machine only.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("[::1]"), is_loopback("example.org")
+    (True, True, False)
+    """
     if host.lower() == "localhost":
         return True
     try:
@@ -47,6 +55,10 @@ def is_loopback(host: str) -> bool:
 
 
 def url_host(host: str) -> str:
-    """A host as it stands in URLs: lower case, IPv6 addresses in brackets."""
+    """Return a host as it is written in URLs: lower case, IPv6 addresses in brackets.
+
+    >>> url_host("::1"), url_host("LocalHost")
+    ('[::1]', 'localhost')
+    """
     bare = host.strip("[]").lower()
     return f"[{bare}]" if ":" in bare else bare

@@ -26,7 +26,6 @@ from models.build.corpus import documents
 from sanitizer.lm import OnnxMaskedLM, WordPieces, batches, centred_rows, rows
 from sanitizer.pipeline import Sanitizer, WordSpace
 from sanitizer.privacy import Cape
-from sanitizer.risk import probabilities
 
 EPSILONS = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 SHORTLISTS = (10, 15, 25, 50, 100, 200, 300, 500, 1000)
@@ -92,7 +91,7 @@ def expected(
     distance = model.words.distance(case.row, outputs)
     mine = np.flatnonzero(np.isin(outputs, own))
     weights = mechanism.weights(case.released[outputs], distance, mine, model.logit_range)
-    p = probabilities(weights, len(outputs))
+    p = weights.probabilities(len(outputs))
     low, high = model.logit_range
     score = np.clip((case.original[outputs] - low) / (high - low), 0, 1)
     shifted = case.original - case.original.max()

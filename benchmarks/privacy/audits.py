@@ -30,7 +30,6 @@ from sanitizer.risk import (
     audit,
     domain,
     position_logits,
-    probabilities,
 )
 
 NOMINAL = (1.0, 3.0, 6.0, 10.0, 14.0, 20.0)
@@ -66,7 +65,7 @@ def walked(causal: bool, wanted: int | None, part: int) -> tuple[list[Extremes],
             utility: NDArray[np.float32] = nominal[0].utility(scores, distance(i, every))
             for cape, extremes in zip(nominal, found, strict=True):
                 weights = bucket_weights(utility, cape.epsilon, cape.n_buckets)
-                extremes.add(probabilities(weights, len(logits)), begin + i)
+                extremes.add(weights.probabilities(len(logits)), begin + i)
                 extremes.claimed = max(extremes.claimed or 0.0, cape.claimed(weights) or 0.0)
     return found, len(words)
 

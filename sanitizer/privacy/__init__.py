@@ -2,7 +2,7 @@
 
 What enters: numbers (scores, distances, ranks) and an epsilon. What leaves: integer weights to draw
 from, and events for the accountant. It knows no text, no model and no storage; numpy is its only
-library, so that a reviewer of the guarantee reads this room alone. Everything above may import it.
+library, so that a reviewer of the guarantee needs to read this package only.
 """
 
 from typing import TYPE_CHECKING
@@ -11,11 +11,13 @@ from sanitizer import lazy_door
 
 if TYPE_CHECKING:
     from sanitizer.privacy.accounting import Accountant as Accountant
+    from sanitizer.privacy.accounting import ApproximateEvent as ApproximateEvent
     from sanitizer.privacy.accounting import BoundedRangeEvent as BoundedRangeEvent
     from sanitizer.privacy.accounting import Event as Event
     from sanitizer.privacy.accounting import GaussianEvent as GaussianEvent
     from sanitizer.privacy.accounting import PureEvent as PureEvent
     from sanitizer.privacy.accounting import StaircaseEvent as StaircaseEvent
+    from sanitizer.privacy.accounting import ZCDPEvent as ZCDPEvent
     from sanitizer.privacy.cape import Cape as Cape
     from sanitizer.privacy.cape import bucket_weights as bucket_weights
     from sanitizer.privacy.dps_mozo import DPSMOZO as DPSMOZO
@@ -29,43 +31,43 @@ if TYPE_CHECKING:
     from sanitizer.privacy.invisibleink import InvisibleInk as InvisibleInk
     from sanitizer.privacy.invisibleink import solve_clip_norm as solve_clip_norm
     from sanitizer.privacy.next_token import RANGE_SLACK as RANGE_SLACK
-    from sanitizer.privacy.next_token import Logits as Logits
     from sanitizer.privacy.next_token import NextScores as NextScores
     from sanitizer.privacy.next_token import TokenWeights as TokenWeights
-    from sanitizer.privacy.next_token import check_count as check_count
     from sanitizer.privacy.next_token import check_finite as check_finite
-    from sanitizer.privacy.next_token import check_number as check_number
     from sanitizer.privacy.next_token import cost as cost
     from sanitizer.privacy.next_token import exact_weights as exact_weights
     from sanitizer.privacy.next_token import generate as generate
     from sanitizer.privacy.next_token import largest as largest
     from sanitizer.privacy.next_token import tokens as tokens
     from sanitizer.privacy.next_token import top_tokens as top_tokens
+    from sanitizer.privacy.weights import VARIANTS as VARIANTS
+    from sanitizer.privacy.weights import Logits as Logits
     from sanitizer.privacy.weights import Weights as Weights
+    from sanitizer.privacy.weights import check_count as check_count
+    from sanitizer.privacy.weights import check_number as check_number
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
             "accounting": (
                 "Accountant",
+                "ApproximateEvent",
                 "BoundedRangeEvent",
                 "Event",
                 "GaussianEvent",
                 "PureEvent",
                 "StaircaseEvent",
+                "ZCDPEvent",
             ),
             "cape": ("Cape", "bucket_weights"),
             "dps_mozo": ("DPSMOZO", "claimed_epsilon", "solve_beta", "solve_range"),
             "dyntext": ("DensityRange", "DynText", "LONGEST_LIST", "Neighborhood"),
             "invisibleink": ("InvisibleInk", "solve_clip_norm"),
             "next_token": (
-                "Logits",
                 "NextScores",
                 "RANGE_SLACK",
                 "TokenWeights",
-                "check_count",
                 "check_finite",
-                "check_number",
                 "cost",
                 "exact_weights",
                 "generate",
@@ -73,6 +75,6 @@ else:
                 "tokens",
                 "top_tokens",
             ),
-            "weights": ("Weights",),
+            "weights": ("Logits", "VARIANTS", "Weights", "check_count", "check_number"),
         },
     )

@@ -1,16 +1,14 @@
-"""Events, not numbers: a release is recorded as what happened, and an accountant says what all of
-them cost together.
+"""What releases cost together: each is recorded as an event, and an accountant prices all of them.
 
 Epsilons, ranges and losses are in nats. `Accountant.epsilon` gives the smallest of three bounds,
 all of them valid:
 
 - basic composition: epsilons add up, deltas add up (Dwork and Roth 2014, theorem 3.16);
 - the composed Rényi curve, turned into (epsilon, delta) at the best order (Canonne, Kamath, Steinke
-2020, proposition
-  12), with each event's own divergence: see `renyi_divergence`;
+  2020, proposition 12), with each event's own divergence: see `renyi_divergence`;
 - the composed privacy loss of the worst pairs, where each event has one: two-level mechanisms and
-pure DP. For equal
-  pure events this is the optimal composition theorem (Kairouz, Oh, Viswanath 2015, theorem 3.3).
+  pure DP. For equal pure events this is the optimal composition theorem (Kairouz, Oh, Viswanath
+  2015, theorem 3.3).
 
 Sums are floating point; each computed bound is raised by a relative 1e-9, far above its rounding
 error.
@@ -24,21 +22,27 @@ from math import exp, expm1, fsum, inf, isfinite, log
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from sanitizer.privacy.weights import Floats
 
 SLACK = 1e-9
+"""Share by which computed bounds are raised, for rounding."""
 ROUNDING = 1e-12
-UNDERFLOW = 1e-290  # above all mass that products below the smallest float can lose
-LARGEST_HALF_WIDTH = 4096  # lattice points on either side of zero; keeps one call below about 0.1 s
-SMALLEST_EXCESS = 1e-100  # stands for alpha - 1 = 0; the formulas below lose nothing there
-EXCESSES = np.geomspace(1e-8, 1e8, 321)  # alpha - 1
-
-Array = NDArray[np.float64]
+"""Relative error that a few floating-point operations may have."""
+UNDERFLOW = 1e-290
+"""Above all mass that products below the smallest float can lose."""
+LARGEST_HALF_WIDTH = 4096
+"""Most lattice points on either side of zero; keeps one call below about 0.1 s."""
+SMALLEST_EXCESS = 1e-100
+"""Taken for alpha - 1 = 0; the formulas below lose nothing there."""
+EXCESSES = np.geomspace(1e-8, 1e8, 321)
+"""Values of alpha - 1 at which Rényi bounds are tried first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """One release, and what it is private about; the base of the kinds below.
+    """Release, and what it is private about; the base of the kinds below.
 
     Args:
         unit: what is protected, for example "word".
@@ -58,7 +62,7 @@ class Event:
 
 @dataclass(frozen=True)
 class PureEvent(Event):
-    """A release with pure DP.
+    """Release with pure DP.
 
     Guarantee: no output is more than e^epsilon times likelier on one input than on a neighbour.
     epsilon > 0.
@@ -69,10 +73,10 @@ class PureEvent(Event):
 
 @dataclass(frozen=True)
 class ApproximateEvent(Event):
-    """A release with approximate DP.
+    """Release with approximate DP.
 
-    Guarantee: P(S) <= e^epsilon Q(S) + delta for every set S of outputs. epsilon > 0, delta in [0,
-    1).
+    Guarantee: P(S) <= e^epsilon Q(S) + delta for every set S of outputs, where P and Q are the
+    distributions on two neighbouring inputs. epsilon > 0, delta in [0, 1).
     """
 
     epsilon: float
@@ -81,11 +85,10 @@ class ApproximateEvent(Event):
 
 @dataclass(frozen=True)
 class BoundedRangeEvent(Event):
-    """A release of bounded range (Durfee and Rogers 2019), for example one draw of the exponential
-    mechanism.
+    """Release of bounded range (Durfee and Rogers 2019).
 
-    Guarantee: for two neighbours, the privacy losses of all outputs lie in one interval of length
-    range_ > 0.
+    A draw of the exponential mechanism is one. Guarantee: for two neighbouring inputs, the privacy losses of all outputs lie in one interval of
+    length range_ > 0.
     """
 
     range_: float
@@ -93,7 +96,7 @@ class BoundedRangeEvent(Event):
 
 @dataclass(frozen=True)
 class ZCDPEvent(Event):
-    """A release with zero-concentrated DP (Bun and Steinke 2016, definition 1.1).
+    """Release with zero-concentrated DP (Bun and Steinke 2016, definition 1.1).
 
     Guarantee: the Rényi divergence of every order alpha > 1 is at most rho * alpha. rho > 0.
     """
@@ -103,12 +106,11 @@ class ZCDPEvent(Event):
 
 @dataclass(frozen=True)
 class GaussianEvent(Event):
-    """A value plus Gaussian noise of scale sigma, or an integer plus discrete Gaussian noise of
-    scale sigma.
+    """Value plus Gaussian noise of scale sigma, or integer plus discrete Gaussian noise.
 
-    Guarantee: the value moves by at most `sensitivity` (L2) between neighbours, so rho =
-    sensitivity^2 / (2 sigma^2) (Bun and Steinke 2016, proposition 1.6; Canonne, Kamath, Steinke
-    2020, theorem 4). Both > 0.
+    Guarantee: the value moves by at most `sensitivity` (L2) between neighbouring inputs, so
+    rho = sensitivity^2 / (2 sigma^2) (Bun and Steinke 2016, proposition 1.6; Canonne, Kamath,
+    Steinke 2020, theorem 4). Both > 0.
     """
 
     sigma: float
@@ -117,14 +119,14 @@ class GaussianEvent(Event):
 
 @dataclass(frozen=True)
 class StaircaseEvent(Event):
-    """A draw in which n_top of n_outputs outputs weigh e^epsilon and the others 1.
+    """Draw in which n_top of n_outputs outputs weigh e^epsilon and the others 1.
 
     Also for integer weights of a public prior: n_top is then their raised mass, n_outputs the whole
     mass.
 
-    Guarantee: whatever the input, exactly n_top are raised; neighbours share the outputs, the
-    weights and both counts, so n_outputs is the number that stood to choice, not a setting above
-    it. epsilon > 0, 0 < n_top < n_outputs.
+    Guarantee: whatever the input, exactly n_top are raised; neighbouring inputs share the outputs,
+    the weights and both counts, so n_outputs is the number of outputs that could be drawn, not a
+    setting above it. epsilon > 0, 0 < n_top < n_outputs.
     """
 
     epsilon: float
@@ -137,15 +139,20 @@ class StaircaseEvent(Event):
             raise ValueError(f"n_top must be below n_outputs ({self.n_outputs}), got {self.n_top}")
 
 
-KNOWN = (PureEvent, ApproximateEvent, BoundedRangeEvent, ZCDPEvent, GaussianEvent, StaircaseEvent)
+KINDS = (PureEvent, ApproximateEvent, BoundedRangeEvent, ZCDPEvent, GaussianEvent, StaircaseEvent)
 
 
 class Accountant:
-    """What all releases about the same unit cost together.
+    """All releases about the same unit, and what they cost together.
 
     Guarantee: `epsilon(delta)` is an upper bound for the whole sequence of releases, even when a
     mechanism looks at the earlier outputs, as long as the events themselves (their kind, parameters
     and number) do not depend on them.
+
+    >>> accountant = Accountant()
+    >>> accountant.compose(PureEvent(0.5, unit="word", relation="replace-one"), count=40)
+    >>> accountant.epsilon(), round(accountant.epsilon(delta=1e-6), 2)
+    (20.0, 17.25)
     """
 
     def __init__(self) -> None:
@@ -153,25 +160,24 @@ class Accountant:
 
     @property
     def events(self) -> tuple[tuple[Event, int], ...]:
-        """Every distinct event and how often it happened, in the order of its first time."""
+        """Distinct events with how often each was recorded, in the order of their first time."""
         return tuple(self._counts.items())
 
     def compose(self, event: Event, count: int = 1) -> None:
-        """Record `count` releases of the same kind. Zero changes nothing; nor does a call that
-        raises.
+        """Record `count` releases of the same kind.
+
+        Zero changes nothing; nor does a call that raises.
 
         Raises:
             TypeError: if the event is of a kind this accountant cannot price.
             ValueError: if the unit or the relation is not that of the events before, or the count
                 is no integer >= 0.
         """
-        _known(event)
+        _check_event(event)
         _check("count", count)
         first = next(iter(self._counts), event)
-        for name, ours, new in (
-            ("unit", first.unit, event.unit),
-            ("relation", first.relation, event.relation),
-        ):
+        for name in ("unit", "relation"):
+            ours, new = getattr(first, name), getattr(event, name)
             if new != ours:
                 raise ValueError(
                     f"{name} must be that of the earlier events, {ours!r}, got {new!r}"
@@ -180,8 +186,9 @@ class Accountant:
             self._counts[event] = self._counts.get(event, 0) + count
 
     def epsilon(self, delta: float = 0.0) -> float:
-        """The smallest epsilon known to hold with `delta` for everything recorded, in nats; inf if
-        none does.
+        """Return the smallest epsilon known to hold for everything recorded, in nats.
+
+        It is inf if none is known to hold with `delta`.
 
         Args:
             delta: in [0, 1). With 0 only events of pure DP have a finite epsilon.
@@ -191,9 +198,8 @@ class Accountant:
         """
         _check("delta", delta)
         # An (epsilon, delta) release is epsilon-DP but for a failure of mass delta (Kairouz, Oh,
-        # Viswanath 2015,
-        # theorem 3.3 and its proof), so failures are paid first and what is left of delta goes to
-        # the losses.
+        # Viswanath 2015, theorem 3.3 and its proof), so failures are paid first and what is left
+        # of delta goes to the losses.
         spent = fsum(n * e.delta for e, n in self.events if isinstance(e, ApproximateEvent))
         if spent > delta:
             return inf
@@ -205,29 +211,35 @@ class Accountant:
         return max(0.0, min(basic, *(bound * (1 + SLACK) for bound in bounds)))
 
 
-def renyi_divergence(event: Event, alpha: ArrayLike) -> Array:
-    """The largest Rényi divergence between neighbours, of each order alpha; float64, the shape of
-    `alpha`, nats.
+def renyi_divergence(event: Event, alpha: ArrayLike) -> Floats:
+    """Return the largest Rényi divergence between neighbouring inputs, of each order alpha.
 
     At alpha = 1 it is the Kullback-Leibler divergence. For an ApproximateEvent it is that of the
     part left when the failure of mass delta has not happened.
 
     Args:
+        event: one release.
         alpha: orders, at least 1 and finite.
+
+    Returns:
+        float64 of the shape of `alpha`, in nats.
 
     Raises:
         TypeError: if the event is of no known kind.
         ValueError: if an order is below 1 or not finite.
+
+    >>> renyi_divergence(ZCDPEvent(0.5, unit="word", relation="replace-one"), [1, 2]).tolist()
+    [0.5, 1.0]
     """
-    _known(event)
+    _check_event(event)
     orders = np.asarray(alpha, dtype=np.float64)
     if not (np.isfinite(orders).all() and (orders >= 1).all()):
         raise ValueError(f"alpha must be finite and at least 1, got {alpha!r}")
     return _renyi(event, np.maximum(orders - 1, SMALLEST_EXCESS))
 
 
-def _renyi(event: Event, excess: Array) -> Array:
-    """`renyi_divergence` by excess = alpha - 1 > 0."""
+def _renyi(event: Event, excess: Floats) -> Floats:
+    """Return `renyi_divergence` at alpha = 1 + excess, excess > 0."""
     match event:
         case ZCDPEvent(rho=rho):
             return rho * (1 + excess)
@@ -240,12 +252,11 @@ def _renyi(event: Event, excess: Array) -> Array:
 
 
 def _two_levels(event: Event) -> tuple[float, float, float]:
-    """(epsilon, raised share q, the other share 1 - q) of the two-level mechanism that is the
-    event's worst case.
+    """Return the two-level mechanism that is the event's worst case.
 
-    Pure DP is q = 1/2, randomized response: every mechanism with pure DP is that one,
-    post-processed (Kairouz, Oh, Viswanath 2015, theorem 3.3 and its proof), and its divergence is
-    the largest (Steinke 2024, theorem 4).
+    It is given as (epsilon, raised share q, the other share 1 - q). Pure DP is q = 1/2, randomized
+    response: every mechanism with pure DP is that one, post-processed (Kairouz, Oh, Viswanath 2015,
+    theorem 3.3 and its proof), and its divergence is the largest (Steinke 2024, theorem 4).
     """
     match event:
         case StaircaseEvent(epsilon=epsilon, n_top=n_top, n_outputs=n):
@@ -256,31 +267,23 @@ def _two_levels(event: Event) -> tuple[float, float, float]:
 
 
 # The worst pair of two-level distributions. Let A and B be the top sets of two inputs, q the share
-# of all outputs in
-# each, d the share in A but not in B; equally many are in B but not in A, so d <= min(q, 1 - q),
-# with equality when the
-# sets overlap as little as they can: disjoint if 2q <= 1, covering everything if 2q >= 1. With Z =
-# q e^eps + 1 - q the
-# losses ln P/Q are +eps on A only, -eps on B only and 0 elsewhere, with P-mass d e^eps / Z, d / Z
-# and the rest. For
-# t >= 0 the hockey-stick divergence sum max(P - e^t Q, 0) is d max(e^eps - e^t, 0) / Z; for t < 0
-# it is 1 - e^t + e^t
-# times that of Q and P at -t. Both grow with d. So d = min(q, 1 - q) is worst for every t at once:
-# one pair dominates
-# all (Zhu, Dong, Wang 2022, definition 7), also in adaptive composition (theorem 10 there) and for
-# every Rényi order.
-# It also grows with eps, so a larger epsilon is a valid stand-in. A prior that raises an output in
-# part is a mixture of
-# raised and not; divergences are convex, so it is no worse than whole outputs with the same raised
-# mass.
+# of all outputs in each, d the share in A but not in B; equally many are in B but not in A, so
+# d <= min(q, 1 - q), with equality when the sets overlap as little as they can: disjoint if
+# 2q <= 1, covering everything if 2q >= 1. With Z = q e^eps + 1 - q the losses ln P/Q are +eps on A
+# only, -eps on B only and 0 elsewhere, with P-mass d e^eps / Z, d / Z and the rest. For t >= 0 the
+# hockey-stick divergence sum max(P - e^t Q, 0) is d max(e^eps - e^t, 0) / Z; for t < 0 it is
+# 1 - e^t + e^t times that of Q and P at -t. Both grow with d. So d = min(q, 1 - q) is worst for
+# every t at once: one pair dominates all (Zhu, Dong, Wang 2022, definition 7), also in adaptive
+# composition (theorem 10 there) and for every Rényi order. It also grows with eps, so a larger
+# epsilon may be taken instead. A prior that raises an output in part is a mixture of raised and
+# not; divergences are convex, so it is no worse than whole outputs with the same raised mass.
 
 
-def _renyi_two_levels(epsilon: float, share: float, other: float, excess: Array) -> Array:
-    """ln[1 + d (e^(alpha eps) - 1)(1 - e^(-excess eps)) / Z] / excess; a sum of positive terms, in
-    logarithms.
+def _renyi_two_levels(epsilon: float, share: float, other: float, excess: Floats) -> Floats:
+    """Return ln[1 + d (e^(alpha eps) - 1)(1 - e^(-excess eps)) / Z] / excess.
 
-    This is [d e^(alpha eps) + d e^(-excess eps) + Z - d e^eps - d] / Z, the sum of P^alpha
-    Q^(1-alpha), factored.
+    In the brackets is [d e^(alpha eps) + d e^(-excess eps) + Z - d e^eps - d] / Z, the sum of
+    P^alpha Q^(1-alpha), factored into positive terms, which are computed in logarithms.
     """
     order = (1 + excess) * epsilon
     worst = log(min(share, other) / (share + other * exp(-epsilon)))  # ln(d e^eps / Z)
@@ -288,9 +291,10 @@ def _renyi_two_levels(epsilon: float, share: float, other: float, excess: Array)
     return np.asarray(np.logaddexp(0.0, worst + powers) / excess)
 
 
-def _renyi_bounded_range(range_: float, excess: Array) -> Array:
-    """The largest divergence over all intervals of length r, at most r^2/8 * alpha (Cesar and
-    Rogers 2021).
+def _renyi_bounded_range(range_: float, excess: Floats) -> Floats:
+    """Return the largest divergence over all intervals of length r.
+
+    It is at most r^2/8 * alpha (Cesar and Rogers 2021).
 
     E_Q[(P/Q)^alpha] is largest when P/Q takes the interval's ends only, x and x e^-r (it is convex,
     the mean is 1). With a = excess it is then x^a [(e^r - e^(-a r)) - x (1 - e^(-a r))] / (e^r -
@@ -306,7 +310,7 @@ def _renyi_bounded_range(range_: float, excess: Array) -> Array:
 
 
 def _from_renyi(events: Sequence[tuple[Event, int]], delta: float) -> float:
-    """min over alpha of D + ln(1 / (alpha delta)) / (alpha - 1) + ln(1 - 1/alpha).
+    """Return min over alpha of D + ln(1 / (alpha delta)) / (alpha - 1) + ln(1 - 1/alpha).
 
     Source: Canonne, Kamath, Steinke 2020, proposition 12. Every order gives a valid bound; the
     search goes over a fixed grid, then twice over a finer one around the best.
@@ -323,10 +327,10 @@ def _from_renyi(events: Sequence[tuple[Event, int]], delta: float) -> float:
 
 
 def _from_losses(events: Sequence[tuple[Event, int]], delta: float) -> float:
-    """The smallest epsilon whose hockey-stick divergence, for the product of the worst pairs, is at
-    most delta.
+    """Return the smallest epsilon at which the product of the worst pairs is within delta.
 
-    inf if an event has no worst pair of two levels, or there are too many of them for the lattice.
+    Its hockey-stick divergence is at most delta there. inf if an event has no worst pair of two
+    levels, or there are too many of them for the lattice.
     """
     if any(isinstance(e, (BoundedRangeEvent, ZCDPEvent, GaussianEvent)) for e, _ in events):
         return inf
@@ -340,9 +344,13 @@ def _from_losses(events: Sequence[tuple[Event, int]], delta: float) -> float:
     return _smallest_epsilon(step * np.arange(1.0, half + 1), masses[half + 1 :], delta)
 
 
-def _smallest_epsilon(losses: Array, masses: Array, delta: float) -> float:
-    """By bisection, from above. losses: float64 [n], positive and growing; masses: float64 [n],
-    under P.
+def _smallest_epsilon(losses: Floats, masses: Floats, delta: float) -> float:
+    """Return the smallest epsilon, from above, by bisection.
+
+    Args:
+        losses: float64 [n], positive and growing.
+        masses: float64 [n], of the losses under P.
+        delta: in (0, 1).
     """
     low, high = 0.0, float(losses[-1])
     for _ in range(60):
@@ -356,22 +364,22 @@ def _smallest_epsilon(losses: Array, masses: Array, delta: float) -> float:
 
 
 def _step(levels: Sequence[tuple[float, int]]) -> float | None:
-    """The coarsest lattice that holds every (epsilon, count); None if no lattice in reach does."""
+    """Return the step of the coarsest lattice that holds every (epsilon, count), or None."""
     smallest = min(epsilon for epsilon, _ in levels)
-    for parts in range(1, LARGEST_HALF_WIDTH + 1):
-        places = [epsilon * parts / smallest for epsilon, _ in levels]
+    for divisor in range(1, LARGEST_HALF_WIDTH + 1):
+        places = [epsilon * divisor / smallest for epsilon, _ in levels]
         if sum(n * round(p) for p, (_, n) in zip(places, levels, strict=True)) > LARGEST_HALF_WIDTH:
             break
         if all(abs(p - round(p)) <= ROUNDING * p for p in places):
-            return (
-                smallest / parts * (1 + 2 * ROUNDING)
-            )  # no point lies below the loss it stands for
+            # A little more than the quotient: no lattice point lies below its loss.
+            return smallest / divisor * (1 + 2 * ROUNDING)
     return None
 
 
-def _masses(event: Event, step: float) -> Array:
-    """P-masses of the losses of the worst pair, on the lattice -half..half times step; float64 [2 *
-    half + 1].
+def _masses(event: Event, step: float) -> Floats:
+    """Return the P-masses of the worst pair's losses, float64 [2 * half + 1].
+
+    The losses are the lattice points from -half to half times `step`.
     """
     epsilon, share, other = _two_levels(event)
     half = round(epsilon / step)
@@ -382,8 +390,11 @@ def _masses(event: Event, step: float) -> Array:
     return masses / scale
 
 
-def _power(masses: Array, count: int) -> Array:
-    """`count` independent losses added: repeated squaring by direct sums, exact in the tails too."""
+def _power(masses: Floats, count: int) -> Floats:
+    """Return the masses of the sum of `count` independent losses.
+
+    Squares are repeated and convolved by direct sums: a Fourier transform would lose the tails.
+    """
     result = np.ones(1)
     while count:
         if count & 1:
@@ -394,23 +405,21 @@ def _power(masses: Array, count: int) -> Array:
 
 
 def _pure(event: Event) -> float:
-    """Pure epsilon, any failure of mass delta apart; inf if there is none. A bounded range r is
-    r-DP.
-    """
+    """Return the pure epsilon, apart from any failure of mass delta; inf if there is none."""
     match event:
         case BoundedRangeEvent(range_=range_):
-            return range_
+            return range_  # both inputs' masses add up to 1, so the interval contains 0
         case ZCDPEvent() | GaussianEvent():
             return inf
         case _:
             return _two_levels(event)[0]
 
 
-def _known(event: object) -> None:
-    if type(event) not in KNOWN:
-        raise TypeError(
-            f"event must be one of {', '.join(k.__name__ for k in KNOWN)}, got {type(event).__name__}"
-        )
+def _check_event(event: object) -> None:
+    # The type itself, not a subclass: one could overrule what the event promises.
+    if type(event) not in KINDS:
+        kinds = ", ".join(kind.__name__ for kind in KINDS)
+        raise TypeError(f"event must be one of {kinds}, got {type(event).__name__}")
 
 
 def _check(name: str, value: Any) -> None:

@@ -15,21 +15,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanitizer.errors import NotCertified
-from sanitizer.privacy.weights import LOW, MAX_EPSILON, Weights, check_epsilon, high_level
+from sanitizer.privacy.weights import (
+    LOW,
+    MAX_EPSILON,
+    VARIANTS,
+    Logits,
+    Weights,
+    check_count,
+    check_epsilon,
+    check_one_of,
+    high_level,
+)
 from sanitizer.randomness import integer_weights
 
-VARIANTS = ("certified", "published")
 CONTEXTS = ("released", "original")
 BACKBONES = ("masked", "causal")
 PROFILES = ("staircase", "geometric", "prior")
 
-# The shapes with the largest expected utility on public calibration text, by
-# benchmarks/calibrate.py
-# (benchmarks/results/calibration.json); for the staircase among those that give no output more than
-# a third, so that
-# texts differ from draw to draw: (epsilon at most, shortlist and top of staircase, shortlist of
-# geometric and of prior,
-# prior mass).
+# The shapes with the largest expected utility on public calibration text
+# (benchmarks/calibration/calibrate.py, benchmarks/results/calibration.json); for the staircase
+# among those that give no output more than a third, so that texts differ from draw to draw.
+# Columns: epsilon at most, shortlist and top of staircase, shortlist of geometric and of prior,
+# prior mass.
 SHAPES = (
     (2.0, 10, 2, 10, 1000, 0.1),
     (3.0, 25, 2, 10, 1000, 0.1),
@@ -40,12 +47,14 @@ SHAPES = (
     (MAX_EPSILON, 1000, 3, 200, 4000, 0.001),
 )
 GEOMETRIC_STEPS = 8
+"""Most levels of the profile "geometric"."""
 PRIOR_TOTAL = 1 << 40
+"""Sum to which a prior is scaled before it is rounded to integers."""
 
 
 @dataclass(frozen=True, slots=True)
 class CapeShape:
-    """Shortlist size, outputs at the top level, and prior mass."""
+    """Size of the shortlist, number of outputs at the top level, and prior mass."""
 
     n_shortlist: int
     n_top: int
@@ -53,7 +62,7 @@ class CapeShape:
 
 
 def default_shape(epsilon: float, profile: str = "staircase") -> CapeShape:
-    """By rule from epsilon alone: as measured at the next epsilon of SHAPES."""
+    """Return the shape for an epsilon: the one measured at the next epsilon of SHAPES."""
     _, stairs, n_top, geometric, prior, mass = next(row for row in SHAPES if epsilon <= row[0])
     return {
         "staircase": CapeShape(stairs, n_top, mass),
@@ -71,7 +80,7 @@ class Cape:
     few probabilities whatever the private word is, and the largest is at most e^epsilon times the
     smallest. The output set depends on public or released text only.
     Not protected: which positions are private, their number, public words, and all text between
-    words; a word that stands r times is at r * epsilon.
+    words. A word that occurs r times is protected with r * epsilon.
     With backbone "causal" words are drawn from left to right; each draw reads the public and
     released text to its left, nothing to its right. The guarantee is the same.
 
@@ -96,10 +105,16 @@ class Cape:
         n_steps: groups of words drawn one after the other, each reading the earlier ones' outputs.
             Masked only.
         demote_self: give the word itself the lowest rank. Certified only.
-        consistent: one draw per distinct word, used wherever it stands.
+        consistent: one draw per distinct word, used wherever the word occurs.
 
     Raises:
         ValueError: naming argument and value.
+
+    >>> mechanism = Cape(epsilon=3.0)
+    >>> mechanism.certified, mechanism.n_shortlist, mechanism.n_top
+    (True, 25, 2)
+    >>> Cape(variant="published", context="released").reason
+    'the published proof compares bucket sizes of one input only; across inputs they differ'
     """
 
     epsilon: float = 5.0
@@ -119,33 +134,38 @@ class Cape:
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
-        _one_of("variant", self.variant, VARIANTS)
-        _one_of("profile", self.profile, PROFILES)
-        _one_of("backbone", self.backbone, BACKBONES)
-        if self.context is None:
-            object.__setattr__(
-                self, "context", "released" if self.variant == "certified" else "original"
-            )
-        _one_of("context", self.context, CONTEXTS)
-        if self.lambda_d is None:
-            object.__setattr__(self, "lambda_d", 3.0 if self.variant == "certified" else 1.0)
-        if self.n_shortlist is not None:
-            _at_least("n_shortlist", self.n_shortlist, 2)
+        check_one_of("variant", self.variant, VARIANTS)
+        check_one_of("profile", self.profile, PROFILES)
+        check_one_of("backbone", self.backbone, BACKBONES)
+        certified = self.variant == "certified"
+        self._default("context", "released" if certified else "original")
+        check_one_of("context", self.context, CONTEXTS)
+        self._default("lambda_d", 3.0 if certified else 1.0)
+        self._set_shape()
+        self._check_numbers()
+
+    def _default(self, name: str, value: object) -> None:
+        """Set an argument that was not given; the instance is frozen from the outside only."""
+        if getattr(self, name) is None:
+            object.__setattr__(self, name, value)
+
+    def _set_shape(self) -> None:
         shape = default_shape(self.epsilon, self.profile)
-        if self.n_top is None:
-            object.__setattr__(
-                self, "n_top", min(shape.n_top, (self.n_shortlist or shape.n_shortlist) - 1)
-            )
-        _at_least("n_top", self.n_top, 1)
-        if self.n_shortlist is None:
-            object.__setattr__(self, "n_shortlist", max(shape.n_shortlist, self._top + 1))
-        if self.top_mass is None:
-            object.__setattr__(self, "top_mass", shape.top_mass)
+        if self.n_shortlist is not None:
+            check_count("n_shortlist", self.n_shortlist, least=2)
+        # Of n_top and n_shortlist, the one that was given wins: the other makes room for it.
+        self._default("n_top", min(shape.n_top, (self.n_shortlist or shape.n_shortlist) - 1))
+        check_count("n_top", self.n_top)
+        self._default("n_shortlist", max(shape.n_shortlist, self._top + 1))
+        self._default("top_mass", shape.top_mass)
+
+    def _check_numbers(self) -> None:
         for name in ("n_buckets", "n_steps"):
-            _at_least(name, getattr(self, name), 1)
+            check_count(name, getattr(self, name))
         if self.backbone == "causal" and self.n_steps != 1:
             raise ValueError(
-                f"n_steps must be 1 with backbone 'causal', which draws word by word, got {self.n_steps}"
+                "n_steps must be 1 with backbone 'causal', which draws word by word, "
+                f"got {self.n_steps}"
             )
         if self._top >= self._shortlist:
             raise ValueError(
@@ -168,15 +188,14 @@ class Cape:
 
     @property
     def reason(self) -> str | None:
-        """Why the epsilon is not certified; None when it is."""
+        """Reason why the epsilon is not certified; None when it is."""
+        reads_original = self.context == "original"
         if self.variant == "published":
-            proof = "the published proof compares bucket sizes of one input only; across inputs they differ"
-            return proof + (
-                ", and the context reads the other private words"
-                if self.context == "original"
-                else ""
-            )
-        if self.context == "original":
+            return (
+                "the published proof compares bucket sizes of one input only; "
+                "across inputs they differ"
+            ) + (", and the context reads the other private words" if reads_original else "")
+        if reads_original:
             return (
                 "the context reads the other private words, so one changed word moves every output"
             )
@@ -198,7 +217,7 @@ class Cape:
         return self.top_mass
 
     def settings(self) -> dict[str, Any]:
-        """Resolved parameters that matter for this variant."""
+        """Return the resolved parameters that matter for this variant."""
         names = ["epsilon", "backbone", "lambda_l", "lambda_d", "n_steps", "consistent"]
         if self.variant == "published":
             names += ["n_buckets"]
@@ -211,8 +230,8 @@ class Cape:
             ]
         return {name: getattr(self, name) for name in names}
 
-    def outputs(self, logits: NDArray[np.float32]) -> NDArray[np.intp]:
-        """Public output set: all, or the `n_shortlist` best by the context's logits.
+    def outputs(self, logits: Logits) -> NDArray[np.intp]:
+        """Return the public output set: all, or the `n_shortlist` best by the context's logits.
 
         Args:
             logits: float32 [n_outputs], from public and released text only.
@@ -228,19 +247,19 @@ class Cape:
 
     def weights(
         self,
-        logits: NDArray[np.float32],
+        logits: Logits,
         distance: NDArray[np.float32] | None,
         own: NDArray[np.intp],
         logit_range: tuple[float, float] = (0.0, 1.0),
     ) -> Weights:
-        """The distribution for one private word over the n members of its output set.
+        """Return the distribution for one private word over the n members of its output set.
 
         Args:
             logits: float32 [n], the context's scores for the members.
             distance: float32 [n] >= 0 from the private word to the members; None: context alone.
             own: positions of the private word itself among the members.
-            logit_range: the logits that count as 0 and as 1; values outside are clipped (equation
-                9).
+            logit_range: the logits that count as 0 and as 1; values outside are clipped (Cape,
+                equation 9).
         """
         low, high = logit_range
         utility = self.utility(np.clip((logits - low) / (high - low), 0.0, 1.0), distance)
@@ -255,19 +274,22 @@ class Cape:
     def utility(
         self, scores: NDArray[np.float32], distance: NDArray[np.float32] | None
     ) -> NDArray[np.float32]:
-        """L^lambda_l * D^lambda_d with L = scores in [0, 1], D = exp(-distance), float32 [n] (Cape,
-        equation 8).
+        """Return L^lambda_l * D^lambda_d, float32 [n] (Cape, equation 8).
+
+        Args:
+            scores: L, float32 [n] in [0, 1].
+            distance: float32 [n], D = exp(-distance); None: D = 1.
         """
         utility = np.sqrt(scores) if self.lambda_l == 0.5 else scores**self.lambda_l
         if distance is not None:
             utility = utility * np.exp(-(self.lambda_d or 0.0) * distance)
-        # A private word must never decide whether an error is raised: what is not a number ranks
-        # last.
+        # A private word must never decide whether an error is raised: no number ranks last.
         return np.nan_to_num(utility, copy=True, nan=0.0, posinf=0.0, neginf=0.0)
 
     def claimed(self, weights: Weights) -> float | None:
-        """epsilon + ln(largest bucket / smallest bucket), the published claim (theorem 4.1) for one
-        input.
+        """Return the claim published for one input; None if certified.
+
+        It is epsilon + ln(largest bucket / smallest bucket) (Cape, theorem 4.1).
         """
         if self.variant != "published":
             return None
@@ -275,14 +297,18 @@ class Cape:
         return self.epsilon + float(np.log(max(sizes) / min(sizes)))
 
     def levels(self, n: int) -> tuple[list[int], list[int]]:
-        """(integer level, size) of each rank bucket over n outputs; levels within e^epsilon of LOW."""
+        """Return the integer level of each rank bucket over n outputs, and its size.
+
+        All levels are within e^epsilon of LOW.
+        """
         top = min(self._top, n - 1) or 1
         if n == 1:
             return [LOW], [1]
         if self.profile == "staircase":
             return [high_level(self.epsilon), LOW], [top, n - top]
         sizes = _geometric_sizes(top, n, GEOMETRIC_STEPS)
-        last, highest = len(sizes) - 1, high_level(self.epsilon)
+        last = len(sizes) - 1
+        highest = high_level(self.epsilon)
         between = [
             min(highest, high_level(self.epsilon * (last - j) / last)) for j in range(1, last)
         ]
@@ -290,6 +316,7 @@ class Cape:
 
     def _rank_weights(self, utility: NDArray[np.float32]) -> Weights:
         levels, sizes = self.levels(len(utility))
+        # With two levels only the set at the top matters, and a partition takes linear time.
         if len(sizes) == 2:
             ranked = np.argpartition(-utility, sizes[0] - 1)
         else:
@@ -298,9 +325,9 @@ class Cape:
 
 
 def prior_weights(
-    utility: NDArray[np.float32], logits: NDArray[np.float32], epsilon: float, mass: float
+    utility: NDArray[np.float32], logits: Logits, epsilon: float, mass: float
 ) -> Weights:
-    """A public prior, with the best outputs raised by e^epsilon up to a fixed prior mass.
+    """Return a public prior, with the best outputs raised by e^epsilon up to a fixed prior mass.
 
     The prior Q is the softmax of the context's logits as integers. The best outputs by utility are
     taken until their Q adds up to exactly round(mass * sum Q), the last one in part, so the
@@ -308,7 +335,10 @@ def prior_weights(
     LOW and Q * high.
 
     Args:
-        utility: float32 [n]. logits: float32 [n], public. mass: in (0, 1).
+        utility: float32 [n], of the private word.
+        logits: float32 [n], public.
+        epsilon: in nats.
+        mass: prior mass of the raised outputs, in (0, 1).
     """
     odds = np.exp(logits.astype(np.float64) - float(logits.max()))
     prior = np.maximum((odds / odds.sum() * PRIOR_TOTAL).astype(np.int64), 1)
@@ -318,20 +348,26 @@ def prior_weights(
     n_whole = int(np.searchsorted(sums, raised, side="right"))
     part = raised - (int(sums[n_whole - 1]) if n_whole else 0)
     shares = prior[ranked]
-    high, top, rest = high_level(epsilon), ranked[:n_whole], ranked[n_whole:]
+    top, rest = ranked[:n_whole], ranked[n_whole:]
     rest_shares = shares[n_whole:].copy()
+    # The last raised output belongs to both buckets: `part` of its prior is raised, the rest not.
     rest_shares[0] -= part
     top = np.append(top, ranked[n_whole]) if part else top
     top_shares = np.append(shares[:n_whole], part) if part else shares[:n_whole]
-    totals = (high * raised, LOW * (int(prior.sum()) - raised))
+    totals = (high_level(epsilon) * raised, LOW * (int(prior.sum()) - raised))
     return Weights(totals, (top, rest), (top_shares, rest_shares))
 
 
 def bucket_weights(utility: NDArray[np.floating[Any]], epsilon: float, n_buckets: int) -> Weights:
-    """The published bucketized exponential mechanism (Cape, algorithm 2).
+    """Return the weights of the published bucketized exponential mechanism (Cape, algorithm 2).
 
-    Equal-width intervals of [min, max] of the utility, empty ones skipped; a bucket's weight is
-    exp(epsilon / 2 * mean utility of its members); the sensitivity is taken as 1.
+    Buckets are intervals of equal width of [min, max] of the utility, empty ones skipped. A
+    bucket's weight is exp(epsilon / 2 * mean utility of its members); the sensitivity is taken
+    as 1.
+
+    >>> weights = bucket_weights(np.array([0.0, 0.1, 1.0]), epsilon=2.0, n_buckets=2)
+    >>> [m.tolist() for m in weights.members], weights.probabilities(3).round(3).tolist()
+    ([[0, 1], [2]], [0.139, 0.139, 0.721])
     """
     utility = utility.astype(np.float64)
     low, high = float(utility.min()), float(utility.max())
@@ -341,9 +377,8 @@ def bucket_weights(utility: NDArray[np.floating[Any]], epsilon: float, n_buckets
         bucket = np.minimum(((utility - low) / width).astype(np.intp), n_buckets - 1)
     sizes = np.bincount(bucket, minlength=n_buckets)
     sums = np.bincount(bucket, weights=utility, minlength=n_buckets)
-    order = np.argsort(
-        bucket.astype(np.min_scalar_type(n_buckets)), kind="stable"
-    )  # a radix sort: linear
+    # In the smallest integer type the stable sort is a radix sort, in linear time.
+    order = np.argsort(bucket.astype(np.min_scalar_type(n_buckets)), kind="stable")
     members = [m for m in np.split(order, np.cumsum(sizes)[:-1]) if len(m)]
     means = sums[sizes > 0] / sizes[sizes > 0]
     return Weights(
@@ -352,7 +387,7 @@ def bucket_weights(utility: NDArray[np.floating[Any]], epsilon: float, n_buckets
 
 
 def _geometric_sizes(first: int, n: int, steps: int) -> list[int]:
-    """Growing sizes that start at `first` and add up to n, n > first; at most `steps` of them."""
+    """Return at most `steps` growing sizes that start at `first` and add up to n > first."""
     steps = max(2, min(steps, 1 + n // max(1, 2 * first)))
     low, high = 1.0, float(n)
     for _ in range(60):
@@ -363,13 +398,3 @@ def _geometric_sizes(first: int, n: int, steps: int) -> list[int]:
             high = ratio
     sizes = [first, *(max(1, int(first * low**j)) for j in range(1, steps - 1))]
     return [*sizes, n - sum(sizes)]
-
-
-def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
-
-
-def _at_least(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")

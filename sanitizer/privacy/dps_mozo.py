@@ -1,5 +1,4 @@
-"""DPS-MOZO: the product of one-demonstration distributions, each mixed with the one that reads
-none.
+"""DPS-MOZO: a product of one-demonstration distributions, each mixed with the one reading none.
 
 Source: DPS-MOZO (2025), algorithms 1 to 3, theorems A.3, A.4 and B.3. The bound of theorem B.3 does
 not hold (docs/guarantees.md has an example); `variant="certified"` bounds the range of each mixture
@@ -23,32 +22,39 @@ from sanitizer.privacy.next_token import (
     RANGE_SLACK,
     USEFUL,
     Checked,
-    Logits,
     Scores,
     TokenWeights,
-    check_count,
-    check_number,
     exact_weights,
     largest,
     on_grid,
     public_gaps,
     top_tokens,
 )
+from sanitizer.privacy.weights import (
+    VARIANTS,
+    Floats,
+    Logits,
+    check_count,
+    check_integer,
+    check_number,
+    check_one_of,
+)
 
-VARIANTS = ("certified", "published")
 LAMBDA_MAX = 1.5
+"""The paper's largest weight of a demonstration."""
 ORDERS = range(2, 65)
+"""Rényi orders that `solve_beta` tries."""
 STEPS = 50
+"""Steps of each bisection; they halve the interval below the precision of a float."""
 MAX_BETA = 16.0
 MAX_ORDER = 1024
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class DPSMOZO:
-    """Sample the next token from softmax(n * logits_0 + sum of c_i), c_i = lambda_i * (logits_i -
-    logits_0).
+    """Sample the next token from softmax(n * logits_0 + sum of c_i).
+
+    Each demonstration adds c_i = lambda_i * (logits_i - logits_0).
 
     Guarantee (certified): lambda_i is the largest in [0, lambda_max] with max c_i - min c_i <=
     range_, so one demonstration replaced by null (c_i is then 0) moves the logarithms of all
@@ -77,6 +83,10 @@ class DPSMOZO:
 
     Raises:
         ValueError: naming argument and value.
+
+    >>> rule = DPSMOZO(n_shots=4, range_=0.5)
+    >>> rule.event("demonstration", "replace-by-null").range_
+    0.5000000000145519
     """
 
     n_shots: int
@@ -88,8 +98,7 @@ class DPSMOZO:
     variant: str = "certified"
 
     def __post_init__(self) -> None:
-        if self.variant not in VARIANTS:
-            raise ValueError(f"variant must be one of {VARIANTS}, got {self.variant!r}")
+        check_one_of("variant", self.variant, VARIANTS)
         check_count("n_shots", self.n_shots, MAX_ROWS)
         check_count("top_k", self.top_k)
         check_number("lambda_max", self.lambda_max, 0.0, 100.0)
@@ -104,26 +113,31 @@ class DPSMOZO:
 
     @property
     def name(self) -> str:
-        """ "dps-mozo"."""
+        """Short name, for the record."""
         return "dps-mozo"
 
     @property
     def reason(self) -> str | None:
-        """None if certified; else what is wrong with the published bound."""
+        """Reason why the published bound is no theorem; None if certified."""
         if self.variant == "certified":
             return None
         return (
-            "theorem B.3 takes a bound at one Rényi order for one at all orders, and adds divergences of distributions "
-            "that are multiplied pointwise; it fails on examples"
+            "theorem B.3 takes a bound at one Rényi order for one at all orders, and adds "
+            "divergences of distributions that are multiplied pointwise; it fails on examples"
         )
 
     @property
     def public_only(self) -> bool:
-        """Whether the weights depend on row 0 alone; nothing need be charged then."""
+        """True if the weights depend on row 0 alone; nothing need be charged then."""
         return self.range_ == 0
 
     def weights(self, scores: Logits | Scores) -> TokenWeights:
-        """See `Decoder.weights`. Raises ValueError if there are not 1 + n_shots rows."""
+        """Return the distribution of the next token, as `Decoder.weights` describes it.
+
+        Raises:
+            ValueError: there are not 1 + n_shots rows.
+            NotCertified: a score is not finite.
+        """
         rows = Checked(scores, self.n_shots)
         allowed = top_tokens(rows.public, self.top_k)
         public = public_gaps(rows.public)[allowed]
@@ -137,23 +151,23 @@ class DPSMOZO:
         total = private + on_grid(self.n_shots * public)
         return TokenWeights(allowed, exact_weights((total - total.max()) / GRID))
 
-    def _certified(self, added: Array) -> NDArray[np.int64]:
-        """The sum of all c_i on the grid; no c_i is above range_ there either, as that is rounded
-        down.
-        """
+    def _certified(self, added: Floats) -> NDArray[np.int64]:
+        """Return the sum of all c_i on the grid, int64 [k]."""
         bound = self.range_ or 0.0
         lambdas = np.minimum(
             self.lambda_max, bound / np.maximum(added.max(axis=1, keepdims=True), 1e-300)
         )
+        # The bound is rounded down, so that no c_i is above range_ on the grid either.
         return np.asarray(np.clip(on_grid(lambdas * added), 0, int(bound * GRID)).sum(axis=0))
 
-    def _published(self, public: Array, added: Array) -> NDArray[np.int64]:
+    def _published(self, public: Floats, added: Floats) -> NDArray[np.int64]:
         mixed = _in_ball(public, added, self.beta or 0.0, self.order or 2, self.lambda_max)
         return np.asarray(on_grid(mixed).sum(axis=0))
 
     def event(self, unit: str, relation: str) -> Event:
-        """What one token costs; for the published variant theorem B.3 taken at its word, without
-        subsampling.
+        """Return what one token costs, for the accountant.
+
+        For the published variant it is what theorem B.3 claims, without subsampling.
         """
         if self.variant == "published":
             return ZCDPEvent(rho=4 * (self.beta or 0.0), unit=unit, relation=relation)
@@ -162,23 +176,27 @@ class DPSMOZO:
         )
 
     def settings(self) -> dict[str, Any]:
-        """All arguments, and the name."""
+        """Return all arguments, and the name."""
         return {"name": self.name, **asdict(self)}
 
 
 def solve_range(epsilon: float, delta: float, n_tokens: int) -> float:
-    """The largest range with which `n_tokens` tokens cost at most epsilon at delta; for the
-    certified variant.
+    """Return the largest range with which `n_tokens` tokens cost at most epsilon at delta.
 
-    0.0 means "public only": the largest one is below 0.001. Of 1,000 tokens, one demonstration
-    would then change a quarter of one at most, on average (total variation); better to read none,
-    and to spend nothing.
+    It is for the certified variant. 0.0 means "public only": the largest one is below 0.001. Of
+    1,000 tokens, one demonstration would then change a quarter of one at most, on average (total
+    variation); better to read none, and to spend nothing.
 
     Args:
-        epsilon: in nats, positive. delta: in [0, 1). n_tokens: of all answers, at least 1; public.
+        epsilon: in nats, positive.
+        delta: in [0, 1).
+        n_tokens: of all answers, at least 1; public.
 
     Raises:
         ValueError: naming argument and value.
+
+    >>> round(solve_range(epsilon=8.0, delta=1e-6, n_tokens=100), 3)
+    0.293
     """
     check_count("n_tokens", n_tokens)
 
@@ -192,18 +210,24 @@ def solve_range(epsilon: float, delta: float, n_tokens: int) -> float:
 def claimed_epsilon(
     beta: float, n_shots: int, n_references: int, n_tokens: int, delta: float, order: int
 ) -> float:
-    """What the paper claims for the published variant; no theorem, see `DPSMOZO.reason`.
+    """Return what the paper claims for the published variant; no theorem, see `DPSMOZO.reason`.
 
-    Theorem B.3's 4 * beta * order per token, amplified by theorem A.4 with infinite epsilon(inf),
-    times n_tokens, then theorem A.3. inf if it is too large for a float.
+    It is theorem B.3's 4 * beta * order per token, amplified by theorem A.4 with infinite
+    epsilon(inf), times n_tokens, then theorem A.3. inf if it is too large for a float.
 
     Args:
-        beta: in (0, 16]. n_shots: drawn for each token. n_references: the pool's size, at least
-            n_shots.
-        n_tokens: of all answers. delta: in (0, 1). order: an integer from 2 to 1024.
+        beta: in (0, 16].
+        n_shots: drawn for each token.
+        n_references: size of the pool, at least n_shots.
+        n_tokens: of all answers.
+        delta: in (0, 1).
+        order: an integer from 2 to 1024.
 
     Raises:
         ValueError: naming argument and value.
+
+    >>> round(claimed_epsilon(0.01, 4, 1000, 100, 1e-5, order=8), 2)
+    1.22
     """
     check_number("beta", beta, 0.0, MAX_BETA)
     _check_claim(n_shots, n_references, n_tokens, delta)
@@ -219,15 +243,25 @@ def solve_beta(
     n_references: int,
     order: int | None = None,
 ) -> tuple[float, int]:
-    """(beta, order), the largest beta for which the paper claims at most epsilon at delta; (0.0,
-    order) if none.
+    """Return the largest beta for which the paper claims at most epsilon at delta, and its order.
 
     Args:
-        epsilon: positive, in nats. order: default the best integer from 2 to 64. The others: see
-            `claimed_epsilon`.
+        epsilon: positive, in nats.
+        delta: in (0, 1).
+        n_tokens: of all answers.
+        n_shots: drawn for each token.
+        n_references: size of the pool, at least n_shots.
+        order: by default the best integer from 2 to 64.
+
+    Returns:
+        (beta, order); beta is 0.0 if none is small enough.
 
     Raises:
         ValueError: naming argument and value.
+
+    >>> beta, order = solve_beta(8.0, 1e-5, 100, n_shots=4, n_references=1000)
+    >>> round(beta, 3), order
+    (0.506, 3)
     """
     check_number("epsilon", epsilon, 0.0)
     _check_claim(n_shots, n_references, n_tokens, delta)
@@ -238,6 +272,7 @@ def solve_beta(
 
 
 def _beta(epsilon: float, delta: float, n_tokens: int, share: float, order: int) -> float:
+    """Return `solve_beta` at one order, by bisection."""
     low, high = 0.0, MAX_BETA
     for _ in range(STEPS):
         middle = (low + high) / 2
@@ -247,10 +282,10 @@ def _beta(epsilon: float, delta: float, n_tokens: int, share: float, order: int)
 
 
 def _amplified(beta: float, share: float, order: int) -> float:
-    """Theorem A.4 (Wang et al. 2019) with epsilon(j) = 4 * beta * order for all j up to `order`.
+    """Return theorem A.4 (Wang et al. 2019) with epsilon(j) = 4 * beta * order for all j <= order.
 
-    Only `order` is bounded, and divergences grow with the order. The paper's table 5 comes out this
-    way.
+    Only `order` is bounded, and divergences grow with the order. With this reading the paper's
+    table 5 comes out.
     """
     try:
         growth = exp(4 * beta * order)
@@ -262,16 +297,15 @@ def _amplified(beta: float, share: float, order: int) -> float:
 
 
 def _conversion(delta: float, order: int) -> float:
-    """Theorem A.3: what turns a Rényi bound of this order into epsilon at delta."""
+    """Return what theorem A.3 adds to a Rényi bound of this order to get epsilon at delta."""
     return log((order - 1) / order) - (log(delta) + log(order)) / (order - 1)
 
 
-def _in_ball(public: Array, added: Array, beta: float, order: int, lambda_max: float) -> Array:
-    """c_i for the largest lambda_i in the ball of radius beta * order, by bisection; float64
-    [n_shots, k].
+def _in_ball(public: Floats, added: Floats, beta: float, order: int, lambda_max: float) -> Floats:
+    """Return c_i for the largest lambda_i in the ball of radius beta * order, float64 [n_shots, k].
 
-    Both divergences grow with lambda: the mixtures are one exponential family, and its cumulant is
-    convex.
+    It is found by bisection. Both divergences grow with lambda: the mixtures are one exponential
+    family, and its cumulant is convex.
     """
     base = _normal(public)
     low, high = np.zeros((len(added), 1)), np.full((len(added), 1), lambda_max)
@@ -284,17 +318,17 @@ def _in_ball(public: Array, added: Array, beta: float, order: int, lambda_max: f
     return low * added
 
 
-def _renyi(p: Array, q: Array, order: int) -> Array:
-    """D_order(p || q) of the last axis' log-probabilities; its size becomes 1."""
+def _renyi(p: Floats, q: Floats, order: int) -> Floats:
+    """Return D_order(p || q) of the last axis' log-probabilities; its size becomes 1."""
     return _total(order * p + (1 - order) * q) / (order - 1)
 
 
-def _normal(logits: Array) -> Array:
+def _normal(logits: Floats) -> Floats:
     return logits - _total(logits)
 
 
-def _total(logs: Array) -> Array:
-    """ln of the sum of exponentials along the last axis, kept with size 1."""
+def _total(logs: Floats) -> Floats:
+    """Return ln of the sum of exponentials along the last axis, kept with size 1."""
     top = logs.max(axis=-1, keepdims=True)
     return np.asarray(top + np.log(np.exp(logs - top).sum(axis=-1, keepdims=True)))
 
@@ -306,8 +340,7 @@ def _absent(variant: str, **arguments: float | None) -> None:
 
 
 def _check_order(order: int | None) -> None:
-    if isinstance(order, bool) or not isinstance(order, int) or not 2 <= order <= MAX_ORDER:
-        raise ValueError(f"order must be an integer from 2 to {MAX_ORDER}, got {order!r}")
+    check_integer("order", order, 2, MAX_ORDER)
 
 
 def _check_claim(n_shots: int, n_references: int, n_tokens: int, delta: float) -> None:

@@ -1,5 +1,4 @@
-"""DynText: a list of near words whose length follows the noisy density around the word, and a draw
-from it.
+"""DynText: a draw from a list of near words, whose length follows the density around the word.
 
 Source: DynText (2025), equations 2-8. The published algorithm is here as `variant="published"`; the
 default, `variant="certified"`, keeps its lists, densities, noise and scores, and mixes the draw
@@ -18,26 +17,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.privacy.weights import LOW, Weights, check_epsilon, high_level
+from sanitizer.privacy.weights import (
+    LOW,
+    VARIANTS,
+    Floats,
+    Weights,
+    check_between,
+    check_epsilon,
+    check_integer,
+    check_one_of,
+    high_level,
+)
 from sanitizer.randomness import Source, discrete_gaussian, integer_weights
 
-VARIANTS = ("certified", "published")
 DENSITIES = ("smooth", "global")
 LIST_SIZES = ("dynamic", "fixed")
 REPLACEMENTS = ("exponential", "noise")
 
-LONGEST_LIST = 20  # the paper's K, and the length of the shipped lists
+LONGEST_LIST = 20
+"""The paper's K, and the length of the shipped lists."""
 SHARE_OUTSIDE = 1 / 20
-MAX_EPSILON_REPLACEMENT = 24.0  # 20 integer shares up to 2**40 * e**12 still add up below 2**63
-USUAL_EPSILON_REPLACEMENT = 8.0  # beyond it the word itself holds most of its list
+"""Share of the draws from all outputs that the default `epsilon_replacement` aims at."""
+MAX_EPSILON_REPLACEMENT = 24.0
+"""Largest `epsilon_replacement`: 20 shares up to 2**40 * e**12 still add up below 2**63."""
+USUAL_EPSILON_REPLACEMENT = 8.0
+"""Largest default `epsilon_replacement`: above it the word itself holds most of its list."""
 LEAST_EPSILON_DENSITY = 1e-3
 VARIANCE_STEP = 256
+"""Steps of one squared count to which the variance of the noise is rounded up."""
 NOISE_STEPS = 1 << 10
+"""Steps of one standard deviation to which the noise on a vector is rounded."""
 
 
 @dataclass(frozen=True, eq=False)
 class Neighborhood:
-    """What the public tables tell of one private word.
+    """Row of the public tables for one private word.
 
     Attributes:
         members: int32 [K], distinct outputs, nearest first.
@@ -59,8 +73,12 @@ class Neighborhood:
 
 @dataclass(frozen=True)
 class DensityRange:
-    """Public constants of the density over all words: its ends, and its largest
-    `Neighborhood.sensitivity`.
+    """Public constants of the density over all words.
+
+    Attributes:
+        lowest: the smallest density.
+        highest: the largest density.
+        sensitivity: the largest `Neighborhood.sensitivity`.
     """
 
     lowest: int
@@ -73,14 +91,13 @@ class DynText:
     """Replace each private word by one of its near words, or now and then by any output.
 
     Guarantee (certified): exactly `epsilon`-DP per position under replace-one, for any lists, list
-    sizes and
-    scores. Proof: a list of `k` or more shares in [LOW, T] gives a member at most p = T / (T +
-    (k-1) LOW), so of A + U in all an output has at least U/n and at most U/n + A p; A and U are
-    integers with n A p / U <= e^epsilon - 1.
+    sizes and scores. Proof: a list of `k` or more shares in [LOW, T] gives a member at most
+    p = T / (T + (k-1) LOW), so of A + U in all an output has at least U/n and at most U/n + A p;
+    A and U are integers with n A p / U <= e^epsilon - 1.
     It does not use the noise on the density: the list size is never released, and the bound holds
     for every one.
     Not protected: which positions are private, their number, public words, and all text between
-    words; how long the draw takes; a word that stands r times is at r * epsilon.
+    words; how long the draw takes. A word that occurs r times is protected with r * epsilon.
 
     The scores' share of epsilon (`epsilon_replacement`) is by default the largest, up to 8, that
     leaves the list in at most one draw of twenty; 0, a uniform draw from the list, where even that
@@ -109,10 +126,23 @@ class DynText:
             sensitivity).
         epsilon_replacement: for the scores, in [0, 24]; default see above. Certified only; the
             published variant spends what `epsilon_density` leaves.
-        consistent: one draw per distinct word, used wherever it stands.
+        consistent: one draw per distinct word, used wherever the word occurs.
 
     Raises:
         ValueError: naming argument and value.
+
+    >>> mechanism = DynText(epsilon=8.0)
+    >>> mechanism.certified, mechanism.shortest
+    (True, 5)
+    >>> near = Neighborhood(
+    ...     members=np.arange(5, dtype=np.int32),
+    ...     distances=np.array([0, 0.2, 0.4, 0.6, 0.8], dtype=np.float32),
+    ...     density=40,
+    ...     sensitivity=3,
+    ...     sensitivities=np.full(5, 3, dtype=np.int32),
+    ... )
+    >>> mechanism.weights(near, n_outputs=9, k=5).probabilities(9)[:6].round(3).tolist()
+    [0.635, 0.234, 0.086, 0.032, 0.012, 0.0]
     """
 
     epsilon: float = 10.0
@@ -129,18 +159,18 @@ class DynText:
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
-        _one_of("variant", self.variant, VARIANTS)
-        _one_of("density", self.density, DENSITIES)
-        _one_of("list_size", self.list_size, LIST_SIZES)
-        _one_of("replacement", self.replacement, REPLACEMENTS)
-        _between("delta", self.delta, 0.0, 1.0, open_ends=True)
-        _between("epsilon_density", self.epsilon_density, LEAST_EPSILON_DENSITY, 64.0)
-        _whole("k_max", self.k_max, 2, LONGEST_LIST)
+        check_one_of("variant", self.variant, VARIANTS)
+        check_one_of("density", self.density, DENSITIES)
+        check_one_of("list_size", self.list_size, LIST_SIZES)
+        check_one_of("replacement", self.replacement, REPLACEMENTS)
+        check_between("delta", self.delta, 0.0, 1.0, open_ends=True)
+        check_between("epsilon_density", self.epsilon_density, LEAST_EPSILON_DENSITY, 64.0)
+        check_integer("k_max", self.k_max, 2, LONGEST_LIST)
         uses_k_min = self.variant == "certified" and self.list_size == "dynamic"
-        _whole("k_min", self.k_min, 1, self.k_max if uses_k_min else LONGEST_LIST)
+        check_integer("k_min", self.k_min, 1, self.k_max if uses_k_min else LONGEST_LIST)
         if self.epsilon_replacement is not None:
             least = LEAST_EPSILON_DENSITY if self.replacement == "noise" else 0.0
-            _between(
+            check_between(
                 "epsilon_replacement", self.epsilon_replacement, least, MAX_EPSILON_REPLACEMENT
             )
         if self.variant == "published":
@@ -149,11 +179,13 @@ class DynText:
     def _check_published(self) -> None:
         if self.epsilon_replacement is not None:
             raise ValueError(
-                f"epsilon_replacement is for the certified variant, got {self.epsilon_replacement!r}"
+                "epsilon_replacement is for the certified variant, "
+                f"got {self.epsilon_replacement!r}"
             )
         if self.list_size == "dynamic" and self.epsilon_density >= self.epsilon:
             raise ValueError(
-                f"epsilon_density must be below epsilon ({self.epsilon:g}), got {self.epsilon_density!r}"
+                f"epsilon_density must be below epsilon ({self.epsilon:g}), "
+                f"got {self.epsilon_density!r}"
             )
 
     @property
@@ -166,31 +198,42 @@ class DynText:
 
     @property
     def reason(self) -> str | None:
-        """Why the epsilon is not certified; None when it is."""
+        """Reason why the epsilon is not certified; None when it is."""
         return "; ".join(self._flaws()) if self.variant == "published" else None
 
     def _flaws(self) -> Iterator[str]:
-        yield "an output that stands in one word's list only has an infinite ratio, which the proof leaves out"
+        yield (
+            "an output that stands in one word's list only has an infinite ratio, "
+            "which the proof leaves out"
+        )
         if self.replacement == "noise":
             yield "noise scaled to a word's own list tells of the word"
         else:
-            yield f"inside shared lists the proof loses the length of the list, up to ln {self.k_max} more"
+            yield (
+                "inside shared lists the proof loses the length of the list, "
+                f"up to ln {self.k_max} more"
+            )
         if self.list_size == "dynamic":
             yield "the noise on the density is a formula for global sensitivity and epsilon below 1"
             if self.density == "smooth":
-                yield "its smoothed sensitivity counts the word's own only where the list holds the word"
+                yield (
+                    "its smoothed sensitivity counts the word's own only where the list "
+                    "holds the word"
+                )
             yield "a list of one member returns the word unchanged"
 
     @property
     def shortest(self) -> int:
-        """The least length a list can have."""
+        """Smallest length that a list can have."""
         if self.list_size == "fixed":
             return self.k_max // 2
         return self.k_min if self.variant == "certified" else 1
 
     def settings(self, n_outputs: int | None = None) -> dict[str, Any]:
-        """Parameters that matter for this variant; those that follow from the output set where its
-        size is given.
+        """Return the parameters that matter for this variant.
+
+        Args:
+            n_outputs: size of the output set; where it is given, what follows from it is added.
         """
         names = ["epsilon", "list_size", "replacement", "k_max", "consistent"]
         if self.list_size == "dynamic":
@@ -204,14 +247,16 @@ class DynText:
         return found
 
     def claimed(self, weights: Weights) -> float | None:
-        """The published claim, epsilon_density + epsilon_replacement = epsilon, with `delta`; None
-        if certified.
+        """Return the published claim; None if certified.
+
+        It is epsilon_density + epsilon_replacement = epsilon, with `delta`.
         """
         return self.epsilon if self.variant == "published" else None
 
     def smooth_sensitivity(self, neighborhood: Neighborhood) -> float:
-        """Largest sensitivity around the word, fading with distance (equation 5), the word's own
-        included.
+        """Return the largest sensitivity around the word, fading with distance (equation 5).
+
+        The word's own is included.
         """
         beta = self.epsilon_density / (2 * (log(2.0) - log(self.delta)))
         faded = neighborhood.sensitivities * np.exp(
@@ -220,7 +265,10 @@ class DynText:
         return max(float(neighborhood.sensitivity), float(np.nan_to_num(faded).max(initial=0.0)))
 
     def variance(self, neighborhood: Neighborhood, densities: DensityRange) -> Fraction:
-        """Of the noise on the density (equation 4), in squared counts, rounded up to 1/256."""
+        """Return the variance of the noise on the density (equation 4), rounded up to 1/256.
+
+        It is in squared counts.
+        """
         smooth = self.density == "smooth"
         sensitivity = self.smooth_sensitivity(neighborhood) if smooth else densities.sensitivity
         exact = 2 * sensitivity**2 * (log(1.25) - log(self.delta)) / self.epsilon_density**2
@@ -229,8 +277,9 @@ class DynText:
     def draw_list_size(
         self, neighborhood: Neighborhood, densities: DensityRange, source: Source
     ) -> int:
-        """Length of the list: the denser the word's surroundings seem, the shorter (equations 6 and
-        7).
+        """Draw the length of the list (equations 6 and 7).
+
+        The denser the word's surroundings seem, the shorter it is.
 
         Args:
             neighborhood: of the private word.
@@ -250,8 +299,9 @@ class DynText:
         return max(self.shortest, self.k_max * (width - above) // width)
 
     def scores_epsilon(self, n_outputs: int) -> float:
-        """eps_r, the weight of the scores in a draw from the list: given, left over (published), or
-        by rule.
+        """Return eps_r, the weight of the scores in a draw from the list.
+
+        It was given, is left over (published), or follows by rule from the number of outputs.
         """
         if self.variant == "published":
             return self.epsilon - (self.epsilon_density if self.list_size == "dynamic" else 0.0)
@@ -264,22 +314,24 @@ class DynText:
         return min(2 * log(odds), USUAL_EPSILON_REPLACEMENT) if odds > 1 else 0.0
 
     def top_share(self, n_outputs: int) -> Fraction:
-        """p_top: the most that a draw from any list can give one member."""
+        """Return p_top, the largest probability that a draw from any list gives one member."""
         if self.replacement == "noise":
             return Fraction(1)
         top = _level(self.scores_epsilon(n_outputs))
         return Fraction(top, top + (self.shortest - 1) * LOW)
 
     def gamma_mix(self, n_outputs: int) -> Fraction:
-        """Probability of drawing from all outputs: epsilon = ln(1 + (1 - g) / g * n_outputs *
-        p_top). Published: 0.
+        """Return g, the probability of drawing from all outputs; 0 if published.
+
+        It solves epsilon = ln(1 + (1 - g) / g * n_outputs * p_top).
         """
         inside, outside = self._mixture(n_outputs)
         return Fraction(outside, inside + outside)
 
     def _mixture(self, n_outputs: int) -> tuple[int, int]:
-        """Integer weights of the list (0 where epsilon is too small for it) and of all outputs (0
-        if published).
+        """Return the integer weights of the list and of all outputs.
+
+        The first is 0 where epsilon is too small for a list, the second 0 if published.
         """
         if self.variant == "published":
             return 1, 0
@@ -287,7 +339,7 @@ class DynText:
         return (high_level(self.epsilon) - LOW) * p.denominator, n_outputs * p.numerator * LOW
 
     def weights(self, neighborhood: Neighborhood | None, n_outputs: int, k: int) -> Weights:
-        """The distribution for one private word, given the length of its list.
+        """Return the distribution for one private word, given the length of its list.
 
         Args:
             neighborhood: of the word; None if nothing is known of it: uniform over all outputs.
@@ -302,14 +354,15 @@ class DynText:
             ValueError: if k is outside [shortest, k_max], or replacement is "noise", which has no
                 weights.
         """
-        _whole("k", k, self.shortest, self.k_max)
+        check_integer("k", k, self.shortest, self.k_max)
         if self.replacement == "noise":
             raise ValueError("replacement='noise' has no weights; use draw")
         everywhere = _all_outputs(n_outputs)
         inside, outside = self._mixture(n_outputs)
         if inside == 0 or neighborhood is None or len(neighborhood.members) < self.shortest:
             return Weights((1,), (everywhere,))
-        members, distances = neighborhood.members[:k].astype(np.intp), neighborhood.distances[:k]
+        members = neighborhood.members[:k].astype(np.intp)
+        distances = neighborhood.distances[:k]
         eps_r = self.scores_epsilon(n_outputs)
         if self.variant == "published":
             shares = integer_weights(np.exp(eps_r / 2 * (_scores(distances, 0.0) - 1)))
@@ -323,10 +376,11 @@ class DynText:
         densities: DensityRange,
         source: Source,
     ) -> int:
-        """One output for one private word: list size, then list or all outputs, then the output.
+        """Draw one output for one private word: list size, then list or all outputs, then output.
 
         Args:
-            neighborhood, n_outputs: see `weights`.
+            neighborhood: of the word; None if nothing is known of it.
+            n_outputs: size of the public output set.
             densities: public constants of the tables.
             source: of uniform integers.
 
@@ -346,11 +400,10 @@ class DynText:
     def _nearest_after_noise(
         self, neighborhood: Neighborhood, k: int, eps_r: float, source: Source
     ) -> int:
-        """The member nearest to the word's vector with noise; drawn in the members' span, all that
-        can matter.
-        """
+        """Return the member nearest to the word's vector after noise was added to it."""
         if neighborhood.offsets is None:
             raise ValueError("replacement='noise' needs a neighborhood with offsets, got None")
+        # Noise outside the span of the members changes all distances alike, so none is drawn there.
         members = np.linalg.qr(neighborhood.offsets[:k].astype(np.float64).T, mode="r")
         deviation = (
             float(neighborhood.distances[:k].max())
@@ -370,43 +423,29 @@ def _all_outputs(n: int) -> NDArray[np.intp]:
 
 
 def _level(eps_r: float) -> int:
-    """floor(2**40 * e**(eps_r / 2)), the share of a member that scores 1."""
+    """Return floor(2**40 * e**(eps_r / 2)), the share of a member that scores 1."""
     return high_level(eps_r / 2) if eps_r / 2 > 0 else LOW
 
 
-def _scores(distances: NDArray[np.float32], nearest: float) -> NDArray[np.float64]:
-    """1 at distance `nearest`, 0 at the farthest (equation 8's u where `nearest` is 0), float64 [k]
-    in [0, 1].
+def _scores(distances: NDArray[np.float32], nearest: float) -> Floats:
+    """Return scores from 1 at distance `nearest` to 0 at the farthest, float64 [k].
+
+    Where `nearest` is 0 they are the u of equation 8.
     """
     d = distances.astype(np.float64)
     width = float(d.max()) - nearest
-    # A private word must never decide whether an error is raised: where a distance is no number,
-    # all score 1.
+    # A private word must never decide whether an error is raised: if a distance is no number, all
+    # members score 1.
     if not (isfinite(width) and width > 0):
         return np.ones(len(d))
     return np.clip(1 - (d - nearest) / width, 0.0, 1.0)
 
 
 def _shares(distances: NDArray[np.float32], eps_r: float) -> NDArray[np.int64]:
-    """int64 [k] in [LOW, 2**40 * e**(eps_r / 2)]: the nearest member scores 1, as the word itself
-    does in its list.
+    """Return the members' integer shares, int64 [k] in [LOW, 2**40 * e**(eps_r / 2)].
+
+    The nearest member scores 1, as the word itself does in its own list.
     """
     scores = _scores(distances, float(distances.min()))
     shares = (LOW * np.exp(eps_r / 2 * scores)).astype(np.int64)
     return np.clip(shares, LOW, _level(eps_r))
-
-
-def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
-
-
-def _whole(name: str, value: object, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ValueError(f"{name} must be an integer from {least} to {most}, got {value!r}")
-
-
-def _between(name: str, value: object, low: float, high: float, open_ends: bool = False) -> None:
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high
-    if not good or (open_ends and value in (low, high)):
-        raise ValueError(f"{name} must be between {low:g} and {high:g}, got {value!r}")

@@ -22,18 +22,22 @@ from sanitizer.privacy.next_token import (
     RANGE_SLACK,
     USEFUL,
     Checked,
-    Logits,
     Scores,
     TokenWeights,
-    check_count,
-    check_number,
     exact_weights,
     largest,
     on_grid,
     public_gaps,
 )
+from sanitizer.privacy.weights import (
+    VARIANTS,
+    Floats,
+    Logits,
+    check_count,
+    check_number,
+    check_one_of,
+)
 
-VARIANTS = ("certified", "published")
 MAX_TEMPERATURE = 100.0
 
 
@@ -61,6 +65,12 @@ class InvisibleInk:
 
     Raises:
         ValueError: naming argument and value.
+
+    >>> decoder = InvisibleInk(clip_norm=1.0, n_references=2, temperature=1.0)
+    >>> scores = np.array([[0, 1, 2], [0, 2, 2], [9, 1, 2]], dtype=np.float32)
+    >>> weights = decoder.weights(scores).weights  # of logits 0.5, 1.5 and 2
+    >>> [round(weight / weights[0], 3) for weight in weights]
+    [1.0, 2.718, 4.482]
     """
 
     clip_norm: float
@@ -78,27 +88,31 @@ class InvisibleInk:
 
     @property
     def name(self) -> str:
-        """ "invisibleink"."""
+        """Short name, for the record."""
         return "invisibleink"
 
     @property
     def reason(self) -> str | None:
-        """None: both variants' events are theorems."""
+        """Always None: the events of both variants are theorems."""
         return None
 
     @property
     def public_only(self) -> bool:
-        """Whether the weights depend on row 0 alone; nothing need be charged then."""
+        """True if the weights depend on row 0 alone; nothing need be charged then."""
         return self.clip_norm == 0
 
     def weights(self, scores: Logits | Scores) -> TokenWeights:
-        """See `Decoder.weights`. Raises ValueError if there are not 1 + n_references rows."""
+        """Return the distribution of the next token, as `Decoder.weights` describes it.
+
+        Raises:
+            ValueError: there are not 1 + n_references rows.
+            NotCertified: a score is not finite.
+        """
         rows = Checked(scores, self.n_references)
         allowed = self._allowed(rows.public)
         added = np.clip(rows.gained(allowed), -self.clip_norm, self.clip_norm)
-        limit = int(
-            self.clip_norm * GRID
-        )  # rounded down: on the grid, too, no reference adds more than clip_norm
+        # Rounded down, so that on the grid, too, no reference adds more than clip_norm.
+        limit = int(self.clip_norm * GRID)
         total = np.clip(on_grid(added), -limit, limit).sum(axis=0)
         total += on_grid(self.n_references * public_gaps(rows.public)[allowed])
         return TokenWeights(allowed, exact_weights((total - total.max()) / self._divisor))
@@ -107,24 +121,26 @@ class InvisibleInk:
     def _divisor(self) -> float:
         return GRID * self.n_references * self.temperature
 
-    def _allowed(self, public: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The expanded top-k set, from the public row only; int64 [n], ascending."""
+    def _allowed(self, public: Floats) -> NDArray[np.int64]:
+        """Return the expanded top-k set, from the public row only; int64 [n], ascending."""
         if self.top_k is None or self.top_k >= len(public):
             return np.arange(len(public))
         least = np.partition(public, -self.top_k)[-self.top_k]
         return np.flatnonzero(public >= least - 2 * self.clip_norm / self.n_references)
 
     def event(self, unit: str, relation: str) -> Event:
-        """What one token costs; for `public_only`, an upper bound of the 0 that it costs."""
+        """Return what one token costs, for the accountant.
+
+        For `public_only` it is an upper bound of the 0 that it costs.
+        """
         range_ = 2 * self.clip_norm / (self.n_references * self.temperature) + RANGE_SLACK
         if self.variant == "certified":
             return BoundedRangeEvent(range_=range_, unit=unit, relation=relation)
-        return ZCDPEvent(
-            rho=range_**2 / 8, unit=unit, relation=relation
-        )  # C^2 / (2 B^2 tau^2), slack apart
+        rho = range_**2 / 8  # theorem 2's C^2 / (2 B^2 tau^2), slack apart
+        return ZCDPEvent(rho=rho, unit=unit, relation=relation)
 
     def settings(self) -> dict[str, Any]:
-        """All arguments, and the name."""
+        """Return all arguments, and the name."""
         return {"name": self.name, **asdict(self)}
 
 
@@ -136,7 +152,7 @@ def solve_clip_norm(
     temperature: float = 1.1,
     variant: str = "certified",
 ) -> float:
-    """The largest clip norm with which `max_tokens` tokens cost at most epsilon at delta.
+    """Return the largest clip norm with which `max_tokens` tokens cost at most epsilon at delta.
 
     0.0 means "public only": the largest one is below 0.001 * temperature. References that all agree
     would then move no token's log-weight by more than 0.001, so 1,000 tokens differ from the public
@@ -144,20 +160,25 @@ def solve_clip_norm(
     to spend nothing.
 
     Args:
-        epsilon: in nats, positive. delta: in [0, 1); 0 gives 0.0 for the published variant.
-        max_tokens: of the whole release, at least 1; public. n_references, temperature, variant: as
-            for `InvisibleInk`.
+        epsilon: in nats, positive.
+        delta: in [0, 1); 0 gives 0.0 for the published variant.
+        max_tokens: of the whole release, at least 1; public.
+        n_references: how many rows follow row 0; up to 4096.
+        temperature: in (0, 100].
+        variant: "certified" or "published".
 
     Raises:
         ValueError: naming argument and value.
+
+    >>> round(solve_clip_norm(epsilon=8.0, delta=1e-6, max_tokens=200, n_references=16), 2)
+    1.81
     """
     check_count("max_tokens", max_tokens)
     _check(n_references, temperature, variant)
 
     def event(clip_norm: float) -> Event:
-        return InvisibleInk(clip_norm, n_references, temperature, variant=variant).event(
-            "reference", "replace-by-null"
-        )
+        decoder = InvisibleInk(clip_norm, n_references, temperature, variant=variant)
+        return decoder.event("reference", "replace-by-null")
 
     high = min(MAX_RANGE * n_references * temperature / 2, MAX_LOGIT)
     found = largest(event, epsilon, delta, max_tokens, high)
@@ -167,5 +188,4 @@ def solve_clip_norm(
 def _check(n_references: int, temperature: float, variant: str) -> None:
     check_count("n_references", n_references, MAX_ROWS)
     check_number("temperature", temperature, 0.0, MAX_TEMPERATURE)
-    if variant not in VARIANTS:
-        raise ValueError(f"variant must be one of {VARIANTS}, got {variant!r}")
+    check_one_of("variant", variant, VARIANTS)

@@ -1,5 +1,4 @@
-"""What every decoder shares: the callable that scores next tokens, exact weights, and the loop that
-draws.
+"""What every decoder shares: scores of next tokens, exact weights, and the loop that draws.
 
 A decoder never sees a model or a text. It is given a callable and says, from scores alone, how
 likely each token is.
@@ -14,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,18 +20,25 @@ from numpy.typing import NDArray
 
 from sanitizer.errors import NotCertified
 from sanitizer.privacy.accounting import Accountant, Event
+from sanitizer.privacy.weights import Floats, Logits, check_count, check_number
 from sanitizer.randomness import Source, draw
 
 RANGE_SLACK = 2.0**-36
-DEPTH = 64.0  # nats: no token weighs less than e^-64 of the likeliest
+"""Nats added to every certified range, for rounding: see above."""
+DEPTH = 64.0
+"""Nats below the likeliest token at which weights stop falling."""
 LOW_BITS = 40
+"""Bits of the smallest weight."""
 GRID = 2.0**32
+"""Steps of one nat to which private rows are rounded."""
 MAX_ROWS = 1 << 12
-MAX_LOGIT = 2.0**16  # together with GRID and MAX_ROWS: sums stay below 2**63
+"""Most references. With GRID and MAX_LOGIT, sums stay below 2**63."""
+MAX_LOGIT = 2.0**16
+"""Largest size of a logit on the grid."""
 MAX_RANGE = 64.0
-USEFUL = 1e-3  # nats: what moves weights by less is not worth charging for
-
-Logits = NDArray[np.float32]
+"""Largest range of one draw, in nats."""
+USEFUL = 1e-3
+"""Nats; a parameter that moves weights by less is not worth charging for."""
 
 
 class Scores(Protocol):
@@ -45,38 +50,40 @@ class Scores(Protocol):
     """
 
     n_rows: int
-    """1 + n_references."""
+    """Number of rows, 1 + n_references."""
     public: Logits
-    """float32 [n_vocabulary], row 0."""
+    """Row 0, float32 [n_vocabulary]."""
 
     def at(self, tokens: NDArray[np.int64]) -> Logits:
-        """All rows' scores of some tokens, float32 [n_rows, n]."""
+        """Return all rows' scores of some tokens, float32 [n_rows, n]."""
 
 
 NextScores = Callable[[int | None], Logits | Scores]
-"""Called with None, then with each token chosen; an array float32 [1 + n_references, n_vocabulary]
-has all scores.
+"""Function that scores the next token: called with None, then with each token chosen.
+
+An array, float32 [1 + n_references, n_vocabulary], holds all scores.
 """
 
 
 @dataclass(frozen=True)
 class TokenWeights:
-    """A distribution over the next token.
+    """Distribution over the next token.
 
     Attributes:
-        tokens: int64 [n], the tokens that may come. weights: one Python int >= 1 for each.
+        tokens: int64 [n], the tokens that may come.
+        weights: one Python int >= 1 for each.
     """
 
     tokens: NDArray[np.int64] = field(repr=False)
     weights: tuple[int, ...] = field(repr=False)
 
     def draw(self, source: Source) -> int:
-        """One token."""
+        """Draw one token."""
         return int(self.tokens[draw(self.weights, source)])
 
 
 class Decoder(Protocol):
-    """One rule for the next token; frozen settings, no state."""
+    """Rule for the next token: frozen settings, no state."""
 
     @property
     def name(self) -> str:
@@ -84,10 +91,10 @@ class Decoder(Protocol):
 
     @property
     def reason(self) -> str | None:
-        """Why the event is not a theorem about the code that runs; None if it is."""
+        """Reason why the event is not a theorem about the code that runs; None if it is."""
 
     def weights(self, scores: Logits | Scores) -> TokenWeights:
-        """The distribution of the next token.
+        """Return the distribution of the next token.
 
         Args:
             scores: see `NextScores`. Which tokens are asked for depends on row 0 and the settings
@@ -98,10 +105,10 @@ class Decoder(Protocol):
         """
 
     def event(self, unit: str, relation: str) -> Event:
-        """What one token costs, for the accountant: about one reference, replaced by null."""
+        """Return what one token costs, for the accountant: one reference is replaced by null."""
 
     def settings(self) -> dict[str, Any]:
-        """Resolved parameters, for the record."""
+        """Return the resolved parameters, for the record."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +116,8 @@ class Generated:
     """One text as tokens.
 
     Attributes:
-        tokens: all that were drawn, an end token included. ended: whether the last one is an end
-            token.
+        tokens: all that were drawn, an end token included.
+        ended: True if the last one is an end token.
     """
 
     tokens: tuple[int, ...] = field(repr=False)
@@ -160,43 +167,54 @@ def _tokens(
 def generate(
     decoder: Decoder, scores: NextScores, max_tokens: int, end: frozenset[int], source: Source
 ) -> Generated:
-    """A whole text; arguments, guarantee and errors are those of `tokens`."""
+    """Draw a whole text; arguments, guarantee and errors are those of `tokens`.
+
+    >>> from sanitizer.privacy import InvisibleInk
+    >>> from sanitizer.testing import SeededSource
+    >>> def scores(last: int | None) -> Logits:  # row 0, and a row for each of two references
+    ...     return np.array([[0, 1, 2], [0, 2, 2], [1, 1, 2]], dtype=np.float32)
+    >>> decoder = InvisibleInk(clip_norm=0.5, n_references=2)
+    >>> generate(decoder, scores, max_tokens=5, end=frozenset({0}), source=SeededSource(3)).tokens
+    (2, 1, 0)
+    """
     drawn = tuple(tokens(decoder, scores, max_tokens, end, source))
     return Generated(drawn, drawn[-1] in end)
 
 
-def exact_weights(logs: NDArray[np.float64]) -> tuple[int, ...]:
-    """Python integers of at least 2**40, proportional to max(e^log, e^(largest - DEPTH)), off by
-    less than 2**-39.
+def exact_weights(logs: Floats) -> tuple[int, ...]:
+    """Return integers of at least 2**40, proportional to max(e^log, e^(largest - DEPTH)).
 
-    The floor keeps any bounded range: if logs move by between m and m + r, then so do their
-    largest, the floor under it, and the larger of log and floor. The rest is rounding: 2**-45 for
-    the float argument (quotients of integers, as certified decoders give), 2**-50 for exp, and
-    2**-40 for the integer.
+    Their logarithms are off by less than 2**-39: 2**-45 for the float argument (quotients of
+    integers, as certified decoders give), 2**-50 for exp, and 2**-40 for the integer. The floor
+    keeps any bounded range: if logs move by between m and m + r, then so do their largest, the
+    floor under it, and the larger of log and floor.
 
     Args:
         logs: float64 [n], n >= 1.
 
     Raises:
         NotCertified: a value is not finite.
+
+    >>> weights = exact_weights(np.log([1.0, 2.0]))
+    >>> round(weights[1] / weights[0], 9)
+    2.0
     """
     check_finite(logs)
     above = np.maximum(logs - logs.max() + DEPTH, 0.0)
     return tuple(map(int, np.ldexp(np.exp(above), LOW_BITS).tolist()))
 
 
-def on_grid(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Values as whole multiples of 1 / GRID, int64 of the same shape; they must be within MAX_ROWS
-    * MAX_LOGIT.
+def on_grid(values: Floats) -> NDArray[np.int64]:
+    """Return the nearest whole multiples of 1 / GRID, int64 of the same shape.
+
+    Values must be within MAX_ROWS * MAX_LOGIT.
     """
     return np.rint(values * GRID).astype(np.int64)
 
 
-def public_gaps(public: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Public logits less their largest, floored at -MAX_LOGIT; float64 of the same shape.
-
-    Public values may be changed in any way: neighbours agree in them.
-    """
+def public_gaps(public: Floats) -> Floats:
+    """Return public logits less their largest, floored at -MAX_LOGIT; float64 of the same shape."""
+    # Public values may be changed in any way: neighbouring inputs agree in them.
     return np.asarray(np.maximum(public - public.max(), -MAX_LOGIT))
 
 
@@ -207,7 +225,8 @@ class Checked:
         public: float64 [n_vocabulary], row 0.
 
     Raises:
-        ValueError: another number of rows, or no token. NotCertified: a score is not finite.
+        ValueError: another number of rows, or no token.
+        NotCertified: a score is not finite.
     """
 
     def __init__(self, scores: Logits | Scores, n_references: int) -> None:
@@ -220,14 +239,21 @@ class Checked:
             raise ValueError(
                 f"scores must have {1 + n_references} rows of at least one token, got shape {shape}"
             )
-        self._scores, self._n_rows = scores, shape[0]
+        self._scores = scores
+        self._n_rows = shape[0]
         public = scores[0] if isinstance(scores, np.ndarray) else scores.public
         check_finite(scores if isinstance(scores, np.ndarray) else public)
-        self.public: NDArray[np.float64] = public.astype(np.float64)
+        self.public: Floats = public.astype(np.float64)
 
-    def gained(self, tokens: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What each reference adds to row 0's scores of these tokens, float64 [n_references, n];
-        raises as above.
+    def gained(self, tokens: NDArray[np.int64]) -> Floats:
+        """Return what each reference adds to row 0's scores, float64 [n_references, n].
+
+        Args:
+            tokens: int64 [n], whose scores are compared.
+
+        Raises:
+            ValueError: the scores have another shape.
+            NotCertified: a score is not finite.
         """
         rows = (
             self._scores[:, tokens]
@@ -236,15 +262,20 @@ class Checked:
         )
         if rows.shape != (self._n_rows, len(tokens)):
             raise ValueError(
-                f"scores must be of {self._n_rows} rows and {len(tokens)} tokens, got shape {rows.shape}"
+                f"scores must be of {self._n_rows} rows and {len(tokens)} tokens, "
+                f"got shape {rows.shape}"
             )
         check_finite(rows)
         return np.asarray(rows[1:].astype(np.float64) - rows[0])
 
 
-def top_tokens(public: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """The k largest, in ascending order of token; of equal ones the lower tokens. int64 [min(k,
-    n_vocabulary)].
+def top_tokens(public: Floats, k: int) -> NDArray[np.int64]:
+    """Return the k tokens with the largest scores, ascending; int64 [min(k, n_vocabulary)].
+
+    Of tokens with equal scores the lower ones come first.
+
+    >>> top_tokens(np.array([0.5, 2.0, 1.0, 2.0]), 2).tolist()
+    [1, 3]
     """
     if k >= len(public):
         return np.arange(len(public))
@@ -256,12 +287,17 @@ def top_tokens(public: NDArray[np.float64], k: int) -> NDArray[np.int64]:
 def largest(
     event: Callable[[float], Event], epsilon: float, delta: float, count: int, high: float
 ) -> float:
-    """The largest parameter up to `high` with which `count` events cost at most epsilon at delta;
-    0.0 if none does.
+    """Return the largest parameter with which `count` events cost at most epsilon at delta.
 
     Args:
-        event: from a positive parameter; a larger one costs more.
-        epsilon: in nats. delta: in [0, 1). count: how many events, at least 1.
+        event: makes the event of a positive parameter; a larger one costs more.
+        epsilon: in nats.
+        delta: in [0, 1).
+        count: how many events, at least 1.
+        high: the largest parameter that is tried.
+
+    Returns:
+        A parameter up to `high`; 0.0 if none is small enough.
 
     Raises:
         ValueError: naming argument and value.
@@ -273,44 +309,25 @@ def largest(
     low = 0.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (
-            (middle, high) if cost(event(middle), count, delta) <= epsilon else (low, middle)
-        )
+        fits = cost(event(middle), count, delta) <= epsilon
+        low, high = (middle, high) if fits else (low, middle)
     return low
 
 
 def cost(event: Event, count: int, delta: float) -> float:
-    """Epsilon of `count` equal events at delta, by the accountant; inf if none is finite."""
+    """Return the epsilon of `count` equal events at delta; inf if none is finite.
+
+    >>> from sanitizer.privacy import PureEvent
+    >>> event = PureEvent(0.1, unit="word", relation="replace-one")
+    >>> cost(event, 100, 0.0), round(cost(event, 100, 1e-5), 2)
+    (10.0, 4.31)
+    """
     accountant = Accountant()
     accountant.compose(event, count)
     return accountant.epsilon(delta)
 
 
 def check_finite(values: NDArray[Any]) -> None:
-    """Raises NotCertified unless all are finite."""
+    """Raise NotCertified unless all values are finite."""
     if not np.isfinite(values).all():
         raise NotCertified("the model's scores are not finite")
-
-
-def check_number(name: str, value: float | None, low: float, high: float = float("inf")) -> None:
-    """Raises ValueError unless low < value <= high and finite."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or not (isfinite(value) and low < value <= high)
-    ):
-        raise ValueError(
-            f"{name} must be a number above {low:g} and at most {high:g}, got {value!r}"
-        )
-
-
-def check_count(name: str, value: int | None, high: int | None = None) -> None:
-    """Raises ValueError unless an integer of at least 1 (and at most `high`)."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int)
-        or value < 1
-        or (high is not None and value > high)
-    ):
-        limit = "" if high is None else f" and at most {high}"
-        raise ValueError(f"{name} must be an integer of at least 1{limit}, got {value!r}")

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from sanitizer.risk.posterior import Vocabulary as Vocabulary
     from sanitizer.risk.posterior import guessed as guessed
     from sanitizer.risk.posterior import list_shares as list_shares
-    from sanitizer.risk.posterior import probabilities as probabilities
     from sanitizer.risk.posterior import public_logits as public_logits
 else:
     __getattr__, __dir__ = lazy_door(
@@ -61,7 +60,6 @@ else:
                 "Vocabulary",
                 "guessed",
                 "list_shares",
-                "probabilities",
                 "public_logits",
             ),
         },

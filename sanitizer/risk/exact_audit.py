@@ -124,16 +124,6 @@ class Extremes:
         return int(np.where(ratios == exact, self.highest, -1.0).argmax()), exact
 
 
-def probabilities(weights: Weights, n: int) -> NDArray[np.float64]:
-    """float64 [n]: probability of each member of the output set, from the integer weights."""
-    p, whole = np.zeros(n), sum(weights.totals)
-    for i, (total, members) in enumerate(zip(weights.totals, weights.members, strict=True)):
-        shares = weights.shares[i] if weights.shares else None
-        bucket = total / whole  # Python's division of integers is correctly rounded
-        p[members] += bucket / len(members) if shares is None else bucket * (shares / shares.sum())
-    return p
-
-
 def audit(
     sanitizer: Sanitizer,
     text: str = EXAMPLE,
@@ -239,7 +229,7 @@ def _enumerate(
     def of_chunk(begin: int) -> Extremes:
         found = Extremes.none(n)
         for who, weights in _walk(engine, words, begin, logits):
-            found.add(probabilities(weights, n), who)
+            found.add(weights.probabilities(n), who)
             if (claimed := claim(weights)) is not None:
                 found.claimed = max(found.claimed or 0.0, claimed)
         return found

@@ -282,16 +282,6 @@ def ceiling(prior: float, epsilon: float) -> float:
     return prior / (prior + (1 - prior) * exp(-epsilon)) if prior > 0 else 0.0
 
 
-def probabilities(weights: Weights, n: int) -> Floats:
-    """float64 [n]: the distribution over an output set of n members."""
-    p, total = np.zeros(n), sum(weights.totals)
-    for i, (bucket, members) in enumerate(zip(weights.totals, weights.members, strict=True)):
-        shares = weights.shares[i] if weights.shares else None
-        where = slice(None) if len(members) == n and shares is None else members
-        p[where] += bucket / total * (1 / len(members) if shares is None else shares / shares.sum())
-    return p
-
-
 @dataclass(frozen=True)
 class Likelihood:
     """P(output | word) in one context.
@@ -344,7 +334,7 @@ class Likelihoods:
         found = list(self._engine.distributions(words, logits))
         outputs = found[0][0]
         return Likelihood(
-            outputs, np.stack([probabilities(weights, len(outputs)) for _, weights in found])
+            outputs, np.stack([weights.probabilities(len(outputs)) for _, weights in found])
         )
 
     def _mixed(self, words: Sequence[str]) -> Likelihood:
@@ -370,7 +360,7 @@ class Likelihoods:
         p = np.zeros(self._n_outputs)
         for share, (_, weights) in zip(mixture, found, strict=True):
             if share:
-                p += share * probabilities(weights, self._n_outputs)
+                p += share * weights.probabilities(self._n_outputs)
         rest = float(p.min())
         members = np.flatnonzero(p > rest)
         return members, p[members], rest

@@ -1,4 +1,4 @@
-"""A vault that survives the process: originals and released messages, encrypted in one file.
+"""Vault that survives the process: originals and released messages, encrypted in one file.
 
 Many threads and processes may use one file at once. What a call gives out is on the disk before it
 returns (WAL, synchronous=FULL): an original whose placeholder was sent can be restored after a
@@ -40,21 +40,28 @@ from sanitizer.storage.vault import MAX_ENTRIES, MAX_MESSAGES, Entries, Make
 from sanitizer.storage.vault_rows import VaultHead, VaultRows
 
 KEY_VARIABLE = "SANITIZER_VAULT_KEY"
+"""Environment variable that holds the key where none is given."""
 MIN_KEY_LENGTH = 16
 MAX_CACHED = 1000
+"""Conversations kept decrypted in memory."""
 NONCE_BYTES, TAG_BYTES, SALT_BYTES = 12, 16, 16
-MIN_BLOCK = 128  # most identifiers fit, so that their sizes tell nothing
-SCRYPT_N = 2**15  # 32 MiB and a tenth of a second for each guess
+MIN_BLOCK = 128
+"""Smallest padded content in bytes: most identifiers fit, so that their sizes tell nothing."""
+SCRYPT_N = 2**15
+"""Cost of deriving the keys: 32 MiB and a tenth of a second for each guess."""
 
 
 @dataclass
-class _Talk:
+class _Conversation:
     """One conversation, decrypted.
 
     Attributes:
-        life: drawn when it begins; another after it was forgotten. chain: the HMAC that ends with
-            entry n.
-        version: of the store when it was last found to be current.
+        life: drawn when it begins; another one after it was forgotten, so that entries of an
+            earlier life cannot be replayed.
+        n: how many entries it has.
+        chain: the chained HMAC that ends with entry n.
+        entries: its identifiers.
+        version: of the file when this was last found to be current.
     """
 
     life: bytes = field(default_factory=secret_key)
@@ -64,28 +71,40 @@ class _Talk:
     version: int = -1
 
     def encoded(self) -> bytes:
+        """Serialize what the file holds of it besides its entries."""
         return _dumped([self.life.hex(), self.n, self.chain.hex(), self.entries.numbers])
 
 
 class FileVault:
-    """A vault in a file; implements `sanitizer.memory.Vault`.
+    """Vault in an encrypted file; implements the protocol `Vault`.
 
     Serves many threads; each process opens its own, after a fork again.
 
     Args:
-        path: of the vault; `PATH-mark` and, while it is open, `PATH-wal` and `PATH-shm` stand
-            beside it.
+        path: of the vault; `PATH-mark` and, while it is open, `PATH-wal` and `PATH-shm` lie beside
+            it.
         key: a secret of at least 16 characters or bytes, the same at every opening; by default from
             the environment variable SANITIZER_VAULT_KEY. A passphrase should be long: whoever has
-                the file can guess.
+            the file can guess.
         create: make the vault if it is missing; False makes that an error.
         max_messages: released messages kept, at least 1; the oldest are dropped first.
         max_entries: identifiers kept in all, at least 1. A full vault refuses new ones: forget
             conversations.
 
     Raises:
-        ValueError: no key, a short one, or a limit below 1. VaultError: missing, damaged, not
-        writable, another format or version, wrong key, busy for a minute.
+        ValueError: no key, a short one, or a limit below 1.
+        VaultError: missing, damaged, not writable, another format or version, wrong key, or busy
+            for a minute.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> placeholder = lambda kind, original, number: f"<{kind}_{number}>"
+    >>> with TemporaryDirectory() as folder:
+    ...     with FileVault(f"{folder}/vault", "a long passphrase") as vault:
+    ...         print(vault.substitutes("c-17", [("EMAIL", "ada@example.org")], placeholder))
+    ...     with FileVault(f"{folder}/vault", "a long passphrase", create=False) as vault:
+    ...         print(vault.originals("c-17")["<EMAIL_1>"])
+    ['<EMAIL_1>']
+    ada@example.org
     """
 
     def __init__(
@@ -100,12 +119,10 @@ class FileVault:
         for name, value in (("max_messages", max_messages), ("max_entries", max_entries)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value!r}")
-        self._path, self._max_messages, self._max_entries = (
-            Path(path).absolute(),
-            max_messages,
-            max_entries,
-        )
-        self._cache: OrderedDict[bytes, _Talk] = OrderedDict()
+        self._path = Path(path).absolute()
+        self._max_messages = max_messages
+        self._max_entries = max_entries
+        self._cache: OrderedDict[bytes, _Conversation] = OrderedDict()
         self._lock = threading.Lock()
         keys = partial(_keys, self._path, _key_bytes(key))
         if create and not self._path.exists():
@@ -127,8 +144,9 @@ class FileVault:
     def put_first(
         self, key: bytes, result: SanitizedText, conversation: str | None = None
     ) -> SanitizedText:
-        """As the protocol says. Without `conversation`, whichever is forgotten takes this message
-        along.
+        """Keep a result unless one is there already; return the one that is kept.
+
+        Without `conversation`, the next conversation to be forgotten takes this message along.
         """
         with self._lock, self._store.transaction("IMMEDIATE") as head:
             if (kept := self._message(head, key)) is not None:
@@ -159,30 +177,29 @@ class FileVault:
             return self._current(conversation).entries.originals
 
     def forget(self, conversation: str) -> None:
-        """Remove a conversation's identifiers and messages, and all messages kept without a
-        conversation.
+        """Remove a conversation's identifiers and messages.
 
-        What it released is not restored any more, and its numbers are not used again: by any
-        conversation.
+        All messages that were kept without a conversation go too. What was released is not restored
+        any more, and no conversation uses its numbers again.
 
         Raises:
             VaultError: nothing was removed; or, as the message says, the WAL could not be emptied.
         """
-        talk_id = self._id(conversation)
+        conversation_id = self._id(conversation)
         with self._lock:
             floor = self._current(conversation).entries.floor_without()
             with self._store.transaction("IMMEDIATE") as head:
-                self._cache.pop(talk_id, None)
-                if (plain := self._store.find(head, talk_id)) is not None:
+                self._cache.pop(conversation_id, None)
+                if (plain := self._store.find(head, conversation_id)) is not None:
                     _, n, _, numbers = json.loads(plain)
                     head.n_entries -= n
                     head.floor = max([head.floor, floor, *numbers.values()])
-                self._store.remove(head, self._store.belonging_to(talk_id))
+                self._store.remove(head, self._store.belonging_to(conversation_id))
                 self._note(head)
             self._store.scrub()
 
     def close(self) -> None:
-        """Close the file, and let go of what was decrypted."""
+        """Close the file, and forget what was decrypted."""
         with self._lock:
             self._cache.clear()
             self._store.close()
@@ -194,7 +211,8 @@ class FileVault:
         self.close()
 
     def __repr__(self) -> str:
-        return f"FileVault({str(self._path)!r}, {self._n_messages} messages, {self._n_entries} identifiers)"
+        counts = f"{self._n_messages} messages, {self._n_entries} identifiers"
+        return f"FileVault({str(self._path)!r}, {counts})"
 
     def _note(self, head: VaultHead) -> None:
         self._n_messages, self._n_entries = head.n_messages, head.n_entries
@@ -214,72 +232,83 @@ class FileVault:
                 f"{self._path}: holds a message kept by another version of this package"
             ) from None
 
-    def _current(self, conversation: str) -> _Talk:
-        """The conversation as it is in the file now; from the cache while no other process has
-        written.
+    def _current(self, conversation: str) -> _Conversation:
+        """Return the conversation as the file has it now.
+
+        It comes from the cache for as long as no other process has written.
         """
-        talk_id = self._id(conversation)
-        version, talk = self._store.version(), self._cache.get(talk_id)
-        if talk is None or talk.version != version:
+        conversation_id = self._id(conversation)
+        version = self._store.version()
+        state = self._cache.get(conversation_id)
+        if state is None or state.version != version:
             with self._store.transaction("DEFERRED") as head:
-                talk = self._load(head, talk_id)
-        self._keep(talk_id, talk)
-        return talk
+                state = self._load(head, conversation_id)
+        self._keep(conversation_id, state)
+        return state
 
-    def _load(self, head: VaultHead, talk_id: bytes) -> _Talk:
-        """Read what the cache does not have. The cache loses it meanwhile: the transaction may
-        fail.
-        """
+    def _load(self, head: VaultHead, conversation_id: bytes) -> _Conversation:
+        """Return a conversation, reading from the file what the cache does not have."""
         self._note(head)
-        talk = self._cache.pop(talk_id, None)
-        if (plain := self._store.find(head, talk_id)) is None:
-            return _Talk(version=self._store.version())
+        # Out of the cache until `_keep`: if the transaction fails, a half-read one must not stay.
+        state = self._cache.pop(conversation_id, None)
+        if (plain := self._store.find(head, conversation_id)) is None:
+            return _Conversation(version=self._store.version())
         life, n, end, numbers = json.loads(plain)
-        if talk is None or talk.life.hex() != life:
-            talk = _Talk(bytes.fromhex(life))
-        for entry in self._store.entries(
-            talk_id, talk.n + 1, n, talk.chain or talk.life, bytes.fromhex(end)
-        ):
-            talk.entries.add(*json.loads(entry))
-        talk.n, talk.chain, talk.entries.numbers = n, bytes.fromhex(end), Counter(numbers)
-        talk.version = self._store.version()
-        return talk
+        if state is None or state.life.hex() != life:
+            state = _Conversation(bytes.fromhex(life))
+        new = self._store.entries(
+            conversation_id, state.n + 1, n, state.chain or state.life, bytes.fromhex(end)
+        )
+        for entry in new:
+            state.entries.add(*json.loads(entry))
+        state.n = n
+        state.chain = bytes.fromhex(end)
+        state.entries.numbers = Counter(numbers)
+        state.version = self._store.version()
+        return state
 
-    def _assign(self, conversation: str, wanted: Sequence[tuple[str, str]], make: Make) -> _Talk:
-        """Released values for those that have none, in one transaction."""
-        talk_id = self._id(conversation)
+    def _assign(
+        self, conversation: str, wanted: Sequence[tuple[str, str]], make: Make
+    ) -> _Conversation:
+        """Assign released values to those that have none, in one transaction."""
+        conversation_id = self._id(conversation)
         with self._store.transaction("IMMEDIATE") as head:
-            talk = self._load(head, talk_id)
-            new = [pair for pair in dict.fromkeys(wanted) if pair not in talk.entries.values]
+            state = self._load(head, conversation_id)
+            new = [pair for pair in dict.fromkeys(wanted) if pair not in state.entries.values]
             if head.n_entries + len(new) > self._max_entries:
                 raise VaultError(
-                    f"{self._path}: full, it holds at most max_entries={self._max_entries} identifiers"
+                    f"{self._path}: full, it holds at most "
+                    f"max_entries={self._max_entries} identifiers"
                 )
             for kind, original in new:
-                value = talk.entries.assign(kind, original, make, head.floor)
-                talk.n += 1
+                value = state.entries.assign(kind, original, make, head.floor)
+                state.n += 1
                 entry = _dumped([kind, original, value])
-                talk.chain = self._store.add_entry(talk_id, talk.n, talk.chain or talk.life, entry)
+                state.chain = self._store.add_entry(
+                    conversation_id, state.n, state.chain or state.life, entry
+                )
             if new:
-                self._store.put(head, talk_id, talk_id, 0, talk.encoded())
+                self._store.put(head, conversation_id, conversation_id, 0, state.encoded())
             head.n_entries += len(new)
             self._note(head)
-        self._keep(talk_id, talk)
-        return talk
+        self._keep(conversation_id, state)
+        return state
 
-    def _keep(self, talk_id: bytes, talk: _Talk) -> None:
-        if talk.n:
-            self._cache[talk_id] = talk
-            self._cache.move_to_end(talk_id)
+    def _keep(self, conversation_id: bytes, state: _Conversation) -> None:
+        if state.n:
+            self._cache[conversation_id] = state
+            self._cache.move_to_end(conversation_id)
         if len(self._cache) > MAX_CACHED:
             self._cache.popitem(last=False)
 
 
 class _Keys:
-    """AES-256-GCM and HMAC-SHA256 under one pair of keys; errors name the file."""
+    """AES-256-GCM and HMAC-SHA256 under one pair of keys; implements `Sealer`."""
 
     def __init__(self, path: Path, derived: bytes) -> None:
-        self._path, self._aes, self._mac_key = path, AESGCM(derived[:32]), derived[32:]
+        self._path = path  # for errors
+        self._aes = AESGCM(derived[:32])
+        self._mac_key = derived[32:]
 
     def seal(self, plain: bytes, *bound: object) -> tuple[bytes, bytes]:
         nonce = secret_key()[:NONCE_BYTES]
@@ -314,20 +343,20 @@ def _keys(path: Path, key: bytes, salt: bytes) -> _Keys:
 def _key_bytes(key: bytes | str | None) -> bytes:
     key = os.environ.get(KEY_VARIABLE) if key is None else key
     if key is None:
-        raise ValueError(f"key must be given, or stand in the environment variable {KEY_VARIABLE}")
+        raise ValueError(f"key must be given, or set in the environment variable {KEY_VARIABLE}")
     if len(key) < MIN_KEY_LENGTH:
         raise ValueError(f"key must have at least {MIN_KEY_LENGTH} characters, got {len(key)}")
     return key.encode("utf-8", "surrogatepass") if isinstance(key, str) else bytes(key)
 
 
 def _padded(plain: bytes) -> bytes:
-    """Length, content and zeros: the next power of two."""
+    """Return length, content and zeros, up to the next power of two."""
     framed = len(plain).to_bytes(8, "big") + plain
     return framed.ljust(max(MIN_BLOCK, 1 << (len(framed) - 1).bit_length()), b"\0")
 
 
 def _dumped(values: object) -> bytes:
-    """JSON in ASCII: keeps lone surrogates, infinities, and every bit of a float."""
+    """Return JSON in ASCII, which keeps lone surrogates, infinities, and every bit of a float."""
     return json.dumps(values, separators=(",", ":")).encode()
 
 

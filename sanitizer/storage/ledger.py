@@ -1,7 +1,8 @@
-"""Budgets that outlive the process: one file that many threads and processes may use at once.
+"""Budgets of epsilon: in one file that outlives the process, or in this process only.
 
-A budget belongs to a scope: a conversation, a user, or the day (UTC). Epsilon is reserved before
-anything is drawn and committed afterwards; what is never settled stays charged.
+A `Ledger` is a file that many threads and processes may use at once. In it a budget belongs to a
+scope: a conversation, a user, or the day (UTC). Epsilon is reserved before anything is drawn and
+committed afterwards; what is never settled stays charged.
 
 Guarantee: no scope is granted more than its limit, and no grant is forgotten. Reservations and
 their sums are changed in one SQLite transaction under the write lock (BEGIN IMMEDIATE). A killed
@@ -11,9 +12,11 @@ one charges more, never less.
 
 Stored: HMAC-SHA256 of kind and name, amounts in whole nano-epsilon, times in seconds. No text, no
 names, no history of requests. Damage and edits are found at opening and when a row is used (see
-`ledger_store`).
+`ledger_rows`).
 Not protected: all files replaced together by older copies; whoever holds the key; network file
 systems, on which WAL does not work. Keep `PATH`, `PATH-wal` and `PATH-mark` together.
+
+`Budget` is what a Sanitizer charges: a `LocalBudget` in this process, or scopes of a ledger.
 """
 
 from __future__ import annotations
@@ -25,34 +28,43 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Protocol, Self
 
 from sanitizer.errors import BudgetExceeded, LedgerError
 from sanitizer.storage.ledger_rows import Account, Entry, LedgerHead, LedgerRows
 
 KINDS = ("conversation", "user", "day")
 NANO = 10**9
-MAX_EPSILON = 1e9
+"""Units of one epsilon in the file: amounts are integers, so that sums are exact."""
+MAX_CHARGE = 1e9
+"""Largest epsilon of one charge or limit."""
 MIN_KEY_BYTES = 16
 DAY_SECONDS = 86_400
-GRANT_SYNC: Literal["NORMAL", "FULL"] = "FULL"  # NORMAL outlives a killed process, FULL a power cut
-UNLIMITED = 2**63 - 1  # the largest integer SQLite stores
+GRANT_SYNC: Literal["NORMAL", "FULL"] = "FULL"
+"""How a grant reaches the disk: NORMAL outlives a killed process, FULL a power cut too."""
+UNLIMITED = 2**63 - 1
+"""Limit of a scope without one: the largest integer that SQLite stores."""
 
 
 def _check_kind(kind: str) -> None:
     if kind not in KINDS:
-        raise ValueError(
-            f"kind must be one of {', '.join(KINDS)}"
-        )  # the value may be a name in the wrong place
+        # The value is not shown: it may be a name in the wrong place.
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}")
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose budget: `Scope("conversation", "c-17")`, `Scope("user", "ada")`, or `DAY`, which has no
-    name.
+    """Owner of a budget: a conversation, a user, or the day, which has no name.
+
+    Args:
+        kind: "conversation", "user" or "day".
+        name: which one; stored as a hash, never shown.
 
     Raises:
-        ValueError: an unknown kind, or a name missing or too many; the name itself is never shown.
+        ValueError: the kind is unknown, the name is missing, or the day has one.
+
+    >>> Scope("user", "ada")
+    Scope(kind='user')
     """
 
     kind: str
@@ -73,12 +85,41 @@ DAY = Scope("day")
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """One scope's budget in epsilon; without a limit, `limit` is None and `left` infinite."""
+    """Budget of one scope in epsilon; without a limit, `limit` is None and `left` infinite."""
 
     limit: float | None
     spent: float
     reserved: float
     left: float
+
+
+class Charge(Protocol):
+    """Epsilon set aside; it counts as spent until it is released."""
+
+    def commit(self) -> None:
+        """Mark it as spent."""
+
+    def release(self) -> None:
+        """Give it back. Only where nothing was drawn."""
+
+
+class Budget(Protocol):
+    """Epsilon that may be spent: an amount is checked first, then set aside."""
+
+    @property
+    def limited(self) -> bool:
+        """True if a limit could be exceeded."""
+
+    @property
+    def spent(self) -> float:
+        """Epsilon charged so far."""
+
+    @property
+    def left(self) -> float | None:
+        """Epsilon that may still be spent; None without a limit."""
+
+    def reserve(self, epsilon: float) -> Charge:
+        """Set epsilon aside. Raises BudgetExceeded."""
 
 
 class Reservation:
@@ -90,20 +131,23 @@ class Reservation:
 
     def __init__(self, ledger: Ledger, number: int, amount: int) -> None:
         self.id = number
-        self._ledger, self._amount = ledger, amount
-        self._settled, self._lock = False, threading.Lock()
+        self._ledger = ledger
+        self._amount = amount
+        self._settled = False
+        self._lock = threading.Lock()
 
     @property
     def epsilon(self) -> float:
-        """The amount reserved in each scope."""
+        """Amount reserved in each scope."""
         return self._amount / NANO
 
     def commit(self, epsilon: float | None = None) -> None:
         """Count `epsilon` (default: all of it) as spent, rounded up, and free the rest.
 
         Raises:
-            ValueError: not positive, or more than reserved. LedgerError: settled before, or the
-            file cannot be written. After either, unless settled before, all of it stays charged.
+            ValueError: epsilon is not positive, or more than was reserved. All of it stays charged.
+            LedgerError: it was settled before, or the file cannot be written and all of it stays
+                charged.
         """
         charged = self._amount if epsilon is None else _nano_up(epsilon)
         if charged > self._amount:
@@ -137,12 +181,15 @@ class Reservation:
             if not self._settled:
                 self.commit()
         except LedgerError:
+            # After another exception that one tells more; what is not settled stays charged.
             if kind is None:
-                raise  # otherwise the first error tells more; what is not settled stays charged
+                raise
 
 
 class Ledger:
-    """The budgets in one file. Serves many threads; each process opens its own, after a fork again.
+    """Budgets of many scopes in one file.
+
+    Serves many threads; each process opens its own, after a fork again.
 
     Time never runs backwards here: it is the latest the file has seen. A clock set back opens no
     fresh day and revives no old one; after one set ahead, the day it named stays the day until the
@@ -154,8 +201,18 @@ class Ledger:
         clock: seconds since 1970 (UTC).
 
     Raises:
-        ValueError: a short key. LedgerError: missing, damaged, not writable, another version,
-            another key.
+        ValueError: a short key.
+        LedgerError: missing, damaged, not writable, another version, another key.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with Ledger.create(f"{folder}/ledger", b"sixteen or more bytes") as ledger:
+    ...         ada = Scope("user", "ada")
+    ...         ledger.set_limit(ada, 10.0)
+    ...         with ledger.reserve([ada], 2.5):
+    ...             pass  # draw here
+    ...         ledger.balance(ada)
+    Balance(limit=10.0, spent=2.5, reserved=0.0, left=7.5)
     """
 
     def __init__(
@@ -167,47 +224,53 @@ class Ledger:
     def create(
         cls, path: str | Path, key: bytes, *, clock: Callable[[], float] = time.time
     ) -> Self:
-        """A new file without limits. Raises as opening does, and LedgerError if `path` or its mark
-        exists.
+        """Make a new file without limits, and open it.
+
+        Raises:
+            LedgerError: `path` or its mark exists, and as at opening.
         """
         LedgerRows.create(Path(path).absolute(), _check_key(key))
         return cls(path, key, clock=clock)
 
     def set_limit(self, scope: Scope, epsilon: float) -> None:
-        """The most `scope` may spend, rounded down to nano-epsilon; for `DAY`: on every day."""
+        """Set the most that `scope` may spend; for `DAY`: on every day.
+
+        It is rounded down to nano-epsilon.
+        """
         if scope == DAY:
             return self.set_default_limit("day", epsilon)
         return self._set_cap(self._store.mac("scope", scope.kind, scope.name), scope.kind, epsilon)
 
     def set_default_limit(self, kind: str, epsilon: float) -> None:
-        """For every scope of `kind` without a limit of its own. Without either, spending is
-        recorded only.
+        """Set the limit of every scope of `kind` that has none of its own.
+
+        A scope without either may spend anything; what it spends is recorded.
         """
         _check_kind(kind)
         self._set_cap(self._store.mac("every", kind), f"every {kind}", epsilon)
 
     def balance(self, scope: Scope) -> Balance:
-        """What `scope` (for `DAY`: today) has spent, reserved and left."""
+        """Return what `scope` (for `DAY`: today) has spent, reserved and left."""
         with self._store.transaction("DEFERRED") as head:
             account = self._account(self._id(scope, head), scope.kind)
             cap = self._cap(account)
         left = math.inf if cap is None else max(0, cap - account.spent - account.reserved) / NANO
-        return Balance(
-            None if cap is None else cap / NANO, account.spent / NANO, account.reserved / NANO, left
-        )
+        limit = None if cap is None else cap / NANO
+        return Balance(limit, account.spent / NANO, account.reserved / NANO, left)
 
     def reserve(self, scopes: Iterable[Scope], epsilon: float) -> Reservation:
-        """Charge `epsilon`, rounded up to nano-epsilon, to every scope or to none. Call it before
-        drawing.
+        """Charge `epsilon`, rounded up to nano-epsilon, to every scope or to none.
 
-        A float counts as the decimal number it prints as. A scope named twice is charged once.
+        Call it before drawing. A float counts as the decimal number it prints as. A scope named
+        twice is charged once.
 
         Raises:
-            ValueError: no scope, or epsilon not positive and at most 1e9. BudgetExceeded: a scope
-            has not enough left; nothing is charged. LedgerError: damaged, not writable, or busy for
-            a minute; nothing is granted.
+            ValueError: no scope, or epsilon not positive and at most 1e9.
+            BudgetExceeded: a scope has not enough left; nothing is charged.
+            LedgerError: damaged, not writable, or busy for a minute; nothing is granted.
         """
-        amount, distinct = _nano_up(epsilon), list(dict.fromkeys(scopes))
+        amount = _nano_up(epsilon)
+        distinct = list(dict.fromkeys(scopes))
         if not distinct:
             raise ValueError("scopes must name at least one scope, got none")
         with self._store.transaction("IMMEDIATE", GRANT_SYNC) as head:
@@ -215,33 +278,34 @@ class Ledger:
             for account in accounts:
                 self._check_room(account, amount)
             for account in accounts:
-                self._store.put(
-                    head, account._replace(reserved=account.reserved + amount, updated=head.seen)
-                )
+                reserved = account.reserved + amount
+                self._store.put(head, account._replace(reserved=reserved, updated=head.seen))
             head.granted += 1
-            self._store.put(
-                head, Entry(head.granted, amount, b"".join(a.id for a in accounts), head.seen)
-            )
+            charged = b"".join(account.id for account in accounts)
+            self._store.put(head, Entry(head.granted, amount, charged, head.seen))
         return Reservation(self, head.granted, amount)
 
     def resolve_stale(self, older_than: float = 3600.0) -> int:
-        """Count reservations open for `older_than` seconds as spent, never as free; returns how
-        many.
+        """Count reservations open for `older_than` seconds as spent; return how many there were.
+
+        They are never freed: whoever made them may have drawn.
         """
         if not older_than >= 0:
             raise ValueError(f"older_than must be at least 0, got {older_than!r}")
-        with self._store.transaction("IMMEDIATE") as head:
+        with self._store.transaction("IMMEDIATE", "NORMAL") as head:
             stale = [e for e in self._store.rows(Entry) if head.seen - e.created >= older_than]
             for entry in stale:
                 self._charge(head, entry, entry.amount)
         return len(stale)
 
     def export(self) -> list[dict[str, object]]:
-        """Every balance and open reservation, for JSON: hashes in hex, nano-epsilon, seconds since
-        1970.
+        """Return every balance and open reservation, for JSON.
+
+        Scopes are hashes in hex, amounts nano-epsilon, times seconds since 1970.
         """
         with self._store.transaction("DEFERRED"):
-            accounts, entries = self._store.rows(Account), self._store.rows(Entry)
+            accounts = self._store.rows(Account)
+            entries = self._store.rows(Entry)
         balances = [
             _renamed(a._asdict(), id="scope", cap="limit") | {"scope": a.id.hex()} for a in accounts
         ]
@@ -262,8 +326,8 @@ class Ledger:
         self.close()
 
     def _settle(self, number: int, charged: int) -> bool:
-        """False if `resolve_stale` came first: then all of it is spent."""
-        with self._store.transaction("IMMEDIATE") as head:
+        """Settle a reservation; return False if `resolve_stale` came first (all of it is spent)."""
+        with self._store.transaction("IMMEDIATE", "NORMAL") as head:
             entry = self._store.find(Entry, number)
             if entry is not None:
                 self._charge(head, entry, charged)
@@ -275,15 +339,15 @@ class Ledger:
             old = self._store.find(Account, scope_id)
             if old is None:
                 raise self._store.damaged("a balance is missing")
-            spent, reserved = old.spent + charged, old.reserved - entry.amount
+            spent = old.spent + charged
+            reserved = old.reserved - entry.amount
             self._store.put(head, old._replace(spent=spent, reserved=reserved, updated=head.seen))
 
     def _set_cap(self, account_id: bytes, kind: str, epsilon: float) -> None:
         cap = math.floor(_nano(epsilon))
         with self._store.transaction("IMMEDIATE", GRANT_SYNC) as head:
-            self._store.put(
-                head, self._account(account_id, kind)._replace(cap=cap, updated=head.seen)
-            )
+            account = self._account(account_id, kind)
+            self._store.put(head, account._replace(cap=cap, updated=head.seen))
 
     def _check_room(self, account: Account, amount: int) -> None:
         cap = self._cap(account)
@@ -294,11 +358,9 @@ class Ledger:
             raise BudgetExceeded(f"this needs epsilon {_show(amount)}, {amounts}")
 
     def _cap(self, account: Account) -> int | None:
-        return (
-            self._account(self._store.mac("every", account.kind), "").cap
-            if account.cap is None
-            else account.cap
-        )
+        if account.cap is not None:
+            return account.cap
+        return self._account(self._store.mac("every", account.kind), "").cap
 
     def _account(self, account_id: bytes, kind: str) -> Account:
         return self._store.find(Account, account_id) or Account(account_id, kind)
@@ -308,6 +370,141 @@ class Ledger:
         return self._store.mac("scope", scope.kind, name)
 
 
+class LocalBudget:
+    """Limit in this process, gone with it.
+
+    Args:
+        limit: finite and positive, or None.
+
+    Raises:
+        ValueError: otherwise.
+
+    >>> budget = LocalBudget(1.0)
+    >>> charges = [budget.reserve(0.1) for _ in range(9)]
+    >>> budget.spent, budget.left
+    (0.9, 0.1)
+    >>> charges[0].release()
+    >>> budget.left
+    0.2
+    """
+
+    def __init__(self, limit: float | None) -> None:
+        if limit is not None and not (math.isfinite(limit) and limit > 0):
+            raise ValueError(f"budget must be finite and positive, got {limit!r}")
+        self._limit = None if limit is None else as_printed(limit)
+        self._spent = Fraction(0)
+        self._lock = threading.Lock()
+
+    @property
+    def limited(self) -> bool:
+        return self._limit is not None
+
+    @property
+    def spent(self) -> float:
+        return float(self._spent)
+
+    @property
+    def left(self) -> float | None:
+        return None if self._limit is None else float(self._limit - self._spent)
+
+    def reserve(self, epsilon: float) -> Charge:
+        amount = as_printed(epsilon)
+        with self._lock:
+            if self._limit is not None and self._spent + amount > self._limit:
+                left, limit = float(self._limit - self._spent), float(self._limit)
+                raise BudgetExceeded(
+                    f"this needs epsilon {epsilon:g}, the budget has {left:g} of {limit:g} left"
+                )
+            self._spent += amount
+        return _LocalCharge(self, amount)
+
+    def _give_back(self, epsilon: Fraction) -> None:
+        with self._lock:
+            self._spent -= epsilon
+
+
+class _LocalCharge:
+    """Epsilon set aside in a `LocalBudget`."""
+
+    def __init__(self, budget: LocalBudget, epsilon: Fraction) -> None:
+        self._budget = budget
+        self._epsilon = epsilon
+
+    def commit(self) -> None:
+        """Do nothing: `reserve` has already counted the amount."""
+
+    def release(self) -> None:
+        self._budget._give_back(self._epsilon)
+
+
+class LedgerBudget:
+    """Scopes of a ledger that are charged together.
+
+    Args:
+        ledger: an open ledger.
+        scopes: at least one; `spent` is that of the first.
+    """
+
+    limited = True
+
+    def __init__(self, ledger: Ledger, scopes: tuple[Scope, ...]) -> None:
+        if not scopes:
+            raise ValueError("a ledger needs a conversation or scopes to charge, got none")
+        self._ledger = ledger
+        self._scopes = scopes
+
+    @property
+    def spent(self) -> float:
+        balance = self._ledger.balance(self._scopes[0])
+        return balance.spent + balance.reserved
+
+    @property
+    def left(self) -> float | None:
+        left = min(self._ledger.balance(scope).left for scope in self._scopes)
+        return left if math.isfinite(left) else None
+
+    def reserve(self, epsilon: float) -> Charge:
+        return self._ledger.reserve(self._scopes, epsilon)
+
+
+def budget_for(
+    limit: float | None, ledger: Ledger | None, conversation: str, scopes: tuple[Scope, ...]
+) -> Budget:
+    """Return the budget of a Sanitizer.
+
+    Args:
+        limit: in epsilon; with a ledger, the limit of the conversation.
+        ledger: where epsilon is charged; None: in this process only.
+        conversation: name of the conversation, charged in the ledger too; "" for none.
+        scopes: of the ledger, charged besides the conversation.
+
+    Raises:
+        ValueError: scopes without a ledger, a ledger without anything to charge, or a limit that
+            belongs to no conversation of the ledger.
+    """
+    if ledger is None:
+        if scopes:
+            raise ValueError("scopes need a ledger, got None")
+        return LocalBudget(limit)
+    if conversation:
+        own = Scope("conversation", conversation)
+        if limit is not None:
+            ledger.set_limit(own, limit)
+        scopes = (own, *scopes)
+    elif limit is not None:
+        raise ValueError("budget with a ledger needs a conversation, got ''")
+    return LedgerBudget(ledger, scopes)
+
+
+def as_printed(epsilon: float) -> Fraction:
+    """Return the decimal number that a float prints as: ten charges of 0.1 fit into 1.0.
+
+    >>> as_printed(0.1)
+    Fraction(1, 10)
+    """
+    return Fraction(repr(float(epsilon)))
+
+
 def _check_key(key: bytes) -> bytes:
     if len(key) < MIN_KEY_BYTES:
         raise ValueError(f"key must have at least {MIN_KEY_BYTES} bytes, got {len(key)}")
@@ -315,10 +512,10 @@ def _check_key(key: bytes) -> bytes:
 
 
 def _nano(epsilon: float) -> Fraction:
-    """Exact nano-epsilon of the shortest decimal that prints as `epsilon`: 0.1 is one tenth."""
-    if not 0 < epsilon <= MAX_EPSILON:
-        raise ValueError(f"epsilon must be positive and at most {MAX_EPSILON:g}, got {epsilon!r}")
-    return Fraction(repr(float(epsilon))) * NANO
+    """Return exact nano-epsilon, unrounded."""
+    if not 0 < epsilon <= MAX_CHARGE:
+        raise ValueError(f"epsilon must be positive and at most {MAX_CHARGE:g}, got {epsilon!r}")
+    return as_printed(epsilon) * NANO
 
 
 def _nano_up(epsilon: float) -> int:
@@ -326,7 +523,7 @@ def _nano_up(epsilon: float) -> int:
 
 
 def _show(amount: int) -> str:
-    """Nano-epsilon as a plain decimal number, exactly."""
+    """Return nano-epsilon as a plain decimal number, exactly."""
     return f"{amount // NANO}.{amount % NANO:09d}".rstrip("0").rstrip(".")
 
 

@@ -1,43 +1,50 @@
-"""The file under a ledger: authenticated rows in SQLite, one transaction at a time.
+"""Rows of a ledger's file, each authenticated.
 
-Every row carries an HMAC over its content; the head row carries one over the sum (XOR) of all of
-these, so that a lost row or an older copy of one is found too. The file `-mark` beside it holds the
-number of grants, written
-after each: SQLite silently forgets what stood in a damaged or deleted WAL, and the mark tells.
+Every row carries an HMAC of its content. The head row carries one of the sum (XOR) of all these, so
+that a lost row or an older copy of one is found too. Its counter is the number of grants.
 """
 
 from __future__ import annotations
 
-import os
-import sqlite3
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sanitizer.errors import LedgerError
-from sanitizer.storage.sqlite_file import ID_BYTES, MARK_BYTES, connect, hmac_of, identity, mark
-
-APPLICATION, VERSION = 0x53414E4C, 1
-LATEST = 2**40  # seconds; no clock means that
-EXPECTED = (
-    ("application_id", APPLICATION),
-    ("user_version", VERSION),
-    ("journal_mode", "wal"),
-    ("quick_check", "ok"),
-)
-SCHEMA = (
-    "CREATE TABLE account (id BLOB PRIMARY KEY, kind TEXT, cap INTEGER, spent INTEGER, reserved INTEGER, "
-    "updated INTEGER, mac BLOB) WITHOUT ROWID",
-    "CREATE TABLE head (key_check BLOB, granted INTEGER, seen INTEGER, digest BLOB, mac BLOB)",
-    "CREATE TABLE reservation (id INTEGER PRIMARY KEY, amount INTEGER, scopes BLOB, created INTEGER, mac BLOB)",
+from sanitizer.storage.sqlite_file import (
+    Layout,
+    SQLiteFile,
+    connect,
+    hmac_of,
+    make_files,
+    mark,
 )
 
+ID_BYTES = 32
+"""Length of an account's id and of the sum of all HMACs."""
+LATEST = 2**40
+"""Seconds since 1970 that no working clock reads."""
+LAYOUT = Layout(
+    noun="ledger",
+    counted="grants",
+    error=LedgerError,
+    application=0x53414E4C,
+    version=1,
+    schema=(
+        "CREATE TABLE account (id BLOB PRIMARY KEY, kind TEXT, cap INTEGER, spent INTEGER, "
+        "reserved INTEGER, updated INTEGER, mac BLOB) WITHOUT ROWID",
+        "CREATE TABLE head (key_check BLOB, granted INTEGER, seen INTEGER, digest BLOB, mac BLOB)",
+        "CREATE TABLE reservation (id INTEGER PRIMARY KEY, amount INTEGER, scopes BLOB, "
+        "created INTEGER, mac BLOB)",
+    ),
+)
 
+
+# The names of the next two classes are part of every row's HMAC: renamed, no file would open.
 class Account(NamedTuple):
-    """One scope's sums in nano-epsilon, `updated` in seconds; `cap` is its own limit."""
+    """Sums of one scope in nano-epsilon, `updated` in seconds; `cap` is the scope's own limit."""
 
     id: bytes
     kind: str
@@ -48,7 +55,7 @@ class Account(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A reservation that is not settled; settled ones leave only their sum."""
+    """Reservation that is not settled; a settled one leaves only its sum."""
 
     id: int
     amount: int
@@ -56,20 +63,36 @@ class Entry(NamedTuple):
     created: int
 
     def scope_ids(self) -> list[bytes]:
-        """The accounts it is charged to."""
+        """Return the ids of the accounts it is charged to."""
         return [self.scopes[i : i + ID_BYTES] for i in range(0, len(self.scopes), ID_BYTES)]
 
 
 @dataclass
 class LedgerHead:
-    """The state of the whole: grants so far, the latest time seen, the XOR of all row HMACs."""
+    """State of a whole ledger.
+
+    Attributes:
+        granted: reservations so far.
+        seen: the latest time that any clock gave, in seconds.
+        digest: XOR of the HMACs of all rows.
+    """
 
     granted: int = 0
     seen: int = 0
     digest: int = 0
 
+    @property
+    def counter(self) -> int:
+        """Number of grants."""
+        return self.granted
 
-LedgerRow = TypeVar("LedgerRow", Account, Entry)
+    def fields(self, key: bytes) -> tuple[int, int, bytes, bytes]:
+        """Return the head row as stored, without the key check."""
+        digest = self.digest.to_bytes(ID_BYTES, "big")
+        return self.granted, self.seen, digest, head_mac(key, self.granted, self.seen, digest)
+
+
+AnyRow = TypeVar("AnyRow", Account, Entry)
 FIND: dict[type[Any], str] = {
     Account: "SELECT * FROM account WHERE id = ?",
     Entry: "SELECT * FROM reservation WHERE id = ?",
@@ -84,89 +107,46 @@ PUT: dict[type[Any], str] = {
 }
 
 
-class LedgerRows:
-    """An open, verified file. Serves many threads; not usable after a fork.
+class LedgerRows(SQLiteFile[LedgerHead]):
+    """Open, verified file of a ledger. Serves many threads; unusable after a fork.
 
     Raises:
         LedgerError: here and from every method, whatever goes wrong with the file.
     """
 
+    layout = LAYOUT
+
     def __init__(self, path: Path, key: bytes, clock: Callable[[], float]) -> None:
-        self.path, self._key, self._clock = path, key, clock
-        self._lock, self._process = threading.Lock(), os.getpid()
-        with ledger_failures(path):
-            self._file = identity(path)
-            self._db = connect(path)
-            try:
-                self._verify()
-            except BaseException:
-                self._db.close()
-                raise
+        self._key = key
+        self._clock = clock
+        super().__init__(path)
 
     @staticmethod
     def create(path: Path, key: bytes) -> None:
-        """Write an empty ledger and its mark, both readable by this user only."""
-        with ledger_failures(path):
+        """Write an empty ledger and its mark; only this user may read them."""
+        with LAYOUT.failures(path):
             if path.exists() or mark(path).exists():
                 raise LedgerError(f"{path}: a ledger or its mark is there already")
-            for file, content in ((mark(path), bytes(MARK_BYTES)), (path, b"")):
-                with os.fdopen(
-                    os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb"
-                ) as out:
-                    out.write(content)
-            db = connect(path)
-            try:
-                lay_out(db, key)
-            finally:
-                db.close()
+            make_files(path)
+            with closing(connect(path)) as db:
+                LAYOUT.write(db, (hmac_of(key, "key check"), *LedgerHead().fields(key)))
 
-    @contextmanager
-    def transaction(
-        self,
-        begin: Literal["DEFERRED", "IMMEDIATE"],
-        synchronous: Literal["NORMAL", "FULL"] = "NORMAL",
-    ) -> Iterator[LedgerHead]:
-        """All or nothing. Change `head` and rows under IMMEDIATE only; FULL: on the disk when it
-        ends.
-        """
-        if os.getpid() != self._process:
-            raise LedgerError(f"{self.path}: opened before a fork; open it again in this process")
-        with self._lock, ledger_failures(self.path):
-            if identity(self.path) != self._file:
-                raise LedgerError(f"{self.path}: replaced while it was open")
-            self._db.execute(f"PRAGMA synchronous = {synchronous}")
-            self._db.execute(f"BEGIN {begin}")
-            try:
-                head = self._head()
-                granted = head.granted
-                yield head
-                if begin == "IMMEDIATE":
-                    self._put_head(head)
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-            if head.granted > granted:
-                self._raise_mark(head.granted)
-
-    def find(self, table: type[LedgerRow], row_id: bytes | int) -> LedgerRow | None:
-        """The verified row, or None."""
+    def find(self, table: type[AnyRow], row_id: bytes | int) -> AnyRow | None:
+        """Return a verified row, or None if there is none with this id."""
         found = self._db.execute(FIND[table], (row_id,)).fetchone()
         return None if found is None else self._checked(table, found)
 
-    def rows(self, table: type[LedgerRow]) -> list[LedgerRow]:
-        """All rows, verified."""
+    def rows(self, table: type[AnyRow]) -> list[AnyRow]:
+        """Return all rows of a table, verified."""
         return [self._checked(table, found) for found in self._db.execute(ALL[table])]
 
-    def put(self, head: LedgerHead, row: LedgerRow) -> None:
-        """Insert or replace. Before a new account the set is checked: a lost one must not start
-        afresh.
-        """
+    def put(self, head: LedgerHead, row: AnyRow) -> None:
+        """Insert or replace a row."""
         old = self.find(type(row), row.id)
+        # Without this check an account that was deleted from the file would start again at zero.
         if old is None and isinstance(row, Account):
-            self._check_set(head)
-        self._db.execute(PUT[type(row)], (*row, self.mac(type(row).__name__, *row)))
+            self._check_digest(head)
+        self._db.execute(PUT[type(row)], (*row, self._row_mac(row)))
         head.digest ^= self._tag(row) ^ (0 if old is None else self._tag(old))
 
     def remove(self, head: LedgerHead, entry: Entry) -> None:
@@ -175,29 +155,23 @@ class LedgerRows:
         head.digest ^= self._tag(entry)
 
     def mac(self, *fields: object) -> bytes:
-        """HMAC-SHA256 of fields whose repr tells them apart: str, bytes, int, None."""
+        """Return the HMAC-SHA256 of fields whose repr tells them apart: str, bytes, int, None."""
         return hmac_of(self._key, *fields)
 
-    def close(self) -> None:
-        """Close the connection."""
-        with self._lock:
-            self._db.close()
-
-    def damaged(self, what: str) -> LedgerError:
-        """The error to raise."""
-        return LedgerError(f"{self.path}: damaged or edited: {what}")
+    def _row_mac(self, row: Account | Entry) -> bytes:
+        return self.mac(type(row).__name__, *row)
 
     def _tag(self, row: Account | Entry) -> int:
-        return int.from_bytes(self.mac(type(row).__name__, *row), "big")
+        return int.from_bytes(self._row_mac(row), "big")
 
-    def _checked(self, table: type[LedgerRow], found: tuple[Any, ...]) -> LedgerRow:
+    def _checked(self, table: type[AnyRow], found: tuple[Any, ...]) -> AnyRow:
         *fields, mac = found
         row = table(*fields)
-        if mac != self.mac(table.__name__, *fields):
+        if mac != self._row_mac(row):
             raise self.damaged("a row does not match its HMAC")
         return row
 
-    def _check_set(self, head: LedgerHead) -> None:
+    def _check_digest(self, head: LedgerHead) -> None:
         macs = self._db.execute("SELECT mac FROM account UNION ALL SELECT mac FROM reservation")
         digest = 0
         for (mac,) in macs:
@@ -205,8 +179,11 @@ class LedgerRows:
         if digest != head.digest:
             raise self.damaged("rows are missing or older than the rest")
 
-    def _head(self) -> LedgerHead:
-        """The verified head, its time brought forward to the clock, never back."""
+    def _unlock(self) -> None:
+        """Do nothing: the key is at hand, and `_read_head` checks it each time."""
+
+    def _read_head(self) -> LedgerHead:
+        """Return the verified head, its time brought forward to the clock, never back."""
         heads = self._db.execute(
             "SELECT key_check, granted, seen, digest, mac FROM head"
         ).fetchall()
@@ -215,86 +192,24 @@ class LedgerRows:
         key_check, granted, seen, digest, mac = heads[0]
         if key_check != self.mac("key check"):
             raise LedgerError(f"{self.path}: wrong key")
-        if mac != self.mac("Head", VERSION, granted, seen, digest):
+        if mac != head_mac(self._key, granted, seen, digest):
             raise self.damaged("the head row does not match its HMAC")
         reading = self._clock()
         if not 0 <= reading < LATEST:
             raise LedgerError(f"the clock gives no usable time: {reading!r}")
         return LedgerHead(granted, max(seen, int(reading)), int.from_bytes(digest, "big"))
 
-    def _put_head(self, head: LedgerHead) -> None:
+    def _write_head(self, head: LedgerHead) -> None:
         self._db.execute(
-            "UPDATE head SET granted = ?, seen = ?, digest = ?, mac = ?",
-            head_fields(self._key, head),
+            "UPDATE head SET granted = ?, seen = ?, digest = ?, mac = ?", head.fields(self._key)
         )
 
-    def _raise_mark(self, granted: int) -> None:
-        with mark(self.path).open("r+b", buffering=0) as out:
-            out.write(granted.to_bytes(MARK_BYTES, "big"))
-
-    def _verify(self) -> None:
-        """Read everything once, and write once, so that nothing is found out only after a draw."""
-        granted = mark(self.path).read_bytes()  # first: other processes may go on granting
-        for pragma, expected in EXPECTED:
-            if (found := self._db.execute(f"PRAGMA {pragma}").fetchall()) != [(expected,)]:
-                raise LedgerError(
-                    f"{self.path}: not a sound ledger of version {VERSION}: {pragma} is {found[0][0]!r}"
-                )
-        if (
-            tuple(sql for (sql,) in self._db.execute("SELECT sql FROM sqlite_schema ORDER BY name"))
-            != SCHEMA
-        ):
-            raise self.damaged("other tables than expected")
-        with self.transaction("IMMEDIATE") as head:
-            if len(granted) != MARK_BYTES or int.from_bytes(granted, "big") > head.granted:
-                raise self.damaged("grants are missing that the mark counts")
-            self.rows(Account), self.rows(Entry)
-            self._check_set(head)
+    def _check_rows(self, head: LedgerHead) -> None:
+        self.rows(Account)
+        self.rows(Entry)
+        self._check_digest(head)
 
 
-def head_fields(key: bytes, head: LedgerHead) -> tuple[int, int, bytes, bytes]:
-    """The head row as stored, without the key check."""
-    digest = head.digest.to_bytes(ID_BYTES, "big")
-    return (
-        head.granted,
-        head.seen,
-        digest,
-        hmac_of(key, "Head", VERSION, head.granted, head.seen, digest),
-    )
-
-
-def lay_out(db: sqlite3.Connection, key: bytes) -> None:
-    """Tables and head in an empty database, in one transaction."""
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("BEGIN IMMEDIATE")
-    db.execute(f"PRAGMA application_id = {APPLICATION}")
-    db.execute(f"PRAGMA user_version = {VERSION}")
-    for statement in SCHEMA:
-        db.execute(statement)
-    db.execute(
-        "INSERT INTO head VALUES (?, ?, ?, ?, ?)",
-        (hmac_of(key, "key check"), *head_fields(key, LedgerHead())),
-    )
-    db.execute("COMMIT")
-
-
-@contextmanager
-def ledger_failures(path: Path) -> Iterator[None]:
-    """SQLite's and the system's errors as LedgerError; amounts and hashes only, no names, are ever
-    in them.
-    """
-    try:
-        yield
-    except (
-        sqlite3.Error,
-        OSError,
-        UnicodeDecodeError,
-    ) as error:  # damaged names of tables are not UTF-8
-        reason = (
-            error.strerror
-            if isinstance(error, OSError)
-            else str(error)
-            if isinstance(error, sqlite3.Error)
-            else ""
-        )
-        raise LedgerError(f"{path}: cannot be used as a ledger: {reason or 'damaged'}") from None
+def head_mac(key: bytes, granted: int, seen: int, digest: bytes) -> bytes:
+    """Return the HMAC of the head row's fields."""
+    return hmac_of(key, "Head", LAYOUT.version, granted, seen, digest)

@@ -1,63 +1,72 @@
-"""The file under a vault: sealed rows in SQLite, one transaction at a time.
+"""Rows of a vault's file, each sealed.
 
-Every row is sealed (encrypted and authenticated) for its place. What a single row cannot tell, that
-none is missing, older than the rest, or there twice, is told by sums: each conversation holds a
-chained HMAC over its entries, and the head holds, for each first byte of an id, the XOR of the
-HMACs of all items under it. The file `-mark` beside
-it counts changes: SQLite silently forgets what stood in a damaged or deleted WAL, and the mark
-tells.
+Every row is sealed (encrypted and authenticated) for its place. A single row cannot tell that
+another is missing, older than the rest, or there twice; sums tell that. Each conversation holds a
+chained HMAC of its entries. The head holds, for each first byte of an id, the XOR of the HMACs of
+all items under it. The head's counter is the number of changes.
 """
 
 from __future__ import annotations
 
 import os
-import sqlite3
 import struct
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sanitizer.errors import VaultError
-from sanitizer.storage.sqlite_file import MARK_BYTES, connect, identity, mark
+from sanitizer.storage.sqlite_file import Layout, SQLiteFile, connect, make_files, mark
 
-APPLICATION, VERSION = 0x53414E56, 1
-EXPECTED = (
-    ("application_id", APPLICATION),
-    ("user_version", VERSION),
-    ("journal_mode", "wal"),
-    ("quick_check", "ok"),
+LAYOUT = Layout(
+    noun="vault",
+    counted="changes",
+    error=VaultError,
+    application=0x53414E56,
+    version=1,
+    schema=(
+        "CREATE TABLE entry (conversation BLOB, place INTEGER, seal BLOB, body BLOB, "
+        "PRIMARY KEY (conversation, place)) WITHOUT ROWID",
+        "CREATE TABLE head (salt BLOB, key_check BLOB, seal BLOB, body BLOB)",
+        "CREATE TABLE item (id BLOB PRIMARY KEY, owner BLOB, age INTEGER, seal BLOB, body BLOB) "
+        "WITHOUT ROWID",
+        "CREATE INDEX item_age ON item (age)",
+    ),
 )
-SCHEMA = (
-    "CREATE TABLE entry (conversation BLOB, place INTEGER, seal BLOB, body BLOB, PRIMARY KEY (conversation, place)) "
-    "WITHOUT ROWID",
-    "CREATE TABLE head (salt BLOB, key_check BLOB, seal BLOB, body BLOB)",
-    "CREATE TABLE item (id BLOB PRIMARY KEY, owner BLOB, age INTEGER, seal BLOB, body BLOB) WITHOUT ROWID",
-    "CREATE INDEX item_age ON item (age)",
-)
-BUCKETS, TAG_BYTES, SECRET_BYTES = 256, 16, 32
+BUCKETS = 256
+"""Number of sums in the head, one for each first byte of an id."""
+TAG_BYTES = 16
+"""Length of a sum, and of the part of an item's HMAC that goes into it."""
+SECRET_BYTES = 32
+"""Length of the key of the message hashes, and of an id."""
 _NUMBERS = struct.Struct(">5Q")
 
 
 class Sealer(Protocol):
-    """Keys at work."""
+    """Keys of one vault, ready to encrypt and authenticate."""
 
     def seal(self, plain: bytes, *bound: object) -> tuple[bytes, bytes]:
-        """(nonce and tag, ciphertext) of padded content that opens only with equal `bound` values."""
+        """Encrypt padded content; return (nonce and tag, ciphertext).
+
+        It opens only with equal `bound` values.
+        """
 
     def open(self, seal: object, body: object, *bound: object) -> bytes:
-        """The content. Raises VaultError if it was not sealed for this place."""
+        """Return the content. Raises VaultError if it was not sealed for this place."""
 
     def mac(self, *fields: object) -> bytes:
-        """32 bytes, HMAC-SHA256 of fields whose repr tells them apart."""
+        """Return the HMAC-SHA256 of fields whose repr tells them apart, 32 bytes."""
 
 
 class Item(NamedTuple):
-    """A conversation (`owner` is its own id, `age` 0) or a message (`age` counts up), without its
-    content.
+    """Conversation or message, without its content.
 
-    A message's owner is its conversation's id, or None if it was not told.
+    Attributes:
+        id: HMAC of the conversation's name or of the message's key.
+        owner: id of the conversation; of a message kept without one, None.
+        age: 0 for a conversation; of messages it counts up.
+        seal: nonce and tag of the content.
     """
 
     id: bytes
@@ -68,11 +77,15 @@ class Item(NamedTuple):
 
 @dataclass
 class VaultHead:
-    """The state of the whole.
+    """State of a whole vault.
 
     Attributes:
-        secret: of the message hashes. changes: transactions so far. floor: numbers up to it may be
-            in use by conversations that were forgotten. last_age: of the newest message.
+        secret: key of the message hashes.
+        changes: transactions so far that changed something.
+        n_entries: identifiers kept, of all conversations.
+        n_messages: messages kept.
+        last_age: age of the newest message.
+        floor: numbers up to it may be in use by conversations that were forgotten.
         sums: XOR of the item HMACs, 16 bytes for each first byte of an id.
     """
 
@@ -84,8 +97,13 @@ class VaultHead:
     floor: int = 0
     sums: bytearray = field(default_factory=lambda: bytearray(BUCKETS * TAG_BYTES), repr=False)
 
+    @property
+    def counter(self) -> int:
+        """Number of changes."""
+        return self.changes
+
     def encoded(self) -> bytes:
-        """Of fixed length."""
+        """Serialize the head to a fixed number of bytes."""
         numbers = _NUMBERS.pack(
             self.changes, self.n_entries, self.n_messages, self.last_age, self.floor
         )
@@ -93,98 +111,73 @@ class VaultHead:
 
     @classmethod
     def decoded(cls, plain: bytes) -> VaultHead:
-        """The inverse."""
+        """Restore a head from what `encoded` returned."""
         at = _NUMBERS.size + SECRET_BYTES
         changes, n_entries, n_messages, last_age, floor = _NUMBERS.unpack_from(plain)
         secret, sums = plain[_NUMBERS.size : at], bytearray(plain[at:])
         return cls(secret, changes, n_entries, n_messages, last_age, floor, sums)
 
+    def sum_of(self, bucket: int) -> bytes:
+        """Return the XOR of the HMACs of all items whose id begins with the byte `bucket`."""
+        return bytes(self.sums[bucket * TAG_BYTES : (bucket + 1) * TAG_BYTES])
+
     def toggle(self, bucket: int, tag: bytes) -> None:
-        """Put an item's HMAC into its sum, or take it out."""
-        place = slice(bucket * TAG_BYTES, (bucket + 1) * TAG_BYTES)
-        self.sums[place] = bytes(a ^ b for a, b in zip(self.sums[place], tag, strict=True))
+        """Add an item's HMAC to its sum, or take it out again: XOR does both."""
+        mixed = bytes(a ^ b for a, b in zip(self.sum_of(bucket), tag, strict=True))
+        self.sums[bucket * TAG_BYTES : (bucket + 1) * TAG_BYTES] = mixed
 
 
-class VaultRows:
-    """An open, verified file. One thread at a time; not usable after a fork.
+class VaultRows(SQLiteFile[VaultHead]):
+    """Open, verified file of a vault. Serves many threads; unusable after a fork.
 
     Args:
-        sealer: the keys for a salt.
+        path: absolute path of the file.
+        sealer: called with the file's salt; returns the keys.
 
     Raises:
         VaultError: here and from every method, whatever goes wrong with the file.
     """
 
+    layout = LAYOUT
+
     def __init__(self, path: Path, sealer: Callable[[bytes], Sealer]) -> None:
-        self.path, self._process, self._changes = path, os.getpid(), 0
-        with vault_failures(path):
-            self._file = identity(path)
-            self._db = connect(path)
-            try:
-                self._verify(sealer)
-            except BaseException:
-                self._db.close()
-                raise
+        self._sealer_for = sealer
+        super().__init__(path)
 
     @staticmethod
     def create(path: Path, sealer: Callable[[bytes], Sealer], salt: bytes, secret: bytes) -> None:
-        """Write an empty vault and its mark, readable by this user only; whole, or not at all.
+        """Write an empty vault and its mark, whole or not at all; only this user may read them.
 
-        If another process is making the same vault, the first one wins.
+        If another process makes the same vault meanwhile, the first one wins.
         """
-        draft = path.with_name(f"{path.name}-{salt.hex()[:16]}")
-        with vault_failures(path):
+        unfinished = path.with_name(f"{path.name}-{salt.hex()[:16]}")
+        with LAYOUT.failures(path):
             try:
-                for file, content in ((mark(draft), bytes(MARK_BYTES)), (draft, b"")):
-                    with os.fdopen(
-                        os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb"
-                    ) as out:
-                        out.write(content)
-                with closing(connect(draft)) as db:
-                    _lay_out(db, sealer(salt), salt, secret)
+                make_files(unfinished)
+                keys = sealer(salt)
+                sealed = keys.seal(VaultHead(secret).encoded(), "head", LAYOUT.version)
+                with closing(connect(unfinished)) as db:
+                    LAYOUT.write(db, (salt, keys.mac("key check"), *sealed))
+                # A link, unlike a rename, never replaces what another process has put there.
                 with suppress(FileExistsError):
-                    os.link(mark(draft), mark(path))
+                    os.link(mark(unfinished), mark(path))
                 if any(mark(path).read_bytes()) and not path.exists():
                     raise VaultError(f"{path}: the vault is missing, its mark is there")
                 with suppress(FileExistsError):
-                    os.link(draft, path)
+                    os.link(unfinished, path)
             finally:
-                draft.unlink(missing_ok=True)
-                mark(draft).unlink(missing_ok=True)
-
-    @contextmanager
-    def transaction(self, begin: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator[VaultHead]:
-        """All or nothing. Change `head` and rows under IMMEDIATE only; then it is on the disk when
-        it ends.
-        """
-        with vault_failures(self.path):
-            self._check_process()
-            self._db.execute(f"BEGIN {begin}")
-            try:
-                head = self._head()
-                before = head.encoded()
-                yield head
-                if changed := head.encoded() != before:
-                    head.changes += 1
-                    self._put_head(head)
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-            self._changes = head.changes
-            if changed:
-                with mark(self.path).open("r+b", buffering=0) as out:
-                    out.write(head.changes.to_bytes(MARK_BYTES, "big"))
+                unfinished.unlink(missing_ok=True)
+                mark(unfinished).unlink(missing_ok=True)
 
     def version(self) -> int:
-        """Differs from an earlier one if another connection changed the file in between."""
-        with vault_failures(self.path):
+        """Return a number that changes when another connection changes the file."""
+        with LAYOUT.failures(self.path):
             self._check_process()
+            self._check_identity()
             return int(self._db.execute("PRAGMA data_version").fetchone()[0])
 
     def find(self, head: VaultHead, item_id: bytes) -> bytes | None:
-        """The content of an item; None only if there is none."""
+        """Return the content of an item; None only if there is no such item."""
         self._items(head, item_id[0])
         found = self._db.execute("SELECT * FROM item WHERE id = ?", (item_id,)).fetchone()
         if found is None:
@@ -206,22 +199,23 @@ class VaultRows:
         head.toggle(item_id[0], self._tag(Item(item_id, owner, age, seal)))
 
     def oldest(self, n_items: int) -> list[Item]:
-        """The messages that came first."""
+        """Return the messages that were kept first."""
         found = self._db.execute(
             "SELECT id, owner, age, seal FROM item WHERE age > 0 ORDER BY age LIMIT ?", (n_items,)
         )
         return [Item(*row) for row in found]
 
     def belonging_to(self, owner: bytes) -> list[Item]:
-        """A conversation and its messages, and all messages whose conversation was not told."""
+        """Return a conversation and its messages, and all messages kept without a conversation."""
         found = self._db.execute(
             "SELECT id, owner, age, seal FROM item WHERE owner = ? OR owner IS NULL", (owner,)
         )
         return [Item(*row) for row in found]
 
     def remove(self, head: VaultHead, items: list[Item]) -> None:
-        """Delete items, and the entries of those that are conversations; their bytes are
-        overwritten.
+        """Delete items, and the entries of those that are conversations.
+
+        Their bytes are overwritten.
         """
         for bucket in {item.id[0] for item in items}:
             self._items(head, bucket)
@@ -234,7 +228,7 @@ class VaultRows:
                 head.n_messages -= 1
 
     def add_entry(self, conversation: bytes, place: int, chain: bytes, plain: bytes) -> bytes:
-        """Append an entry; returns the chain that ends with it."""
+        """Append an entry; return the chained HMAC that ends with it."""
         seal, body = self._sealer.seal(plain, "entry", conversation, place)
         self._db.execute("INSERT INTO entry VALUES (?, ?, ?, ?)", (conversation, place, seal, body))
         return self._sealer.mac("chain", chain, place, seal)
@@ -242,9 +236,21 @@ class VaultRows:
     def entries(
         self, conversation: bytes, first: int, last: int, chain: bytes, end: bytes
     ) -> list[bytes]:
-        """The entries at places `first` to `last`, where the chain goes from `chain` to `end`."""
+        """Return the entries at places `first` to `last`.
+
+        Args:
+            conversation: its id.
+            first: place of the first entry wanted, from 1.
+            last: place of the last entry that the conversation has.
+            chain: the chained HMAC that ends before `first`.
+            end: the chained HMAC that ends with `last`.
+
+        Raises:
+            VaultError: the chain does not lead from `chain` to `end`, or an entry is missing.
+        """
         found = self._db.execute(
-            "SELECT place, seal, body FROM entry WHERE conversation = ? AND place >= ? ORDER BY place",
+            "SELECT place, seal, body FROM entry "
+            "WHERE conversation = ? AND place >= ? ORDER BY place",
             (conversation, first),
         ).fetchall()
         size = self._db.execute(
@@ -252,11 +258,8 @@ class VaultRows:
         ).fetchone()
         for place, seal, _ in found:
             chain = self._sealer.mac("chain", chain, place, seal)
-        if (
-            size != (last,)
-            or chain != end
-            or [place for place, _, _ in found] != list(range(first, last + 1))
-        ):
+        complete = size == (last,) and [row[0] for row in found] == list(range(first, last + 1))
+        if not complete or chain != end:
             raise self.damaged("entries are missing or not as they were written")
         return [
             self._sealer.open(seal, body, "entry", conversation, place)
@@ -264,59 +267,49 @@ class VaultRows:
         ]
 
     def scrub(self) -> None:
-        """Move everything into the main file and empty the WAL, where deleted rows may still stand."""
-        with vault_failures(self.path):
+        """Move everything into the main file and empty the WAL, which may hold deleted rows."""
+        with LAYOUT.failures(self.path):
             if self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
                 raise VaultError(
-                    f"{self.path}: forgotten, but the WAL beside it is in use and could not be emptied"
+                    f"{self.path}: forgotten, but the WAL beside it is in use and "
+                    "could not be emptied"
                 )
 
     def mac(self, *fields: object) -> bytes:
-        """The HMAC under the vault's key."""
+        """Return the HMAC of the fields under the vault's key."""
         return self._sealer.mac(*fields)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._db.close()
-
-    def damaged(self, what: str) -> VaultError:
-        """The error to raise."""
-        return VaultError(f"{self.path}: damaged or edited: {what}")
-
-    def _check_process(self) -> None:
-        if os.getpid() != self._process:
-            raise VaultError(f"{self.path}: opened before a fork; open it again in this process")
-        if identity(self.path) != self._file:
-            raise VaultError(f"{self.path}: replaced while it was open")
 
     def _tag(self, item: Item) -> bytes:
         return self._sealer.mac("tag", *item)[:TAG_BYTES]
 
     def _items(self, head: VaultHead, bucket: int) -> list[Item]:
-        """All items whose id begins with a byte, their sum verified."""
-        low, high = (
-            bytes([bucket]),
-            bytes([bucket + 1]) if bucket < BUCKETS - 1 else b"\xff" * (SECRET_BYTES + 1),
-        )
+        """Return all items whose id begins with the byte `bucket`, their sum verified."""
+        low = bytes([bucket])
+        # No byte follows 255: ids have 32 bytes, so 33 times 255 is above all of them.
+        high = bytes([bucket + 1]) if bucket < BUCKETS - 1 else b"\xff" * (SECRET_BYTES + 1)
         found = self._db.execute(
             "SELECT id, owner, age, seal FROM item WHERE id >= ? AND id < ?", (low, high)
         )
-        items, total = [Item(*row) for row in found], 0
+        items = [Item(*row) for row in found]
+        total = 0
         for item in items:
             total ^= int.from_bytes(self._tag(item), "big")
-        if (
-            total.to_bytes(TAG_BYTES, "big")
-            != head.sums[bucket * TAG_BYTES : (bucket + 1) * TAG_BYTES]
-        ):
+        if total.to_bytes(TAG_BYTES, "big") != head.sum_of(bucket):
             raise self.damaged("rows are missing or older than the rest")
         return items
 
-    def _head(self) -> VaultHead:
+    def _unlock(self) -> None:
+        # Deleted rows are overwritten with zeros: `FileVault.forget` promises it.
+        self._db.execute("PRAGMA secure_delete = ON")
+        salt, key_check, _, _ = self._head_row()
+        self._sealer = self._sealer_for(salt)
+        if key_check != self._sealer.mac("key check"):
+            raise VaultError(f"{self.path}: wrong key")
+
+    def _read_head(self) -> VaultHead:
         _, _, seal, body = self._head_row()
-        head = VaultHead.decoded(self._sealer.open(seal, body, "head", VERSION))
-        if head.changes < self._changes:
-            raise self.damaged("older than a moment ago")
-        return head
+        self._before = self._sealer.open(seal, body, "head", LAYOUT.version)
+        return VaultHead.decoded(self._before)
 
     def _head_row(self) -> tuple[Any, Any, Any, Any]:
         heads = self._db.execute("SELECT salt, key_check, seal, body FROM head LIMIT 2").fetchall()
@@ -325,67 +318,22 @@ class VaultRows:
         salt, key_check, seal, body = heads[0]
         return salt, key_check, seal, body
 
-    def _put_head(self, head: VaultHead) -> None:
+    def _write_head(self, head: VaultHead) -> None:
+        """Count a change and write the head, if anything changed."""
+        if head.encoded() == self._before:
+            return
+        head.changes += 1
         self._db.execute(
-            "UPDATE head SET seal = ?, body = ?", self._sealer.seal(head.encoded(), "head", VERSION)
+            "UPDATE head SET seal = ?, body = ?",
+            self._sealer.seal(head.encoded(), "head", LAYOUT.version),
         )
 
-    def _verify(self, sealer: Callable[[bytes], Sealer]) -> None:
-        """Check the file and all sums once, with the right to write; contents are checked when they
-        are used.
-        """
-        counted = mark(self.path).read_bytes()  # first: other processes may go on writing
-        for pragma, expected in EXPECTED:
-            if self._db.execute(f"PRAGMA {pragma}").fetchall() != [(expected,)]:
-                raise VaultError(
-                    f"{self.path}: not a sound vault of version {VERSION}: {pragma} is not as expected"
-                )
-        if {
-            sql for (sql,) in self._db.execute("SELECT sql FROM sqlite_schema WHERE sql NOT NULL")
-        } != {*SCHEMA}:
-            raise self.damaged("other tables than expected")
-        self._db.execute("PRAGMA synchronous = FULL")
-        self._db.execute("PRAGMA secure_delete = ON")
-        salt, key_check, _, _ = self._head_row()
-        self._sealer = sealer(salt)
-        if key_check != self._sealer.mac("key check"):
-            raise VaultError(f"{self.path}: wrong key")
-        with self.transaction("IMMEDIATE") as head:
-            if len(counted) != MARK_BYTES or int.from_bytes(counted, "big") > head.changes:
-                raise self.damaged("changes are missing that the mark counts")
-            items = [item for bucket in range(BUCKETS) for item in self._items(head, bucket)]
-            sizes = [
-                self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-                for table in ("item", "entry")
-            ]  # noqa: S608
-            if sizes != [len(items), head.n_entries]:
-                raise self.damaged("rows are missing or too many")
-
-
-def _lay_out(db: sqlite3.Connection, sealer: Sealer, salt: bytes, secret: bytes) -> None:
-    """Tables and head in an empty database, in one transaction."""
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("BEGIN IMMEDIATE")
-    db.execute(f"PRAGMA application_id = {APPLICATION}")
-    db.execute(f"PRAGMA user_version = {VERSION}")
-    for statement in SCHEMA:
-        db.execute(statement)
-    sealed = sealer.seal(VaultHead(secret).encoded(), "head", VERSION)
-    db.execute("INSERT INTO head VALUES (?, ?, ?, ?)", (salt, sealer.mac("key check"), *sealed))
-    db.execute("COMMIT")
-
-
-@contextmanager
-def vault_failures(path: Path) -> Iterator[None]:
-    """SQLite's and the system's errors as VaultError; they speak of files and tables, never of
-    contents.
-    """
-    try:
-        yield
-    except (sqlite3.Error, OSError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else str(error)) or type(
-            error
-        ).__name__
-        raise VaultError(f"{path}: cannot be used as a vault: {reason}") from None
-    except UnicodeDecodeError:  # from a schema or a report that SQLite reads out of a damaged page
-        raise VaultError(f"{path}: cannot be used as a vault: damaged text") from None
+    def _check_rows(self, head: VaultHead) -> None:
+        """Check all sums and counts; contents are checked when they are used."""
+        n_items = sum(len(self._items(head, bucket)) for bucket in range(BUCKETS))
+        counts = [
+            self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
+            for table in ("item", "entry")
+        ]
+        if counts != [n_items, head.n_entries]:
+            raise self.damaged("rows are missing or too many")

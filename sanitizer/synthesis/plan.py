@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from sanitizer.lm import ByteTokens, ChatFormat
 from sanitizer.privacy import (
     DPSMOZO,
+    VARIANTS,
     InvisibleInk,
     check_count,
     check_number,
@@ -353,7 +354,6 @@ def _is_str(name: str, value: object) -> None:
 
 
 METHODS = ("invisibleink", "dps-mozo")
-VARIANTS = ("certified", "published")
 TEMPERATURE, TOP_K = 0.8, 50
 """Defaults of invisibleink. The papers' temperatures of 1.0 to 1.2 are for large models; from the
 packaged one they draw too much nonsense.

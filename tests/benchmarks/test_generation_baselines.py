@@ -21,7 +21,8 @@ from benchmarks.generation import membership
 from benchmarks.generation import methods as generation_methods
 from benchmarks.generation import quality as generation_quality
 from sanitizer.errors import NotCertified
-from sanitizer.privacy.next_token import Logits, TokenWeights
+from sanitizer.privacy.next_token import TokenWeights
+from sanitizer.privacy.weights import Logits
 from sanitizer.testing.models import SeededSource
 
 DELTA = 1e-6

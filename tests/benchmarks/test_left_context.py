@@ -19,7 +19,6 @@ from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import ByteTokens, WordPieces
 from sanitizer.pipeline.engines import engine_for
 from sanitizer.pipeline.left_context import Logits
-from sanitizer.risk.exact_audit import probabilities
 from sanitizer.testing.models import ToyCausalLM
 
 TEXT = "My father Peter has hepatitis and lives in Leeds."
@@ -75,7 +74,7 @@ def test_its_tables_are_the_packages(
     table = subject.table(WORDS, logits)
     for row, (outputs, weights) in zip(table.p, engine.distributions(WORDS, logits), strict=True):
         assert table.outputs.tolist() == outputs.tolist()
-        assert row == pytest.approx(probabilities(weights, len(outputs)), rel=1e-9)
+        assert row == pytest.approx(weights.probabilities(len(outputs)), rel=1e-9)
 
 
 @pytest.mark.parametrize("epsilon", [2.0, 5.0])

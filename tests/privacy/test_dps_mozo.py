@@ -18,10 +18,10 @@ from sanitizer.privacy.next_token import (
     RANGE_SLACK,
     USEFUL,
     Decoder,
-    Logits,
     TokenWeights,
     cost,
 )
+from sanitizer.privacy.weights import Logits
 from tests.privacy.decoder_contract import CertifiedContract, DecoderContract, event_of
 from tests.privacy.toy_scores import at_most_exp, divergence, loss_spread, toy_scores, without
 

@@ -10,7 +10,8 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.privacy.next_token import Decoder, Logits, TokenWeights
+from sanitizer.privacy.next_token import Decoder, TokenWeights
+from sanitizer.privacy.weights import Logits
 
 N_TOKENS = 6
 LARGEST = float(np.finfo(np.float32).max)

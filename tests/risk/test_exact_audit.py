@@ -11,8 +11,7 @@ from sanitizer import Cape, Sanitizer
 from sanitizer.cli.display import describe_audit
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.privacy.dyntext import DynText
-from sanitizer.privacy.weights import Weights
-from sanitizer.risk.exact_audit import audit, domain, probabilities
+from sanitizer.risk.exact_audit import audit, domain
 from sanitizer.testing.models import ToyBackbone
 
 CERTIFIED = [
@@ -67,12 +66,6 @@ def test_a_planted_leak_is_found() -> None:
     report = audit(Sanitizer(Leaky(2.0, n_shortlist=30, n_top=1), model=toy), n_inputs=300)
     assert report.certified == 2.0
     assert report.exact == pytest.approx(2.0 + math.log(3), abs=1e-9)
-
-
-def test_probabilities_come_from_the_integers() -> None:
-    weights = Weights((3, 1), (np.array([0, 2]), np.array([1, 2])), (np.array([1, 2]), None))
-    assert probabilities(weights, 3) == pytest.approx([0.25, 0.125, 0.625])
-    assert [float(weights.probability(i)) for i in range(3)] == pytest.approx([0.25, 0.125, 0.625])
 
 
 def test_the_whole_domain_is_large(model: OnnxMaskedLM) -> None:

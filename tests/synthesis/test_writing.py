@@ -13,7 +13,8 @@ from sanitizer import SynthesizedText, synthesize
 from sanitizer.lm.causal import OnnxCausalLM
 from sanitizer.lm.tokens import ByteTokens
 from sanitizer.privacy.invisibleink import InvisibleInk
-from sanitizer.privacy.next_token import Logits, Scores, TokenWeights
+from sanitizer.privacy.next_token import Scores, TokenWeights
+from sanitizer.privacy.weights import Logits
 from sanitizer.synthesis.plan import (
     DocumentPrompts,
     Plan,

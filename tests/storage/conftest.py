@@ -1,0 +1,71 @@
+"""Open and closed ledgers and vaults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sanitizer.storage.file_vault import FileVault
+from sanitizer.storage.ledger import DAY, Ledger
+from tests.storage import ledgers, vault_contract
+from tests.storage.ledgers import ADA, TALK, Clock
+from tests.storage.vault_contract import ANNA, BERTA, PHONE, placeholder, result
+
+QUICK_SCRYPT = 2**4
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work of deriving keys is not the subject here."""
+    monkeypatch.setattr("sanitizer.storage.file_vault.SCRYPT_N", QUICK_SCRYPT)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def ledger_path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger"
+
+
+@pytest.fixture
+def ledger(ledger_path: Path, clock: Clock) -> Iterator[Ledger]:
+    with Ledger.create(ledger_path, ledgers.KEY, clock=clock) as made:
+        yield made
+
+
+@pytest.fixture
+def used_ledger(ledger: Ledger, ledger_path: Path) -> Path:
+    """A closed ledger with limits, sums and an open reservation."""
+    ledger.set_limit(TALK, 10.0)
+    ledger.set_limit(DAY, 20.0)
+    ledger.reserve([TALK, ADA, DAY], 4.0).commit()
+    ledger.reserve([TALK, DAY], 1.0)
+    ledger.close()
+    return ledger_path
+
+
+@pytest.fixture
+def vault_path(tmp_path: Path) -> Path:
+    return tmp_path / "vault"
+
+
+@pytest.fixture
+def vault(vault_path: Path) -> Iterator[FileVault]:
+    with FileVault(vault_path, vault_contract.KEY) as made:
+        yield made
+
+
+@pytest.fixture
+def used_vault(vault: FileVault, vault_path: Path) -> Path:
+    """A closed vault with two conversations and three messages."""
+    vault.substitutes("c", [ANNA, BERTA, PHONE], placeholder)
+    vault.substitutes("d", [BERTA, ANNA], placeholder)
+    for key in (b"1", b"2", b"3"):
+        vault.put_first(key, result(key.decode(), ANNA[1]), "c")
+    vault.close()
+    return vault_path

@@ -1,0 +1,28 @@
+"""Names and a clock for the tests of the ledger."""
+
+from __future__ import annotations
+
+from sanitizer.storage.ledger import DAY_SECONDS, Ledger, Scope
+
+KEY = bytes(range(32))
+TALK, OTHER, ADA = (
+    Scope("conversation", "c-17"),
+    Scope("conversation", "c-18"),
+    Scope("user", "ada@example.org"),
+)
+NOON = 20_000 * DAY_SECONDS + 43_200
+
+
+class Clock:
+    """Stands still until it is set."""
+
+    def __init__(self, now: float = NOON) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def charged(ledger: Ledger, scope: Scope) -> float:
+    balance = ledger.balance(scope)
+    return balance.spent + balance.reserved

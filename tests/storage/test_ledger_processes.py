@@ -1,0 +1,109 @@
+"""Threads and processes share a ledger; one that is killed loses and doubles nothing."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import sanitizer
+from sanitizer.errors import BudgetExceeded
+from sanitizer.storage.ledger import DAY, NANO, Ledger, Scope
+from tests.storage.ledgers import KEY, TALK, charged
+
+
+def test_threads_share_a_ledger_without_overspending(ledger: Ledger) -> None:
+    ledger.set_limit(TALK, 20.0)
+    granted: list[int] = []
+
+    def work() -> None:
+        for _ in range(10):
+            try:
+                with ledger.reserve([TALK, DAY], 1.0) as reservation:
+                    granted.append(reservation.id)
+            except BudgetExceeded:
+                pass
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(granted) == list(range(1, 21))
+    assert charged(ledger, TALK) == charged(ledger, DAY) == 20.0
+
+
+N_PROCESSES, N_REQUESTS, LIMIT = 8, 1250, 4000 * NANO
+WORKER = """
+import sys
+import sanitizer.storage.ledger
+from sanitizer.errors import BudgetExceeded
+from sanitizer.storage.ledger import DAY, Ledger, Scope
+path, key = sys.argv[1], bytes.fromhex(sys.argv[2])
+number, n_requests = int(sys.argv[3]), int(sys.argv[4])
+user = Scope("user", "ada")
+# A killed process loses nothing it wrote; only a power cut needs FULL.
+sanitizer.storage.ledger.GRANT_SYNC = "NORMAL"
+with Ledger(path, key) as ledger:
+    for i in range(n_requests):
+        nano = (number * 7_919_777 + i * 618_033_989) % 10**9 + 1
+        try:
+            scopes = [Scope("conversation", str(number % 3)), user, DAY]
+            reservation = ledger.reserve(scopes, nano / 1e9)
+            print(reservation.id, nano, flush=True)
+            reservation.commit()
+        except BudgetExceeded:
+            print(0, nano, flush=True)
+"""
+
+
+def test_no_charge_is_lost_or_doubled_when_processes_crowd_and_one_is_killed(
+    ledger_path: Path,
+) -> None:
+    """10,000 requests, 8 processes, one killed anywhere: what was granted is what is charged, to
+    the nano.
+    """
+    with Ledger.create(ledger_path, KEY, clock=lambda: 0.0) as ledger:
+        ledger.set_limit(Scope("user", "ada"), LIMIT / NANO)
+    root = Path(sanitizer.__file__).parent.parent
+    logs = [ledger_path.with_name(f"log-{number}") for number in range(1, N_PROCESSES)]
+    command = [sys.executable, "-c", WORKER, str(ledger_path), KEY.hex()]
+    others = []
+    for number, log in enumerate(logs, 1):
+        with log.open("w") as out:
+            others.append(
+                subprocess.Popen([*command, str(number), str(N_REQUESTS)], stdout=out, cwd=root)
+            )
+    with subprocess.Popen(
+        [*command, "0", str(N_REQUESTS)], stdout=subprocess.PIPE, text=True, cwd=root
+    ) as victim:
+        assert victim.stdout is not None
+        lines = [victim.stdout.readline() for _ in range(random.Random(2026).randrange(200, 900))]
+        victim.kill()
+        lines += victim.stdout.readlines()
+    assert [process.wait() for process in others] == [0] * len(others)
+
+    told = [line.split() for line in lines if line.endswith("\n")]
+    n_victim = len(told)
+    told += [line.split() for log in logs for line in log.read_text().splitlines()]
+    assert len(told) == n_victim + (N_PROCESSES - 1) * N_REQUESTS
+    granted = {int(number): int(nano) for number, nano in told if number != "0"}
+    assert len(granted) == sum(number != "0" for number, _ in told), "a grant was given twice"
+
+    with Ledger(ledger_path, KEY) as ledger:
+        rows = ledger.export()
+        n_open = sum("reservation" in row for row in rows)
+        ids = {*granted, *(int(str(row["reservation"])) for row in rows if "reservation" in row)}
+        missing = set(range(1, max(ids) + 1)) - set(granted)
+        assert len(missing) <= 1, "only the grant the victim had no time to tell"
+        total = sum(granted.values()) + len(missing) * (n_victim * 618_033_989 % NANO + 1)
+        for kind in ("conversation", "user", "day"):
+            accounts = [row for row in rows if row.get("kind") == kind]
+            assert (
+                sum(int(str(row["spent"])) + int(str(row["reserved"])) for row in accounts) == total
+            ), kind
+        assert LIMIT - NANO < total <= LIMIT
+        assert ledger.resolve_stale(0) == n_open <= 1
+        assert ledger.balance(Scope("user", "ada")).spent == total / NANO

@@ -1,0 +1,159 @@
+"""What every vault keeps, as tests that each kind of vault inherits."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from sanitizer.errors import VaultError
+from sanitizer.results import Record, Replacement, SanitizedText
+from sanitizer.storage.vault import MAX_FORMED, Vault
+
+KEY = b"a key of at least sixteen bytes"
+
+
+ANNA, BERTA = ("EMAIL", "anna@example.org"), ("EMAIL", "berta@example.org")
+PHONE = ("PHONE", "+44 20 7946 0958")
+
+
+def placeholder(kind: str, original: str, number: int) -> str:
+    return f"<{kind}_{number}>"
+
+
+def drawn(kind: str, original: str, number: int) -> str:
+    """A value that knows no number, for as long as it may be drawn."""
+    if number > MAX_FORMED:
+        return placeholder(kind, original, number)
+    return f"drawn {number}" + " (PHONE)" * (kind == "PHONE")
+
+
+def result(text: str, *originals: str, **changed: object) -> SanitizedText:
+    """A result with every field of the record set."""
+    values: dict[str, object] = {f.name: f"{f.name} é" for f in fields(Record)}
+    values |= {
+        "settings": {"clip": [0.1, -2.5]},
+        "epsilon_total": math.inf,
+        "certified": True,
+        "reason": None,
+    }
+    replacements = tuple(
+        Replacement(i, i + 1, "x", "EMAIL", original) for i, original in enumerate(originals)
+    )
+    return SanitizedText(text, replacements, Record(**(values | changed)))  # type: ignore[arg-type]
+
+
+class VaultContract:
+    """What every vault keeps. Subclasses say how one is made."""
+
+    def make(self, folder: Path, max_messages: int = 100, max_entries: int = 100) -> Vault:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def vault(self, tmp_path: Path) -> Vault:
+        return self.make(tmp_path)
+
+    def test_an_original_keeps_its_value_and_numbers_count_up_per_kind(self, vault: Vault) -> None:
+        assert vault.substitutes("c", [ANNA, PHONE, BERTA, ANNA], placeholder) == [
+            "<EMAIL_1>",
+            "<PHONE_1>",
+            "<EMAIL_2>",
+            "<EMAIL_1>",
+        ]
+        assert vault.substitutes("c", [BERTA, ("EMAIL", "c@example.org")], placeholder) == [
+            "<EMAIL_2>",
+            "<EMAIL_3>",
+        ]
+        assert vault.originals("c")["<EMAIL_2>"] == BERTA[1]
+        assert len(vault.originals("c")) == 4
+
+    def test_nothing_wanted_is_nothing_given(self, vault: Vault) -> None:
+        assert vault.substitutes("c", [], placeholder) == []
+        assert vault.originals("c") == {}
+
+    def test_conversations_know_nothing_of_each_other(self, vault: Vault) -> None:
+        vault.substitutes("c", [ANNA], placeholder)
+        vault.substitutes("d", [BERTA], placeholder)
+        assert vault.originals("c") == {"<EMAIL_1>": ANNA[1]}
+        assert vault.originals("d") == {"<EMAIL_1>": BERTA[1]}
+        assert vault.originals("") == {}
+
+    def test_a_value_that_is_taken_is_made_again_with_the_next_number(self, vault: Vault) -> None:
+        def halves(kind: str, original: str, number: int) -> str:
+            return f"v{number // 2}"
+
+        values = vault.substitutes("c", [("A", str(i)) for i in range(5)] + [("B", "0")], halves)
+        assert len(set(values)) == 6
+
+    def test_a_failing_maker_assigns_nothing(self, vault: Vault) -> None:
+        def failing(kind: str, original: str, number: int) -> str:
+            if original == BERTA[1]:
+                raise KeyError
+            return placeholder(kind, original, number)
+
+        with pytest.raises(KeyError):
+            vault.substitutes("c", [BERTA], failing)
+        assert vault.originals("c") == {}
+
+    def test_a_text_with_more_than_a_vault_holds_is_refused(self, tmp_path: Path) -> None:
+        vault = self.make(tmp_path, max_entries=2)
+        with pytest.raises(VaultError, match="max_entries=2"):
+            vault.substitutes("c", [ANNA, BERTA, PHONE], placeholder)
+        assert vault.originals("c") == {}
+        assert vault.substitutes("c", [ANNA, BERTA], placeholder) == ["<EMAIL_1>", "<EMAIL_2>"]
+
+    def test_the_first_result_stays(self, vault: Vault) -> None:
+        first, second = result("one", ANNA[1]), result("two")
+        assert vault.get(b"k") is None
+        assert vault.put_first(b"k", first) is first
+        assert vault.put_first(b"k", second) == first
+        assert vault.get(b"k") == first
+
+    def test_the_oldest_message_is_dropped(self, tmp_path: Path) -> None:
+        vault = self.make(tmp_path, max_messages=2)
+        for key in (b"a", b"b", b"c"):
+            vault.put_first(key, result(key.decode()))
+        assert vault.get(b"a") is None
+        assert [vault.get(key) for key in (b"b", b"c")] == [result("b"), result("c")]
+
+    def test_the_secret_stays_the_same(self, vault: Vault) -> None:
+        assert vault.secret == vault.secret
+        assert len(vault.secret) == 32
+
+    @pytest.mark.parametrize("name", ["max_messages", "max_entries"])
+    def test_limits_below_one_are_refused(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
+            self.make(tmp_path, **{name: 0})
+
+    def test_threads_never_share_a_value_between_two_originals(self, vault: Vault) -> None:
+        def work(number: int) -> list[tuple[str, str]]:
+            wanted = [("EMAIL", f"{i}@example.org") for i in range(number, number + 12)]
+            return list(
+                zip(
+                    (w[1] for w in wanted), vault.substitutes("c", wanted, placeholder), strict=True
+                )
+            )
+
+        with ThreadPoolExecutor(8) as pool:
+            pairs = {pair for found in pool.map(work, range(16)) for pair in found}
+        assert (
+            len(pairs)
+            == len({original for original, _ in pairs})
+            == len({value for _, value in pairs})
+            == 27
+        )
+        assert vault.originals("c") == {value: original for original, value in pairs}
+
+    def test_threads_that_race_for_one_key_get_one_result(self, vault: Vault) -> None:
+        with ThreadPoolExecutor(8) as pool:
+            kept = list(pool.map(lambda i: vault.put_first(b"k", result(str(i))).text, range(16)))
+        assert len(set(kept)) == 1
+
+    def test_its_repr_tells_counts_only(self, vault: Vault) -> None:
+        vault.substitutes("talk", [ANNA], placeholder)
+        vault.put_first(b"k", result("hello", ANNA[1]))
+        assert "1 messages, 1 identifiers" in repr(vault)
+        assert not any(word in repr(vault) for word in ("anna", "talk", "hello"))

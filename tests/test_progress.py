@@ -1,0 +1,39 @@
+"""A bar counts, and shows nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from sanitizer.progress import counted, progress_bar
+
+
+def test_a_bar_that_is_not_shown_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bar(3, shown=False) as advance:
+        advance(3)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_bar_counts_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bar(30, shown=True) as advance:
+        advance(10)
+        advance(20)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "30/30" in err
+    assert err.endswith("\n")
+
+
+def test_counted_items_come_unchanged_and_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["Peter", "Leeds"]
+    assert list(counted(iter(words), 2)) == words
+    err = capsys.readouterr().err
+    assert "2/2" in err
+    assert not any(word in err for word in words)
+
+
+def test_an_error_ends_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    items = counted(iter([1, 2]), 2)
+    next(items), next(items)
+    with pytest.raises(KeyError):
+        items.throw(KeyError())  # type: ignore[attr-defined]
+    assert "1/2" in capsys.readouterr().err
