@@ -137,7 +137,7 @@ class Chat:
         said: list[str] = []
         for piece in _noted(answer, said):
             _say(safe(piece), end="")
-        self._sanitizer.remember_answer("".join(noisy), "".join(said))
+        self._sanitizer.inner.remember_answer("".join(noisy), "".join(said))
         self._history.append({"role": "assistant", "content": "".join(said)})
         _say("" if answer.note is None else f"\nnote: {answer.note}")
         _say(self._cost(result.record))

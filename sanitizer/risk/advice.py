@@ -205,16 +205,16 @@ def advise(
             f"texts must have at least one private word, got {len(texts)} texts without"
         )
     measured = cases[:: -(-len(cases) // MAX_WORDS)]
-    parts = sanitizer.parts()
+    models = sanitizer.inner.models()
     wanted = [mechanism for epsilon in sorted(epsilons) for mechanism in mechanisms(epsilon)]
     most = max(risk, _ceilings(measured, min(epsilons)).mean())
     with progress_bar(len(wanted) * len(measured), progress) as advance:
         table = tuple(
-            _measure(m, measured, most, parts.model, parts.pieces, advance) for m in wanted
+            _measure(m, measured, most, models.model, models.pieces, advance) for m in wanted
         )
     good = [setting for setting in table if setting.within(risk)]
     choice = max(good, key=lambda s: s.meaning) if good else min(table, key=lambda s: s.danger)
-    chosen = Sanitizer(choice.mechanism, sanitizer.policy, model=parts.model)
+    chosen = Sanitizer(choice.mechanism, sanitizer.policy, model=models.model)
     priors = [case.prior for case in measured]
     return Advice(
         risk=risk,
@@ -248,15 +248,15 @@ def _check(texts: Sequence[str], risk: float, epsilons: Sequence[float]) -> None
 
 def _cases(sanitizer: Sanitizer, texts: Sequence[str]) -> list[_Case]:
     """Every private word of the texts."""
-    parts = sanitizer.parts()
-    model, vocabulary = parts.model, Vocabulary(parts.model)
+    models = sanitizer.inner.models()
+    model, vocabulary = models.model, Vocabulary(models.model)
     nearest, everything = Nearest(model, vocabulary), np.arange(len(model.outputs))
     n_likely, n_near = CANDIDATES
     found: list[_Case] = []
     for text in texts:
-        draft = sanitizer.draft(text, SameNumbers())
-        for at, logits in sorted(public_logits(model, parts.pieces, draft).items()):
-            word = draft.words[at].text
+        masked = sanitizer.inner.mask(text, SameNumbers())
+        for at, logits in sorted(public_logits(model, models.pieces, masked).items()):
+            word = masked.words[at].text
             row = model.words.row(word)
             prior = vocabulary.prior(logits, word, n_likely, nearest.places(word, n_near))
             cosine = 1 - model.words.distance(row, everything) if row >= 0 else None

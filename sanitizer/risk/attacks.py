@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanitizer.lm import batches, centred_rows
-from sanitizer.pipeline import MaskedText, Sanitizer, step_contexts
+from sanitizer.pipeline import Choices, MaskedText, Sanitizer, contexts
 from sanitizer.privacy import Weights
 from sanitizer.progress import progress_bar
 from sanitizer.randomness import SYSTEM_RANDOM, Source
@@ -73,38 +73,40 @@ class Trials:
             priors,
             source,
         )
-        self._engine = sanitizer.parts().engine
+        self._models = sanitizer.inner.models()
+        self._engine = self._models.engine
         self._fixed: dict[int, dict[int, Logits | None]] = {}
         self._weights: dict[int, tuple[NDArray[np.intp], Weights]] = {}
         self._logs: dict[int, list[Floats]] = {}
         self.outputs: dict[int, list[int]] = {word: [] for word in priors}
 
-    def draw(self, draft: MaskedText) -> MaskedText:
-        """One trial: every word of the draft is released."""
+    def draw(self, masked: MaskedText) -> Choices:
+        """Return the choices of one trial, in which every word of the text is released."""
+        choices = Choices(masked)
         if self._engine.left is not None and self._engine.context == "released":
-            for units, scores in step_contexts(self._sanitizer.parts(), [draft], 0):
-                self._release(draft, _by_word(units, scores), always=False)
-            return draft
+            for units, scores in contexts(self._models, [choices]):
+                self._release(choices, _by_word(units, scores), always=False)
+            return choices
         for step in range(self._engine.n_steps):
             always = step == 0 or self._engine.context != "released"
-            contexts = self._fixed.get(step) or self._contexts(draft, step)
+            by_word = self._fixed.get(step) or self._contexts(choices, step)
             if always:
-                self._fixed[step] = contexts
-            self._release(draft, contexts, always)
-        return draft
+                self._fixed[step] = by_word
+            self._release(choices, by_word, always)
+        return choices
 
-    def _contexts(self, draft: MaskedText, step: int) -> dict[int, Logits | None]:
+    def _contexts(self, choices: Choices, step: int) -> dict[int, Logits | None]:
         """Drawn word -> the scores its draw reads, float32 [n_outputs], or None."""
         found: dict[int, Logits | None] = {}
-        for units, scores in step_contexts(self._sanitizer.parts(), [draft], step):
+        for units, scores in contexts(self._models, [choices], step):
             found |= _by_word(units, scores)
         return found
 
-    def _release(self, draft: MaskedText, contexts: dict[int, Logits | None], always: bool) -> None:
+    def _release(self, choices: Choices, by_word: dict[int, Logits | None], always: bool) -> None:
         space = self._engine.space
-        for word, logits in contexts.items():
-            output = self._output(word, draft.words[word].text, logits, always)
-            draft.release(word, space.text(output), space.token(output))
+        for word, logits in by_word.items():
+            output = self._output(word, choices.masked.words[word].text, logits, always)
+            choices.release(word, space.text(output), space.token(output))
             self.outputs[word].append(output)
             if not always:
                 self._logs.setdefault(word, []).append(self._columns(word, logits, [output])[0])
@@ -127,7 +129,7 @@ class Trials:
         """ln P(output | candidate), float64 [n_trials, n_candidates]."""
         if word in self._logs:
             return np.stack(self._logs[word])
-        logits = next(contexts[word] for contexts in self._fixed.values() if word in contexts)
+        logits = next(by_word[word] for by_word in self._fixed.values() if word in by_word)
         return np.stack(self._columns(word, logits, self.outputs[word]))
 
 
@@ -212,42 +214,42 @@ class _Attacker:
     """The setting under attack, loaded."""
 
     def __init__(self, sanitizer: Sanitizer, n_trials: int, source: Source) -> None:
-        parts = sanitizer.parts()
-        self._sanitizer, self._parts, self._source, self._n_trials = (
+        models = sanitizer.inner.models()
+        self._sanitizer, self._models, self._source, self._n_trials = (
             sanitizer,
-            parts,
+            models,
             source,
             n_trials,
         )
         published = sanitizer.mechanism.variant == "published"
         self._candidates = CANDIDATES_PUBLISHED if published else CANDIDATES
         self._likelihoods = Likelihoods(
-            parts.engine, sanitizer.mechanism, parts.model, parts.pieces
+            models.engine, sanitizer.mechanism, models.model, models.pieces
         )
-        self._vocabulary = Vocabulary(parts.model)
-        self._near = Nearest(parts.model, self._vocabulary)
+        self._vocabulary = Vocabulary(models.model)
+        self._near = Nearest(models.model, self._vocabulary)
         self.rouge: list[float] = []
 
     def attack(self, text: str, advance: Callable[[int], None]) -> list[_Found]:
         """Every drawn word of one text."""
-        draft = self._sanitizer.draft(text, SameNumbers())
-        if not draft.drawn:
+        masked = self._sanitizer.inner.mask(text, SameNumbers())
+        if not masked.drawn:
             advance(self._n_trials)
             return []
-        scores = public_logits(self._parts.model, self._parts.pieces, draft)
-        priors = {word: self._prior(scores[word], draft.words[word].text) for word in draft.drawn}
+        scores = public_logits(self._models.model, self._models.pieces, masked)
+        priors = {word: self._prior(scores[word], masked.words[word].text) for word in masked.drawn}
         trials = Trials(self._sanitizer, self._likelihoods, priors, self._source)
         ranks: list[dict[int, int]] = []
         for number in range(self._n_trials):
-            released = trials.draw(self._sanitizer.draft(text, SameNumbers()))
+            released = trials.draw(self._sanitizer.inner.mask(text, SameNumbers()))
             if number < INFERRED_TRIALS:
                 ranks.append(self._infer(released))
                 self.rouge.append(rouge_l(text, released.finish()[0]))
             advance(1)
-        private = [unit.text for unit in draft.words]
+        private = [unit.text for unit in masked.words]
         return [
             self._found(word, private, trials, priors[word], [r[word] for r in ranks])
-            for word in draft.drawn
+            for word in masked.drawn
         ]
 
     def _prior(self, scores: Logits, original: str) -> Prior:
@@ -256,13 +258,13 @@ class _Attacker:
             scores, original, n_likely, self._near.places(original, n_near)
         )
 
-    def _infer(self, released: MaskedText) -> dict[int, int]:
+    def _infer(self, released: Choices) -> dict[int, int]:
         """Word -> rank of the original among the words of Y, from 0, where the released text has a
         mask.
         """
-        model, pieces = self._parts.model, self._parts.pieces
-        words = np.array(released.drawn, dtype=np.intp)
-        places = released.slots
+        model, pieces = self._models.model, self._models.pieces
+        words = np.array(released.masked.drawn, dtype=np.intp)
+        places = released.masked.slots
         planned = list(
             centred_rows(0, released.ids, places, places + 1, words, pieces.mask, model.max_length)
         )
@@ -270,13 +272,13 @@ class _Attacker:
         for batch in batches(planned, (pieces.cls, pieces.sep), MAX_BATCH_TOKENS):
             scores = model.logits(batch.ids, batch.lengths, batch.at)
             for (_, word), row in zip(batch.units, scores, strict=True):
-                ranks[word] = self._vocabulary.rank(row, released.words[word].text)
+                ranks[word] = self._vocabulary.rank(row, released.masked.words[word].text)
         return ranks
 
     def _found(
         self, word: int, private: list[str], trials: Trials, prior: Prior, ranks: list[int]
     ) -> _Found:
-        original, space = private[word], self._parts.engine.space
+        original, space = private[word], self._models.engine.space
         outputs = [space.text(output) for output in trials.outputs[word]]
         near = self._near.ranks(original, outputs, private)
         logs = trials.log_likelihoods(word)
@@ -292,7 +294,7 @@ class _Attacker:
             prior=prior,
             n_distinct=len(set(outputs)),
             outside=self._vocabulary.find(original) < 0,
-            unmeasured=self._parts.model.words.row(original) < 0,
+            unmeasured=self._models.model.words.row(original) < 0,
         )
 
 

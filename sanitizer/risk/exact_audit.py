@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.pipeline import UNKNOWN, Engine, Sanitizer, choose, contexts
+from sanitizer.pipeline import UNKNOWN, Choices, Engine, Sanitizer, choose, contexts
 from sanitizer.privacy import Weights
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 
@@ -144,16 +144,18 @@ def audit(
     """
     if n_inputs is not None and n_inputs < 2:
         raise ValueError(f"inputs must be at least 2, got {n_inputs}")
-    parts = sanitizer.parts()
+    models = sanitizer.inner.models()
     everything = domain(sanitizer)
     step = 1 if n_inputs is None else max(1, len(everything) // n_inputs)
     words = everything[::step] if n_inputs is None else everything[::step][:n_inputs]
     logits = (
-        position_logits(sanitizer, text, position, source) if parts.engine.reads_context else None
+        position_logits(sanitizer, text, position, source) if models.engine.reads_context else None
     )
-    found, n_outputs = _enumerate(parts.engine, words, logits, sanitizer.mechanism.claimed, advance)
+    found, n_outputs = _enumerate(
+        models.engine, words, logits, sanitizer.mechanism.claimed, advance
+    )
     worst, exact = found.worst()
-    outputs, _ = next(parts.engine.distributions(words[:1], logits))
+    outputs, _ = next(models.engine.distributions(words[:1], logits))
     mechanism = sanitizer.mechanism
     return AuditReport(
         mechanism=mechanism.name,
@@ -166,7 +168,7 @@ def audit(
             _shown(words[found.who_highest[worst]]),
             _shown(words[found.who_lowest[worst]]),
         ),
-        worst_output=parts.engine.space.text(int(outputs[worst])),
+        worst_output=models.engine.space.text(int(outputs[worst])),
         n_inputs=len(words),
         n_outputs=n_outputs,
         complete=len(words) == len(everything),
@@ -177,7 +179,7 @@ def domain(sanitizer: Sanitizer) -> list[str]:
     """The inputs: every word with a vector, and one that nothing is known of; for published
     variants the whole words of the model's vocabulary.
     """
-    return sanitizer.parts().engine.space.inputs()
+    return sanitizer.inner.models().engine.space.inputs()
 
 
 def position_logits(
@@ -189,16 +191,17 @@ def position_logits(
     Raises:
         ValueError: if the text has no such word.
     """
-    draft, parts = sanitizer.draft(text), sanitizer.parts()
-    if not 0 <= position < len(draft.words):
+    masked, models = sanitizer.inner.mask(text), sanitizer.inner.models()
+    if not 0 <= position < len(masked.words):
         raise ValueError(
-            f"position must be below the {len(draft.words)} private words of the context, got {position}"
+            f"position must be below the {len(masked.words)} private words of the context, got {position}"
         )
-    for units, scores in contexts(parts, [draft]):
+    choices = [Choices(masked)]
+    for units, scores in contexts(models, choices):
         for i, (_, word) in enumerate(units):
             if word == position and scores is not None:
                 return np.asarray(scores[i])
-        choose(parts, [draft], units, scores, [[]], source)
+        choose(models, choices, units, scores, source)
     raise ValueError(f"position {position} shares the draw of an equal word before it")
 
 

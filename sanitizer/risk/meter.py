@@ -56,37 +56,37 @@ class RiskMeter:
     """Measures texts under one mechanism; one model pass per text. Safe for many threads."""
 
     def __init__(self, sanitizer: Sanitizer) -> None:
-        self._mechanism, self._parts = sanitizer.mechanism, sanitizer.parts()
+        self._mechanism, self._models = sanitizer.mechanism, sanitizer.inner.models()
         self._lock = threading.Lock()
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
-        return Vocabulary(self._parts.model)
+        return Vocabulary(self._models.model)
 
     @cached_property
     def _nearest(self) -> Nearest:
-        return Nearest(self._parts.model, self._vocabulary)
+        return Nearest(self._models.model, self._vocabulary)
 
     @cached_property
     def _likelihoods(self) -> Likelihoods:
         return Likelihoods(
-            self._parts.engine, self._mechanism, self._parts.model, self._parts.pieces
+            self._models.engine, self._mechanism, self._models.model, self._models.pieces
         )
 
     def measure(self, sanitizer: Sanitizer, text: str) -> Risk:
         """Of a text under this mechanism and the sanitizer's policy. Raises as
         `Sanitizer.sanitize`.
         """
-        draft = sanitizer.draft(text, SYSTEM_RANDOM)
-        if not draft.drawn:
+        masked = sanitizer.inner.mask(text, SYSTEM_RANDOM)
+        if not masked.drawn:
             return Risk(0.0, 0.0, NO_WORDS)
         if not self._mechanism.certified:
             return Risk(1.0, None, UNCERTIFIED)
         with self._lock:
-            logits = sorted(public_logits(self._parts.model, self._parts.pieces, draft).items())
+            logits = sorted(public_logits(self._models.model, self._models.pieces, masked).items())
             every = -(-len(logits) // MAX_WORDS)
             figures = [
-                self._of_word(draft.words[at].text, scores) for at, scores in logits[::every]
+                self._of_word(masked.words[at].text, scores) for at, scores in logits[::every]
             ]
         most, expected = np.mean(figures, axis=0)
         some = f", as measured on {len(figures)} of them," if len(figures) < len(logits) else ""

@@ -357,7 +357,7 @@ class VaultRows:
             sizes = [
                 self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
                 for table in ("item", "entry")
-            ]  # noqa: S608
+            ]
             if sizes != [len(items), head.n_entries]:
                 raise self.damaged("rows are missing or too many")
 

@@ -125,7 +125,7 @@ class Restoration:
     def texts(self) -> Restorer:
         """For text."""
         if self._texts is None:
-            self._texts = self._sanitizer.restorer()
+            self._texts = self._sanitizer.inner.restorer()
         return self._texts
 
     def stream(self, sort: str) -> RestoredStream | JsonText:
@@ -165,7 +165,7 @@ class Restoration:
         """
         if len(self._said) <= MAX_REMEMBERED_TEXTS:
             for sent, restored, role in self._said:
-                self._sanitizer.remember_answer(sent, restored, role)
+                self._sanitizer.inner.remember_answer(sent, restored, role)
 
     def document(self, shape: JsonShape, document: Any, remember: bool = False) -> Any:
         """The document restored; the same object if there is nothing to restore."""

@@ -178,14 +178,14 @@ class Filter:
 
     def _answered(self, arguments: str) -> str | None:
         """What the API sent, if these are arguments of a call that it made in this conversation."""
-        return self._sanitizer.answer_for(arguments, ARGUMENTS_ROLE)
+        return self._sanitizer.inner.answer_for(arguments, ARGUMENTS_ROLE)
 
     def _hide(self, walker: TextFinder, all_light: bool) -> None:
         """Originals that were given away in answers, and come back where nothing tells what they
         are.
         """
         known = self._known
-        known.follow(self._sanitizer.restorer().originals)
+        known.follow(self._sanitizer.inner.restorer().originals)
         everywhere = all_light or not self._sanitizer.policy.perturb
         for leaf in walker.leaves:
             if everywhere or leaf.sort == "light":

@@ -16,7 +16,7 @@ from sanitizer import Cape, Sanitizer
 from sanitizer.cli.display import attack_text
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.pipeline.engines import WordMechanism, engine_for
-from sanitizer.pipeline.neighborhoods import WordNeighborhoods
+from sanitizer.pipeline.outputs import WordNeighborhoods
 from sanitizer.privacy.dyntext import DynText
 from sanitizer.risk.attacks import SameNumbers, Trials, rouge_l, run_attacks
 from sanitizer.risk.posterior import (
@@ -156,21 +156,23 @@ class TestTrials:
             Sanitizer(mechanism, model=toy),
             "Peter told Anna in Leeds that Peter has hepatitis.",
         )
-        parts = sanitizer.parts()
-        draft, vocabulary = sanitizer.draft(text, SameNumbers()), Vocabulary(toy)
+        models = sanitizer.inner.models()
+        masked, vocabulary = sanitizer.inner.mask(text, SameNumbers()), Vocabulary(toy)
         nothing = np.empty(0, dtype=np.intp)
         priors = {
-            at: vocabulary.prior(scores, draft.words[at].text, 5, nothing)
-            for at, scores in public_logits(toy, parts.pieces, draft).items()
+            at: vocabulary.prior(scores, masked.words[at].text, 5, nothing)
+            for at, scores in public_logits(toy, models.pieces, masked).items()
         }
-        exact = Likelihoods(parts.engine, mechanism, toy, parts.pieces)
+        exact = Likelihoods(models.engine, mechanism, toy, models.pieces)
         trials = Trials(sanitizer, exact, priors, SeededSource(3))
-        drawn = [trials.draw(sanitizer.draft(text, SameNumbers())).finish()[0] for _ in range(3)]
+        drawn = [
+            trials.draw(sanitizer.inner.mask(text, SameNumbers())).finish()[0] for _ in range(3)
+        ]
         again = SeededSource(3)
         assert drawn == [sanitizer.sanitize(text, fresh=True, source=again).text for _ in range(3)]
-        assert trials.log_likelihoods(draft.drawn[0]).shape == (
+        assert trials.log_likelihoods(masked.drawn[0]).shape == (
             3,
-            len(priors[draft.drawn[0]].words),
+            len(priors[masked.drawn[0]].words),
         )
 
     def test_list_lengths_are_as_likely_as_they_are_drawn(self, toy: ToyBackbone) -> None:
