@@ -79,15 +79,15 @@ class CapeReference:
 
     def sanitize(self, text: str) -> list[str]:
         """One replacement per private word."""
-        draft = self.sanitizer.draft(text)
-        if not draft.words:
+        masked = self.sanitizer.inner.mask(text)
+        if not masked.words:
             return []
-        every = np.arange(len(draft.words))
-        ids, begins, ends = draft.original_ids()
+        every = np.arange(len(masked.words))
+        ids, begins, ends = masked.original_ids()
         rows = centred_rows(0, ids, begins, ends, every, self.pieces.mask, 256)
         return [
             self._replace(row.ids, int(row.at[0]), unit.text)
-            for row, unit in zip(rows, draft.words, strict=True)
+            for row, unit in zip(rows, masked.words, strict=True)
         ]
 
     def _replace(self, ids: NDArray[np.int64], at: int, word: str) -> str:

@@ -65,19 +65,19 @@ def cases(texts: list[str], model: OnnxMaskedLM) -> list[Case]:
     )
     edges = (pieces.cls, pieces.sep)
     for text in texts:
-        draft = sanitizer.draft(text)
-        every = np.arange(len(draft.words))
+        masked = sanitizer.inner.mask(text)
+        every = np.arange(len(masked.words))
         if not len(every):
             continue
-        hidden = rows(0, draft.ids, draft.slots, every, model.max_length)
-        seen = list(centred_rows(0, *draft.original_ids(), every, pieces.mask, model.max_length))
+        hidden = rows(0, masked.ids, masked.slots, every, model.max_length)
+        seen = list(centred_rows(0, *masked.original_ids(), every, pieces.mask, model.max_length))
         released, original = (
             np.concatenate(
                 [model.logits(b.ids, b.lengths, b.at) for b in batches(planned, edges, 2048)]
             )
             for planned in (hidden, seen)
         )
-        for i, unit in enumerate(draft.words):
+        for i, unit in enumerate(masked.words):
             if (row := model.words.row(unit.text)) >= 0:
                 found.append(Case(unit.text, row, released[i], original[i]))
     return found

@@ -91,7 +91,7 @@ class Group:
     ) -> None:
         self.tools, self._n_guessed, self._n_inferred = tools, n_guessed, n_inferred
         self._sanitizer = Sanitizer(policy=policy, model=tools.model)
-        self.sentences = [(t, y) for t, y in sentences if self.draft(t).words]
+        self.sentences = [(t, y) for t, y in sentences if self.masked(t).words]
         self.places = [self._places(text) for text, _ in self.sentences]
 
     @cached_property
@@ -107,21 +107,23 @@ class Group:
         labels = np.array([y for _, y in self.sentences])
         return np.asarray(self.tools.sentiment.predict(self.clean) == labels, dtype=np.float64)
 
-    def draft(self, text: str) -> MaskedText:
-        return self._sanitizer.draft(text, SameNumbers())
+    def masked(self, text: str) -> MaskedText:
+        return self._sanitizer.inner.mask(text, SameNumbers())
 
     def attacked(self, sentence: int) -> Places:
         """The places for masked-word inference, int [n]."""
         return _spaced(len(self.places[sentence]), self._n_inferred)
 
     def _places(self, text: str) -> list[Place]:
-        tools, draft = self.tools, self.draft(text)
+        tools, masked = self.tools, self.masked(text)
         released, every = (
-            public_logits(tools.model, tools.pieces, draft),
-            np.arange(len(draft.words)),
+            public_logits(tools.model, tools.pieces, masked),
+            np.arange(len(masked.words)),
         )
         rows = list(
-            centred_rows(0, *draft.original_ids(), every, tools.pieces.mask, tools.model.max_length)
+            centred_rows(
+                0, *masked.original_ids(), every, tools.pieces.mask, tools.model.max_length
+            )
         )
         original = {
             word: row
@@ -136,7 +138,7 @@ class Group:
                 original[i],
                 self._prior(released[i], unit.text) if i in guessed_at else None,
             )
-            for i, unit in enumerate(draft.words)
+            for i, unit in enumerate(masked.words)
         ]
 
     def _prior(self, released: Logits, word: str) -> Prior:

@@ -29,7 +29,7 @@ from sanitizer.lm import (
     WordPieces,
     model_folder,
 )
-from sanitizer.pipeline import LeftReader, Logits, MaskedText, engine_for
+from sanitizer.pipeline import Choices, LeftReader, Logits, engine_for
 from sanitizer.privacy import Cape
 from sanitizer.risk import Likelihood, Likelihoods
 
@@ -85,25 +85,27 @@ class Left:
         return int(self.tokens[chosen]) if self.texts is None else self.texts[chosen]
 
 
-def put(draft: MaskedText, word: int, output: int | str, pieces: WordPieces) -> None:
-    """Release a token of the masked model, or a text, which stands in `MaskedText.ids` as the
+def put(choices: Choices, word: int, output: int | str, pieces: WordPieces) -> None:
+    """Release a token of the masked model, or a text, which stands in `Choices.ids` as the
     unknown token.
     """
     if isinstance(output, str):
-        draft.release(word, output, pieces.unknown)
+        choices.release(word, output, pieces.unknown)
     else:
-        draft.release(word, pieces.token(output), output)
+        choices.release(word, pieces.token(output), output)
 
 
-def spelled(draft: MaskedText, pieces: WordPieces) -> tuple[Places, Places, Places]:
+def spelled(choices: Choices, pieces: WordPieces) -> tuple[Places, Places, Places]:
     """Tokens of a released text whose words may be of several: ids int64 [n], begins and ends int
     [n_words].
     """
+    masked = choices.masked
     own = [
-        np.array(pieces.encode(draft.written(i)), dtype=np.int64) for i in range(len(draft.words))
+        np.array(pieces.encode(choices.written(i)), dtype=np.int64)
+        for i in range(len(masked.words))
     ]
-    edges = [-1, *draft.slots.tolist(), len(draft.ids)]
-    between = [draft.ids[before + 1 : after] for before, after in pairwise(edges)]
+    edges = [-1, *masked.slots.tolist(), len(choices.ids)]
+    between = [choices.ids[before + 1 : after] for before, after in pairwise(edges)]
     lengths, gaps = (
         np.array([len(part) for part in parts], dtype=np.intp) for parts in (own, between)
     )
@@ -118,11 +120,12 @@ class Originals:
     def __init__(self, reader: LeftReader) -> None:
         self._reader, self._last = reader, (tuple[str, ...](), list[tuple[int, Logits]]())
 
-    def words(self, draft: MaskedText) -> Scored:
+    def words(self, choices: Choices) -> Scored:
         """As `LeftReader.words`."""
-        text = (*draft.stretches(original=True), *(word.text for word in draft.words))
+        masked = choices.masked
+        text = (*masked.stretches(original=True), *(word.text for word in masked.words))
         if self._last[0] != text:
-            self._last = text, list(self._reader.words(draft))
+            self._last = text, list(self._reader.words(choices))
         return iter(self._last[1])
 
 

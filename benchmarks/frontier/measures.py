@@ -23,6 +23,7 @@ from benchmarks.frontier.left_context import Left, put
 from benchmarks.frontier.mechanisms import OverLists, OverNoise, Subject, draws
 from benchmarks.frontier.outputs import Tokens
 from benchmarks.frontier.released import Outputs, of_texts
+from sanitizer.pipeline import Choices
 from sanitizer.risk import guessed
 
 EXACT = ("cosine", "kept", "knn_1", "knn_10", "plausibility")
@@ -92,20 +93,21 @@ def of_left(
         list[Outputs]([[] for _ in places] for _ in subjects),
     )
     for _ in range(n_draws):
-        drafts = [group.draft(text) for _ in subjects]
+        released = [Choices(group.masked(text)) for _ in subjects]
         walks = [
-            subject.reader.words(draft) for subject, draft in zip(subjects, drafts, strict=True)
+            subject.reader.words(choices)
+            for subject, choices in zip(subjects, released, strict=True)
         ]
         for number, place in enumerate(places):
             values = {subject.words: _values(subject.words, place) for subject in subjects}
-            for subject, draft, walk, found, chosen in zip(
-                subjects, drafts, walks, sums, outputs, strict=True
+            for subject, choices, walk, found, chosen in zip(
+                subjects, released, walks, sums, outputs, strict=True
             ):
                 _, logits = next(walk)
                 output = subject.output(
                     _step(subject, place, logits, values[subject.words], found, n_draws)
                 )
-                put(draft, number, output, group.tools.pieces)
+                put(choices, number, output, group.tools.pieces)
                 chosen[number].append(output)
     return list(zip(sums, outputs, strict=True))
 

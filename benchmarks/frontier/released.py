@@ -17,7 +17,7 @@ from benchmarks.baselines.base import Floats
 from benchmarks.frontier.groups import Group, Logits
 from benchmarks.frontier.left_context import put, spelled
 from sanitizer.lm import Row, centred_rows
-from sanitizer.pipeline import MaskedText
+from sanitizer.pipeline import Choices
 from sanitizer.risk import Vocabulary, rouge_l
 
 DRAWN = ("rouge_l", "sentence_cosine", "accuracy")
@@ -35,7 +35,7 @@ class _Released:
 
     subject: int
     sentence: int
-    draft: MaskedText
+    choices: Choices
     text: str
     spelled: bool
 
@@ -69,11 +69,11 @@ def of_texts(
 
 
 def _release(group: Group, at: tuple[int, int], outputs: Outputs, k: int) -> _Released:
-    draft = group.draft(group.sentences[at[1]][0])
+    choices = Choices(group.masked(group.sentences[at[1]][0]))
     for i, chosen in enumerate(outputs):
-        put(draft, i, chosen[k], group.tools.pieces)
+        put(choices, i, chosen[k], group.tools.pieces)
     return _Released(
-        *at, draft, draft.finish()[0], any(isinstance(chosen[k], str) for chosen in outputs)
+        *at, choices, choices.finish()[0], any(isinstance(chosen[k], str) for chosen in outputs)
     )
 
 
@@ -101,8 +101,10 @@ def _inferred(group: Group, released: Sequence[_Released]) -> list[tuple[int, Fl
     rows: dict[tuple[bytes, int], Row] = {}
     users: dict[tuple[bytes, int], list[tuple[int, int]]] = {}
     for number, one in enumerate(released):
-        draft, slots = one.draft, one.draft.slots
-        ids = spelled(draft, group.tools.pieces) if one.spelled else (draft.ids, slots, slots + 1)
+        choices, slots = one.choices, one.choices.masked.slots
+        ids = (
+            spelled(choices, group.tools.pieces) if one.spelled else (choices.ids, slots, slots + 1)
+        )
         for row in centred_rows(number, *ids, group.attacked(one.sentence), mask, longest):
             key = (row.ids.tobytes(), int(row.at[0]))
             rows.setdefault(key, row)
@@ -119,14 +121,17 @@ def _inferred(group: Group, released: Sequence[_Released]) -> list[tuple[int, Fl
 
 def _at(group: Group, one: _Released, word: int, scores: Logits) -> Floats:
     """`INFERRED` and 1 at one place; scores float32 [n_tokens]."""
-    highest, draft = scores.max(), one.draft
+    highest, choices = scores.max(), one.choices
+    masked = choices.masked
     nll = (
         np.nan
         if one.spelled
-        else np.log(np.exp(scores - highest).sum()) + highest - scores[draft.ids[draft.slots[word]]]
+        else np.log(np.exp(scores - highest).sum())
+        + highest
+        - scores[choices.ids[masked.slots[word]]]
     )
     tools = group.tools
-    place = rank(tools.vocabulary, scores[tools.model.output_ids], draft.words[word].text)
+    place = rank(tools.vocabulary, scores[tools.model.output_ids], masked.words[word].text)
     return np.array([nll, place < 1, place < 10, 1], dtype=np.float64)
 
 

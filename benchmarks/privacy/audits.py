@@ -54,13 +54,16 @@ def walked(causal: bool, wanted: int | None, part: int) -> tuple[list[Extremes],
     """
     sanitizer, logits, words = published(causal)
     words = words if wanted is None else words[:: max(1, len(words) // wanted)][:wanted]
-    parts, nominal = sanitizer.parts(), [Cape(epsilon, variant="published") for epsilon in NOMINAL]
-    low, high = LOGIT_RANGE if causal else parts.model.logit_range
+    models, nominal = (
+        sanitizer.inner.models(),
+        [Cape(epsilon, variant="published") for epsilon in NOMINAL],
+    )
+    low, high = LOGIT_RANGE if causal else models.model.logit_range
     scores, every = np.clip((logits - low) / (high - low), 0.0, 1.0), np.arange(len(logits))
     found = [Extremes.none(len(logits)) for _ in NOMINAL]
     for begin in range(CHUNK * part, len(words), CHUNK * N_PARTS):
         chunk = words[begin : begin + CHUNK]
-        distance = parts.engine.space.distances(chunk)
+        distance = models.engine.space.distances(chunk)
         for i in range(len(chunk)):
             utility: NDArray[np.float32] = nominal[0].utility(scores, distance(i, every))
             for cape, extremes in zip(nominal, found, strict=True):

@@ -51,7 +51,7 @@ def success(
     """
     group = Group(tools, [], policy, 0, 0)
     commonest, _ = Counter(
-        w.text.lower() for t in others for w in group.draft(t).words
+        w.text.lower() for t in others for w in group.masked(t).words
     ).most_common(1)[0]
     found: dict[str, list[bool]] = {NOTHING: [], PUBLIC: [], ORIGINAL: []}
     of: list[int] = []

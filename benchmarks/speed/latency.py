@@ -20,6 +20,7 @@ from benchmarks.common.texts import LONG, SHORT
 from benchmarks.common.timing import in_turns, median, ratio
 from sanitizer import Cape, Sanitizer
 from sanitizer.lm import MAX_THREADS, Batch, OnnxMaskedLM
+from sanitizer.pipeline import Choices, step_batches
 
 ONE_PROMPT = """
 import time; begin = time.perf_counter()
@@ -39,7 +40,8 @@ def per_prompt(threads: int, n: int, prompts: dict[str, str]) -> list[dict[str, 
     published = Sanitizer(Cape(10.0, variant="published"), model=model)
     reference = CapeReference(10.0, threads)
     for name, text in prompts.items():
-        inputs = list(ours.batches([ours.draft(text)]))
+        choices = Choices(ours.inner.mask(text))
+        inputs = list(step_batches(ours.inner.models(), [choices]))
 
         def bare(inputs: list[Batch] = inputs) -> None:
             for b in inputs:

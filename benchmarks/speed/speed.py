@@ -82,7 +82,7 @@ def beside(
     ours, found = Sanitizer(model=model), []
     alone = Sanitizer(policy="identifiers", model=model)
     for name, text in PROMPTS.items():
-        words = [w.text for w in ours.draft(text).words]
+        words = [w.text for w in ours.inner.mask(text).words]
         runs: dict[str, Run] = {
             "certified": partial(ours.sanitize, text, fresh=True),
             "identifiers": partial(alone.sanitize, text, fresh=True),

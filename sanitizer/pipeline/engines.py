@@ -1,12 +1,14 @@
-"""A mechanism together with what it draws from: scores, distances, neighbor lists.
+"""A mechanism together with what it draws from: scores, distances, lists of nearest outputs.
 
-An engine turns private words into choices. `CapeEngine` reads the context through the model;
-`DynTextEngine` needs no model pass. Both also tell the exact distribution of a word, for the audit
-and the attacks.
+An engine turns private words into choices. `CapeEngine` reads the context through a model: the
+masked model reads both sides of a word, the causal model what comes before it (`LeftReader`).
+`DynTextEngine` needs no model pass. Engines also tell the exact distribution of a word, for audits
+and attacks.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,14 +16,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.lm import Batch, ByteTokens, CausalLM, MaskedLM, Models, WordPieces
-from sanitizer.pipeline.left_context import LOGIT_RANGE, LeftReader
-from sanitizer.pipeline.neighborhoods import TokenNeighborhoods, WordNeighborhoods
+from sanitizer.lm import Batch, ByteTokens, CausalLM, MaskedLM, Models, Rows, WordPieces
+from sanitizer.pipeline.masked_text import Choices
 from sanitizer.pipeline.outputs import (
     ByteTokenSpace,
+    Distance,
     OneTokenOutputs,
     OutputSpace,
+    TokenNeighborhoods,
     TokenSpace,
+    WordNeighborhoods,
     WordSpace,
     known_pieces,
 )
@@ -31,25 +35,45 @@ from sanitizer.randomness import Source
 WordMechanism = Cape | DynText
 Logits = NDArray[np.float32]
 
+START = "<|endoftext|>"
+"""Token that the causal model reads before every text; it separates documents in training."""
+HEAD = "Text:"
+"""Words read after START, so that the first word of a text follows something."""
+LONGEST = 1024
+"""Most tokens of left context; a longer text goes on from the last half of them."""
+LOGIT_RANGE = (-6.407, 30.747)
+"""Logits of the packaged causal model after HEAD that count as 0 and as 1.
+
+Measured by benchmarks/calibration/causal_calibration.py.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One draw: the output, and the published claim for it (None if certified)."""
+    """One draw: the output, and what the published algorithm claims for it (None if certified)."""
 
     output: int
     claimed: float | None
 
 
 class Engine(Protocol):
-    """What the pipeline, the audit and the attacks ask for."""
+    """A mechanism with its models and tables, as the pipeline, audits and attacks use it.
+
+    Attributes:
+        space: the outputs.
+        reads_context: whether draws read scores.
+        score: masked model's scores over the outputs, float32 [n, n_outputs]; None if unused.
+        left: reader of the causal model's scores; None if unused.
+        n_steps: groups of words that are drawn one after the other.
+        context: what a draw reads: "released", "original" or "none".
+        claimed_delta: the delta that a published algorithm claims.
+        n_weights: distributions per word; more than one where noise shapes the weights.
+    """
 
     space: OutputSpace
     reads_context: bool
     score: Callable[[Batch], Logits] | None
-    """Where a masked model reads the context: its scores over the outputs, float32 [n, n_outputs].
-    """
     left: LeftReader | None
-    """Where the causal model reads it."""
     n_steps: int
     context: str
     claimed_delta: float
@@ -58,20 +82,98 @@ class Engine(Protocol):
     def choose(
         self, words: Sequence[str], logits: Logits | None, source: Source
     ) -> Iterator[Choice]:
-        """One choice per private word; `logits` float32 [n_words, n_outputs] where the context is
-        read.
+        """Draw one output per private word.
+
+        Args:
+            logits: float32 [n_words, n_outputs]; None where no context is read.
         """
 
     def distributions(
         self, words: Sequence[str], logits: Logits | None
     ) -> Iterator[tuple[NDArray[np.intp], Weights]]:
-        """Per private word its output set and exact weights (positions in the set), in one
-        context's logits float32 [n_outputs]. Where noise shapes the weights there are `n_weights`
-        per word, one for each value.
+        """Yield the output set and the exact weights of each private word in one context.
+
+        Where noise shapes the weights there are `n_weights` per word, one for each value of it.
+
+        Args:
+            logits: float32 [n_outputs]; None where no context is read.
         """
 
     def event(self, unit: str, relation: str) -> Event:
-        """What one draw is, for the accountant."""
+        """Return what one draw is for the accountant."""
+
+
+class LeftReader:
+    """Reads texts from left to right with the causal model, one pass for each word that is drawn.
+
+    In the released context it reads public text, stand-ins and words released before, so the scores
+    at a word are the same whatever that word and the words to its right are. A word is scored as if
+    a space came before it. Safe for many threads.
+
+    Args:
+        model: the causal model.
+        tokens: its tokenizer.
+        columns: int [n_outputs], token of each output.
+        original: read the original words, which is not certified.
+    """
+
+    def __init__(
+        self, model: CausalLM, tokens: ByteTokens, columns: NDArray[np.intp], original: bool
+    ) -> None:
+        self.sha256 = model.sha256
+        self._tokens = tokens
+        self._columns = columns
+        self._original = original
+        self._head = model.prefill([[tokens.special(START), *tokens.encode(HEAD)]])
+        self._longest = min(LONGEST, model.max_length)
+
+    def words(self, choices: Choices) -> Iterator[tuple[int, Logits]]:
+        """Yield (drawn word, its scores float32 [n_outputs]), in order.
+
+        In the released context each word must be released before the next is asked for.
+
+        Raises:
+            RuntimeError: a word was not released.
+        """
+        # Texts are not batched: a pass for a few tokens costs about as much as a pass for one, and
+        # the words of different texts come after different numbers of tokens.
+        masked = choices.masked
+        due, text = set(masked.drawn), _Text(self._head, self._longest)
+        unread = " "  # separates the text from HEAD
+        for word, stretch in enumerate(masked.stretches(self._original)):
+            unread += stretch
+            if word in due:
+                before = unread.removesuffix(" ")  # a word's token holds the space before it
+                text.read(self._tokens.encode(before))
+                unread = unread[len(before) :]
+                yield word, text.logits[self._columns]
+            unread += masked.words[word].text if self._original else choices.written(word)
+
+
+class _Text:
+    """The part of one text that the causal model has read."""
+
+    def __init__(self, head: Rows, longest: int) -> None:
+        self._head = head
+        self._longest = longest
+        self._rows = head.fork([0])
+        self._ids: list[int] = []
+
+    @property
+    def logits(self) -> Logits:
+        """Scores of the next token, float32 [n_vocabulary]."""
+        return np.asarray(self._rows.logits[0])
+
+    def read(self, ids: list[int]) -> None:
+        """Read more tokens."""
+        if not ids:
+            return
+        self._ids += ids
+        if self._rows.lengths[0] + len(ids) > self._longest:
+            # Half is kept, not all that fits: otherwise every further word would start anew.
+            del self._ids[: -(self._longest // 2)]
+            ids, self._rows = self._ids, self._head.fork([0])
+        self._rows.extend(0, ids)
 
 
 class CapeEngine:
@@ -92,18 +194,18 @@ class CapeEngine:
         pieces: WordPieces,
         causal: tuple[CausalLM, ByteTokens] | None = None,
     ) -> None:
-        self._mechanism, self.n_steps = mechanism, mechanism.n_steps
         assert mechanism.context is not None
+        self._mechanism = mechanism
+        self.n_steps = mechanism.n_steps
         self.context = mechanism.context
+        self._events: dict[tuple[str, str], Event] = {}
         published = mechanism.variant == "published"
         self.space: OutputSpace
         self.score: Callable[[Batch], Logits] | None = None
         self.left: LeftReader | None = None
         if mechanism.backbone == "masked":
-            self.space, self._logit_range = (
-                (TokenSpace if published else WordSpace)(model, pieces),
-                model.logit_range,
-            )
+            self.space = (TokenSpace if published else WordSpace)(model, pieces)
+            self._logit_range = model.logit_range
             logits = model.full_logits if published else model.logits
             self.score = lambda batch: logits(batch.ids, batch.lengths, batch.at)
         elif causal is None:
@@ -117,11 +219,13 @@ class CapeEngine:
         self, words: Sequence[str], logits: Logits | None, source: Source
     ) -> Iterator[Choice]:
         assert logits is not None
-        distance = self.space.distances(words)
+        mechanism, distance = self._mechanism, self.space.distances(words)
+        certified = mechanism.certified
         for i, word in enumerate(words):
-            outputs = self._mechanism.outputs(logits[i])
-            weights = self._weights(word, logits[i][outputs], outputs, distance(i, outputs))
-            yield Choice(int(outputs[weights.draw(source)]), self._mechanism.claimed(weights))
+            outputs = mechanism.outputs(logits[i])
+            weights = self._weights(i, word, logits[i][outputs], outputs, distance)
+            chosen = int(outputs[weights.draw(source)])
+            yield Choice(chosen, None if certified else mechanism.claimed(weights))
 
     def distributions(
         self, words: Sequence[str], logits: Logits | None
@@ -130,16 +234,21 @@ class CapeEngine:
         outputs = self._mechanism.outputs(logits)
         distance, scores = self.space.distances(words), logits[outputs]
         for i, word in enumerate(words):
-            yield outputs, self._weights(word, scores, outputs, distance(i, outputs))
+            yield outputs, self._weights(i, word, scores, outputs, distance)
 
     def _weights(
-        self, word: str, scores: Logits, outputs: NDArray[np.intp], distance: Logits | None
+        self, i: int, word: str, scores: Logits, outputs: NDArray[np.intp], distance: Distance
     ) -> Weights:
-        wanted = self.space.own(word)
-        own = np.flatnonzero(np.isin(outputs, wanted)) if len(wanted) else wanted
-        return self._mechanism.weights(scores, distance, own, self._logit_range)
+        own = self.space.own(word)
+        if len(own):
+            own = np.flatnonzero(np.isin(outputs, own))  # positions in the output set
+        return self._mechanism.weights(scores, distance(i, outputs), own, self._logit_range)
 
     def event(self, unit: str, relation: str) -> Event:
+        known = self._events.get((unit, relation))  # checking a new event costs as much as a draw
+        return known or self._events.setdefault((unit, relation), self._event(unit, relation))
+
+    def _event(self, unit: str, relation: str) -> Event:
         mechanism = self._mechanism
         n = min(mechanism.n_shortlist or 0, self.space.n_outputs)
         if mechanism.certified and mechanism.profile == "staircase":
@@ -151,7 +260,7 @@ class CapeEngine:
 def _causal_space(
     published: bool, model: MaskedLM, pieces: WordPieces, causal: CausalLM, tokens: ByteTokens
 ) -> tuple[OutputSpace, NDArray[np.intp]]:
-    """Outputs, and their tokens in the causal model, int [n_outputs]."""
+    """Return the outputs, and their tokens in the causal model, int [n_outputs]."""
     if published:
         space = ByteTokenSpace(causal, tokens, pieces)
         return space, np.arange(space.n_outputs)
@@ -169,7 +278,9 @@ class DynTextEngine:
     context = "none"
 
     def __init__(self, mechanism: DynText, model: MaskedLM, pieces: WordPieces) -> None:
-        self._mechanism, self._model, self._pieces = mechanism, model, pieces
+        self._mechanism = mechanism
+        self._model = model
+        self._pieces = pieces
         self._offsets = mechanism.replacement == "noise"
         self.claimed_delta = mechanism.delta if mechanism.variant == "published" else 0.0
         self.n_weights = (
@@ -180,11 +291,13 @@ class DynTextEngine:
         if mechanism.variant == "published":
             self.space: OutputSpace = TokenSpace(model, pieces)
             self._tokens = TokenNeighborhoods.load(model.folder, model.pieces)
-            self._n_outputs, self._range = model.pieces.n_rows, self._tokens.range
+            self._n_outputs = model.pieces.n_rows
+            self._range = self._tokens.range
         else:
             self.space = WordSpace(model, pieces)
             self._words = WordNeighborhoods.load(model.folder, model.words)
-            self._n_outputs, self._range = len(model.outputs), self._words.range
+            self._n_outputs = len(model.outputs)
+            self._range = self._words.range
 
     def choose(
         self, words: Sequence[str], logits: Logits | None, source: Source
@@ -207,8 +320,8 @@ class DynTextEngine:
         if self._words is not None:
             return self._words.of(self._model.words.row(word), self._offsets)
         assert self._tokens is not None
-        known = known_pieces(word, self._pieces) or [self._pieces.unknown]
-        return self._tokens.of(known, self._offsets)
+        ids = known_pieces(word, self._pieces) or [self._pieces.unknown]
+        return self._tokens.of(ids, self._offsets)
 
     def event(self, unit: str, relation: str) -> Event:
         return PureEvent(self._mechanism.epsilon, unit=unit, relation=relation)
@@ -220,13 +333,14 @@ def engine_for(
     pieces: WordPieces,
     causal: tuple[CausalLM, ByteTokens] | None = None,
 ) -> Engine:
-    """The engine of a mechanism.
+    """Return the engine of a mechanism.
 
     Args:
-        causal: for Cape with backbone "causal".
+        causal: the causal model and its tokenizer, for Cape with backbone "causal".
 
     Raises:
-        ModelError: its tables are missing. ValueError: see `CapeEngine`.
+        ModelError: a table is missing.
+        ValueError: see `CapeEngine`.
     """
     if isinstance(mechanism, DynText):
         return DynTextEngine(mechanism, model, pieces)
@@ -235,7 +349,7 @@ def engine_for(
 
 @dataclass(frozen=True)
 class LoadedModels:
-    """What perturbing words needs; `sha256` is the manifest's of the model that reads the context."""
+    """Everything that perturbing words needs, loaded."""
 
     model: MaskedLM
     pieces: WordPieces
@@ -243,16 +357,35 @@ class LoadedModels:
 
     @property
     def sha256(self) -> str:
+        """Hash of the manifest of the model that reads the context."""
         return self.model.sha256 if self.engine.left is None else self.engine.left.sha256
 
 
-def parts_for(models: Models, mechanism: WordMechanism) -> LoadedModels:
-    """Load what a mechanism needs; the causal model only if it reads with it.
+class ModelLoader:
+    """Loads the models and the engine of one mechanism at first use. Safe for many threads."""
 
-    Raises:
-        ModelError: a model is missing or damaged.
-    """
-    reads_left = isinstance(mechanism, Cape) and mechanism.backbone == "causal"
-    causal = models.causal() if reads_left else None  # first: its weights may be missing
-    model, pieces = models.masked()
-    return LoadedModels(model, pieces, engine_for(mechanism, model, pieces, causal))
+    def __init__(self, models: Models, mechanism: WordMechanism) -> None:
+        self.models = models
+        self._mechanism = mechanism
+        self._loaded: LoadedModels | None = None
+        self._lock = threading.Lock()
+
+    def load(self) -> LoadedModels:
+        """Return the loaded models; the causal one is loaded only if the mechanism reads with it.
+
+        Raises:
+            ModelError: a model is missing or damaged.
+        """
+        if self._loaded is None:
+            with self._lock:
+                if self._loaded is None:
+                    self._loaded = self._load()
+        return self._loaded
+
+    def _load(self) -> LoadedModels:
+        mechanism = self._mechanism
+        reads_left = isinstance(mechanism, Cape) and mechanism.backbone == "causal"
+        # The causal model comes first: its weights are fetched, so they are what may be missing.
+        causal = self.models.causal() if reads_left else None
+        model, pieces = self.models.masked()
+        return LoadedModels(model, pieces, engine_for(mechanism, model, pieces, causal))

@@ -1,8 +1,11 @@
-"""One text on its way: segmented, tokenized with its units hidden, and at last put together again."""
+"""One text with its private units hidden, and the words that were chosen for them.
+
+`MaskedText` never changes after it was made. `Choices` holds what was drawn for one masked text so
+far, and writes the sanitized text once every word has been drawn.
+"""
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,15 +15,14 @@ from numpy.typing import NDArray
 
 from sanitizer.lm import WordPieces
 from sanitizer.results import Replacement
-from sanitizer.text import Segmented, Unit, article_for, cased, reads_as
+from sanitizer.text import Segmented, Unit, article_for, cased, folded, reads_as
 
-_NOTHING: NDArray[np.int64] = np.array([], dtype=np.int64)
+_NO_IDS: NDArray[np.int64] = np.array([], dtype=np.int64)
+_NO_SLOTS: NDArray[np.intp] = np.array([], dtype=np.intp)
 
 
-class _Cut(NamedTuple):
-    """A stretch of the original that is replaced: unit number `unit`, or the article that leans on
-    it.
-    """
+class Cut(NamedTuple):
+    """A stretch of the original that is replaced: unit number `unit`, or an article before it."""
 
     start: int
     end: int
@@ -29,177 +31,190 @@ class _Cut(NamedTuple):
 
 
 class MaskedText:
-    """Working state of one text. It holds private words and never leaves the pipeline.
+    """One text, cut at its private units and tokenized with its private words hidden. Immutable.
+
+    It holds private words and never leaves this machine.
 
     Args:
-        text: the original. segmented: its units and articles.
-        released: for each unit what stands in its place, or None for a word that is to be drawn.
-        pieces: the model's tokenizer; None if no word is to be drawn: then articles stay too.
+        text: the original.
+        segmented: its units and articles.
+        stand_ins: released value of each unit; None for a word that is to be drawn.
+        pieces: tokenizer of the masked model; None if no word is to be drawn, in which case
+            articles stay as they are too.
         consistent: equal words share one draw.
 
     Attributes:
-        ids: int64 [n_tokens], public tokens with one [MASK] per word; released words are filled in.
-        slots: int [n_words], ascending places of the words in `ids`.
+        ids: int64 [n_tokens], read-only: public tokens, and one [MASK] for each word.
+        slots: int [n_words], ascending positions of the words in `ids`.
         words: the word units, in order.
-        drawn: numbers of the words that get a draw of their own.
+        drawn: numbers of the words that get a draw of their own, ascending.
+        followers: drawn word -> the words that take its output, itself first.
+        n_public: number of words released as they are.
+        n_numbers: number of numbers replaced at random.
+        n_identifiers: number of units replaced by a value from the vault.
+        max_repeats: number of occurrences of the most repeated private word.
     """
 
     def __init__(
         self,
         text: str,
         segmented: Segmented,
-        released: Sequence[str | None],
+        stand_ins: Sequence[str | None],
         pieces: WordPieces | None,
         consistent: bool,
     ) -> None:
-        self._text, self._segmented, self._pieces = text, segmented, pieces
-        self._released = list(released)
-        self._cuts = sorted(
-            [_Cut(u.start, u.end, i, u.kind) for i, u in enumerate(segmented.units)]
-            + [_Cut(a.start, a.end, a.unit, "article") for a in segmented.articles if pieces]
-        )
-        self._numbers = [i for i, u in enumerate(segmented.units) if u.kind == "word"]
-        self.words: list[Unit] = [segmented.units[i] for i in self._numbers]
-        self._followers = (
-            _followers([_same(w.text) for w in self.words], consistent) if self.words else {}
-        )
-        self.drawn = sorted(self._followers)
-        self.ids, self.slots = self._hidden(pieces) if pieces else (_NOTHING, _NOTHING)
+        self.text = text
+        self.stand_ins = tuple(stand_ins)
+        self._pieces = pieces
+        units, articles = segmented.units, segmented.articles if pieces else ()
+        cuts = [Cut(unit.start, unit.end, i, unit.kind) for i, unit in enumerate(units)]
+        cuts += [Cut(each.start, each.end, each.unit, "article") for each in articles]
+        self.cuts = sorted(cuts) if articles else cuts
+        self.words: tuple[Unit, ...] = tuple([unit for unit in units if unit.kind == "word"])
+        self.n_public = segmented.n_public
+        self.n_numbers = len([unit for unit in units if unit.kind == "number"])
+        self.n_identifiers = len(units) - self.n_numbers - len(self.words)
+        spelled = [folded(word.text) for word in self.words]
+        self.max_repeats = max(Counter(spelled).values(), default=0)
+        self.followers = _followers(spelled, consistent)
+        self.drawn = tuple(self.followers)
+        self.ids, self.slots = self._hidden(pieces) if pieces else (_NO_IDS, _NO_SLOTS)
 
     def _hidden(self, pieces: WordPieces) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """Tokens with every word hidden. Articles read "a": their form would tell of the private
-        word.
-        """
+        """Return the tokens with every word hidden, and the positions of the words."""
         ids: list[int] = []
         slots: list[int] = []
         at = 0
-        for cut in self._cuts:
-            ids += pieces.encode(self._text[at : cut.start])
+        for cut in self.cuts:
+            ids += pieces.encode(self.text[at : cut.start])
             at = cut.end
             if cut.kind == "word":
                 slots.append(len(ids))
                 ids.append(pieces.mask)
             else:
-                ids += pieces.encode(self._stand_in(cut))
-        ids += pieces.encode(self._text[at:])
-        return np.array(ids, dtype=np.int64), np.array(slots, dtype=np.intp)
+                ids += pieces.encode(self._read_as(cut))
+        ids += pieces.encode(self.text[at:])
+        hidden = np.array(ids, dtype=np.int64)
+        hidden.setflags(write=False)
+        return hidden, np.array(slots, dtype=np.intp)
 
-    def _stand_in(self, cut: _Cut) -> str:
-        """What the model reads for an article, a number, or a unit that went to the vault."""
+    def _read_as(self, cut: Cut) -> str:
+        """Return what the model reads for an article, a number or an identifier."""
         if cut.kind == "article":
-            return "a"
-        return reads_as(cut.kind) if cut.kind.isupper() else self._released[cut.unit] or ""
-
-    def release(self, word: int, text: str, token: int) -> None:
-        """Put an output in place of a drawn word, and of every equal word that follows it."""
-        for i in self._followers[word]:
-            self._released[self._numbers[i]] = cased(text, self.words[i].opens_sentence)
-            self.ids[self.slots[i]] = token
+            return "a"  # always: "an" would tell how the private word begins
+        return reads_as(cut.kind) if cut.kind.isupper() else self.stand_ins[cut.unit] or ""
 
     def original_ids(self) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]:
-        """Tokens of the ORIGINAL text: ids int64 [n], and each word's begin and end in them, int
-        [n_words].
+        """Return the tokens of the ORIGINAL text, and where each word begins and ends in them.
+
+        Returns:
+            ids int64 [n], begins int [n_words], ends int [n_words].
         """
         assert self._pieces is not None
         ids: list[int] = []
         spans: list[tuple[int, int]] = []
         at = 0
         for unit in self.words:
-            ids += self._pieces.encode(self._text[at : unit.start])
-            known = self._pieces.encode(unit.text)
-            spans.append((len(ids), len(ids) + len(known)))
-            ids += known
+            ids += self._pieces.encode(self.text[at : unit.start])
+            own = self._pieces.encode(unit.text)
+            spans.append((len(ids), len(ids) + len(own)))
+            ids += own
             at = unit.end
-        ids += self._pieces.encode(self._text[at:])
+        ids += self._pieces.encode(self.text[at:])
         begins, ends = np.array(spans, dtype=np.intp).reshape(-1, 2).T
         return np.array(ids, dtype=np.int64), begins, ends
 
     def stretches(self, original: bool) -> list[str]:
-        """What stands before each word, from the end of the word before, as a model reads it; str
-        [n_words].
+        """Return the text before each word, from the end of the word before; str [n_words].
 
         Args:
-            original: of the original text; otherwise with stand-ins for all that is private, and
-                "a" for articles.
+            original: take the original text; otherwise identifiers, numbers and articles read as
+                the masked model reads them.
         """
         found, at = [""], 0
-        for cut in self._cuts:
+        for cut in self.cuts:
             if original and cut.kind != "word":
                 continue
-            found[-1] += self._text[at : cut.start]
+            found[-1] += self.text[at : cut.start]
             at = cut.end
             if cut.kind == "word":
                 found.append("")
             else:
-                found[-1] += self._stand_in(cut)
+                found[-1] += self._read_as(cut)
         return found[:-1]
 
+
+class Choices:
+    """The outputs drawn so far for the words of one masked text. One thread fills it.
+
+    Attributes:
+        masked: the text they belong to.
+        ids: int64 [n_tokens], the tokens of `masked` with the released words filled in.
+        claims: what the published algorithm claims for each draw; empty if certified.
+    """
+
+    def __init__(self, masked: MaskedText) -> None:
+        self.masked = masked
+        self.ids = masked.ids.copy()
+        self.claims: list[float] = []
+        self._words: list[str | None] = [None] * len(masked.words)
+
+    def release(self, word: int, text: str, token: int) -> None:
+        """Put an output in place of a drawn word and of every equal word that follows it.
+
+        Args:
+            word: number of the drawn word.
+            text: the output; capitalized here where a sentence begins.
+            token: the output as a token of the masked model.
+        """
+        masked = self.masked
+        for i in masked.followers[word]:
+            self._words[i] = cased(text, True) if masked.words[i].opens_sentence else text
+            self.ids[masked.slots[i]] = token
+
     def written(self, word: int) -> str:
-        """What was released for a word.
+        """Return the text released for a word.
 
         Raises:
-            RuntimeError: it was not drawn.
+            RuntimeError: the word was not drawn.
         """
-        text = self._released[self._numbers[word]]
+        text = self._words[word]
         if text is None:
             raise RuntimeError("a unit was not drawn")
         return text
 
     def finish(self) -> tuple[str, tuple[Replacement, ...]]:
-        """The sanitized text and its replacements.
+        """Return the sanitized text and its replacements.
 
         Raises:
-            RuntimeError: if a unit was never drawn.
+            RuntimeError: a word was never drawn.
         """
-        parts: list[str] = []
+        masked, words = self.masked, iter(self._words)
+        new = [next(words) if each is None else each for each in masked.stand_ins]
+        written: list[str] = []
         replacements: list[Replacement] = []
         at, length = 0, 0
-        for cut in self._cuts:
-            parts.append(self._text[at : cut.start])
-            length += cut.start - at
-            original, at = self._text[cut.start : cut.end], cut.end
-            new = self._released[cut.unit]
-            if new is None:
+        for start, end, unit, kind in masked.cuts:
+            original, value = masked.text[start:end], new[unit]
+            if value is None:
                 raise RuntimeError("a unit was not drawn")
-            if cut.kind == "article":
-                new = article_for(new, original)
-            replacements.append(Replacement(length, length + len(new), new, cut.kind, original))
-            parts.append(new)
-            length += len(new)
-        parts.append(self._text[at:])
-        kept = tuple(r for r in replacements if r.kind != "article" or r.replacement != r.original)
-        return "".join(parts), kept
-
-    @property
-    def n_public(self) -> int:
-        """Words released as they are."""
-        return self._segmented.n_public
-
-    @property
-    def n_numbers(self) -> int:
-        """Numbers replaced at random."""
-        return sum(u.kind == "number" for u in self._segmented.units)
-
-    @property
-    def n_identifiers(self) -> int:
-        """Units that went to the vault."""
-        return sum(u.kind.isupper() for u in self._segmented.units)
-
-    def max_repeats(self) -> int:
-        """How often the most repeated private word stands in the text."""
-        return max(Counter(_same(w.text) for w in self.words).values(), default=0)
+            if kind == "article":
+                value = article_for(value, original)
+            written += (masked.text[at:start], value)
+            length += start - at
+            if kind != "article" or value != original:
+                replacements.append(Replacement(length, length + len(value), value, kind, original))
+            at = end
+            length += len(value)
+        written.append(masked.text[at:])
+        return "".join(written), tuple(replacements)
 
 
-def _same(word: str) -> str:
-    """Equal for words that differ in case or in how accents are encoded."""
-    return unicodedata.normalize("NFC", word).casefold()
-
-
-def _followers(words: list[str], consistent: bool) -> dict[int, list[int]]:
-    """Drawn word -> the words that take its output, itself first."""
+def _followers(words: Sequence[str], consistent: bool) -> dict[int, list[int]]:
+    """Return drawn word -> the words that take its output, itself first, in ascending order."""
     if not consistent:
         return {i: [i] for i in range(len(words))}
     places: defaultdict[str, list[int]] = defaultdict(list)
     for i, word in enumerate(words):
         places[word].append(i)
-    return {indices[0]: indices for indices in places.values()}
+    return {same[0]: same for same in places.values()}

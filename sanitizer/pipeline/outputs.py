@@ -1,22 +1,29 @@
-"""Output spaces: what a private word may be replaced by, and how far each is from a private word.
+"""What a private word may be replaced by, and which of these outputs are near it.
 
-`WordSpace` is the whole-word vocabulary Y with word vectors (certified variants). `TokenSpace` is
-the masked model's full token vocabulary with its own input table (published variants).
-`causal_outputs` has the causal model's.
+Output spaces give the distance of every output from a word, for Cape. `WordSpace` is the whole-word
+vocabulary Y with word vectors (certified variants), also cut down to the words that are one token
+of the causal model. `TokenSpace` and `ByteTokenSpace` are the full vocabularies of the masked and
+of the causal model, each with its own input table (published variants).
 
-What a private word may be replaced by where the causal model reads the context.
+Neighborhoods give the nearest outputs of a word and the density around it, for DynText. Their
+tables are made by models/build/density.py. Distances are Euclidean between vectors of length one;
+they are computed here from the vectors, so that only lists and densities are stored.
 """
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sanitizer.errors import ModelError
 from sanitizer.lm import (
     ByteTokens,
     CausalLM,
@@ -24,21 +31,24 @@ from sanitizer.lm import (
     PieceTable,
     WordPieces,
     WordTable,
+    mapped,
     scaled_distances,
 )
+from sanitizer.privacy import LONGEST_LIST, DensityRange, Neighborhood
 
-Distance = Callable[[int, NDArray[np.intp]], NDArray[np.float32] | None]
-"""(number of the word, outputs int [n]) -> float32 [n], or None where nothing is known of the word.
-"""
+Floats = NDArray[np.float32]
+Distance = Callable[[int, NDArray[np.intp]], Floats | None]
+"""(number of the word, outputs int [n]) -> float32 [n], or None for a word that no table knows."""
 
 UNKNOWN = "\x00"
-"""A word without vector and pieces: context alone."""
+"""A word without a vector and without known pieces: its draw reads the context alone."""
 NO_OUTPUTS = np.empty(0, dtype=np.intp)
-_LONGEST_WORD = 100  # the tokenizer knows nothing longer
+_LONGEST_WORD = 100
+"""Characters above which the tokenizer of the masked model gives up on a word."""
 
 
 class Outputs(Protocol):
-    """Words of Y with what is known of them; a masked LM has all of Y."""
+    """The words of Y, or some of them, with their vectors; a masked LM has all of Y."""
 
     @property
     def outputs(self) -> list[str]:
@@ -46,7 +56,7 @@ class Outputs(Protocol):
 
     @property
     def output_ids(self) -> NDArray[np.intp]:
-        """Their tokens in the masked model's vocabulary, int [n_outputs]."""
+        """Token of each word in the masked model's vocabulary, int [n_outputs]."""
 
     @property
     def words(self) -> WordTable:
@@ -54,35 +64,45 @@ class Outputs(Protocol):
 
     @property
     def pieces(self) -> PieceTable:
-        """The masked model's input table."""
+        """Input table of the masked model."""
 
 
 class OutputSpace(Protocol):
-    """Distances and texts of the outputs."""
+    """Distances and texts of the outputs.
+
+    Attributes:
+        n_outputs: number of outputs.
+    """
 
     n_outputs: int
 
     def distances(self, words: Sequence[str]) -> Distance:
-        """Distances from each of the private words."""
+        """Return the function that measures the outputs from each of the private words."""
 
     def own(self, word: str) -> NDArray[np.intp]:
-        """Outputs that spell the word itself, any case."""
+        """Return the outputs that spell the word itself, in any case."""
 
     def text(self, output: int) -> str:
-        """The output as text."""
+        """Return an output as text."""
 
     def token(self, output: int) -> int:
-        """The output as a token of the masked model."""
+        """Return an output as a token of the masked model."""
 
     def inputs(self) -> list[str]:
-        """The private words that an audit walks."""
+        """Return the private words that an audit enumerates."""
 
 
 class WordSpace:
-    """Y, the whole-word outputs, with distances from word vectors; then from pieces; then none."""
+    """Y, the whole-word outputs.
+
+    Distances come from word vectors; for a word without a vector from its pieces; for a word whose
+    pieces are unknown there are none.
+    """
 
     def __init__(self, model: Outputs, pieces: WordPieces) -> None:
-        self._model, self._pieces, self.n_outputs = model, pieces, len(model.outputs)
+        self._model = model
+        self._pieces = pieces
+        self.n_outputs = len(model.outputs)
         own: defaultdict[str, list[int]] = defaultdict(list)
         for index, word in enumerate(model.outputs):
             own[word.lower()].append(index)
@@ -91,15 +111,15 @@ class WordSpace:
     def distances(self, words: Sequence[str]) -> Distance:
         return lambda i, outputs: self._distance(words[i], outputs)
 
-    def _distance(self, word: str, outputs: NDArray[np.intp]) -> NDArray[np.float32] | None:
+    def _distance(self, word: str, outputs: NDArray[np.intp]) -> Floats | None:
         row = self._model.words.row(word)
         if row >= 0:
             return self._model.words.distance(row, outputs)
-        known = known_pieces(word, self._pieces)
-        if not known:
+        ids = known_pieces(word, self._pieces)
+        if not ids:
             return None
         table = self._model.pieces
-        return table.cosine_distance(table.mean(known), self._model.output_ids[outputs])
+        return table.cosine_distance(table.mean(ids), self._model.output_ids[outputs])
 
     def own(self, word: str) -> NDArray[np.intp]:
         return self._own.get(word.lower(), NO_OUTPUTS)
@@ -118,7 +138,9 @@ class TokenSpace:
     """The full token vocabulary, with Euclidean distances in the model's own input table."""
 
     def __init__(self, model: MaskedLM, pieces: WordPieces) -> None:
-        self._model, self._pieces, self.n_outputs = model, pieces, model.pieces.n_rows
+        self._model = model
+        self._pieces = pieces
+        self.n_outputs = model.pieces.n_rows
 
     def distances(self, words: Sequence[str]) -> Distance:
         table = self._model.pieces
@@ -142,7 +164,7 @@ class TokenSpace:
 
 
 def known_pieces(word: str, pieces: WordPieces) -> list[int]:
-    """The word's pieces, or nothing where the tokenizer does not know it whole."""
+    """Return the word's pieces; none if the tokenizer does not know all of them."""
     if len(word) > _LONGEST_WORD:
         return []
     ids = pieces.encode(word)
@@ -151,14 +173,13 @@ def known_pieces(word: str, pieces: WordPieces) -> list[int]:
 
 @dataclass(frozen=True)
 class OneTokenOutputs:
-    """The words of Y that are one token of the causal model when a space stands before them.
-    Implements `Outputs`.
+    """The words of Y that, after a space, are one token of the causal model. Implements `Outputs`.
 
-    A word of several tokens would need a pass for each of its beginnings: Y goes without it.
+    A word of several tokens would need a model pass for each of its beginnings, so it is left out.
 
     Attributes:
-        outputs, output_ids, words, pieces: see `Outputs`. columns: int [n_outputs], their tokens in
-            the causal model.
+        outputs, output_ids, words, pieces: see `Outputs`.
+        columns: int [n_outputs], token of each word in the causal model.
     """
 
     outputs: list[str] = field(repr=False)
@@ -169,7 +190,7 @@ class OneTokenOutputs:
 
     @classmethod
     def of(cls, model: Outputs, tokens: ByteTokens) -> OneTokenOutputs:
-        """The part of a model's words."""
+        """Return the words of a masked model that are one of these tokens."""
         spelled = [tokens.encode(" " + word) for word in model.outputs]
         kept = np.array([i for i, ids in enumerate(spelled) if len(ids) == 1], dtype=np.intp)
         table = replace(
@@ -185,17 +206,18 @@ class OneTokenOutputs:
 
 class ByteTokenSpace:
     """The causal model's full vocabulary, with Euclidean distances in its own input table.
-    Implements `OutputSpace`.
 
-    A private word is the mean of its tokens, written after a space. Holds the table as float32: 113
-    MB for the packaged model.
+    A private word is the mean of its tokens, written after a space. The table is held as float32:
+    113 MB for the packaged model. Implements `OutputSpace`.
 
     Args:
-        pieces: the masked model's tokenizer, for `token`.
+        pieces: tokenizer of the masked model, for `token`.
     """
 
     def __init__(self, model: CausalLM, tokens: ByteTokens, pieces: WordPieces) -> None:
-        self._tokens, self._pieces, self._table = tokens, pieces, model.vectors()
+        self._tokens = tokens
+        self._pieces = pieces
+        self._table = model.vectors()
         self._squares = np.square(self._table).sum(axis=1)
         self.n_outputs = len(self._table)
 
@@ -213,11 +235,209 @@ class ByteTokenSpace:
         return self._tokens.decode([output]).removeprefix(" ")
 
     def token(self, output: int) -> int:
-        """One that the masked model does not know as a whole is its unknown token."""
+        """Return the token of the masked model; [UNK] if the output is not one of its tokens."""
         ids = self._pieces.encode(self.text(output))
         return ids[0] if len(ids) == 1 else self._pieces.unknown
 
     def inputs(self) -> list[str]:
-        """Tokens that are a space and a word of letters."""
+        """Return the tokens that are a space and a word of letters."""
         texts = (self._tokens.decode([i]) for i in range(self.n_outputs))
         return [text[1:] for text in texts if text.startswith(" ") and text[1:].isalpha()]
+
+
+@dataclass(frozen=True)
+class NearestLists:
+    """Nearest outputs and densities of all inputs over one output set.
+
+    Attributes:
+        members: uint16 [n_inputs, 20], outputs, nearest first.
+        density: uint16 [n_inputs], number of outputs within the radius.
+        radius: largest distance of an output that counts towards the density.
+        range: range of the density over all inputs.
+        output_density: int32 [n_outputs], density of the outputs themselves.
+        output_sensitivity: int32 [n_outputs], local sensitivity of that density.
+    """
+
+    members: NDArray[np.uint16]
+    density: NDArray[np.uint16]
+    radius: float
+    range: DensityRange
+    output_density: NDArray[np.int32]
+    output_sensitivity: NDArray[np.int32]
+
+    @classmethod
+    def load(cls, folder: Path, kind: str, rows: NDArray[np.int32]) -> NearestLists:
+        """Map the tables of a model folder.
+
+        Args:
+            folder: folder with dyntext.json and the tables.
+            kind: "words" or "tokens".
+            rows: int [n_outputs], row of each output among the inputs.
+
+        Raises:
+            ModelError: a file is missing, damaged or does not fit.
+        """
+        # A copy: the privacy bound holds for the lists checked below, and a mapped file may change.
+        members = np.array(mapped(folder / f"dyntext_{kind}_members.npy"))
+        density = mapped(folder / f"dyntext_{kind}_density.npy")
+        fits = (
+            members.shape == (len(density), LONGEST_LIST)
+            and members.dtype == density.dtype == np.uint16
+        )
+        if not fits or members.max() >= len(rows) or rows.min() < 0 or rows.max() >= len(density):
+            raise ModelError(f"the DynText tables of {kind} do not fit together")
+        ordered = np.sort(members, axis=1)
+        if bool((ordered[:, 1:] == ordered[:, :-1]).any()):  # the bound needs distinct members
+            raise ModelError(f"the DynText lists of {kind} repeat an output")
+        of_outputs = density[rows].astype(np.int32)
+        sensitivity = np.abs(of_outputs[:, None] - of_outputs[members[rows]]).max(axis=1)
+        radius, ends = _facts(folder, kind)
+        return cls(members, density, radius, ends, of_outputs, sensitivity)  # type: ignore[arg-type]
+
+    def neighborhood(
+        self, members: NDArray[np.intp], distances: Floats, density: int, offsets: Floats | None
+    ) -> Neighborhood:
+        """Return the neighborhood of one word from its members and density."""
+        own = int(np.abs(self.output_density[members] - density).max())
+        near = members.astype(np.int32)
+        return Neighborhood(
+            near, distances, density, own, self.output_sensitivity[members], offsets
+        )
+
+
+class WordNeighborhoods:
+    """Neighbors among the output words Y, for every word with a vector (certified variant).
+
+    Args:
+        table: the word vectors.
+        lists: nearest words of Y for each row of the table.
+    """
+
+    def __init__(self, table: WordTable, lists: NearestLists) -> None:
+        if len(lists.density) != len(table.words):
+            raise ModelError("the DynText tables do not fit the word vectors")
+        self._table = table
+        self._lists = lists
+
+    @classmethod
+    def load(cls, folder: Path, table: WordTable) -> WordNeighborhoods:
+        """Map the tables of a model folder; raise ModelError if one cannot be used."""
+        rows = mapped(folder / "output_rows.npy")
+        return cls(table, NearestLists.load(folder, "words", rows))  # type: ignore[arg-type]
+
+    @property
+    def range(self) -> DensityRange:
+        """Range of the density over all words with a vector."""
+        return self._lists.range
+
+    def of(self, row: int, with_offsets: bool = False) -> Neighborhood | None:
+        """Return the neighborhood of a row of the word table; None for a word without a vector.
+
+        Args:
+            row: row as `WordTable.row` gives it; -1 for a word without a vector.
+            with_offsets: add the members' vectors, for DynText's replacement "noise".
+        """
+        if row < 0:
+            return None
+        members = self._lists.members[row].astype(np.intp)
+        distances = _euclidean(self._table.distance(row, members))
+        offsets = self._offsets(row, members) if with_offsets else None
+        return self._lists.neighborhood(members, distances, int(self._lists.density[row]), offsets)
+
+    def _offsets(self, row: int, members: NDArray[np.intp]) -> Floats:
+        table = self._table
+        word = table.vectors[row].astype(np.float32) / table.norms[row]
+        outputs: Floats = (
+            table.output_vectors[members].astype(np.float32) / table.output_norms[members, None]
+        )
+        offsets: Floats = outputs - word
+        return offsets
+
+
+class TokenNeighborhoods:
+    """Neighbors among the masked LM's tokens, the word itself included (published variant).
+
+    A word of one piece has a row in the tables. A word of several pieces is the mean of their
+    vectors, which has no row: its distances to the whole vocabulary are computed as they were for
+    the tables, in about three milliseconds.
+
+    Args:
+        table: input table of the model.
+        rows: int8 [n_tokens, width], the rows of that table without their scale.
+        lists: nearest tokens of each token.
+    """
+
+    CHUNK = 512
+    """Rows converted to float32 at a time; more would not stay in the processor's cache."""
+
+    def __init__(self, table: PieceTable, rows: NDArray[np.int8], lists: NearestLists) -> None:
+        if not len(lists.density) == len(rows) == table.n_rows:
+            raise ModelError("the DynText tables do not fit the token table")
+        self._table = table
+        self._rows = rows
+        self._lists = lists
+
+    @classmethod
+    def load(cls, folder: Path, table: PieceTable) -> TokenNeighborhoods:
+        """Map the tables of a model folder; raise ModelError if one cannot be used."""
+        each = np.arange(table.n_rows, dtype=np.int32)
+        lists = NearestLists.load(folder, "tokens", each)
+        return cls(table, mapped(folder / "embeddings.npy"), lists)  # type: ignore[arg-type]
+
+    @property
+    def range(self) -> DensityRange:
+        """Range of the density over all tokens."""
+        return self._lists.range
+
+    def of(self, pieces: list[int], with_offsets: bool = False) -> Neighborhood:
+        """Return the neighborhood of a word given by its token ids.
+
+        Args:
+            pieces: token ids, one or more; [UNK] where the tokenizer does not know a piece.
+            with_offsets: add the members' vectors, for DynText's replacement "noise".
+        """
+        vector = _unit(self._table.mean(pieces)[None])[0]
+        if len(pieces) == 1:
+            members = self._lists.members[pieces[0]].astype(np.intp)
+            density = int(self._lists.density[pieces[0]])
+        else:
+            members, density = self._measured(vector)
+        rows = _unit(self._rows[members].astype(np.float32))
+        offsets = rows - vector if with_offsets else None
+        distances = _euclidean(np.float32(1) - rows @ vector)
+        return self._lists.neighborhood(members, distances, density, offsets)
+
+    def _measured(self, vector: Floats) -> tuple[NDArray[np.intp], int]:
+        """Return (nearest tokens, number of tokens within the radius) of a vector."""
+        dots: Floats = np.concatenate([part @ vector for part in self._chunks()])
+        cosines = dots / self._norms
+        near = np.argpartition(-cosines, LONGEST_LIST - 1)[:LONGEST_LIST]
+        near = near[np.lexsort((near, -cosines[near]))]
+        return near, int((_euclidean(np.float32(1) - cosines) <= self._lists.radius).sum())
+
+    @cached_property
+    def _norms(self) -> Floats:
+        return np.concatenate([np.sqrt(np.square(part).sum(axis=1)) for part in self._chunks()])
+
+    def _chunks(self) -> Iterator[Floats]:
+        for begin in range(0, len(self._rows), self.CHUNK):
+            yield self._rows[begin : begin + self.CHUNK].astype(np.float32)
+
+
+def _facts(folder: Path, kind: str) -> tuple[float, DensityRange]:
+    try:
+        facts = json.loads((folder / "dyntext.json").read_text("utf-8"))[kind]
+        ends = DensityRange(*(int(facts[name]) for name in ("lowest", "highest", "sensitivity")))
+        return float(facts["radius"]), ends
+    except (OSError, KeyError, TypeError, ValueError):
+        raise ModelError("dyntext.json cannot be used") from None
+
+
+def _unit(vectors: Floats) -> Floats:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, 1e-9), dtype=np.float32)
+
+
+def _euclidean(one_less_cosine: Floats) -> Floats:
+    """Return the distances of vectors of length one from 1 - cosine: float32 [n] in [0, 2]."""
+    return np.sqrt(np.maximum(2 * one_less_cosine, 0)).astype(np.float32)

@@ -1,31 +1,63 @@
-"""The terms that stand next to every epsilon, in words.
-
-The record of one sanitized text.
-"""
+"""The settings of a Sanitizer, and the record that states what they guarantee for one text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import inf
 
-from sanitizer.pipeline.engines import Engine, WordMechanism
-from sanitizer.pipeline.masked_text import MaskedText
-from sanitizer.privacy import Accountant
+from sanitizer.pipeline.engines import LoadedModels, WordMechanism
+from sanitizer.pipeline.masked_text import Choices, MaskedText
+from sanitizer.privacy import Accountant, Cape, DynText, Event
 from sanitizer.results import Record
 from sanitizer.storage import as_printed
 from sanitizer.text import Policy
 
-_RANDOM = "; numbers are compared with numbers of the same length and digits only (released at random, epsilon 0)"
-_VAULT = (
-    "; {what} are compared with others of the same kind{form} that are equal where these are (what is released does "
-    "not depend on them, epsilon 0)"
-)
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of one Sanitizer that decide what is released and what its record says.
+
+    Attributes:
+        mechanism: how private words are drawn.
+        policy: what is public and what goes to the vault.
+        delta: delta at which `epsilon_total` is composed.
+        max_chars: most characters of a text.
+
+    Raises:
+        ValueError: naming argument and value.
+        TypeError: not a mechanism.
+    """
+
+    mechanism: WordMechanism
+    policy: Policy
+    delta: float
+    max_chars: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mechanism, Cape | DynText):
+            raise TypeError(
+                "mechanism must be a Cape or DynText (policy=... takes names), "
+                f"got {type(self.mechanism).__name__}"
+            )
+        if not 0.0 <= self.delta < 1.0:
+            raise ValueError(f"delta must be at least 0 and below 1, got {self.delta!r}")
+        if self.max_chars < 1:
+            raise ValueError(f"max_chars must be at least 1, got {self.max_chars!r}")
+
+    @cached_property
+    def digest(self) -> str:
+        """Text that differs for settings under which a message is drawn differently."""
+        return f"{self.mechanism!r} {self.policy.digest}"
+
+    def cost(self, n_draws: int) -> float:
+        """Return the epsilon charged for a number of draws, exact in decimal digits."""
+        return float(n_draws * as_printed(self.mechanism.epsilon)) if n_draws else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is protected, against what, and what is not."""
+    """What is protected, against which neighbouring inputs, and what is not protected."""
 
     unit: str
     relation: str
@@ -33,21 +65,31 @@ class Terms:
     not_protected: str
 
 
+_RANDOM = (
+    "; numbers are compared with numbers of the same length and digits only "
+    "(released at random, epsilon 0)"
+)
+_VAULT = (
+    "; {what} are compared with others of the same kind{form} that are equal where these are "
+    "(what is released does not depend on them, epsilon 0)"
+)
 _PUBLIC = (
-    "words on the policy's public list, all text between words, which positions are private and how many, "
-    "where identifiers stand, their kinds and which of them are equal"
+    "words on the policy's public list, all text between words, which positions are private and "
+    "how many, where identifiers stand, their kinds and which of them are equal"
 )
 _NOT_PROTECTED = (
-    "public words, punctuation and layout, {numbers}, what the public words tell of the private ones, "
-    "how many identifiers there are and which are equal, which whole messages of a conversation are equal"
+    "public words, punctuation and layout, {numbers}, what the public words tell of the private "
+    "ones, how many identifiers there are and which are equal, which whole messages of a "
+    "conversation are equal"
 )
 NO_PRIVACY = Terms(
     unit="none",
     relation="none: no differential privacy is claimed",
     public="every word that is not found to be an identifier",
-    not_protected="all words, names included, that no pattern or model finds; where identifiers stand, their kinds, "
-    "and which of them are equal",
+    not_protected="all words, names included, that no pattern or model finds; where identifiers "
+    "stand, their kinds, and which of them are equal",
 )
+"""Terms of a text of which only identifiers were replaced."""
 
 NOTHING_NEW = Terms(
     unit="one message",
@@ -55,18 +97,19 @@ NOTHING_NEW = Terms(
     public="the answer as it was received",
     not_protected="that it is sent back",
 )
+"""Terms of an answer that goes back to the API that sent it."""
 
 
+@lru_cache(maxsize=16)
 def terms(consistent: bool, numbers: str = "random", style: str = "placeholder") -> Terms:
-    """Of a draw per position, or per distinct word.
+    """Return the terms of one draw per position, or per distinct word if `consistent`.
 
     Args:
-        numbers: "random", or "vault". style: of what stands for identifiers, "placeholder" or
-            "same-form".
+        numbers: "random" or "vault", where numbers go.
+        style: "placeholder" or "same-form", the values released for identifiers.
     """
-    what, form = "identifiers" if numbers == "random" else "identifiers and numbers", ""
-    if style == "same-form":
-        form = " and form"
+    what = "identifiers" if numbers == "random" else "identifiers and numbers"
+    form = " and form" if style == "same-form" else ""
     shared = _RANDOM * (numbers == "random") + _VAULT.format(what=what, form=form)
     hidden = _NOT_PROTECTED.format(
         numbers="the length of numbers"
@@ -76,8 +119,8 @@ def terms(consistent: bool, numbers: str = "random", style: str = "placeholder")
     if consistent:
         return Terms(
             unit="one distinct private word",
-            relation="replace-one: texts that differ in one distinct private word, changed wherever it stands to "
-            "one that stands nowhere else" + shared,
+            relation="replace-one: texts that differ in one distinct private word, changed "
+            "wherever it stands to one that stands nowhere else" + shared,
             public=_PUBLIC,
             not_protected=hidden + ", which private words are equal",
         )
@@ -89,32 +132,20 @@ def terms(consistent: bool, numbers: str = "random", style: str = "placeholder")
     )
 
 
-def perturbed_record(
-    draft: MaskedText,
-    claims: list[float],
-    mechanism: WordMechanism,
-    engine: Engine,
-    policy: Policy,
-    delta: float,
-    model_sha256: str,
-) -> Record:
-    """What a mechanism released.
-
-    Args:
-        claims: what the published algorithm claims for each draw; empty if certified.
-        delta: at which `epsilon_total` is composed.
-    """
-    stated = terms(mechanism.consistent, policy.numbers, policy.style)
-    repeats, n_draws = draft.max_repeats(), len(draft.drawn)
-    claimed = max(claims, default=None)
-    total = (
-        _composed(mechanism, engine, n_draws, delta)
-        if mechanism.certified
-        else sum(claims)
-        if claims
-        else inf
-    )
-    per_unit = mechanism.epsilon if mechanism.certified else claimed if claims and claimed else inf
+def perturbed_record(choices: Choices, settings: Settings, models: LoadedModels) -> Record:
+    """Return the record of a text whose words were drawn."""
+    masked, mechanism, engine = choices.masked, settings.mechanism, models.engine
+    stated = terms(mechanism.consistent, settings.policy.numbers, settings.policy.style)
+    repeats, n_draws = masked.max_repeats, len(masked.drawn)
+    reason, claims = mechanism.reason, choices.claims
+    certified, claimed = reason is None, max(claims, default=None)
+    if certified:
+        bare = terms(mechanism.consistent)
+        per_unit = mechanism.epsilon
+        total = _composed(engine.event(bare.unit, bare.relation), n_draws, settings.delta)
+    else:
+        per_unit = claimed or inf
+        total = sum(claims) if claims else inf
     per_word = per_unit * (min(repeats, 1) if mechanism.consistent else repeats)
     return Record(
         mechanism=mechanism.name,
@@ -122,43 +153,51 @@ def perturbed_record(
         settings=mechanism.settings(),
         epsilon_per_unit=mechanism.epsilon,
         epsilon_total=total if n_draws else 0.0,
-        delta=delta if mechanism.certified else engine.claimed_delta,
-        charged=float(n_draws * as_printed(mechanism.epsilon)),
+        delta=settings.delta if certified else engine.claimed_delta,
+        charged=settings.cost(n_draws),
         epsilon_per_word=(total if engine.context == "original" else per_word) if n_draws else 0.0,
         max_repeats=repeats,
         unit=stated.unit,
         neighboring_relation=stated.relation,
         public=stated.public,
         not_protected=stated.not_protected,
-        n_units=len(draft.words),
-        n_numbers=draft.n_numbers,
-        n_identifiers=draft.n_identifiers,
-        n_public=draft.n_public,
+        n_units=len(masked.words),
+        n_numbers=masked.n_numbers,
+        n_identifiers=masked.n_identifiers,
+        n_public=masked.n_public,
         context=engine.context,
-        certified=mechanism.certified,
-        reason=mechanism.reason,
+        certified=certified,
+        reason=reason,
         claimed_epsilon=claimed,
-        policy=policy.name,
-        model_sha256=model_sha256,
+        policy=settings.policy.name,
+        model_sha256=models.sha256,
     )
 
 
-def plain_record(draft: MaskedText, policy: Policy) -> Record:
-    """Of a text whose identifiers went to the vault, and nothing else: no differential privacy."""
-    kept = _plain_record(draft.n_numbers, draft.n_identifiers, draft.n_public, policy.name)
-    return replace(kept, settings={})  # of its own: who gets a record may write in it
+@lru_cache(maxsize=1024)
+def _composed(event: Event, n_draws: int, delta: float) -> float:
+    """Return the smallest valid epsilon of n draws at this delta."""
+    accountant = Accountant()
+    accountant.compose(event, n_draws)
+    return accountant.epsilon(delta)
+
+
+def plain_record(masked: MaskedText, policy: Policy) -> Record:
+    """Return the record of a text of which only identifiers were replaced, without any draw."""
+    kept = _plain_record(masked.n_numbers, masked.n_identifiers, masked.n_public, policy.name)
+    return replace(kept, settings={})  # a dict of its own: who gets a record may write in it
 
 
 @lru_cache(maxsize=1024)
 def _plain_record(n_numbers: int, n_identifiers: int, n_public: int, policy: str) -> Record:
-    """Kept, since many texts have the same counts: to make a record takes longer than to count."""
+    """Return a cached record: many texts have the same counts, and making one takes longer."""
     reason = "the policy replaces identifiers only; all other words leave as they are"
     counts = {"n_numbers": n_numbers, "n_identifiers": n_identifiers, "n_public": n_public}
     return _record_without_draws("identifiers", inf, NO_PRIVACY, policy, reason, **counts)
 
 
 def answer_record(policy: Policy) -> Record:
-    """Of an answer that goes back to the API that sent it: nothing new is released."""
+    """Return the record of an answer that goes back to its API: nothing new is released."""
     return _record_without_draws("answer", 0.0, NOTHING_NEW, policy.name, None)
 
 
@@ -197,10 +236,3 @@ def _record_without_draws(
         policy=policy,
         model_sha256="",
     )
-
-
-def _composed(mechanism: WordMechanism, engine: Engine, n_draws: int, delta: float) -> float:
-    """The smallest valid epsilon of n draws at this delta."""
-    stated, accountant = terms(mechanism.consistent), Accountant()
-    accountant.compose(engine.event(stated.unit, stated.relation), n_draws)
-    return accountant.epsilon(delta)

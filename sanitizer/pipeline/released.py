@@ -1,8 +1,10 @@
-"""The way back: what a Sanitizer does with answers."""
+"""What a conversation has released already, and the way back from its answers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from sanitizer.answers import (
     AnswerContext,
@@ -12,66 +14,136 @@ from sanitizer.answers import (
     RestoredAnswer,
     Restorer,
 )
-from sanitizer.pipeline.record import answer_record
+from sanitizer.pipeline.record import Settings, answer_record
 from sanitizer.results import SanitizedText
-from sanitizer.storage import MemoryVault, Vault
-from sanitizer.text import Policy
+from sanitizer.storage import MemoryVault, Vault, message_key
 
 MAX_ANSWERS = 2_000
+"""Answers remembered in this process; the oldest of more are forgotten."""
 
 Prompt = SanitizedText | Sequence[SanitizedText]
 
 
-class Answering:
-    """The part of a `Sanitizer` that deals with answers; made by its constructor only."""
+class Message(NamedTuple):
+    """One text of a conversation, and the key under which its result is kept."""
 
-    _vault: Vault
-    _answers: MemoryVault
-    _prompts: RecentPrompts
-    _extractor: Extractor | str | None
-    _conversation: str
-    _policy: Policy
+    key: bytes
+    role: str
+    text: str
 
-    def restore(self, answer: str, prompt: Prompt | None = None) -> RestoredAnswer:
-        """An answer with the originals in place of what stands for them in this conversation.
 
-        If an extractor is set, the answer is also rewritten, on this machine, for the original
-        prompt; where there is nothing to go on or the extractor fails, it comes as it is,
-        identifiers restored, and `note` says why. All of
-        it works on what was released already: it costs no budget.
+class Released:
+    """The messages that one conversation released under one setting. Safe for many threads.
 
-        Args:
-            answer: as the API wrote it.
-            prompt: the result of `sanitize` that it answers, or several, the last one answered;
-                default the last texts that this object sanitized in role "user". Give it when one
-                object serves several threads.
+    It is the only place that makes message keys: the same text in another role or conversation, or
+    under another setting, is another message.
 
-        Raises:
-            VaultError. ModelError: the extractor's model is missing or damaged. TypeError: a prompt
-                as plain text.
+    Args:
+        vault: where results and originals are kept.
+        settings: the settings under which results are released.
+        conversation: name of the conversation.
+        preview: whether results are previews, which only other previews find.
+        answers: answers of the API, kept apart from `vault` so that they never push out what was
+            released; default an empty memory.
+    """
+
+    def __init__(
+        self,
+        vault: Vault,
+        settings: Settings,
+        conversation: str,
+        preview: bool = False,
+        answers: MemoryVault | None = None,
+    ) -> None:
+        self.vault = vault
+        self.conversation = conversation
+        self.answers = MemoryVault(MAX_ANSWERS) if answers is None else answers
+        self.preview = preview
+        self._settings = settings
+
+    def message(self, role: str, text: str) -> Message:
+        """Return a text of this conversation with its key."""
+        kind = "preview" if self.preview else "message"
+        return Message(self._key(kind, self._settings.digest, role, text), role, text)
+
+    def find(self, message: Message) -> SanitizedText | None:
+        """Return the result already released for a message, or the answer it repeats, or None."""
+        return self.released(message) or self._again(self._answer(message.role, message.text))
+
+    def released(self, message: Message) -> SanitizedText | None:
+        """Return the result already released for a message, or None. It costs nothing now."""
+        return self._again(self.vault.get(message.key))
+
+    def keep(self, message: Message, result: SanitizedText) -> SanitizedText:
+        """Keep a result unless the message has one already; return the one that is kept.
+
+        Under a policy that draws no words nothing is kept: identifiers follow from the vault.
         """
-        restored = AnswerStream([answer], self._way(prompt), whole=True).answer()
-        if restored.extracted and (sent := self.answer_for(answer)) is not None:
-            self.remember_answer(sent, restored)
+        if not self._settings.policy.perturb:
+            return result
+        return self.vault.put_first(message.key, result, self.conversation)
+
+    def remember_answer(self, sent: str, restored: str, role: str = "assistant") -> None:
+        """Let an answer go back as it came: see `Inner.remember_answer`."""
+        if restored and self._settings.policy.perturb:
+            result = SanitizedText(sent, (), answer_record(self._settings.policy))
+            self.answers.put_first(self._key("answer", "", role, restored), result)
+
+    def answer_for(self, restored: str, role: str = "assistant") -> str | None:
+        """Return the answer that the user saw as `restored`; None if it is not remembered."""
+        found = self._answer(role, restored)
+        return None if found is None else found.text
+
+    def _answer(self, role: str, restored: str) -> SanitizedText | None:
+        return self.answers.get(self._key("answer", "", role, restored))
+
+    def _again(self, result: SanitizedText | None) -> SanitizedText | None:
+        # A preview keeps its price, for nobody has paid it.
+        return result if result is None or self.preview else repeated(result)
+
+    def _key(self, kind: str, settings: str, role: str, text: str) -> bytes:
+        return message_key(self.vault.secret, kind, settings, self.conversation, role, text)
+
+
+class Answers:
+    """The way back for one Sanitizer: restores the answers to what it released.
+
+    Args:
+        released: the conversation.
+        settings: the settings under which prompts were sanitized.
+        extractor: rewrites answers for the original prompt; None restores identifiers only.
+    """
+
+    def __init__(
+        self, released: Released, settings: Settings, extractor: Extractor | str | None
+    ) -> None:
+        self.extractor = extractor
+        self._released = released
+        self._policy = settings.policy
+        self._prompts = RecentPrompts()
+
+    def prompted(self, result: SanitizedText, role: str) -> SanitizedText:
+        """Return the result; remember it if an answer to it may have to be extracted."""
+        if self.extractor is not None and role == "user":
+            self._prompts.add(result)
+        return result
+
+    def restore(self, answer: str, prompt: Prompt | None) -> RestoredAnswer:
+        """Restore a whole answer, and remember what was sent for the words it now shows."""
+        restored = AnswerStream([answer], self._context(prompt), whole=True).answer()
+        if restored.extracted and (sent := self._released.answer_for(answer)) is not None:
+            self._released.remember_answer(sent, restored)
         return restored
 
-    def restored_stream(self, pieces: Iterable[str], prompt: Prompt | None = None) -> AnswerStream:
-        """As `restore`, for an answer that comes in pieces: an iterator with `extracted` and
-        `note`.
-
-        Identifiers and "lexical" hold back a word at most. The other extractors read the answer to
-        its end first; "lm" then streams what it writes, unless identifiers stand in the answer:
-        those are looked for first.
-        """
-        return AnswerStream(pieces, self._way(prompt))
+    def stream(self, pieces: Iterable[str], prompt: Prompt | None) -> AnswerStream:
+        """Restore an answer that comes in pieces."""
+        return AnswerStream(pieces, self._context(prompt))
 
     def restorer(self) -> Restorer:
-        """What puts identifiers back, as the vault is now: for many texts, or for streams. Raises
-        VaultError.
-        """
-        return Restorer(self._vault.originals(self._conversation))
+        """Return a restorer of the identifiers that the vault holds now; raise VaultError."""
+        return Restorer(self._released.vault.originals(self._released.conversation))
 
-    def _way(self, prompt: Prompt | None) -> AnswerContext:
+    def _context(self, prompt: Prompt | None) -> AnswerContext:
         if isinstance(prompt, SanitizedText):
             prompt = [prompt]
         prompts = self._prompts.last() if prompt is None else tuple(prompt)
@@ -79,25 +151,9 @@ class Answering:
             raise TypeError(
                 "prompt must be what sanitize returned, or a sequence of that, not text"
             )
-        return AnswerContext(self.restorer(), self._extractor, prompts, self._policy)
+        return AnswerContext(self.restorer(), self.extractor, prompts, self._policy)
 
-    def remember_answer(self, sent: str, restored: str, role: str = "assistant") -> None:
-        """Let an answer go back as it came.
 
-        Chats send their whole history with each message. When `restored` comes in this role,
-        `sanitize` gives `sent`,
-        free of charge: who sent it knows it, and learns only that it came back. The last 2,000 are
-        kept, in this process.
-        """
-        if restored and self._policy.perturb:
-            result = SanitizedText(sent, (), answer_record(self._policy))
-            self._answers.put_first(self._key("answer", role, restored), result)
-
-    def answer_for(self, restored: str, role: str = "assistant") -> str | None:
-        """What was sent by the API where the user saw `restored`; None if it is not remembered."""
-        found = self._answers.get(self._key("answer", role, restored))
-        return None if found is None else found.text
-
-    def _key(self, sort: str, role: str, text: str) -> bytes:
-        """Where the vault keeps a message."""
-        raise NotImplementedError
+def repeated(result: SanitizedText) -> SanitizedText:
+    """Return a result released before as it is repeated now, at no cost."""
+    return replace(result, record=replace(result.record, charged=0.0))

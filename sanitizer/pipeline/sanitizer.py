@@ -3,42 +3,40 @@
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
-from sanitizer.answers import Extractor, RecentPrompts, extractor_for
-from sanitizer.errors import BudgetExceeded, NotCertified, SanitizerError
+from sanitizer.answers import AnswerStream, Extractor, RestoredAnswer, Restorer, extractor_for
+from sanitizer.errors import BudgetExceeded, SanitizerError
 from sanitizer.identifiers import find, name_finder
-from sanitizer.lm import Batch, CausalLM, MaskedLM, Models
-from sanitizer.pipeline.charging import PendingText, repeated, settling
-from sanitizer.pipeline.drawing import MAX_BATCH_TOKENS, draw_words, step_batches
-from sanitizer.pipeline.engines import LoadedModels, WordMechanism, parts_for
-from sanitizer.pipeline.masked_text import MaskedText
-from sanitizer.pipeline.record import perturbed_record, plain_record
-from sanitizer.pipeline.released import MAX_ANSWERS, Answering
-from sanitizer.privacy import Cape, DynText
+from sanitizer.lm import CausalLM, MaskedLM, Models
+from sanitizer.pipeline.charging import Charges
+from sanitizer.pipeline.drawing import MAX_BATCH_TOKENS, draw
+from sanitizer.pipeline.engines import LoadedModels, ModelLoader, WordMechanism
+from sanitizer.pipeline.masked_text import Choices, MaskedText
+from sanitizer.pipeline.record import Settings, perturbed_record, plain_record
+from sanitizer.pipeline.released import Answers, Message, Prompt, Released, repeated
+from sanitizer.privacy import Cape
 from sanitizer.progress import counted
 from sanitizer.randomness import SYSTEM_RANDOM, Source
-from sanitizer.results import Record, SanitizedText
+from sanitizer.results import SanitizedText
 from sanitizer.storage import (
-    Budget,
-    Charge,
     Ledger,
     LocalBudget,
     MemoryVault,
     Scope,
     Vault,
-    as_printed,
     budget_for,
-    message_key,
 )
-from sanitizer.text import Policy, find_units, segment, segment_taken, stand_ins, word_spans
+from sanitizer.text import Policy, split, stand_ins
 
 MAX_BATCH_TEXTS = 64
+"""Most texts that `sanitize_stream` charges and draws together."""
 
 
-class Sanitizer(Answering):
+class Sanitizer:
     """Replaces the private words of a text, on this machine, before it is sent anywhere.
 
     Identifiers go to the vault, and `restore` brings them back in the answer; other private words
@@ -50,32 +48,44 @@ class Sanitizer(Answering):
     Not protected: see `Record.not_protected`.
 
     Args:
-        mechanism: default certified Cape; the policy file's mechanism if it names one.
+        mechanism: how private words are drawn; default the policy file's mechanism if it names one,
+            or else certified Cape.
         policy: "strict", "balanced", "identifiers" (no differential privacy), a Policy, or the path
             of a TOML file.
         model: model folder, or a loaded model; default the packaged one, loaded at first use.
-        causal: the same for the causal model, which `Cape(backbone="causal")` and the extractor
-            "lm" read with.
         conversation: name of the conversation; equal texts in different conversations are drawn
             anew.
         budget: the most epsilon to spend in all: of this object, or of the conversation if there is
             a ledger.
         ledger: budgets that outlive the process; charged for `scopes`, by default the conversation.
         scopes: what else to charge in the ledger, such as a user or the day.
-        delta: for `epsilon_total`; 0 composes by plain sum.
-        vault: of originals and released texts; default in this process (`FileVault` survives it,
+        delta: delta of `epsilon_total`; 0 composes by plain sum.
+        vault: keeps originals and released texts; default in this process (`FileVault` survives it,
             encrypted).
-        threads: for one forward pass; default all cores, at most 4.
-        max_chars: longer texts are refused.
+        threads: threads of one forward pass; default all cores, at most 4.
+        max_chars: most characters of a text; longer texts are refused.
+        causal: model folder, or a loaded model, of the causal model that `Cape(backbone="causal")`
+            and the extractor "lm" read with; default the packaged one.
         extractor: rewrites answers for the original prompt, on this machine: "lexical", "lm", or
             the URL of a model server here (docs/extractor.md); default None: identifiers are
             restored, words are not.
         trusted_extractor_host: allow a URL that is not of this machine: ORIGINAL prompts are sent
             there.
 
+    Attributes:
+        inner: single stages, for audits, attacks and API adapters; applications do not need it.
+
     Raises:
-        ValueError: naming argument and value. TypeError: not a mechanism. PolicyError: an unusable
-            policy file.
+        ValueError: naming argument and value.
+        TypeError: not a mechanism.
+        PolicyError: an unusable policy file.
+
+    Example:
+        >>> sanitizer = Sanitizer(policy="identifiers")
+        >>> sanitizer.sanitize("Write to anna@example.org.").text
+        'Write to <EMAIL_1>.'
+        >>> sanitizer.restore("I wrote to <EMAIL_1>.")
+        'I wrote to anna@example.org.'
     """
 
     def __init__(
@@ -96,30 +106,18 @@ class Sanitizer(Answering):
         extractor: Extractor | str | None = None,
         trusted_extractor_host: bool = False,
     ) -> None:
-        self._policy = Policy.load(policy)
-        if not isinstance(mechanism, (Cape, DynText, type(None))):
-            raise TypeError(
-                f"mechanism must be a Cape or DynText (policy=... takes names), got {type(mechanism).__name__}"
-            )
-        self._mechanism: WordMechanism = mechanism or self._policy.mechanism or Cape()
-        if not 0.0 <= delta < 1.0:
-            raise ValueError(f"delta must be at least 0 and below 1, got {delta!r}")
-        if max_chars < 1:
-            raise ValueError(f"max_chars must be at least 1, got {max_chars!r}")
-        self._conversation, self._delta, self._max_chars = conversation, delta, max_chars
-        self._limit, self._ledger, self._scopes = budget, ledger, tuple(scopes)
-        self._budget: Budget = budget_for(budget, ledger, conversation, self._scopes)
-        self._vault: Vault = MemoryVault() if vault is None else vault
-        self._answers = MemoryVault(
-            MAX_ANSWERS
-        )  # apart: what an API answers must not push out what was released
-        self._models, self._sort = Models(model, threads, causal), "message"
-        self._extractor, self._prompts = (
-            extractor_for(extractor, self._models, trusted_extractor_host),
-            RecentPrompts(),
-        )
-        self._lock = threading.Lock()
-        self._loaded: LoadedModels | None = None
+        rules = Policy.load(policy)
+        if mechanism is None:
+            mechanism = rules.mechanism or Cape()
+        settings = Settings(mechanism, rules, delta, max_chars)
+        self._limit = budget
+        self._ledger = ledger
+        self._scopes = tuple(scopes)
+        self._charges = Charges(budget_for(budget, ledger, conversation, self._scopes))
+        models = Models(model, threads, causal)
+        rewriter = extractor_for(extractor, models, trusted_extractor_host)
+        released = Released(MemoryVault() if vault is None else vault, settings, conversation)
+        self.inner = Inner(settings, ModelLoader(models, mechanism), released, rewriter)
 
     def derive(
         self,
@@ -130,7 +128,7 @@ class Sanitizer(Answering):
         vault: Vault | None = None,
         charged: bool = True,
     ) -> Sanitizer:
-        """Another Sanitizer with some settings changed; model, vault and budget are shared.
+        """Return a Sanitizer with some settings changed; model, vault and budget are shared.
 
         With a ledger, a conversation has its own budget; without one, all share the limit of the
         first.
@@ -139,37 +137,49 @@ class Sanitizer(Answering):
             charged: False for previews that never leave the machine: no budget, no charge.
 
         Raises:
-            ValueError, PolicyError: as the constructor. LedgerError: the ledger cannot be written.
+            ValueError, TypeError, PolicyError: as the constructor.
+            LedgerError: the ledger cannot be written.
+
+        Example:
+            >>> first = Sanitizer(policy="identifiers", conversation="a")
+            >>> second = first.derive(conversation="b")
+            >>> [each.sanitize("Mail joe@x.org").text for each in (first, second)]
+            ['Mail <EMAIL_1>', 'Mail <EMAIL_1>']
+            >>> second.conversation
+            'b'
         """
         other = copy.copy(self)
-        other._lock, other._prompts = threading.Lock(), RecentPrompts()
-        other._vault = self._vault if vault is None else vault
-        other._policy = self._policy if policy is None else Policy.load(policy)
-        other._mechanism = mechanism or (policy and other._policy.mechanism) or self._mechanism
-        if other._mechanism != self._mechanism:
-            other._loaded = None
-        if conversation is not None:
-            other._conversation = conversation
-            if self._ledger is not None and charged:
-                other._budget = budget_for(self._limit, self._ledger, conversation, self._scopes)
+        other.inner = self.inner.derive(conversation, policy, mechanism, vault, not charged)
         if not charged:
-            other._budget, other._sort = LocalBudget(None), "preview"
+            other._charges = Charges(LocalBudget(None))
+        elif conversation is not None and self._ledger is not None:
+            budget = budget_for(self._limit, self._ledger, conversation, self._scopes)
+            other._charges = Charges(budget)
         return other
 
     def sanitize(
         self, text: str, *, role: str = "user", fresh: bool = False, source: Source = SYSTEM_RANDOM
     ) -> SanitizedText:
-        """One text made private.
+        """Make one text private.
 
         Args:
             text: any string; control characters between words are carried over.
-            role: who says it; the same text in another role is another message.
+            role: role of the speaker; the same text in another role is another message.
             fresh: draw anew, and pay for it, even if this text was released before.
-            source: of randomness; replace it in tests only.
+            source: source of randomness; replace it in tests only.
 
         Raises:
-            ValueError: longer than `max_chars`. TypeError: not a string. PolicyError: refused
-            content. BudgetExceeded, NotCertified, ModelError, LedgerError: nothing was released.
+            ValueError: longer than `max_chars`.
+            TypeError: not a string.
+            PolicyError: refused content.
+            BudgetExceeded, NotCertified, ModelError, LedgerError, VaultError: nothing was released.
+
+        Example:
+            >>> out = Sanitizer(policy="strict").sanitize("I live in Leeds.")
+            >>> [each.original for each in out.replacements]
+            ['live', 'Leeds']
+            >>> out.record.epsilon_total
+            10.0
         """
         return next(self.sanitize_stream([text], role=role, fresh=fresh, source=source))
 
@@ -182,14 +192,23 @@ class Sanitizer(Answering):
         fresh: bool = False,
         source: Source = SYSTEM_RANDOM,
     ) -> list[SanitizedText]:
-        """Many texts, results in order.
+        """Make many texts private; return the results in order.
 
         Args:
-            progress: show a bar on standard error. role: of all texts, or one for each.
+            progress: show a bar on standard error.
+            role: role of all texts, or one for each.
+            fresh: as for `sanitize`.
+            source: as for `sanitize`.
 
         Raises:
             SanitizerError: as `sanitize`; texts that were released and charged before are in the
                 error's `released`, in order.
+            TypeError: one string instead of many.
+
+        Example:
+            >>> texts = ["Mail joe@x.org", "Mail ann@x.org and joe@x.org"]
+            >>> [out.text for out in Sanitizer(policy="identifiers").sanitize_batch(texts)]
+            ['Mail <EMAIL_1>', 'Mail <EMAIL_2> and <EMAIL_1>']
         """
         if isinstance(texts, str):
             raise TypeError("texts must be an iterable of str, got one str")
@@ -212,218 +231,310 @@ class Sanitizer(Answering):
         fresh: bool = False,
         source: Source = SYSTEM_RANDOM,
     ) -> Iterator[SanitizedText]:
-        """As `sanitize_batch`, one result at a time: memory does not grow with the number of texts."""
-        group: list[PendingText] = []
-        n_tokens = 0
-        pairs = (
-            ((text, role) for text in texts)
-            if isinstance(role, str)
-            else zip(texts, role, strict=True)
-        )
-        if (
-            not self.policy.perturb
-        ):  # what stands for an identifier follows from the vault: nothing to charge or keep
+        """Yield the results of many texts one at a time; memory does not grow with their number.
+
+        Arguments and errors are those of `sanitize_batch`.
+
+        Example:
+            >>> lines = (f"Mail joe{i}@x.org" for i in range(1000))
+            >>> next(Sanitizer(policy="identifiers").sanitize_stream(lines)).text
+            'Mail <EMAIL_1>'
+        """
+        inner = self.inner
+        each_role = ((text, role) for text in texts) if isinstance(role, str) else None
+        pairs = each_role or zip(texts, role, strict=True)
+        if not inner.settings.policy.perturb:
+            # The values released for identifiers follow from the vault: nothing to charge or keep.
             for text, its_role in pairs:
-                yield self._prompted(self._finish(self.draft(text, source)), its_role)
+                yield inner.answers.prompted(inner.sanitize_identifiers(text, source), its_role)
             return
+        group: list[_Pending] = []
+        n_tokens = 0
         for text, its_role in pairs:
-            job = self._job(text, its_role, fresh, source)
-            group.append(job)
-            n_tokens += len(job.draft.ids) if job.draft else 0
+            pending = self._pending(text, its_role, fresh, source)
+            group.append(pending)
+            n_tokens += len(pending.masked.ids) if pending.masked else 0
             if n_tokens >= MAX_BATCH_TOKENS or len(group) >= MAX_BATCH_TEXTS:
                 yield from self._results(group, fresh, source)
                 group, n_tokens = [], 0
         if group:
             yield from self._results(group, fresh, source)
 
+    def _pending(self, text: str, role: str, fresh: bool, source: Source) -> _Pending:
+        """Return a text with the result already released for it, or masked and to be drawn."""
+        _check_type(text)
+        message = self.inner.released.message(role, text)
+        found = None if fresh else self.inner.released.find(message)
+        return _Pending(message, found, None if found else self.inner.mask(text, source))
+
+    def _results(
+        self, group: Sequence[_Pending], fresh: bool, source: Source
+    ) -> Iterator[SanitizedText]:
+        """Charge, draw and keep a group, and yield its results in order.
+
+        Where the budget ends, the results before are yielded, and then BudgetExceeded is raised.
+        """
+        settings, released = self.inner.settings, self.inner.released
+        refusal: BudgetExceeded | None = None
+        due: dict[int, MaskedText] = {}
+        first: dict[bytes, int] = {}  # message key -> its first text, which later ones repeat
+        results: dict[int, SanitizedText] = {}
+        with self._charges.settling() as charges:
+            for i, (message, _, masked) in enumerate(group):
+                if masked is None or (message.key in first and not fresh):
+                    continue
+                try:
+                    charges.reserve(
+                        i, settings.cost(len(masked.drawn)), settings.mechanism.certified
+                    )
+                except BudgetExceeded as error:
+                    refusal, group = error, group[:i]
+                    break
+                due[i], first[message.key] = masked, i
+            charges.start_drawing()
+            for i, drawn in zip(due, self.inner.draw(list(due.values()), source), strict=True):
+                kept = released.keep(group[i].message, drawn)
+                # Another thread may have been first: its result is the one that was released.
+                lost = kept is not drawn and not fresh
+                charges.settle(i, released=not lost)
+                results[i] = repeated(kept) if lost else drawn
+        for i, (message, found, _) in enumerate(group):
+            result = found or results.get(i) or repeated(results[first[message.key]])
+            yield self.inner.answers.prompted(result, message.role)
+        if refusal is not None:
+            raise refusal
+
     def adopt(self, text: str, preview: SanitizedText, role: str = "user") -> SanitizedText:
-        """Charge a result that was drawn as a preview; from now on it is what `sanitize` gives for
-        this text.
+        """Charge a result that was drawn as a preview, and keep it as the result of this text.
 
         Args:
-            preview: of the same text, by a Sanitizer derived from this one with `charged=False`.
+            preview: result of the same text, by a Sanitizer derived with `charged=False`.
 
         Raises:
             BudgetExceeded, NotCertified, LedgerError, VaultError: it must not leave the machine.
+
+        Example:
+            >>> sanitizer = Sanitizer(policy="strict", budget=10.0)
+            >>> preview = sanitizer.derive(charged=False).sanitize("Leeds")
+            >>> sanitizer.spent, sanitizer.adopt("Leeds", preview) == preview, sanitizer.spent
+            (0.0, True, 5.0)
         """
-        key = self._key(self._sort, role, text)
-        if (known := self._vault.get(key)) is not None:
-            return repeated(known)
-        job = PendingText(key, None, preview)
-        job.charge = self._reserve(preview.record.charged, preview.record.certified)
-        with settling([job]) as drawing:
-            drawing()
-            self._keep(job, fresh=False)
-        return job.result or preview
+        released = self.inner.released
+        message = released.message(role, text)
+        if (known := released.released(message)) is not None:
+            return known
+        certified = preview.record.certified or not self.policy.perturb
+        with self._charges.settling() as charges:
+            charges.reserve(0, preview.record.charged, certified)
+            charges.start_drawing()
+            kept = released.keep(message, preview)
+            charges.settle(0, released=kept is preview)
+        return preview if kept is preview else repeated(kept)
+
+    def restore(self, answer: str, prompt: Prompt | None = None) -> RestoredAnswer:
+        """Return an answer with the originals in place of the values released for them.
+
+        If an extractor is set, the answer is also rewritten, on this machine, for the original
+        prompt; where it has nothing to go on or fails, only identifiers are restored, and `note`
+        says why. Only what was released already is used: it costs no budget.
+
+        Args:
+            answer: the answer as the API wrote it.
+            prompt: the result of `sanitize` that it answers, or several, the last one answered;
+                default the last texts that this object sanitized in role "user". Give it when one
+                object serves several threads.
+
+        Raises:
+            VaultError: the vault cannot be read.
+            ModelError: the extractor's model is missing or damaged.
+            TypeError: a prompt as plain text.
+
+        Example:
+            >>> sanitizer = Sanitizer(policy="identifiers")
+            >>> prompt = sanitizer.sanitize("Who is joe@x.org?")
+            >>> sanitizer.restore("I do not know <EMAIL_1>.", prompt)
+            'I do not know joe@x.org.'
+        """
+        return self.inner.answers.restore(answer, prompt)
+
+    def restored_stream(self, pieces: Iterable[str], prompt: Prompt | None = None) -> AnswerStream:
+        """Return an iterator that restores an answer in pieces; it has `extracted` and `note`.
+
+        Identifiers and the extractor "lexical" hold back a word at most. The other extractors read
+        the answer to its end first; "lm" then streams what it writes, unless the answer holds
+        identifiers: whether all of them were kept is checked before anything is shown.
+
+        Args:
+            pieces: the answer, however it is split.
+            prompt: as for `restore`.
+
+        Example:
+            >>> sanitizer = Sanitizer(policy="identifiers")
+            >>> prompt = sanitizer.sanitize("Who is joe@x.org?")
+            >>> "".join(sanitizer.restored_stream(["<EMA", "IL_1> is ", "Joe."], prompt))
+            'joe@x.org is Joe.'
+        """
+        return self.inner.answers.stream(pieces, prompt)
 
     @property
     def conversation(self) -> str:
-        """Its name."""
-        return self._conversation
+        """Name of the conversation."""
+        return self.inner.released.conversation
 
     @property
     def mechanism(self) -> WordMechanism:
-        """What draws; fixed, like all settings, because the record speaks of it."""
-        return self._mechanism
+        """Mechanism that draws private words; fixed, because the record speaks of it."""
+        return self.inner.settings.mechanism
 
     @property
     def policy(self) -> Policy:
-        """What is public and what goes to the vault."""
-        return self._policy
+        """Policy that says what is public and what goes to the vault; fixed."""
+        return self.inner.settings.policy
 
     @property
     def spent(self) -> float:
-        """Epsilon charged so far to this object's budget, or to the conversation's in the ledger."""
-        return self._budget.spent
+        """Epsilon charged so far to this object's budget, or the conversation's in the ledger."""
+        return self._charges.budget.spent
 
     @property
     def budget_left(self) -> float | None:
         """Epsilon that may still be spent; None without a limit."""
-        return self._budget.left
+        return self._charges.budget.left
 
     def load(self) -> None:
-        """Load now what is otherwise loaded at the first text. Raises ModelError."""
+        """Load now what is otherwise loaded at the first text; raise ModelError if it fails."""
         name_finder(self.policy.names)
-        find("0", self.policy.identifiers)  # imports the finders
+        find("0", self.policy.identifiers)  # any digit: importing all finders takes a while
         if self.policy.perturb:
-            self.parts()
-        if self._extractor is not None and not isinstance(self._extractor, str):
-            self._extractor.load()
+            self.inner.models()
+        extractor = self.inner.answers.extractor
+        if extractor is not None and not isinstance(extractor, str):
+            extractor.load()
 
-    def parts(self) -> LoadedModels:
-        """The loaded model, tokenizer and engine: for audits and attacks.
+
+class Inner:
+    """The stages of one Sanitizer, for audits, attacks and API adapters that need them singly.
+
+    Applications use the methods of `Sanitizer` instead, which charge the budget and keep what was
+    released. Safe for many threads.
+
+    Attributes:
+        settings: what decides what is released.
+        released: the messages that the conversation released.
+        answers: the way back.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        loader: ModelLoader,
+        released: Released,
+        extractor: Extractor | str | None,
+    ) -> None:
+        self.settings = settings
+        self.released = released
+        self.answers = Answers(released, settings, extractor)
+        self._loader = loader
+
+    def derive(
+        self,
+        conversation: str | None,
+        policy: Policy | str | Path | None,
+        mechanism: WordMechanism | None,
+        vault: Vault | None,
+        preview: bool,
+    ) -> Inner:
+        """Return the stages under other settings; see `Sanitizer.derive`."""
+        old = self.settings
+        rules = old.policy if policy is None else Policy.load(policy)
+        mechanism = mechanism or (rules.mechanism if policy else None) or old.mechanism
+        settings = replace(old, mechanism=mechanism, policy=rules)
+        same = mechanism == old.mechanism
+        released = Released(
+            self.released.vault if vault is None else vault,
+            settings,
+            self.released.conversation if conversation is None else conversation,
+            preview or self.released.preview,
+            self.released.answers,
+        )
+        loader = self._loader if same else ModelLoader(self._loader.models, mechanism)
+        return Inner(settings, loader, released, self.answers.extractor)
+
+    def models(self) -> LoadedModels:
+        """Return the loaded model, tokenizer and engine.
 
         Raises:
-            ValueError: the policy perturbs no words. ModelError.
+            ValueError: the policy draws no words.
+            ModelError: a model is missing or damaged.
         """
-        if not self.policy.perturb:
-            raise ValueError(f"policy must be one that perturbs words, got {self.policy.name!r}")
-        if self._loaded is None:
-            with self._lock:
-                if self._loaded is None:
-                    self._loaded = parts_for(self._models, self.mechanism)
-        return self._loaded
+        policy = self.settings.policy
+        if not policy.perturb:
+            raise ValueError(f"policy must be one that perturbs words, got {policy.name!r}")
+        return self._loader.load()
 
-    def draft(self, text: str, source: Source = SYSTEM_RANDOM) -> MaskedText:
-        """The text segmented, its words hidden, its identifiers in the vault; raises as `sanitize`."""
-        if not isinstance(text, str):
-            raise TypeError(f"text must be a str, got {type(text).__name__}")
-        if len(text) > self._max_chars:
+    def mask(self, text: str, source: Source = SYSTEM_RANDOM) -> MaskedText:
+        """Return a text with its words hidden and its identifiers in the vault.
+
+        Args:
+            source: source of the values released for numbers and identifiers.
+
+        Raises:
+            SanitizerError, TypeError, ValueError: as `Sanitizer.sanitize`.
+        """
+        _check_type(text)
+        settings = self.settings
+        if len(text) > settings.max_chars:
             raise ValueError(
-                f"text must have at most max_chars={self._max_chars} characters, got {len(text)}"
+                f"text must have at most max_chars={settings.max_chars} characters, got {len(text)}"
             )
-        policy = self._policy
-        pieces = self.parts().pieces if policy.perturb else None
-        if policy.refuse or policy.refuse_patterns:
-            policy.check(text, (text[begin:end] for begin, end in word_spans(text)))
-        taken = find_units(text, policy, name_finder(policy.names))
-        segmented = (
-            segment_taken(text, taken)
-            if policy.all_public
-            else segment(text, policy, taken, policy.kinds)
-        )
-        released = stand_ins(segmented, self._vault, self._conversation, policy.style, source)
-        return MaskedText(text, segmented, released, pieces, self._mechanism.consistent)
+        policy, released = settings.policy, self.released
+        pieces = self.models().pieces if policy.perturb else None
+        segmented = split(text, policy)
+        values = stand_ins(segmented, released.vault, released.conversation, policy.style, source)
+        return MaskedText(text, segmented, values, pieces, settings.mechanism.consistent)
 
-    def batches(self, drafts: list[MaskedText], step: int = 0) -> Iterator[Batch]:
-        """Model inputs for the words of one step, packed before the step's first release."""
-        return step_batches(self.parts(), drafts, step)
+    def draw(self, texts: Sequence[MaskedText], source: Source) -> list[SanitizedText]:
+        """Draw every word of the texts; return the results, neither charged nor kept."""
+        if not texts:
+            return []
+        models, settings = self.models(), self.settings
+        return [
+            SanitizedText(*choices.finish(), perturbed_record(choices, settings, models))
+            for choices in draw(texts, models, source)
+        ]
 
-    def _job(self, text: str, role: str, fresh: bool, source: Source) -> PendingText:
-        if not isinstance(text, str):
-            raise TypeError(f"text must be a str, got {type(text).__name__}")
-        key = self._key(self._sort, role, text)
-        known = None if fresh else self._known(key, role, text)
-        draft, result = (None, self._again(known)) if known else (self.draft(text, source), None)
-        return PendingText(key, draft, result, role=role)
+    def sanitize_identifiers(self, text: str, source: Source) -> SanitizedText:
+        """Return the result of a text under a policy that draws no words."""
+        masked = self.mask(text, source)
+        record = plain_record(masked, self.settings.policy)
+        return SanitizedText(*Choices(masked).finish(), record)
 
-    def _again(self, known: SanitizedText) -> SanitizedText:
-        """A result found in the vault: it costs nothing now. A preview keeps its price: it was not
-        paid.
+    def restorer(self) -> Restorer:
+        """Return what restores identifiers, for many texts or streams; raise VaultError."""
+        return self.answers.restorer()
+
+    def remember_answer(self, sent: str, restored: str, role: str = "assistant") -> None:
+        """Let an answer go back as it came.
+
+        Chats send their whole history with each message. When `restored` comes in this role,
+        `sanitize` gives `sent`, free of charge: the API that sent it knows it, and learns only that
+        it came back. The last 2,000 are kept, in this process.
         """
-        return known if self._sort == "preview" else repeated(known)
+        self.released.remember_answer(sent, restored, role)
 
-    def _known(self, key: bytes, role: str, text: str) -> SanitizedText | None:
-        """What stands for this text already."""
-        return self._vault.get(key) or self._answers.get(self._key("answer", role, text))
+    def answer_for(self, restored: str, role: str = "assistant") -> str | None:
+        """Return what the API sent where the user saw `restored`; None if it is not remembered."""
+        return self.released.answer_for(restored, role)
 
-    def _key(self, sort: str, role: str, text: str) -> bytes:
-        """Where the vault keeps a message; other settings are another message."""
-        settings = "" if sort == "answer" else f"{self._mechanism!r} {self._policy.digest}"
-        return message_key(self._vault.secret, sort, settings, self._conversation, role, text)
 
-    def _results(
-        self, group: list[PendingText], fresh: bool, source: Source
-    ) -> Iterator[SanitizedText]:
-        """Charge, draw and yield the results in order; where the budget ends, refuse from there on."""
-        refusal: BudgetExceeded | None = None
-        due: dict[bytes, PendingText] = {}
-        with settling(due.values()) as drawing:
-            for i, job in enumerate(group):
-                if job.result is not None or (job.key in due and not fresh):
-                    continue
-                try:
-                    assert job.draft is not None
-                    job.charge = self._reserve(self._cost(job.draft), self.mechanism.certified)
-                except BudgetExceeded as error:
-                    refusal, group = error, group[:i]
-                    break
-                due[i.to_bytes(8, "big") if fresh else job.key] = job
-            drawing()
-            self._draw_all(list(due.values()), source)
-            for job in due.values():
-                self._keep(job, fresh)
-        for job in group:
-            yield self._prompted(job.result or repeated(due[job.key].result), job.role)
-        if refusal is not None:
-            raise refusal
+class _Pending(NamedTuple):
+    """One text of a group: with the result already released for it, or masked and to be drawn."""
 
-    def _prompted(self, result: SanitizedText, role: str) -> SanitizedText:
-        """The result, remembered if an answer to it may have to be extracted."""
-        if self._extractor is not None and role == "user":
-            self._prompts.add(result)
-        return result
+    message: Message
+    found: SanitizedText | None
+    masked: MaskedText | None
 
-    def _cost(self, draft: MaskedText) -> float:
-        return float(len(draft.drawn) * as_printed(self.mechanism.epsilon)) if draft.drawn else 0.0
 
-    def _reserve(self, cost: float, certified: bool) -> Charge | None:
-        if self._budget.limited and self.policy.perturb and not certified:
-            raise NotCertified("a budget needs a certified mechanism")
-        return self._budget.reserve(cost) if cost else None
-
-    def _draw_all(self, jobs: list[PendingText], source: Source) -> None:
-        drafts = [job.draft for job in jobs if job.draft is not None]
-        draw_words(self.parts(), drafts, [job.claims for job in jobs], source)
-        for job in jobs:
-            assert job.draft is not None
-            job.result = self._finish(job.draft, job.claims)
-
-    def _keep(self, job: PendingText, fresh: bool) -> None:
-        """Remember a result, and commit its charge; if another thread was first, its result is the
-        one.
-        """
-        assert job.result is not None
-        kept = (
-            self._vault.put_first(job.key, job.result, self._conversation)
-            if self.policy.perturb
-            else job.result
-        )
-        lost = not fresh and kept is not job.result
-        if lost:
-            job.result = repeated(kept)
-        if job.charge is not None:
-            job.charge.release() if lost else job.charge.commit()
-            job.charge = None
-
-    def _finish(self, draft: MaskedText, claims: Sequence[float] = ()) -> SanitizedText:
-        text, replacements = draft.finish()
-        return SanitizedText(text, replacements, self._record(draft, list(claims)))
-
-    def _record(self, draft: MaskedText, claims: list[float]) -> Record:
-        if not self.policy.perturb:
-            return plain_record(draft, self.policy)
-        parts = self.parts()
-        return perturbed_record(
-            draft, claims, self.mechanism, parts.engine, self.policy, self._delta, parts.sha256
-        )
+def _check_type(text: object) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"text must be a str, got {type(text).__name__}")

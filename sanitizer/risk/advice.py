@@ -239,7 +239,7 @@ def advise(
     if not cases:
         raise no_private_word(len(texts))
     measured = spread(cases, N_ADVICE_WORDS)
-    loaded = sanitizer.parts()
+    loaded = sanitizer.inner.models()
     wanted = [mechanism for epsilon in sorted(epsilons) for mechanism in mechanisms(epsilon)]
     most = max(risk, _ceilings(measured, min(epsilons)).mean())
     with progress_bar(len(wanted) * len(measured), progress) as advance:
@@ -282,12 +282,12 @@ def _check(texts: Sequence[str], risk: float, epsilons: Sequence[float]) -> None
 
 def _cases(sanitizer: Sanitizer, texts: Sequence[str]) -> list[_Case]:
     """Return every private word of the texts."""
-    loaded = sanitizer.parts()
+    loaded = sanitizer.inner.models()
     model, vocabulary = loaded.model, Vocabulary(loaded.model)
     nearest, everything = Nearest(model, vocabulary), np.arange(len(model.outputs))
     found: list[_Case] = []
     for text in texts:
-        masked = sanitizer.draft(text, SameNumbers())
+        masked = sanitizer.inner.mask(text, SameNumbers())
         for at, logits in sorted(public_logits(model, loaded.pieces, masked).items()):
             word = masked.words[at].text
             row = model.words.row(word)
@@ -382,7 +382,7 @@ class RiskMeter:
 
     def __init__(self, sanitizer: Sanitizer) -> None:
         self._mechanism = sanitizer.mechanism
-        self._loaded = sanitizer.parts()
+        self._loaded = sanitizer.inner.models()
         self._lock = threading.Lock()
 
     @cached_property
@@ -401,7 +401,7 @@ class RiskMeter:
         Raises:
             ValueError, ModelError, PolicyError: as `Sanitizer.sanitize`.
         """
-        masked = sanitizer.draft(text, SYSTEM_RANDOM)
+        masked = sanitizer.inner.mask(text, SYSTEM_RANDOM)
         if not masked.drawn:
             return Risk(0.0, 0.0, NOTHING_PRIVATE)
         if not self._mechanism.certified:

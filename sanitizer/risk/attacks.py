@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanitizer.lm import batches, centred_rows
-from sanitizer.pipeline import MAX_BATCH_TOKENS, MaskedText, Sanitizer
+from sanitizer.pipeline import MAX_BATCH_TOKENS, Choices, Sanitizer
 from sanitizer.privacy import check_count
 from sanitizer.progress import progress_bar
 from sanitizer.randomness import SYSTEM_RANDOM, Source
@@ -335,7 +335,7 @@ class _Attacker:
     """
 
     def __init__(self, sanitizer: Sanitizer, n_trials: int, source: Source) -> None:
-        loaded = sanitizer.parts()
+        loaded = sanitizer.inner.models()
         self._sanitizer = sanitizer
         self._loaded = loaded
         self._source = source
@@ -351,7 +351,7 @@ class _Attacker:
 
     def attack(self, text: str, advance: Callable[[int], None]) -> list[_Found]:
         """Attack every drawn word of one text."""
-        masked = self._sanitizer.draft(text, SameNumbers())
+        masked = self._sanitizer.inner.mask(text, SameNumbers())
         if not masked.drawn:
             advance(self._n_trials)
             return []
@@ -363,7 +363,7 @@ class _Attacker:
         trials = Trials(self._sanitizer, self._likelihoods, priors, self._source)
         ranks: list[dict[int, int]] = []
         for number in range(self._n_trials):
-            released = trials.draw(self._sanitizer.draft(text, SameNumbers()))
+            released = trials.draw(self._sanitizer.inner.mask(text, SameNumbers()))
             if number < INFERRED_TRIALS:
                 ranks.append(self._infer(released))
                 self.rouge.append(rouge_l(text, released.finish()[0]))
@@ -374,11 +374,11 @@ class _Attacker:
             for word in masked.drawn
         ]
 
-    def _infer(self, released: MaskedText) -> dict[int, int]:
+    def _infer(self, released: Choices) -> dict[int, int]:
         """Return word -> rank of the original in Y, from 0, with the released word masked."""
         model, pieces = self._loaded.model, self._loaded.pieces
-        words = np.array(released.drawn, dtype=np.intp)
-        places = released.slots
+        words = np.array(released.masked.drawn, dtype=np.intp)
+        places = released.masked.slots
         planned = list(
             centred_rows(0, released.ids, places, places + 1, words, pieces.mask, model.max_length)
         )
@@ -386,7 +386,7 @@ class _Attacker:
         for batch in batches(planned, (pieces.cls, pieces.sep), MAX_BATCH_TOKENS):
             scores = model.logits(batch.ids, batch.lengths, batch.at)
             for (_, word), row in zip(batch.units, scores, strict=True):
-                ranks[word] = self._vocabulary.rank(row, released.words[word].text)
+                ranks[word] = self._vocabulary.rank(row, released.masked.words[word].text)
         return ranks
 
     def _found(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.pipeline import UNKNOWN, Engine, Sanitizer, choose, contexts
+from sanitizer.pipeline import UNKNOWN, Choices, Engine, Sanitizer, choose, contexts
 from sanitizer.privacy import Weights
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 
@@ -157,14 +157,18 @@ def audit(
     """
     if n_inputs is not None and n_inputs < 2:
         raise ValueError(f"inputs must be at least 2, got {n_inputs}")
-    engine = sanitizer.parts().engine
+    models = sanitizer.inner.models()
     everything = domain(sanitizer)
     step = 1 if n_inputs is None else max(1, len(everything) // n_inputs)
     words = everything[::step] if n_inputs is None else everything[::step][:n_inputs]
-    logits = position_logits(sanitizer, text, position, source) if engine.reads_context else None
-    found, n_outputs = _enumerate(engine, words, logits, sanitizer.mechanism.claimed, advance)
+    logits = (
+        position_logits(sanitizer, text, position, source) if models.engine.reads_context else None
+    )
+    found, n_outputs = _enumerate(
+        models.engine, words, logits, sanitizer.mechanism.claimed, advance
+    )
     worst, exact = found.worst()
-    outputs, _ = next(engine.distributions(words[:1], logits))
+    outputs, _ = next(models.engine.distributions(words[:1], logits))
     mechanism = sanitizer.mechanism
     return AuditReport(
         mechanism=mechanism.name,
@@ -177,7 +181,7 @@ def audit(
             _shown(words[found.who_highest[worst]]),
             _shown(words[found.who_lowest[worst]]),
         ),
-        worst_output=engine.space.text(int(outputs[worst])),
+        worst_output=models.engine.space.text(int(outputs[worst])),
         n_inputs=len(words),
         n_outputs=n_outputs,
         complete=len(words) == len(everything),
@@ -189,7 +193,7 @@ def domain(sanitizer: Sanitizer) -> list[str]:
 
     For published variants: the whole words of the model's vocabulary.
     """
-    return sanitizer.parts().engine.space.inputs()
+    return sanitizer.inner.models().engine.space.inputs()
 
 
 def position_logits(
@@ -202,17 +206,17 @@ def position_logits(
     Raises:
         ValueError: the text has no such word.
     """
-    masked, loaded = sanitizer.draft(text), sanitizer.parts()
+    masked, models = sanitizer.inner.mask(text), sanitizer.inner.models()
     if not 0 <= position < len(masked.words):
         raise ValueError(
-            f"position must be below the {len(masked.words)} private words of the context, "
-            f"got {position}"
+            f"position must be below the {len(masked.words)} private words of the context, got {position}"
         )
-    for units, scores in contexts(loaded, [masked]):
+    choices = [Choices(masked)]
+    for units, scores in contexts(models, choices):
         for i, (_, word) in enumerate(units):
             if word == position and scores is not None:
                 return np.asarray(scores[i])
-        choose(loaded, [masked], units, scores, [[]], source)
+        choose(models, choices, units, scores, source)
     raise ValueError(f"position {position} shares the draw of an equal word before it")
 
 

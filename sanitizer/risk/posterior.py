@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 from sanitizer.lm import Logits, MaskedLM, WordPieces, batches, rows
 from sanitizer.pipeline import (
     MAX_BATCH_TOKENS,
+    Choices,
     Engine,
     MaskedText,
     Sanitizer,
     TokenNeighborhoods,
     WordMechanism,
     WordNeighborhoods,
+    contexts,
     known_pieces,
-    step_contexts,
 )
 from sanitizer.privacy import DensityRange, DynText, Neighborhood, Weights
 from sanitizer.randomness import Source
@@ -460,7 +461,7 @@ class Trials:
         priors: dict[int, Prior],
         source: Source,
     ) -> None:
-        self._loaded = sanitizer.parts()
+        self._loaded = sanitizer.inner.models()
         self._engine = self._loaded.engine
         self._likelihoods = likelihoods
         self._priors = priors
@@ -470,33 +471,34 @@ class Trials:
         self._logs: dict[int, list[Floats]] = {}
         self.outputs: dict[int, list[int]] = {word: [] for word in priors}
 
-    def draw(self, text: MaskedText) -> MaskedText:
-        """Draw one trial: release every word of the masked text."""
+    def draw(self, masked: MaskedText) -> Choices:
+        """Return the choices of one trial, in which every word of the text is released."""
+        choices = Choices(masked)
         if self._engine.left is not None and self._engine.context == "released":
-            for units, scores in step_contexts(self._loaded, [text], 0):
-                self._release(text, _by_word(units, scores), always=False)
-            return text
+            for units, scores in contexts(self._loaded, [choices]):
+                self._release(choices, _by_word(units, scores), always=False)
+            return choices
         for step in range(self._engine.n_steps):
             # The first step reads public words only, so every trial has the same context.
             always = step == 0 or self._engine.context != "released"
-            contexts = self._fixed.get(step) or self._contexts(text, step)
+            by_word = self._fixed.get(step) or self._contexts(choices, step)
             if always:
-                self._fixed[step] = contexts
-            self._release(text, contexts, always)
-        return text
+                self._fixed[step] = by_word
+            self._release(choices, by_word, always)
+        return choices
 
-    def _contexts(self, text: MaskedText, step: int) -> dict[int, Logits | None]:
+    def _contexts(self, choices: Choices, step: int) -> dict[int, Logits | None]:
         """Return drawn word -> the scores its draw reads, float32 [n_outputs], or None."""
         found: dict[int, Logits | None] = {}
-        for units, scores in step_contexts(self._loaded, [text], step):
+        for units, scores in contexts(self._loaded, [choices], step):
             found |= _by_word(units, scores)
         return found
 
-    def _release(self, text: MaskedText, contexts: dict[int, Logits | None], always: bool) -> None:
+    def _release(self, choices: Choices, by_word: dict[int, Logits | None], always: bool) -> None:
         space = self._engine.space
-        for word, logits in contexts.items():
-            output = self._output(word, text.words[word].text, logits, always)
-            text.release(word, space.text(output), space.token(output))
+        for word, logits in by_word.items():
+            output = self._output(word, choices.masked.words[word].text, logits, always)
+            choices.release(word, space.text(output), space.token(output))
             self.outputs[word].append(output)
             if not always:
                 self._logs.setdefault(word, []).append(self._columns(word, logits, [output])[0])

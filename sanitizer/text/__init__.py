@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from sanitizer.text.policy import Policy as Policy
     from sanitizer.text.units import find_units as find_units
     from sanitizer.text.units import reads_as as reads_as
+    from sanitizer.text.units import split as split
     from sanitizer.text.units import stand_ins as stand_ins
     from sanitizer.text.words import Segmented as Segmented
     from sanitizer.text.words import Unit as Unit
     from sanitizer.text.words import article_for as article_for
     from sanitizer.text.words import cased as cased
+    from sanitizer.text.words import folded as folded
     from sanitizer.text.words import segment as segment
-    from sanitizer.text.words import segment_taken as segment_taken
     from sanitizer.text.words import without_clitic as without_clitic
     from sanitizer.text.words import word_spans as word_spans
 else:
@@ -27,14 +28,14 @@ else:
         __name__,
         {
             "policy": ("PRESETS", "Policy", "UNCLEAR"),
-            "units": ("find_units", "reads_as", "stand_ins"),
+            "units": ("find_units", "reads_as", "split", "stand_ins"),
             "words": (
                 "Segmented",
                 "Unit",
                 "article_for",
                 "cased",
+                "folded",
                 "segment",
-                "segment_taken",
                 "without_clitic",
                 "word_spans",
             ),

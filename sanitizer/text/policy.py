@@ -1,6 +1,7 @@
-"""Word lists: the packaged ones, hash-checked, and those of a policy file.
+"""Policies: which words are public and what goes to the vault, by preset or TOML file.
 
-What is public and what is a unit: presets and TOML files.
+Policy files are read by hand, from one table of all keys: a validation library would name neither
+the line nor the key as the file spells it.
 """
 
 from __future__ import annotations
@@ -8,29 +9,35 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers import KINDS
 from sanitizer.lm import Manifest, model_folder
 from sanitizer.privacy import Cape, DynText
-from sanitizer.text.words import without_clitic
-from sanitizer.text.words import word_spans as all_words
+from sanitizer.text.words import without_clitic, word_spans
 
 
 @dataclass(frozen=True)
 class WordSet:
-    """Words and prefixes, compared without case. In a list, "cancer*" is a prefix."""
+    """Words and prefixes, compared without case. In a list, "cancer*" is a prefix.
+
+    Example:
+        >>> words = WordSet.of(["Acme", "cancer*"])
+        >>> "ACME" in words, "cancerous" in words, "Acmes" in words
+        (True, True, False)
+    """
 
     exact: frozenset[str] = frozenset()
     prefixes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, entries: Iterable[str]) -> WordSet:
+        """Return the set of listed words; empty entries are ignored."""
         lowered = [e.strip().lower() for e in entries]
         prefixes = tuple(sorted({e[:-1] for e in lowered if e.endswith("*") and len(e) > 1}))
         return cls(frozenset(e for e in lowered if e and not e.endswith("*")), prefixes)
@@ -45,10 +52,10 @@ class WordSet:
 
 @cache
 def word_list(name: str) -> tuple[str, ...]:
-    """Entries of a packaged word list, its hash checked; lines that begin with # are comments.
+    """Return the entries of a packaged word list, its hash checked; # begins a comment.
 
     Raises:
-        ModelError: if the list is missing or damaged.
+        ModelError: the list is missing or damaged.
     """
     folder = model_folder("words")
     Manifest.read(folder).verify([name])
@@ -58,12 +65,12 @@ def word_list(name: str) -> tuple[str, ...]:
 
 
 def straight(word: str) -> str:
-    """With typewriter apostrophes."""
+    """Return a word with typewriter apostrophes."""
     return word.replace("’", "'").replace("ʼ", "'")
 
 
 def forms(word: str) -> set[str]:
-    """How lists and patterns may name a word: as written, in lower case, without its clitic."""
+    """Return the forms in which a list may name a word: as written, lower case, no clitic."""
     bases = (word, without_clitic(word))
     return {form for base in bases for form in (base, base.lower(), straight(base.lower()))}
 
@@ -71,41 +78,13 @@ def forms(word: str) -> set[str]:
 PRESETS = ("strict", "balanced", "identifiers")
 STYLES = ("placeholder", "same-form")
 NUMBERS = ("random", "vault", "pass")
-UNCLEAR = frozenset(
-    {"DATE", "LINK"}
-)  # often public matter: left alone where words are not perturbed either
+IMAGES = ("refuse", "pass")
+EMBEDDINGS = ("refuse", "identifiers", "perturb")
+UNCLEAR = frozenset({"DATE", "LINK"})
+"""Kinds that are often public: they stay under a policy that leaves other words as they are."""
 _MECHANISMS: dict[str, type[Cape] | type[DynText]] = {"cape": Cape, "dyntext": DynText}
-_NAMES = ("will", "don", "ma", "may")  # stopwords that are names when capitalized
-_KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
-    "": {"name": str, "base": str},
-    "public": {"words": list},
-    "sensitive": {"words": list, "patterns": list},
-    "identifiers": {"kinds": list, "style": str, "names": bool},
-    "numbers": {"to": str},
-    "wire": {"images": str, "embeddings": str, "endpoints": list},
-    "refuse": {"words": list, "patterns": list},
-    "mechanism": {
-        "name": str,
-        "epsilon": (int, float),
-        "variant": str,
-        "context": str,
-        "backbone": str,
-        "profile": str,
-        "n_shortlist": int,
-        "n_top": int,
-        "top_mass": float,
-        "n_steps": int,
-        "demote_self": bool,
-        "consistent": bool,
-        "delta": (int, float),
-        "k_max": int,
-        "k_min": int,
-        "epsilon_density": (int, float),
-        "density": str,
-        "list_size": str,
-        "replacement": str,
-    },
-}
+_NAMES = ("will", "don", "ma", "may")
+"""Stopwords that are names when capitalized."""
 
 
 @dataclass(frozen=True)
@@ -114,10 +93,10 @@ class WireRules:
 
     Attributes:
         images: "refuse", or "pass": images, audio and files inside a message leave as they are.
-        embeddings: "refuse" (noise breaks search without a sign), "identifiers" (only these are
-            replaced), or "perturb".
-        endpoints: paths that may be read (GET, without a body) beside the known ones, such as
-            "/models".
+        embeddings: "refuse" (noise breaks a search without a sign of it), "identifiers" (only
+            identifiers are replaced), or "perturb".
+        endpoints: paths that may be read (GET, without a body) beside those the filter knows, such
+            as "/models".
     """
 
     images: str = "refuse"
@@ -134,21 +113,27 @@ class Policy:
     country.
 
     Attributes:
-        name: for the record.
+        name: name of the policy, for the record.
         public: lower-case words released as they are.
-        sensitive: never public, whatever `public` says.
-        patterns: a word that matches one in full is never public.
-        refuse, refuse_patterns: content that makes `sanitize` raise PolicyError.
-        perturb: whether private words are drawn anew. If not, every word is public but for
-            identifiers and what is listed as sensitive, which goes to the vault: no differential
-                privacy.
-        identifiers: kinds that go to the vault. style: "placeholder", or "same-form" values.
+        sensitive: words that are never public, whatever `public` says.
+        patterns: a word that matches one of these in full is never public.
+        refuse: words that make `sanitize` raise PolicyError.
+        refuse_patterns: patterns that make `sanitize` raise PolicyError.
+        perturb: whether private words are drawn anew. If not, there is no differential privacy:
+            identifiers and sensitive words go to the vault, and all other words are public.
+        identifiers: kinds of identifiers that go to the vault.
+        style: values released for identifiers: "placeholder" or "same-form".
         names: whether names of persons, places and organizations go to the vault too; None: if the
             model for it (extra "ner") is installed.
-        numbers: "vault", "random" (of the same length), or "pass".
+        numbers: where numbers go: "vault", "random" (of the same length), or "pass".
         wire: what an API request may hold beside text.
-        mechanism: chosen by the policy file; None leaves it to the caller. options: its arguments
-            as written.
+        mechanism: mechanism chosen by the policy file; None leaves it to the caller.
+        options: arguments of the mechanism as written in the file.
+
+    Example:
+        >>> policy = Policy.preset("strict")
+        >>> policy.is_public("the", opens_sentence=False), policy.is_public("Will", False)
+        (True, False)
     """
 
     name: str
@@ -168,16 +153,17 @@ class Policy:
 
     @classmethod
     def preset(cls, name: str) -> Policy:
-        """ "strict": public are the 179 stopwords. "balanced": also 3,000 frequent words.
-        "identifiers": all.
+        """Return one of the packaged policies.
 
-        The 3,000 hold no word of the always-sensitive list, no numeral, and no word that is mostly
-        capitalized inside sentences. Identifiers go to the vault under each preset (under
-        "identifiers" without plain links and dates), names only under the last two, numbers under
-        "balanced"; "strict" makes numbers random.
+        "strict": the 179 stopwords are public. "balanced": 3,000 frequent words are public too.
+        "identifiers": all words are public. The 3,000 hold no word of the always-sensitive list, no
+        numeral, and no word that is mostly capitalized inside sentences. Identifiers go to the
+        vault under each preset (under "identifiers" without plain links and dates), names under the
+        last two only, and numbers under "balanced"; "strict" makes numbers random.
 
         Raises:
-            ValueError: unknown name. ModelError: a word list is missing.
+            ValueError: unknown name.
+            ModelError: a word list is missing.
         """
         if name not in PRESETS:
             raise ValueError(
@@ -198,7 +184,16 @@ class Policy:
 
     @classmethod
     def load(cls, policy: Policy | str | Path) -> Policy:
-        """A policy as it is, a preset by name, or a TOML file by path."""
+        """Return a policy as it is, a preset by name, or the policy of a TOML file by path.
+
+        Raises:
+            ValueError: unknown name.
+            PolicyError: an unusable file.
+
+        Example:
+            >>> Policy.load("balanced").numbers
+            'vault'
+        """
         if isinstance(policy, Policy):
             return policy
         if isinstance(policy, Path) or policy.endswith(".toml"):
@@ -212,11 +207,11 @@ class Policy:
         Raises:
             PolicyError: naming file, line and key.
         """
-        return _TomlPolicy(path).policy()
+        return _PolicyFile(path).policy()
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all settings: the same name may stand for other lists tomorrow."""
+        """Hash of all settings; the name does not tell which lists a file holds today."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         sets = {k: sorted(v) if isinstance(v, frozenset) else v for k, v in values.items()}
         words = {
@@ -234,16 +229,16 @@ class Policy:
 
     @cached_property
     def all_public(self) -> bool:
-        """Whether every word and number is public."""
+        """True if every word and number is public."""
         return not self.perturb and self.numbers == "pass" and not (self.sensitive or self.patterns)
 
     def is_public(self, word: str, opens_sentence: bool, doubtful: bool = False) -> bool:
-        """Whether this word is released as it is.
+        """Return True if a word is released as it is.
 
         Args:
-            opens_sentence: a sentence begins here. doubtful: or only seems to, after a private word
-                and a full stop ("Mr. Young"): then a capitalized word passes only if it is a
-                    stopword and no name.
+            opens_sentence: a sentence begins with the word, or seems to.
+            doubtful: it may only seem to, after a private word and a full stop ("Mr. Young"): then
+                a capitalized word passes only if it is a stopword and no name.
         """
         if not self.perturb:
             return not self.is_sensitive(word) and (self.numbers == "pass" or not word.isdecimal())
@@ -252,13 +247,11 @@ class Policy:
             return False
         if word in (lowered, "I"):
             return True
-        known = not doubtful or (lowered in word_list("stopwords.txt") and lowered not in _NAMES)
-        return opens_sentence and known and word == lowered.capitalize()
+        clear = not doubtful or (lowered in word_list("stopwords.txt") and lowered not in _NAMES)
+        return opens_sentence and clear and word == lowered.capitalize()
 
     def is_sensitive(self, word: str) -> bool:
-        """Whether the word, or what its clitic leaves of it, is listed as sensitive or matches a
-        pattern.
-        """
+        """Return True if a word, with or without its clitic, is listed as sensitive."""
         if not (self.sensitive or self.patterns):
             return False
         return any(
@@ -266,10 +259,10 @@ class Policy:
         )
 
     def check(self, text: str, words: Iterable[str]) -> None:
-        """Refuse a text that holds refused words or patterns.
+        """Raise PolicyError if a text holds refused words or patterns.
 
         Args:
-            words: all words of the text, public ones too.
+            words: all words of the text, public ones included.
 
         Raises:
             PolicyError: without quoting the text.
@@ -279,128 +272,165 @@ class Policy:
             raise PolicyError(f"policy {self.name!r} refuses this text")
 
 
-class _TomlPolicy:
-    """One TOML file on its way to a Policy; every complaint names file, line and key."""
+class _Bad(ValueError):
+    """A value that cannot be used; the message says why."""
+
+
+def _one_of(values: Iterable[str]) -> Callable[[Any], Any]:
+    """Return a check that a value is one of these."""
+
+    def check(value: Any) -> Any:
+        if value not in values:
+            raise _Bad(f"must be one of {', '.join(values)}, got {value!r}")
+        return value
+
+    return check
+
+
+def _strings(values: list[Any]) -> tuple[str, ...]:
+    if not all(isinstance(value, str) for value in values):
+        raise _Bad("must be a list of strings")
+    return tuple(values)
+
+
+def _kinds(values: list[Any]) -> frozenset[str]:
+    for kind in _strings(values):
+        if kind not in KINDS:
+            raise _Bad(f"must be among {', '.join(KINDS)}, got {kind!r}")
+    return frozenset(values)
+
+
+def _words(values: list[Any], public: bool = False) -> list[str]:
+    words = [straight(value.strip()) for value in _strings(values)]
+    for word in words:
+        stem = word if public else word.removesuffix("*")
+        if list(word_spans(stem)) != [(0, len(stem))]:
+            raise _Bad("each entry must be one word; * only at the end, and not if public")
+        if public and stem.isdecimal():
+            raise _Bad("a number is never public")
+    return words
+
+
+def _word_set(values: list[Any]) -> WordSet:
+    return WordSet.of(_words(values))
+
+
+def _public(values: list[Any]) -> frozenset[str]:
+    return frozenset(word.lower() for word in _words(values, public=True))
+
+
+def _patterns(values: list[Any]) -> tuple[re.Pattern[str], ...]:
+    try:
+        return tuple(re.compile(pattern) for pattern in _strings(values))
+    except re.error as error:
+        raise _Bad(f"not a regular expression: {error}") from None
+
+
+class _Key(NamedTuple):
+    """One key of a policy file: types of its value, how it is read, and the attribute it sets."""
+
+    types: tuple[type, ...] = (str,)
+    read: Callable[[Any], Any] = lambda value: value
+    attribute: str = ""
+
+
+_LIST, _BOOL, _INT, _NUMBER = (list,), (bool,), (int,), (int, float)
+_KEYS: dict[str, dict[str, _Key]] = {
+    "": {"name": _Key(), "base": _Key(read=_one_of(PRESETS))},
+    "public": {"words": _Key(_LIST, _public, "public")},
+    "sensitive": {
+        "words": _Key(_LIST, _word_set, "sensitive"),
+        "patterns": _Key(_LIST, _patterns, "patterns"),
+    },
+    "identifiers": {
+        "kinds": _Key(_LIST, _kinds, "identifiers"),
+        "style": _Key(read=_one_of(STYLES)),
+        "names": _Key(_BOOL),
+    },
+    "numbers": {"to": _Key(attribute="numbers")},
+    "wire": {
+        "images": _Key(read=_one_of(IMAGES)),
+        "embeddings": _Key(read=_one_of(EMBEDDINGS)),
+        "endpoints": _Key(_LIST, _strings),
+    },
+    "refuse": {
+        "words": _Key(_LIST, _word_set, "refuse"),
+        "patterns": _Key(_LIST, _patterns, "refuse_patterns"),
+    },
+    "mechanism": {
+        "name": _Key(read=_one_of(_MECHANISMS)),
+        "epsilon": _Key(_NUMBER),
+        **dict.fromkeys(("variant", "context", "backbone", "profile"), _Key()),
+        **dict.fromkeys(("n_shortlist", "n_top"), _Key(_INT)),
+        "top_mass": _Key((float,)),
+        "n_steps": _Key(_INT),
+        **dict.fromkeys(("demote_self", "consistent"), _Key(_BOOL)),
+        "delta": _Key(_NUMBER),
+        **dict.fromkeys(("k_max", "k_min"), _Key(_INT)),
+        "epsilon_density": _Key(_NUMBER),
+        **dict.fromkeys(("density", "list_size", "replacement"), _Key()),
+    },
+}
+"""Every key of a policy file by table; "" holds the keys outside all tables."""
+
+
+class _PolicyFile:
+    """One TOML file that is read into a Policy; every complaint names file, line and key."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self._path = path
         try:
-            self.source = path.read_text("utf-8")
-            self.data = tomllib.loads(self.source)
+            self._source = path.read_text("utf-8")
+            self._data = tomllib.loads(self._source)
         except OSError as error:
             raise PolicyError(f"{path}: cannot be read ({error.strerror})") from None
         except UnicodeDecodeError:
             raise PolicyError(f"{path}: is not UTF-8") from None
         except tomllib.TOMLDecodeError as error:
             raise PolicyError(f"{path}: {error}") from None
-        self._check_keys()
 
     def policy(self) -> Policy:
-        base = Policy.preset(self._base())
-        words = frozenset(w.lower() for w in self._strings("public", "words"))
-        found = self.data.get("identifiers", {})
+        """Return the policy, or raise PolicyError."""
+        tables = {table: self._table(table) for table in _KEYS}
+        wire, mechanism = WireRules(**tables.pop("wire")), tables.pop("mechanism")
+        set_here = {name: value for table in tables.values() for name, value in table.items()}
+        base = Policy.preset(set_here.pop("base", "balanced"))
+        if "numbers" in set_here:
+            # Numbers may pass only where all words do.
+            known = _one_of(NUMBERS[: 2 if base.perturb else 3])
+            self._read("numbers", "to", known, set_here["numbers"])
+        set_here["public"] = base.public | set_here.get("public", frozenset())
         return replace(
             base,
-            name=self.data.get("name", self.path.stem),
-            public=base.public | words,
-            sensitive=WordSet.of(self._strings("sensitive", "words")),
-            patterns=self._patterns("sensitive"),
-            refuse=WordSet.of(self._strings("refuse", "words")),
-            refuse_patterns=self._patterns("refuse"),
-            identifiers=self._kinds(base.identifiers),
-            style=self._choice("identifiers", "style", base.style, STYLES),
-            names=found.get("names", base.names),
-            numbers=self._choice(
-                "numbers", "to", base.numbers, NUMBERS[: 2 if base.perturb else 3]
-            ),
-            wire=self._wire(),
-            mechanism=self._mechanism(),
-            options={k: v for k, v in self.data.get("mechanism", {}).items() if k != "name"},
+            **{"name": self._path.stem, **set_here},
+            wire=wire,
+            mechanism=self._mechanism(**mechanism) if mechanism else None,
+            options={key: value for key, value in mechanism.items() if key != "name"},
         )
 
-    def _kinds(self, default: frozenset[str]) -> frozenset[str]:
-        if "kinds" not in self.data.get("identifiers", {}):
-            return default
-        kinds = self._strings("identifiers", "kinds")
-        for kind in kinds:
-            if kind not in KINDS:
-                raise self._error(
-                    "identifiers", "kinds", f"must be among {', '.join(KINDS)}, got {kind!r}"
-                )
-        return frozenset(kinds)
+    def _table(self, table: str) -> dict[str, Any]:
+        """Return attribute -> value of one table, every value checked."""
+        found: dict[str, Any] = {}
+        for key, value in (self._data.get(table, {}) if table else self._data).items():
+            if not table and key and key in _KEYS and isinstance(value, dict):
+                continue
+            expected = _KEYS[table].get(key)
+            if expected is None:
+                raise self._error(table, key, f"unknown key; known: {', '.join(_KEYS[table])}")
+            types = expected.types
+            # In Python a bool is an int as well, but no policy file means it so.
+            if not isinstance(value, types) or (isinstance(value, bool) and types != _BOOL):
+                raise self._error(table, key, f"must be {' or '.join(t.__name__ for t in types)}")
+            found[expected.attribute or key] = self._read(table, key, expected.read, value)
+        return found
 
-    def _choice(self, table: str, key: str, default: str, known: tuple[str, ...]) -> str:
-        value = str(self.data.get(table, {}).get(key, default))
-        if value not in known:
-            raise self._error(table, key, f"must be one of {', '.join(known)}, got {value!r}")
-        return value
-
-    def _wire(self) -> WireRules:
-        plain = WireRules()
-        return WireRules(
-            images=self._choice("wire", "images", plain.images, ("refuse", "pass")),
-            embeddings=self._choice(
-                "wire", "embeddings", plain.embeddings, ("refuse", "identifiers", "perturb")
-            ),
-            endpoints=tuple(self._strings("wire", "endpoints")),
-        )
-
-    def _base(self) -> str:
-        base = str(self.data.get("base", "balanced"))
-        if base not in PRESETS:
-            raise self._error("", "base", f"must be one of {', '.join(PRESETS)}, got {base!r}")
-        return base
-
-    def _check_keys(self) -> None:
-        for key, value in self.data.items():
-            if isinstance(value, dict) and key in _KEYS and key:
-                for inner, found in value.items():
-                    self._check_value(key, inner, found)
-            else:
-                self._check_value("", key, value)
-
-    def _check_value(self, table: str, key: str, value: Any) -> None:
-        expected = _KEYS[table].get(key)
-        if expected is None:
-            raise self._error(table, key, f"unknown key; known: {', '.join(_KEYS[table])}")
-        if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
-            kinds = expected if isinstance(expected, tuple) else (expected,)
-            raise self._error(table, key, f"must be {' or '.join(k.__name__ for k in kinds)}")
-
-    def _strings(self, table: str, key: str) -> list[str]:
-        values = self.data.get(table, {}).get(key, [])
-        if not all(isinstance(v, str) for v in values):
-            raise self._error(table, key, "must be a list of strings")
-        if key == "words":
-            values = [straight(v.strip()) for v in values]
-            for v in values:
-                self._check_word(table, v)
-        return list(values)
-
-    def _check_word(self, table: str, entry: str) -> None:
-        stem = entry if table == "public" else entry.removesuffix("*")
-        if list(all_words(stem)) != [(0, len(stem))]:
-            raise self._error(
-                table, "words", "each entry must be one word; * only at the end, and not if public"
-            )
-        if table == "public" and stem.isdecimal():
-            raise self._error(table, "words", "a number is never public")
-
-    def _patterns(self, table: str) -> tuple[re.Pattern[str], ...]:
+    def _read(self, table: str, key: str, read: Callable[[Any], Any], value: Any) -> Any:
         try:
-            return tuple(re.compile(p) for p in self._strings(table, "patterns"))
-        except re.error as error:
-            raise self._error(table, "patterns", f"not a regular expression: {error}") from None
+            return read(value)
+        except _Bad as error:
+            raise self._error(table, key, str(error)) from None
 
-    def _mechanism(self) -> Cape | DynText | None:
-        options = dict(self.data.get("mechanism", {}))
-        if not options:
-            return None
-        name = options.pop("name", "cape")
-        if name not in _MECHANISMS:
-            raise self._error(
-                "mechanism", "name", f"must be one of {', '.join(_MECHANISMS)}, got {name!r}"
-            )
+    def _mechanism(self, name: str = "cape", **options: Any) -> Cape | DynText:
         known = {f.name for f in fields(_MECHANISMS[name])}
         for key in options:
             if key not in known:
@@ -413,11 +443,12 @@ class _TomlPolicy:
 
     def _error(self, table: str, key: str, message: str) -> PolicyError:
         where = f"[{table}] {key}" if table else key
-        return PolicyError(f"{self.path}, line {self._line(table, key)}: {where}: {message}")
+        return PolicyError(f"{self._path}, line {self._line(table, key)}: {where}: {message}")
 
     def _line(self, table: str, key: str) -> int:
+        """Return the line of a key; 1 if it is not found, as in a table written in one line."""
         current, wanted = "", re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
-        for number, line in enumerate(self.source.splitlines(), 1):
+        for number, line in enumerate(self._source.splitlines(), 1):
             if header := re.match(r"\s*\[+\s*[\"']?([\w-]+)", line):
                 current = header.group(1)
                 if not table and current == key:

@@ -1,4 +1,8 @@
-"""What goes to the vault as a whole: identifiers, names, and what looks like a released value."""
+"""A text split by a policy: what goes to the vault as a whole, and which words are private.
+
+Identifiers, names, and whatever looks like a released value go to the vault as a whole. `split`
+puts the rest of the text to the policy word by word.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,24 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from sanitizer.identifiers import NameFinder, find, same_form
+from sanitizer.identifiers import NameFinder, find, name_finder, same_form
 from sanitizer.randomness import Source
 from sanitizer.storage import MAX_FORMED, Make, Vault
 from sanitizer.text.policy import Policy
-from sanitizer.text.words import Segmented, Unit, random_number
+from sanitizer.text.words import (
+    Segmented,
+    Unit,
+    random_number,
+    segment,
+    segment_taken,
+    word_spans,
+)
 
 Span = tuple[int, int, str]
 
 _LITERAL = re.compile(r"<[A-Z]+(?:_[A-Z]+)*_[0-9]+>")
-_UNFORMED = (
-    "TEXT",
-    "TERM",
-    "NUMBER",
-    "PERSON",
-    "PLACE",
-    "ORGANIZATION",
-)  # no realistic other value
+_UNFORMED = ("TEXT", "TERM", "NUMBER", "PERSON", "PLACE", "ORGANIZATION")
+"""Kinds without a form of which another realistic value could be made."""
 _READS = {
     "NUMBER": "two",
     "PERSON": "she",
@@ -31,12 +36,41 @@ _READS = {
     "TEXT": "it",
     "TERM": "it",
 }
+"""Kinds whose lower-case name would read oddly in a sentence, and what the model reads instead."""
+
+
+def split(text: str, policy: Policy) -> Segmented:
+    """Split a text into public words and private units by a policy.
+
+    Raises:
+        PolicyError: the text holds refused words or patterns.
+        ModelError: names are wanted, and the model that finds them is missing.
+
+    Example:
+        >>> found = split("Mail anna@x.org or Zoltan.", Policy.preset("strict"))
+        >>> [(unit.text, unit.kind) for unit in found.units]
+        [('Mail', 'word'), ('anna@x.org', 'EMAIL'), ('Zoltan', 'word')]
+        >>> found.n_public
+        1
+    """
+    if policy.refuse or policy.refuse_patterns:
+        policy.check(text, (text[begin:end] for begin, end in word_spans(text)))
+    taken = find_units(text, policy, name_finder(policy.names))
+    if policy.all_public:
+        return segment_taken(text, taken)
+    return segment(text, policy, taken, policy.kinds)
 
 
 def find_units(text: str, policy: Policy, names: NameFinder | None) -> list[Unit]:
-    """Stretches that go to the vault, ascending, never overlapping; where they would, the first
-    sort listed wins.
+    """Return the stretches that go to the vault, ascending and never overlapping.
+
+    Where two would overlap, text that looks like a released value comes before identifiers, and
+    these come before names.
+
+    Args:
+        names: finder of names; None if names stay.
     """
+    # Text that looks like a placeholder is hidden too: in an answer it would be restored.
     taken: list[Span] = [(*m.span(), "TEXT") for m in _LITERAL.finditer(text)]
     if policy.identifiers:
         found = [(i.start, i.end, i.kind) for i in find(text, policy.identifiers)]
@@ -47,7 +81,7 @@ def find_units(text: str, policy: Policy, names: NameFinder | None) -> list[Unit
 
 
 def _clear_of(spans: Iterable[Span], taken: list[Span]) -> Iterator[Span]:
-    """The spans that overlap none of those taken, both ascending."""
+    """Yield the spans that overlap none of those taken; both ascending."""
     i = 0
     for span in spans:
         while i < len(taken) and taken[i][1] <= span[0]:
@@ -57,15 +91,17 @@ def _clear_of(spans: Iterable[Span], taken: list[Span]) -> Iterator[Span]:
 
 
 def maker(style: str, source: Source) -> Make:
-    """How released values are made.
+    """Return the function that makes released values.
 
-    What cannot be given another value of its form, or has a number above `memory.MAX_FORMED`, gets
-    a placeholder.
+    An original that has no other value of its form, or a number above `MAX_FORMED`, gets a
+    placeholder.
 
     Guarantee: a placeholder tells the kind and a running number only; a value of the same form
     tells its form too.
-    """
 
+    Args:
+        style: "placeholder" or "same-form".
+    """
     if style == "placeholder":
         return _placeholder
 
@@ -83,23 +119,31 @@ def _placeholder(kind: str, original: str, number: int) -> str:
 
 
 def reads_as(kind: str) -> str:
-    """The word the model reads in place of a unit that went to the vault: a constant of its kind."""
+    """Return the word that the model reads in place of an identifier: a constant of its kind.
+
+    Example:
+        >>> reads_as("PLACE"), reads_as("EMAIL")
+        ('home', 'email')
+    """
     return _READS.get(kind, kind.lower())
 
 
 def stand_ins(
     segmented: Segmented, vault: Vault, conversation: str, style: str, source: Source
 ) -> list[str | None]:
-    """What is released for each unit; None for a word that is to be drawn. Raises VaultError."""
+    """Return the released value of each unit; None for a word that is to be drawn.
+
+    Raises:
+        VaultError: the vault is full or cannot be written.
+    """
     if not segmented.units:
         return []
     wanted = [(u.kind, u.text) for u in segmented.units if u.kind.isupper()]
     values = iter(vault.substitutes(conversation, wanted, maker(style, source)))
-    return [
-        next(values)
-        if u.kind.isupper()
-        else random_number(u.text, source)
-        if u.kind == "number"
-        else None
-        for u in segmented.units
-    ]
+    released: list[str | None] = []
+    for unit in segmented.units:
+        if unit.kind.isupper():
+            released.append(next(values))
+        else:
+            released.append(random_number(unit.text, source) if unit.kind == "number" else None)
+    return released

@@ -1,10 +1,9 @@
-"""Text to words with character offsets, and public text to tokens.
+"""Words of a text with their character offsets, and the units made of them.
 
 A word is a run of letters, marks and digits of any script, with apostrophes and joiners inside.
-What reads as a
-letter counts as one: circled and squared letters, Braille, radicals, and what may be one: private
-use, half surrogate pairs, code points unknown to this Python. All else (spaces, punctuation,
-symbols, emoji) is the text between words; it is never changed.
+Characters that read as a letter count as one: circled and squared letters, Braille, radicals, and
+those that may be one: private use, lone surrogates, code points unknown to this Python. All else
+(spaces, punctuation, symbols, emoji) is the text between words; it is never changed.
 """
 
 from __future__ import annotations
@@ -23,27 +22,31 @@ class PublicRule(Protocol):
     """Decides which words are released as they are."""
 
     def is_public(self, word: str, opens_sentence: bool, doubtful: bool) -> bool:
-        """Whether a word is public; `doubtful`: the sentence may only seem to begin, as after
-        "Mr.".
+        """Return True if a word is public.
+
+        Args:
+            opens_sentence: a sentence begins with the word, or seems to.
+            doubtful: it may only seem to, as after "Mr.".
         """
 
     def is_sensitive(self, word: str) -> bool:
-        """Whether a word must never be public, whatever its parts are."""
+        """Return True if a word must never be public, whatever its parts are."""
 
 
 _CLITIC = re.compile(r"(.+?)(['’ʼ](?:s|d|ll|m|re|ve|t))", re.S)
 _SENTENCE_END = re.compile(r"(?:[.!?…][\"')\]»”’*_]*\s|[。！？]|\n\s*\n)")
-_JOINERS = "'’ʼ\u00ad\u180e\u200b-\u200d\u2060\ufeff"  # invisible ones do not end a word
+_JOINERS = "'’ʼ\u00ad\u180e\u200b-\u200d\u2060\ufeff"
+"""Apostrophes, and invisible characters, which do not end a word."""
 _BEFORE_WORD = re.compile(r"[\s\"'“”‘«*_(\[~`]+")
 _SYMBOL_LETTER = re.compile(
     "LETTER|BRAILLE PATTERN DOTS|RADICAL|SQUARED (?:LATIN|[A-Z]+$)|SIGNWRITING"
 )
 WORD_KINDS = ("word", "number")
+"""Kinds of the units that are words, and of those that are numbers, unless they go to the vault."""
 _ASCII_WORD = re.compile(r"[^\W_]+(?:'+[^\W_]+)*", re.ASCII)
 _IN_NUMERALS = (".", ",", ":", "/")
-_LAST_LETTER = (
-    0x32400  # code points from here on are rare, private or unassigned: all count as letters
-)
+_LAST_LETTER = 0x32400
+"""First of the rare, private or unassigned code points, all of which count as letters."""
 _EMOJI = range(0x1F000, 0x1FC00)
 _VARIATIONS = "\U000e0100-\U000e01ef"
 _AN_SOUND = re.compile(
@@ -74,7 +77,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """A public "a" or "an" directly before unit number `unit`; its form follows the released word."""
+    """A public "a" or "an" directly before unit number `unit`; its form follows the new word."""
 
     start: int
     end: int
@@ -83,7 +86,7 @@ class Article:
 
 @dataclass(frozen=True, slots=True)
 class Segmented:
-    """The units of a text in order, the articles that lean on them, and the number of public words."""
+    """Units of a text in order, the articles before them, and the number of public words."""
 
     units: tuple[Unit, ...]
     articles: tuple[Article, ...]
@@ -92,9 +95,8 @@ class Segmented:
 
 @cache
 def _word_pattern() -> re.Pattern[str]:
-    """Built at first use: Python's `re` has no classes for marks and for symbols that read as
-    letters.
-    """
+    """Return the pattern of a word of any script, built at first use."""
+    # Python's `re` has no class for marks, nor for symbols that read as letters: both are listed.
     marks = (
         _ranges(c for c in range(0x300, _LAST_LETTER) if unicodedata.category(chr(c))[0] == "M")
         + _VARIATIONS
@@ -108,7 +110,7 @@ def _word_pattern() -> re.Pattern[str]:
 
 
 def _reads_as_letter(c: str) -> bool:
-    """Whether a character that is no letter to Python reads as one, or may."""
+    """Return True if a character that is no letter to Python reads as one, or may."""
     category = unicodedata.category(c)
     if category in ("Cs", "Co", "Cn"):
         return ord(c) not in _EMOJI
@@ -122,7 +124,7 @@ def _reads_as_letter(c: str) -> bool:
 
 
 def _ranges(codes: Iterable[int]) -> str:
-    """The inside of a character class."""
+    """Return ascending code points as the inside of a character class."""
     found: list[list[int]] = []
     for c in codes:
         if found and found[-1][1] == c - 1:
@@ -133,12 +135,28 @@ def _ranges(codes: Iterable[int]) -> str:
 
 
 def word_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Character spans of all words, in order."""
+    """Yield the character spans of all words, in order.
+
+    Example:
+        >>> list(word_spans("Anna's cat, 3."))
+        [(0, 6), (7, 10), (12, 13)]
+    """
     return (match.span() for match in _words_of(text).finditer(text))
 
 
 def _words_of(text: str) -> re.Pattern[str]:
-    return _ASCII_WORD if text.isascii() else _word_pattern()  # the same words, faster
+    # Both find the same words in ASCII text; the pattern for it is faster and needs no building.
+    return _ASCII_WORD if text.isascii() else _word_pattern()
+
+
+def folded(word: str) -> str:
+    """Return the form in which words are compared: without case, accents in one encoding.
+
+    Example:
+        >>> folded("Zoe\\u0308") == folded("ZO\\u00cb")
+        True
+    """
+    return unicodedata.normalize("NFC", word).casefold()
 
 
 def segment(
@@ -148,10 +166,10 @@ def segment(
 
     Args:
         text: any string, lone surrogates included.
-        rule: which words are released as they are.
-        taken: stretches that are units as a whole, ascending; what is left of words at their edges
-            are words.
-        kinds: of the units that are words, and of those that are numbers.
+        rule: decides which words are released as they are.
+        taken: stretches that are units as a whole, ascending; the rests of words at their edges are
+            words.
+        kinds: kind of the units that are words, and of those that are numbers.
     """
     units: list[Unit] = []
     articles: list[Article] = []
@@ -163,13 +181,11 @@ def segment(
         previous_end = end
         if not _BEFORE_WORD.fullmatch(gap):
             article = None
-        word = token if whole or rule.is_public(token, opens, doubtful) else without_clitic(token)
-        after_unit = (
-            whole is not None
-            or rule.is_sensitive(token)
-            or not rule.is_public(word, opens, doubtful)
-        )
-        if not after_unit:
+        word, public = token, whole is None and rule.is_public(token, opens, doubtful)
+        if not public and whole is None and (word := without_clitic(token)) != token:
+            public = not rule.is_sensitive(token) and rule.is_public(word, opens, doubtful)
+        after_unit = not public
+        if public:
             n_public += 1
             article = (begin, end) if word.lower() in ("a", "an") else None
             continue
@@ -178,7 +194,8 @@ def segment(
         article = None
         unit = whole or Unit(begin, begin + len(word), word, kinds[word.isdecimal()], opens)
         if unit.kind == "NUMBER" and units and units[-1].kind == "NUMBER" and gap in _IN_NUMERALS:
-            first = units.pop().start  # "1,250.00" is one number
+            # "1,250.00" is one number: its parts alone would be restored in other numbers.
+            first = units.pop().start
             unit = replace(unit, start=first, text=text[first : unit.end])
         units.append(unit)
         n_public += len(word) < len(token)
@@ -186,7 +203,7 @@ def segment(
 
 
 def segment_taken(text: str, taken: Sequence[Unit]) -> Segmented:
-    """As `segment` by a rule under which every word and number is public."""
+    """Return what `segment` gives under a rule by which every word and number is public."""
     begins, ends = [0, *(unit.end for unit in taken)], [*(unit.start for unit in taken), len(text)]
     n_words = sum([_n_words(text[begin:end]) for begin, end in zip(begins, ends, strict=True)])
     return Segmented(tuple(taken), (), n_words)
@@ -197,7 +214,7 @@ def _n_words(text: str) -> int:
 
 
 def _stretches(text: str, taken: Sequence[Unit]) -> Iterator[tuple[int, int, Unit | None]]:
-    """Words and taken units in order."""
+    """Yield the spans of words, and of taken units with the unit, in order."""
     at = 0
     for unit in taken:
         yield from (
@@ -209,15 +226,18 @@ def _stretches(text: str, taken: Sequence[Unit]) -> Iterator[tuple[int, int, Uni
 
 
 def without_clitic(token: str) -> str:
-    """Turn "Peter's" into "Peter"; anything else unchanged. A clitic in capitals stays part of the
-    word.
+    """Return a word without "'s", "'t" and the like; a clitic in capitals stays.
+
+    Example:
+        >>> without_clitic("Peter's"), without_clitic("PETER'S")
+        ('Peter', "PETER'S")
     """
     match = _CLITIC.fullmatch(token)
     return match.group(1) if match else token
 
 
 def random_number(digits: str, source: Source) -> str:
-    """A uniform number of the same shape: as many digits, in the same scripts, the first not zero.
+    """Return a uniform number of as many digits, in the same scripts, the first not zero.
 
     Guarantee: independent of the value; depends on the length and script only.
 
@@ -231,11 +251,16 @@ def random_number(digits: str, source: Source) -> str:
 
 
 def cased(word: str, opens_sentence: bool) -> str:
-    """The output word as it stands in the vocabulary, capitalized where a sentence begins."""
+    """Return a word of the vocabulary, capitalized where a sentence begins."""
     return word[:1].upper() + word[1:] if opens_sentence else word
 
 
 def article_for(word: str, original: str) -> str:
-    """ "a" or "an" as `word` needs it, capitalized like the public original."""
+    """Return "a" or "an" as the word needs it, capitalized like the public original.
+
+    Example:
+        >>> article_for("hour", "A"), article_for("European", "an")
+        ('An', 'a')
+    """
     form = "an" if _AN_SOUND.match(word) and not _A_SOUND.match(word) else "a"
     return form.capitalize() if original[:1].isupper() else form

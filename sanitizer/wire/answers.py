@@ -136,7 +136,7 @@ class Restoration:
     def texts(self) -> Restorer:
         """Restorer of plain text."""
         if self._texts is None:
-            self._texts = self._sanitizer.restorer()
+            self._texts = self._sanitizer.inner.restorer()
         return self._texts
 
     def stream(self, kind: str) -> RestoredStream | JsonText:
@@ -175,7 +175,7 @@ class Restoration:
         # Nothing of an answer with many texts is kept: they could be guesses at private ones.
         if len(self._said) <= MAX_REMEMBERED_TEXTS:
             for sent, restored, role in self._said:
-                self._sanitizer.remember_answer(sent, restored, role)
+                self._sanitizer.inner.remember_answer(sent, restored, role)
 
     def document(self, shape: JsonShape, document: Any, remember: bool = False) -> Any:
         """Return the document restored; the same object if there is nothing to restore.

@@ -218,12 +218,12 @@ class Filter:
 
     def _answered(self, arguments: str) -> str | None:
         """Return what the API sent, if these are arguments of a call that it made earlier."""
-        return self._sanitizer.answer_for(arguments, ARGUMENTS_ROLE)
+        return self._sanitizer.inner.answer_for(arguments, ARGUMENTS_ROLE)
 
     def _hide(self, finder: TextFinder, all_light: bool) -> None:
         """Replace originals that answers gave away, where nothing tells that they are private."""
         given_away = self._given_away
-        given_away.follow(self._sanitizer.restorer().originals)
+        given_away.follow(self._sanitizer.inner.restorer().originals)
         everywhere = all_light or not self._sanitizer.policy.perturb
         for slot in finder.slots:
             if everywhere or slot.kind == "light":

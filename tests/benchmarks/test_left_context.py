@@ -17,8 +17,8 @@ from benchmarks.frontier.settings import CAUSAL, Setting
 from sanitizer import Cape
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import ByteTokens, WordPieces
-from sanitizer.pipeline.engines import engine_for
-from sanitizer.pipeline.left_context import Logits
+from sanitizer.pipeline.engines import Logits, engine_for
+from sanitizer.pipeline.masked_text import Choices
 from sanitizer.testing.models import ToyCausalLM
 
 TEXT = "My father Peter has hepatitis and lives in Leeds."
@@ -48,7 +48,7 @@ def makers(tools: Tools, causal: tuple[ToyCausalLM, ByteTokens]) -> LeftMakers:
 
 def first_scores(subject: Left, group: Group) -> Logits:
     """At the first private word."""
-    return next(subject.reader.words(group.draft(TEXT)))[1]
+    return next(subject.reader.words(Choices(group.masked(TEXT))))[1]
 
 
 @pytest.fixture(scope="module")
@@ -81,11 +81,12 @@ def test_its_tables_are_the_packages(
 def test_the_certified_one_has_its_epsilon_in_the_context_of_every_draw(
     makers: LeftMakers, group: Group, tools: Tools, epsilon: float
 ) -> None:
-    subject, draft = makers.make("certified", epsilon, CAUSAL), group.draft(TEXT)
-    for word, logits in subject.reader.words(draft):
+    subject = makers.make("certified", epsilon, CAUSAL)
+    choices = Choices(group.masked(TEXT))
+    for word, logits in subject.reader.words(choices):
         assert exact_epsilon(subject, tools.model.outputs[::60], logits) <= epsilon + 1e-9
         put(
-            draft,
+            choices,
             word,
             subject.output(int(draws(subject.table(["x"], logits), 1)[0])),
             tools.pieces,
@@ -108,11 +109,11 @@ def test_published_contexts_are_the_same_at_every_epsilon(makers: LeftMakers, gr
 
 
 def test_outputs_of_several_tokens_are_read_whole(tools: Tools, group: Group) -> None:
-    draft = group.draft(TEXT)
-    for i in range(len(draft.words)):
-        put(draft, i, "unbelievably-so", tools.pieces)
-    ids, begins, ends = spelled(draft, tools.pieces)
-    assert ids.tolist() == tools.pieces.encode(draft.finish()[0])
+    choices = Choices(group.masked(TEXT))
+    for i in range(len(choices.masked.words)):
+        put(choices, i, "unbelievably-so", tools.pieces)
+    ids, begins, ends = spelled(choices, tools.pieces)
+    assert ids.tolist() == tools.pieces.encode(choices.finish()[0])
     own = tools.pieces.encode("unbelievably-so")
     assert all(ids[begin:end].tolist() == own for begin, end in zip(begins, ends, strict=True))
 

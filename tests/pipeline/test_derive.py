@@ -27,9 +27,9 @@ def s() -> Sanitizer:
 class TestDerive:
     def test_the_model_is_loaded_once(self, s: Sanitizer) -> None:
         other = s.derive(conversation="b", mechanism=Cape(3.0))
-        assert other.parts().model is s.parts().model
-        assert other.parts().engine is not s.parts().engine
-        assert s.derive(conversation="b").parts() is s.parts()
+        assert other.inner.models().model is s.inner.models().model
+        assert other.inner.models().engine is not s.inner.models().engine
+        assert s.derive(conversation="b").inner.models() is s.inner.models()
 
     def test_without_a_ledger_all_conversations_share_the_limit(self, s: Sanitizer) -> None:
         s.derive(conversation="a").sanitize(PROMPT)
@@ -44,7 +44,11 @@ class TestDerive:
     ) -> None:
         with Ledger.create(tmp_path / "ledger", KEY) as ledger:
             first = Sanitizer(
-                Cape(5.0), model=s.parts().model, conversation="a", budget=20.0, ledger=ledger
+                Cape(5.0),
+                model=s.inner.models().model,
+                conversation="a",
+                budget=20.0,
+                ledger=ledger,
             )
             second = first.derive(conversation="b")
             first.sanitize(PROMPT)
@@ -61,7 +65,7 @@ class TestDerive:
         with Ledger.create(tmp_path / "ledger", KEY) as ledger:
             assert (
                 Sanitizer(
-                    Cape(5.0), model=s.parts().model, conversation="a", ledger=ledger
+                    Cape(5.0), model=s.inner.models().model, conversation="a", ledger=ledger
                 ).budget_left
                 is None
             )
@@ -120,7 +124,7 @@ class TestAnswers:
         sent = "Dear Madeleine at <EMAIL_1>"
         shown = s.restore(sent)
         assert shown == "Dear Madeleine at anna@x.org"
-        s.remember_answer(sent, shown)
+        s.inner.remember_answer(sent, shown)
         again = s.sanitize(shown, role="assistant")
         assert (again.text, again.record.charged, again.record.epsilon_total, s.spent) == (
             sent,
@@ -130,7 +134,7 @@ class TestAnswers:
         )
 
     def test_only_in_the_same_role_and_conversation(self, s: Sanitizer) -> None:
-        s.remember_answer("Dear Madeleine", "Dear Madeleine")
+        s.inner.remember_answer("Dear Madeleine", "Dear Madeleine")
         assert s.sanitize("Dear Madeleine").record.charged > 0
         assert (
             s.derive(conversation="b").sanitize("Dear Madeleine", role="assistant").record.charged
@@ -138,7 +142,7 @@ class TestAnswers:
         )
 
     def test_roles_may_be_given_one_by_one(self, s: Sanitizer) -> None:
-        s.remember_answer("Paris", "Leeds")
+        s.inner.remember_answer("Paris", "Leeds")
         outs = s.sanitize_batch(["Leeds", "Leeds"], role=["assistant", "user"])
         assert outs[0].text == "Paris"
         assert outs[1].record.charged == 5.0
@@ -148,6 +152,6 @@ class TestAnswers:
     def test_answers_never_push_out_what_was_released(self, s: Sanitizer) -> None:
         first = s.sanitize(PROMPT)
         for i in range(12_000):
-            s.remember_answer(f"answer {i}", f"answer {i}")
+            s.inner.remember_answer(f"answer {i}", f"answer {i}")
         assert s.sanitize(PROMPT).record.charged == 0
         assert s.sanitize(PROMPT).text == first.text

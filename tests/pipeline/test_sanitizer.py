@@ -252,7 +252,7 @@ def test_sixteen_threads_give_what_one_gives(sanitizer: Sanitizer) -> None:
 def test_threads_load_the_model_once(model: OnnxMaskedLM) -> None:
     fresh = Sanitizer()
     with ThreadPoolExecutor(8) as pool:
-        parts = list(pool.map(lambda _: fresh.parts().model, range(8)))
+        parts = list(pool.map(lambda _: fresh.inner.models().model, range(8)))
     assert len({id(p) for p in parts}) == 1
 
 

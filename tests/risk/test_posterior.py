@@ -12,7 +12,7 @@ import pytest
 from sanitizer import Cape, Sanitizer
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.pipeline.engines import WordMechanism
-from sanitizer.pipeline.neighborhoods import WordNeighborhoods
+from sanitizer.pipeline.outputs import WordNeighborhoods
 from sanitizer.privacy.dyntext import DynText
 from sanitizer.risk.attacks import run_attacks
 from sanitizer.risk.posterior import (
@@ -92,8 +92,8 @@ class TestTrials:
     ) -> None:
         sanitizer = Sanitizer(mechanism, model=toy)
         text = "Peter told Anna in Leeds that Peter has hepatitis."
-        loaded = sanitizer.parts()
-        masked, vocabulary = sanitizer.draft(text, SameNumbers()), Vocabulary(toy)
+        loaded = sanitizer.inner.models()
+        masked, vocabulary = sanitizer.inner.mask(text, SameNumbers()), Vocabulary(toy)
         nothing = np.empty(0, dtype=np.intp)
         priors = {
             at: vocabulary.prior(scores, masked.words[at].text, 5, nothing)
@@ -101,7 +101,9 @@ class TestTrials:
         }
         exact = Likelihoods(loaded.engine, mechanism, toy, loaded.pieces)
         trials = Trials(sanitizer, exact, priors, SeededSource(3))
-        drawn = [trials.draw(sanitizer.draft(text, SameNumbers())).finish()[0] for _ in range(3)]
+        drawn = [
+            trials.draw(sanitizer.inner.mask(text, SameNumbers())).finish()[0] for _ in range(3)
+        ]
         again = SeededSource(3)
         assert drawn == [sanitizer.sanitize(text, fresh=True, source=again).text for _ in range(3)]
         first = masked.drawn[0]

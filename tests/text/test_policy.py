@@ -85,7 +85,7 @@ def policy_of(tmp_path: Path, content: str) -> Policy:
 def test_refusals_see_public_words_too(tmp_path: Path, text: str) -> None:
     policy = policy_of(tmp_path, '[refuse]\nwords = ["company", "don\'t", "acme"]\n')
     with pytest.raises(PolicyError):
-        Sanitizer(policy=policy).draft(text)
+        Sanitizer(policy=policy).inner.mask(text)
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_refusals_see_public_words_too(tmp_path: Path, text: str) -> None:
 def test_sensitive_words_are_private_in_every_form(
     tmp_path: Path, sensitive: str, text: str
 ) -> None:
-    draft = Sanitizer(policy=policy_of(tmp_path, f"[sensitive]\n{sensitive}\n")).draft(text)
-    assert draft.words
+    masked = Sanitizer(policy=policy_of(tmp_path, f"[sensitive]\n{sensitive}\n")).inner.mask(text)
+    assert masked.words
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,10 @@ def test_the_word_lists_match_their_manifest() -> None:
 def test_a_policy_file(tmp_path: Path) -> None:
     path = tmp_path / "clinic.toml"
     path.write_text(
-        'base = "strict"\n[public]\nwords = ["Patient"]\n[sensitive]\nwords = ["off"]\npatterns = ["x+"]\n'
-        '[refuse]\nwords = ["codename*"]\npatterns = ["BEGIN .* KEY"]\n[mechanism]\nepsilon = 4\nn_steps = 2\n'
+        'base = "strict"\n[public]\nwords = ["Patient"]\n'
+        '[sensitive]\nwords = ["off"]\npatterns = ["x+"]\n'
+        '[refuse]\nwords = ["codename*"]\npatterns = ["BEGIN .* KEY"]\n'
+        "[mechanism]\nepsilon = 4\nn_steps = 2\n"
     )
     policy = Policy.load(str(path))
     assert policy.name == "clinic"

@@ -174,7 +174,8 @@ def test_streamed_arguments_stay_json_whatever_the_originals(
 def test_originals_with_quotes_are_escaped_inside_arguments() -> None:
     sanitizer = Sanitizer(policy="identifiers")
     original = 'say "x\ny"'
-    sanitizer._vault.substitutes("", [("TEXT", original)], lambda kind, text, n: f"<{kind}_{n}>")
+    vault = sanitizer.inner.released.vault
+    vault.substitutes("", [("TEXT", original)], lambda kind, text, n: f"<{kind}_{n}>")
     filtered = send(chat("hi"), sanitizer).stream(SSE)
     raw = b"".join(event(chunk(call(p))) for p in ['{"a": "<TE', 'XT_1>"', "}"]) + event(
         chunk({}, "tool_calls")

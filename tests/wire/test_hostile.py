@@ -180,7 +180,8 @@ def test_messages_in_json_stay_json(form: dict[str, Any]) -> None:
     original, value = 'say "x\ny"', '{"key": "<TEXT_1>", "n": <TEXT_1>}'
     restored = {"key": original, "n": original}
     sanitizer = Sanitizer(policy="identifiers")
-    sanitizer._vault.substitutes("", [("TEXT", original)], lambda kind, text, n: f"<{kind}_{n}>")
+    vault = sanitizer.inner.released.vault
+    vault.substitutes("", [("TEXT", original)], lambda kind, text, n: f"<{kind}_{n}>")
     assert (
         json.loads(answered({"content": value}, sanitizer, "hi", response_format=form)["content"])
         == restored

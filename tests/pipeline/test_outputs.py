@@ -13,7 +13,7 @@ from models.build.density import FILES, measure, unit
 from sanitizer.errors import ModelError
 from sanitizer.lm.files import model_folder
 from sanitizer.lm.word_vectors import PieceTable, WordTable, mapped
-from sanitizer.pipeline.neighborhoods import NearestLists, TokenNeighborhoods, WordNeighborhoods
+from sanitizer.pipeline.outputs import NearestLists, TokenNeighborhoods, WordNeighborhoods
 
 FOLDER = model_folder("masked-lm")
 EXAMPLES = ["hepatitis", "Leeds", "lawyer", "morphine", "the", "Peter", "bankrupt"]

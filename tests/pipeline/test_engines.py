@@ -23,7 +23,8 @@ from sanitizer.lm.causal import CausalLM, OnnxCausalLM
 from sanitizer.lm.files import Manifest, model_folder
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import ByteTokens
-from sanitizer.pipeline.left_context import HEAD, LeftReader
+from sanitizer.pipeline.engines import HEAD, LeftReader
+from sanitizer.pipeline.masked_text import Choices
 from sanitizer.privacy.weights import Weights
 from sanitizer.risk.attacks import run_attacks
 from sanitizer.risk.exact_audit import audit, domain
@@ -79,7 +80,7 @@ def real(model: OnnxMaskedLM) -> Sanitizer:
 
 
 def left(sanitizer: Sanitizer) -> LeftReader:
-    reader = sanitizer.parts().engine.left
+    reader = sanitizer.inner.models().engine.left
     assert reader is not None
     return reader
 
@@ -88,10 +89,10 @@ def released_as(
     sanitizer: Sanitizer, text: str, outputs: Sequence[str]
 ) -> list[tuple[int, Logits]]:
     """(word, scores) of every draw, where the words of a text are released as told."""
-    draft, found = sanitizer.draft(text), []
-    for word, logits in left(sanitizer).words(draft):
+    choices, found = Choices(sanitizer.inner.mask(text)), []
+    for word, logits in left(sanitizer).words(choices):
         found.append((word, logits))
-        draft.release(word, outputs[word], 103)
+        choices.release(word, outputs[word], 103)
     return found
 
 
@@ -147,7 +148,7 @@ def check_neighbors(sanitizer: Sanitizer, words: list[str], others: list[str]) -
     equal.
     """
     text = "My father {} has a {} and lives in {}."
-    outputs, engine = ["George", "asthma", "London"], sanitizer.parts().engine
+    outputs, engine = ["George", "asthma", "London"], sanitizer.inner.models().engine
     first, second = (released_as(sanitizer, text.format(*w), outputs) for w in (words, others))
     assert len(first) == len(second) == 3
     for (i, logits), (j, same) in zip(first, second, strict=True):
@@ -175,7 +176,7 @@ def test_later_words_read_what_was_released(toy: Sanitizer) -> None:
 
 
 def test_a_word_must_be_released_before_the_next_is_scored(toy: Sanitizer) -> None:
-    words = left(toy).words(toy.draft(PROMPT))
+    words = left(toy).words(Choices(toy.inner.mask(PROMPT)))
     next(words)
     with pytest.raises(RuntimeError):
         next(words)
@@ -234,7 +235,7 @@ def test_consistent_words_are_drawn_at_their_first_place(model: OnnxMaskedLM) ->
 def test_outputs_are_words_of_one_token(
     toy: Sanitizer, model: OnnxMaskedLM, tokens: ByteTokens
 ) -> None:
-    space = toy.parts().engine.space
+    space = toy.inner.models().engine.space
     assert 11_000 < space.n_outputs < len(model.outputs)
     for output in range(0, space.n_outputs, 97):
         assert space.text(output) in model.outputs
@@ -342,7 +343,7 @@ def test_the_real_model_writes_english(real: Sanitizer) -> None:
     assert out.text.startswith("My father ")
     assert out.record.certified
     ((_, logits),) = released_as(real, "My father lives in Paris.", ["London"])
-    space = real.parts().engine.space
+    space = real.inner.models().engine.space
     assert {"London", "New", "America", "Germany", "England"} & {
         space.text(int(i)) for i in np.argsort(-logits)[:20]
     }
