@@ -10,6 +10,7 @@ import pytest
 from sanitizer import BudgetExceeded, Cape, ModelError, Policy, PolicyError, Sanitizer
 from sanitizer.errors import LedgerError
 from sanitizer.lm.masked import OnnxMaskedLM
+from sanitizer.pipeline.masked_text import Choices
 from sanitizer.pipeline.record import answer_record
 from sanitizer.results import SanitizedText
 from sanitizer.storage.budget import LocalBudget
@@ -173,7 +174,7 @@ class TestBudget:
         def fail(*args: object) -> None:
             raise ModelError("broken")
 
-        monkeypatch.setattr(Sanitizer, "_finish", fail)
+        monkeypatch.setattr(Choices, "finish", fail)
         with pytest.raises(ModelError):
             limited.sanitize(PROMPT)
         assert limited.spent == 15.0
