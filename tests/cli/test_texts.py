@@ -11,7 +11,7 @@ import pytest
 
 from sanitizer.cli.program import main
 from sanitizer.errors import ModelError
-from sanitizer.pipeline.sanitizer import Sanitizer
+from sanitizer.pipeline.sanitizer import Inner
 from tests.cli.running import PROMPT, one_line, run
 
 
@@ -124,7 +124,7 @@ def test_a_failure_prints_nothing_partial(
     def fail(*args: object, **kwargs: object) -> None:
         raise ModelError("the model is broken")
 
-    monkeypatch.setattr(Sanitizer, "_draw_all", fail)
+    monkeypatch.setattr(Inner, "draw", fail)
     assert main(["sanitize", PROMPT]) == 1
     found = capsys.readouterr()
     assert found.out == ""

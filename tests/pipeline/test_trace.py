@@ -17,7 +17,7 @@ PROMPT = "My father Peter has hepatitis and lives in Leeds."
 MAX_FILES, MAX_JUMPS = 23, 120
 
 
-def called(text: str, warm: Sanitizer) -> list[str]:
+def called(text: str, warm: Sanitizer, fresh: bool) -> list[str]:
     """Files of the package, one for each function that `sanitize` calls, in order."""
     files: list[str] = []
 
@@ -29,7 +29,7 @@ def called(text: str, warm: Sanitizer) -> list[str]:
     before = sys.getprofile()
     sys.setprofile(note)
     try:
-        warm.sanitize(text, fresh=True)
+        warm.sanitize(text, fresh=fresh)
     finally:
         sys.setprofile(before)
     return files
@@ -38,7 +38,7 @@ def called(text: str, warm: Sanitizer) -> list[str]:
 def test_one_text_crosses_few_files_and_few_times(model: OnnxMaskedLM) -> None:
     warm = Sanitizer(model=model)
     warm.sanitize(PROMPT)
-    files = called(PROMPT, warm)
+    files = called(PROMPT, warm, fresh=True)
     assert len(set(files)) <= MAX_FILES, sorted(set(files))
     jumps = sum(file != following for file, following in pairwise(files))
     assert jumps <= MAX_JUMPS, jumps
@@ -46,12 +46,6 @@ def test_one_text_crosses_few_files_and_few_times(model: OnnxMaskedLM) -> None:
 
 def test_a_text_released_before_is_only_looked_up(model: OnnxMaskedLM) -> None:
     warm = Sanitizer(model=model)
-    first = warm.sanitize(PROMPT)
-    files: list[str] = []
-    sys.setprofile(lambda frame, event, _: files.append(frame.f_code.co_filename))
-    try:
-        again = warm.sanitize(PROMPT)
-    finally:
-        sys.setprofile(None)
-    assert again.text == first.text
-    assert not any("/sanitizer/lm/" in file or "/sanitizer/text/" in file for file in files)
+    warm.sanitize(PROMPT)
+    packages = {file.split("/")[0] for file in called(PROMPT, warm, fresh=False)}
+    assert packages == {"pipeline", "storage"}

@@ -116,7 +116,7 @@ class TestBudget:
         def fail(*args: object) -> None:
             raise ModelError("broken")
 
-        monkeypatch.setattr(Sanitizer, "_finish", fail)
+        monkeypatch.setattr(Choices, "finish", fail)
         with pytest.raises(ModelError):
             limited.sanitize(PROMPT)
         assert limited.spent == 15.0
