@@ -1,6 +1,6 @@
 """The causal language model's graph, for onnxruntime. It holds no weights.
 
-Every large tensor is described by its place in `weights.bin`, which `sanitizer.weights.convert`
+Every large tensor is described by its place in `weights.bin`, which `sanitizer.lm.convert`
 makes from the GGUF on the user's machine. So the graph depends on the model's sizes only.
 
 Inputs: input_ids int64 [batch, length]; length is 1 unless batch is 1;
@@ -100,7 +100,7 @@ def build(shape: ModelShape, accuracy: int) -> onnx.ModelProto:
     g.constant("rows", [-1, shape.width])
     for n in sorted({size[1] for size in linears(shape).values()}):
         _by_block(g, n)
-    sizes = g.node("ModelShape", ["input_ids"], "sizes")
+    sizes = g.node("Shape", ["input_ids"], "sizes")
     g.node("Concat", [sizes, g.constant("n_qkv", [shape.n_qkv])], "batched", axis=0)
     _rotations(g)
     x, pending = _embedded(g), ""
