@@ -24,7 +24,7 @@ class WordPieces:
     >>> from sanitizer.lm import model_folder
     >>> pieces = WordPieces(model_folder("masked-lm") / "tokenizer.json")
     >>> [pieces.token(i) for i in pieces.encode("An unsanitized text")]
-    ['an', 'un', 'san', 'iti', 'zed', 'text']
+    ['An', 'un', 'san', 'iti', 'zed', 'text']
 
     Args:
         path: tokenizer.json.
