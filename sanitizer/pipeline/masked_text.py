@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from sanitizer.lm import WordPieces
 from sanitizer.results import Replacement
-from sanitizer.text import Segmented, Unit, article_for, cased, reads_as
+from sanitizer.text import Segmented, Unit, article_for, cased, folded, reads_as
 
 _NOTHING: NDArray[np.int64] = np.array([], dtype=np.int64)
 
@@ -61,7 +60,7 @@ class MaskedText:
         self._numbers = [i for i, u in enumerate(segmented.units) if u.kind == "word"]
         self.words: list[Unit] = [segmented.units[i] for i in self._numbers]
         self._followers = (
-            _followers([_same(w.text) for w in self.words], consistent) if self.words else {}
+            _followers([folded(w.text) for w in self.words], consistent) if self.words else {}
         )
         self.drawn = sorted(self._followers)
         self.ids, self.slots = self._hidden(pieces) if pieces else (_NOTHING, _NOTHING)
@@ -187,12 +186,7 @@ class MaskedText:
 
     def max_repeats(self) -> int:
         """How often the most repeated private word stands in the text."""
-        return max(Counter(_same(w.text) for w in self.words).values(), default=0)
-
-
-def _same(word: str) -> str:
-    """Equal for words that differ in case or in how accents are encoded."""
-    return unicodedata.normalize("NFC", word).casefold()
+        return max(Counter(folded(w.text) for w in self.words).values(), default=0)
 
 
 def _followers(words: list[str], consistent: bool) -> dict[int, list[int]]:

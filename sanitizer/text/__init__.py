@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from sanitizer.text.units import find_units as find_units
     from sanitizer.text.units import reads_as as reads_as
     from sanitizer.text.units import stand_ins as stand_ins
+    from sanitizer.text.words import WORD_KINDS as WORD_KINDS
     from sanitizer.text.words import Segmented as Segmented
     from sanitizer.text.words import Unit as Unit
     from sanitizer.text.words import article_for as article_for
     from sanitizer.text.words import cased as cased
+    from sanitizer.text.words import folded as folded
     from sanitizer.text.words import segment as segment
     from sanitizer.text.words import segment_taken as segment_taken
     from sanitizer.text.words import without_clitic as without_clitic
@@ -31,8 +33,10 @@ else:
             "words": (
                 "Segmented",
                 "Unit",
+                "WORD_KINDS",
                 "article_for",
                 "cased",
+                "folded",
                 "segment",
                 "segment_taken",
                 "without_clitic",

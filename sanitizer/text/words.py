@@ -216,6 +216,15 @@ def without_clitic(token: str) -> str:
     return match.group(1) if match else token
 
 
+def folded(word: str) -> str:
+    """Return a form that is equal for words differing in case or in the encoding of accents.
+
+    >>> folded("CAFE\u0301") == folded("café")
+    True
+    """
+    return unicodedata.normalize("NFC", word).casefold()
+
+
 def random_number(digits: str, source: Source) -> str:
     """A uniform number of the same shape: as many digits, in the same scripts, the first not zero.
 
