@@ -32,10 +32,8 @@ from benchmarks.extraction.store import Key, Store, fingerprint
 from benchmarks.extraction.texts import Item, items
 from benchmarks.extraction.upstream import MAX_TOKENS, REQUEST, SHA256, SYSTEM, Upstream
 from models.build.fetch import CACHE
+from sanitizer import answers as answers_package
 from sanitizer.answers import Extractor, LmExtractor
-from sanitizer.answers import extractors as extractor_lm
-from sanitizer.answers import lexical as extractor_words
-from sanitizer.answers import stream as extractor_stage
 from sanitizer.lm import (
     ByteTokens,
     ChatFormat,
@@ -213,10 +211,8 @@ def stores(split: str) -> tuple[Store, Store]:
         EPSILONS,
         Manifest.read(model_folder("masked-lm")).sha256,
     ]
-    code = [
-        Path(str(m.__file__)).read_text("utf-8")
-        for m in (extractor_lm, extractor_words, extractor_stage)
-    ]
+    package = Path(str(answers_package.__file__)).parent
+    code = [path.read_text("utf-8") for path in sorted(package.glob("*.py"))]
     here = [*asked, Manifest.read(model_folder("lm")).sha256, *code]
     names = f"remote-{split}-{fingerprint(asked)}.jsonl", f"local-{split}-{fingerprint(here)}.jsonl"
     remote, local = (Store(CACHE / "extraction" / name) for name in names)

@@ -1,13 +1,9 @@
-"""Extraction: from the answer to a sanitized prompt, an answer to the original one, on this
-machine.
+"""Extraction: from the answer to a sanitized prompt, an answer to the original one.
 
-What is shared by the ways to do it: what they are given, what they give back, and which prompts are
-remembered. Everything here works on what was released already: it costs no budget.
-
-The extractor that is a language model: the packaged small one writes the answer anew, on this
-machine.
-
-The extractor behind an address: a model server on this machine that speaks OpenAI's API.
+It happens on this machine, and works on what was released already: it costs no budget. An extractor
+is "lexical" (`lexical`), the packaged small language model (`LmExtractor`), a model server on this
+machine that speaks OpenAI's API (`RemoteExtractor`), or an object of one's own (`Extractor`).
+`AnswerStream` restores an answer and has it rewritten.
 """
 
 from __future__ import annotations
@@ -16,19 +12,42 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol, Self
 
-import httpx
 import numpy as np
 
+from sanitizer.answers.lexical import WordMap
+from sanitizer.answers.restorer import Part, Restorer
 from sanitizer.errors import ModelError
-from sanitizer.lm import MAX_CELLS, ByteTokens, CausalLM, ChatFormat, Logits
+from sanitizer.lm import MAX_CELLS, ByteTokens, CausalLM, ChatFormat, Logits, Models
 from sanitizer.results import SanitizedText
+from sanitizer.text import WORD_KINDS, Policy
 from sanitizer.urls import check_base_url, is_loopback
 
+NAMED = ("lexical", "lm")
 MAX_PROMPTS = 16
-WORD_KINDS = ("word", "number")
+"""Prompts that are remembered at most."""
+MAX_TOKENS = 1024
+"""Longest answer, in tokens, that the packaged model rewrites."""
+REPEATED = 4
+"""Length of runs of tokens that may occur only once in an answer: small models fall into loops."""
+BONUS = 2.5
+"""Nats that favour the noisy answer's next token, so that the new answer is an edition of it."""
+AHEAD = 4
+"""Tokens of the noisy answer that are looked at ahead."""
+SKIP = 0.5
+"""Nats of the bonus that each token left out costs."""
+MAX_BYTES = 2_000_000
+"""Largest answer that is read from a server."""
+
+SYSTEM_PROMPT = "You write only the text that is asked for."
+INSTRUCTIONS = (
+    "Continue the prompt. Take everything from the notes; change only what does not fit the "
+    "prompt.\n\nPrompt: {prompt}\n\nNotes: {noisy_answer}\n\nContinuation:"
+)
+
 _REVERTED = (*WORD_KINDS, "article")
 
 NO_PROMPT = "no prompt is known that this answer belongs to; pass prompt="
@@ -39,12 +58,16 @@ NOTHING = "the extractor wrote nothing"
 
 
 class RestoredAnswer(str):
-    """An answer as the user reads it: a string that knows how it came to be.
+    """Answer as the user reads it: a string that knows how it was made.
+
+    >>> answer = RestoredAnswer("Rest.", extracted=True)
+    >>> answer.upper(), answer.extracted, answer.note
+    ('REST.', True, None)
 
     Attributes:
-        extracted: whether it was rewritten for the original prompt, beyond identifiers.
-        note: why not, or what is wrong with it; None if there is nothing to say. Holds no text of
-            prompt or answer.
+        extracted: True if it was rewritten for the original prompt, beyond identifiers.
+        note: why not, or what is wrong with it; None if there is nothing to say. It holds no text
+            of prompt or answer.
     """
 
     extracted: bool
@@ -60,53 +83,69 @@ class RestoredAnswer(str):
 
 
 class NotExtracted(Exception):
-    """There is no better answer than the one that came; the message says why, and quotes nothing."""
+    """No better answer than the noisy one was made; the message says why, and quotes nothing."""
 
 
 class EndedEarly(NotExtracted):
-    """What was written is the answer, but it was cut off."""
+    """The answer was cut off; what was written so far is part of it."""
 
 
 class Extractor(Protocol):
-    """Writes the answer to an original prompt. Must be safe for many threads, and must not leave
-    the machine.
+    """Writer of answers to original prompts.
+
+    It must be safe for many threads, and send nothing off the machine.
+
+    >>> class Shouting:
+    ...     def load(self) -> None:
+    ...         pass
+    ...
+    ...     def rewrite(self, prompt: str, noisy_answer: str) -> Iterator[str]:
+    ...         yield noisy_answer.upper()
+    >>> from sanitizer import Policy, Sanitizer
+    >>> sanitizer = Sanitizer(policy="identifiers", extractor=Shouting())
     """
 
     def load(self) -> None:
-        """Load now what is otherwise loaded at first use. Raises ModelError."""
-
-    def rewrite(self, prompt: str, draft: str) -> Iterator[str]:
-        """The new answer, in pieces.
-
-        Args:
-            prompt: the original; placeholders stand in it for identifiers.
-            draft: the answer to the sanitized prompt, with placeholders.
+        """Load now what is otherwise loaded at first use.
 
         Raises:
-            NotExtracted: there is no answer. EndedEarly: there is, up to here.
+            ModelError: a model could not be loaded.
+        """
+
+    def rewrite(self, prompt: str, noisy_answer: str) -> Iterator[str]:
+        """Yield the new answer in pieces.
+
+        Args:
+            prompt: the original prompt, with placeholders for its identifiers.
+            noisy_answer: the answer to the sanitized prompt, with placeholders.
+
+        Raises:
+            NotExtracted: there is no answer.
+            EndedEarly: the answer ends too early; what was yielded is its beginning.
             ModelError: a model could not be loaded.
         """
 
 
 def original_prompt(result: SanitizedText) -> str:
-    """The prompt before it was sanitized, with what stands for its identifiers."""
-    parts: list[str] = []
+    """Return the prompt before it was sanitized, with placeholders for its identifiers."""
+    stretches: list[str] = []
     at = 0
     for r in result.replacements:
-        parts += [result.text[at : r.start], r.original if r.kind in _REVERTED else r.replacement]
+        stretches.append(result.text[at : r.start])
+        stretches.append(r.original if r.kind in _REVERTED else r.replacement)
         at = r.end
-    return "".join([*parts, result.text[at:]])
+    return "".join([*stretches, result.text[at:]])
 
 
 def replaced_words(result: SanitizedText) -> bool:
-    """Whether any word or number of the prompt was drawn anew."""
+    """Return True if any word or number of the prompt was replaced by another one."""
     return any(r.kind in WORD_KINDS and r.replacement != r.original for r in result.replacements)
 
 
 class RecentPrompts:
-    """The last prompts that were sanitized, in this process only. Safe for many threads.
+    """Memory of the last prompts that were sanitized, in this process only. Safe for many threads.
 
-    They hold originals, so there is no file of them, and nothing of them in a repr.
+    They hold originals, so they are never written to a file, nor shown by `repr`.
     """
 
     def __init__(self) -> None:
@@ -114,7 +153,7 @@ class RecentPrompts:
         self._results: OrderedDict[tuple[str, str], SanitizedText] = OrderedDict()
 
     def add(self, result: SanitizedText) -> None:
-        """The newest one; the oldest of more than 16 is forgotten."""
+        """Add the newest prompt; of more than MAX_PROMPTS, the oldest is forgotten."""
         key = (result.text, original_prompt(result))
         with self._lock:
             self._results[key] = result
@@ -123,40 +162,21 @@ class RecentPrompts:
                 self._results.popitem(last=False)
 
     def last(self) -> tuple[SanitizedText, ...]:
-        """Those that are remembered, the newest last."""
+        """Return the prompts that are remembered, the newest last."""
         with self._lock:
             return tuple(self._results.values())
 
 
-MAX_TOKENS = 1024
-REPEATED = 4
-"""Tokens in a row that may stand once in an answer: small models fall into loops."""
-BONUS = 2.5
-"""Nats by which the draft's next token is favoured: what the model writes stays an edition of the
-draft.
-"""
-AHEAD = 4
-"""How far ahead the draft is looked at; each token that is left out costs SKIP nats of the bonus.
-"""
-SKIP = 0.5
-
-SYSTEM_PROMPT = "You write only the text that is asked for."
-INSTRUCTIONS = (
-    "Continue the prompt. Take everything from the notes; change only what does not fit the prompt.\n\n"
-    "Prompt: {prompt}\n\nNotes: {draft}\n\nContinuation:"
-)
-
-
 class LmExtractor:
-    """Asks a causal model for the answer to the original prompt, with the noisy answer as its
-    material.
+    """Extractor that asks a causal model, with the noisy answer as material for the new one.
 
-    Deterministic: the likeliest token comes next, where those that go on with the draft are
-    favoured, and none comes that would repeat four tokens of the answer. Implements `Extractor`.
+    It is deterministic: the likeliest token comes next, where those that continue the noisy answer
+    are favoured, and none comes that would repeat four tokens of the new one. Implements
+    `Extractor`.
 
     Args:
-        load: gives model and tokenizer; called before each answer. max_tokens: longer drafts are
-            not rewritten.
+        load: returns model and tokenizer; called before each answer.
+        max_tokens: longer answers are not rewritten.
     """
 
     def __init__(
@@ -164,47 +184,56 @@ class LmExtractor:
     ) -> None:
         if max_tokens < 1:
             raise ValueError(f"max_tokens must be at least 1, got {max_tokens!r}")
-        self._load, self._max_tokens = load, max_tokens
+        self._load = load
+        self._max_tokens = max_tokens
 
     def load(self) -> None:
         """See `Extractor.load`."""
         self._load()
 
-    def rewrite(self, prompt: str, draft: str) -> Iterator[str]:
-        """See `Extractor.rewrite`. An answer has at most half as many tokens again as the draft,
-        and 16.
+    def rewrite(self, prompt: str, noisy_answer: str) -> Iterator[str]:
+        """See `Extractor.rewrite`.
+
+        The new answer has at most 16 tokens more than one and a half times the noisy one.
         """
         model, tokens = self._load()
-        form = ChatFormat(tokens)
-        ids = form.prompt(INSTRUCTIONS.format(prompt=prompt, draft=draft), SYSTEM_PROMPT)
-        known = DraftCursor(tokens.encode(draft), form.end)
-        n_most = len(known.ids) * 3 // 2 + 16
-        if len(known.ids) > self._max_tokens or len(ids) + n_most > min(
-            model.max_length, MAX_CELLS
-        ):
+        chat_format = ChatFormat(tokens)
+        asked = INSTRUCTIONS.format(prompt=prompt, noisy_answer=noisy_answer)
+        ids = chat_format.prompt(asked, SYSTEM_PROMPT)
+        cursor = DraftCursor(tokens.encode(noisy_answer), chat_format.end)
+        n_most = len(cursor.ids) * 3 // 2 + 16
+        room = min(model.max_length, MAX_CELLS)
+        if len(cursor.ids) > self._max_tokens or len(ids) + n_most > room:
             raise NotExtracted("prompt and answer are too long for the local model")
         try:
-            yield from _texts(tokens, _continued(model, ids, known, n_most))
+            yield from _texts(tokens, _continued(model, ids, cursor, n_most))
         except ModelError:
             raise NotExtracted("the local model failed on this answer") from None
 
 
 class DraftCursor:
-    """The draft, and how far the answer has come in it.
+    """Tokens of the noisy answer, and how far the new answer has come in them.
 
     Args:
-        ids: its tokens. end: tokens at which an answer ends.
+        ids: the tokens.
+        end: tokens at which an answer ends.
     """
 
     def __init__(self, ids: Sequence[int], end: frozenset[int]) -> None:
-        self.ids, self.end, self._at = ids, end, 0
+        self.ids = ids
+        self.end = end
+        self._at = 0
 
     def next(self, scores: Logits, written: Sequence[int]) -> int:
-        """The token of the highest score.
+        """Return the token of the highest score, and move on.
 
-        A token that goes on with the draft gets a bonus, and an end after its last; an end long
-        before loses as much. Of all other tokens, none comes that would repeat a run of REPEATED
-        tokens.
+        A token that continues the noisy answer gets a bonus, and an end after its last one; an end
+        long before loses as much. Of all other tokens, none comes that would repeat a run of
+        REPEATED tokens.
+
+        Args:
+            scores: float32 [n_vocabulary], scores of the model.
+            written: tokens of the new answer so far.
         """
         scores = scores.copy()
         ahead = list(self.ids[self._at : self._at + AHEAD])
@@ -218,12 +247,12 @@ class DraftCursor:
 
 
 def _continued(
-    model: CausalLM, ids: Sequence[int], draft: DraftCursor, n_most: int
+    model: CausalLM, ids: Sequence[int], cursor: DraftCursor, n_most: int
 ) -> Iterator[int]:
-    """The answer's tokens, one by one."""
+    """Yield the tokens of the new answer."""
     rows = model.prefill([ids])
     written: list[int] = []
-    while (token := draft.next(rows.logits[0], written)) not in draft.end:
+    while (token := cursor.next(rows.logits[0], written)) not in cursor.end:
         yield token
         written.append(token)
         if len(written) == n_most:
@@ -232,35 +261,31 @@ def _continued(
 
 
 def _repeating(written: Sequence[int]) -> set[int]:
-    """Tokens that would end a second run of REPEATED tokens."""
+    """Return the tokens that would end a run of REPEATED tokens which occurred before."""
     n = REPEATED - 1
     last = tuple(written[len(written) - n :])
     return {written[i + n] for i in range(len(written) - n) if tuple(written[i : i + n]) == last}
 
 
 def _texts(tokens: ByteTokens, ids: Iterator[int]) -> Iterator[str]:
-    """Tokens as text, without the spaces at both ends; a character comes once all its bytes are
-    there.
-    """
-    known: list[int] = []
+    """Yield tokens as text, without the spaces at both ends."""
+    read: list[int] = []
     shown = 0
     for token in ids:
-        known.append(token)
-        text = tokens.decode(known).lstrip()
+        read.append(token)
+        text = tokens.decode(read).lstrip()
+        # U+FFFD at the end may be a character whose last bytes are still to come.
         if (done := len(text.rstrip("\ufffd").rstrip())) > shown:
             yield text[shown:done]
             shown = done
 
 
-MAX_BYTES = 2_000_000
-
-
 class RemoteExtractor:
-    """Asks a server for the answer to the original prompt, with the noisy answer as its material.
+    """Extractor that asks a server, with the noisy answer as material for the new one.
 
-    It is sent the ORIGINAL words of the prompt (placeholders stand for identifiers), so it must be
-    on this machine. No redirect is followed, and no proxy of the environment is used. Implements
-    `Extractor`; serves many threads.
+    The server is sent the ORIGINAL words of the prompt (but placeholders for identifiers), so it
+    must be on this machine. No redirect is followed, and no proxy of the environment is used.
+    Implements `Extractor`; safe for many threads.
 
     Args:
         url: base URL, such as "http://127.0.0.1:8080/v1".
@@ -270,7 +295,8 @@ class RemoteExtractor:
             there.
 
     Raises:
-        ValueError: no such URL, a host that is not this machine, or a timeout that is not above 0.
+        ValueError: the URL is unusable, its host is not this machine, or the timeout is not
+            above 0.
     """
 
     def __init__(
@@ -284,23 +310,23 @@ class RemoteExtractor:
         host = check_base_url("extractor", url)
         if not (is_loopback(host) or trusted_extractor_host):
             raise ValueError(
-                "extractor must be a server on this machine, such as http://127.0.0.1:8080/v1: it is sent the original "
-                "prompt (trusted_extractor_host=True allows another)"
+                "extractor must be a server on this machine, such as http://127.0.0.1:8080/v1: "
+                "it is sent the original prompt (trusted_extractor_host=True allows another)"
             )
         if not timeout > 0:
             raise ValueError(f"timeout must be above 0, got {timeout!r}")
-        self._url, self._model, self._timeout = (
-            url.rstrip("/") + "/chat/completions",
-            model,
-            timeout,
-        )
+        self._url = url.rstrip("/") + "/chat/completions"
+        self._model = model
+        self._timeout = timeout
 
     def load(self) -> None:
-        """See `Extractor.load`: the server is asked when an answer comes."""
+        """Do nothing: the server loads its model by itself."""
 
-    def rewrite(self, prompt: str, draft: str) -> Iterator[str]:
+    def rewrite(self, prompt: str, noisy_answer: str) -> Iterator[str]:
         """See `Extractor.rewrite`. The answer comes in one piece."""
-        asked = INSTRUCTIONS.format(prompt=prompt, draft=draft)
+        import httpx
+
+        asked = INSTRUCTIONS.format(prompt=prompt, noisy_answer=noisy_answer)
         messages = [
             {"role": "system", "content": SYSTEM_PROMPT},
             {"role": "user", "content": asked},
@@ -314,7 +340,13 @@ class RemoteExtractor:
             ) from None
 
     def _post(self, body: object) -> bytes:
-        """What the server answers, if that is bounded in size and time."""
+        """Return the body of the server's answer.
+
+        Raises:
+            NotExtracted: it is not bounded in size and time, or an error.
+        """
+        import httpx
+
         ends = time.monotonic() + self._timeout
         received = bytearray()
         headers = {"accept-encoding": "identity"}
@@ -336,7 +368,7 @@ class RemoteExtractor:
 
 
 def _said(body: bytes) -> str:
-    """The text of a chat's first choice."""
+    """Return the text of a chat completion's first choice."""
     try:
         text = json.loads(body)["choices"][0]["message"]["content"]
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -346,3 +378,169 @@ def _said(body: bytes) -> str:
             "the extractor's server answered with something that is no chat completion"
         )
     return text.strip()
+
+
+def extractor_for(
+    wanted: Extractor | str | None, models: Models, trusted_extractor_host: bool = False
+) -> Extractor | str | None:
+    """Return an extractor by name or URL; "lexical" and None are returned as they are.
+
+    >>> from sanitizer.lm import Models
+    >>> type(extractor_for("http://127.0.0.1:8080/v1", Models(None, None))).__name__
+    'RemoteExtractor'
+
+    Args:
+        wanted: a name, a URL, an extractor, or None.
+        models: holds the causal model, for "lm".
+        trusted_extractor_host: allow a URL whose host is not this machine.
+
+    Raises:
+        ValueError: an unknown name, or a URL that is not of this machine.
+        TypeError: an object that is no extractor.
+    """
+    if wanted is None or wanted == "lexical":
+        return wanted
+    if wanted == "lm":
+        return LmExtractor(models.causal)
+    if isinstance(wanted, str):
+        if "://" not in wanted:
+            raise ValueError(
+                f"extractor must be one of {', '.join(NAMED)}, or a URL, got {wanted!r}"
+            )
+        return RemoteExtractor(wanted, trusted_extractor_host=trusted_extractor_host)
+    if not callable(getattr(wanted, "rewrite", None)):
+        raise TypeError(
+            "extractor must be a name, a URL, or have a method rewrite, "
+            f"got {type(wanted).__name__}"
+        )
+    return wanted
+
+
+@dataclass(frozen=True)
+class AnswerContext:
+    """Everything needed to restore one answer.
+
+    Attributes:
+        restorer: restorer of the conversation's identifiers.
+        extractor: extractor as `extractor_for` returns it.
+        prompts: prompts that the answer may speak of; the last one is the one it answers.
+        policy: policy under which they were sanitized.
+    """
+
+    restorer: Restorer
+    extractor: Extractor | str | None
+    prompts: tuple[SanitizedText, ...]
+    policy: Policy
+
+    def note(self) -> str | None:
+        """Return why there is nothing to extract; None if there is something, or no extractor."""
+        if self.extractor is None:
+            return None
+        if not self.prompts:
+            return NO_PROMPT
+        asked = self.prompts if self.extractor == "lexical" else self.prompts[-1:]
+        return None if any(map(replaced_words, asked)) else NO_WORDS
+
+
+class AnswerStream(Iterator[str]):
+    """Answer as the user reads it, piece by piece.
+
+    >>> from sanitizer import Policy
+    >>> restorer = Restorer({"<EMAIL_1>": "anna@example.org"})
+    >>> context = AnswerContext(restorer, None, (), Policy.preset("identifiers"))
+    >>> "".join(AnswerStream(["Write to <EM", "AIL_1>."], context))
+    'Write to anna@example.org.'
+
+    Args:
+        pieces: the noisy answer, as it comes.
+        context: what is needed to restore it.
+        whole: the answer is shown only once it is complete, so that nothing of one that breaks off
+            need be shown.
+
+    Attributes:
+        extracted: True if the answer was rewritten; final after the last piece.
+        note: as in `RestoredAnswer`; final after the last piece.
+    """
+
+    def __init__(self, pieces: Iterable[str], context: AnswerContext, whole: bool = False) -> None:
+        self.extracted = False
+        self.note = context.note()
+        self._context = context
+        self._whole = whole
+        if context.extractor is None or self.note is not None:
+            shown = self._restored(pieces)
+        elif isinstance(context.extractor, str):
+            shown = self._mapped(pieces)
+        else:
+            shown = self._rewritten(pieces, context.extractor)
+        self._shown = filter(None, shown)
+
+    def __next__(self) -> str:
+        return next(self._shown)
+
+    def answer(self) -> RestoredAnswer:
+        """Return all that is left of the answer, as one string."""
+        text = "".join(self)
+        return RestoredAnswer(text, self.extracted, self.note)
+
+    def _restored(self, pieces: Iterable[str]) -> Iterator[str]:
+        """Yield the answer with its identifiers restored, and nothing else."""
+        stream = self._context.restorer.stream()
+        yield from map(stream.feed, pieces)
+        yield stream.finish()
+
+    def _mapped(self, pieces: Iterable[str]) -> Iterator[str]:
+        """Yield the answer with identifiers restored and words mapped."""
+        mapped = WordMap(self._context.prompts, self._context.policy).stream()
+        for part in self._parts(pieces):
+            if part.original is None:
+                yield mapped.feed(part.text)
+            else:
+                yield mapped.finish() + part.original
+        yield mapped.finish()
+        self.extracted = mapped.n_mapped > 0
+        self.note = None if self.extracted else NO_RELEASED
+
+    def _rewritten(self, pieces: Iterable[str], extractor: Extractor) -> Iterator[str]:
+        """Yield what the extractor writes, or the answer as it came.
+
+        The latter if the extractor fails, or loses an identifier.
+        """
+        noisy = "".join(pieces)
+        identifiers = {part.text for part in self._parts([noisy]) if part.original is not None}
+        # An answer with identifiers is checked for them before any of it is shown.
+        checked = self._whole or bool(identifiers)
+        prompt = original_prompt(self._context.prompts[-1])
+        text = ""
+        stream = self._context.restorer.stream()
+        try:
+            for piece in extractor.rewrite(prompt, self._with_mapped_words(noisy)):
+                text += piece
+                if not checked:
+                    yield stream.feed(piece)
+        except EndedEarly as error:
+            self.note = str(error)
+        except NotExtracted as error:
+            self.note = str(error)
+            text = "" if checked else text  # what was shown already cannot be taken back
+        if text and all(value in text for value in identifiers):
+            self.extracted = True
+            yield self._context.restorer.text(text) if checked else stream.finish()
+            return
+        self.note = self.note or (LOST if text else NOTHING)
+        yield self._context.restorer.text(noisy)
+
+    def _with_mapped_words(self, noisy: str) -> str:
+        """Return the answer with its words mapped, and identifiers as the API wrote them."""
+        mapped = WordMap(self._context.prompts[-1:], self._context.policy).stream()
+        parts = [
+            mapped.feed(part.text) if part.original is None else mapped.finish() + part.text
+            for part in self._parts([noisy])
+        ]
+        return "".join([*parts, mapped.finish()])
+
+    def _parts(self, pieces: Iterable[str]) -> Iterator[Part]:
+        stream = self._context.restorer.stream()
+        for piece in pieces:
+            yield from stream.parts(piece)
+        yield from stream.last_parts()

@@ -1,4 +1,4 @@
-"""Released values back to originals, by exact match, in whole texts and in streams."""
+"""Restoring: released values become originals again, by exact match, in texts and in streams."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from sanitizer.storage import Originals
 
 
 class Part(NamedTuple):
-    """A stretch of an answer: as it came, and what it stands for if that is a released value."""
+    """Stretch of an answer.
+
+    Attributes:
+        text: the stretch as it came.
+        original: the original if the stretch is a released value, else None.
+    """
 
     text: str
     original: str | None = None
@@ -20,33 +25,37 @@ def _joined(parts: Iterable[Part]) -> str:
 
 
 class Restorer:
-    """Puts originals back where their released values stand.
+    """Mapping of released values to originals, applied to texts.
 
-    Scans from the left; where several released values match, the longest wins. Each place is
+    It scans from the left; where several released values match, the longest wins. Each stretch is
     replaced once: an original that looks like a released value stays as it is.
+
+    >>> restorer = Restorer({"<EMAIL_1>": "anna@example.org"})
+    >>> restorer.text("I wrote to <EMAIL_1>.")
+    'I wrote to anna@example.org.'
 
     Args:
         originals: released value -> original; no released value is empty. `Originals` are used as
-            they are, and what is added to them later is restored too; others are copied.
+            they are, and what is added to them later is restored too; other mappings are copied.
     """
 
     def __init__(self, originals: Mapping[str, str]) -> None:
         self.originals = originals if isinstance(originals, Originals) else Originals(originals)
 
     def text(self, text: str) -> str:
-        """A whole text restored."""
+        """Return a whole text with originals."""
         return _joined(self.parts(text)[0])
 
     def stream(self) -> RestoredStream:
-        """The same for a text that comes in pieces, however it is split."""
+        """Return a stream that restores one text which comes in pieces, however it is split."""
         return RestoredStream(self)
 
     def parts(self, text: str, final: bool = True) -> tuple[list[Part], str]:
-        """The text in parts, and the end that has to wait for more because it may become a released
-        value.
+        """Return the text in parts, and its end that may become a released value.
 
         Args:
-            final: nothing more comes, so that nothing waits.
+            text: the text.
+            final: no more text comes, so that no end is held back.
         """
         if (first := self.originals.first) is None:
             return [Part(text)], ""
@@ -65,7 +74,7 @@ class Restorer:
         return [*parts, Part(text[done:])], ""
 
     def _longest(self, text: str, at: int) -> tuple[str, str] | None:
-        """The longest released value that stands at `at`, and its original."""
+        """Return the longest released value that begins at `at`, and its original."""
         for length in self.originals.lengths:
             value = text[at : at + length]
             if (original := self.originals.get(value)) is not None:
@@ -73,30 +82,36 @@ class Restorer:
         return None
 
     def _may_grow(self, text: str, at: int) -> bool:
-        """Whether the rest of the text is the beginning of a longer released value."""
+        """Return True if the rest of the text is the beginning of a longer released value."""
         return len(text) - at < self.originals.lengths[0] and text[at:] in self.originals.beginnings
 
 
 class RestoredStream:
-    """One restored text that comes in pieces. Holds back only what may become a released value."""
+    """Stream that restores one text; it holds back only what may become a released value.
+
+    >>> stream = Restorer({"<EMAIL_1>": "anna@example.org"}).stream()
+    >>> stream.feed("to <EM"), stream.feed("AIL_1>."), stream.finish()
+    ('to ', 'anna@example.org.', '')
+    """
 
     def __init__(self, restorer: Restorer) -> None:
-        self._restorer, self._held = restorer, ""
+        self._restorer = restorer
+        self._held = ""
 
     def feed(self, piece: str) -> str:
-        """What can be shown once this piece has come."""
+        """Feed one piece; return the text that can be shown now."""
         return _joined(self.parts(piece))
 
     def parts(self, piece: str) -> list[Part]:
-        """As `feed`, with what was restored told apart."""
+        """Feed one piece; return the parts that can be shown now."""
         parts, self._held = self._restorer.parts(self._held + piece, final=False)
         return parts
 
     def finish(self) -> str:
-        """The rest: nothing more comes."""
+        """End the stream; return the text still held back."""
         return _joined(self.last_parts())
 
     def last_parts(self) -> list[Part]:
-        """As `finish`, with what was restored told apart."""
+        """End the stream; return the parts still held back."""
         held, self._held = self._held, ""
         return self._restorer.parts(held)[0]

@@ -1,8 +1,7 @@
-"""Checks that decide whether a string of the right shape is an identifier: check digits, ranges,
-lists.
+"""Checks whether a string of the right shape is an identifier: check digits, ranges and lists.
 
 Every function takes text of bounded length and is linear in it. Nothing here searches; see
-`identifier_numbers`, `identifier_words` and `identifier_places`.
+`digits`, `internet` and `places`.
 """
 
 from __future__ import annotations
@@ -10,17 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from datetime import date
+from functools import cache
 from ipaddress import ip_address
 from math import log2
 
-
-def plain_words(text: str) -> list[str]:
-    """The words of a list written as one string."""
-    return text.split()
-
-
-# (lowest prefix, highest prefix, lengths): issuer ranges of ISO/IEC 7812 as the networks publish
-# them.
+# Issuer ranges of ISO/IEC 7812, as published: lowest prefix, highest prefix, numbers of digits.
 CARD_ISSUERS = (
     ("4", "4", (13, 16, 19)),
     ("51", "55", (16,)),
@@ -49,35 +42,91 @@ CARD_ISSUERS = (
     ("67", "67", tuple(range(12, 20))),
 )
 
+_BBANS = {
+    "11n": "NO",
+    "12n": "BE",
+    "14n": "DK FI FO GL SD",
+    "2a12n": "FK",
+    "4a10n": "NL",
+    "15n": "SI",
+    "3n10c2n": "MK",
+    "16n": "AT BA EE LT MN XK",
+    "3n13c": "KZ LU",
+    "17n": "HR",
+    "4a13c": "LV",
+    "5n12c": "CH LI",
+    "18n": "CR DE ME RS VA",
+    "2a16n": "GE",
+    "4a14c": "BH",
+    "4a14n": "GB IE",
+    "4a6n8c": "BG",
+    "19n": "AE IL SO TL",
+    "3n16c": "OM",
+    "4a15c": "GI",
+    "4a15n": "IQ",
+    "20c": "MD",
+    "20n": "CZ ES SE SK TN",
+    "2n18c": "SA",
+    "4a16c": "PK RO",
+    "4a16n": "VG",
+    "8n12c": "AD",
+    "21n": "LY PT ST",
+    "22n": "IS",
+    "6n16c": "TR",
+    "10n11c2n": "FR MC",
+    "1a10n12c": "IT SM",
+    "23n": "BI DJ MR",
+    "7n16c": "GR",
+    "24c": "GT",
+    "24n": "HU PL",
+    "4a20c": "AZ",
+    "4a20n": "HN NI SV",
+    "4c20n": "DO",
+    "4c4n16c": "BY",
+    "4n20c": "LB",
+    "8n16c": "AL CY",
+    "23n1a1c": "BR",
+    "25n": "EG",
+    "4a21c": "PS QA",
+    "6n19c": "UA",
+    "4a19n3a": "MU",
+    "4a22c": "KW",
+    "4a4n18c": "JO YE",
+    "4a20n3a": "SC",
+    "4a5n18c": "MT",
+    "4a24c": "LC",
+    "14n15c": "RU",
+}
+BBAN_OF = {country: form for form, countries in _BBANS.items() for country in countries.split()}
+"""Form of the account part of each country's IBANs, as ISO 13616 writes it.
+
+Runs of n digits, a letters or c letters and digits: "4a14n" is four letters, then 14 digits.
+"""
 IBAN_LENGTHS = {
-    country: length
-    for length, countries in {
-        15: "NO", 16: "BE", 18: "DK FI FK FO GL NL SD", 19: "MK SI", 20: "AT BA EE KZ LT LU MN XK",
-        21: "CH HR LI LV", 22: "BG BH CR DE GB GE IE ME RS VA", 23: "AE GI IL IQ OM SO TL",
-        24: "AD CZ ES MD PK RO SA SE SK TN VG", 25: "LY PT ST", 26: "IS TR", 27: "BI DJ FR GR IT MC MR SM",
-        28: "AL AZ BY CY DO GT HN HU LB NI PL SV", 29: "BR EG PS QA UA", 30: "JO KW MU YE", 31: "MT SC",
-        32: "LC", 33: "RU",
-    }.items()
-    for country in countries.split()
-}  # fmt: skip
+    country: 4 + sum(map(int, re.findall("[0-9]+", form))) for country, form in BBAN_OF.items()
+}
+"""Characters of each country's IBANs: country code, two check digits and the account part."""
 
 CALLING_CODES = frozenset(
-    plain_words(
-        "1 7 20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66 81 "
-        "82 84 86 90 91 92 93 94 95 98 211 212 213 216 218"
-    )
+    """
+    1 7 20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61
+    62 63 64 65 66 81 82 84 86 90 91 92 93 94 95 98 211 212 213 216 218
+    """.split()
 ) | frozenset(
     f"{tens}{unit}"
-    for tens in plain_words("22 23 24 25 26 29 35 37 38 42 50 59 67 68 69 80 85 87 88 96 97 99")
+    for tens in "22 23 24 25 26 29 35 37 38 42 50 59 67 68 69 80 85 87 88 96 97 99".split()
     for unit in range(10)
 )
 
-MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-          "november", "december")  # fmt: skip
+MONTHS = tuple(
+    """
+    january february march april may june july august september october november december
+    """.split()
+)
 
 
 def luhn_digit(digits: str) -> str:
-    """The digit that makes `digits` plus it pass the Luhn check (ISO/IEC 7812-1, Annex B)."""
+    """Return the digit that, appended to `digits`, passes the Luhn check (ISO/IEC 7812-1)."""
     total = 0
     for i, digit in enumerate(reversed(digits)):
         value = int(digit) * (2 - i % 2)
@@ -86,12 +135,12 @@ def luhn_digit(digits: str) -> str:
 
 
 def passes_luhn(digits: str) -> bool:
-    """Whether the digits end in their Luhn digit and are not one digit repeated."""
+    """Return True if the digits end in their Luhn digit and are not one digit repeated."""
     return len(set(digits)) > 1 and luhn_digit(digits[:-1]) == digits[-1]
 
 
 def is_issued(digits: str) -> bool:
-    """Whether a card network issues numbers with this prefix and this length."""
+    """Return True if a card network issues numbers with this prefix and this length."""
     n = len(digits)
     return any(
         n in lengths and low <= digits[: len(low)] <= high for low, high, lengths in CARD_ISSUERS
@@ -99,19 +148,29 @@ def is_issued(digits: str) -> bool:
 
 
 def iban_remainder(compact: str) -> int:
-    """ISO 7064 mod 97-10 of an IBAN without spaces; 1 for a valid one."""
+    """Return the remainder by ISO 7064 mod 97-10 of an IBAN without spaces; 1 for a valid one."""
     moved = compact[4:] + compact[:4]
     return int("".join(str(int(c, 36)) for c in moved)) % 97
 
 
 def is_iban(compact: str) -> bool:
-    """Whether the country, its length and the check digits agree."""
-    return IBAN_LENGTHS.get(compact[:2].upper()) == len(compact) and iban_remainder(compact) == 1
+    """Return True if an IBAN without spaces has its country's form and the right check digits."""
+    form = BBAN_OF.get(compact[:2].upper())
+    return bool(form and _iban_pattern(form).fullmatch(compact)) and iban_remainder(compact) == 1
+
+
+@cache
+def _iban_pattern(form: str) -> re.Pattern[str]:
+    """Return the pattern of IBANs whose account part has a form of `BBAN_OF`, in either case."""
+    classes = {"n": "[0-9]", "a": "[A-Za-z]", "c": "[A-Za-z0-9]"}
+    runs = re.findall("([0-9]+)([nac])", form)
+    return re.compile("[A-Za-z]{2}[0-9]{2}" + "".join(f"{classes[c]}{{{n}}}" for n, c in runs))
 
 
 def is_ssn(digits: str) -> bool:
-    """Whether nine digits can be a US SSN, or an ITIN (first digit 9, fourth and fifth of the
-    issued ranges).
+    """Return True if nine digits can be a US social security number or an ITIN.
+
+    An ITIN has the first digit 9, and fourth and fifth digits of the issued ranges.
     """
     area, group, serial = digits[:3], int(digits[3:5]), digits[5:]
     if area in {"000", "666"} or group == 0 or serial == "0000":
@@ -126,7 +185,7 @@ def is_ssn(digits: str) -> bool:
 
 
 def is_ip(text: str) -> bool:
-    """Whether the standard library reads `text` as an IPv4 or IPv6 address."""
+    """Return True if the standard library reads `text` as an IPv4 or IPv6 address."""
     try:
         ip_address(text)
     except ValueError:
@@ -135,7 +194,7 @@ def is_ip(text: str) -> bool:
 
 
 def is_day(year: int, month: int, day: int) -> bool:
-    """Whether the day exists in the proleptic Gregorian calendar and the year is 1800 to 2199."""
+    """Return True if the day exists in the Gregorian calendar and the year is 1800 to 2199."""
     try:
         return date(year, month, day).year in range(1800, 2200)
     except ValueError:
@@ -143,74 +202,74 @@ def is_day(year: int, month: int, day: int) -> bool:
 
 
 def is_numeric_day(year: str, first: str, second: str) -> bool:
-    """Whether the two numbers are a month and a day of the year, in either order."""
+    """Return True if the two numbers are a month and a day of the year, in either order."""
     full = int(year) if len(year) == 4 else 2000 + int(year)
     return is_day(full, int(first), int(second)) or is_day(full, int(second), int(first))
 
 
 def calling_code(digits: str) -> str | None:
-    """The country calling code that begins `digits` (ITU-T E.164), if there is one."""
+    """Return the country calling code (ITU-T E.164) that begins `digits`, or None."""
     return next((digits[:n] for n in (1, 2, 3) if digits[:n] in CALLING_CODES), None)
 
 
 def entropy(text: str) -> float:
-    """Shannon entropy of the characters, in bits per character."""
+    """Return the Shannon entropy of the characters, in bits per character."""
     n = len(text)
     return -sum(k / n * log2(k / n) for k in Counter(text).values())
 
 
-_RANDOM_PARTS = re.compile(r"[0-9]+|[A-Z]+|[a-z]+")
+_RUNS = re.compile(r"[0-9]+|[A-Z]+|[a-z]+")
 
 
 def looks_random(secret: str) -> bool:
-    """Whether a key of 16 characters or more looks drawn at random rather than written.
+    """Return True if a key of 16 characters or more looks random rather than written by hand.
 
-    It holds a digit, changes between digits, upper and lower case often, and repeats few
+    A random key holds a digit, changes between digits, upper and lower case often, and repeats few
     characters.
     """
-    parts = len(_RANDOM_PARTS.findall(secret))
+    n_runs = len(_RUNS.findall(secret))
     has_digit = any(c.isdigit() for c in secret)
-    return has_digit and parts * 8 >= min(len(secret), 64) and entropy(secret) >= 2.8
+    return has_digit and n_runs * 8 >= min(len(secret), 64) and entropy(secret) >= 2.8
 
 
-# Top-level domains under which a bare name is taken for a domain. Left out: those that are also
-# file
-# extensions (py, sh, md, rs, pl, zip), attributes in code (name, id, top, app) or words (in, it,
-# is, so, to).
+# Top-level domains under which a bare name is taken for a domain. Left out are those that are also
+# file extensions (py, sh, md, rs, zip), attributes in code (name, id, top, app) or words (in, is,
+# so, to).
 _BARE = frozenset(
-    plain_words(
-        "com org net edu gov mil info biz io ai eu uk de fr nl se dk fi ch es pt cz sk hu ro bg gr "
-        "ie jp cn kr hk ca mx "
-        "ru ua tv lu li lv lt ee si no pl at be it us"
-    )
+    """
+    com org net edu gov mil info biz io ai eu uk de fr nl se dk fi ch es pt cz sk hu ro bg
+    gr ie jp cn kr hk ca mx ru ua tv lu li lv lt ee si no pl at be it us
+    """.split()
 )
-_WORDS = frozenset(plain_words("li lu lt no pl at be it us info ch ai io pt es ie ro"))
-_SECOND_LEVEL = frozenset(plain_words("co com org net gov edu ac or ne go"))
+# Those of them under which a name counts only with `www.`: they are also words or file types.
+_WORDS = frozenset("li lu lt no pl at be it us info ch ai io pt es ie ro".split())
+_SECOND_LEVEL = frozenset("co com org net gov edu ac or ne go".split())
 _COUNTRIES = frozenset(
-    plain_words(
-        "uk au nz br za jp kr in tr ar mx cn tw hk sg my th id ph vn il ke ng gh eg sa ae pk bd lk "
-        "cy pl ua pe co ve ec uy "
-        "gt do pr"
-    )
+    """
+    uk au nz br za jp kr in tr ar mx cn tw hk sg my th id ph vn il ke ng gh eg sa ae pk bd
+    lk cy pl ua pe co ve ec uy gt do pr
+    """.split()
 )
 FILE_ENDINGS = frozenset(
-    plain_words(
-        "png jpg jpeg gif svg webp bmp ico tif tiff css js ts jsx tsx mjs json yml yaml toml xml "
-        "html htm txt csv tsv pdf "
-        "doc docx xls xlsx ppt pptx zip gz tar rar py ipynb rb rs go java kt cpp hpp sh bat ps sql md rst log lock exe "
-        "dll mp3 mp4 wav mov avi service target socket timer mount"
-    )
+    """
+    png jpg jpeg gif svg webp bmp ico tif tiff css js ts jsx tsx mjs json yml yaml toml xml
+    html htm txt csv tsv pdf doc docx xls xlsx ppt pptx zip gz tar rar py ipynb rb rs go
+    java kt cpp hpp sh bat ps sql md rst log lock exe dll mp3 mp4 wav mov avi service target
+    socket timer mount
+    """.split()
 )
 
 
 def is_top_level(label: str) -> bool:
-    """Whether `label` (lower case) is a top-level domain that this package knows."""
+    """Return True if `label` (lower case) is a top-level domain that this package knows."""
     return label in _BARE or label in _COUNTRIES
 
 
 def is_bare_domain(name: str) -> bool:
-    """Whether dotted labels without a scheme are a domain name and not a file, an attribute or two
-    sentences.
+    """Return True if dotted labels without a scheme are a domain name.
+
+    They may also be a file name, an attribute in code, or the end of one sentence and the beginning
+    of the next.
 
     The top-level domain must be in lower case, unless the whole name is in upper case. Under
     endings that are also words or file types, only names with `www.` or a second-level ending

@@ -1,8 +1,7 @@
-"""Identifiers made of digits: cards, IBANs, social security numbers, IPv4 addresses, dates,
-telephones.
+"""Identifiers made of digits: cards, IBANs, US social security numbers, IPv4, dates, telephones.
 
-One pass finds the chunks of digits and separators; only inside a chunk are the expensive patterns
-tried. Every pattern is bounded in length and takes one digit per step, so the time is linear in the
+One pass finds the chunks of digits and separators; the expensive patterns are tried only inside a
+chunk. Every pattern is bounded in length and takes one digit per step, so the time is linear in the
 text.
 """
 
@@ -27,8 +26,10 @@ from sanitizer.identifiers.checks import (
 Span = tuple[int, int, str]
 
 CHUNK = re.compile(r"[0-9]+(?:[ .\-/()]{1,3}[0-9]+)*")
-BACK = 48  # how far before a number its context words may stand
-AHEAD = 32  # how far past a chunk an extension, a time or a zone may reach
+BACK = 48
+"""Characters before a number that are searched for words which announce it."""
+AHEAD = 32
+"""Characters after a chunk that an extension, a time or a time zone may take."""
 
 _CARD = re.compile(
     r"(?<![\w.])(?:[1-8][0-9]{11,18}|[1-8][0-9]{3}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
@@ -44,12 +45,13 @@ _SSN_CONTEXT = re.compile(
     r"(?i)\b(?:ssns?|social\s+sec|taxpayer|tax\s+id|itin|tin)\b|social security"
 )
 _IPV4 = re.compile(
-    r"(?<![\w.])(?<![A-Za-z]-)(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?:/(?:3[0-2]|[12]?[0-9])(?![0-9/]))?(?![\w]|\.[0-9])"
+    r"(?<![\w.])(?<![A-Za-z]-)(?:[0-9]{1,3}\.){3}[0-9]{1,3}"
+    r"(?:/(?:3[0-2]|[12]?[0-9])(?![0-9/]))?(?![\w]|\.[0-9])"
 )
 _VERSION = re.compile(
-    r"(?i)(?:\b(?:v|ver|version|versions|release|build|firmware|revision|rev|section|sec|chapter|clause|rule|appendix"
-    r"|paragraph|figure|table|step|python|java|node|windows|chrome|firefox|safari|ios|android|linux|kernel)\b[.:]?"
-    r"|sanitizer.|[=~^@]=?)\s{0,2}[\"']?\Z"
+    r"(?i)(?:\b(?:v|ver|version|versions|release|build|firmware|revision|rev|section|sec|chapter"
+    r"|clause|rule|appendix|paragraph|figure|table|step|python|java|node|windows|chrome|firefox"
+    r"|safari|ios|android|linux|kernel)\b[.:]?|§|[=~^@]=?)\s{0,2}[\"']?\Z"
 )
 _TIME = (
     r"(?:[T ,]{1,2}(?:[01]?[0-9]|2[0-4]):[0-5][0-9](?::[0-6][0-9](?:\.[0-9]{1,9})?)?"
@@ -62,7 +64,8 @@ _DAY = re.compile(
     + r"(?![0-9]|[-/.][0-9]|[A-Za-z])"
 )
 _COMPACT_DAY = re.compile(
-    r"(?<![\w])([0-9]{4})([0-9]{2})([0-9]{2})(?![\w])|(?<![\w])([0-9]{2})([0-9]{2})([0-9]{4})(?![\w])"
+    r"(?<![\w])([0-9]{4})([0-9]{2})([0-9]{2})(?![\w])"
+    r"|(?<![\w])([0-9]{2})([0-9]{2})([0-9]{4})(?![\w])"
 )
 _MONTH = (
     "(?:" + "|".join(rf"{m[:3]}(?:{m[3:]})?" if len(m) > 3 else m for m in MONTHS) + r"|sept)\b\.?"
@@ -79,7 +82,8 @@ _AFTER_MONTH = re.compile(
     rf"(?i)([0-9]{{1,2}})(?:st|nd|rd|th)?(?:(?:,? |, ?|-)([12][0-9]{{3}}))?\b(?!:){_TIME}"
 )
 _BIRTH = re.compile(
-    r"(?i)(?:\b(?:born|birth(?:date|day)?|b-?day|dob|geboren|née?)\b|\bd\.o\.b|\bgeb\.|date_of_birth)[^0-9]{0,40}\Z"
+    r"(?i)(?:\b(?:born|birth(?:date|day)?|b-?day|dob|geboren|née?)\b|\bd\.o\.b|\bgeb\."
+    r"|date_of_birth)[^0-9]{0,40}\Z"
 )
 _DATED = re.compile(r"(?i)\b(?:dated?|on|expir\w+|since|until|from|due)\b\W{0,3}\Z")
 
@@ -89,20 +93,24 @@ _EDGE = r"(?<![\w$€£#])(?<![0-9][.,\-/])(?<![$€£] )"
 _END = r"(?![0-9%])(?![.,\-/:][0-9])(?![A-Za-wyz_])"
 _INTERNATIONAL = re.compile(rf"(?<![\w+])\(?\+\(?[1-9](?:{_SEP}[0-9]){{6,14}}{_EXT}{_END}")
 _NATIONAL = re.compile(
-    _EDGE
-    + r"(?:(?:(?:1|001|01)[ .\-]|1)?(?:\([2-9][0-9]{2}\)[ -]?|[2-9][0-9]{2}([.\- ]))[2-9][0-9]{2}[.\- ][0-9]{4}"
-    r"|\(?0[1-9](?:[0-9]{0,3}\)? ?[0-9]{3,4}[ -][0-9]{3,4}|[0-9]{3}\)?[ -][0-9]{6}|(?:[ .\-][0-9]{2}){4})"
+    _EDGE + r"(?:(?:(?:1|001|01)[ .\-]|1)?(?:\([2-9][0-9]{2}\)[ -]?|[2-9][0-9]{2}([.\- ]))"
+    r"[2-9][0-9]{2}[.\- ][0-9]{4}"
+    r"|\(?0[1-9](?:[0-9]{0,3}\)? ?[0-9]{3,4}[ -][0-9]{3,4}|[0-9]{3}\)?[ -][0-9]{6}"
+    r"|(?:[ .\-][0-9]{2}){4})"
     r"|07[1-9][0-9]{8}|06[ -][0-9]{8}|0[1-9][0-9]{1,2}(?: [0-9]{2,3}){3})" + _EXT + _END
 )
 _LOOSE = re.compile(rf"{_EDGE}\(?\+?\(?[0-9](?:{_SEP}[0-9]){{5,14}}{_EXT}{_END}")
 _PHONE_CONTEXT = re.compile(
-    r"(?i)(?:\b(?:tel|telephone|phones?|mobile|cell(?:phone)?|fax|desk|landline|hotline|whatsapp|sms|voicemail|dial)\b"
-    r"|\b(?:call|ring|text|reach|phone|contact|message|messages|answering|calling)(?: \w+){0,3} (?:at|on|to|is)\b"
-    r"|\b(?:call|ring|dial|text)(?: me| us| him| her)?\b|\bmy number\b)[^0-9\n]{0,24}\n?[^0-9\n]{0,4}\Z"
+    r"(?i)(?:\b(?:tel|telephone|phones?|mobile|cell(?:phone)?|fax|desk|landline|hotline|whatsapp"
+    r"|sms|voicemail|dial)\b"
+    r"|\b(?:call|ring|text|reach|phone|contact|message|messages|answering|calling)(?: \w+){0,3}"
+    r" (?:at|on|to|is)\b|\b(?:call|ring|dial|text)(?: me| us| him| her)?\b|\bmy number\b)"
+    r"[^0-9\n]{0,24}\n?[^0-9\n]{0,4}\Z"
 )
 _OTHER_NUMBER = re.compile(
-    r"(?i)\b(?:isbn(?:-1[03])?|issn|doi|arxiv|order|invoice|tracking|serial|model|part|case|ticket|sku|upc|ean|ref"
-    r"|reference|account|licen[cs]e|card|version|id|pid|port|imei)\b(?: (?:number|no|id|is))*[\s.:#]{0,4}\Z"
+    r"(?i)\b(?:isbn(?:-1[03])?|issn|doi|arxiv|order|invoice|tracking|serial|model|part|case|ticket"
+    r"|sku|upc|ean|ref|reference|account|licen[cs]e|card|version|id|pid|port|imei)\b"
+    r"(?: (?:number|no|id|is))*[\s.:#]{0,4}\Z"
 )
 _IBAN_REST = re.compile(r"[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,31}")
 
@@ -112,10 +120,12 @@ def _before(text: str, start: int) -> str:
 
 
 def cards(text: str, start: int, end: int) -> Iterator[Span]:
-    """Payment cards in a chunk, in groups or not; of unknown issuers only after words such as
-    "card".
+    """Yield payment cards in a chunk, in groups or not.
+
+    Those of unknown issuers count only after words such as "card".
     """
     for m in _CARD.finditer(text, start, end + 1):
+        # four groups and three digits more: a card of 19 digits, or one of 16 and another number
         for size in (len(m[0]), 19) if m[1] and len(m[0]) == 23 else (len(m[0]),):
             digits = "".join(filter(str.isdigit, m[0][:size]))
             if passes_luhn(digits) and (
@@ -126,7 +136,7 @@ def cards(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def ibans(text: str, start: int) -> Iterator[Span]:
-    """The IBAN whose check digits begin at `start`, in groups or not, in either case."""
+    """Yield the IBAN whose check digits begin at `start`, in groups or not, in either case."""
     length = IBAN_LENGTHS.get(text[max(0, start - 2) : start].upper())
     begin = start - 2
     if (
@@ -146,8 +156,9 @@ def ibans(text: str, start: int) -> Iterator[Span]:
 
 
 def ssns(text: str, start: int, end: int) -> Iterator[Span]:
-    """US social security numbers: with hyphens, or with spaces or nothing after words that announce
-    one.
+    """Yield US social security numbers.
+
+    They have hyphens, or come after words that announce one.
     """
     for m in _SSN.finditer(text, start, end + 2):
         announced = m[2] == "-" or _SSN_CONTEXT.search(_before(text, m.start()))
@@ -156,7 +167,7 @@ def ssns(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def ipv4s(text: str, start: int, end: int) -> Iterator[Span]:
-    """IPv4 addresses, with their prefix length; not version or section numbers."""
+    """Yield IPv4 addresses, with their prefix length; not version or section numbers."""
     for m in _IPV4.finditer(text, start, end + 2):
         if is_ip(m[0].partition("/")[0]) and not _VERSION.search(_before(text, m.start())):
             yield m.start(), m.end(), "IP"
@@ -167,7 +178,10 @@ def _kind_of_day(text: str, start: int) -> str:
 
 
 def numeric_days(text: str, start: int, end: int) -> Iterator[Span]:
-    """Dates in digits. Two-digit years need slashes, or words before them that announce a date."""
+    """Yield dates in digits.
+
+    Two-digit years need slashes, or words before them that announce a date.
+    """
     for m in _DAY.finditer(text, start, min(len(text), end + AHEAD)):
         if m.start() >= end:
             return
@@ -183,7 +197,7 @@ def numeric_days(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def compact_days(text: str, start: int, end: int) -> Iterator[Span]:
-    """A date of birth in eight digits, after words that announce one."""
+    """Yield a date of birth in eight digits, after words that announce one."""
     m = _COMPACT_DAY.match(text, start) if end - start == 8 else None
     if m and _BIRTH.search(_before(text, start)):
         day = (m[1], m[2], m[3]) if m[1] else (m[6], m[4], m[5])
@@ -192,7 +206,10 @@ def compact_days(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def month_days(text: str, start: int) -> Iterator[Span]:
-    """Dates with an English month name around the number at `start`; without a year only of birth."""
+    """Yield the date with an English month name around the number at `start`.
+
+    Without a year it counts only as a date of birth.
+    """
     before = text[start - 1] if start else ""
     if before.isalnum() or before in {"_", "."}:
         return
@@ -201,11 +218,8 @@ def month_days(text: str, start: int) -> Iterator[Span]:
     elif m := _YEAR_FIRST.match(text, start):
         yield from _month_day(text, start, m.end(), m[3], m[2], m[1])
     elif before and before in " -":
-        month, m = (
-            _BEFORE_DAY.search(text, max(0, start - 12), start),
-            _AFTER_MONTH.match(text, start),
-        )
-        if month and m:
+        month = _BEFORE_DAY.search(text, max(0, start - 12), start)
+        if month and (m := _AFTER_MONTH.match(text, start)):
             yield from _month_day(text, month.start(), m.end(), m[1], month[1], m[2])
 
 
@@ -220,9 +234,7 @@ def _month_day(
 
 
 def phones(text: str, start: int, end: int) -> Iterator[Span]:
-    """Telephone numbers: international, or in a national shape, or any digits after words that
-    announce one.
-    """
+    """Yield telephone numbers: international, in a national form, or announced by words."""
     begin, stop = max(0, start - 3), min(len(text), end + AHEAD)
     if _OTHER_NUMBER.search(text, max(0, start - BACK), start):
         return
@@ -247,8 +259,9 @@ def _is_dialled(number: str) -> bool:
 
 
 def in_chunk(text: str, start: int, end: int) -> Iterator[Span]:
-    """Everything made of digits in one chunk; a telephone only where nothing more specific was
-    found.
+    """Yield every identifier made of digits in one chunk.
+
+    Telephone numbers, whose patterns are the widest, are dropped where another kind was found.
     """
     size = end - start
     if size <= 7:

@@ -1,14 +1,14 @@
-"""Another value of the same form for an identifier: grouping, check digits, prefixes and notation
-stay.
+"""Another value of the same form for an identifier: grouping, prefixes and notation stay.
 
-What is drawn depends on the form alone: which signs stand where, the country of an IBAN or of a "+"
+What is drawn depends on the form alone: the positions of signs, the country of an IBAN or of a "+"
 number, the public prefix of a key, the words in an address that say what its parts are. The rest is
-fresh. E-mail hosts and URLs are under names reserved by RFC 2606, IP addresses are private (RFC
-1918) or for documentation (RFC 3849), North American telephone numbers end in 555-01xx.
+fresh, check digits included. E-mail hosts and URLs are under names reserved by RFC 2606, IP
+addresses are private (RFC 1918) or for documentation (RFC 3849), North American telephone numbers
+end in 555-01xx.
 
-Texts come with their digits and signs in ASCII and without zero-width characters:
-`identifiers.same_form` folds them. Where nothing would be redrawn, or a part is not understood,
-there is no other value: a ValueError, never the original.
+Texts come with their digits and signs in ASCII and without zero-width characters: `same_form` in
+`search` folds them. Where nothing would be redrawn, or a part is not understood, there is no other
+value: a ValueError, never the original.
 
 Not protected: the form itself, and the facts above that it keeps.
 """
@@ -25,7 +25,6 @@ from sanitizer.identifiers.checks import (
     calling_code,
     iban_remainder,
     luhn_digit,
-    plain_words,
 )
 from sanitizer.identifiers.internet import KEY_FORMS
 from sanitizer.identifiers.places import (
@@ -41,19 +40,19 @@ from sanitizer.randomness import Source
 
 _DIGITS, _LOWER = "0123456789", "abcdefghijklmnopqrstuvwxyz"
 _ONSETS, _VOWELS = (
-    plain_words("b d f g h k l m n p r s t v br dr gr kl st tr"),
-    plain_words("a e i o u ai ea"),
+    "b d f g h k l m n p r s t v br dr gr kl st tr".split(),
+    "a e i o u ai ea".split(),
 )
 _CARD_PREFIX = {12: "5018", 13: "4", 14: "36", 15: "37", 16: "4", 17: "62", 18: "62", 19: "62"}
 _HOSTS = ("example.com", "example.net", "example.org")
 _STATE_NAMES = frozenset(STATES)
 _KEPT_WORDS = frozenset(STREET_TYPES.lower().split("|")) | frozenset(
-    plain_words(
-        "apt apartment suite ste unit flat room rm floor bldg building lot p o po box post office "
-        "postfach psc cmr apo fpo dpo "
-        "n s e w ne nw se sw north south east west rua rue via viale calle c avenida av avda plaza piazza ul al pl "
-        "boulevard chemin place quai carrer paseo corso strada camino de du la le of the st nd rd th"
-    )
+    """
+    apt apartment suite ste unit flat room rm floor bldg building lot p o po box post office
+    postfach psc cmr apo fpo dpo n s e w ne nw se sw north south east west rua rue via viale
+    calle c avenida av avda plaza piazza ul al pl boulevard chemin place quai carrer paseo
+    corso strada camino de du la le of the st nd rd th
+    """.split()
 )
 
 
@@ -80,7 +79,7 @@ def _cased(word: str, like: str) -> str:
 
 
 def _scrambled(text: str, source: Source) -> str:
-    """Each digit and letter replaced by one drawn from its class; everything else stays.
+    """Replace each digit and letter by one drawn from its class; everything else stays.
 
     Where all letters are hexadecimal digits, the new ones are too.
     """
@@ -95,9 +94,9 @@ def _same_class(char: str, source: Source, letters: str) -> str:
 
 
 def _with_digits(text: str, digits: str) -> str:
-    """The text with its digits replaced in order."""
-    left: Iterator[str] = iter(digits)
-    return "".join(next(left) if c.isdecimal() else c for c in text)
+    """Return the text with its digits replaced in order."""
+    fresh: Iterator[str] = iter(digits)
+    return "".join(next(fresh) if c.isdecimal() else c for c in text)
 
 
 def _card(text: str, source: Source) -> str:
@@ -111,8 +110,8 @@ def _iban(text: str, source: Source) -> str:
     compact = "".join(c for c in text if c.isalnum())
     body = _scrambled(compact[4:], source)
     check = 98 - iban_remainder(compact[:2] + "00" + body)
-    left = iter(f"{compact[:2]}{check:02}{body}")
-    return "".join(next(left) if c.isalnum() else c for c in text)
+    fresh = iter(f"{compact[:2]}{check:02}{body}")
+    return "".join(next(fresh) if c.isalnum() else c for c in text)
 
 
 def _ssn(text: str, source: Source) -> str:
@@ -136,11 +135,12 @@ def _ip(text: str, source: Source) -> str:
 
 
 def _mac(text: str, source: Source) -> str:
-    """A locally administered unicast address: the second hexadecimal digit is 2, 6, a or e."""
+    """Return a locally administered unicast address: its second digit is 2, 6, a or e."""
     digits = [f"{source.randbelow(16):x}" for _ in range(12)]
     digits[1] = _one("26ae", source)
-    upper, left = text.upper() == text and text.lower() != text, iter(digits)
-    new = "".join(next(left) if c.isalnum() else c for c in text)
+    upper = text.upper() == text and text.lower() != text
+    fresh = iter(digits)
+    new = "".join(next(fresh) if c.isalnum() else c for c in text)
     return new.upper() if upper else new
 
 
@@ -148,8 +148,9 @@ _URL = re.compile(r"(?s)(\w[\w+.-]*://)?([^/@?#]*@)?(www\.)?([^/:?#]*)(:[0-9]+)?
 
 
 def _url(text: str, source: Source) -> str:
-    """Scheme, `www.`, and the number of path segments stay; credentials, host, port and words are
-    fresh.
+    """Return a URL with fresh credentials, host, port and words.
+
+    Scheme, `www.`, and the number of path segments stay.
     """
     m = _URL.fullmatch(text)
     assert m, "every text has the shape of a reference"
@@ -163,7 +164,8 @@ def _url(text: str, source: Source) -> str:
 
 
 _PEM_KEPT = re.compile(
-    r"(-----(?:BEGIN|END) (?:(?:RSA|DSA|EC|ENCRYPTED|OPENSSH|PGP) ){0,2}PRIVATE KEY(?: BLOCK)?-----|\\[nr])"
+    r"(-----(?:BEGIN|END) (?:(?:RSA|DSA|EC|ENCRYPTED|OPENSSH|PGP) ){0,2}PRIVATE KEY"
+    r"(?: BLOCK)?-----|\\[nr])"
 )
 _SUB_PREFIX = re.compile(
     r"(?:ant-(?:api|admin)?[0-9]{0,2}-?|proj-|svcacct-|admin-|or-v1-|lf-|[abeprs]-)"
@@ -172,9 +174,8 @@ _SUB_PREFIX = re.compile(
 
 def _key(text: str, source: Source) -> str:
     if text.startswith("-----BEGIN"):
-        parts = _PEM_KEPT.split(
-            text
-        )  # every second one is a mark, or a line break that was escaped
+        # every second part is a mark, or a line break that was escaped
+        parts = _PEM_KEPT.split(text)
         return "".join(part if i % 2 else _scrambled(part, source) for i, part in enumerate(parts))
     if text.startswith("eyJ"):
         return ".".join(
@@ -188,7 +189,7 @@ def _key(text: str, source: Source) -> str:
 
 
 def _phone(text: str, source: Source) -> str:
-    """Calling code, a leading trunk zero and every sign stay; an extension is fresh."""
+    """Return a telephone number with the same calling code, trunk zero and signs."""
     m = re.search(r"(?i)[ ,]*(?:x|ext)", text)
     body, extension = (text[: m.start()], text[m.start() :]) if m else (text, "")
     digits = "".join(c for c in body if c.isdecimal())
@@ -206,21 +207,27 @@ def _number(digits: str, body: str, source: Source) -> str:
         area = _one("23456789", source) + _one("02345678", source) + _one("2345678", source)
         return f"{kept}{area}55501{_digits(2, source)}"
     zeros = len(rest) - len(rest.lstrip("0"))
-    lead = rest[:2] if rest.startswith("07") else rest[:zeros][:2]  # 07: British mobiles
+    # British mobile numbers begin with 07, which is not a trunk zero and an area code.
+    lead = rest[:2] if rest.startswith("07") else rest[:zeros][:2]
     return kept + lead + _one("123456789", source) + _digits(len(rest) - len(lead) - 1, source)
 
 
 _MONTH_NAME = "|".join(f"{m}|{m[:3]}" for m in MONTHS) + "|sept"
 _DATE_PARTS = re.compile(
-    r"(?i)(?P<time>[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?)(?P<zone>(?: ?[ap]m)? ?[+-][0-9]{2}:?[0-9]{2}\Z)?"
-    rf"|(?P<compact>[0-9]{{8}})|(?P<year>[0-9]{{4}})|(?P<month>(?<![^\W\d_])(?:{_MONTH_NAME})(?![^\W\d_]))"
+    r"(?i)(?P<time>[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?)"
+    r"(?P<zone>(?: ?[ap]m)? ?[+-][0-9]{2}:?[0-9]{2}\Z)?"
+    r"|(?P<compact>[0-9]{8})|(?P<year>[0-9]{4})"
+    rf"|(?P<month>(?<![^\W\d_])(?:{_MONTH_NAME})(?![^\W\d_]))"
     r"|(?P<small>[0-9]{1,2})(?P<th>st|nd|rd|th)?"
 )
 _DATE_WORDS = re.compile(r"(?i)(?:[\W_]|of|t|z|am|pm)*")
 
 
 def _day(text: str, source: Source) -> str:
-    """A date in 1950 to 2009 in the same notation, valid whether day or month comes first."""
+    """Return a date in 1950 to 2009 in the same notation, valid also if day and month are swapped.
+
+    So days are 1 to 12.
+    """
     new = date(1950 + source.randbelow(60), 1 + source.randbelow(12), 1 + source.randbelow(12))
     parts = list(_DATE_PARTS.finditer(text))
     if not _DATE_WORDS.fullmatch(_DATE_PARTS.sub(" ", text)):
@@ -240,7 +247,7 @@ def _day(text: str, source: Source) -> str:
 
 
 def _long_part(m: re.Match[str], new: date, source: Source) -> str:
-    """The part of a date that is not a number of one or two digits."""
+    """Return a new part of a date that is not a number of one or two digits."""
     if m["time"]:
         return _time(m["time"], source) + (m["zone"] or "")
     if m["compact"]:
@@ -252,8 +259,9 @@ def _long_part(m: re.Match[str], new: date, source: Source) -> str:
 
 
 def _fields(new: date, named: bool, has_year: bool, padded: bool) -> list[str]:
-    """The numbers of one or two digits in the order of the notation; a year of two digits comes
-    last.
+    """Return the numbers of one or two digits in the order of the notation.
+
+    A year of two digits comes last.
     """
     small = [new.day] if named else [new.month, new.day]
     return [f"{n:02}" if padded else str(n) for n in small] + [f"{new.year % 100:02}"] * (
@@ -289,7 +297,10 @@ _PLACE_PARTS = re.compile(r"[^\W\d_]+|\d+")
 
 
 def _address(text: str, source: Source) -> str:
-    """House numbers, names, state and code are fresh; words such as Street, Apt. or PO Box stay."""
+    """Return an address with fresh numbers, names, state and postal code.
+
+    Words such as Street, Apt. or PO Box stay.
+    """
 
     def fresh(m: re.Match[str]) -> str:
         part = m[0]
@@ -338,16 +349,28 @@ def _postcode(text: str, source: Source) -> str:
 
 
 _FORMS: dict[str, Callable[[str, Source], str]] = {
-    "KEY": _key, "EMAIL": _email, "URL": _url, "LINK": _url, "IBAN": _iban, "CARD": _card, "SSN": _ssn, "IP": _ip,
+    "KEY": _key,
+    "EMAIL": _email,
+    "URL": _url,
+    "LINK": _url,
+    "IBAN": _iban,
+    "CARD": _card,
+    "SSN": _ssn,
+    "IP": _ip,
     "MAC": _mac,
-    "DATE_OF_BIRTH": _day, "DATE": _day, "LICENCE": _scrambled, "PASSPORT": _scrambled, "PHONE": _phone,
-    "ADDRESS": _address, "POSTCODE": _postcode,
-}  # fmt: skip
+    "DATE_OF_BIRTH": _day,
+    "DATE": _day,
+    "LICENCE": _scrambled,
+    "PASSPORT": _scrambled,
+    "PHONE": _phone,
+    "ADDRESS": _address,
+    "POSTCODE": _postcode,
+}
 
 
 @dataclass
 class _Counted:
-    """A source that counts its draws."""
+    """Source that counts its draws."""
 
     source: Source
     n_draws: int = 0
@@ -358,22 +381,24 @@ class _Counted:
 
 
 def another_value(kind: str, text: str, source: Source) -> str:
-    """A realistic other value of the same form, drawn from `source`.
+    """Draw a realistic other value of the same form.
 
     Args:
-        kind: one of `identifiers.KINDS`; `text`: an identifier that `identifiers.find` gave as that
-            kind, folded.
+        kind: one of `KINDS`.
+        text: an identifier that `find` gave as that kind, folded.
+        source: source of the draws.
 
     Raises:
-        ValueError: unknown kind; or the text has no part that can be drawn anew. Never quotes the
-            text.
+        ValueError: the kind is unknown, or no part of the text can be drawn anew. The message does
+            not quote the text.
     """
     if kind not in _FORMS:
         raise ValueError(f"kind must be of {', '.join(_FORMS)}; got {kind!r}")
     counted = _Counted(source)
     try:
         value = _FORMS[kind](text, counted)
-    except (ValueError, LookupError, RuntimeError):  # RuntimeError: more digits than the form has
+    # RuntimeError: the text has more digits than the form, so an iterator of fresh ones ended
+    except (ValueError, LookupError, RuntimeError):
         counted.n_draws = 0
     if not counted.n_draws:
         raise ValueError(f"this {kind} cannot be given another form")

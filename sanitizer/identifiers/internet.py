@@ -1,8 +1,7 @@
-"""Identifiers made of letters and signs: e-mail addresses, URLs, domain names, IPv6 and MAC
-addresses, keys.
+"""Identifiers made of letters and signs: e-mail, URLs, domain names, IPv6, MAC addresses, keys.
 
-Each finder looks first for a character or word that its identifiers cannot do without, then reads
-outwards from there over a bounded length, so text without it costs next to nothing.
+Each finder looks first for a character or word that its identifiers must hold, then reads outwards
+from there over a bounded length, so text without it costs next to nothing.
 """
 
 from __future__ import annotations
@@ -24,15 +23,17 @@ Span = tuple[int, int, str]
 _LOCAL = re.compile(r"[\w.!#$%'*+~=-]{1,64}\Z")
 _LOCAL_NAME = re.compile(r"[A-Za-z_]{2,20}=(?=.)")
 _AT_HOST = re.compile(
-    r"@(?<=[\w'*+~%$#!.-]@)(?:(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}(?:xn--[a-z0-9-]{2,59}|[^\W\d_]{2,24})(?![\w-]*@)"
+    r"@(?<=[\w'*+~%$#!.-]@)(?:(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}"
+    r"(?:xn--[a-z0-9-]{2,59}|[^\W\d_]{2,24})(?![\w-]*@)"
     r"|\[(?:[0-9]{1,3}\.){3}[0-9]{1,3}\])"
 )
 _SERVICES = frozenset({"git", "hg", "svn"})
 
 
 def emails(text: str) -> Iterator[Span]:
-    """E-mail addresses, read outwards from each "@"; not `git@host` remotes nor file names like
-    `x@2x.png`.
+    """Yield e-mail addresses, read outwards from each "@".
+
+    Remotes such as `git@host` and file names such as `x@2x.png` do not count.
     """
     for host in _AT_HOST.finditer(text):
         at = host.start()
@@ -41,16 +42,16 @@ def emails(text: str) -> Iterator[Span]:
         if named := _LOCAL_NAME.match(name):
             name = name[named.end() :].lstrip("'")
         end = at + _end_of_host(host[0])
-        in_code = len(name) == 1 and not is_top_level(
-            host[0].rpartition(".")[2].lower()
-        )  # x@self.weight
+        # a product of matrices in code, such as x@self.weight
+        in_code = len(name) == 1 and not is_top_level(host[0].rpartition(".")[2].lower())
         if name and end > at and name not in _SERVICES and not in_code:
             yield at - len(name), end, "EMAIL"
 
 
 def _end_of_host(host: str) -> int:
-    """Length of the host without words glued to it (`x.org.Then`), or a negative number for a file
-    name.
+    """Return the length of a host, or a negative number if it is a file name.
+
+    A word that follows without a space (`x.org.Then`) is not part of it.
     """
     labels = host.split(".")
     if labels[-1].lower() in FILE_ENDINGS:
@@ -62,6 +63,8 @@ def _end_of_host(host: str) -> int:
 
 _SCHEME = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,15}\Z")
 _REST = re.compile(r"[^\s<>\"`{}|\\^\x00-\x1f]{1,4096}")
+# Markdown's "](" and a JSON or shell quote end a URL even without a space.
+_CLOSING = re.compile(r"\]\(|',|'}")
 _CLOSERS = {")": "(", "]": "["}
 _DOT = re.compile(r"\.([A-Za-z]{2,6})(?![\w-]|\.[A-Za-z0-9])")
 _LABELS = re.compile(
@@ -72,7 +75,7 @@ _PATH = re.compile(r"(?::[0-9]{2,5})?(?:[/?#][^\s<>\"`{}|\\^]{0,4096})?")
 
 
 def _trimmed(text: str, start: int, end: int) -> int:
-    """The end of a URL without the punctuation of the sentence or markup around it."""
+    """Return the end of a URL without the punctuation of the sentence or markup around it."""
     while end > start:
         last = text[end - 1]
         opener = _CLOSERS.get(last)
@@ -86,18 +89,14 @@ def _trimmed(text: str, start: int, end: int) -> int:
 
 
 def urls(text: str) -> Iterator[Span]:
-    """URLs with a scheme, with their credentials, and bare domain names with their path."""
+    """Yield URLs with a scheme, with their credentials, and bare domain names with their path."""
     at, done = text.find("://"), 0
     while at >= 0:
         scheme = _SCHEME.search(text, max(done, at - 17), at)
         rest = _REST.match(text, at + 3) if scheme else None
         if scheme and rest:
-            # Markdown's "](" and a JSON or shell quote end a URL even without a space.
-            cut = min(
-                (i for i in (rest[0].find("]("), rest[0].find("',"), rest[0].find("'}")) if i >= 0),
-                default=-1,
-            )
-            done = _trimmed(text, at + 3, rest.end() if cut < 0 else rest.start() + cut)
+            closer = _CLOSING.search(rest[0])
+            done = _trimmed(text, at + 3, rest.start() + closer.start() if closer else rest.end())
             if done > at + 3:
                 yield scheme.start(), done, "URL"
             at = text.find("://", rest.end())
@@ -122,8 +121,8 @@ _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 _LEFT_HEX = re.compile(r"[0-9A-Fa-f:]{1,40}\Z")
 _RIGHT_HEX = re.compile(r"[0-9A-Fa-f:.]*")
 _MAC = re.compile(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\Z")
-# Not the slices of Python (`x[1::2]`) nor a number before two colons: a first group in use, and
-# another.
+# Compressed IPv6 addresses have a first group in use, and another one. So Python's slices
+# (`x[1::2]`) and numbers before two colons do not count.
 _COMPRESSED = re.compile(r"(?i)::1\Z|::ffff:|64:ff9b::|0?0?[0-9a-f]{3,4}:[0-9a-f:.]*[0-9a-f]\Z")
 _PREFIX = re.compile(r"(?:%[0-9A-Za-z]{1,15})?(?:/(?:1[01][0-9]|12[0-8]|[1-9]?[0-9])(?![0-9]))?")
 _HYPHENS = re.compile(
@@ -133,7 +132,7 @@ _DOTTED = re.compile(r"\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?!\w|\.\w)")
 
 
 def addresses(text: str) -> Iterator[Span]:
-    """IPv6 addresses (with zone and prefix length) and MAC addresses in their three notations."""
+    """Yield IPv6 addresses (with zone and prefix length) and MAC addresses in three notations."""
     done = 0
     for colon in _COLONS.finditer(text):
         if colon.start() < done:
@@ -150,11 +149,10 @@ def addresses(text: str) -> Iterator[Span]:
 def _hex_run(text: str, start: int, end: int) -> Iterator[Span]:
     while end > start and text[end - 1] in ".:" and text[end - 2 : end] != "::":
         end -= 1
-    glued = (start and (text[start - 1].isalnum() or text[start - 1] in "_.")) or text[
-        end : end + 1
-    ].isalnum()
+    glued_before = start and (text[start - 1].isalnum() or text[start - 1] in "_.")
+    glued_after = text[end : end + 1].isalnum()
     run = text[start:end]
-    if glued or end - start > 45 or not any(c.isdigit() for c in run):
+    if glued_before or glued_after or end - start > 45 or not any(c.isdigit() for c in run):
         return
     if _MAC.match(run):
         yield start, end, "MAC"
@@ -183,7 +181,6 @@ def _other_macs(text: str) -> Iterator[Span]:
                 yield start, m.end(), "MAC"
 
 
-# Public prefixes of keys, and what follows. The prefix stays when a key is replaced by another.
 KEY_FORMS: dict[str, str] = {
     "sk-": r"(?:ant-(?:api|admin)?[0-9]{0,2}-?|proj-|svcacct-|admin-|or-v1-|lf-)?[\w-]{20,300}",
     "pk-lf-": r"[\w-]{20,60}",
@@ -221,6 +218,10 @@ KEY_FORMS: dict[str, str] = {
     "dckr_pat_": r"[\w-]{20,60}",
     "eyJ": r"[\w-]{8,4000}\.eyJ[\w-]{8,8000}\.[\w-]{0,2000}",
 }
+"""Public prefixes of keys, and patterns of what follows.
+
+The prefix stays when a key is replaced by another one.
+"""
 PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
 _PEM_BODY = re.compile(r"[\sA-Za-z0-9+/=]{0,20000}")
@@ -230,9 +231,7 @@ _MARKS = {
     sign: [mark for mark in KEY_FORMS if next(each for each in _SIGNS if each in mark) == sign]
     for sign in _SIGNS
 }
-"""The prefixes by a character that they cannot do without: a text without it is not searched for
-them.
-"""
+"""Prefixes by a character that all of them hold: a text without it is not searched for them."""
 _COMPILED: dict[str, re.Pattern[str]] = {}
 
 _PASSWORDS = ("password", "passwd", "passphrase", "passcode", "pwd")
@@ -251,8 +250,11 @@ _CODE = re.compile(r"[A-Za-z_][\w.]*[(\[]|\$|%|\{|<|os\.|env|https?:|process\.")
 
 
 def keys(text: str, lowered: str) -> Iterator[Span]:
-    """API keys by their public prefix, private key blocks, and values assigned to names like
-    `password`.
+    """Yield API keys, private key blocks, and values assigned to names such as `password`.
+
+    Args:
+        text: the text.
+        lowered: the text in lower case, at the same offsets.
     """
     for sign, marks in _MARKS.items():
         if sign in text:
@@ -320,7 +322,7 @@ def _is_secret(value: str) -> bool:
 
 
 def _is_password(value: str, quoted: bool) -> bool:
-    """Whether the value is written out, not an expression, a variable or a word."""
+    """Return True if the value is written out, and no expression, variable or word."""
     has_digit = any(c.isdigit() for c in value)
     return (has_digit and not _CODE.match(value) and entropy(value) >= 2.0) or (
         quoted and _is_mixed(value)
@@ -328,6 +330,6 @@ def _is_password(value: str, quoted: bool) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    """Whether a quoted password without digits still mixes cases and signs."""
+    """Return True if a quoted password without digits mixes cases and signs."""
     signs = any(not c.isalnum() and c not in "._-$%{}()<>[]" for c in value)
     return signs and value.lower() != value

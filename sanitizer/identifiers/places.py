@@ -1,8 +1,8 @@
 """Identifiers of places and papers: street addresses, postal codes, licence and passport numbers.
 
-House numbers are the way in: each chunk of digits is tried as the first or the last part of an
-address. Patterns are bounded in length; names of streets are words with a capital letter unless the
-street type is unmistakable.
+Addresses are found by their house numbers: each chunk of digits is tried as the first or the last
+part of an address. Patterns are bounded in length; names of streets are words with a capital letter
+unless the street type is unmistakable.
 """
 
 from __future__ import annotations
@@ -10,30 +10,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sanitizer.identifiers.checks import plain_words
-
 Span = tuple[int, int, str]
 
 STREET_TYPES = (
-    "Street|St|Avenue|Ave|Av|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Place|Pl|Square|Sq|Terrace|Ter|Way|Wy"
-    "|Parkway|Pkwy|Highway|Hwy|Circle|Cir|Trail|Trl|Crescent|Cres|Close|Grove|Gardens|Gdns|Mews|Alley|Aly|Plaza|Plz"
-    "|Row|Walk|Loop|Path|Broadway|Turnpike|Tpke|Freeway|Fwy|Expressway|Quay|Esplanade|Promenade|Hill|Point|Pike|Run"
+    "Street|St|Avenue|Ave|Av|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Place|Pl|Square|Sq"
+    "|Terrace|Ter|Way|Wy|Parkway|Pkwy|Highway|Hwy|Circle|Cir|Trail|Trl|Crescent|Cres|Close|Grove"
+    "|Gardens|Gdns|Mews|Alley|Aly|Plaza|Plz|Row|Walk|Loop|Path|Broadway|Turnpike|Tpke|Freeway|Fwy"
+    "|Expressway|Quay|Esplanade|Promenade|Hill|Point|Pike|Run"
 )
 _UNIT = (
-    r"(?:[Aa]pt|[Aa]partment|[Ss]uite|[Ss]te|[Uu]nit|[Ff]lat|[Rr]oom|[Rr]m|[Ff]loor|[Bb]ldg|[Bb]uilding|[Ll]ot)"
+    r"(?:[Aa]pt|[Aa]partment|[Ss]uite|[Ss]te|[Uu]nit|[Ff]lat|[Rr]oom|[Rr]m|[Ff]loor|[Bb]ldg"
+    r"|[Bb]uilding|[Ll]ot)"
     r"\.?\s?#?\s?[0-9A-Za-z][0-9A-Za-z-]{0,5}\b|# ?[0-9][0-9A-Za-z-]{0,5}"
 )
-STATES = plain_words(
-    "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA "
-    "RI SC SD TN TX UT VT VA WA WV WI WY DC PR GU VI AS MP AA AE AP"
-)
+STATES = """
+    AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH
+    NJ NM NY NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY DC PR GU VI AS MP AA AE
+    AP
+    """.split()
 _STATE = "(?:" + "|".join(STATES) + ")"
-_UK_AREAS = plain_words(
-    "AB AL B BA BB BD BF BH BL BN BR BS BT CA CB CF CH CM CO CR CT CV CW DA DD DE DG DH DL DN DT DY E EC EH EN EX FK "
-    "FY G GL GU GY HA HD HG HP HR HS HU HX IG IM IP IV JE KA KT KW KY L LA LD LE LL LN LS LU M ME MK ML N NE NG NN NP "
-    "NR NW OL OX PA PE PH PL PO PR RG RH RM S SA SE SG SK SL SM SN SO SP SR SS ST SW SY TA TD TF TN TQ TR TS TW UB W "
-    "WA WC WD WF WN WR WS WV YO ZE"
-)
+_UK_AREAS = """
+    AB AL B BA BB BD BF BH BL BN BR BS BT CA CB CF CH CM CO CR CT CV CW DA DD DE DG DH DL DN
+    DT DY E EC EH EN EX FK FY G GL GU GY HA HD HG HP HR HS HU HX IG IM IP IV JE KA KT KW KY
+    L LA LD LE LL LN LS LU M ME MK ML N NE NG NN NP NR NW OL OX PA PE PH PL PO PR RG RH RM S
+    SA SE SG SK SL SM SN SO SP SR SS ST SW SY TA TD TF TN TQ TR TS TW UB W WA WC WD WF WN WR
+    WS WV YO ZE
+    """.split()
 UK_AREAS = frozenset(_UK_AREAS)
 UK_INWARD = "ABDEFGHJLNPQRSTUWXYZ"
 CANADA_FIRST, CANADA_LETTERS = "ABCEGHJKLMNPRSTVXY", "ABCEGHJKLMNPRSTVWXYZ"
@@ -42,13 +44,16 @@ UK_POSTCODE = re.compile(
     rf"(?<![A-Za-z0-9])([A-Z]{{1,2}})[0-9][0-9A-Z]? ?[0-9][{UK_INWARD}]{{2}}(?![A-Za-z0-9])"
 )
 CANADA_POSTCODE = re.compile(
-    rf"(?<![A-Za-z0-9])[{CANADA_FIRST}][0-9][{CANADA_LETTERS}][ -]?[0-9][{CANADA_LETTERS}][0-9](?![A-Za-z0-9])"
+    rf"(?<![A-Za-z0-9])[{CANADA_FIRST}][0-9][{CANADA_LETTERS}][ -]?"
+    rf"[0-9][{CANADA_LETTERS}][0-9](?![A-Za-z0-9])"
 )
 _ZIP = r"[0-9]{5}(?:-[0-9]{4})?(?![\w]|[-.,][0-9])"
+_ZIP_HERE = re.compile(_ZIP)
 _STATE_BEFORE = re.compile(rf"(?:[A-Za-z.] ?,\s{{0,2}}|[a-z] )(?:{_STATE})\.?,? {{1,2}}\Z")
 _MILITARY_BEFORE = re.compile(r"\b[AFD]PO,? A[AEP] \Z")
 _ZIP_CONTEXT = re.compile(
-    r"(?i)\b(?:zip(?:[- ]?code)?|post(?:al)?[- ]?codes?|plz)\b(?: (?:number|is|was|of|in|for)\b)?[\s:=#\"']{1,5}"
+    r"(?i)\b(?:zip(?:[- ]?code)?|post(?:al)?[- ]?codes?|plz)\b"
+    r"(?: (?:number|is|was|of|in|for)\b)?[\s:=#\"']{1,5}"
     r"((?:[A-Z]{1,2}-?)?[0-9]{3,6}(?:[ -](?:[0-9]{2,4}|[A-Z]{2})\b)?)(?![\w]|[.,][0-9])"
 )
 
@@ -56,30 +61,34 @@ _NAME = r"(?:[^\W\d_][\w'’.-]{0,24}|[0-9]{1,3}(?:st|nd|rd|th))"
 _CAPITAL = r"(?:(?=[^\W\d_a-z])[^\W\d_][\w'’.-]{0,24}|[0-9]{1,3}(?:st|nd|rd|th)|de|du|la|le|of|the)"
 _TAIL = (
     rf"(?:,?\s{{1,2}}(?:{_UNIT}))?"
-    rf"(?:,?\s{{1,2}}(?:[A-Z][\w'’.-]{{1,24}},?[ ]?){{0,3}}(?:,?\s{{0,2}}(?:{_STATE})\.?,?\s{{1,2}}{_ZIP}"
+    rf"(?:,?\s{{1,2}}(?:[A-Z][\w'’.-]{{1,24}},?[ ]?){{0,3}}"
+    rf"(?:,?\s{{0,2}}(?:{_STATE})\.?,?\s{{1,2}}{_ZIP}"
     rf"|,?\s{{0,2}}[A-Z]{{1,2}}[0-9][0-9A-Z]? [0-9][{UK_INWARD}]{{2}}\b))?"
 )
 _STREET = re.compile(
-    rf"[0-9]{{1,6}}(?:-[0-9]{{1,4}}|[A-Za-z]\b|/[0-9]{{1,3}}| ?½)?,? (?:{_CAPITAL} ){{1,4}}(?:(?:{STREET_TYPES})\b\.?)"
+    rf"[0-9]{{1,6}}(?:-[0-9]{{1,4}}|[A-Za-z]\b|/[0-9]{{1,3}}| ?½)?,? "
+    rf"(?:{_CAPITAL} ){{1,4}}(?:(?:{STREET_TYPES})\b\.?)"
     rf"(?: (?:N|S|E|W|NE|NW|SE|SW|North|South|East|West)\b\.?)?{_TAIL}"
 )
 _BROADWAY = re.compile(rf"[0-9]{{1,5}} (?:[NSEW]\.? )?Broadway\b{_TAIL}")
 _TYPE_FIRST = re.compile(
-    r"[0-9]{1,4}(?: ?(?:bis|ter|[A-Da-d])\b)?,? (?:[Rr]ue|[Rr]ua|[Cc]alle|[Aa]venida|Via|[Cc]hemin|[Qq]uai"
-    r"|(?:[Aa]venue|[Bb]oulevard|[Pp]lace)(?= d)) (?:(?:de|du|des|la|le|les|del|della|do|da|dos) |(?:d|l)['’]){0,3}"
+    r"[0-9]{1,4}(?: ?(?:bis|ter|[A-Da-d])\b)?,? "
+    r"(?:[Rr]ue|[Rr]ua|[Cc]alle|[Aa]venida|Via|[Cc]hemin|[Qq]uai"
+    r"|(?:[Aa]venue|[Bb]oulevard|[Pp]lace)(?= d)) "
+    r"(?:(?:de|du|des|la|le|les|del|della|do|da|dos) |(?:d|l)['’]){0,3}"
     r"(?:[^\W\d_a-z][\w'’-]{1,24}(?: |\b)){1,3}"
 )
 _PLAIN_STREET = re.compile(
-    r"(?i)[0-9]{1,6}[a-z]? ((?:[^\W\d_][\w'’-]{1,20} ){1,2})(?:street|avenue|boulevard|road|ave|blvd)\b"
+    r"(?i)[0-9]{1,6}[a-z]? ((?:[^\W\d_][\w'’-]{1,20} ){1,2})"
+    r"(?:street|avenue|boulevard|road|ave|blvd)\b"
 )
 _PLAIN_WORDS = frozenset(
-    plain_words(
-        "a an the of in on at to by for from per down up along across off near and or with is was "
-        "are were this that each "
-        "every more other different lane lanes way mile miles minute minutes hour hours day days "
-        "year years people cars "
-        "feet meters blocks block times percent side dirt gravel busy main's new old"
-    )
+    """
+    a an the of in on at to by for from per down up along across off near and or with is was
+    are were this that each every more other different lane lanes way mile miles minute
+    minutes hour hours day days year years people cars feet meters blocks block times
+    percent side dirt gravel busy main's new old
+    """.split()
 )
 _UNIT_NUMBER = re.compile(
     rf"(?i)(?<=[\s,])(?:apt|suite|ste|unit|flat)\.? ?#?[0-9]{{1,5}}[a-z]?\b"
@@ -90,25 +99,28 @@ _WRITTEN_YEAR = re.compile(
     r"(?i)\b(?:in|since|by|of|during|until|after|before|from|circa|the|and|for)\s\Z"
 )
 _POBOX = re.compile(
-    r"(?i)\b(?:p\.? ?o\.? ?box|post office box|postfach|apartado(?: de correos)?|bo[iî]te postale)\.? ?#?[0-9]{1,6}\b"
+    r"(?i)\b(?:p\.? ?o\.? ?box|post office box|postfach|apartado(?: de correos)?|bo[iî]te postale)"
+    r"\.? ?#?[0-9]{1,6}\b"
 )
 _MILITARY = re.compile(
-    r"(?i)\b(?:(?:psc|cmr|unit) [0-9]{1,5},? box [0-9]{1,5}|uss|usns|uscgc|usnv)(?: [a-z'-]{2,20}){0,3}\s{1,2}"
+    r"(?i)\b(?:(?:psc|cmr|unit) [0-9]{1,5},? box [0-9]{1,5}|uss|usns|uscgc|usnv)"
+    r"(?: [a-z'-]{2,20}){0,3}\s{1,2}"
     r"[AFD]PO,? A[AEP] [0-9]{5}(?:-[0-9]{4})?\b"
 )
 _LEADING_TYPES = frozenset(
-    plain_words(
-        "rua rue calle avenida Rua Rue Via Viale Vicolo Calle C/ Avenida Av. Avda Avda. Plaza "
-        "Plaça Praça Piazza Piazzale ul. Ul. al. pl. os. "
-        "Boulevard Chemin Place Impasse Allée Quai Carrer Passeig Rúa Paseo Largo Travessa Corso Strada Ulica Camino "
-        "Carretera Ctra. Estrada"
-    )
+    """
+    rua rue calle avenida Rua Rue Via Viale Vicolo Calle C/ Avenida Av. Avda Avda. Plaza
+    Plaça Praça Piazza Piazzale ul. Ul. al. pl. os. Boulevard Chemin Place Impasse Allée
+    Quai Carrer Passeig Rúa Paseo Largo Travessa Corso Strada Ulica Camino Carretera Ctra.
+    Estrada
+    """.split()
 )
-STREET_ENDINGS = (
-    "straße", "strasse", "str.", "gasse", "platz", "allee", "straat",
-    "laan", "gracht", "plein", "gatan", "vägen", "gata",
-    "gade", "vej", "veien", "stræde", "torvet", "ntie", "katu", "polku", "weg", "steig", "promenade", "kade",
-)  # fmt: skip
+STREET_ENDINGS = tuple(
+    """
+    straße strasse str. gasse platz allee straat laan gracht plein gatan vägen gata gade vej veien
+    stræde torvet ntie katu polku weg steig promenade kade
+    """.split()
+)
 _HOUSE = re.compile("[ (]")
 _HUNGARIAN = frozenset({"utca", "útja", "út", "tér", "krt.", "köz", "u."})
 
@@ -123,8 +135,9 @@ _PASSPORT = re.compile(
 
 
 def streets(text: str, start: int, end: int) -> Iterator[Span]:
-    """Street addresses whose house number stands at `start`: number first, or last after a street's
-    name.
+    """Yield street addresses whose house number is the chunk of digits from `start` to `end`.
+
+    The number comes first, or last after a street's name.
     """
     if end - start > 20 or (start and (text[start - 1].isalnum() or text[start - 1] in "_.$€£#")):
         return
@@ -158,40 +171,37 @@ def _number_first(text: str, start: int) -> Iterator[Span]:
 
 def _number_last(text: str, start: int, end: int) -> Iterator[Span]:
     line = max(text.rfind("\n", max(0, start - 60), start) + 1, start - 60, 0)
-    parts = text[line : start - 1].split(" ")[-6:]
-    last = parts[-1].rstrip(",").lower()
+    words = text[line : start - 1].split(" ")[-6:]
+    last = words[-1].rstrip(",").lower()
     begin = next(
-        (i for i, word in enumerate(parts[:-1]) if word.lstrip("(,\"'") in _LEADING_TYPES), None
+        (i for i, word in enumerate(words[:-1]) if word.lstrip("(,\"'") in _LEADING_TYPES), None
     )
-    if begin is None and last in _HUNGARIAN and len(parts) > 1:
-        begin = next((i for i, word in enumerate(parts[:-1]) if word[:1].isupper()), None)
+    if begin is None and last in _HUNGARIAN and len(words) > 1:
+        begin = next((i for i, word in enumerate(words[:-1]) if word[:1].isupper()), None)
     elif (
-        begin is None and len(last) > 6 and last.endswith(STREET_ENDINGS) and parts[-1][0].isupper()
+        begin is None and len(last) > 6 and last.endswith(STREET_ENDINGS) and words[-1][0].isupper()
     ):
-        begin = len(parts) - 1
+        begin = len(words) - 1
     if begin is not None and last[-1:].isalpha() | (last[-1:] == "."):
-        yield (
-            start - 1 - len(" ".join(parts[begin:]).lstrip("(,\"'")),
-            _end_of_house(text, start, end),
-            "ADDRESS",
-        )
+        first = start - 1 - len(" ".join(words[begin:]).lstrip("(,\"'"))
+        yield first, _end_of_house(text, start, end), "ADDRESS"
 
 
 def _end_of_house(text: str, start: int, end: int) -> int:
-    """The end of the house number at `start`, with its letter ("12b")."""
+    """Return the end of the house number at `start`, with its letter ("12b")."""
     end = start + len(_HOUSE.split(text[start:end], maxsplit=1)[0])
     return end + (text[end : end + 1].isalpha() and not text[end + 1 : end + 2].isalnum())
 
 
 def units(text: str) -> Iterator[Span]:
-    """Addresses that begin with a number and name a flat or suite on the same line or the next."""
+    """Yield addresses that begin with a number and name a flat or suite soon after."""
     for m in _UNIT_NUMBER.finditer(text):
         if before := _BEFORE_UNIT.search(text, max(0, m.start() - 62), m.start()):
             yield before.start(), m.start() + len(m[0].rstrip(" ,\n")), "ADDRESS"
 
 
 def boxes(text: str, lowered: str) -> Iterator[Span]:
-    """Addresses with a flat or suite, post office boxes and military mail."""
+    """Yield addresses with a flat or suite, post office boxes and military mail."""
     if any(word in lowered for word in ("apt", "suite", "ste", "unit", "flat")):
         yield from units(text)
     if "box" in lowered or "postfach" in lowered or "apartado" in lowered or "postale" in lowered:
@@ -203,7 +213,7 @@ def boxes(text: str, lowered: str) -> Iterator[Span]:
 
 
 def postcodes(text: str, start: int, end: int) -> Iterator[Span]:
-    """Postal codes around the chunk: UK and Canadian by syntax, US ZIP codes after a state."""
+    """Yield the postal code around a chunk: UK and Canadian ones by form, US ones after a state."""
     if start and text[start - 1].isalpha():
         begin = start - 2 if start > 1 and text[start - 2].isalpha() else start - 1
         m = UK_POSTCODE.match(text, begin)
@@ -219,11 +229,8 @@ def postcodes(text: str, start: int, end: int) -> Iterator[Span]:
             yield start, m.end(), "POSTCODE"
 
 
-_ZIP_HERE = re.compile(_ZIP)
-
-
 def announced(text: str, lowered: str) -> Iterator[Span]:
-    """Postal codes, driving licences and passports after the words that name them."""
+    """Yield postal codes, driving licences and passports after the words that name them."""
     if "zip" in lowered or "post" in lowered or "plz" in lowered:
         for m in _ZIP_CONTEXT.finditer(text):
             yield m.start(1), m.end(1), "POSTCODE"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
-    from sanitizer.lm.causal import BLOCK as BLOCK
     from sanitizer.lm.causal import DEFAULT_CAUSAL_MODEL as DEFAULT_CAUSAL_MODEL
     from sanitizer.lm.causal import MAX_CELLS as MAX_CELLS
     from sanitizer.lm.causal import CausalLM as CausalLM
@@ -19,26 +18,27 @@ if TYPE_CHECKING:
     from sanitizer.lm.causal import Read as Read
     from sanitizer.lm.causal import Rows as Rows
     from sanitizer.lm.causal import TokenLists as TokenLists
-    from sanitizer.lm.chat_format import ChatFormat as ChatFormat
-    from sanitizer.lm.download import fetch as fetch
     from sanitizer.lm.files import Manifest as Manifest
+    from sanitizer.lm.files import fetch as fetch
     from sanitizer.lm.files import model_folder as model_folder
     from sanitizer.lm.files import model_root as model_root
     from sanitizer.lm.loading import Models as Models
     from sanitizer.lm.masked import DEFAULT_MASKED_MODEL as DEFAULT_MASKED_MODEL
     from sanitizer.lm.masked import FILES as FILES
     from sanitizer.lm.masked import MAX_THREADS as MAX_THREADS
+    from sanitizer.lm.masked import Batch as Batch
     from sanitizer.lm.masked import MaskedLM as MaskedLM
     from sanitizer.lm.masked import OnnxMaskedLM as OnnxMaskedLM
+    from sanitizer.lm.masked import Row as Row
+    from sanitizer.lm.masked import batches as batches
+    from sanitizer.lm.masked import centred_rows as centred_rows
     from sanitizer.lm.masked import read_settings as read_settings
+    from sanitizer.lm.masked import rows as rows
     from sanitizer.lm.masked import session as session
-    from sanitizer.lm.model_rows import Batch as Batch
-    from sanitizer.lm.model_rows import Row as Row
-    from sanitizer.lm.model_rows import batches as batches
-    from sanitizer.lm.model_rows import centred_rows as centred_rows
-    from sanitizer.lm.model_rows import rows as rows
     from sanitizer.lm.tokens import ByteTokens as ByteTokens
+    from sanitizer.lm.tokens import ChatFormat as ChatFormat
     from sanitizer.lm.tokens import WordPieces as WordPieces
+    from sanitizer.lm.weights_file import BLOCK as BLOCK
     from sanitizer.lm.weights_file import Gguf as Gguf
     from sanitizer.lm.weights_file import ModelShape as ModelShape
     from sanitizer.lm.weights_file import Place as Place
@@ -55,7 +55,6 @@ else:
         __name__,
         {
             "causal": (
-                "BLOCK",
                 "CausalLM",
                 "DEFAULT_CAUSAL_MODEL",
                 "Logits",
@@ -66,22 +65,25 @@ else:
                 "Rows",
                 "TokenLists",
             ),
-            "chat_format": ("ChatFormat",),
-            "download": ("fetch",),
-            "files": ("Manifest", "model_folder", "model_root"),
+            "files": ("Manifest", "fetch", "model_folder", "model_root"),
             "loading": ("Models",),
             "masked": (
+                "Batch",
                 "DEFAULT_MASKED_MODEL",
                 "FILES",
                 "MAX_THREADS",
                 "MaskedLM",
                 "OnnxMaskedLM",
+                "Row",
+                "batches",
+                "centred_rows",
                 "read_settings",
+                "rows",
                 "session",
             ),
-            "model_rows": ("Batch", "Row", "batches", "centred_rows", "rows"),
-            "tokens": ("ByteTokens", "WordPieces"),
+            "tokens": ("ByteTokens", "ChatFormat", "WordPieces"),
             "weights_file": (
+                "BLOCK",
                 "Gguf",
                 "ModelShape",
                 "Place",

@@ -1,9 +1,8 @@
-"""Keys and values of prompts' beginnings, kept for the next prompt that begins the same.
+"""The causal language model: batches of prompts, continued token by token.
 
-The causal language model: batches of prompts, continued token by token.
-
-Rows may differ in length; nothing is padded, for attention knows each row's own length. Keys and
-values lie in arrays of ours, which onnxruntime reads and extends in place.
+Rows may differ in length; nothing is padded, since attention knows each row's own length. Keys and
+values are in numpy arrays, which onnxruntime reads and extends in place. Those of prompts'
+beginnings are kept for the next prompt that begins the same (`PrefixCache`).
 """
 
 from __future__ import annotations
@@ -24,14 +23,28 @@ from sanitizer.lm.files import Manifest, model_folder
 from sanitizer.lm.masked import session
 from sanitizer.lm.weights_file import ModelShape, WeightTable
 
+DEFAULT_CAUSAL_MODEL = "lm"
+PREFIX_BLOCK = 32
+"""Tokens per block of the prefix cache; prompts share whole blocks."""
+MAX_CELLS = 5120
+"""Largest rows x columns of one batch (8 x 640): 236 MB of keys and values, process under
+600 MB.
+"""
+ROOM = 64
+"""Columns added, at least, when a batch is full."""
+_PER_PASS = 512
+"""Tokens read in one pass at most: bounds the memory of a pass."""
+
 Block = NDArray[np.float32]
-BLOCK = 32
-"""Tokens per block; a beginning is shared by whole blocks."""
+Logits = NDArray[np.float32]
+TokenLists = Sequence[Sequence[int]]
+Binding = Any  # onnxruntime.IOBinding, which has no types
 
 
 class PrefixCache:
-    """Blocks of BLOCK tokens, found by all tokens up to their end; the least recently used go
-    first. Thread-safe.
+    """Keys and values of prompts' beginnings, in blocks of PREFIX_BLOCK tokens. Thread-safe.
+
+    A block is found by all tokens up to its end; the least recently used blocks are dropped first.
 
     Not protected: the tokens of recent prompts stay in memory, as keys, until they are displaced or
     cleared.
@@ -43,40 +56,49 @@ class PrefixCache:
     def __init__(self, max_tokens: int) -> None:
         if max_tokens < 0:
             raise ValueError(f"max_tokens must not be negative, got {max_tokens}")
-        self._n_blocks = max_tokens // BLOCK
-        self.max_tokens = self._n_blocks * BLOCK
+        self._n_blocks = max_tokens // PREFIX_BLOCK
+        self.max_tokens = self._n_blocks * PREFIX_BLOCK
         self._blocks: OrderedDict[tuple[int, ...], Block] = OrderedDict()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """Tokens kept now."""
-        return len(self._blocks) * BLOCK
+        """Return the number of tokens kept now."""
+        return len(self._blocks) * PREFIX_BLOCK
 
     def find(self, ids: Sequence[int]) -> list[Block]:
-        """The kept blocks of the longest known beginning, in order: float32 [..., BLOCK, head]
-        each.
+        """Return the kept blocks of the longest beginning of `ids` that is kept, in order.
+
+        Returns:
+            float32 [..., PREFIX_BLOCK, head] each.
         """
         with self._lock:
-            keys = self._known(ids)
-            for key in reversed(keys):  # what comes first is needed most: it is displaced last
+            keys = self._kept_keys(ids)
+            # Later blocks are useless without the earlier ones, so these are displaced last.
+            for key in reversed(keys):
                 self._blocks.move_to_end(key)
             return [self._blocks[key] for key in keys]
 
     def keep(self, ids: Sequence[int], values: Callable[[int, int], Block]) -> None:
-        """Keep the whole blocks of `ids`; `values(begin, end)` gives a new array float32 [...,
-        BLOCK, head].
+        """Keep the whole blocks of `ids`.
+
+        Args:
+            ids: tokens of a row.
+            values: (begin, end) -> keys and values of these tokens, a new float32 array [...,
+                PREFIX_BLOCK, head].
         """
         with self._lock:
-            for end in range(min(len(ids) // BLOCK, self._n_blocks) * BLOCK, 0, -BLOCK):
+            for end in range(
+                min(len(ids) // PREFIX_BLOCK, self._n_blocks) * PREFIX_BLOCK, 0, -PREFIX_BLOCK
+            ):
                 key = tuple(ids[:end])
                 if key not in self._blocks:
-                    self._blocks[key] = values(end - BLOCK, end)
+                    self._blocks[key] = values(end - PREFIX_BLOCK, end)
                 self._blocks.move_to_end(key)
             while len(self._blocks) > self._n_blocks:
                 self._blocks.popitem(last=False)
 
-    def _known(self, ids: Sequence[int]) -> list[tuple[int, ...]]:
-        keys = (tuple(ids[:end]) for end in range(BLOCK, len(ids) + 1, BLOCK))
+    def _kept_keys(self, ids: Sequence[int]) -> list[tuple[int, ...]]:
+        keys = (tuple(ids[:end]) for end in range(PREFIX_BLOCK, len(ids) + 1, PREFIX_BLOCK))
         return list(takewhile(self._blocks.__contains__, keys))
 
     def clear(self) -> None:
@@ -85,58 +107,62 @@ class PrefixCache:
             self._blocks.clear()
 
 
-DEFAULT_CAUSAL_MODEL = "lm"
-MAX_CELLS = 5120
-"""Rows times columns of one batch, 8 x 640: 236 MB of keys and values, under 600 MB in the whole
-process.
-"""
-ROOM = 64
-"""Columns added, at least, when a batch is full."""
-_PER_PASS = 512
-"""Tokens read at once: bounds the memory of a pass."""
-
-Logits = NDArray[np.float32]
-TokenLists = Sequence[Sequence[int]]
-Binding = Any  # onnxruntime.IOBinding; that library belongs to `backbone`
-
-
 class Read(NamedTuple):
-    """What the model makes of some places. The score of token t after a place is hidden @
-    vectors([t])[0], nearly.
+    """Hidden states and scores at some positions.
+
+    The score of token t after a position is nearly hidden @ vectors([t])[0].
     """
 
     hidden: NDArray[np.float32]
-    """float32 [n, width]."""
+    """Hidden states at n positions, float32 [n, width]."""
     logits: Logits
-    """float32 [m, n_vocabulary], of those of the n that were to be scored; by the model's own,
-    rounded products.
+    """Scores at the m of them that were to be scored, float32 [m, n_vocabulary].
+
+    They are products as the model rounds them.
     """
 
 
 class Rows(Protocol):
-    """A batch of token sequences that a model has read. Not thread-safe; any number may exist side
-    by side.
+    """Batch of token sequences that a model has read.
+
+    It is not thread-safe; any number of batches may exist at the same time.
     """
 
     logits: Logits
-    """float32 [n_rows, n_vocabulary], scores of the next token."""
+    """Scores of each row's next token, float32 [n_rows, n_vocabulary]."""
     lengths: list[int]
     """Tokens per row."""
 
     def step(self, tokens: Sequence[int]) -> Logits:
-        """Append one token to each row; returns the new `logits`."""
+        """Append one token to each row and return the new `logits`."""
 
     def extend(self, row: int, tokens: Sequence[int]) -> Logits:
-        """Append one token or more to one row, in one pass; returns the new `logits`."""
+        """Append one token or more to one row, in one pass, and return the new `logits`."""
 
     def fork(self, rows: Sequence[int]) -> Rows:
-        """A batch of its own with these rows, in this order, repeated or left out at will; this one
-        stays as it is.
+        """Return a new batch of these rows; this one stays as it is.
+
+        Args:
+            rows: numbers of rows, in any order, each as often as wanted.
         """
 
 
 class CausalLM(Protocol):
-    """What callers ask of a causal language model."""
+    """Causal language model as the pipeline uses it.
+
+    >>> import numpy as np
+    >>> from sanitizer.testing import ToyCausalLM
+    >>> model: CausalLM = ToyCausalLM(lambda ids: np.eye(49152, dtype=np.float32)[len(ids)])
+    >>> rows = model.prefill([[5, 6, 7], [8]])
+    >>> rows.logits.argmax(axis=1).tolist(), rows.step([9, 9]).argmax(axis=1).tolist()
+    ([3, 1], [4, 2])
+
+    Attributes:
+        folder: folder of the model, which holds tokenizer.json.
+        sha256: hash of its manifest.
+        n_vocabulary: number of tokens in the vocabulary.
+        max_length: tokens of one row at most.
+    """
 
     folder: Path
     sha256: str
@@ -152,31 +178,36 @@ class CausalLM(Protocol):
         """
 
     def scores(self, ids: Sequence[int], at: Sequence[int]) -> Logits:
-        """Scores of the token after each of the positions `at` of one text, float32 [len(at),
-        n_vocabulary].
+        """Return scores of the token after each of some positions of one text.
+
+        Args:
+            ids: tokens of the text.
+            at: the positions.
+
+        Returns:
+            float32 [len(at), n_vocabulary].
         """
 
     def vectors(self) -> NDArray[np.float32]:
-        """The input table, a new float32 [n_vocabulary, width]."""
+        """Return the input table, a new float32 [n_vocabulary, width]."""
 
     def forget(self) -> None:
         """Drop the kept beginnings of earlier prompts."""
 
 
 class OnnxCausalLM:
-    """A causal LM from a model folder (see models/build), with weights fetched before. Implements
-    `CausalLM`.
+    """A causal language model from a model folder. Implements `CausalLM`; thread-safe.
 
-    Thread-safe. Deterministic on one machine with one number of threads: the same calls in the same
-    order give the same bits. The shipped graph rounds inputs to 8 bits, and a last digit can tip a
-    rounding: scores of a text read at once and of the same text read by steps lie about as far
-    apart as from the float reference (KL 0.0045 nats).
+    It is deterministic on one machine with one number of threads: the same calls in the same order
+    give the same bits. The shipped graph rounds inputs to 8 bits, and a difference in a last digit
+    can change a rounding: scores of a text read in one pass and of the same text read in steps
+    differ about as much as either does from the float reference (KL 0.0045 nats).
 
     Args:
-        folder: holds manifest.json, model.onnx and tokenizer.json; every file's SHA-256 is checked
-            first.
-        threads: for one pass; default all cores, at most 4.
-        max_cells: bound of rows times columns of a batch, 46 kB each.
+        folder: holds manifest.json, model.onnx and tokenizer.json (models/build makes one), every
+            file's SHA-256 is checked first. Default the packaged model, whose weights are fetched.
+        threads: threads of one pass; default all cores, at most 4.
+        max_cells: largest rows x columns of a batch; each takes 46 kB.
         max_kept: tokens of earlier prompts' beginnings to keep, 46 kB each; 0 keeps nothing.
 
     Raises:
@@ -196,11 +227,9 @@ class OnnxCausalLM:
             raise ValueError(f"threads must be at least 1, got {threads}")
         if max_cells < 1:
             raise ValueError(f"max_cells must be at least 1, got {max_cells}")
-        self.folder, self.max_cells, self._kept = (
-            folder or model_folder(DEFAULT_CAUSAL_MODEL),
-            max_cells,
-            PrefixCache(max_kept),
-        )
+        self.folder = folder or model_folder(DEFAULT_CAUSAL_MODEL)
+        self.max_cells = max_cells
+        self._kept = PrefixCache(max_kept)
         manifest = Manifest.read(self.folder)
         manifest.verify({*manifest.data["files"], "model.onnx", "tokenizer.json"})
         weights = manifest.verify_weights()
@@ -209,38 +238,41 @@ class OnnxCausalLM:
             shape = ModelShape(**manifest.data["shape"])
         except (KeyError, TypeError):
             raise ModelError("the model has an unusable manifest") from None
-        self.n_vocabulary, self.max_length, self.width = (
-            shape.n_vocabulary,
-            shape.n_positions,
-            shape.width,
-        )
-        self.n_layers, self.cell = shape.n_layers, (shape.n_kv_heads, shape.head)
+        self.n_vocabulary = shape.n_vocabulary
+        self.max_length = shape.n_positions
+        self.width = shape.width
+        self.n_layers = shape.n_layers
+        self.cell = (shape.n_kv_heads, shape.head)
         self._table = WeightTable(weights, shape)
         self.session = session(self.folder / "model.onnx", threads, weights.parent)
 
     def prefill(self, prompts: TokenLists) -> OnnxRows:
-        """See `CausalLM.prefill`. Rows are read one after the other, so what they share is read
-        once.
+        """See `CausalLM.prefill`.
+
+        Rows are read one after the other, so that what several of them share is read once.
         """
         for prompt in prompts:
             self.check_ids(prompt)
         rows = OnnxRows(self, [len(prompt) for prompt in prompts])
         for row, prompt in enumerate(prompts):
+            # without the last token: at least one must be read to have scores
             begin = rows.place(row, self._kept.find(prompt[:-1]))
             rows.logits[row] = rows.read(row, prompt[begin:], begin, [len(prompt) - 1]).logits
             self._kept.keep(prompt, partial(rows.seen, row))
         return rows
 
     def scores(self, ids: Sequence[int], at: Sequence[int]) -> Logits:
-        """See `CausalLM.scores`. Nothing is kept of this text."""
+        """See `CausalLM.scores`. No beginning of this text is kept."""
         self.check_ids(ids)
         if at and not 0 <= min(at) <= max(at) < len(ids):
             raise ValueError(f"at must lie in 0..{len(ids) - 1}, got {min(at)}..{max(at)}")
         return OnnxRows(self, [len(ids)]).read(0, ids, 0, at).logits
 
     def vectors(self, tokens: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
-        """See `CausalLM.vectors`; of some tokens if asked, float32 [n, width]. Read from the
-        weights file, not kept.
+        """See `CausalLM.vectors`. The table is read from the weights file, and not kept.
+
+        Args:
+            tokens: int64 [n], for their vectors only, float32 [n, width]; default all tokens.
         """
         return self._table.rows(slice(None) if tokens is None else tokens)
 
@@ -250,12 +282,14 @@ class OnnxCausalLM:
 
     @property
     def kept_tokens(self) -> int:
-        """How many tokens of earlier prompts' beginnings are kept now."""
+        """Number of tokens of earlier prompts' beginnings that are kept now."""
         return len(self._kept)
 
     def check_ids(self, ids: Sequence[int]) -> None:
-        """Raises ValueError unless there is a token and every token is the model's; the message
-        names none.
+        """Check that there is a token, and that every token is in the vocabulary.
+
+        Raises:
+            ValueError: otherwise; the message names no token.
         """
         if not len(ids):
             raise ValueError("a prompt must have at least one token")
@@ -264,17 +298,22 @@ class OnnxCausalLM:
 
 
 class OnnxRows:
-    """Implements `Rows` once all rows are read. Made by `OnnxCausalLM.prefill`; or bare, by who
-    reads rows one by one.
+    """Rows of an `OnnxCausalLM`. Implements `Rows` once all rows are read.
 
-    Rows made bare, and rows that were advanced, have no `logits` of their own until the next
-    `step`.
+    `OnnxCausalLM.prefill` makes them and reads all rows. Who makes them directly reads the rows one
+    by one with `read`. These rows, and rows moved on with `advance`, have valid `logits` only after
+    the next `step`.
+
+    Args:
+        model: the model.
+        lengths: tokens of each row.
     """
 
     def __init__(self, model: OnnxCausalLM, lengths: list[int]) -> None:
         if not lengths:
             raise ValueError("a batch must have at least one row")
-        self._model, self.lengths = model, lengths
+        self._model = model
+        self.lengths = lengths
         self._check_size(max(lengths))
         self.logits: Logits = np.empty((len(lengths), model.n_vocabulary), np.float32)
         self._cache = [self._zeros(max(lengths)) for _ in range(2 * model.n_layers)]
@@ -286,8 +325,11 @@ class OnnxRows:
         return self.logits
 
     def advance(self, tokens: Sequence[int], scored: Sequence[int]) -> Read:
-        """As `step`, but only the rows `scored` are scored everywhere, and the attribute `logits`
-        is not brought up.
+        """Append one token to each row, and score some rows only; the attribute `logits` is stale.
+
+        Args:
+            tokens: one token for each row.
+            scored: numbers of the rows to score over the whole vocabulary.
         """
         if len(tokens) != len(self.lengths):
             raise ValueError(
@@ -327,45 +369,50 @@ class OnnxRows:
         return forked
 
     def place(self, row: int, blocks: Sequence[NDArray[np.float32]]) -> int:
-        """Put kept blocks at the beginning of a row; returns how many tokens they stand for."""
+        """Copy kept blocks to the beginning of a row and return how many tokens they cover."""
         for i, block in enumerate(blocks):
             for layer, values in zip(self._cache, block, strict=True):
-                layer[row, :, i * BLOCK : (i + 1) * BLOCK] = values
-        return len(blocks) * BLOCK
+                layer[row, :, i * PREFIX_BLOCK : (i + 1) * PREFIX_BLOCK] = values
+        return len(blocks) * PREFIX_BLOCK
 
     def copy(self, source: int, target: int, end: int) -> None:
-        """Let a row begin with the first `end` tokens of another one, which has been read that far."""
+        """Copy the first `end` tokens of row `source`, which must be read, to row `target`."""
         for layer in self._cache:
             layer[target, :, :end] = layer[source, :, :end]
 
     def seen(self, row: int, begin: int, end: int) -> NDArray[np.float32]:
-        """Keys and values of a row's tokens begin..end: a new float32 [2 n_layers, n_kv_heads, end
-        - begin, head].
+        """Return keys and values of a row's tokens begin..end.
+
+        Returns:
+            A new float32 [2 n_layers, n_kv_heads, end - begin, head].
         """
         return np.stack([layer[row, :, begin:end] for layer in self._cache])
 
     def read(
         self, row: int, ids: Sequence[int], begin: int, at: Sequence[int], score: bool = True
     ) -> Read:
-        """Read tokens of one row; those before place `begin` must be there.
+        """Read tokens of one row; those before position `begin` must have been read.
 
         Args:
-            ids: the row from `begin` on. at: places in the row from `begin` on that are wanted, any
-                order.
-            score: whether to score them; if not, `logits` has no rows.
+            row: number of the row.
+            ids: tokens of the row from `begin` on.
+            begin: position of the first of them.
+            at: positions wanted, none before `begin`, in any order.
+            score: score these positions; otherwise `logits` has no rows.
         """
-        binding, places = self._bound(slice(row, row + 1)), np.asarray(at, np.int64) - begin
-        tokens, all_ = np.asarray([ids], np.int64), self._outputs(len(places), len(places) * score)
+        binding = self._bound(slice(row, row + 1))
+        wanted = np.asarray(at, np.int64) - begin
+        tokens = np.asarray([ids], np.int64)
+        result = self._outputs(len(wanted), len(wanted) * score)
         for low in range(0, len(ids), _PER_PASS):
-            part = tokens[:, low : low + _PER_PASS]
-            here = np.flatnonzero((places >= low) & (places < low + _PER_PASS))
-            read = self._pass(
-                binding, part, [begin + low], places[here] - low, np.arange(len(here) * score)
-            )
-            all_.hidden[here] = read.hidden
+            stretch = tokens[:, low : low + _PER_PASS]
+            here = np.flatnonzero((wanted >= low) & (wanted < low + _PER_PASS))
+            scored = np.arange(len(here) * score)
+            read = self._pass(binding, stretch, [begin + low], wanted[here] - low, scored)
+            result.hidden[here] = read.hidden
             if score:
-                all_.logits[here] = read.logits
-        return all_
+                result.logits[here] = read.logits
+        return result
 
     def _outputs(self, n: int, m: int) -> Read:
         return Read(
@@ -377,14 +424,20 @@ class OnnxRows:
         self,
         binding: Binding,
         ids: NDArray[np.int64],
-        known: list[int],
+        n_before: list[int],
         at: NDArray[np.int64],
         scored: NDArray[np.int64],
     ) -> Read:
-        """Read ids int64 [n_rows, length] after `known` tokens of each row; `scored` are positions
-        in `at`.
+        """Run the graph once.
+
+        Args:
+            binding: the rows' keys and values.
+            ids: int64 [n_rows, length], tokens to read.
+            n_before: tokens of each row that were read before.
+            at: int64 [n], flat positions row * length + column wanted.
+            scored: int64 [m], which of the n to score.
         """
-        last = np.asarray(known, np.int32) + np.int32(ids.shape[1] - 1)
+        last = np.asarray(n_before, np.int32) + np.int32(ids.shape[1] - 1)
         feed = {
             "input_ids": np.ascontiguousarray(ids),
             "last": last,
@@ -397,14 +450,16 @@ class OnnxRows:
             _bind(binding.bind_output, name, array)
         try:
             self._model.session.run_with_iobinding(binding)
-        except (
-            Exception
-        ):  # onnxruntime's own errors derive from Exception; their text may hold shapes only
+        # onnxruntime's errors derive from Exception; their text is dropped, since it may quote data
+        except Exception:
             raise ModelError("the causal language model failed on this input") from None
         return read
 
     def _bound(self, rows: slice) -> Binding:
-        """A binding whose keys and values are read from and written to the same arrays."""
+        """Return a binding that reads keys and values from, and writes them to, the same arrays.
+
+        Reading and writing in place saves a copy of the whole cache at every step.
+        """
         binding = self._model.session.io_binding()
         for i in range(self._model.n_layers):
             for kind, layer in zip(("key", "value"), self._cache[2 * i : 2 * i + 2], strict=True):
@@ -417,7 +472,7 @@ class OnnxRows:
         return np.zeros((len(self.lengths), n_heads, columns, head), np.float32)
 
     def _make_room(self, columns: int) -> None:
-        """Have at least so many columns."""
+        """Enlarge the arrays of keys and values to at least `columns` columns."""
         if columns <= self._cache[0].shape[2]:
             return
         self._check_size(columns)
@@ -433,7 +488,8 @@ class OnnxRows:
             raise ValueError(f"a row holds at most {self._model.max_length} tokens, got {columns}")
         if columns * len(self.lengths) > self._model.max_cells:
             raise ValueError(
-                f"a batch holds at most {self._model.max_cells} rows times columns, got {len(self.lengths)} x {columns}"
+                f"a batch holds at most {self._model.max_cells} rows times columns, "
+                f"got {len(self.lengths)} x {columns}"
             )
 
 

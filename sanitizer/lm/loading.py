@@ -1,4 +1,4 @@
-"""What is loaded at first use, once, and shared by every Sanitizer derived from the first."""
+"""Loading at first use: each model once, shared by every Sanitizer derived from the first."""
 
 from __future__ import annotations
 
@@ -11,11 +11,20 @@ from sanitizer.lm.tokens import ByteTokens, WordPieces
 
 
 class Models:
-    """The masked LM and the causal LM with their tokenizers. Safe for many threads.
+    """The masked and the causal language model with their tokenizers. Safe for many threads.
+
+    >>> import numpy as np
+    >>> from sanitizer.testing import ToyBackbone
+    >>> models = Models(ToyBackbone(lambda n, size: np.zeros((n, size), np.float32)), threads=None)
+    >>> model, pieces = models.masked()
+    >>> pieces.token(pieces.mask)
+    '[MASK]'
 
     Args:
-        model: folder, a loaded model, or None for the packaged one. threads: for one forward pass.
-        causal: as `model`, for the causal one, whose weights are fetched.
+        model: the masked model, loaded or as a folder; None for the packaged one.
+        threads: threads of one forward pass; default all cores, at most 4.
+        causal: the causal model, loaded or as a folder; None for the packaged one, whose weights
+            are fetched.
     """
 
     def __init__(
@@ -24,24 +33,33 @@ class Models:
         threads: int | None,
         causal: CausalLM | Path | None = None,
     ) -> None:
-        self._model, self._causal_model, self._threads = model, causal, threads
+        self._masked_model = model
+        self._causal_model = causal
+        self._threads = threads
         self._masked: tuple[MaskedLM, WordPieces] | None = None
         self._causal: tuple[CausalLM, ByteTokens] | None = None
         self._lock = threading.Lock()
 
     def masked(self) -> tuple[MaskedLM, WordPieces]:
-        """Model and tokenizer. Raises ModelError."""
+        """Return the masked model and its tokenizer.
+
+        Raises:
+            ModelError: a file is missing, damaged or does not fit.
+        """
         with self._lock:
             if self._masked is None:
-                model = self._model
+                model = self._masked_model
                 if model is None or isinstance(model, Path):
                     model = OnnxMaskedLM(model, self._threads)
                 self._masked = model, WordPieces(model.folder / "tokenizer.json")
             return self._masked
 
     def causal(self) -> tuple[CausalLM, ByteTokens]:
-        """Causal model and tokenizer. Raises ModelError, which names the command that fetches
-        missing weights.
+        """Return the causal model and its tokenizer.
+
+        Raises:
+            ModelError: a file is missing or damaged; for weights, the message names the command
+                that fetches them.
         """
         with self._lock:
             if self._causal is None:

@@ -1,8 +1,9 @@
-"""Reads GGUF files: metadata, and tensors as numpy views of the mapped file. Nothing is executed or
-unpacked.
+"""Weights of the causal model: read from a GGUF file, written as onnxruntime reads them.
 
-The causal model's weights file, made from its GGUF: the same numbers, laid out as onnxruntime reads
-them.
+`Gguf` gives metadata, and tensors as numpy views of the mapped file; nothing is executed or
+unpacked. The reader is written by hand: two types of elements and a few values of metadata are all
+that is needed. `convert` writes the same numbers in another layout; `WeightTable` reads one table
+of the file written.
 
 Four-bit blocks stay as they are: MatMulNBits computes d (q - 8), and a small product adds what is
 left, m + 8 d for each block, times the block's sum of inputs. So no weight is rounded. The file is
@@ -24,10 +25,15 @@ from numpy.typing import NDArray
 from sanitizer.errors import ModelError
 
 BLOCK = 32
-"""Weights per block."""
-FLOAT32, Q4_1, Q8_0 = 0, 3, 8
+"""Weights per block of a quantized tensor, which share scale and offset."""
+FLOAT32, Q4_1, Q8_0 = 0, 3, 8  # GGUF's numbers for the types of elements
 BYTES = {FLOAT32: 4 * BLOCK, Q4_1: 20, Q8_0: 34}
-"""Bytes per BLOCK weights, by GGUF type number."""
+"""Bytes per BLOCK weights, by type of element."""
+PAGE = 4096
+"""Tensors of the weights file begin at multiples of it, so that they can be mapped."""
+MIDDLE = 8
+"""Number that MatMulNBits subtracts from a 4-bit level when it is given no zero points."""
+# GGUF's numbers for the types of metadata values -> formats of `struct`
 _FORMATS = {
     0: "<B",
     1: "<b",
@@ -47,8 +53,12 @@ _MAGIC, _VERSIONS = b"GGUF", (2, 3)
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One tensor: `shape` is [rows, columns] or [columns], `kind` its GGUF type, `raw` uint8 view
-    of its bytes.
+    """One tensor of a GGUF file.
+
+    Attributes:
+        shape: [rows, columns] or [columns].
+        kind: GGUF's number for the type of its elements.
+        raw: uint8 view of its bytes.
     """
 
     shape: tuple[int, ...]
@@ -57,20 +67,21 @@ class Tensor:
 
 
 class Gguf:
-    """One file, mapped.
+    """A GGUF file, mapped into memory.
 
     Attributes:
-        metadata: values by key; strings as bytes. tensors: by name; reading one touches its pages
-            only.
+        metadata: values by key; strings as bytes.
+        tensors: tensors by name; reading one touches its pages only.
 
     Raises:
-        ModelError: if the file cannot be read, is no GGUF, or ends too early.
+        ModelError: the file cannot be read, is no GGUF, or ends too early.
     """
 
     def __init__(self, path: Path) -> None:
         try:
             self._bytes = np.memmap(path, np.uint8, "r")
-            self._view, self._at = self._bytes.data, 0
+            self._view = self._bytes.data
+            self._at = 0
             self.metadata, self.tensors = self._read()
         except (OSError, ValueError, KeyError, struct.error):
             raise ModelError(f"{path.name} is not a usable GGUF file") from None
@@ -113,9 +124,8 @@ class Gguf:
 
     def _entry(self) -> tuple[str, int, tuple[int, ...], int]:
         name = self._text().decode()
-        shape = tuple(self._next("<Q") for _ in range(self._next("<I")))[
-            ::-1
-        ]  # stored innermost first
+        innermost_first = [self._next("<Q") for _ in range(self._next("<I"))]
+        shape = tuple(reversed(innermost_first))
         kind, offset = self._next("<I"), self._next("<Q")
         return name, offset, shape, kind
 
@@ -127,7 +137,7 @@ class Gguf:
 
 
 def floats(tensor: Tensor) -> NDArray[np.float32]:
-    """The tensor's values, float32 of its shape."""
+    """Return the values of a tensor, float32 of its shape."""
     if tensor.kind == FLOAT32:
         return tensor.raw.view("<f4").reshape(tensor.shape)
     if tensor.kind == Q8_0:
@@ -140,17 +150,23 @@ def floats(tensor: Tensor) -> NDArray[np.float32]:
 
 
 def eight_bits(tensor: Tensor) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Q8_0 as (q int8 [rows, n_blocks, BLOCK], d float32 [rows, n_blocks]): weight = d q."""
+    """Return q and d of a tensor in Q8_0, whose weights are d q.
+
+    Returns:
+        q int8 [rows, n_blocks, BLOCK], d float32 [rows, n_blocks].
+    """
     blocks = _blocks(tensor, Q8_0)
     return blocks[:, :, 2:].view(np.int8), _half(blocks, 0)
 
 
 def four_bits(tensor: Tensor) -> tuple[NDArray[np.uint8], NDArray[np.float32], NDArray[np.float32]]:
-    """Q4_1 as (q uint8 [rows, n_blocks, BLOCK] of 0..15, d, m float32 [rows, n_blocks]): weight = d
-    q + m.
+    """Return q, d and m of a tensor in Q4_1, whose weights are d q + m.
+
+    Returns:
+        q uint8 [rows, n_blocks, BLOCK] of 0..15, d and m float32 [rows, n_blocks].
     """
     blocks = _blocks(tensor, Q4_1)
-    packed = blocks[:, :, 4:]  # low halves are weights 0-15, high halves 16-31
+    packed = blocks[:, :, 4:]  # the low halves of the bytes are weights 0-15, the high halves 16-31
     return np.concatenate([packed & 15, packed >> 4], axis=2), _half(blocks, 0), _half(blocks, 2)
 
 
@@ -164,20 +180,20 @@ def _half(blocks: NDArray[np.uint8], at: int) -> NDArray[np.float32]:
     return np.ascontiguousarray(blocks[:, :, at : at + 2]).view("<f2")[:, :, 0].astype(np.float32)
 
 
-PAGE = 4096
-"""Tensors begin at multiples of it, so that they can be mapped."""
-MIDDLE = 8
-"""What MatMulNBits subtracts from a 4-bit level when it is given no zero points."""
-
-
 @dataclass(frozen=True)
 class ModelShape:
     """Sizes of a Llama-like model.
 
     Attributes:
-        n_layers, width, n_heads, n_kv_heads, n_inner (width of the feed-forward part),
-        n_vocabulary, n_positions.
-        theta: base of the rotary embedding. eps: of the norms.
+        n_layers: number of layers.
+        width: width of the hidden states.
+        n_heads: number of attention heads.
+        n_kv_heads: number of heads of keys and values, which several attention heads share.
+        n_inner: width of the feed-forward part.
+        n_vocabulary: number of tokens in the vocabulary.
+        n_positions: tokens that the model can read at most.
+        theta: base of the rotary embedding.
+        eps: number added to variances before they divide.
     """
 
     n_layers: int
@@ -197,15 +213,15 @@ class ModelShape:
 
     @property
     def n_qkv(self) -> int:
-        """Width of queries, keys and values side by side."""
+        """Width of queries, keys and values, concatenated."""
         return (self.n_heads + 2 * self.n_kv_heads) * self.head
 
     @classmethod
     def of(cls, gguf: Gguf) -> ModelShape:
-        """The sizes a GGUF file states.
+        """Return the sizes that a GGUF file states.
 
         Raises:
-            ModelError: if one is missing.
+            ModelError: one is missing.
         """
         data = {key.removeprefix("llama."): value for key, value in gguf.metadata.items()}
         try:
@@ -226,7 +242,13 @@ class ModelShape:
 
 @dataclass(frozen=True)
 class Place:
-    """One tensor of the weights file: element type as numpy writes it, shape, and first byte."""
+    """Position of one tensor in the weights file.
+
+    Attributes:
+        dtype: type of the elements, as numpy writes it.
+        shape: shape of the tensor.
+        offset: first byte in the file.
+    """
 
     dtype: str
     shape: tuple[int, ...]
@@ -234,12 +256,12 @@ class Place:
 
     @property
     def n_bytes(self) -> int:
-        """Size."""
+        """Size of the tensor in bytes."""
         return int(np.prod(self.shape)) * np.dtype(self.dtype).itemsize
 
 
 def layout(shape: ModelShape) -> dict[str, Place]:
-    """Every tensor's place, by its name in the graph, in the order of the file."""
+    """Return the position of every tensor, by its name in the graph, in the order of the file."""
     places: dict[str, Place] = {}
     end = 0
     for name, dtype, size in _tensors(shape):
@@ -262,7 +284,10 @@ def _tensors(shape: ModelShape) -> Iterator[tuple[str, str, tuple[int, ...]]]:
 
 
 def linears(shape: ModelShape) -> dict[str, tuple[int, int]]:
-    """(outputs, inputs) of a layer's matrices; those that read the same input stand side by side."""
+    """Return outputs and inputs of a layer's matrices, by name.
+
+    Matrices that read the same input are concatenated: one product is faster than several.
+    """
     return {
         "qkv": (shape.n_qkv, shape.width),
         "out": (shape.width, shape.width),
@@ -282,34 +307,43 @@ _SOURCES = {
 
 
 class WeightTable:
-    """The input table of a weights file, which also scores outputs; mapped, so that it takes no
-    memory of its own.
+    """Input table of a weights file, which also scores outputs.
+
+    It is mapped, so that it takes no memory of its own.
+
+    Args:
+        path: the weights file.
+        shape: sizes of the model.
     """
 
     def __init__(self, path: Path, shape: ModelShape) -> None:
         places = layout(shape)
         self._width = shape.width
-        self._levels, self._scale = (
-            np.memmap(path, place.dtype, "r", place.offset, place.shape)
-            for place in (places["table.q"], places["table.scale"])
-        )
+        self._levels = _mapped(path, places["table.q"])
+        self._scale = _mapped(path, places["table.scale"])
 
     def rows(self, tokens: slice | NDArray[np.int64]) -> NDArray[np.float32]:
-        """Rows of some tokens, a new float32 [n, width]."""
+        """Return the vectors of some tokens, a new float32 [n, width]."""
         levels, scale = np.asarray(self._levels[tokens]), np.asarray(self._scale[tokens])
         found: NDArray[np.float32] = (levels.astype(np.float32) - 128) * scale[:, :, None]
         return found.reshape(-1, self._width)
 
 
+def _mapped(path: Path, place: Place) -> NDArray[Any]:
+    return np.memmap(path, place.dtype, "r", place.offset, place.shape)
+
+
 def convert(source: Path, target: Path, advance: Callable[[int], None] = lambda _: None) -> None:
-    """Write the weights file.
+    """Write the weights file of a GGUF.
 
     Args:
-        source: the GGUF. target: written from the beginning. advance: called with the number of
-            layers just done.
+        source: the GGUF.
+        target: the weights file, written from the beginning.
+        advance: called with the number of layers just done.
 
     Raises:
-        ModelError: if the GGUF is not such a model. OSError: if `target` cannot be written.
+        ModelError: the GGUF is not such a model.
+        OSError: `target` cannot be written.
     """
     gguf = Gguf(source)
     shape = ModelShape.of(gguf)
@@ -326,7 +360,7 @@ def convert(source: Path, target: Path, advance: Callable[[int], None] = lambda 
 
 
 def _converted(gguf: Gguf, shape: ModelShape) -> Iterator[tuple[list[str], list[NDArray[Any]]]]:
-    """Names and arrays, in the order of the file."""
+    """Yield names and arrays, in the order of the file."""
     yield ["table.q", "table.scale"], _table(_tensor(gguf, "token_embd"))
     for i in range(shape.n_layers):
         for part, names in _SOURCES.items():
@@ -347,26 +381,30 @@ def _tensor(gguf: Gguf, name: str) -> Tensor:
 
 
 def _table(tensor: Tensor) -> list[NDArray[Any]]:
-    """Q8_0 with unsigned levels: weight = d (q - 128)."""
+    """Return unsigned levels and scale of a tensor in Q8_0: weight = d (q - 128)."""
     quants, scale = eight_bits(tensor)
     return [quants.view(np.uint8) ^ 128, scale]
 
 
 def _linear(tensors: list[Tensor], heads: tuple[int, ...]) -> list[NDArray[Any]]:
-    """Matrices side by side; `heads`: of each matrix, where its rows are interleaved for rotation,
-    else 0.
+    """Return levels, scale and rest of matrices, concatenated.
+
+    Args:
+        tensors: the matrices.
+        heads: for each matrix the number of heads if its rows are interleaved for rotation, else 0.
     """
-    parts = [
+    matrices = [
         [_halves_apart(a, n) for a in four_bits(t)] for t, n in zip(tensors, heads, strict=True)
     ]
-    levels, scale, low = (np.concatenate(same) for same in zip(*parts, strict=True))
+    levels, scale, low = (np.concatenate(same) for same in zip(*matrices, strict=True))
     pairs = levels[:, :, 0::2] | levels[:, :, 1::2] << 4
     return [pairs, scale, (low + MIDDLE * scale).T]
 
 
 def _halves_apart(rows: NDArray[Any], n_heads: int) -> NDArray[Any]:
-    """GGUF stores a head's rotated pairs next to each other; the graph rotates a first half against
-    a second.
+    """Return rows whose heads have the first of each rotated pair in their first half.
+
+    GGUF stores the two of a pair next to each other; the graph rotates one half against the other.
     """
     if not n_heads:
         return rows

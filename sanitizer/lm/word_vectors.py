@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from sanitizer.errors import ModelError
 
 WORD_BYTES = 24
+"""Longest word of the table, in bytes of UTF-8: the table has entries of fixed size."""
 
 
 def mapped(path: Path) -> NDArray[np.generic]:
-    """A memory-mapped array.
+    """Map an array file into memory.
 
     Raises:
-        ModelError: if the file is missing or not an array.
+        ModelError: the file is missing or not an array.
     """
     try:
         array: NDArray[np.generic] = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -34,11 +35,20 @@ def mapped(path: Path) -> NDArray[np.generic]:
 
 @dataclass(frozen=True)
 class WordTable:
-    """Vectors of frequent words, and the rows that belong to the outputs.
+    """Vectors of frequent words and of the outputs.
+
+    >>> import numpy as np
+    >>> from sanitizer.lm import model_folder
+    >>> table = WordTable.load(model_folder("masked-lm"))
+    >>> table.row("fiancée") == table.row("FIANCEE")
+    True
+    >>> table.distance(table.row("doctor"), np.arange(3)).shape
+    (3,)
 
     Attributes:
         words: bytes S24 [n_words], sorted, lower case, UTF-8.
-        vectors: int8 [n_words, n_dimensions]. norms: float32 [n_words], of the integer rows.
+        vectors: int8 [n_words, n_dimensions].
+        norms: float32 [n_words], norms of the integer rows.
         output_vectors: int8 [n_outputs, n_dimensions]; zero where an output has no vector.
         output_norms: float32 [n_outputs]; 1 where an output has no vector.
     """
@@ -51,10 +61,10 @@ class WordTable:
 
     @classmethod
     def load(cls, folder: Path) -> WordTable:
-        """Map the tables of a model folder.
+        """Map the tables of a model folder into memory.
 
         Raises:
-            ModelError: if one is missing or has the wrong shape.
+            ModelError: one is missing or has the wrong shape.
         """
         names = ("words", "vectors", "vector_norms", "output_rows")
         words, vectors, norms, rows = (mapped(folder / f"{name}.npy") for name in names)
@@ -64,14 +74,17 @@ class WordTable:
             or int(np.max(rows)) >= len(words)
         ):
             raise ModelError("the word tables do not fit together")
-        known = np.asarray(rows, dtype=np.intp) >= 0
-        output_vectors = np.where(known[:, None], vectors[rows], 0).astype(np.int8)
-        output_norms = np.where(known, norms[rows], 1.0).astype(np.float32)
+        present = np.asarray(rows, dtype=np.intp) >= 0
+        output_vectors = np.where(present[:, None], vectors[rows], 0).astype(np.int8)
+        output_norms = np.where(present, norms[rows], 1.0).astype(np.float32)
         return cls(words, vectors, norms, output_vectors, output_norms)  # type: ignore[arg-type]
 
     def row(self, word: str) -> int:
-        """Row of a word, compared without case, then without accents too; -1 if it has no vector."""
-        if len(word) > WORD_BYTES:
+        """Return the row of a word, or -1 if it has no vector.
+
+        Words are compared without case; if that finds none, without accents either.
+        """
+        if len(word) > WORD_BYTES:  # a word has at least as many bytes as characters
             return -1
         row = self._find(word.lower())
         return row if row >= 0 or word.isascii() else self._find(_plain(word.lower()))
@@ -84,7 +97,14 @@ class WordTable:
         return at if at < len(self.words) and self.words[at] == key else -1
 
     def distance(self, row: int, outputs: NDArray[np.intp]) -> NDArray[np.float32]:
-        """1 - cosine to each output, float32 [n] in [0, 2]; 1 for outputs without a vector."""
+        """Return 1 - cosine to each output, float32 [n] in [0, 2].
+
+        It is 1 for outputs without a vector.
+
+        Args:
+            row: row of the private word.
+            outputs: int [n], numbers of the outputs.
+        """
         vector = self.vectors[row].astype(np.float32)
         dots = self.output_vectors[outputs].astype(np.float32) @ vector
         cosine = dots / (self.norms[row] * self.output_norms[outputs])
@@ -93,39 +113,51 @@ class WordTable:
 
 
 def _plain(word: str) -> str:
-    """Letters without their accents: "fiancée" -> "fiancee"."""
+    """Return the word without accents: "fiancée" -> "fiancee"."""
     return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
 
 
 class PieceTable:
-    """The masked LM's own input table: mean of a word's pieces, float32 distances.
+    """Input vectors of the masked language model, one per token of its vocabulary.
+
+    >>> import numpy as np
+    >>> table = PieceTable(np.array([[3, 4], [6, 8]], np.int8), np.ones(2, np.float32))
+    >>> table.mean([0, 1]).tolist()
+    [4.5, 6.0]
 
     Args:
-        rows: int8 [n_vocabulary, width]. scale: float32 [n_vocabulary].
+        rows: int8 [n_vocabulary, width], vectors up to a factor.
+        scale: float32 [n_vocabulary], factor of each row.
     """
 
-    CHUNK = 512  # rows whose float32 form stays in the processor's cache
+    CHUNK = 512
+    """Rows that are made float32 at a time, so that they stay in the processor's cache."""
 
     def __init__(self, rows: NDArray[np.int8], scale: NDArray[np.float32]) -> None:
-        self._rows, self._scale = rows, scale
+        self._rows = rows
+        self._scale = scale
 
     @classmethod
     def load(cls, folder: Path) -> PieceTable:
-        """Map the table of a model folder. Raises ModelError."""
+        """Map the table of a model folder into memory.
+
+        Raises:
+            ModelError: a file is missing or not an array.
+        """
         return cls(mapped(folder / "embeddings.npy"), mapped(folder / "embedding_scale.npy"))  # type: ignore[arg-type]
 
     @property
     def n_rows(self) -> int:
-        """Size of the token vocabulary."""
+        """Number of tokens in the vocabulary."""
         return len(self._rows)
 
     def vectors(self, ids: NDArray[np.intp]) -> NDArray[np.float32]:
-        """float32 [n, width] for token ids, int [n]."""
+        """Return the vectors of token ids int [n], float32 [n, width]."""
         return self._rows[ids].astype(np.float32) * self._scale[ids, None]
 
     @cached_property
     def _squares(self) -> NDArray[np.float32]:
-        """Squared length of each row, float32 [n_vocabulary]."""
+        """Squared norm of each row, float32 [n_vocabulary]."""
         chunks = (
             self._rows[i : i + self.CHUNK].astype(np.float32)
             for i in range(0, self.n_rows, self.CHUNK)
@@ -134,16 +166,17 @@ class PieceTable:
         return np.asarray(squares * self._scale**2, dtype=np.float32)
 
     def mean(self, pieces: list[int]) -> NDArray[np.float32]:
-        """float32 [width]: the average of a word's pieces."""
+        """Return the mean vector of a word's pieces, float32 [width]."""
         mean: NDArray[np.float32] = self.vectors(np.array(pieces)).mean(axis=0)
         return mean
 
     def times(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """vectors @ table.T, float32 [n, n_vocabulary], a stretch of the table at a time.
+        """Return vectors @ table.T, float32 [n, n_vocabulary], computed chunk by chunk.
 
-        Fewer than four vectors are multiplied as four: products of few rows take other ways through
-        the processor, and a word's last digits would depend on how many stand beside it.
+        A row of the result does not depend on how many other vectors there are.
         """
+        # Libraries multiply few rows by other routines, whose last digits differ: four rows or more
+        # always take the same one, so that equal words get equal scores in any batch.
         padded = np.pad(vectors, ((0, max(0, 4 - len(vectors))), (0, 0)))
         result = np.empty((len(padded), self.n_rows), dtype=np.float32)
         for begin in range(0, self.n_rows, self.CHUNK):
@@ -154,15 +187,16 @@ class PieceTable:
         return result[: len(vectors)]
 
     def distances(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Euclidean distances to the whole vocabulary, scaled to [0, 1] per row, float32 [n,
-        n_vocabulary].
+        """Return Euclidean distances to the whole vocabulary, float32 [n, n_vocabulary].
+
+        They are scaled to [0, 1] per vector.
         """
         return scaled_distances(vectors, self.times(vectors), self._squares)
 
     def cosine_distance(
         self, vector: NDArray[np.float32], ids: NDArray[np.intp]
     ) -> NDArray[np.float32]:
-        """1 - cosine of one vector to the rows `ids`, float32 [n]."""
+        """Return 1 - cosine of one vector to the rows `ids`, float32 [n]."""
         rows = self.vectors(ids)
         norms = np.linalg.norm(rows, axis=1) * max(float(np.linalg.norm(vector)), 1e-9)
         distance: NDArray[np.float32] = 1.0 - rows @ vector / np.maximum(norms, 1e-9)
@@ -172,12 +206,20 @@ class PieceTable:
 def scaled_distances(
     vectors: NDArray[np.float32], products: NDArray[np.float32], squares: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Euclidean distances of n vectors to the rows of a table, scaled to [0, 1] per vector, float32
-    [n, n_rows].
+    """Return Euclidean distances of vectors to the rows of a table, scaled to [0, 1] per vector.
+
+    >>> import numpy as np
+    >>> vectors, table = np.array([[0, 0]], np.float32), np.array([[0, 0], [3, 4]], np.float32)
+    >>> scaled_distances(vectors, vectors @ table.T, (table**2).sum(axis=1)).tolist()
+    [[0.0, 1.0]]
 
     Args:
-        vectors: float32 [n, width]. products: float32 [n, n_rows], with each row. squares: float32
-            [n_rows], of the rows' lengths.
+        vectors: float32 [n, width].
+        products: float32 [n, n_rows], products of each vector with each row.
+        squares: float32 [n_rows], squared norms of the rows.
+
+    Returns:
+        float32 [n, n_rows].
     """
     squared = (vectors**2).sum(axis=1)[:, None] + squares - 2 * products
     d = np.sqrt(np.maximum(squared, 0.0))

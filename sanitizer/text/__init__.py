@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sanitizer.text.units import reads_as as reads_as
     from sanitizer.text.units import split as split
     from sanitizer.text.units import stand_ins as stand_ins
+    from sanitizer.text.words import WORD_KINDS as WORD_KINDS
     from sanitizer.text.words import Segmented as Segmented
     from sanitizer.text.words import Unit as Unit
     from sanitizer.text.words import article_for as article_for
@@ -32,6 +33,7 @@ else:
             "words": (
                 "Segmented",
                 "Unit",
+                "WORD_KINDS",
                 "article_for",
                 "cased",
                 "folded",

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from models.build.causal_reference import Reference
 from sanitizer.errors import ModelError
-from sanitizer.lm.causal import BLOCK, OnnxCausalLM
-from sanitizer.lm.download import fetch
-from sanitizer.lm.files import Manifest, model_folder
+from sanitizer.lm.causal import PREFIX_BLOCK, OnnxCausalLM, PrefixCache
+from sanitizer.lm.files import Manifest, fetch, model_folder
 from sanitizer.lm.tokens import ByteTokens
-from sanitizer.lm.weights_file import Gguf, floats
+from sanitizer.lm.weights_file import Gguf, ModelShape, floats
 from tests.lm import toy_lm
 
 CLOSE = 2e-4
@@ -99,33 +98,33 @@ def test_steps_beyond_the_room_score_as_read_again(toy: OnnxCausalLM) -> None:
 
 
 def test_a_shared_beginning_is_read_once_and_changes_nothing(toy: OnnxCausalLM) -> None:
-    begin = [(5 * i) % 96 for i in range(2 * BLOCK + 3)]
+    begin = [(5 * i) % 96 for i in range(2 * PREFIX_BLOCK + 3)]
     texts = [[*begin, 1, 2], [*begin, 3], begin]
     fresh = [last(toy, text) for text in texts]
     assert toy.kept_tokens == 0
     for _ in range(2):
         np.testing.assert_allclose(toy.prefill(texts).logits, fresh, atol=CLOSE)
-        assert toy.kept_tokens == 2 * BLOCK
+        assert toy.kept_tokens == 2 * PREFIX_BLOCK
     toy.forget()
     assert toy.kept_tokens == 0
 
 
 def test_other_texts_do_not_take_a_kept_beginning(toy: OnnxCausalLM) -> None:
-    begin = [(5 * i) % 96 for i in range(2 * BLOCK)]
+    begin = [(5 * i) % 96 for i in range(2 * PREFIX_BLOCK)]
     toy.prefill([[*begin, 1]])
     other = [95, *begin[1:], 1]
     np.testing.assert_allclose(toy.prefill([other]).logits[0], last(toy, other), atol=CLOSE)
 
 
 def test_kept_beginnings_are_bounded(home: Path, toy: OnnxCausalLM) -> None:
-    small = OnnxCausalLM(home / "toy-lm", threads=1, max_kept=BLOCK)
+    small = OnnxCausalLM(home / "toy-lm", threads=1, max_kept=PREFIX_BLOCK)
     none = OnnxCausalLM(home / "toy-lm", threads=1, max_kept=0)
     for prompt in ([1] * 100, [2] * 100):
         for model in (small, none):
             np.testing.assert_allclose(
                 model.prefill([prompt]).logits[0], last(toy, prompt), atol=CLOSE
             )
-    assert (small.kept_tokens, none.kept_tokens) == (BLOCK, 0)
+    assert (small.kept_tokens, none.kept_tokens) == (PREFIX_BLOCK, 0)
 
 
 def test_a_row_that_grows_alone_scores_as_read_at_once(toy: OnnxCausalLM) -> None:
@@ -240,7 +239,6 @@ def test_without_weights_the_error_names_the_command(
 def test_graphs_are_what_the_builder_makes(home: Path) -> None:
     pytest.importorskip("onnx", reason="only the builder needs onnx")
     from models.build.causal_lm import EXACT, FAST, build
-    from sanitizer.lm.weights_file import ModelShape
 
     real = ModelShape(**Manifest.read(model_folder("lm")).data["shape"])
     for path, made in (
@@ -267,8 +265,8 @@ def test_the_real_model_in_batches_with_a_shared_beginning(real: OnnxCausalLM) -
     """
     tokens = ByteTokens(real.folder / "tokenizer.json")
     begin = (
-        "The following is a short review of a film about a family that moves to the sea after the war. "
-        * 2
+        "The following is a short review of a film about a family that moves to the sea after "
+        "the war. " * 2
     )
     texts = [
         tokens.encode(begin + end)
@@ -283,3 +281,57 @@ def test_the_real_model_in_batches_with_a_shared_beginning(real: OnnxCausalLM) -
         rows.step([the] * 4)
         again = [last(real, [*text, the]) for text in texts]
         assert np.mean([divergence(a, b) for a, b in zip(again, rows.logits, strict=True)]) < 0.02
+
+
+prefixes = st.lists(
+    st.lists(st.integers(0, 1), max_size=4).map(
+        lambda bits: [b for b in bits for _ in range(PREFIX_BLOCK)]
+    )
+)
+
+
+def keep(cache: PrefixCache, ids: list[int]) -> None:
+    """Values that tell which tokens they stand for."""
+
+    def values(begin: int, end: int) -> NDArray[np.float32]:
+        return np.array([[hash(tuple(ids[:end])) % 10_007, begin]], np.float32)
+
+    cache.keep(ids, values)
+
+
+@settings(deadline=None)
+@given(prefixes, st.integers(0, 6 * PREFIX_BLOCK))
+def test_what_is_found_was_kept_for_the_same_beginning(
+    prompts: list[list[int]], max_tokens: int
+) -> None:
+    cache = PrefixCache(max_tokens)
+    for ids in prompts:
+        keep(cache, ids)
+        assert len(cache) <= max_tokens
+        found = cache.find(ids)
+        assert len(found) == min(len(ids), cache.max_tokens) // PREFIX_BLOCK
+        for i, block in enumerate(found):
+            assert block.tolist() == [
+                [hash(tuple(ids[: (i + 1) * PREFIX_BLOCK])) % 10_007, i * PREFIX_BLOCK]
+            ]
+
+
+def test_a_beginning_in_use_outlives_what_came_after_it() -> None:
+    cache = PrefixCache(3 * PREFIX_BLOCK)
+    shared = [1] * PREFIX_BLOCK
+    for end in range(2, 20):
+        keep(cache, [*shared, *[end] * PREFIX_BLOCK])
+    assert len(cache.find([*shared, *[19] * PREFIX_BLOCK])) == 2
+    assert len(cache.find([*shared, *[2] * PREFIX_BLOCK])) == 1
+
+
+def test_part_of_a_block_is_not_kept_and_clearing_forgets() -> None:
+    cache = PrefixCache(3 * PREFIX_BLOCK)
+    keep(cache, [1] * (PREFIX_BLOCK - 1))
+    assert len(cache) == 0
+    keep(cache, [1] * (2 * PREFIX_BLOCK - 1))
+    assert len(cache) == PREFIX_BLOCK
+    cache.clear()
+    assert cache.find([1] * PREFIX_BLOCK) == []
+    with pytest.raises(ValueError, match="negative"):
+        PrefixCache(-1)

@@ -55,8 +55,10 @@ def test_blocks_are_what_the_format_says(path: Path) -> None:
 def test_weights_keep_every_number(path: Path, tmp_path: Path) -> None:
     convert(path, tmp_path / "weights.bin")
     gguf, raw, places = Gguf(path), (tmp_path / "weights.bin").read_bytes(), layout(toy_lm.SHAPE)
-    read = {n: np.frombuffer(raw, p.dtype, p.n_bytes // np.dtype(p.dtype).itemsize, p.offset).reshape(p.shape)
-            for n, p in places.items()}  # fmt: skip
+    read = {
+        name: np.frombuffer(raw, p.dtype, int(np.prod(p.shape)), p.offset).reshape(p.shape)
+        for name, p in places.items()
+    }
     quants, scale, rest = (read[f"1.down.{part}"] for part in ("q", "scale", "rest"))
     levels = np.stack([quants & 15, quants >> 4], axis=-1).reshape(64, 3, 32)
     expected, d, m = four_bits(gguf.tensors["blk.1.ffn_down.weight"])

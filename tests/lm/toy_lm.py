@@ -1,4 +1,4 @@
-"""A tiny causal model with random weights: GGUF, wheel and model folder, as the real one has them."""
+"""A tiny causal model with random weights: GGUF, wheel and model folder, like the real one."""
 
 from __future__ import annotations
 

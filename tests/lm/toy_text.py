@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from sanitizer.lm.causal import OnnxCausalLM
-from sanitizer.lm.download import fetch
-from sanitizer.lm.files import file_sha256, model_folder
+from sanitizer.lm.files import fetch, file_sha256, model_folder
 from tests.lm import toy_lm
 
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")

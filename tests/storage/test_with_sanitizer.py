@@ -10,6 +10,7 @@ import pytest
 from sanitizer import BudgetExceeded, Cape, ModelError, Policy, PolicyError, Sanitizer
 from sanitizer.errors import LedgerError
 from sanitizer.lm.masked import OnnxMaskedLM
+from sanitizer.pipeline.masked_text import Choices
 from sanitizer.storage.ledger import DAY, Ledger, LocalBudget, Scope
 from sanitizer.text.policy import WordSet
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sanitizer import ModelError, Policy, Sanitizer
 from sanitizer.identifiers.checks import MONTHS
-from sanitizer.identifiers.names import NameFinder
+from sanitizer.identifiers.search import NameFinder
 from sanitizer.lm import Models
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.storage.vault import MemoryVault

@@ -17,14 +17,13 @@ import pytest
 
 import sanitizer
 from sanitizer.errors import ModelError
-from sanitizer.lm.download import fetch
-from sanitizer.lm.files import Manifest, cache_root, file_sha256
+from sanitizer.lm.files import Manifest, cache_root, fetch, file_sha256
 from tests.lm import toy_lm
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """toy.gguf, toy.whl and the model folder `toy-lm`; an empty cache; pip without an index to ask."""
+    """toy.gguf, toy.whl and the model folder `toy-lm`; an empty cache; pip without an index."""
     toy_lm.write_folder(tmp_path / "toy-lm")
     monkeypatch.setenv("SANITIZER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
@@ -144,7 +143,7 @@ def test_a_full_disk_is_one_clear_line(home: Path, monkeypatch: pytest.MonkeyPat
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("sanitizer.fetch.convert", full)
+    monkeypatch.setattr("sanitizer.lm.weights_file.convert", full)
     with pytest.raises(ModelError, match="no space left"):
         fetch("toy", home / "toy.whl", folder=home / "toy-lm")
     assert leftovers(home) == []
@@ -183,14 +182,15 @@ def test_the_cache_is_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_nothing_else_starts_a_process() -> None:
-    for path in Path(sanitizer.__file__).parent.rglob("*.py"):
+    package = Path(sanitizer.__file__).parent
+    for path in package.rglob("*.py"):
         names = {
             alias.name if isinstance(node, ast.Import) else node.module
             for node in ast.walk(ast.parse(path.read_text("utf-8")))
             if isinstance(node, ast.Import | ast.ImportFrom)
             for alias in node.names
         }
-        assert path.name == "fetch.py" or "subprocess" not in names, path
+        assert path == package / "lm" / "files.py" or "subprocess" not in names, path
 
 
 def run(*arguments: str, cache: Path) -> subprocess.CompletedProcess[str]:

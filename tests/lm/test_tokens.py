@@ -1,4 +1,4 @@
-"""The causal model's tokenizer: every text, there and back."""
+"""Tokenizer of the causal model: every text there and back; and its chats in ChatML."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from sanitizer.errors import ModelError
 from sanitizer.lm.files import model_folder
-from sanitizer.lm.tokens import ByteTokens
+from sanitizer.lm.tokens import SYSTEM_PROMPT, ByteTokens, ChatFormat
 
 TOKENLESS = "[\x04\x06\x13\x14\x16\x1d\U00040000-\U000bffff]"
 TOKENS = ByteTokens(model_folder("lm") / "tokenizer.json")
+FORMAT = ChatFormat(TOKENS)
+BEGIN, STOP = TOKENS.special("<|im_start|>"), TOKENS.special("<|im_end|>")
 
 
 @settings(deadline=None)
@@ -69,3 +71,38 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
         ByteTokens(tmp_path / "tokenizer.json")
     with pytest.raises(ModelError, match="cannot be used"):
         ByteTokens(tmp_path / "nowhere.json")
+
+
+def test_a_prompt_is_a_system_turn_a_user_turn_and_the_opening_of_the_answer() -> None:
+    expected = [BEGIN, *TOKENS.encode("system\nBe brief."), STOP, *TOKENS.encode("\n")]
+    expected += [
+        BEGIN,
+        *TOKENS.encode("user\nWho?"),
+        STOP,
+        *TOKENS.encode("\n"),
+        BEGIN,
+        *TOKENS.encode("assistant\n"),
+    ]
+    assert FORMAT.prompt("Who?", "Be brief.") == expected
+
+
+def test_without_a_system_message_the_model_reads_its_own() -> None:
+    assert (
+        FORMAT.prompt("Who?") == FORMAT.prompt("Who?", SYSTEM_PROMPT) != FORMAT.prompt("Who?", "")
+    )
+
+
+@settings(deadline=None)
+@given(st.text(), st.text())
+def test_messages_hold_no_special_tokens(user: str, system: str) -> None:
+    marked = [
+        i
+        for i in FORMAT.prompt(user + "<|im_end|>", system + "<|im_start|>user")
+        if i in FORMAT.end
+    ]
+    assert marked == [BEGIN, STOP, BEGIN, STOP, BEGIN]
+
+
+@pytest.mark.parametrize("token", ["<|im_end|>", "<|im_start|>", "<|endoftext|>"])
+def test_an_answer_ends_at_any_mark(token: str) -> None:
+    assert TOKENS.special(token) in FORMAT.end
