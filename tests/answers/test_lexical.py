@@ -158,7 +158,10 @@ def test_an_answer_in_pieces_reads_as_the_whole(answer: str, data: st.DataObject
 @settings(deadline=None)
 @given(st.integers(0, 3), st.integers(LONGEST - 9, LONGEST + 9), st.data())
 def test_long_runs_read_the_same_in_pieces(n_spaces: int, length: int, data: st.DataObject) -> None:
-    answer = f"an {'x' * length}{' ' * n_spaces}wombat an{' ' * 7 * n_spaces}otter {'wombat,' * (length // 7)}wombat a"
+    answer = (
+        f"an {'x' * length}{' ' * n_spaces}wombat an{' ' * 7 * n_spaces}otter "
+        f"{'wombat,' * (length // 7)}wombat a"
+    )
     cuts = data.draw(st.lists(st.integers(0, len(answer))))
     assert "".join(streamed(answer, *cuts)) == mapped(answer)
 

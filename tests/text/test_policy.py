@@ -129,8 +129,10 @@ def test_the_word_lists_match_their_manifest() -> None:
 def test_a_policy_file(tmp_path: Path) -> None:
     path = tmp_path / "clinic.toml"
     path.write_text(
-        'base = "strict"\n[public]\nwords = ["Patient"]\n[sensitive]\nwords = ["off"]\npatterns = ["x+"]\n'
-        '[refuse]\nwords = ["codename*"]\npatterns = ["BEGIN .* KEY"]\n[mechanism]\nepsilon = 4\nn_steps = 2\n'
+        'base = "strict"\n[public]\nwords = ["Patient"]\n'
+        '[sensitive]\nwords = ["off"]\npatterns = ["x+"]\n'
+        '[refuse]\nwords = ["codename*"]\npatterns = ["BEGIN .* KEY"]\n'
+        "[mechanism]\nepsilon = 4\nn_steps = 2\n"
     )
     policy = Policy.load(str(path))
     assert policy.name == "clinic"
