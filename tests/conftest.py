@@ -58,7 +58,7 @@ def names(no_names: Callable[[], bool], monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.fixture(scope="session")
 def model() -> OnnxMaskedLM:
     """The packaged masked LM, loaded once."""
-    return OnnxMaskedLM()
+    return OnnxMaskedLM(threads=1)
 
 
 @pytest.fixture
