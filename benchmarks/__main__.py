@@ -2,19 +2,20 @@
 
     python -m benchmarks all [--quick] [--resume] [--peer NAME=PYTHON]...
     python -m benchmarks latency|privacy|utility|generation|peers|report [--quick]
+    python -m benchmarks NAME [--quick]
 
 latency: speed and memory. privacy: exact epsilons, and attacks. utility: the privacy-utility
 frontier, the papers' tables, and ideas that were tried. generation: extraction and synthesis.
 peers: other tools, each in an environment of its own, whose interpreter `--peer` names (NAME:
-presidio, datafog, llm-shield-proxy, xllamacpp, invink; the last
-with the folder of its model: PYTHON,FOLDER). report: tables and plots from the results. Any single
-benchmark can be named too. Every step is a process of its own. The long ones keep what they have
-measured and go on where they were stopped; with --resume, steps that ended at this commit with
-these arguments are not run again. --quick takes minutes, and writes its results and its report into
-a temporary folder.
+presidio, datafog, llm-shield-proxy, xllamacpp, invink; the last with the folder of its model:
+PYTHON,FOLDER). report: tables and plots from the results. NAME is a single benchmark, by its name
+(`audits`) or its module (`privacy.audits`). Every step is a process of its own. The long ones keep
+what they have measured and go on where they were stopped; with --resume, steps that ended at this
+commit with these arguments are not run again. --quick takes minutes, and writes its results and its
+report into a temporary folder.
 
 Not among them, since they measure what is packaged or choose constants, and change only with those:
-benchmarks.calibration.calibrate, causal_calibration, causal_quality, causal_speed.
+benchmarks.calibration.* and benchmarks.speed.causal.
 
 So that all of it ends within two hours on two cores, some steps measure less here than when they
 are run by their own name (`python -m benchmarks.extraction.run --peer PYTHON` and so on):
@@ -35,7 +36,6 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.common.machine import FOLDER, circumstances, output_folder, say
@@ -78,13 +78,14 @@ class Step:
     """One process.
 
     Attributes:
-        module: under `benchmarks`. arguments: of its command line; None where its peer is not
-            given.
+        name: what users call it. module: under `benchmarks`.
+        arguments: of its command line; None where its peer is not given.
         quick: whether it knows --quick. apart: left out of `all --quick` all the same.
         size: further arguments unless --quick. minutes: about how long it then takes on two idle
             cores, from nothing.
     """
 
+    name: str
     module: str
     arguments: Arguments = field(default_factory=_always)
     quick: bool = True
@@ -93,48 +94,70 @@ class Step:
     minutes: int = 1
 
 
-GENERATED = (
-    ("methods", ("--texts", "8"), 10),
-    ("augpe", ("--texts", "8"), 3),
-    ("cost", (), 1),
-    ("memory", (), 1),
-    ("write", (), 1),
+GENERATED: tuple[tuple[str, Arguments, tuple[str, ...], int], ...] = (
+    ("invink", _invink, ("--texts", "8"), 5),
+    ("methods", _always("methods"), ("--texts", "8"), 10),
+    ("augpe", _always("augpe"), ("--texts", "8"), 3),
+    ("cost", _always("cost"), (), 1),
+    ("memory", _always("memory"), (), 1),
+    ("write", _always("write"), (), 1),
 )
 STEPS: dict[str, list[Step]] = {
-    "latency": [Step("latency", minutes=5), Step("speed", _optional("presidio"), minutes=3)],
+    "latency": [
+        Step("latency", "speed.latency", minutes=5),
+        Step("speed", "speed.speed", _optional("presidio"), minutes=3),
+    ],
     "privacy": [
-        Step("audits", minutes=6),
-        Step("audits_causal", minutes=8),
-        Step("attacks", minutes=6),
+        Step("audits", "privacy.audits", minutes=6),
+        Step("audits_causal", "privacy.audits_causal", minutes=8),
+        Step("attacks", "privacy.attacks", minutes=6),
     ],
     "utility": [
-        Step("frontier", size=("--sentences", "80"), minutes=16),
-        Step("papers", size=("--sentences", "80"), minutes=14),
-        Step("ideas", minutes=7),
+        Step("frontier", "frontier.run", size=("--sentences", "80"), minutes=16),
+        Step("papers", "papers.tables_of_papers", size=("--sentences", "80"), minutes=14),
+        Step("ideas", "frontier.ideas", minutes=7),
     ],
     "generation": [
         Step(
             "extraction",
+            "extraction.run",
             _with_peers("xllamacpp", option="--peer"),
             quick=False,
             size=("--n", "40"),
             minutes=17,
         ),
-        Step("generation", _invink, quick=False, size=("--texts", "8"), minutes=5),
         *(
-            Step("generation", _always(part), quick=False, size=size, minutes=minutes)
-            for part, size, minutes in GENERATED
+            Step(f"generation_{part}", "generation.run", arguments, False, size=size, minutes=m)
+            for part, arguments, size, m in GENERATED
         ),
-        Step("membership", quick=False, size=("--repetitions", "4"), minutes=3),
-        Step("generation_answers", quick=False, size=("--repetitions", "4")),
+        Step(
+            "membership",
+            "generation.membership",
+            quick=False,
+            size=("--repetitions", "4"),
+            minutes=3,
+        ),
+        Step("answers", "generation.answers", quick=False, size=("--repetitions", "4")),
     ],
     "peers": [
-        Step("identifiers", _with_peers("presidio", "datafog"), quick=False, minutes=1),
-        Step("proxy", _proxy, apart=True, minutes=3),
+        Step(
+            "identifiers",
+            "peers.identifiers",
+            _with_peers("presidio", "datafog"),
+            quick=False,
+            minutes=1,
+        ),
+        Step("proxy", "speed.proxy", _proxy, apart=True, minutes=3),
     ],
-    "report": [Step("report")],
+    "report": [Step("report", "report.run")],
 }
-SINGLE = {step.module: [step] for steps in STEPS.values() for step in steps if len(steps) > 1}
+ALL = [step for steps in STEPS.values() for step in steps]
+COMMANDS: dict[str, list[Step]] = {
+    **{s.module: [other for other in ALL if other.module == s.module] for s in ALL},
+    **{s.name: [s] for s in ALL},
+    **STEPS,  # `latency` is the group, `speed.latency` its first step
+    "all": ALL,
+}
 
 
 @dataclass(frozen=True)
@@ -159,22 +182,21 @@ class Mark:
 def run(step: Step, quick: bool, peers: Peers, resume: bool = False) -> bool:
     """Run one step; say what was not run and why. True unless it failed."""
     name, arguments = f"benchmarks.{step.module}", step.arguments(peers)
-    if arguments is None or find_spec(name) is None or (quick and not step.quick):
+    if arguments is None or (quick and not step.quick):
         say(
-            f"== {step.module}: not run ({'not part of --quick' if quick else 'its peer is not given'})"
+            f"== {step.name}: not run "
+            f"({'not part of --quick' if quick else 'its peer is not given'})"
         )
         return True
     arguments += ["--quick"] if quick else list(step.size)
     mark = Mark.of(step.module, arguments)
-    if resume and step.module != "report" and mark.path.exists():
-        say(f"== {step.module}: not run (ended before, at this commit)")
+    if resume and step.name != "report" and mark.path.exists():
+        say(f"== {step.name}: not run (ended before, at this commit)")
         return True
-    say(f"== {step.module} {' '.join(arguments)}" + f" (about {step.minutes} min)" * (not quick))
+    say(f"== {step.name} {' '.join(arguments)}" + f" (about {step.minutes} min)" * (not quick))
     begin = time.perf_counter()
     done = subprocess.run([sys.executable, "-m", name, *arguments], check=False).returncode == 0
-    say(
-        f"== {step.module}: {'done' if done else 'FAILED'} after {time.perf_counter() - begin:.0f} s"
-    )
+    say(f"== {step.name}: {'done' if done else 'FAILED'} after {time.perf_counter() - begin:.0f} s")
     if done:
         mark.set()
     return done
@@ -187,8 +209,12 @@ def main() -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    names = [step.name for step in ALL if step.name not in STEPS]
     parser.add_argument(
-        "command", choices=["all", *STEPS, *(name for name in SINGLE if name not in STEPS)]
+        "command",
+        choices=COMMANDS,
+        metavar="COMMAND",
+        help=f"all, {', '.join(STEPS)}, or a NAME: {', '.join(names)}",
     )
     parser.add_argument(
         "--quick", action="store_true", help="little of everything, results into a temporary folder"
@@ -206,10 +232,9 @@ def main() -> int:
     if options.quick and FOLDER not in os.environ:
         os.environ[FOLDER] = tempfile.mkdtemp(prefix="benchmarks-")
         say(f"results go to {os.environ[FOLDER]}")
-    chosen = [s for steps in STEPS.values() for s in steps] if options.command == "all" else None
-    if chosen and options.quick:
-        chosen = [step for step in chosen if not step.apart]
-    steps = chosen or (SINGLE | STEPS)[options.command]
+    steps = COMMANDS[options.command]
+    if options.command == "all" and options.quick:
+        steps = [step for step in steps if not step.apart]
     done = [
         run(step, options.quick, peers, options.resume) for step in steps
     ]  # all of them, even after a failure

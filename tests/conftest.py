@@ -1,19 +1,64 @@
-"""Shared: the packaged model is loaded once."""
+"""What the whole suite shares: one loaded model, and which tests are slow.
+
+Plain `pytest` leaves out what is marked `slow`: whatever needs a browser, a screen, a model server
+or another SDK, and what takes many seconds. `pytest -m slow` runs just that.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
+from hypothesis import settings
 
-from sanitizer.lm.files import model_folder
-from sanitizer.lm.masked import OnnxMaskedLM
+from sanitizer.identifiers import NameFinder
+from sanitizer.lm import OnnxMaskedLM, model_folder
+
+# Ten times as many examples where a test names no number of its own: --hypothesis-profile nightly
+settings.register_profile("nightly", max_examples=1000, deadline=None)
+
+# Fixtures that start something big, and the worker that the tests which use them share: one browser
+# and one screen are enough, and Qt connects to a screen only once in a process.
+BIG = {"browser": "browser", "display": "display"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for fixture in BIG.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.xdist_group(BIG[fixture]))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Doctests are the package's: a test module must not be imported a second time for its own."""
+    found = yield
+    return [each for each in found if not isinstance(each, DoctestModule)]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_names() -> Iterator[Callable[[], bool]]:
+    """Look for no names, so that what the tests count does not depend on the extra "ner"."""
+    installed = NameFinder.installed
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(NameFinder, "installed", staticmethod(lambda: False))
+        yield installed
+
+
+@pytest.fixture
+def names(no_names: Callable[[], bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look for names after all; skip the test where the extra is missing."""
+    if not no_names():
+        pytest.skip('the extra "ner" is not installed')
+    monkeypatch.setattr(NameFinder, "installed", staticmethod(no_names))
 
 
 @pytest.fixture(scope="session")
 def model() -> OnnxMaskedLM:
-    """The packaged masked LM."""
-    return OnnxMaskedLM()
+    """The packaged masked LM, loaded once."""
+    return OnnxMaskedLM(threads=1)
 
 
 @pytest.fixture

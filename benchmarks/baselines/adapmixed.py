@@ -44,7 +44,9 @@ class AdaPMixed:
     name: str = "AdaPMixED"
 
     def mixed(self, scores: Logits) -> tuple[Floats, Floats]:
-        """Public distribution float64 [n_vocabulary] and mixed ones [n_references, n_vocabulary]."""
+        """Return the public distribution [n_vocabulary] and the mixed ones
+        [n_references, n_vocabulary], float64.
+        """
         p = np.exp(log_softmax(scores))
         public, private = p[0], p[1:]
         excess = private / public - 1

@@ -45,7 +45,9 @@ class EmbeddingAggregation:
     name: str = "embedding-space aggregation"
 
     def event(self, width: int) -> GaussianEvent:
-        """One query; rounding a vector to the lattice moves it by at most sqrt(width) / 2 points."""
+        """Return the event of one query: rounding to the lattice moves a vector by at most
+        sqrt(width) / 2 points.
+        """
         sensitivity = 2 + sqrt(width) / LATTICE
         return GaussianEvent(
             unit=UNIT, relation=self.relation, sigma=self.sigma, sensitivity=sensitivity

@@ -21,7 +21,11 @@ REPLACE, ZERO_OUT, ADD_REMOVE = "replace-by-null", "zero-out", "add-remove"
 
 
 def log_softmax(scores: NDArray[np.floating]) -> Floats:
-    """Log-probabilities along the last axis, float64. Raises NotCertified if a score is not finite."""
+    """Return log-probabilities along the last axis, float64.
+
+    Raises:
+        NotCertified: a score is not finite.
+    """
     check_finite(scores)
     shifted = scores.astype(np.float64) - scores.max(axis=-1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))

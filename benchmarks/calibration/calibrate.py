@@ -47,7 +47,9 @@ class Case:
 
 
 def sentences(n: int) -> list[str]:
-    """The first fitting sentence of each of n calibration documents, spread over both collections."""
+    """Return the first fitting sentence of each of n calibration documents, of both collections
+    alike.
+    """
     found = [
         m.group().strip() for text in documents("calibration") if (m := SENTENCE.search(text, 1))
     ]

@@ -3,8 +3,8 @@ text.
 
     python -m benchmarks.calibration.causal_calibration
 
-On public calibration sentences (those of benchmarks/calibrate.py), at every word of Y that is one
-token after a space, from the ORIGINAL words to its left:
+On public calibration sentences (those of benchmarks/calibration/calibrate.py), at every word of Y
+that is one token after a space, from the ORIGINAL words to its left:
   range   1 % quantile of the logits over Y, and 99.9 % quantile of the best, as for the masked
   model nll     nats of the word itself over Y, for each way to begin
 """

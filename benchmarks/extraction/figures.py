@@ -70,7 +70,7 @@ def cosines(answers: Answers, encode: Encode) -> dict[str, dict[str, Values]]:
 
 
 def copied(text: str, beginning: str) -> float:
-    """The share of the text's runs of RUN words, whatever their case, that stand in the beginning."""
+    """Return the share of the text's runs of RUN words that occur in the beginning, in any case."""
     runs, known = (
         [tuple(words[i : i + RUN]) for i in range(len(words) - RUN + 1)]
         for words in (re.findall(r"\w+", t.casefold()) for t in (text, beginning))

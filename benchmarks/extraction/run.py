@@ -5,7 +5,7 @@ open-ended generation.
     remote|local|report]
 
 PYTHON is the interpreter of an environment with `xllamacpp`. A small instruct model on this machine
-stands for the remote model (benchmarks/extraction_upstream.py). For each beginning of a held-out
+stands for the remote model (benchmarks/extraction/upstream.py). For each beginning of a held-out
 Wikipedia paragraph it is asked to go on, once with the beginning as it is and once for each epsilon
 with all words but stopwords drawn anew (certified Cape, policy "strict"). Each noisy answer is then
 put right by each extractor, and the packaged local model also writes an answer alone, from the
@@ -25,6 +25,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import sanitizer.answers
 from benchmarks.common.machine import write
 from benchmarks.common.sentences import SentenceEncoder
 from benchmarks.extraction.figures import ALONE, KINDS, Answers, measured
@@ -32,7 +33,6 @@ from benchmarks.extraction.store import Key, Store, fingerprint
 from benchmarks.extraction.texts import Item, items
 from benchmarks.extraction.upstream import MAX_TOKENS, REQUEST, SHA256, SYSTEM, Upstream
 from models.build.fetch import CACHE
-from sanitizer import answers as answers_package
 from sanitizer.answers import Extractor, LmExtractor
 from sanitizer.lm import (
     ByteTokens,
@@ -101,8 +101,8 @@ class Local:
             raise RuntimeError(
                 "the draws changed since the answers were kept: remove them and start anew"
             )
-        for kind, sanitizer in (("noisy", c.plain), ("lexical", c.lexical), ("lm", c.lm)):
-            found = sanitizer.restore(answer, prompt=c.sent[i])
+        for kind, reader in (("noisy", c.plain), ("lexical", c.lexical), ("lm", c.lm)):
+            found = reader.restore(answer, prompt=c.sent[i])
             yield kind, str(found), found.extracted
 
     def _alone(self, way: str, beginning: str) -> str:
@@ -123,7 +123,7 @@ class Local:
 
 
 def condition(epsilon: float, sample: list[Item], masked: MaskedLM, lm: Extractor) -> Condition:
-    """Everything sanitized at one epsilon, in order, with seeds of its own: the same in every run."""
+    """Sanitize everything at one epsilon, in order, with its own seeds: the same in every run."""
     vault, cape = MemoryVault(), Cape(epsilon)
     plain, lexical, model = (
         Sanitizer(cape, POLICY, model=masked, vault=vault, extractor=x)
@@ -211,7 +211,8 @@ def stores(split: str) -> tuple[Store, Store]:
         EPSILONS,
         Manifest.read(model_folder("masked-lm")).sha256,
     ]
-    package = Path(str(answers_package.__file__)).parent
+    # the whole package: which of its files decides what an extractor writes may change
+    package = Path(str(sanitizer.answers.__file__)).parent
     code = [path.read_text("utf-8") for path in sorted(package.glob("*.py"))]
     here = [*asked, Manifest.read(model_folder("lm")).sha256, *code]
     names = f"remote-{split}-{fingerprint(asked)}.jsonl", f"local-{split}-{fingerprint(here)}.jsonl"
@@ -253,7 +254,8 @@ def run(sample: list[Item], split: str, stage: str, peer: Path | None) -> dict[s
         ):
             if peer is None:
                 raise SystemExit(
-                    "answers of the remote model are missing: --peer must name an environment that has it"
+                    "answers of the remote model are missing: --peer must name an environment "
+                    "that has it"
                 )
             ask = stack.enter_context(Upstream(peer)).answer
         if stage != "report":

@@ -61,7 +61,7 @@ class Circumstances:
 
 @dataclass(frozen=True)
 class Job:
-    """Settings, each with the mechanism's own epsilon, on one group of sentences under one policy."""
+    """Settings, each with the mechanism's own epsilon, on one group of sentences and one policy."""
 
     policy: str
     number: int
@@ -157,7 +157,8 @@ class Cells:
             n_cells += len(cells) * self.circumstances.size
             seconds = time.perf_counter() - begin
             say(
-                f"[{done}/{len(futures)}] {n_cells} sentences x settings, {n_cells / seconds:.1f} a second"
+                f"[{done}/{len(futures)}] {n_cells} sentences x settings, "
+                f"{n_cells / seconds:.1f} a second"
             )
 
     def keep(self, job: Job, cells: Sequence[dict[str, Any]]) -> None:

@@ -68,7 +68,9 @@ def at_equal_epsilon(entries: list[Entry], label_of_ours: str) -> list[dict[str,
 
 
 def known(entry: Entry, name: str) -> bool:
-    """Whether the figure could be measured: the masked LM has no opinion on another model's tokens."""
+    """Return True if the figure could be measured: the masked LM cannot score the tokens of another
+    model.
+    """
     return bool(np.isfinite(entry["per_sentence"][name]).all())
 
 

@@ -2,9 +2,9 @@
 
     python -m benchmarks.frontier.ideas [--quick] [--sentences N]
 
-Figures per word from exact distributions (benchmarks/measures.py), policy strict; each idea's
-difference to the shipped setting at the same epsilon is paired over sentences. `n_steps` changes
-the context from draw to draw, so its figures come from fresh draws.
+Figures per word come from exact distributions (benchmarks/frontier/measures.py), policy strict;
+each idea's difference to the shipped setting at the same epsilon is paired over sentences.
+`n_steps` changes the context from draw to draw, so its figures come from fresh draws.
 """
 
 from __future__ import annotations

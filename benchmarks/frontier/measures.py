@@ -6,8 +6,8 @@ word is among the 1 or 10 words of Y nearest to the output), `plausibility` (log
 output in the original context), `mapping` (how many different outputs 1,000 draws are expected to
 give), and, at some places, `map` (the best guess of an attacker who knows the mechanism, its
 settings and the context, with the masked LM's prior over 101 candidates). Cape that reads from left
-to right has these in the contexts of its own draws (benchmarks/left.py).
-Per fresh draw of a sentence: see benchmarks/released.py.
+to right has these in the contexts of its own draws (benchmarks/frontier/left_context.py).
+Per fresh draw of a sentence: see benchmarks/frontier/released.py.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def of_words(
     ids for each.
 
     The places are in the outer loop: what subjects share about a word is worked out once
-    (benchmarks/subjects.py).
+    (benchmarks/frontier/mechanisms.py).
     """
     sums, outputs = [_nothing(len(places)) for _ in subjects], list[Outputs]([] for _ in subjects)
     for place in places:

@@ -47,7 +47,7 @@ class Subject(Protocol):
 
     Attributes:
         context: what its scores read: "none", "released" (over Y), "original" (over all tokens), or
-            "left" (benchmarks/left.py).
+            "left" (benchmarks/frontier/left_context.py).
         tokens: int [n_space], the token id of each output.
     """
 

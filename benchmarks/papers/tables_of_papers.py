@@ -1,7 +1,8 @@
-"""The papers' tables at their nominal epsilons, on our data: `python -m
-benchmarks.papers.tables_of_papers [--quick] [--sentences N]`.
+"""The papers' tables at their nominal epsilons, on our data.
 
-The same sentences, measures and kept cells as the frontier's (benchmarks/frontier.py), without the
+    python -m benchmarks.papers.tables_of_papers [--quick] [--sentences N]
+
+The sentences, measures and kept cells are the frontier's (benchmarks/frontier/run.py), without the
 best guess.
 """
 

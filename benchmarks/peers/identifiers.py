@@ -175,7 +175,7 @@ def below_presidio(found: dict[str, Any]) -> list[str]:
 
 
 def speed(workers: dict[str, Worker], short: list[str]) -> list[dict[str, Any]]:
-    """Time per kilobyte on each kind of text, with all kinds and with those that datafog knows too."""
+    """Return the time per kilobyte on each kind of text, with all kinds and with datafog's only."""
     prose = of_length(2_000)
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
     rows = []

@@ -67,7 +67,10 @@ def main() -> None:
             epsilon, found = job.result()
             rows.append({"label": label, "epsilon": epsilon, "attacks": found})
             say(f"{label} {epsilon:g}: best guess {found['posterior']['success']}")
-    command = f"python -m benchmarks.privacy.attacks{' --quick' * options.quick} --sentences {n} --trials {trials}"
+    command = (
+        f"python -m benchmarks.privacy.attacks{' --quick' * options.quick} --sentences {n} "
+        f"--trials {trials}"
+    )
     print(write("attacks", command, {"n_sentences": n, "n_trials": trials, "rows": rows}))
 
 

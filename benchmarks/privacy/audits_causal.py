@@ -1,11 +1,11 @@
-"""Claimed, certified and exact epsilon of Cape that reads from left to right: `python -m
-benchmarks.privacy.audits_causal`.
+"""Claimed, certified and exact epsilon of Cape that reads from left to right.
 
-As benchmarks/audits.py, with the causal model, whose weights must be there (`sanitizer models fetch
-lm`). The
-published variant: all its inputs at one place, in the original context. The certified one: all
-words at several places, each in a context whose words before were released by a draw of its own;
-the largest is kept.
+    python -m benchmarks.privacy.audits_causal
+
+As benchmarks/privacy/audits.py, with the causal model, whose weights must be there (`sanitizer
+models fetch lm`). The published variant: all its inputs at one place, in the original context. The
+certified one: all words at several places, each in a context whose words before were released by a
+draw of its own; the largest is kept.
 """
 
 from __future__ import annotations

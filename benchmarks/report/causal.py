@@ -74,8 +74,8 @@ def calibration() -> str:
         for name, found in results["begins"].items()
     ]
     return (
-        f"`{data['circumstances']['command']}`: constants of Cape's left context, chosen on calibration text; "
-        "95 % intervals over sentences.\n\n"
+        f"`{data['circumstances']['command']}`: constants of Cape's left context, chosen on "
+        "calibration text; 95 % intervals over sentences.\n\n"
         + table(
             ["begins with", "words", "nats a word over Y", "logits that count as 0 and 1"], rows
         )

@@ -19,7 +19,9 @@ PUBLISHED = {3.0: (44.74, 49.79), 6.0: (47.00, 51.27), None: (59.78, 65.05)}
 def spread(found: dict[str, float], sign: bool = False) -> str:
     """A mean with its interval."""
     form = "{:+.3f}" if sign else "{:.3f}"
-    return f"{form.format(found['mean'])} ({form.format(found['low'])} to {form.format(found['high'])})"
+    return (form + " (" + form + " to " + form + ")").format(
+        found["mean"], found["low"], found["high"]
+    )
 
 
 def answers_table(results: dict[str, Any]) -> str:
@@ -78,8 +80,9 @@ def published() -> str:
         for e, (c, a) in PUBLISHED.items()
     ]
     return (
-        "The Cape paper's Table 6 (other models: Qwen2-1.5B extracts, SimCSE vectors; Wikitext; its epsilon is "
-        f"nominal, see docs/guarantees.md) has, times 100, coherence and alignment {'; '.join(parts)}."
+        "The Cape paper's Table 6 (other models: Qwen2-1.5B extracts, SimCSE vectors; Wikitext; "
+        "its epsilon is nominal, see docs/guarantees.md) has, times 100, coherence and alignment "
+        f"{'; '.join(parts)}."
     )
 
 
@@ -91,19 +94,22 @@ def section() -> str:
         f"{shown(row['extracted']['lexical'])} at {row['epsilon']:g}" for row in results["rows"]
     )
     return (
-        f"## Extraction\n\n`{circumstances['command']}`, {circumstances['machine']}: {results['n_items']} beginnings "
-        f"of paragraphs from {results['n_documents']} held-out Wikipedia pages. A small instruct model on the same "
-        "machine stands for the remote model and goes on from each beginning, as it is or with all words but stopwords "
-        'drawn anew (certified Cape, policy "strict"). Coherence: cosine of the sentence vectors (MiniLM) of original '
-        "beginning and answer. Alignment: of the answer and the remote model's answer to the original. In brackets "
-        "95 % bootstrap intervals over pages; differences are paired. Copied: the share of an answer's runs of three "
-        "words that stand in the beginning.\n\n"
+        f"## Extraction\n\n`{circumstances['command']}`, {circumstances['machine']}: "
+        f"{results['n_items']} beginnings of paragraphs from {results['n_documents']} held-out "
+        "Wikipedia pages. A small instruct model on the same machine stands for the remote model "
+        "and goes on from each beginning, as it is or with all words but stopwords "
+        'drawn anew (certified Cape, policy "strict"). Coherence: cosine of the sentence vectors '
+        "(MiniLM) of original "
+        "beginning and answer. Alignment: of the answer and the remote model's answer to the "
+        "original. In brackets 95 % bootstrap intervals over pages; differences are paired. "
+        "Copied: the share of an answer's runs of three words that stand in the beginning.\n\n"
         "![Coherence and alignment against epsilon](results/plots/extraction.png)\n\n"
-        f"{answers_table(results)}\n\n{gains_table(results)}\n\n"
-        "The local model alone sees the original beginning and no answer: asked as the remote model is, or continuing "
-        "the text. To say the beginning again would have coherence 1 and alignment "
-        f"{spread(results['without_noise']['coherence'])}: neither figure says whether an answer is new or true.\n\n"
-        f"The lexical extractor found something to put right in a share of the answers of {shares}. {published()}"
+        f"{answers_table(results)}\n\n{gains_table(results)}\n\nThe local model alone sees the "
+        "original beginning and no answer: asked as the remote model is, or continuing the text. "
+        "To say the beginning again would have coherence 1 and alignment "
+        f"{spread(results['without_noise']['coherence'])}: neither figure says whether an answer "
+        "is new or true.\n\nThe lexical extractor found something to put right in a share of the "
+        f"answers of {shares}. {published()}"
     )
 
 
@@ -138,7 +144,10 @@ def draw(results: dict[str, Any], folder: Path) -> Path:
         fontsize=8.5,
     )
     figure.tight_layout(rect=(0, 0.13, 1, 1))
-    note = f"{results['n_items']} beginnings from {results['n_documents']} held-out Wikipedia pages; bars: 95 % bootstrap"
+    note = (
+        f"{results['n_items']} beginnings from {results['n_documents']} held-out Wikipedia pages; "
+        "bars: 95 % bootstrap"
+    )
     figure.text(
         0.01,
         0.005,
@@ -191,8 +200,9 @@ def _panel(axes: Any, results: dict[str, Any], measure: str) -> None:
         points = [row[kind][measure] for row in results["rows"]]
         bars = [[p["mean"] - p["low"] for p in points], [p["high"] - p["mean"] for p in points]]
         axes.errorbar(
-            [e + shift for e in epsilons], [p["mean"] for p in points], yerr=bars, label=LABELS[kind], color=colour,
-            marker=marker, linestyle=style, markersize=6, linewidth=1.6, elinewidth=0.8, capsize=2,
+            [e + shift for e in epsilons], [p["mean"] for p in points], yerr=bars,
+            label=LABELS[kind], color=colour, marker=marker, linestyle=style,
+            markersize=6, linewidth=1.6, elinewidth=0.8, capsize=2,
         )  # fmt: skip
     for name, level in levels(results, measure).items():
         level_colour, dashes = LEVELS[name]

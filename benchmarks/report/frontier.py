@@ -122,9 +122,9 @@ def why(rows: list[Row]) -> str:
     more = sum(r["their_kept"] > r["kept"] for r in lost)
     ours, theirs = (sum(r[k] for r in lost) / len(lost) for k in ("kept", "their_kept"))
     return (
-        f"In {more} of these {len(lost)} the other mechanism releases the private word itself more often than ours "
-        f"does (on average {theirs:.1%} of the words; ours {ours:.1%}). Rouge-L counts nothing else of a private word, "
-        "and a kept word has cosine 1."
+        f"In {more} of these {len(lost)} the other mechanism releases the private word itself "
+        f"more often than ours does (on average {theirs:.1%} of the words; ours {ours:.1%}). "
+        "Rouge-L counts nothing else of a private word, and a kept word has cosine 1."
     )
 
 
@@ -143,10 +143,11 @@ def section() -> str:
     data = load("frontier")
     results = data["results"]
     intro = (
-        f"`{data['circumstances']['command']}`: {results['n_sentences']} held-out Rotten Tomatoes sentences (movie "
-        f"reviews; not SST-2), {results['n_words']} private words, policy strict; in brackets 95 % bootstrap "
-        f"intervals over sentences. Accuracy on the original sentences: {figure(results['clean_accuracy'])}. "
-        f"MAP and MTI at {results['n_guessed']} of the words. ≥: some inputs were walked, so a lower bound."
+        f"`{data['circumstances']['command']}`: {results['n_sentences']} held-out Rotten "
+        f"Tomatoes sentences (movie reviews; not SST-2), {results['n_words']} private words, "
+        "policy strict; in brackets 95 % bootstrap intervals over sentences. Accuracy on the "
+        f"original sentences: {figure(results['clean_accuracy'])}. MAP and MTI at "
+        f"{results['n_guessed']} of the words. ≥: some inputs were walked, so a lower bound."
     )
     parts = [
         "## Privacy and utility",
@@ -161,13 +162,18 @@ def section() -> str:
     parts += [claimed(results["claims"])]
     if results.get("left less both"):
         parts += [
-            "### Cape that reads the left side only, less Cape that reads both (above zero: better, or attacked "
+            (
+                "### Cape that reads the left side only, less Cape that reads both (above zero: "
+                "better, or attacked more often)"
+            )
         ]
-        parts[-1] += "more often)"
         parts += [left_side(results["left less both"])]
     for label, found in results["claims"].items():
         parts += [
-            f"### {label}, epsilon 5, less published Cape at nominal 10 (above zero: ours is better)",
+            (
+                f"### {label}, epsilon 5, less published Cape at nominal 10 "
+                "(above zero: ours is better)"
+            ),
             headline(found),
             f"### Where {label} is behind at the same exact epsilon",
             folded(behind(found["at equal exact epsilon"], ("against", "epsilon", "figure"))),
@@ -237,9 +243,10 @@ def ideas() -> str:
         "gain of the best guesser",
     ]
     return (
-        f"## Ideas that were tried\n\n`{data['circumstances']['command']}`: {results['n_words']} private words of "
-        "training sentences that are never tested on; gains over the shipped setting, paired over sentences."
-        f"\n\n{learned(results['rows'])}\n\n{table([*header, 'kept'], lines)}"
+        f"## Ideas that were tried\n\n`{data['circumstances']['command']}`: {results['n_words']} "
+        "private words of training sentences that are never tested on; gains over the shipped "
+        f"setting, paired over sentences.\n\n{learned(results['rows'])}\n\n"
+        f"{table([*header, 'kept'], lines)}"
     )
 
 
@@ -259,8 +266,9 @@ def learned(rows: list[Row]) -> str:
             r["idea"] for r in ahead if "map" in r["gain"] and verdict(r["gain"]["map"]) != "ahead"
         ]
         said.append(
-            f"- Epsilon {epsilon:g}: of {len(tried)} ideas {len(ahead)} keep more meaning than what is shipped{best}, "
-            f"{len(_which(tried, 'behind'))} keep less. Of those that keep more, {guessed} are guessed more often"
+            f"- Epsilon {epsilon:g}: of {len(tried)} ideas {len(ahead)} keep more meaning than "
+            f"what is shipped{best}, {len(_which(tried, 'behind'))} keep less. Of those that "
+            f"keep more, {guessed} are guessed more often"
             + (f"; not shown of: {', '.join(free)}." if free else ".")
         )
     return "\n".join(said)
@@ -288,8 +296,9 @@ def _attacked(rows: list[Row]) -> str:
         more += last["fresh"]["low"] > last["remembered"]["high"]
         same += last["fresh"]["low"] <= last["remembered"]["high"]
     return (
-        f"The best guess is above its ceiling in {above} of the {len(capped)} settings that have one. The same text, "
-        f"sent again and drawn anew each time, gives more away than with the memory in {more} of {more + same} rows."
+        f"The best guess is above its ceiling in {above} of the {len(capped)} settings that have "
+        "one. The same text, sent again and drawn anew each time, gives more away than with the "
+        f"memory in {more} of {more + same} rows."
     )
 
 
@@ -326,8 +335,9 @@ def attacks() -> str:
         "20",
     ]
     return (
-        f"## Attacks\n\n`{data['circumstances']['command']}`: {data['results']['n_sentences']} sentences, "
-        f"{data['results']['n_trials']} draws each; 95 % intervals over draws. {_attacked(data['results']['rows'])}\n\n"
+        f"## Attacks\n\n`{data['circumstances']['command']}`: {data['results']['n_sentences']} "
+        f"sentences, {data['results']['n_trials']} draws each; 95 % intervals over draws. "
+        f"{_attacked(data['results']['rows'])}\n\n"
         + table(
             [*header, "remembered sends", f"S_t of {data['results']['n_trials']}", "N_t (kept)"],
             lines,

@@ -22,9 +22,10 @@ def section() -> str:
     if memory := results["memory"]:
         peaks, settings = [m["peak_mb"] for m in memory], memory[0]["settings"]
         parts.append(
-            f"Memory of the process at most {min(peaks):.0f} to {max(peaks):.0f} MB in {len(peaks)} runs with "
-            f"{settings['batch_size']} references of {settings['max_reference_tokens']} tokens and "
-            f"{memory[0]['n_tokens']} tokens written."
+            f"Memory of the process at most {min(peaks):.0f} to {max(peaks):.0f} MB in "
+            f"{len(peaks)} runs with {settings['batch_size']} references of "
+            f"{settings['max_reference_tokens']} tokens and {memory[0]['n_tokens']} tokens "
+            "written."
         )
     return "\n\n".join(parts)
 
@@ -138,8 +139,8 @@ def _cost_lines(found: Row) -> str:
             ],
             rows,
         )
-        + f"\n\nBy rows (references and the public one): {start} + {slope} a row, r2 {line['r2']:.3f}; processor time, "
-        "95 % intervals over tokens."
+        + f"\n\nBy rows (references and the public one): {start} + {slope} a row, r2 "
+        f"{line['r2']:.3f}; processor time, 95 % intervals over tokens."
     )
 
 

@@ -62,8 +62,15 @@ SHORT = {
     "map": "the best guess",
 }
 OURS = "Cape certified"
-FEW = (OURS, "Cape certified, not demoted", "Cape published", "DynText certified", "SANTEXT", "exponential, shortlist",
-       "randomized response, shortlist")  # fmt: skip
+FEW = (
+    OURS,
+    "Cape certified, not demoted",
+    "Cape published",
+    "DynText certified",
+    "SANTEXT",
+    "exponential, shortlist",
+    "randomized response, shortlist",
+)
 WIDE, APART = (
     ("accuracy",),
     0.07,
@@ -102,10 +109,11 @@ def _line(
     across = [r["figures"][x_bars] for r in rows] if x_bars else []
     ours = label == "Cape certified"
     axes.errorbar(
-        x, [p["mean"] for p in points], yerr=bars(points), xerr=bars(across) if x_bars else None, label=label,
-        color=colour, marker=marker, linestyle=style if len(set(x)) > 1 else "none", markersize=8 if ours else 6,
-        markerfacecolor=colour if ours or marker in "x+*12" else "white", linewidth=2.4 if ours else 1.1,
-        elinewidth=0.8, ecolor=(*to_rgb(colour), 0.45), zorder=3 if ours else 2,
+        x, [p["mean"] for p in points], yerr=bars(points), xerr=bars(across) if x_bars else None,
+        label=label, color=colour, marker=marker, linestyle=style if len(set(x)) > 1 else "none",
+        markersize=8 if ours else 6, linewidth=2.4 if ours else 1.1,
+        markerfacecolor=colour if ours or marker in "x+*12" else "white", elinewidth=0.8,
+        ecolor=(*to_rgb(colour), 0.45), zorder=3 if ours else 2,
     )  # fmt: skip
 
 
@@ -238,7 +246,7 @@ def against_attack(
 
 
 def chosen(rows: list[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Beginning of the plots' names, and the rows they show: all, and the few of the main README."""
+    """Yield the beginning of the plots' names and their rows: all, and the main README's."""
     yield "", rows
     yield "few-", [r for r in rows if r["setting"]["label"] in FEW]
 
@@ -249,8 +257,8 @@ def main() -> None:
     rows = [r for r in data["results"]["rows"] if r["setting"]["policy"] == "strict"]
     folder = output_folder() / "plots"
     note = (
-        f"{data['results']['n_sentences']} Rotten Tomatoes sentences, policy strict; bars: 95 % bootstrap intervals "
-        f"over sentences. {data['circumstances']['command']}"
+        f"{data['results']['n_sentences']} Rotten Tomatoes sentences, policy strict; bars: 95 % "
+        f"bootstrap intervals over sentences. {data['circumstances']['command']}"
     )
     for name, some in chosen(rows):
         against_epsilon(some, "cosine", folder, name, note)

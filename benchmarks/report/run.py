@@ -1,4 +1,4 @@
-"""Tables made from results/*.json: benchmarks/README.md, and the rows that the main README quotes."""
+"""Tables made from results/*.json: benchmarks/README.md, and the blocks of the main README."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,6 @@ from benchmarks.common.tables import kept, load, shown, table
 from benchmarks.papers import cape as papers_cape
 from benchmarks.papers import dyntext as papers_dyntext
 from benchmarks.report import frontier as frontier_report
-
-__all__ = ["load", "main", "table"]
 
 HERE = Path(__file__).parents[1]
 BLOCK = re.compile(r"(<!-- (\w+): begin -->\n).*?(<!-- \2: end -->)", re.DOTALL)
@@ -44,8 +41,8 @@ def cold_start(results: dict[str, Any]) -> str:
     """One sentence."""
     cold = results["cold_start"]
     return (
-        f"The whole command takes {_with_interval(cold, 'command_s', '{:.2f} s')} in a new process, with at most "
-        f"{_with_interval(cold, 'peak_memory_mb', '{:.0f} MB')} of memory; "
+        f"The whole command takes {_with_interval(cold, 'command_s', '{:.2f} s')} in a new "
+        f"process, with at most {_with_interval(cold, 'peak_memory_mb', '{:.0f} MB')} of memory; "
         f"`import sanitizer` takes {_with_interval(cold, 'import_ms', '{:.0f} ms')}."
     )
 
@@ -55,8 +52,9 @@ def latency() -> str:
     data = load("latency")
     results, circumstances = data["results"], data["circumstances"]
     parts = [
-        f"## Speed\n\n`{circumstances['command']}`, {circumstances['machine']}, Python {circumstances['python']}, "
-        f"onnxruntime {circumstances['onnxruntime']}; medians, in turns in one run, with 95 % intervals."
+        f"## Speed\n\n`{circumstances['command']}`, {circumstances['machine']}, Python "
+        f"{circumstances['python']}, onnxruntime {circumstances['onnxruntime']}; medians, in "
+        "turns in one run, with 95 % intervals."
     ]
     for threads in sorted({r["threads"] for r in results["per_prompt"]}):
         rows = per_prompt(results, threads)
@@ -92,8 +90,9 @@ def calibration() -> str:
     ]
     words = data["results"]["n_words"]
     return (
-        f"## Choice of defaults\n\n`{data['circumstances']['command']}`: {words} private words of calibration text; "
-        f"the best shape of each profile by expected utility.\n\n{table(header, rows)}"
+        f"## Choice of defaults\n\n`{data['circumstances']['command']}`: {words} private words "
+        "of calibration text; the best shape of each profile by expected utility.\n\n"
+        f"{table(header, rows)}"
     )
 
 
@@ -118,9 +117,10 @@ def audits() -> str:
     commands = ", ".join(f"`{data['circumstances']['command']}`" for data in found)
     header = ["mechanism", "nominal", "claimed", "certified", "exact", "inputs walked"]
     intro = (
-        f"## Exact epsilon\n\n{commands}: inputs' distributions at one place of one context (certified causal Cape: at "
-        "three), from the integers that are drawn. Nothing is estimated, so there are no intervals; over part of the "
-        "inputs, or in another context, a published mechanism may have more, a certified one never."
+        f"## Exact epsilon\n\n{commands}: inputs' distributions at one place of one context "
+        "(certified causal Cape: at three), from the integers that are drawn. Nothing is "
+        "estimated, so there are no intervals; over part of the inputs, or in another context, a "
+        "published mechanism may have more, a certified one never."
     )
     return f"{intro}\n\n{table(header, rows)}"
 
@@ -153,9 +153,10 @@ def identifiers() -> str:
         for r in results["speed"]
     ]
     return (
-        f"## Identifiers\n\n`{data['circumstances']['command']}`, {data['circumstances']['machine']}: "
-        f"{results['n_texts']['held out']} held-out synthetic texts; a labelled span counts as found when a span of "
-        f"its kind overlaps it; 95 % Wilson intervals. Speed: medians in turns, 95 % intervals.\n\n"
+        f"## Identifiers\n\n`{data['circumstances']['command']}`, "
+        f"{data['circumstances']['machine']}: {results['n_texts']['held out']} held-out "
+        "synthetic texts; a labelled span counts as found when a span of its kind overlaps it; "
+        "95 % Wilson intervals. Speed: medians in turns, 95 % intervals.\n\n"
         f"{table(header, rows)}\n\n"
         + table(["texts", "kinds", "ours, us per kB", "presidio / ours", "datafog / ours"], speed)
     )
@@ -197,10 +198,11 @@ def proxy() -> str:
         "identifiers / peer",
     ]
     return (
-        f"## Proxy\n\n`{data['circumstances']['command']}`, {data['circumstances']['machine']}; client, proxy and "
-        f"upstream on these cores; 95 % intervals.\n\n{table(header, rows)}\n\n"
-        f"Load: {load_['n_streams']:.0f} streams and {load_['n_requests']} requests in {load_['seconds']:.0f} s, "
-        f"{load_['n_errors']} errors; request median {shown(load_['request_median_ms'], ' ms')}, 95th percentile "
+        f"## Proxy\n\n`{data['circumstances']['command']}`, {data['circumstances']['machine']}; "
+        f"client, proxy and upstream on these cores; 95 % intervals.\n\n{table(header, rows)}\n\n"
+        f"Load: {load_['n_streams']:.0f} streams and {load_['n_requests']} requests in "
+        f"{load_['seconds']:.0f} s, {load_['n_errors']} errors; request median "
+        f"{shown(load_['request_median_ms'], ' ms')}, 95th percentile "
         f"{shown(load_['request_p95_ms'], ' ms')}; memory at start, middle, end: {memory} MB."
     )
 
@@ -214,11 +216,12 @@ def papers() -> str:
         kept("speed") and load("speed")["results"],
     )
     intro = (
-        f"## The papers' tables\n\n`{data['circumstances']['command']}`: {results['n_sentences']} held-out Rotten "
-        "Tomatoes sentences; the papers' figures have no intervals, ours 95 % bootstrap intervals over sentences. "
-        "Epsilon is nominal, as each paper uses it, and is not comparable between mechanisms. Accuracy on the "
-        f"original sentences: {papers_cape.percent(results['clean_accuracy'])} (paper: {papers_cape.CLEAN}, random "
-        "51.72)."
+        f"## The papers' tables\n\n`{data['circumstances']['command']}`: "
+        f"{results['n_sentences']} held-out Rotten Tomatoes sentences; the papers' figures have "
+        "no intervals, ours 95 % bootstrap intervals over sentences. Epsilon is nominal, as each "
+        "paper uses it, and is not comparable between mechanisms. Accuracy on the original "
+        f"sentences: {papers_cape.percent(results['clean_accuracy'])} (paper: "
+        f"{papers_cape.CLEAN}, random 51.72)."
     )
     return "\n\n".join(
         [
@@ -261,7 +264,7 @@ def sections() -> list[str]:
     """Those whose results are there."""
     found = []
     for name, make in SECTIONS:
-        if kept(name) and (callable(make) or find_spec(make) is not None):
+        if kept(name):
             found.append(make() if callable(make) else str(import_module(make).section()))
     return found
 
@@ -277,20 +280,22 @@ def short_speed() -> str:
     beside = f": {' and '.join(parts)} of what `llm-shield-proxy` adds" if parts else ""
     added, added_streamed = (shown(way["added"][figure], " ms") for way in (whole, streamed))
     return (
-        f"{table(header, per_prompt(data['results'], n))}\n\nUnder `--policy identifiers` the proxy adds {added} to an "
-        f"answer and {added_streamed} to a streamed one{beside}. It carried {load_['n_conversations']} streams at once "
-        f"and {load_['requests_per_second']:.0f} requests a second for {load_['seconds']:.0f} s with "
+        f"{table(header, per_prompt(data['results'], n))}\n\nUnder `--policy identifiers` the "
+        f"proxy adds {added} to an answer and {added_streamed} to a streamed one{beside}. It "
+        f"carried {load_['n_conversations']} streams at once and "
+        f"{load_['requests_per_second']:.0f} requests a second for {load_['seconds']:.0f} s with "
         f"{load_['n_errors']} errors.\n{cold_start(data['results'])}"
     )
 
 
 def short_frontier() -> str:
-    """The main README's table and plots on privacy and utility."""
+    """Return the main README's table and plots on privacy and utility."""
+    plots = "benchmarks/results/plots/"
     return "\n\n".join(
         [
             frontier_report.short_table(),
-            "![Meaning kept against exact epsilon](benchmarks/results/plots/few-cosine-against-epsilon.png)",
-            "![Meaning kept against the best guess](benchmarks/results/plots/few-cosine-against-map.png)",
+            f"![Meaning kept against exact epsilon]({plots}few-cosine-against-epsilon.png)",
+            f"![Meaning kept against the best guess]({plots}few-cosine-against-map.png)",
         ]
     )
 
@@ -308,7 +313,7 @@ def main() -> None:
     """
     trial = FOLDER in os.environ
     for name, module in PLOTS:
-        if kept(name) and find_spec(module) is not None:
+        if kept(name):
             import_module(module).main()
     text = "# Benchmarks\n\nWritten by `python -m benchmarks report` from `results/`.\n\n"
     path = (output_folder() if trial else HERE) / "README.md"

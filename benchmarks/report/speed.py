@@ -47,9 +47,10 @@ def section() -> str:
     ]
     return "\n\n".join(
         [
-            f"### Speed as prompts, batches and vocabularies grow\n\n`{data['circumstances']['command']}`, "
-            f"{data['circumstances']['machine']}, {results['threads']} threads; medians in turns, 95 % intervals. "
-            f"SANTEXT's lookup needs a table first: {lookup['n_words']:,} words in {lookup['setup_s']:.1f} s and "
+            "### Speed as prompts, batches and vocabularies grow\n\n"
+            f"`{data['circumstances']['command']}`, {data['circumstances']['machine']}, "
+            f"{results['threads']} threads; medians in turns, 95 % intervals. SANTEXT's lookup "
+            f"needs a table first: {lookup['n_words']:,} words in {lookup['setup_s']:.1f} s and "
             f"{lookup['table_mb']:.0f} MB.",
             beside(results),
             *(
@@ -59,6 +60,9 @@ def section() -> str:
             table(["prompts in a batch", "ms per prompt of 20 words"], batches),
             table(["words in the prompt", "ms", "ms per word"], lengths),
             table(["outputs", "us to weigh and draw one word: certified", "published"], sizes),
-            "Where the time goes: [flame graph](results/plots/hot-path.svg) (`py-spy record`, benchmarks/hot_path.py).",
+            (
+                "Where the time goes: [flame graph](results/plots/hot-path.svg) "
+                "(`py-spy record`, benchmarks/speed/hot_path.py)."
+            ),
         ]
     )

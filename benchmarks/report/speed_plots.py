@@ -31,8 +31,8 @@ def _draw(
     figure, axes = plt.subplots(figsize=(WIDTH, HEIGHT))
     for (label, points), (colour, marker, style) in zip(lines.items(), LINES, strict=False):
         axes.errorbar(
-            x, [p["mean"] for p in points], yerr=bars(points), label=label, color=colour, marker=marker,
-            linestyle=style, markersize=6, linewidth=1.6, elinewidth=0.8, capsize=2,
+            x, [p["mean"] for p in points], yerr=bars(points), label=label, color=colour,
+            marker=marker, linestyle=style, markersize=6, linewidth=1.6, elinewidth=0.8, capsize=2,
         )  # fmt: skip
     axes.set_xscale("log")
     axes.set_xticks(x, [f"{value:,}" for value in x])
@@ -73,7 +73,10 @@ def main() -> None:
         f"{v} Cape": [r[v] for r in rows] for v in ("certified", "published")
     }
     grown, theirs = (f"{_times(points):.2g}" for points in lines.values())
-    title = f"{x[-1] // x[0]} times the outputs take {grown} times the time\ncertified, {theirs} times published"
+    title = (
+        f"{x[-1] // x[0]} times the outputs take {grown} times the time\n"
+        f"certified, {theirs} times published"
+    )
     words = (title, "outputs to choose from", "microseconds to weigh and draw", f"1 thread; {ran}")
     _draw(folder, "speed-by-vocabulary", x, lines, words)
 

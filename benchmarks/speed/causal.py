@@ -38,8 +38,8 @@ p.n_ctx, p.n_batch, p.n_ubatch, p.n_parallel, p.n_gpu_layers = 1024, 512, 512, 1
 server = xllamacpp.Server(p)
 print("ready", importlib.metadata.version("xllamacpp"), flush=True)
 for line in sys.stdin:
-    done = server.handle_completions(dict(prompt=json.loads(line), n_predict={N_GENERATED}, cache_prompt=False,
-        temperature=0, ignore_eos=True))
+    done = server.handle_completions(dict(prompt=json.loads(line), n_predict={N_GENERATED},
+        cache_prompt=False, temperature=0, ignore_eos=True))
     t = (done if isinstance(done, dict) else json.loads(done))["timings"]
     assert (t["prompt_n"], t["predicted_n"]) == ({N_PROMPT}, {N_GENERATED}), t
     print("timed", json.dumps([t["prompt_ms"] / 1e3, t["predicted_ms"] / 1e3]), flush=True)
@@ -176,7 +176,10 @@ def main() -> None:
     ]
     print(json.dumps(results, indent=1))
     threads = " ".join(map(str, options.threads))
-    command = f"python -m benchmarks.speed.causal PEER WHEEL --threads {threads} --rounds {options.rounds}"
+    command = (
+        f"python -m benchmarks.speed.causal PEER WHEEL --threads {threads} "
+        f"--rounds {options.rounds}"
+    )
     print(write("causal_speed", command, results))
 
 

@@ -1,8 +1,8 @@
 """Speed and memory of certified Cape, against the bare forward pass and a plain published Cape.
 
 Everything in one run on one machine, in turns; medians and ratios of medians with 95 % bootstrap
-intervals over rounds. How time grows, and simpler tools: benchmarks/speed.py. Cold start and memory
-are those of a new process that sanitizes one prompt.
+intervals over rounds. How time grows, and simpler tools: benchmarks/speed/speed.py. Cold start and
+memory are those of a new process that sanitizes one prompt.
 """
 
 from __future__ import annotations

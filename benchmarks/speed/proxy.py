@@ -54,7 +54,10 @@ def started(command: list[str], says: str, **environment: str) -> Iterator[tuple
 
 def body(i: int, stream: bool, model: str = "m") -> bytes:
     """A prompt of 20 words with an e-mail address, another one for each i."""
-    text = f"Please write to user{i}@example.com: my father, who has diabetes, would like to travel to Leeds on Monday."
+    text = (
+        f"Please write to user{i}@example.com: my father, who has diabetes, would like to travel "
+        "to Leeds on Monday."
+    )
     return json.dumps(
         {"model": model, "stream": stream, "messages": [{"role": "user", "content": text}]}
     ).encode()

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.__main__ import SINGLE, STEPS, Step, run
+from benchmarks.__main__ import ALL, COMMANDS, STEPS, Step, run
 from benchmarks.common.tables import figure, table
 from benchmarks.common.timing import difference, median, quantile, ratio, share
 from benchmarks.generation.summary import cost_summary
@@ -22,23 +22,33 @@ from benchmarks.speed.proxy import figures
 ROOT = Path(__file__).parents[2]
 
 
-def test_every_step_of_a_quick_run_is_there() -> None:
-    quick = [step for steps in STEPS.values() for step in steps if step.quick]
-    assert {
-        step.module for step in quick if find_spec(f"benchmarks.{step.module}") is None
-    } == set()
+def test_every_step_is_a_module_that_can_be_run() -> None:
+    for step in ALL:
+        found = find_spec(f"benchmarks.{step.module}")
+        assert found is not None
+        assert found.origin is not None
+        assert '__name__ == "__main__"' in Path(found.origin).read_text("utf-8"), step.module
+
+
+def test_a_benchmark_is_named_by_its_group_its_name_or_its_module() -> None:
+    assert [step.name for step in COMMANDS["latency"]] == ["latency", "speed"]
+    assert [step.name for step in COMMANDS["speed.latency"]] == ["latency"]
+    assert COMMANDS["audits"] == COMMANDS["privacy.audits"]
+    assert {step.module for step in COMMANDS["generation.run"]} == {"generation.run"}
+    assert len({step.name for step in ALL}) == len(ALL)
+    assert set(STEPS) <= set(COMMANDS)
 
 
 def test_a_step_without_its_peer_is_not_run_and_does_not_fail(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    (step,) = SINGLE["identifiers"]
+    (step,) = COMMANDS["identifiers"]
     assert run(step, False, {})
     assert "its peer is not given" in capfd.readouterr().out
 
 
 def test_a_peer_is_handed_on() -> None:
-    (step,) = SINGLE["identifiers"]
+    (step,) = COMMANDS["identifiers"]
     assert step.arguments({"presidio": "p", "xllamacpp": "x"}) == ["--presidio", "p"]
 
 
@@ -57,7 +67,7 @@ def test_a_step_that_ended_is_left_out_when_resumed_and_only_then(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("benchmarks.__main__.CACHE", tmp_path)
-    step = Step("tables")  # a module that does nothing
+    step = Step("tables", "common.tables")  # a module that does nothing
     for resume, said in (
         (True, "done after"),
         (True, "not run (ended before"),

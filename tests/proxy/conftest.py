@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.proxy.servers import Proxy, Upstream, proxy, upstream
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser, for one module: its event loop is the thread's until it is closed."""
+    from tests.proxy.pages import chromium
+
+    with chromium() as found:
+        yield found
 
 
 @pytest.fixture

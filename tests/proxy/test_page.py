@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Route, expect
 
 from sanitizer import Cape, Sanitizer
 from sanitizer.lm.masked import OnnxMaskedLM
-from tests.proxy.pages import TEXT, Visit, chromium, served, visiting
+from tests.proxy.pages import TEXT, Visit, served, visiting
 
 MANY = "Peter Leeds hepatitis Margaret Bristol diabetes Oslo violin Thomas asthma Madrid Helen "
 NASTY = [
@@ -25,12 +25,6 @@ NASTY = [
 
 def unanswered(route: Route) -> None:
     """A request that waits."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture

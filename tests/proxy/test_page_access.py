@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, expect
 import sanitizer.proxy
 from sanitizer import Sanitizer
 from sanitizer.lm.masked import OnnxMaskedLM
-from tests.proxy.pages import TEXT, Visit, chromium, served
+from tests.proxy.pages import TEXT, Visit, served
 
 PAGE = Path(sanitizer.proxy.__file__).parent / "page"
 STYLE = (PAGE / "style.css").read_text("utf-8")
@@ -52,12 +52,6 @@ CONTROLS = {
     "DisclosureTriangle",
     "radiogroup",
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

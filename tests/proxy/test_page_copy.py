@@ -10,13 +10,7 @@ from playwright.sync_api import Browser, expect
 
 from sanitizer import Sanitizer
 from sanitizer.lm.masked import OnnxMaskedLM
-from tests.proxy.pages import TEXT, Visit, chromium, visiting
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
+from tests.proxy.pages import TEXT, Visit, visiting
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from sanitizer import ModelError, Policy, Sanitizer
 from sanitizer.identifiers.checks import MONTHS
-from sanitizer.identifiers.search import NameFinder
 from sanitizer.lm import Models
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.storage.vault import MemoryVault
@@ -154,10 +153,14 @@ def test_overlaps_go_to_the_first_sort() -> None:
 def test_names_need_the_extra() -> None:
     policy = Policy.preset("identifiers")
     object.__setattr__(policy, "names", True)
-    if not NameFinder.installed():
-        with pytest.raises(ModelError, match="ner"):
-            Sanitizer(policy=policy).sanitize("Peter")
-        return
+    with pytest.raises(ModelError, match="ner"):
+        Sanitizer(policy=policy).sanitize("Peter")
+
+
+@pytest.mark.usefixtures("names")
+def test_names_are_found_with_the_extra() -> None:
+    policy = Policy.preset("identifiers")
+    object.__setattr__(policy, "names", True)
     s = Sanitizer(policy=policy, vault=MemoryVault())
     out = s.sanitize("Angela Merkel met Mr. Peter Brown's team in Paris on Monday.")
     assert out.text == "<PERSON_1> met Mr. <PERSON_2>'s team in <PLACE_1> on Monday."

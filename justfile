@@ -1,0 +1,40 @@
+# Recipes for development, run with just (https://just.systems) in an environment that has
+# pip install -e ".[test]".
+
+# everything that a commit should pass
+default: check test
+
+# static checks: style, types, layers, spelling
+check: lint
+    mypy
+    lint-imports
+    codespell
+
+# style only
+lint:
+    ruff check .
+    ruff format --check .
+
+# the suite that a change should pass, in a few minutes; arguments go to pytest
+test *arguments:
+    pytest {{arguments}}
+
+# what needs a browser, a screen, a model server, another SDK, or many seconds
+slow *arguments:
+    pytest -m slow {{arguments}}
+
+# all tests, with ten times as many random examples
+nightly:
+    pytest -m "slow or not slow" --hypothesis-profile nightly
+
+# little of every benchmark; results go to a temporary folder
+bench-quick:
+    python -m benchmarks all --quick
+
+# run what the documents and the docstrings show
+docs:
+    pytest -m "slow or not slow" tests/docs sanitizer
+
+# everything in a fresh environment, as a reviewer would
+ci:
+    .ci/run
