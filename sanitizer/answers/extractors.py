@@ -18,8 +18,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from sanitizer.answers.lexical import WordMap
-from sanitizer.answers.restorer import Part, Restorer
+from sanitizer.answers.restorer import Part, Restorer, WordMap
 from sanitizer.errors import ModelError
 from sanitizer.lm import MAX_CELLS, ByteTokens, CausalLM, ChatFormat, Logits, Models
 from sanitizer.results import SanitizedText

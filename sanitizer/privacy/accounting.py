@@ -87,7 +87,8 @@ class ApproximateEvent(Event):
 class BoundedRangeEvent(Event):
     """Release of bounded range (Durfee and Rogers 2019).
 
-    A draw of the exponential mechanism is one. Guarantee: for two neighbouring inputs, the privacy losses of all outputs lie in one interval of
+    A draw of the exponential mechanism is one. Guarantee: for two neighbouring inputs, the privacy
+    losses of all outputs lie in one interval of
     length range_ > 0.
     """
 

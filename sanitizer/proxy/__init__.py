@@ -10,15 +10,18 @@ from sanitizer import lazy_door
 
 if TYPE_CHECKING:
     from sanitizer.proxy.access import ProxySettings as ProxySettings
-    from sanitizer.proxy.app import create_app as create_app
     from sanitizer.proxy.server import Listener as Listener
+    from sanitizer.proxy.server import create_app as create_app
     from sanitizer.proxy.server import run as run
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
             "access": ("ProxySettings",),
-            "app": ("create_app",),
-            "server": ("Listener", "run"),
+            "server": (
+                "create_app",
+                "Listener",
+                "run",
+            ),
         },
     )

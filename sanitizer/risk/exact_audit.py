@@ -209,7 +209,8 @@ def position_logits(
     masked, models = sanitizer.inner.mask(text), sanitizer.inner.models()
     if not 0 <= position < len(masked.words):
         raise ValueError(
-            f"position must be below the {len(masked.words)} private words of the context, got {position}"
+            f"position must be below the {len(masked.words)} private words of the context, "
+            f"got {position}"
         )
     choices = [Choices(masked)]
     for units, scores in contexts(models, choices):

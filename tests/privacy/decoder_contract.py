@@ -1,4 +1,4 @@
-"""The suite every decoder inherits: exact checks on toy scores, over all neighbours and all tokens."""
+"""The suite every decoder inherits: exact checks on toy scores, all neighbours and all tokens."""
 
 from __future__ import annotations
 

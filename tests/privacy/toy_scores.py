@@ -112,7 +112,7 @@ class ToyScores:
 def sequences(
     decoder: Decoder, scores: Callable[[tuple[int, ...]], Logits], length: int, end: frozenset[int]
 ) -> Distribution:
-    """The exact probability of every text of up to `length` tokens, shorter ones by an end token."""
+    """Return the exact probability of every text of up to `length` tokens, ended or not."""
     found: Distribution = {}
     open_: Distribution = {(): Fraction(1)}
     for _ in range(length):

@@ -14,8 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from sanitizer import Sanitizer
 from sanitizer.proxy.access import ProxySettings
-from sanitizer.proxy.app import create_app
-from sanitizer.proxy.server import Listener, make_server
+from sanitizer.proxy.server import Listener, create_app, make_server
 
 CHROMIUM = Path("/usr/bin/chromium")
 QUIET = (

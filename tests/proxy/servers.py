@@ -18,8 +18,7 @@ import httpx
 
 from sanitizer import Sanitizer
 from sanitizer.proxy.access import ProxySettings
-from sanitizer.proxy.app import create_app
-from sanitizer.proxy.server import Listener, make_server
+from sanitizer.proxy.server import Listener, create_app, make_server
 
 MAIL = "peter.lund@private.example"
 JSON = {"content-type": "application/json"}
