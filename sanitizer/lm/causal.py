@@ -152,7 +152,7 @@ class CausalLM(Protocol):
 
     >>> import numpy as np
     >>> from sanitizer.testing import ToyCausalLM
-    >>> model: CausalLM = ToyCausalLM(lambda ids: np.eye(49152, dtype=np.float32)[len(ids)])
+    >>> model: CausalLM = ToyCausalLM(lambda ids: np.eye(1, 49152, len(ids), dtype=np.float32)[0])
     >>> rows = model.prefill([[5, 6, 7], [8]])
     >>> rows.logits.argmax(axis=1).tolist(), rows.step([9, 9]).argmax(axis=1).tolist()
     ([3, 1], [4, 2])
