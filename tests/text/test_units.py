@@ -132,7 +132,7 @@ def test_the_model_is_not_loaded_where_words_are_not_perturbed(
     def refuse(*args: object) -> None:
         raise AssertionError("loaded")
 
-    monkeypatch.setattr("sanitizer.loading.OnnxMaskedLM", refuse)
+    monkeypatch.setattr("sanitizer.lm.loading.OnnxMaskedLM", refuse)
     s = Sanitizer(policy="identifiers")
     s.load()
     record = s.sanitize("My father Peter").record
