@@ -19,16 +19,14 @@ from sanitizer.lm import OnnxMaskedLM, model_folder
 # Ten times as many examples where a test names no number of its own: --hypothesis-profile nightly
 settings.register_profile("nightly", max_examples=1000, deadline=None)
 
-# Fixtures that start something big, and the worker that the tests which use them share: one browser
-# and one screen are enough, and Qt connects to a screen only once in a process.
-BIG = {"browser": "browser", "display": "display"}
+# Fixtures that start a program: every test that asks for one is slow.
+PROGRAMS = {"browser", "display"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        for fixture in BIG.keys() & set(getattr(item, "fixturenames", ())):
+        if PROGRAMS & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
-            item.add_marker(pytest.mark.xdist_group(BIG[fixture]))
 
 
 @pytest.hookimpl(wrapper=True)

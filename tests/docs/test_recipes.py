@@ -40,8 +40,6 @@ import sys
 from importlib.util import find_spec
 sys.exit(any(find_spec(name) is None for name in sys.argv[1:]))
 """
-# Their servers listen on the ports that the page names: one worker runs them all, in turn.
-pytestmark = pytest.mark.xdist_group("recipes")
 SECONDS = 120  # for a block, or until a server listens
 LLAMA = """
 import sys, time

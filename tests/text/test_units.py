@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from sanitizer import ModelError, Policy, Sanitizer
 from sanitizer.identifiers.checks import MONTHS
-from sanitizer.lm import Models
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.storage.vault import MemoryVault
 from sanitizer.text.units import find_units
@@ -133,7 +132,7 @@ def test_the_model_is_not_loaded_where_words_are_not_perturbed(
     def refuse(*args: object) -> None:
         raise AssertionError("loaded")
 
-    monkeypatch.setattr(Models, "masked", refuse)
+    monkeypatch.setattr("sanitizer.lm.loading.OnnxMaskedLM", refuse)
     s = Sanitizer(policy="identifiers")
     s.load()
     record = s.sanitize("My father Peter").record
