@@ -93,6 +93,8 @@ class Record:
     claimed_epsilon: float | None
     policy: str
     model_sha256: str
+    detector: str = "none"
+    n_things: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, which has no infinity: such a bound becomes None."""
@@ -103,6 +105,20 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class FactWarning:
+    """A stretch of the text that may be sensitive although nothing in it was replaced for it.
+
+    Attributes:
+        start, end: character offsets in the ORIGINAL text.
+        kind: "fact", a sensitive fact told in everyday words.
+    """
+
+    start: int
+    end: int
+    kind: str = "fact"
+
+
+@dataclass(frozen=True, slots=True)
 class SanitizedText:
     """Released text, what was replaced in it, and the record.
 
@@ -110,13 +126,19 @@ class SanitizedText:
         text: the released text; it may leave the machine.
         replacements: in order of position; hold the originals, so they stay on the machine.
         record: what ran and what it costs; holds no text.
+        warnings: what may be sensitive and leaves all the same; stays on the machine.
     """
 
     text: str
     replacements: tuple[Replacement, ...] = field(repr=False)
     record: Record
+    warnings: tuple[FactWarning, ...] = ()
 
     def as_dict(self, reveal: bool = False) -> dict[str, Any]:
         """Return plain values for JSON; originals only when `reveal` is true."""
-        replaced = [r.as_dict(reveal) for r in self.replacements]
-        return {"text": self.text, "replacements": replaced, "record": self.record.as_dict()}
+        return {
+            "text": self.text,
+            "replacements": [each.as_dict(reveal) for each in self.replacements],
+            "record": self.record.as_dict(),
+            "warnings": [asdict(each) for each in self.warnings],
+        }

@@ -44,7 +44,7 @@ MECHANISM_OPTIONS = ("variant", "epsilon", *CAPE_ONLY, "consistent")
 policy_option = click.option(
     "--policy",
     default="balanced",
-    help="strict, balanced (default), identifiers, or a .toml file",
+    help="identifiers, deidentify, balanced (default), strict, or a .toml file",
 )
 model_option = click.option("--model", type=Path, help="another model folder")
 context_option = click.option(

@@ -70,7 +70,7 @@ class TransportFilter:
 
     def __init__(self, sanitizer: Sanitizer) -> None:
         self._filter = Filter(sanitizer)
-        self._runs_model = sanitizer.policy.perturb or bool(sanitizer.policy.names)
+        self._runs_model = sanitizer.policy.reads_models or bool(sanitizer.policy.names)
 
     def is_slow(self, n_bytes: int) -> bool:
         """Return True if a body of this length takes too long for an event loop."""

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from sanitizer.lm.masked import read_settings as read_settings
     from sanitizer.lm.masked import rows as rows
     from sanitizer.lm.masked import session as session
+    from sanitizer.lm.tagger import OnnxTagger as OnnxTagger
+    from sanitizer.lm.tagger import Tagger as Tagger
     from sanitizer.lm.tokens import ByteTokens as ByteTokens
     from sanitizer.lm.tokens import ChatFormat as ChatFormat
     from sanitizer.lm.tokens import WordPieces as WordPieces
@@ -81,6 +83,7 @@ else:
                 "rows",
                 "session",
             ),
+            "tagger": ("OnnxTagger", "Tagger"),
             "tokens": ("ByteTokens", "ChatFormat", "WordPieces"),
             "weights_file": (
                 "BLOCK",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sanitizer.lm.causal import CausalLM, OnnxCausalLM
 from sanitizer.lm.masked import MaskedLM, OnnxMaskedLM
+from sanitizer.lm.tagger import OnnxTagger, Tagger
 from sanitizer.lm.tokens import ByteTokens, WordPieces
 
 
@@ -38,6 +39,7 @@ class Models:
         self._threads = threads
         self._masked: tuple[MaskedLM, WordPieces] | None = None
         self._causal: tuple[CausalLM, ByteTokens] | None = None
+        self._tagger: Tagger | None = None
         self._lock = threading.Lock()
 
     def masked(self) -> tuple[MaskedLM, WordPieces]:
@@ -68,3 +70,14 @@ class Models:
                     model = OnnxCausalLM(model, self._threads)
                 self._causal = model, ByteTokens(model.folder / "tokenizer.json")
             return self._causal
+
+    def tagger(self) -> Tagger:
+        """Return the packaged tagger.
+
+        Raises:
+            ModelError: a file is missing or damaged.
+        """
+        with self._lock:
+            if self._tagger is None:
+                self._tagger = OnnxTagger(threads=self._threads)
+            return self._tagger

@@ -212,6 +212,9 @@ def _packed(group: Sequence[Row], edges: tuple[int, int], width: int) -> Batch:
     return Batch(ids, lengths, at, units)
 
 
+Floats = NDArray[np.float32]
+
+
 class MaskedLM(Protocol):
     """Masked language model as the pipeline uses it; its outputs are whole words.
 
@@ -255,6 +258,14 @@ class MaskedLM(Protocol):
             ids: int64 [batch, length], rows padded at the end.
             lengths: int64 [batch], real tokens per row.
             at: int64 [n], flat positions row * length + column.
+        """
+
+    def states(self, ids: NDArray[np.int64], layers: Sequence[int]) -> dict[int, Floats]:
+        """Return what chosen layers read at every place of one row: layer -> float32 [length, d].
+
+        Args:
+            ids: int64 [length], without padding.
+            layers: numbers of layers, among those that the model offers.
         """
 
 
@@ -321,6 +332,20 @@ class OnnxMaskedLM:
         states = self._run("states", ids, lengths, at)
         scores: NDArray[np.float32] = self.pieces.times(states) + self._bias
         return scores
+
+    def states(self, ids: NDArray[np.int64], layers: Sequence[int]) -> dict[int, Floats]:
+        """See `MaskedLM.states`."""
+        row = ids[None, :]
+        feed = {
+            "input_ids": row,
+            "attention_mask": np.ones_like(row),
+            "positions_at": np.zeros(1, dtype=np.int64),
+        }
+        try:
+            found = self._session.run([f"states_{layer}" for layer in layers], feed)
+        except Exception:  # as in _run
+            raise ModelError("the masked language model failed on this input") from None
+        return {layer: states[0] for layer, states in zip(layers, found, strict=True)}
 
 
 def read_settings(

@@ -91,6 +91,22 @@ NO_PRIVACY = Terms(
 )
 """Terms of a text of which only identifiers were replaced."""
 
+BY_CLASS = Terms(
+    unit="one thing: a person, firm, place, product, number and so on, however many words it has "
+    "and however often it occurs",
+    relation="replace-one: texts in which one thing is replaced, wherever it occurs, by another "
+    "that is read the same (same class at its places, same pattern of equal forms, equal to "
+    "nothing else) while nothing else is read differently (what is released does not depend on "
+    "it, epsilon 0)",
+    public="words on the public lists, hidden words that were found to be everyday words or that "
+    "the policy passes, all text between words, where hidden things are, how many, their classes "
+    "and which are equal",
+    not_protected="classes that the policy passes, what the detector takes for an everyday word, "
+    "facts told in public words, what the public words tell of the hidden ones, how many things "
+    "there are and which are equal",
+)
+"""Terms of a text in which things went to the vault by their class."""
+
 NOTHING_NEW = Terms(
     unit="one message",
     relation="any two messages: what is sent was received from the same address",
@@ -194,6 +210,29 @@ def _plain_record(n_numbers: int, n_identifiers: int, n_public: int, policy: str
     reason = "the policy replaces identifiers only; all other words leave as they are"
     counts = {"n_numbers": n_numbers, "n_identifiers": n_identifiers, "n_public": n_public}
     return _record_without_draws("identifiers", inf, NO_PRIVACY, policy, reason, **counts)
+
+
+def detected_record(masked: MaskedText, settings: Settings, model_sha256: str) -> Record:
+    """Return the record of a text in which a detector found things that went to the vault."""
+    policy = settings.policy
+    certified = policy.detector != "reading"
+    reason = None if certified else "the detector reads private words together with all others"
+    record = _record_without_draws(
+        "classes",
+        0.0 if certified else inf,
+        BY_CLASS,
+        policy.name,
+        reason,
+        n_numbers=masked.n_numbers,
+        n_identifiers=masked.n_identifiers,
+        n_public=masked.n_public,
+    )
+    return replace(
+        record,
+        model_sha256=model_sha256,
+        detector=policy.detector,
+        n_things=len({(cut.kind, masked.text[cut.start : cut.end]) for cut in masked.cuts}),
+    )
 
 
 def answer_record(policy: Policy) -> Record:

@@ -73,7 +73,7 @@ class Released:
 
     def find(self, message: Message) -> SanitizedText | None:
         """Return the result already released for a message, or the answer it repeats, or None."""
-        return self.released(message) or self._again(self._answer(message.role, message.text))
+        return self.released(message) or self.answer(message.role, message.text)
 
     def released(self, message: Message) -> SanitizedText | None:
         """Return the result already released for a message, or None. It costs nothing now."""
@@ -90,7 +90,7 @@ class Released:
 
     def remember_answer(self, sent: str, restored: str, role: str = "assistant") -> None:
         """Let an answer go back as it came: see `Inner.remember_answer`."""
-        if restored and self._settings.policy.perturb:
+        if restored and self._settings.policy.reads_models:
             result = SanitizedText(sent, (), answer_record(self._settings.policy))
             self.answers.put_first(self._key("answer", "", role, restored), result)
 
@@ -98,6 +98,10 @@ class Released:
         """Return the answer that the user saw as `restored`; None if it is not remembered."""
         found = self._answer(role, restored)
         return None if found is None else found.text
+
+    def answer(self, role: str, restored: str) -> SanitizedText | None:
+        """Return an answer as the API sent it, at no cost now; None if it is not remembered."""
+        return self._again(self._answer(role, restored))
 
     def _answer(self, role: str, restored: str) -> SanitizedText | None:
         return self.answers.get(self._key("answer", "", role, restored))

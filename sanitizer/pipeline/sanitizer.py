@@ -20,12 +20,17 @@ from sanitizer.pipeline.engines import (
     draw,
 )
 from sanitizer.pipeline.masked_text import Choices, MaskedText
-from sanitizer.pipeline.record import Settings, perturbed_record, plain_record
+from sanitizer.pipeline.record import (
+    Settings,
+    detected_record,
+    perturbed_record,
+    plain_record,
+)
 from sanitizer.pipeline.released import Answers, Charges, Message, Prompt, Released, repeated
 from sanitizer.privacy import Cape
 from sanitizer.progress import counted
 from sanitizer.randomness import SYSTEM_RANDOM, Source
-from sanitizer.results import SanitizedText
+from sanitizer.results import FactWarning, SanitizedText
 from sanitizer.storage import (
     Ledger,
     LocalBudget,
@@ -34,7 +39,7 @@ from sanitizer.storage import (
     Vault,
     budget_for,
 )
-from sanitizer.text import Policy, split, stand_ins
+from sanitizer.text import Detector, Policy, detector_for, split, stand_ins
 
 MAX_BATCH_TEXTS = 64
 """Most texts that `sanitize_stream` charges and draws together."""
@@ -250,7 +255,8 @@ class Sanitizer:
         if not inner.settings.policy.perturb:
             # The values released for identifiers follow from the vault: nothing to charge or keep.
             for text, its_role in pairs:
-                yield inner.answers.prompted(inner.sanitize_identifiers(text, source), its_role)
+                result = inner.answered(its_role, text) or inner.sanitize_identifiers(text, source)
+                yield inner.answers.prompted(result, its_role)
             return
         group: list[_Pending] = []
         n_tokens = 0
@@ -411,6 +417,7 @@ class Sanitizer:
         find("0", self.policy.identifiers)  # any digit: importing all finders takes a while
         if self.policy.perturb:
             self.inner.models()
+        self.inner.detector()
         extractor = self.inner.answers.extractor
         if extractor is not None and not isinstance(extractor, str):
             extractor.load()
@@ -439,6 +446,7 @@ class Inner:
         self.released = released
         self.answers = Answers(released, settings, extractor)
         self._loader = loader
+        self._detector: Detector | None = None
 
     def derive(
         self,
@@ -493,7 +501,7 @@ class Inner:
             )
         policy, released = settings.policy, self.released
         pieces = self.models().pieces if policy.perturb else None
-        segmented = split(text, policy)
+        segmented = split(text, policy, self.detector())
         values = stand_ins(segmented, released.vault, released.conversation, policy.style, source)
         return MaskedText(text, segmented, values, pieces, settings.mechanism.consistent)
 
@@ -510,8 +518,31 @@ class Inner:
     def sanitize_identifiers(self, text: str, source: Source) -> SanitizedText:
         """Return the result of a text under a policy that draws no words."""
         masked = self.mask(text, source)
-        record = plain_record(masked, self.settings.policy)
-        return SanitizedText(*Choices(masked).finish(), record)
+        if self.settings.policy.detector == "none":
+            record = plain_record(masked, self.settings.policy)
+        else:
+            record = detected_record(masked, self.settings, self._loader.models.tagger().sha256)
+        warnings = tuple(FactWarning(begin, end) for begin, end in masked.facts)
+        return SanitizedText(*Choices(masked).finish(), record, warnings)
+
+    def answered(self, role: str, text: str) -> SanitizedText | None:
+        """Return the answer of the API that the user saw as `text`, as it came; None for others."""
+        if self.settings.policy.detector == "none" or role == "user":
+            return None
+        return self.released.answer(role, text)
+
+    def detector(self) -> Detector | None:
+        """Return what finds private things under this policy; None if nothing does.
+
+        Raises:
+            ModelError: a model or a list is missing or damaged.
+        """
+        mode = self.settings.policy.detector
+        if mode == "none":
+            return None
+        if self._detector is None:
+            self._detector = detector_for(self._loader.models, mode)
+        return self._detector
 
     def restorer(self) -> Restorer:
         """Return what restores identifiers, for many texts or streams; raise VaultError."""

@@ -317,7 +317,7 @@ def create_app(
 def _is_slow(sanitizer: Sanitizer) -> bool:
     """Return True if a model runs for each text."""
     names = sanitizer.policy.names
-    return sanitizer.policy.perturb or (names is not False and NameFinder.installed())
+    return sanitizer.policy.reads_models or (names is not False and NameFinder.installed())
 
 
 async def _healthz(request: Request) -> Response:

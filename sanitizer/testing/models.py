@@ -80,6 +80,12 @@ class ToyBackbone:
         """Return the chosen scores over the whole vocabulary, float32 [n, n_vocabulary]."""
         return self._scores(len(at), self.pieces.n_rows)
 
+    def states(
+        self, ids: NDArray[np.int64], layers: Sequence[int]
+    ) -> dict[int, NDArray[np.float32]]:
+        """Return the input vectors of the tokens for every layer, float32 [length, d]."""
+        return dict.fromkeys(layers, self.pieces.vectors(ids))
+
 
 class ToyCausalLM:
     """A CausalLM with scores of your choice over the packaged vocabulary; it needs no weights.

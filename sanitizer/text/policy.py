@@ -51,15 +51,15 @@ class WordSet:
 
 
 @cache
-def word_list(name: str) -> tuple[str, ...]:
+def word_list(name: str, folder: str = "words") -> tuple[str, ...]:
     """Return the entries of a packaged word list, its hash checked; # begins a comment.
 
     Raises:
         ModelError: the list is missing or damaged.
     """
-    folder = model_folder("words")
-    Manifest.read(folder).verify([name])
-    lines = (folder / name).read_text("utf-8").splitlines()
+    path = model_folder(folder)
+    Manifest.read(path).verify([name])
+    lines = (path / name).read_text("utf-8").splitlines()
     entries = (line.split("#", 1)[0].strip() for line in lines)
     return tuple(entry for entry in entries if entry)
 
@@ -75,13 +75,28 @@ def forms(word: str) -> set[str]:
     return {form for base in bases for form in (base, base.lower(), straight(base.lower()))}
 
 
-PRESETS = ("strict", "balanced", "identifiers")
+PRESETS = ("identifiers", "deidentify", "balanced", "strict")
+CLASSES = (
+    *("PERSON", "ORGANIZATION", "PLACE", "PRODUCT", "ID", "MONEY", "DATE", "NUMBER"),
+    *("CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "SEXUALITY", "CRIME", "OCCUPATION", "FAMILY"),
+    *("FACT", "TERM"),
+)
+"""Classes of what a detector finds. FACT: a word of a sensitive fact; TERM: a word on no list."""
+DETECTORS = ("none", "local", "skeleton", "reading")
+TREATMENTS = ("pass", "vault", "capitals", "refuse")
+"""What happens to a class. "capitals": goes to the vault if it is not written in lower case."""
 STYLES = ("placeholder", "same-form")
 NUMBERS = ("random", "vault", "pass")
 IMAGES = ("refuse", "pass")
 EMBEDDINGS = ("refuse", "identifiers", "perturb")
 UNCLEAR = frozenset({"DATE", "LINK"})
 """Kinds that are often public: they stay under a policy that leaves other words as they are."""
+_ENTITIES = ("PERSON", "ORGANIZATION", "PLACE", "PRODUCT", "ID", "MONEY", "DATE", "NUMBER")
+_DEIDENTIFY = {
+    **dict.fromkeys(CLASSES, "pass"),
+    **dict.fromkeys(_ENTITIES, "vault"),
+    "TERM": "capitals",
+}
 _MECHANISMS: dict[str, type[Cape] | type[DynText]] = {"cape": Cape, "dyntext": DynText}
 _NAMES = ("will", "don", "ma", "may")
 """Stopwords that are names when capitalized."""
@@ -129,6 +144,11 @@ class Policy:
         wire: what an API request may hold beside text.
         mechanism: mechanism chosen by the policy file; None leaves it to the caller.
         options: arguments of the mechanism as written in the file.
+        detector: what reads the text for `treatments`: "none", "local" (each hidden word by itself,
+            in sight of public words), "skeleton" (public words only) or "reading" (the whole text;
+            not certified).
+        treatments: class -> "pass", "vault", "capitals" or "refuse"; a class that is missing
+            passes.
 
     Example:
         >>> policy = Policy.preset("strict")
@@ -150,14 +170,19 @@ class Policy:
     wire: WireRules = WireRules()
     mechanism: Cape | DynText | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    detector: str = "none"
+    treatments: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def preset(cls, name: str) -> Policy:
         """Return one of the packaged policies.
 
         "strict": the 179 stopwords are public. "balanced": 3,000 frequent words are public too.
-        "identifiers": all words are public. The 3,000 hold no word of the always-sensitive list, no
-        numeral, and no word that is mostly capitalized inside sentences. Identifiers go to the
+        "identifiers": all words are public. "deidentify": names of persons, firms, places and
+        products, amounts, dates and other numbers of a person go to the vault too, and words on no
+        list unless they are written in lower case; what is told of them stays. The 3,000 hold no
+        word of the always-sensitive list, no numeral, and no word that is mostly capitalized inside
+        sentences. Identifiers go to the
         vault under each preset (under "identifiers" without plain links and dates), names under the
         last two only, and numbers under "balanced"; "strict" makes numbers random.
 
@@ -169,13 +194,16 @@ class Policy:
             raise ValueError(
                 f"policy must be one of {', '.join(PRESETS)}, or the path of a .toml file"
             )
-        if name == "identifiers":
+        if name in ("identifiers", "deidentify"):
             return cls(
                 name,
                 frozenset(),
                 perturb=False,
                 identifiers=frozenset(KINDS) - UNCLEAR,
+                names=None if name == "identifiers" else False,
                 numbers="pass",
+                detector="none" if name == "identifiers" else "local",
+                treatments={} if name == "identifiers" else dict(_DEIDENTIFY),
             )
         public = frozenset(word_list("stopwords.txt"))
         if name == "strict":
@@ -230,7 +258,26 @@ class Policy:
     @cached_property
     def all_public(self) -> bool:
         """True if every word and number is public."""
-        return not self.perturb and self.numbers == "pass" and not (self.sensitive or self.patterns)
+        listed = self.sensitive or self.patterns or self.detector != "none"
+        return not self.perturb and self.numbers == "pass" and not listed
+
+    @property
+    def reads_models(self) -> bool:
+        """True if a model reads the text: to draw words, or to find what is private."""
+        return self.perturb or self.detector != "none"
+
+    def hides(self, kind: str, text: str) -> bool:
+        """Return True if a stretch of this class goes to the vault.
+
+        Raises:
+            PolicyError: the class is refused.
+        """
+        treatment = self.treatments.get(kind, "pass")
+        if treatment == "refuse":
+            raise PolicyError(f"policy {self.name!r} refuses texts with {kind}")
+        if treatment == "capitals":
+            return not (text.islower() and text.replace("-", "").replace("'", "").isalpha())
+        return treatment == "vault"
 
     def is_public(self, word: str, opens_sentence: bool, doubtful: bool = False) -> bool:
         """Return True if a word is released as it is.
@@ -348,6 +395,8 @@ _KEYS: dict[str, dict[str, _Key]] = {
         "names": _Key(_BOOL),
     },
     "numbers": {"to": _Key(attribute="numbers")},
+    "detector": {"mode": _Key(read=_one_of(DETECTORS), attribute="detector")},
+    "classes": {name: _Key(read=_one_of(TREATMENTS)) for name in CLASSES},
     "wire": {
         "images": _Key(read=_one_of(IMAGES)),
         "embeddings": _Key(read=_one_of(EMBEDDINGS)),
@@ -393,12 +442,14 @@ class _PolicyFile:
         """Return the policy, or raise PolicyError."""
         tables = {table: self._table(table) for table in _KEYS}
         wire, mechanism = WireRules(**tables.pop("wire")), tables.pop("mechanism")
+        classes = tables.pop("classes")
         set_here = {name: value for table in tables.values() for name, value in table.items()}
         base = Policy.preset(set_here.pop("base", "balanced"))
         if "numbers" in set_here:
             # Numbers may pass only where all words do.
             known = _one_of(NUMBERS[: 2 if base.perturb else 3])
             self._read("numbers", "to", known, set_here["numbers"])
+        set_here["treatments"] = base.treatments | classes
         set_here["public"] = base.public | set_here.get("public", frozenset())
         return replace(
             base,

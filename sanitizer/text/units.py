@@ -7,13 +7,15 @@ puts the rest of the text to the policy word by word.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from sanitizer.identifiers import NameFinder, find, name_finder, same_form
 from sanitizer.randomness import Source
 from sanitizer.storage import MAX_FORMED, Make, Vault
-from sanitizer.text.policy import Policy
+from sanitizer.text.detector import Detector
+from sanitizer.text.policy import Policy, straight
 from sanitizer.text.words import (
     Segmented,
     Unit,
@@ -39,8 +41,11 @@ _READS = {
 """Kinds whose lower-case name would read oddly in a sentence, and what the model reads instead."""
 
 
-def split(text: str, policy: Policy) -> Segmented:
+def split(text: str, policy: Policy, detector: Detector | None = None) -> Segmented:
     """Split a text into public words and private units by a policy.
+
+    Args:
+        detector: reads the text where the policy treats classes of what is found.
 
     Raises:
         PolicyError: the text holds refused words or patterns.
@@ -56,9 +61,45 @@ def split(text: str, policy: Policy) -> Segmented:
     if policy.refuse or policy.refuse_patterns:
         policy.check(text, (text[begin:end] for begin, end in word_spans(text)))
     taken = find_units(text, policy, name_finder(policy.names))
+    if detector is not None:
+        return _detected(text, policy, taken, detector)
     if policy.all_public:
         return segment_taken(text, taken)
     return segment(text, policy, taken, policy.kinds)
+
+
+def _detected(text: str, policy: Policy, taken: Sequence[Unit], detector: Detector) -> Segmented:
+    """Split a text by what a detector finds in it; the policy decides which classes are hidden."""
+    listed = [
+        Unit(begin, end, text[begin:end], "TERM", False)
+        for begin, end in (word_spans(text) if policy.sensitive or policy.patterns else ())
+        if policy.is_sensitive(text[begin:end])
+    ]
+    if listed:
+        spans = [(u.start, u.end, u.kind) for u in taken]
+        clear = _clear_of([(u.start, u.end, u.kind) for u in listed], spans)
+        taken = [Unit(a, b, text[a:b], kind, False) for a, b, kind in sorted([*spans, *clear])]
+    reading = detector.read(text, taken)
+    found = [
+        Unit(each.start, each.end, text[each.start : each.end], _hidden_kind(each.kind), False)
+        for each in reading.findings
+        if not _declared(text[each.start : each.end], policy)
+        and policy.hides(each.kind, text[each.start : each.end])
+    ]
+    units = sorted([*taken, *found], key=lambda unit: unit.start)
+    return replace(segment_taken(text, units), facts=reading.facts)
+
+
+def _hidden_kind(kind: str) -> str:
+    """Return the kind that the placeholder names: a word of a fact is a term like any other."""
+    return "TERM" if kind == "FACT" else kind
+
+
+def _declared(text: str, policy: Policy) -> bool:
+    """Return True if the policy file declares every word of a stretch public."""
+    return bool(policy.public) and all(
+        straight(text[begin:end].lower()) in policy.public for begin, end in word_spans(text)
+    )
 
 
 def find_units(text: str, policy: Policy, names: NameFinder | None) -> list[Unit]:

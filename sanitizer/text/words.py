@@ -91,6 +91,7 @@ class Segmented:
     units: tuple[Unit, ...]
     articles: tuple[Article, ...]
     n_public: int
+    facts: tuple[tuple[int, int], ...] = ()
 
 
 @cache

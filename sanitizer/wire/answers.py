@@ -167,7 +167,7 @@ class Restoration:
             restored: as the application sees it, and will send it back.
             role: "assistant" for a message, ARGUMENTS_ROLE for a call's arguments, whole.
         """
-        if self._sanitizer.policy.perturb and len(self._said) <= MAX_REMEMBERED_TEXTS:
+        if self._sanitizer.policy.reads_models and len(self._said) <= MAX_REMEMBERED_TEXTS:
             self._said[sent, restored, role] = None
 
     def settle(self) -> None:
@@ -188,7 +188,8 @@ class Restoration:
         finder = TextFinder(answer=True)
         found = finder.find(shape, document)
         spoken: list[tuple[TextSlot, str, str]] = []
-        if self.in_json or (remember and self._sanitizer.policy.perturb):  # else it is not used
+        # else it is not used
+        if self.in_json or (remember and self._sanitizer.policy.reads_models):
             spoken = [
                 (slot, slot.text, role)
                 for slot, role in _spoken(found)

@@ -144,10 +144,12 @@ class Filter:
         self._rules = policy.wire
         self._max_body = max_body
         self._given_away = GivenAway()
-        self._light = sanitizer.derive(policy=_light(policy)) if policy.perturb else sanitizer
+        self._light = sanitizer.derive(policy=_light(policy)) if policy.reads_models else sanitizer
         # Replaces all identifiers and no words: asked what the name of an argument tells.
         self._finder = (
-            sanitizer.derive(policy=replace(policy, perturb=False)) if policy.perturb else sanitizer
+            sanitizer.derive(policy=replace(policy, perturb=False, detector="none"))
+            if policy.reads_models
+            else sanitizer
         )
         self._all_keys = bool(
             policy.sensitive or policy.patterns or policy.refuse or policy.refuse_patterns
@@ -322,7 +324,8 @@ def _asks_for_json(document: dict[str, Any]) -> bool:
 
 def _light(policy: Policy) -> Policy:
     """Return a copy of the policy that replaces identifiers only, without dates, links, numbers."""
-    return replace(policy, perturb=False, numbers="pass", identifiers=policy.identifiers - UNCLEAR)
+    kinds = policy.identifiers - UNCLEAR
+    return replace(policy, perturb=False, detector="none", numbers="pass", identifiers=kinds)
 
 
 def _media_type(content_type: str) -> str:

@@ -220,7 +220,7 @@ function choices(parent, name, values, preset) {
 function retune() {
   byId("epsilon-value").textContent = shortly(Number(epsilon.value));
   byId("epsilon-meaning").textContent = meaning(Number(epsilon.value));
-  byId("strength").disabled = chosen("policy") === "identifiers";
+  byId("strength").disabled = ["identifiers", "deidentify"].includes(chosen("policy"));
   changed();
 }
 

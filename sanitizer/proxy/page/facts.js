@@ -12,12 +12,16 @@
 export const EXPLAINED = {
   strict: ["Strict", "Only 179 small words such as “the” and “with” stay as they are."],
   balanced: ["Balanced", "Frequent words stay too, so the text remains readable."],
+  deidentify: ["Names and numbers", "Names of people, firms, places and products, amounts and dates stay here; the rest stays readable."],
   identifiers: ["Identifiers only", "Only e-mail addresses, card numbers and the like. No differential privacy."],
   cape: ["Cape", "Words that fit the sentence."],
   dyntext: ["DynText", "Words close in meaning."],
 };
 const NO_PRIVACY =
   "Only what is recognized as an identifier is replaced. Every other word leaves as it is, names included.";
+
+const BY_CLASS =
+  "What stands in for a hidden thing does not depend on it. What was not found to be private leaves as it is.";
 
 const decimals = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const wholes = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
@@ -66,6 +70,12 @@ function showVerdict(record) {
   const certified = perturbed && record.certified;
   verdict.className = certified ? "good" : "bad";
   verdict.textContent = certified ? "Certified." : perturbed ? "Not certified." : "No differential privacy.";
+  if (record.detector !== "none") {
+    verdict.className = record.certified ? "good" : "bad";
+    verdict.textContent = record.certified ? "Hidden by class." : "Hidden, not certified.";
+    meant.textContent = BY_CLASS;
+    return;
+  }
   const strength = `Epsilon ${shortly(record.epsilon_per_unit)} for each private word`;
   meant.textContent = certified ? `${strength}, by proof.` : perturbed ? `${strength} is a setting only: ${record.reason}.` : NO_PRIVACY;
 }

@@ -1,0 +1,92 @@
+"""The tagger: what each hidden word is, read from the word itself and from visible text alone.
+
+A run's word pieces are extra rows that attend to the states of the skeleton (the text with one mask
+for each run, which the masked LM reads anyway) and to themselves, never to other runs. Rows are
+quantized one by one and their number and length are fixed by the skeleton, so that the scores of a
+run are equal to the bit whatever the other runs hold (docs/guarantees.md, "Local reading").
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sanitizer.errors import ModelError
+from sanitizer.lm.files import Manifest, model_folder
+from sanitizer.lm.masked import session
+
+DEFAULT_TAGGER = "tagger"
+Floats = NDArray[np.float32]
+_HIDDEN = np.float32(-1e4)  # added to the attention scores of pieces that are not there
+
+
+class Tagger(Protocol):
+    """Scores of runs, given the states of the skeleton that they were cut out of."""
+
+    classes: tuple[str, ...]
+    layers: tuple[int, ...]
+    width: int
+    sha256: str
+
+    def scores(
+        self,
+        states: dict[int, Floats],
+        pieces: Floats,
+        lengths: NDArray[np.int64],
+        at: NDArray[np.int64],
+    ) -> tuple[Floats, Floats]:
+        """Score the pieces of runs, and the places of the skeleton.
+
+        Args:
+            states: layer -> float32 [length, width], of one skeleton.
+            pieces: float32 [n_runs, `width`, d], input vectors of the runs' pieces, zero beyond
+                `lengths`. lengths: int64 [n_runs]. at: int64 [n_runs], the runs' places.
+
+        Returns:
+            float32 [n_runs, `width`, 1 + n_classes], log odds with "no class" first; and float32
+            [length], how much each place is part of a sensitive fact told in common words.
+        """
+
+
+class OnnxTagger:
+    """A tagger from a model folder (see models/build/tagger). Thread-safe.
+
+    Args:
+        folder: holds manifest.json and the files it lists. threads: for one pass.
+
+    Raises:
+        ModelError: a file is missing or damaged.
+    """
+
+    def __init__(self, folder: Path | None = None, threads: int | None = None) -> None:
+        folder = folder or model_folder(DEFAULT_TAGGER)
+        manifest = Manifest.read(folder)
+        manifest.verify({*manifest.data["files"], "model.onnx"})
+        self.sha256 = manifest.sha256
+        try:
+            self.classes = tuple(str(name) for name in manifest.data["classes"])
+            self.layers = tuple(int(layer) for layer in manifest.data["layers"])
+            self.width = int(manifest.data["n_pieces"])
+        except (KeyError, TypeError, ValueError):
+            raise ModelError("the tagger has an unusable manifest") from None
+        self._session = session(folder / "model.onnx", threads)
+
+    def scores(
+        self,
+        states: dict[int, Floats],
+        pieces: Floats,
+        lengths: NDArray[np.int64],
+        at: NDArray[np.int64],
+    ) -> tuple[Floats, Floats]:
+        """See `Tagger.scores`."""
+        absent = np.arange(self.width) >= lengths[:, None]
+        feed = {"pieces": pieces, "valid": absent * _HIDDEN, "at": at}
+        feed |= {f"states_{layer}": states[layer] for layer in self.layers}
+        try:
+            scores, facts = self._session.run(["scores", "facts"], feed)
+        except Exception:  # onnxruntime's own errors derive from Exception; their text holds shapes
+            raise ModelError("the tagger failed on this input") from None
+        return scores, facts

@@ -1,0 +1,397 @@
+"""What is private in a text: each hidden run read by itself, in sight of the public words.
+
+Guarantee (detectors "local" and "skeleton"): the label of a run is a function of the run and of the
+visible text. Visible text is decided by fixed lists; no run is shown to the reader of another. So a
+run may be replaced by any other with the same labels, and nothing else is read differently
+(docs/guarantees.md, theorem B). The detector "reading" shows the original text to the model: it is
+not covered by the theorem.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces
+from sanitizer.text.gazetteers import Gazetteers
+from sanitizer.text.policy import word_list
+from sanitizer.text.skeleton import NUMBER, WORD, PublicForms, Run, Skeleton, skeleton
+from sanitizer.text.words import Unit
+
+UNKNOWN = "TERM"
+"""Class of a word that is on no list and that the tagger gives no class."""
+FACT = "FACT"
+"""Class of a word that is part of a sensitive fact; hidden as UNKNOWN."""
+
+_READS = {NUMBER: "two", "PERSON": "she", "PLACE": "home", "ORGANIZATION": "work"}
+_SLOT = "\ufffc"
+_MARGIN = 32  # tokens that neighbouring windows of a long text share on each side
+_THRESHOLDS = {"PERSON": 0.22, "ORGANIZATION": 0.25, "PLACE": 0.25, "PRODUCT": 0.3, "MONEY": 0.3}
+_DATES = {"DATE": 0.35, "NUMBER": 0.4, "ID": 0.3}
+_THRESHOLD = 0.5
+_ONE = np.ones(1, dtype=np.int64)
+_FACT_LIMIT = 0.0  # log odds from which a sentence is warned about
+_JOINS = {
+    "PERSON": re.compile(r"[ \u00a0]|\. |-"),
+    "ORGANIZATION": re.compile(r" |\. |-| & | of | of the | and | for | for the |'s |\u2019s "),
+    "PLACE": re.compile(r" |-| of | of the |, (?=\d)| the "),
+    "PRODUCT": re.compile(r" |-|\.|_"),
+    "DATE": re.compile(r" |, |[./:-]| of | the | at "),
+    "MONEY": re.compile(r" |[.,-]"),
+    "ID": re.compile(r" ?[-/#._] ?| "),
+    "NUMBER": re.compile(r"[.,/:-]"),
+}
+_JOIN = re.compile(r" |-| of | of the |'s |\u2019s ")
+_CURRENCY_BEFORE = re.compile(r"(?:[$\u00a3\u20ac\u00a5\u20b9]|\b(?:USD|EUR|GBP|CHF))\s?$")
+_CURRENCY_AFTER = re.compile(r"\s?(?:[\u20ac\u00a3%]|(?:million|billion|thousand)\b)")
+_SENTENCE = re.compile(r"[^.!?\n;]*(?:[.!?\n;]+|$)")
+_TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Madam|Mx|Rev|Judge)\.? $")
+_FIELD = re.compile(
+    r"(?i)(?:^|[\n{,;(\"'\s<|])(?:(?P<PERSON>(?:first|last|middle|full|given|family|sur|maiden|"
+    r"user|contact|customer|client|patient|employee|student|tenant|applicant|manager|author|"
+    r"owner)?[ _-]?"
+    r"name|from|to|cc|bcc|attn|patient|employee|applicant|tenant|landlord|sender|recipient)|"
+    r"(?P<ORGANIZATION>company|employer|organi[sz]ation|firm|school|hospital|clinic|insurer)|"
+    r"(?P<PLACE>city|town|address|street|county|birthplace|country))[\"']?[\"'>]? ?[:=] ?[\"'<]?$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A stretch that the detector gives a class.
+
+    Attributes:
+        start, end: character offsets. kind: the class, in capitals, or UNKNOWN.
+    """
+
+    start: int
+    end: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a detector found in one text.
+
+    Attributes:
+        findings: ascending, never overlapping. everyday: hidden words that were found to be
+            everyday words and may be released, as offsets. facts: sentences that seem to tell a
+            sensitive fact, as offsets. n_visible: words visible by the lists.
+    """
+
+    findings: tuple[Finding, ...]
+    everyday: tuple[tuple[int, int], ...] = field(default=())
+    facts: tuple[tuple[int, int], ...] = field(default=())
+    n_visible: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    """A skeleton as the model reads it: ids int64 [n], the slot of each run, and where each token
+    of visible text begins (-1 for slots)."""
+
+    ids: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    chars: NDArray[np.int64]
+
+
+class Detector:
+    """Finds what is private in texts. Safe for many threads.
+
+    Args:
+        model, pieces: the masked LM and its tokenizer. tagger: scores of runs.
+        forms: the public lists. gazetteers: drugs and conditions by name.
+        mode: "local" (each run reads itself and visible text), "skeleton" (visible text only), or
+            "reading" (the original text; not certified).
+    """
+
+    def __init__(
+        self,
+        model: MaskedLM,
+        pieces: WordPieces,
+        tagger: Tagger,
+        forms: PublicForms,
+        gazetteers: Gazetteers,
+        mode: str = "local",
+    ) -> None:
+        self._model, self._pieces, self._tagger = model, pieces, tagger
+        self._forms, self._gazetteers, self.mode = forms, gazetteers, mode
+        thresholds = _THRESHOLDS | _DATES
+        self._thresholds = np.array([thresholds.get(c, _THRESHOLD) for c in tagger.classes])
+
+    def read(self, text: str, taken: Sequence[Unit] = ()) -> Reading:
+        """Find what is private in a text.
+
+        Args:
+            taken: identifiers and other stretches that are hidden already, ascending.
+
+        Raises:
+            ModelError: a model failed.
+        """
+        found = skeleton(text, self._forms, taken)
+        if not found.runs and not found.n_visible:
+            return Reading(())
+        labels, facts = self._labels(found)
+        findings: list[Finding] = []
+        everyday: list[tuple[int, int]] = []
+        shown = _Before(found)
+        for number, run in enumerate(found.runs):
+            if run.kind not in (WORD, NUMBER):
+                continue
+            words = [(run.start, run.end)] if run.kind == NUMBER else list(run.words)
+            for (start, end), label in zip(words, labels[number], strict=True):
+                kind = label or self._rule(text[start:end], shown(number), run.kind)
+                if kind is None:
+                    everyday.append((start, end))
+                else:
+                    findings.append(Finding(start, end, kind))
+        return Reading(
+            tuple(_joined(text, findings)), tuple(everyday), tuple(facts), found.n_visible
+        )
+
+    def _rule(self, word: str, before: str, kind: str) -> str | None:
+        """Return the class of a word to which the tagger gives none, or None for everyday words.
+
+        Args:
+            before: visible text before its run.
+        """
+        if kind == NUMBER:
+            return None
+        if word[:1].isupper() and _TITLE.search(before):
+            return "PERSON"
+        if (listed := self._gazetteers.kind_of(word)) is not None:
+            return listed
+        if (named := _FIELD.search(before)) is not None and not self._forms.known(word):
+            return named.lastgroup
+        return None if self._forms.known(word) else UNKNOWN
+
+    def _labels(self, found: Skeleton) -> tuple[list[list[str | None]], list[tuple[int, int]]]:
+        """The tagger's class of each word of each run, and the sentences that tell a fact."""
+        tokens = self._tokens(found)
+        labels: list[list[str | None]] = [
+            [None] * (1 if run.kind == NUMBER else len(run.words)) for run in found.runs
+        ]
+        odds = np.full(len(tokens.ids), -np.inf, np.float32)
+        for begin, end, first, last in _windows(len(tokens.ids), self._model.max_length - 2):
+            ids = np.array(
+                [self._pieces.cls, *tokens.ids[begin:end], self._pieces.sep], dtype=np.int64
+            )
+            states = self._model.states(ids, self._tagger.layers)
+            inside = (tokens.slots >= first) & (tokens.slots < last)
+            numbers = [
+                int(i) for i in np.flatnonzero(inside) if found.runs[i].kind in (WORD, NUMBER)
+            ]
+            facts = self._label(found, tokens, numbers, begin, states, labels)
+            odds[first:last] = facts[1 + first - begin : 1 + last - begin]
+        return labels, list(_facts(found.text, tokens, odds))
+
+    def _label(
+        self,
+        found: Skeleton,
+        tokens: _Tokens,
+        numbers: Sequence[int],
+        begin: int,
+        states: dict[int, NDArray[np.float32]],
+        labels: list[list[str | None]],
+    ) -> NDArray[np.float32]:
+        """Fill in the labels of the runs of one window; return the facts' log odds by token."""
+        width = self._tagger.width
+        read = [self._run_pieces(found, found.runs[i]) for i in numbers]
+        ids = np.full((len(read), width), self._pieces.mask, dtype=np.int64)
+        lengths = np.empty(len(read), dtype=np.int64)
+        for row, (run_ids, _) in enumerate(read):
+            known = run_ids[:width]
+            lengths[row] = len(known)
+            if self.mode != "skeleton":
+                ids[row, : len(known)] = known
+        at = np.array([1 + tokens.slots[i] - begin for i in numbers], dtype=np.int64)
+        if not read:  # the graph wants one run at least; how many there are is public
+            ids, lengths = np.full((1, width), self._pieces.mask, dtype=np.int64), _ONE
+            at = _ONE
+        vectors = self._model.pieces.vectors(ids.reshape(-1)).reshape(len(ids), width, -1)
+        scores, facts = self._tagger.scores(states, vectors, lengths, at)
+        for row, (i, (run_ids, firsts)) in enumerate(zip(numbers, read, strict=True)):
+            for word, piece in enumerate(firsts):
+                if piece < width:
+                    labels[i][word] = self._decided(scores[row, piece])
+            if len(run_ids) > width and self.mode != "skeleton":
+                self._label_rest(run_ids, firsts, int(at[row]), states, labels[i])
+        return facts
+
+    def _label_rest(
+        self,
+        ids: Sequence[int],
+        firsts: Sequence[int],
+        at: int,
+        states: dict[int, NDArray[np.float32]],
+        labels: list[str | None],
+    ) -> None:
+        """Label the words of a long run beyond its first pieces.
+
+        They are read alone: the shape of what is read with others must not depend on them.
+        """
+        width = self._tagger.width
+        place = np.array([at], dtype=np.int64)
+        begin = 0
+        while (left := [f for f in firsts if f >= begin + width]) and begin < len(ids):
+            begin = left[0]
+            known = np.array(ids[begin : begin + width], dtype=np.int64)
+            padded = np.full((1, width), self._pieces.mask, dtype=np.int64)
+            padded[0, : len(known)] = known
+            vectors = self._model.pieces.vectors(padded.reshape(-1)).reshape(1, width, -1)
+            scores, _ = self._tagger.scores(
+                states, vectors, np.array([len(known)], dtype=np.int64), place
+            )
+            for word, piece in enumerate(firsts):
+                if begin <= piece < begin + width:
+                    labels[word] = self._decided(scores[0, piece - begin])
+
+    def _decided(self, scores: NDArray[np.float32]) -> str | None:
+        """Return the likeliest class, or None if all of them together are too unlikely."""
+        odds = np.exp(scores - scores.max())
+        shares = odds / odds.sum()
+        best = int(shares[1:].argmax())
+        if 1.0 - float(shares[0]) < self._thresholds[best]:
+            return None
+        return self._tagger.classes[best]
+
+    def _run_pieces(self, found: Skeleton, run: Run) -> tuple[list[int], list[int]]:
+        """A run's word pieces, and the number of the first piece of each of its words."""
+        if run.kind == NUMBER:
+            return self._pieces.encode(found.text[run.start : run.end]) or [self._pieces.unknown], [
+                0
+            ]
+        ids: list[int] = []
+        firsts: list[int] = []
+        at = run.start
+        for start, end in run.words:
+            ids += self._pieces.encode(found.text[at:start])
+            firsts.append(len(ids))
+            ids += self._pieces.encode(found.text[start:end]) or [self._pieces.unknown]
+            at = end
+        return ids, firsts
+
+    def _tokens(self, found: Skeleton) -> _Tokens:
+        """The skeleton's tokens; in mode "reading", the original's."""
+        ids: list[int] = []
+        chars: list[int] = []
+        slots: list[int] = []
+        at = 0
+        for run in found.runs:
+            self._add(found.text, at, run.start, ids, chars)
+            slots.append(len(ids))
+            if run.kind == WORD:
+                own = self._run_pieces(found, run)[0] if self.mode == "reading" else None
+                ids += own or [self._pieces.mask]
+            else:
+                ids += self._pieces.encode(_READS.get(run.kind, run.kind.lower().replace("_", " ")))
+            chars += [-1] * (len(ids) - len(chars))
+            at = run.end
+        self._add(found.text, at, len(found.text), ids, chars)
+        return _Tokens(
+            np.array(ids, dtype=np.int64),
+            np.array(slots, dtype=np.int64),
+            np.array(chars, dtype=np.int64),
+        )
+
+    def _add(self, text: str, start: int, end: int, ids: list[int], chars: list[int]) -> None:
+        """Add the tokens of a stretch of visible text, and where each of them begins."""
+        for token, offset in self._pieces.placed(text[start:end]):
+            ids.append(token)
+            chars.append(start + offset)
+
+
+def _windows(n: int, room: int) -> Iterator[tuple[int, int, int, int]]:
+    """Cover n tokens by windows of at most `room`: (begin, end, first, last), where `first` to
+    `last` is what the window decides."""
+    if n <= room:
+        yield 0, n, 0, n
+        return
+    step = room - 2 * _MARGIN
+    for first in range(0, n, step):
+        last = min(first + step, n)
+        yield max(0, first - _MARGIN), min(n, last + _MARGIN), first, last
+
+
+class _Before:
+    """Visible text before a run, hidden runs shown as a slot."""
+
+    def __init__(self, found: Skeleton) -> None:
+        self._found = found
+
+    def __call__(self, number: int, length: int = 40) -> str:
+        """Return at most `length` characters of visible text before the run."""
+        runs, text = self._found.runs, self._found.text
+        shown = text[runs[number - 1].end if number else 0 : runs[number].start]
+        while number and len(shown) < length:
+            number -= 1
+            start = runs[number - 1].end if number else 0
+            shown = text[start : runs[number].start] + _SLOT + shown
+        return shown[-length:]
+
+
+def _joined(text: str, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Findings of one class that belong together as one, currency signs taken in."""
+    held: Finding | None = None
+    for finding in findings:
+        if held is not None and held.kind == finding.kind:
+            between = text[held.end : finding.start]
+            if _JOINS.get(held.kind, _JOIN).fullmatch(between):
+                held = Finding(held.start, finding.end, held.kind)
+                continue
+        if held is not None:
+            yield _with_currency(text, held)
+        held = finding
+    if held is not None:
+        yield _with_currency(text, held)
+
+
+def _with_currency(text: str, finding: Finding) -> Finding:
+    if finding.kind != "MONEY":
+        return finding
+    before = _CURRENCY_BEFORE.search(text[max(0, finding.start - 5) : finding.start])
+    after = _CURRENCY_AFTER.match(text[finding.end : finding.end + 10])
+    start = finding.start - (len(before.group()) if before else 0)
+    return Finding(start, finding.end + (len(after.group()) if after else 0), finding.kind)
+
+
+def _facts(text: str, tokens: _Tokens, odds: NDArray[np.float32]) -> Iterator[tuple[int, int]]:
+    """Sentences whose visible words seem to tell a sensitive fact."""
+    visible = np.flatnonzero(tokens.chars >= 0)
+    places = tokens.chars[visible]
+    for sentence in _SENTENCE.finditer(text):
+        first, last = np.searchsorted(places, [sentence.start(), sentence.end()])
+        if last - first < 3:
+            continue
+        scores = odds[visible[first:last]].astype(np.float64)
+        if np.logaddexp.reduce(scores) - 0.5 * np.log(len(scores)) > _FACT_LIMIT:
+            yield sentence.start(), sentence.end()
+
+
+def detector_for(models: Models, mode: str) -> Detector:
+    """Return a detector over the packaged tagger and lists.
+
+    Raises:
+        ModelError: a model or a list is missing or damaged.
+    """
+    model, pieces = models.masked()
+    return Detector(model, pieces, models.tagger(), public_forms(), gazetteers(), mode)
+
+
+@cache
+def public_forms() -> PublicForms:
+    """Return the packaged lists of public words; raise ModelError if one is missing or damaged."""
+    names = ("anywhere", "opening", "lower", "judged")
+    return PublicForms(*(frozenset(word_list(f"{name}.txt", "forms")) for name in names))
+
+
+@cache
+def gazetteers() -> Gazetteers:
+    """Return the packaged names of drugs and conditions; raise ModelError as `public_forms`."""
+    kinds = dict.fromkeys(word_list("drugs.txt", "forms"), "TREATMENT")
+    return Gazetteers(kinds | dict.fromkeys(word_list("conditions.txt", "forms"), "CONDITION"))

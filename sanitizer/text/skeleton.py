@@ -1,0 +1,186 @@
+"""What every reader of a text sees: public words and layout, with one slot for each hidden run.
+
+Guarantee: whether a word is visible depends on its written form, on fixed lists, and on what is
+visible before it. A run that is replaced by another of the same kind that is not visible either
+changes nothing else: no other word, run or kind (docs/guarantees.md, "Local reading").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sanitizer.text.words import Unit, without_clitic, word_spans
+
+NUMBER = "number"
+"""Kind of a run of decimal digits, public as such."""
+WORD = "word"
+"""Kind of every other run that is not an identifier."""
+
+_NAMES = frozenset(["US", "IT", "WHO", "AM", "ME", "OK", "IN", "OR", "MA", "PA"])
+"""Capitals that may be a country, a state, a firm or a body, though the word is public."""
+_IN_RUN = frozenset(
+    [" ", "-", "'", "\N{RIGHT SINGLE QUOTATION MARK}", "&", " & ", "/", "_", "\u2010", "\u2011"]
+)
+_IN_NUMBER = frozenset([".", ",", ":", "/", "-", "\u2013"])
+_SENTENCE_END = re.compile(r"[.!?\u2026:;|\u2022>\n\u3002\uff01\uff1f]")
+_AFTER_MARKER = re.compile(r"[.):]\s")
+_INITIAL_END = re.compile(r"\.[ \u00a0]?")
+_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+|[a-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A stretch of hidden words: one slot to every reader but its own.
+
+    Attributes:
+        start, end: character offsets in the text. words: offsets of its words.
+        kind: WORD, NUMBER, or, in capitals, the kind of an identifier.
+    """
+
+    start: int
+    end: int
+    words: tuple[tuple[int, int], ...]
+    kind: str
+
+
+@dataclass(frozen=True)
+class PublicForms:
+    """The fixed lists that decide which written forms are visible.
+
+    Attributes:
+        anywhere: lower-case words that are visible in every case form, and single forms in mixed
+            case such as "JavaScript".
+        opening: visible in lower case, in capitals from four letters on, and capitalized where a
+            sentence or line opens.
+        lower: visible in lower case only: capitalized, they may be names.
+        judged: never visible, but known: released where they are found to be everyday words.
+    """
+
+    anywhere: frozenset[str]
+    opening: frozenset[str]
+    lower: frozenset[str]
+    judged: frozenset[str]
+
+    def visible(self, word: str, opens: bool) -> bool:
+        """Return True if this written form is visible.
+
+        Args:
+            opens: a sentence, line or list item opens with it, judged from visible text.
+        """
+        plain = _plain(word)
+        if plain in self.anywhere or word in self.anywhere:
+            return word not in _NAMES
+        if len(word) == 1:
+            return word.islower() and word.isascii()
+        if plain in self.opening:
+            return opens or word.islower() or (word.isupper() and len(word) > 3)
+        if plain in self.lower:
+            return word.islower()
+        return self._camel(word)
+
+    def _camel(self, word: str) -> bool:
+        """Return True for names of code such as "fileName" if each of their words is public."""
+        if word.islower() or word.isupper() or not word.isascii() or word[1:].islower():
+            return False
+        parts = _CAMEL.findall(word)
+        return "".join(parts) == word and all(self.known_public(part) for part in parts)
+
+    def known_public(self, word: str) -> bool:
+        """Return True if the word is public in lower case."""
+        plain = _plain(word)
+        return plain in self.anywhere or plain in self.opening or plain in self.lower
+
+    def known(self, word: str) -> bool:
+        """Return True if the word is on any list, in whatever case form it is written."""
+        return self.known_public(word) or _plain(word) in self.judged
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """A text with its hidden runs marked.
+
+    Attributes:
+        text: the original. runs: in order, never overlapping. n_visible: visible words.
+    """
+
+    text: str
+    runs: tuple[Run, ...]
+    n_visible: int
+
+
+def skeleton(text: str, forms: PublicForms, taken: Sequence[Unit] = ()) -> Skeleton:
+    """Find the hidden runs of a text.
+
+    Words that follow each other with a space, a hyphen or an apostrophe between them are one run,
+    as are the groups of digits of one number.
+
+    Args:
+        text: any string.
+        taken: stretches that are hidden as a whole, such as identifiers; ascending.
+    """
+    found: list[Run] = []
+    n_visible = at = 0
+    opening = True  # whether the last word opened a sentence: "1. Apples" opens again after "1"
+    hidden: str | None = None  # kind of the run that ends at `at`
+    for start, end, whole in _stretches(text, taken):
+        gap = text[at:start]
+        opens = at == 0 and not found and not n_visible
+        opens = opens or _opens(gap, hidden, opening)
+        word = text[start:end]
+        if whole is not None:
+            found.append(Run(start, end, ((start, end),), whole.kind))
+            at, hidden, opening = end, whole.kind, opens
+            continue
+        if not forms.visible(word, opens):
+            word = without_clitic(word)
+            if not forms.visible(word, opens):
+                stop = start + len(word)
+                kind = NUMBER if word.isdecimal() else WORD
+                _append(found, Run(start, stop, ((start, stop),), kind), gap, hidden)
+                at, hidden, opening = stop, kind, opens
+                n_visible += stop < end  # the clitic
+                continue
+        n_visible += 1
+        at, hidden, opening = end, None, opens
+    return Skeleton(text, tuple(found), n_visible)
+
+
+def _opens(gap: str, hidden: str | None, opening: bool) -> bool:
+    """Return True if a sentence, line or item opens after this gap between two words.
+
+    Args:
+        hidden: kind of the run before the gap, None after a visible word. opening: whether the word
+            before the gap opened a sentence itself.
+    """
+    if hidden == NUMBER and opening and _AFTER_MARKER.match(gap):
+        return True
+    if hidden == WORD and _INITIAL_END.fullmatch(gap):
+        return False  # after "J." or "Mr." nobody knows
+    return (_SENTENCE_END.search(gap) is not None and gap[-1:] not in ".:/") or "\n" in gap
+
+
+def _append(found: list[Run], run: Run, gap: str, hidden: str | None) -> None:
+    """Add a run of one word, or make the last run longer where both belong together."""
+    inside = _IN_NUMBER if run.kind == NUMBER else _IN_RUN
+    if hidden == run.kind and gap in inside:
+        last = found.pop()
+        run = Run(last.start, run.end, (*last.words, *run.words), run.kind)
+    found.append(run)
+
+
+def _stretches(text: str, taken: Sequence[Unit]) -> Iterator[tuple[int, int, Unit | None]]:
+    """Words and taken units in order."""
+    at = 0
+    for unit in taken:
+        yield from (
+            (at + begin, at + end, None) for begin, end in word_spans(text[at : unit.start])
+        )
+        yield unit.start, unit.end, unit
+        at = unit.end
+    yield from ((at + begin, at + end, None) for begin, end in word_spans(text[at:]))

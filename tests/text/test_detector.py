@@ -1,0 +1,140 @@
+"""The detector with the packaged tagger: no run is read by the reader of another."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sanitizer.lm import Models, Tagger
+from sanitizer.text.detector import Detector, Reading, detector_for, gazetteers
+from sanitizer.text.detector import public_forms as forms
+from sanitizer.text.skeleton import skeleton
+
+TEXT = (
+    "Hi, my cousin Priya Raman works at Halden Logistics GmbH in Leeds since 2019 and earns 32,000 "
+    "pounds. Please tell Dr. Young that she takes sertraline for panic disorder, and write 3 "
+    "sentences to Otto about the delayed invoice HX-4471."
+)
+OTHERS = ["Quorn", "Zebediah", "Xanthippe", "Ng", "Featherstonehaugh", "qzzk", "東京", "Smith"]
+
+
+@pytest.fixture(scope="module")
+def models() -> Models:
+    return Models(None, 1)
+
+
+@pytest.fixture(scope="module")
+def local(models: Models) -> Detector:
+    return detector_for(models, "local")
+
+
+class Recorder:
+    """A tagger that keeps what it was asked and what it answered."""
+
+    def __init__(self, tagger: Tagger) -> None:
+        self._tagger = tagger
+        self.classes, self.layers, self.width = tagger.classes, tagger.layers, tagger.width
+        self.sha256 = tagger.sha256
+        self.scores_of: list[NDArray[np.float32]] = []
+
+    def scores(
+        self,
+        states: dict[int, NDArray[np.float32]],
+        pieces: NDArray[np.float32],
+        lengths: NDArray[np.int64],
+        at: NDArray[np.int64],
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        found = self._tagger.scores(states, pieces, lengths, at)
+        self.scores_of.append(found[0])
+        return found
+
+
+def scores(models: Models, text: str, mode: str = "local") -> NDArray[np.float32]:
+    """Scores of the first pass over a text, float32 [n_runs, width, 1 + n_classes]."""
+    model, pieces = models.masked()
+    recorder = Recorder(models.tagger())
+    Detector(model, pieces, recorder, forms(), gazetteers(), mode).read(text)
+    return recorder.scores_of[0]
+
+
+def replaced(text: str, number: int, other: str) -> str:
+    run = skeleton(text, forms()).runs[number]
+    return text[: run.start] + other + text[run.end :]
+
+
+@pytest.mark.parametrize("number", range(0, 9, 2))
+@pytest.mark.parametrize("other", OTHERS)
+def test_scores_of_other_runs_are_equal_to_the_bit(models: Models, number: int, other: str) -> None:
+    """Condition (b) of theorem B, for runs of very different length and script."""
+    found = skeleton(TEXT, forms())
+    if found.runs[number].kind != "word":
+        pytest.skip("a number is replaced by a number only")
+    changed = replaced(TEXT, number, other)
+    if len(skeleton(changed, forms()).runs) != len(found.runs):
+        pytest.fail("a hidden word moved another run")
+    before, after = scores(models, TEXT), scores(models, changed)
+    rest = np.arange(len(before)) != number
+    assert np.array_equal(before[rest], after[rest])
+
+
+def test_a_reading_detector_is_not_local(models: Models) -> None:
+    """The test above can fail: the mode that reads everything fails it."""
+    changed = replaced(TEXT, 2, "Featherstonehaugh")
+    before, after = scores(models, TEXT, "reading"), scores(models, changed, "reading")
+    rest = np.arange(len(before)) != 2
+    assert not np.array_equal(before[rest], after[rest])
+
+
+def test_the_skeleton_detector_reads_no_run(models: Models) -> None:
+    found = skeleton(TEXT, forms())
+    at = next(i for i, run in enumerate(found.runs) if run.kind == "word")
+    changed = replaced(TEXT, at, "Quorn")
+    before, after = scores(models, TEXT, "skeleton"), scores(models, changed, "skeleton")
+    assert np.array_equal(before[:, 0], after[:, 0])
+
+
+def kinds(reading: Reading, text: str) -> dict[str, str]:
+    return {text[each.start : each.end]: each.kind for each in reading.findings}
+
+
+def test_things_of_many_classes(local: Detector) -> None:
+    found = kinds(local.read(TEXT), TEXT)
+    assert found["Priya Raman"] == "PERSON"
+    assert found["sertraline"] == "TREATMENT"
+    assert found["Otto"] == "PERSON"
+    assert "3" not in found
+    assert any("32,000" in text for text in found)
+
+
+def test_words_that_no_list_knows_are_findings(local: Detector) -> None:
+    reading = local.read("please explain zorblaxian and qxyzzy to me")
+    assert {"zorblaxian", "qxyzzy"} <= {
+        "please explain zorblaxian and qxyzzy to me"[f.start : f.end] for f in reading.findings
+    }
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n", "\ud800", "\x00", "the", "....", "12", "🙂" * 50])
+def test_odd_texts(local: Detector, text: str) -> None:
+    reading = local.read(text)
+    assert all(0 <= f.start < f.end <= len(text) for f in reading.findings)
+
+
+def test_a_very_long_word_and_a_very_long_text(local: Detector) -> None:
+    word = "x" * 20_000
+    found = local.read(f"call {word} now").findings
+    assert [(each.start, each.end) for each in found] == [(5, 5 + len(word))]
+    text = "Please call Otto Quorn tomorrow. " * 400
+    persons = [f for f in local.read(text).findings if f.kind == "PERSON"]
+    assert len(persons) >= 390
+    assert all(a.end <= b.start for a, b in pairwise(persons))
+
+
+def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
+    first = local.read(TEXT)
+    local.read("Something else entirely, about Ulm.")
+    assert local.read(TEXT) == first
+    assert dataclasses.asdict(first)

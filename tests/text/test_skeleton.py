@@ -1,0 +1,114 @@
+"""What every reader of a text sees: fixed by lists and layout, never by another hidden word."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sanitizer.text.detector import public_forms
+from sanitizer.text.skeleton import NUMBER, WORD, PublicForms, skeleton
+from sanitizer.text.words import Unit
+
+FORMS = PublicForms(
+    anywhere=frozenset({"the", "i", "please", "json", "JavaScript"}),
+    opening=frozenset({"file", "name", "call", "table", "house", "write"}),
+    lower=frozenset({"will", "stone", "may"}),
+    judged=frozenset({"rose", "divorce"}),
+)
+
+
+def hidden(text: str, forms: PublicForms = FORMS) -> list[str]:
+    return [text[run.start : run.end] for run in skeleton(text, forms).runs]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("please call Elena Marsh", ["Elena Marsh"]),
+        ("call Elena, call Otto", ["Elena", "Otto"]),
+        ("Call the house", []),
+        ("the House", ["House"]),
+        ("will the stone call", []),
+        ("Will may call", ["Will"]),
+        ("the rose", ["rose"]),
+        ("the TABLE, the JSON, the US", ["US"]),
+        ("call O'Brien-Smith's house", ["O'Brien-Smith"]),
+        ("fileName userHouse", ["userHouse"]),
+        ("1. Table\n2) House 3) House", ["1", "2", "3", "House"]),
+        ("the 1,250.00 the 7", ["1,250.00", "7"]),
+        ("JavaScript javascript", ["javascript"]),
+        ("J. Table", ["J", "Table"]),
+        ("the file. Table", []),
+        ("the file\nTable", []),
+    ],
+)
+def test_hidden_runs(text: str, expected: list[str]) -> None:
+    assert hidden(text) == expected
+
+
+def test_kinds_of_runs() -> None:
+    runs = skeleton("call Otto 12 x@y.org", FORMS, [Unit(13, 20, "x@y.org", "EMAIL", False)]).runs
+    assert [run.kind for run in runs] == [WORD, NUMBER, "EMAIL"]
+
+
+def test_what_is_unknown_is_hidden_in_every_script() -> None:
+    assert hidden("the Ωmega, the 東京, the ـعلي") == ["Ωmega", "東京", "ـعلي"]
+
+
+WORDS = st.sampled_from(
+    ["Elena", "Otto", "zq", "Quark", "mcX", "12", "rose", "Stone", "été", "x1", "US", "Jo"]
+)
+
+
+@given(
+    before=st.lists(st.sampled_from(["the", "call", "Table", "please", "name", "\n", ". ", "1. "])),
+    after=st.lists(st.sampled_from(["the", "call", "Table", "Otto", "\n", ". ", ", "])),
+    word=WORDS,
+    other=WORDS,
+)
+def test_another_hidden_word_moves_nothing_else(
+    before: list[str], after: list[str], word: str, other: str
+) -> None:
+    """Condition (a) to (c) of theorem B: a run of the same kind instead of another."""
+    head, tail = " ".join(before), " ".join(after)
+
+    def parts(middle: str) -> tuple[list[tuple[int, int, str]], list[tuple[int, int, str]]]:
+        text = f"{head} {middle} {tail}"
+        start = len(head) + 1
+        runs = skeleton(text, FORMS).runs
+        left = [(r.start, r.end, r.kind) for r in runs if r.end <= start]
+        shift = len(middle)
+        right = [
+            (r.start - shift, r.end - shift, r.kind) for r in runs if r.start > start + len(middle)
+        ]
+        return left, right
+
+    same_kind = word.isdecimal() == other.isdecimal()
+    both_hidden = bool(hidden(f"the {word}")) and bool(hidden(f"the {other}"))
+    if same_kind and both_hidden:
+        assert parts(word) == parts(other)
+
+
+def test_packaged_lists_are_disjoint_and_of_the_stated_size() -> None:
+    forms = public_forms()
+    sets = [forms.anywhere, forms.opening, forms.lower, forms.judged]
+    assert sum(map(len, sets)) == len(frozenset.union(*sets))
+    assert 15_000 <= len(forms.anywhere | forms.opening | forms.lower) <= 20_500
+
+
+@pytest.mark.parametrize("word", ["Will", "Rose", "US", "May", "Mark", "Hope"])
+def test_words_that_may_be_names_are_not_visible_when_capitalized(word: str) -> None:
+    assert not public_forms().visible(word, opens=True)
+
+
+@pytest.mark.parametrize("word", ["The", "Please", "Python", "Friday", "German", "However"])
+def test_words_that_are_no_names_are_visible_anywhere(word: str) -> None:
+    assert public_forms().visible(word, opens=False)
+
+
+@pytest.mark.parametrize(
+    "word", ["divorce", "pregnant", "hepatitis", "muslim", "gay", "fraud", "cancer", "fired"]
+)
+def test_sensitive_words_are_never_visible(word: str) -> None:
+    assert not public_forms().visible(word, opens=False)
