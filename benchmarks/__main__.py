@@ -5,14 +5,16 @@
     python -m benchmarks NAME [--quick]
 
 latency: speed and memory. privacy: exact epsilons, and attacks. utility: the privacy-utility
-frontier, the papers' tables, and ideas that were tried. generation: extraction and synthesis.
-peers: other tools, each in an environment of its own, whose interpreter `--peer` names (NAME:
-presidio, datafog, llm-shield-proxy, xllamacpp, invink; the last with the folder of its model:
-PYTHON,FOLDER). report: tables and plots from the results. NAME is a single benchmark, by its name
-(`audits`) or its module (`privacy.audits`). Every step is a process of its own. The long ones keep
-what they have measured and go on where they were stopped; with --resume, steps that ended at this
-commit with these arguments are not run again. --quick takes minutes, and writes its results and its
-report into a temporary folder.
+frontier, the papers' tables, ideas that were tried, and usefulness: what is hidden of labelled
+prompts and what of the task is left. generation: extraction and synthesis. peers: other tools, each
+in an environment of its own, whose interpreter `--peer` names (NAME: presidio, datafog, spacy,
+llm-shield-proxy, xllamacpp, invink; the last with the folder of its model: PYTHON,FOLDER). Two
+sets of prompts for usefulness are named in the same way (pupa=FILE, instructions=FILE). report:
+tables and plots from the results. NAME is a single benchmark, by its name (`audits`) or its module
+(`privacy.audits`). Every step is a process of its own. The long ones keep what they have measured
+and go on where they were stopped; with --resume, steps that ended at this commit with these
+arguments are not run again. --quick takes minutes, and writes its results and its report into a
+temporary folder.
 
 Not among them, since they measure what is packaged or choose constants, and change only with those:
 benchmarks.calibration.* and benchmarks.speed.causal.
@@ -69,6 +71,15 @@ def _proxy(peers: Peers) -> list[str] | None:
     return ["--peer", peers["llm-shield-proxy"]] if "llm-shield-proxy" in peers else []
 
 
+def _usefulness(peers: Peers) -> list[str]:
+    tools = [name for name in ("presidio", "spacy", "datafog") if name in peers]
+    files = [name for name in ("pupa", "instructions") if name in peers]
+    return [
+        *(part for name in tools for part in ("--peer", f"{name}={peers[name]}")),
+        *(part for name in files for part in (f"--{name}", peers[name])),
+    ]
+
+
 def _invink(peers: Peers) -> list[str] | None:
     return ["peer", *peers["invink"].split(",", 1)] if "invink" in peers else None
 
@@ -116,6 +127,7 @@ STEPS: dict[str, list[Step]] = {
         Step("frontier", "frontier.run", size=("--sentences", "80"), minutes=16),
         Step("papers", "papers.tables_of_papers", size=("--sentences", "80"), minutes=14),
         Step("ideas", "frontier.ideas", minutes=7),
+        Step("usefulness", "usefulness.run", _usefulness, minutes=4),
     ],
     "generation": [
         Step(

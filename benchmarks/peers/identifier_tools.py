@@ -1,7 +1,8 @@
 """One tool that finds identifiers, behind JSON lines: runs in the tool's own environment.
 
-Run by `benchmarks.peers.identifiers` as `PYTHON identifier_peers.py ours|presidio|datafog`; imports
-nothing of ours unless the tool is ours.
+Run by `benchmarks.peers.identifiers` as `PYTHON -m benchmarks.peers.identifier_tools
+ours|presidio|datafog` from the root of the repository; imports nothing of ours unless the tool is
+ours.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import time
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 OURS, VERSIONS = "ours", "versions"
@@ -23,7 +23,6 @@ Find = Callable[[str], Spans]
 
 def ours(shared: bool) -> Find:
     """`sanitizer.identifiers.search`, with all kinds or with those that datafog knows."""
-    sys.path.insert(0, str(Path(__file__).parents[2]))
     from sanitizer.identifiers import KINDS, find
 
     kinds = SHARED_KINDS if shared else KINDS

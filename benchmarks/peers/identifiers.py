@@ -101,12 +101,19 @@ def score(
 
 
 class Worker:
-    """One tool in a process of its own, which answers one JSON line per request."""
+    """One tool in a process of its own, which answers one JSON line per request.
 
-    def __init__(self, tool: str, python: str) -> None:
-        script = Path(__file__).with_name("identifier_tools.py")
+    Args:
+        tool: its name, as `module` knows it.
+        python: interpreter of the environment that it is installed in.
+        module: what the interpreter runs; knows the request VERSIONS.
+    """
+
+    def __init__(
+        self, tool: str, python: str, module: str = "benchmarks.peers.identifier_tools"
+    ) -> None:
         self._process = subprocess.Popen(
-            [python, str(script), tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            [python, "-m", module, tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             cwd=Path(__file__).parents[2],
         )  # fmt: skip
         self.versions: dict[str, str] = self.ask({"do": VERSIONS})

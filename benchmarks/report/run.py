@@ -242,6 +242,7 @@ SECTIONS: list[tuple[str, Callable[[], str] | str]] = [
     ("ideas", frontier_report.ideas),
     ("calibration", calibration),
     ("papers", papers),
+    ("usefulness", "benchmarks.report.usefulness"),
     ("extraction", "benchmarks.report.extraction"),
     ("generation", "benchmarks.report.generation"),
     ("membership", "benchmarks.generation.membership"),
@@ -256,6 +257,7 @@ PLOTS = [
     ("frontier", "benchmarks.report.plots"),
     ("speed", "benchmarks.report.speed_plots"),
     ("extraction", "benchmarks.report.extraction"),
+    ("usefulness", "benchmarks.report.usefulness"),
 ]
 """Result file, and the module whose `main()` draws its plots."""
 
