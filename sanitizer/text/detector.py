@@ -47,8 +47,29 @@ _JOINS = {
     "NUMBER": re.compile(r"[.,/:-]"),
 }
 _JOIN = re.compile(r" |-| of | of the |'s |\u2019s ")
-_CURRENCY_BEFORE = re.compile(r"(?:[$\u00a3\u20ac\u00a5\u20b9]|\b(?:USD|EUR|GBP|CHF))\s?$")
-_CURRENCY_AFTER = re.compile(r"\s?(?:[\u20ac\u00a3%]|(?:million|billion|thousand)\b)")
+_NUMERAL_UNITS = (
+    r"[ \u00a0-]?(?:kg|kgs|g|mg|mcg|ml|l|cm|mm|m|km|lbs?|stone|pounds|inch(?:es)?|ft|feet|miles|"
+    r"years?(?: old|-old)?|yrs?|months?|weeks?|days?|hours?|hrs?|minutes|mins?|percent|bpm|mmol/l|"
+    r"km/h|mph|people|employees)\b|\u00b0C?|%|[ ]%"
+)
+_BEFORE = {
+    "MONEY": re.compile(r"(?:[$\u00a3\u20ac\u00a5\u20b9]|\b(?:USD|EUR|GBP|CHF))\s?$"),
+    "DATE": re.compile(
+        r"\b(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?\.?,? (?:the )?$"
+    ),
+    "PRODUCT": re.compile(r"(?<![.!?] )\b(?:Project|Operation|Programme|Program) $"),
+}
+"""Visible text before a finding that becomes part of it."""
+_AFTER = {
+    "MONEY": re.compile(
+        r"\s?(?:[\u20ac\u00a3%]|(?:million|billion|thousand|euros?|dollars?|pounds|bucks|quid|cents|"
+        r"USD|EUR|GBP|CHF|k|m|bn)\b)"
+    ),
+    "NUMBER": re.compile(_NUMERAL_UNITS),
+    "DATE": re.compile(r"(?:st|nd|rd|th|[ ]?[ap]\.?m\.?|s)\b"),
+    "ORGANIZATION": re.compile(r"(?: [A-Z][a-z]+)+(?![A-Za-z])"),
+}
+"""Visible text after a finding that becomes part of it."""
 _SENTENCE = re.compile(r"[^.!?\n;]*(?:[.!?\n;]+|$)")
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Madam|Mx|Rev|Judge)\.? $")
 _FIELD = re.compile(
@@ -137,21 +158,25 @@ class Detector:
         if not found.runs and not found.n_visible:
             return Reading(())
         labels, facts = self._labels(found)
-        findings: list[Finding] = []
+        findings: list[tuple[Finding, int]] = []
         everyday: list[tuple[int, int]] = []
         shown = _Before(found)
         for number, run in enumerate(found.runs):
             if run.kind not in (WORD, NUMBER):
                 continue
+            before = shown(number)
             words = [(run.start, run.end)] if run.kind == NUMBER else list(run.words)
-            for (start, end), label in zip(words, labels[number], strict=True):
-                kind = label or self._rule(text[start:end], shown(number), run.kind)
+            decided = [
+                label or self._rule(text[start:end], before, run.kind)
+                for (start, end), label in zip(words, labels[number], strict=True)
+            ]
+            for start, end, kind in _names_whole(text, words, decided):
                 if kind is None:
                     everyday.append((start, end))
                 else:
-                    findings.append(Finding(start, end, kind))
+                    findings.append((Finding(start, end, kind), number))
         return Reading(
-            tuple(_joined(text, findings)), tuple(everyday), tuple(facts), found.n_visible
+            tuple(_joined(found, findings)), tuple(everyday), tuple(facts), found.n_visible
         )
 
     def _rule(self, word: str, before: str, kind: str) -> str | None:
@@ -318,6 +343,22 @@ def _windows(n: int, room: int) -> Iterator[tuple[int, int, int, int]]:
         yield max(0, first - _MARGIN), min(n, last + _MARGIN), first, last
 
 
+def _names_whole(
+    text: str, words: Sequence[tuple[int, int]], kinds: Sequence[str | None]
+) -> Iterator[tuple[int, int, str | None]]:
+    """Yield the words of a run with their classes, names such as "acme_payroll_2" as a whole."""
+    held: tuple[int, int, str | None] | None = None
+    for (start, end), kind in zip(words, kinds, strict=True):
+        if held is not None and text[held[1] : start].strip("_") == "" and held[1] < start:
+            held = held[0], end, held[2] or kind
+            continue
+        if held is not None:
+            yield held
+        held = start, end, kind
+    if held is not None:
+        yield held
+
+
 class _Before:
     """Visible text before a run, hidden runs shown as a slot."""
 
@@ -335,29 +376,40 @@ class _Before:
         return shown[-length:]
 
 
-def _joined(text: str, findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Findings of one class that belong together as one, currency signs taken in."""
-    held: Finding | None = None
-    for finding in findings:
-        if held is not None and held.kind == finding.kind:
-            between = text[held.end : finding.start]
+def _joined(found: Skeleton, words: Sequence[tuple[Finding, int]]) -> Iterator[Finding]:
+    """Yield findings of one class that belong together as one, with the visible words around.
+
+    Args:
+        words: findings of single words, each with the number of its run.
+    """
+    groups: list[tuple[Finding, int, int]] = []
+    for finding, run in words:
+        if groups and groups[-1][0].kind == finding.kind:
+            held, first, _ = groups[-1]
+            between = found.text[held.end : finding.start]
             if _JOINS.get(held.kind, _JOIN).fullmatch(between):
-                held = Finding(held.start, finding.end, held.kind)
+                groups[-1] = Finding(held.start, finding.end, held.kind), first, run
                 continue
-        if held is not None:
-            yield _with_currency(text, held)
-        held = finding
-    if held is not None:
-        yield _with_currency(text, held)
+        groups.append((finding, run, run))
+    for finding, first, last in groups:
+        yield _widened(found, finding, first, last)
 
 
-def _with_currency(text: str, finding: Finding) -> Finding:
-    if finding.kind != "MONEY":
-        return finding
-    before = _CURRENCY_BEFORE.search(text[max(0, finding.start - 5) : finding.start])
-    after = _CURRENCY_AFTER.match(text[finding.end : finding.end + 10])
-    start = finding.start - (len(before.group()) if before else 0)
-    return Finding(start, finding.end + (len(after.group()) if after else 0), finding.kind)
+def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Finding:
+    """Return a finding with the visible words that belong to it: a currency, a unit, a weekday.
+
+    Only visible text and the finding's own runs, `first` to `last`, are looked at.
+    """
+    text, runs = found.text, found.runs
+    start, end, kind = finding.start, finding.end, finding.kind
+    before, after = _BEFORE.get(kind), _AFTER.get(kind)
+    low = max(runs[first - 1].end if first else 0, start - 16)
+    high = min(runs[last + 1].start if last + 1 < len(runs) else len(text), end + 40)
+    if before is not None and (match := before.search(text[low:start])):
+        start -= len(match.group())
+    if after is not None and (match := after.match(text[end:high])):
+        end += len(match.group())
+    return Finding(start, end, kind)
 
 
 def _facts(text: str, tokens: _Tokens, odds: NDArray[np.float32]) -> Iterator[tuple[int, int]]:

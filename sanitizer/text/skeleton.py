@@ -118,7 +118,8 @@ def skeleton(text: str, forms: PublicForms, taken: Sequence[Unit] = ()) -> Skele
     """Find the hidden runs of a text.
 
     Words that follow each other with a space, a hyphen or an apostrophe between them are one run,
-    as are the groups of digits of one number.
+    as are the groups of digits of one number. A name such as "acme_payroll_2" is hidden as a whole
+    if one of its parts is.
 
     Args:
         text: any string.
@@ -128,25 +129,27 @@ def skeleton(text: str, forms: PublicForms, taken: Sequence[Unit] = ()) -> Skele
     n_visible = at = 0
     opening = True  # whether the last word opened a sentence: "1. Apples" opens again after "1"
     hidden: str | None = None  # kind of the run that ends at `at`
-    for start, end, whole in _stretches(text, taken):
+    for token, whole in _tokens(text, taken):
+        words = token
+        start, end = words[0][0], words[-1][1]
         gap = text[at:start]
         opens = at == 0 and not found and not n_visible
         opens = opens or _opens(gap, hidden, opening)
-        word = text[start:end]
         if whole is not None:
-            found.append(Run(start, end, ((start, end),), whole.kind))
+            found.append(Run(start, end, words, whole.kind))
             at, hidden, opening = end, whole.kind, opens
             continue
-        if not forms.visible(word, opens):
-            word = without_clitic(word)
-            if not forms.visible(word, opens):
-                stop = start + len(word)
-                kind = NUMBER if word.isdecimal() else WORD
-                _append(found, Run(start, stop, ((start, stop),), kind), gap, hidden)
+        if not _all_visible(text, words, forms, opens):
+            word = without_clitic(text[words[-1][0] : end])
+            stop = words[-1][0] + len(word)
+            words = (*words[:-1], (words[-1][0], stop))
+            if not _all_visible(text, words, forms, opens):
+                kind = NUMBER if text[start:stop].isdecimal() else WORD
+                _append(found, Run(start, stop, words, kind), gap, hidden)
                 at, hidden, opening = stop, kind, opens
                 n_visible += stop < end  # the clitic
                 continue
-        n_visible += 1
+        n_visible += len(words)
         at, hidden, opening = end, None, opens
     return Skeleton(text, tuple(found), n_visible)
 
@@ -172,6 +175,34 @@ def _append(found: list[Run], run: Run, gap: str, hidden: str | None) -> None:
         last = found.pop()
         run = Run(last.start, run.end, (*last.words, *run.words), run.kind)
     found.append(run)
+
+
+Words = tuple[tuple[int, int], ...]
+
+
+def _all_visible(text: str, words: Words, forms: PublicForms, opens: bool) -> bool:
+    """Return True if a word is visible, or every part of a name such as "file_name_2" is."""
+    if len(words) == 1:
+        return forms.visible(text[slice(*words[0])], opens)
+    parts = (text[begin:end] for begin, end in words)
+    return all(part.isdecimal() or forms.known_public(part) for part in parts)
+
+
+def _tokens(text: str, taken: Sequence[Unit]) -> Iterator[tuple[Words, Unit | None]]:
+    """Yield words and taken units in order; words joined by underscores are one token."""
+    held: list[tuple[int, int]] = []
+    for begin, end, whole in _stretches(text, taken):
+        if held and (
+            whole is not None or text[held[-1][1] : begin].strip("_") or begin == held[-1][1]
+        ):
+            yield tuple(held), None
+            held = []
+        if whole is not None:
+            yield ((begin, end),), whole
+        else:
+            held.append((begin, end))
+    if held:
+        yield tuple(held), None
 
 
 def _stretches(text: str, taken: Sequence[Unit]) -> Iterator[tuple[int, int, Unit | None]]:

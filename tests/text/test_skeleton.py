@@ -41,6 +41,7 @@ def hidden(text: str, forms: PublicForms = FORMS) -> list[str]:
         ("J. Table", ["J", "Table"]),
         ("the file. Table", []),
         ("the file\nTable", []),
+        ("the file_name, the file_quorn_2", ["file_quorn_2"]),
     ],
 )
 def test_hidden_runs(text: str, expected: list[str]) -> None:
