@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
+    from sanitizer.text.language import language_lists as language_lists
+    from sanitizer.text.language import language_of as language_of
     from sanitizer.text.policy import PRESETS as PRESETS
     from sanitizer.text.policy import UNCLEAR as UNCLEAR
     from sanitizer.text.policy import Policy as Policy
@@ -28,6 +30,7 @@ else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
+            "language": ("language_lists", "language_of"),
             "policy": ("PRESETS", "Policy", "UNCLEAR"),
             "units": ("find_units", "reads_as", "split", "stand_ins"),
             "words": (
