@@ -68,6 +68,9 @@ class Record:
         claimed_epsilon: the published claim per unit, for published variants.
         policy: name of the policy.
         model_sha256: hash of the model's manifest.
+        detector: what read the text to find things: "none", "local", "skeleton" or "reading".
+        n_things: distinct things that went to the vault, identifiers among them.
+        language: language of the text ("en", "de", "fr", "es"), where a detector read it.
     """
 
     mechanism: str
@@ -95,6 +98,7 @@ class Record:
     model_sha256: str
     detector: str = "none"
     n_things: int = 0
+    language: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, which has no infinity: such a bound becomes None."""

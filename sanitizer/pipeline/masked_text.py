@@ -50,6 +50,7 @@ class MaskedText:
         drawn: numbers of the words that get a draw of their own, ascending.
         followers: drawn word -> the words that take its output, itself first.
         n_public: number of words released as they are.
+        language: language of the text, where a detector read it.
         facts: stretches that seem to tell a sensitive fact in everyday words.
         n_numbers: number of numbers replaced at random.
         n_identifiers: number of units replaced by a value from the vault.
@@ -74,6 +75,7 @@ class MaskedText:
         self.words: tuple[Unit, ...] = tuple([unit for unit in units if unit.kind == "word"])
         self.n_public = segmented.n_public
         self.facts = segmented.facts
+        self.language = segmented.language
         self.n_numbers = len([unit for unit in units if unit.kind == "number"])
         self.n_identifiers = len(units) - self.n_numbers - len(self.words)
         spelled = [folded(word.text) for word in self.words]

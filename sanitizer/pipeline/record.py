@@ -231,6 +231,7 @@ def detected_record(masked: MaskedText, settings: Settings, model_sha256: str) -
         record,
         model_sha256=model_sha256,
         detector=policy.detector,
+        language=masked.language,
         n_things=len({(cut.kind, masked.text[cut.start : cut.end]) for cut in masked.cuts}),
     )
 

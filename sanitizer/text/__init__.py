@@ -10,6 +10,8 @@ from sanitizer import lazy_door
 if TYPE_CHECKING:
     from sanitizer.text.detector import Detector as Detector
     from sanitizer.text.detector import detector_for as detector_for
+    from sanitizer.text.language import language_lists as language_lists
+    from sanitizer.text.language import language_of as language_of
     from sanitizer.text.policy import PRESETS as PRESETS
     from sanitizer.text.policy import UNCLEAR as UNCLEAR
     from sanitizer.text.policy import Policy as Policy
@@ -31,6 +33,7 @@ else:
         __name__,
         {
             "detector": ("Detector", "detector_for"),
+            "language": ("language_lists", "language_of"),
             "policy": ("PRESETS", "Policy", "UNCLEAR"),
             "units": ("find_units", "reads_as", "split", "stand_ins"),
             "words": (

@@ -10,15 +10,17 @@ not covered by the theorem.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces
+from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces, model_folder
 from sanitizer.text.gazetteers import Gazetteers
+from sanitizer.text.language import language_lists, language_of
 from sanitizer.text.policy import word_list
 from sanitizer.text.skeleton import NUMBER, WORD, PublicForms, Run, Skeleton, skeleton
 from sanitizer.text.words import Unit
@@ -102,13 +104,15 @@ class Reading:
     Attributes:
         findings: ascending, never overlapping. everyday: hidden words that were found to be
             everyday words and may be released, as offsets. facts: sentences that seem to tell a
-            sensitive fact, as offsets. n_visible: words visible by the lists.
+            sensitive fact, as offsets. n_visible: words visible by the lists. language: language of
+            the visible words; None if no list fits.
     """
 
     findings: tuple[Finding, ...]
     everyday: tuple[tuple[int, int], ...] = field(default=())
     facts: tuple[tuple[int, int], ...] = field(default=())
     n_visible: int = 0
+    language: str | None = "en"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +161,9 @@ class Detector:
         found = skeleton(text, self._forms, taken)
         if not found.runs and not found.n_visible:
             return Reading(())
+        language = language_of(_without(text, taken), _languages(), public_forms().anywhere)
+        if language is None:
+            return Reading((), n_visible=found.n_visible, language=None)
         labels, facts = self._labels(found)
         findings: list[tuple[Finding, int]] = []
         everyday: list[tuple[int, int]] = []
@@ -176,7 +183,11 @@ class Detector:
                 else:
                     findings.append((Finding(start, end, kind), number))
         return Reading(
-            tuple(_joined(found, findings)), tuple(everyday), tuple(facts), found.n_visible
+            tuple(_joined(found, findings)),
+            tuple(everyday),
+            tuple(facts),
+            found.n_visible,
+            language,
         )
 
     def _rule(self, word: str, before: str, kind: str) -> str | None:
@@ -412,6 +423,16 @@ def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Findin
     return Finding(start, end, kind)
 
 
+def _without(text: str, taken: Sequence[Unit]) -> str:
+    """Return the text with the stretches taken already blanked."""
+    parts: list[str] = []
+    at = 0
+    for unit in taken:
+        parts += [text[at : unit.start], " " * (unit.end - unit.start)]
+        at = unit.end
+    return "".join([*parts, text[at:]])
+
+
 def _facts(text: str, tokens: _Tokens, odds: NDArray[np.float32]) -> Iterator[tuple[int, int]]:
     """Sentences whose visible words seem to tell a sensitive fact."""
     visible = np.flatnonzero(tokens.chars >= 0)
@@ -438,8 +459,23 @@ def detector_for(models: Models, mode: str) -> Detector:
 @cache
 def public_forms() -> PublicForms:
     """Return the packaged lists of public words; raise ModelError if one is missing or damaged."""
-    names = ("anywhere", "opening", "lower", "judged")
-    return PublicForms(*(frozenset(word_list(f"{name}.txt", "forms")) for name in names))
+    anywhere, opening, lower, judged = (
+        frozenset(word_list(f"{name}.txt", "forms"))
+        for name in ("anywhere", "opening", "lower", "judged")
+    )
+    # Words that tell the language of a text are released whatever the language is.
+    foreign = frozenset[str]().union(*language_lists(model_folder("words") / "languages").values())
+    return PublicForms(anywhere, opening, lower | (foreign - anywhere - opening - judged), judged)
+
+
+@cache
+def _languages() -> Mapping[str, AbstractSet[str]]:
+    """Return the lists by which a text's language is told; all their words are visible."""
+    forms = public_forms()
+    english = forms.anywhere | forms.opening | frozenset(word_list("lower.txt", "forms"))
+    visible = forms.anywhere | forms.opening | forms.lower
+    others = language_lists(model_folder("words") / "languages")
+    return {"en": english} | {name: words & visible for name, words in others.items()}
 
 
 @cache

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from sanitizer.errors import PolicyError
 from sanitizer.identifiers import NameFinder, find, name_finder, same_form
 from sanitizer.randomness import Source
 from sanitizer.storage import MAX_FORMED, Make, Vault
@@ -80,6 +81,11 @@ def _detected(text: str, policy: Policy, taken: Sequence[Unit], detector: Detect
         clear = _clear_of([(u.start, u.end, u.kind) for u in listed], spans)
         taken = [Unit(a, b, text[a:b], kind, False) for a, b, kind in sorted([*spans, *clear])]
     reading = detector.read(text, taken)
+    if reading.language is None:
+        raise PolicyError(
+            f"policy {policy.name!r} knows English, German, French and Spanish, and this text is "
+            'in none of them; policy "identifiers" works in any language, without a claim'
+        )
     found = [
         Unit(each.start, each.end, text[each.start : each.end], _hidden_kind(each.kind), False)
         for each in reading.findings
@@ -87,7 +93,8 @@ def _detected(text: str, policy: Policy, taken: Sequence[Unit], detector: Detect
         and policy.hides(each.kind, text[each.start : each.end])
     ]
     units = sorted([*taken, *found], key=lambda unit: unit.start)
-    return replace(segment_taken(text, units), facts=reading.facts)
+    split_text = segment_taken(text, units)
+    return replace(split_text, facts=reading.facts, language=reading.language)
 
 
 def _hidden_kind(kind: str) -> str:

@@ -92,6 +92,7 @@ class Segmented:
     articles: tuple[Article, ...]
     n_public: int
     facts: tuple[tuple[int, int], ...] = ()
+    language: str | None = None
 
 
 @cache

@@ -1,0 +1,157 @@
+"""The language of a text: what the lists say, and that hidden words say nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sanitizer.errors import ModelError
+from sanitizer.lm import model_folder
+from sanitizer.text import language_lists, language_of
+from sanitizer.text.language import MAX_WORDS
+from sanitizer.text.policy import WordSet, word_list
+from sanitizer.text.words import word_spans
+from tests.text.languages import TEXTS
+
+FOLDER = model_folder("words") / "languages"
+ENGLISH = frozenset(word_list("stopwords.txt")) | frozenset(word_list("public.txt"))
+LISTS: Mapping[str, frozenset[str]] = {**language_lists(FOLDER), "en": ENGLISH}
+LISTED = sorted(frozenset().union(*LISTS.values()))
+KNOWN = [(name, text) for name in ("de", "en", "es", "fr") for text in TEXTS[name]]
+MISTAKEN = pytest.mark.xfail(strict=True, reason="Italian of words that are Spanish as well")
+UNKNOWN = [
+    pytest.param(text, marks=MISTAKEN if text.startswith("Mescolate") else ())
+    for name in ("it", "nl", "pl", "zh", "ar")
+    for text in TEXTS[name]
+]
+
+
+@pytest.mark.parametrize(("language", "text"), KNOWN)
+def test_a_listed_language_is_told_in_any_case_of_letters(language: str, text: str) -> None:
+    assert language_of(text, LISTS) == language
+    assert language_of(text.lower(), LISTS) == language
+
+
+@pytest.mark.parametrize("text", UNKNOWN)
+def test_a_language_without_a_list_is_none(text: str) -> None:
+    assert language_of(text, LISTS) is None
+    assert language_of(text.lower(), LISTS) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "ok",
+        "Theo Larkin",
+        "Anna Marlowe, Theo Larkin, Jost Wendlaken, Aubin Terrasol, Elmo Trevisani",
+        "Anna Marlowe\nTheo Larkin\nJost Wendlaken\nAubin Terrasol\nElmo Trevisani",
+        '{"id": 17, "usr_nm": "Larkin", "qx": null, "vals": [1, 2, 3], "zz": {"aq": "bq"}}',
+        "def f(xs):\n    ys = []\n    for x in xs:\n        ys.append(g(x))\n    return ys",
+        "| nm | qty | amt |\n|---|---|---|\n| Larkin | 3 | 41.5 |\n| Marlowe | 7 | 12.0 |",
+        "pls check teh file agian, i thnik it was still there when we looked",
+        "12 34 56 78 90 12 34 56",
+    ],
+)
+def test_names_code_tables_and_typing_errors_are_english(text: str) -> None:
+    assert language_of(text, LISTS) == "en"
+
+
+@pytest.mark.parametrize(("word", "language"), [("hola", "es"), ("merci", "fr"), ("danke", "de")])
+def test_few_words_of_a_list_are_enough(word: str, language: str) -> None:
+    assert language_of(word, LISTS) == language
+
+
+def test_a_table_with_words_of_one_other_language_is_of_that_language() -> None:
+    text = "| Qx | vielleicht |\n| Rz | manchmal |\n| Tz | überall |\n| Vw | Wz | Yq | Xx | Zz |"
+    assert language_of(text, LISTS) == "de"
+
+
+def test_most_words_decide_where_languages_are_mixed() -> None:
+    letter = TEXTS["de"][0]
+    assert language_of("Please translate: " + letter, LISTS) == "de"
+    assert language_of("Please translate 'guten tag' for me into the other one", LISTS) == "en"
+
+
+@given(st.lists(st.sampled_from(LISTED), max_size=12), st.permutations(sorted(LISTS)))
+def test_the_order_of_the_lists_does_not_matter(words: list[str], order: list[str]) -> None:
+    text = " ".join(words)
+    assert language_of(text, {name: LISTS[name] for name in order}) == language_of(text, LISTS)
+
+
+hidden = st.text(st.characters(categories=["L"]), min_size=1, max_size=9).filter(
+    lambda w: list(word_spans(w)) == [(0, len(w))] and not any(w in one for one in LISTS.values())
+)
+
+
+@given(st.lists(st.sampled_from(LISTED) | st.none(), max_size=15), st.data())
+def test_only_the_number_of_hidden_words_matters(
+    words: Sequence[str | None], data: st.DataObject
+) -> None:
+    def filled() -> str:
+        return " ".join(data.draw(hidden) if word is None else word for word in words)
+
+    assert language_of(filled(), LISTS) == language_of(filled(), LISTS)
+
+
+def test_a_capital_hides_a_word_unless_it_may_stand_anywhere() -> None:
+    text = "Where Are The Other Ones And What Should They Do"
+    assert language_of(text, LISTS) is None
+    assert language_of(text, LISTS, anywhere=ENGLISH) == "en"
+    assert language_of(text.upper(), LISTS, anywhere=ENGLISH) == "en"
+
+
+def test_a_typographic_apostrophe_changes_nothing() -> None:
+    assert language_of("aujourd’hui", LISTS) == language_of("aujourd'hui", LISTS) == "fr"
+
+
+def test_only_the_beginning_of_a_long_text_is_read() -> None:
+    begin = "bitte schreibe das noch einmal " * (MAX_WORDS // 5)
+    assert language_of(begin + "。 please write that again " * MAX_WORDS, LISTS) == "de"
+
+
+def test_lists_are_read_once_and_hold_enough_words() -> None:
+    lists = language_lists(FOLDER)
+    assert lists is language_lists(FOLDER)
+    assert sorted(lists) == ["de", "es", "fr"]
+    for words in lists.values():
+        assert 1500 <= len(words) <= 6000
+        assert all(word == word.lower() for word in words)
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("de", "krebs muslim schwanger polizei anwalt schulden hans geschieden deutsche mord"),
+        ("fr", "cancer musulman enceinte police avocat dette pierre divorcé français mort"),
+        ("es", "cáncer musulmán embarazada policía abogado deuda rosa divorcio español muerte"),
+    ],
+)
+def test_no_list_holds_sensitive_words_or_names(language: str, words: str) -> None:
+    assert not set(words.split()) & LISTS[language]
+
+
+def test_what_is_sensitive_in_english_is_on_no_other_list() -> None:
+    # The list's prefixes match harmless foreign words too, such as "suficiente" and "premier".
+    sensitive = WordSet.of(word_list("sensitive.txt")).exact
+    for language in ("de", "es", "fr"):
+        assert sorted(LISTS[language] & sensitive) == []
+
+
+def test_a_damaged_list_is_refused(tmp_path: Path) -> None:
+    for name in ("de.txt", "es.txt", "fr.txt", "manifest.json", "manifest.json.sha256"):
+        (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
+    (tmp_path / "fr.txt").write_text("bonjour\n", "utf-8")
+    with pytest.raises(ModelError, match=r"fr\.txt"):
+        language_lists(tmp_path)
+
+
+def test_the_manifest_names_source_and_licence() -> None:
+    (source,) = json.loads((FOLDER / "manifest.json").read_text("utf-8"))["sources"]
+    assert "MIT" in source["licence"]
+    assert len(source["sha256"]) == 64
