@@ -36,6 +36,9 @@ _MARGIN = 32  # tokens that neighbouring windows of a long text share on each si
 _THRESHOLDS = {"PERSON": 0.22, "ORGANIZATION": 0.25, "PLACE": 0.25, "PRODUCT": 0.3, "MONEY": 0.3}
 _DATES = {"DATE": 0.35, "NUMBER": 0.4, "ID": 0.3}
 _THRESHOLD = 0.5
+_NAMES = frozenset(["PERSON", "ORGANIZATION", "PLACE", "PRODUCT"])
+_EVERYDAY = 0.75
+"""Least share of a name's classes at which a listed word in lower case counts as a name."""
 _ONE = np.ones(1, dtype=np.int64)
 _FACT_LIMIT = 0.0  # log odds from which a sentence is warned about
 _JOINS = {
@@ -237,14 +240,13 @@ class Detector:
     ) -> NDArray[np.float32]:
         """Fill in the labels of the runs of one window; return the facts' log odds by token."""
         width = self._tagger.width
-        read = [self._run_pieces(found, found.runs[i]) for i in numbers]
+        read = [self._asked(found, found.runs[i]) for i in numbers]
         ids = np.full((len(read), width), self._pieces.mask, dtype=np.int64)
         lengths = np.empty(len(read), dtype=np.int64)
         for row, (run_ids, _) in enumerate(read):
-            known = run_ids[:width]
-            lengths[row] = len(known)
-            if self.mode != "skeleton":
-                ids[row, : len(known)] = known
+            first = run_ids[:width]
+            lengths[row] = len(first)
+            ids[row, : len(first)] = first
         at = np.array([1 + tokens.slots[i] - begin for i in numbers], dtype=np.int64)
         if not read:  # the graph wants one run at least; how many there are is public
             ids, lengths = np.full((1, width), self._pieces.mask, dtype=np.int64), _ONE
@@ -252,11 +254,12 @@ class Detector:
         vectors = self._model.pieces.vectors(ids.reshape(-1)).reshape(len(ids), width, -1)
         scores, facts = self._tagger.scores(states, vectors, lengths, at)
         for row, (i, (run_ids, firsts)) in enumerate(zip(numbers, read, strict=True)):
+            listed = self._everyday(found, found.runs[i])
             for word, piece in enumerate(firsts):
                 if piece < width:
-                    labels[i][word] = self._decided(scores[row, piece])
-            if len(run_ids) > width and self.mode != "skeleton":
-                self._label_rest(run_ids, firsts, int(at[row]), states, labels[i])
+                    labels[i][word] = self._decided(scores[row, piece], listed[word])
+            if len(run_ids) > width:
+                self._label_rest(run_ids, firsts, int(at[row]), states, labels[i], listed)
         return facts
 
     def _label_rest(
@@ -266,6 +269,7 @@ class Detector:
         at: int,
         states: dict[int, NDArray[np.float32]],
         labels: list[str | None],
+        listed: Sequence[bool],
     ) -> None:
         """Label the words of a long run beyond its first pieces.
 
@@ -285,16 +289,33 @@ class Detector:
             )
             for word, piece in enumerate(firsts):
                 if begin <= piece < begin + width:
-                    labels[word] = self._decided(scores[0, piece - begin])
+                    labels[word] = self._decided(scores[0, piece - begin], listed[word])
 
-    def _decided(self, scores: NDArray[np.float32]) -> str | None:
-        """Return the likeliest class, or None if all of them together are too unlikely."""
+    def _decided(self, scores: NDArray[np.float32], everyday: bool) -> str | None:
+        """Return the likeliest class, or None if all of them together are too unlikely.
+
+        Args:
+            everyday: the word is on a list and written in lower case: it is seldom a name.
+        """
         odds = np.exp(scores - scores.max())
         shares = odds / odds.sum()
         best = int(shares[1:].argmax())
-        if 1.0 - float(shares[0]) < self._thresholds[best]:
-            return None
-        return self._tagger.classes[best]
+        kind = self._tagger.classes[best]
+        limit = _EVERYDAY if everyday and kind in _NAMES else self._thresholds[best]
+        return None if 1.0 - float(shares[0]) < limit else kind
+
+    def _everyday(self, found: Skeleton, run: Run) -> list[bool]:
+        """Return for each word of a run whether it is listed and written in lower case."""
+        if run.kind == NUMBER:
+            return [False]
+        words = [found.text[begin:end] for begin, end in run.words]
+        return [word.islower() and self._forms.known(word) for word in words]
+
+    def _asked(self, found: Skeleton, run: Run) -> tuple[list[int], list[int]]:
+        """Return a run's pieces as the tagger reads them; under "skeleton" that is one mask."""
+        if self.mode == "skeleton":
+            return [self._pieces.mask], [0] * (1 if run.kind == NUMBER else len(run.words))
+        return self._run_pieces(found, run)
 
     def _run_pieces(self, found: Skeleton, run: Run) -> tuple[list[int], list[int]]:
         """A run's word pieces, and the number of the first piece of each of its words."""
