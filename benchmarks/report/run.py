@@ -304,7 +304,12 @@ def short_frontier() -> str:
 
 def in_readme(text: str) -> str:
     """The main README with its blocks of figures made anew."""
-    blocks = {"speed": short_speed, "benchmarks": short_frontier}
+    usefulness = import_module("benchmarks.report.usefulness")
+    blocks = {
+        "speed": short_speed,
+        "benchmarks": short_frontier,
+        "usefulness": usefulness.short_table,
+    }
     return BLOCK.sub(lambda found: f"{found[1]}{blocks[found[2]]()}\n{found[3]}", text)
 
 

@@ -45,6 +45,29 @@ def rows(tools: Mapping[str, Any]) -> list[list[str]]:
     ]
 
 
+def short_table() -> str:
+    """Return the main README's table: the held-out half, few columns."""
+    results = load("usefulness")["results"]
+    header = [
+        "150 held-out prompts, %",
+        "names hidden",
+        "private numbers",
+        "task words kept",
+        "others changed",
+    ]
+    body = [
+        [
+            name,
+            percent(found["spans"]["names"]["hidden"]),
+            percent(found["spans"]["numbers"]["hidden"]),
+            percent(found["task_words_kept"]),
+            percent(found["other_words_changed"]),
+        ]
+        for name, found in results["held"].items()
+    ]
+    return table(header, body) + "\n"
+
+
 def main_table(tools: Mapping[str, Any]) -> str:
     """Return the table of one half."""
     header = [

@@ -22,7 +22,7 @@ from benchmarks.common.intervals import weightings
 from benchmarks.common.timing import median
 from benchmarks.usefulness.prompts import CLASSES, Foreign, Prompt, Span
 from sanitizer.results import SanitizedText
-from sanitizer.text import Policy
+from sanitizer.text import Policy, public_forms
 
 NAMES = frozenset({"PERSON", "ORGANIZATION", "PLACE", "PRODUCT"})
 NUMBERS = frozenset({"MONEY", "DATE", "NUMBER", "ID"})
@@ -105,9 +105,9 @@ def stopwords() -> frozenset[str]:
 
 
 def public_words() -> frozenset[str]:
-    """Return the words that the default policy lets pass in lower case."""
-    policy = Policy.load("balanced")
-    return stopwords() | {word for word in policy.public if not policy.is_sensitive(word)}
+    """Return the words that are public in lower case, whatever their context."""
+    forms = public_forms()
+    return forms.anywhere | forms.opening | forms.lower
 
 
 def words_in(text: str, place: Place | None = None) -> list[Place]:

@@ -10,6 +10,7 @@ from sanitizer import lazy_door
 if TYPE_CHECKING:
     from sanitizer.text.detector import Detector as Detector
     from sanitizer.text.detector import detector_for as detector_for
+    from sanitizer.text.detector import public_forms as public_forms
     from sanitizer.text.language import language_lists as language_lists
     from sanitizer.text.language import language_of as language_of
     from sanitizer.text.policy import PRESETS as PRESETS
@@ -32,7 +33,7 @@ else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
-            "detector": ("Detector", "detector_for"),
+            "detector": ("Detector", "detector_for", "public_forms"),
             "language": ("language_lists", "language_of"),
             "policy": ("PRESETS", "Policy", "UNCLEAR"),
             "units": ("find_units", "reads_as", "split", "stand_ins"),
