@@ -63,7 +63,7 @@ def short_table() -> str:
             percent(found["task_words_kept"]),
             percent(found["other_words_changed"]),
         ]
-        for name, found in results["held"].items()
+        for name, found in results["held"]["tools"].items()
     ]
     return table(header, body) + "\n"
 

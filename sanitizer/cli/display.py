@@ -49,6 +49,12 @@ def describe(record: Record) -> str:
 
 
 def _no_claim(record: Record) -> list[str]:
+    if record.detector != "none":
+        claim = "epsilon 0 within its class, certified" if record.certified else record.reason
+        return [
+            f"{record.n_things} things in the vault, {record.n_public} other words as they were; "
+            f"each thing: {claim}"
+        ]
     return [
         f"{record.n_identifiers} identifiers in the vault, {record.n_public} other words "
         f"as they were; NO differential privacy: {record.reason}"

@@ -74,6 +74,7 @@ def sanitize(
     texts = texts_of(whole, lines)
 
     def show(results: Sequence[SanitizedText]) -> None:
+        _warn(results)
         pretty = not as_json and (reveal or sys.stdout.isatty())
         newline = as_json or lines or pretty or not whole.endswith("\n")
         if as_json:
@@ -89,6 +90,23 @@ def sanitize(
     except SanitizerError as error:
         show(error.released)  # whole texts that were released and paid for
         raise
+
+
+def _warn(results: Sequence[SanitizedText]) -> None:
+    """Say on standard error what leaves although it may be sensitive; never the text itself."""
+    n_facts = sum(len(result.warnings) for result in results)
+    if n_facts:
+        what = "sentence tells" if n_facts == 1 else "sentences seem to tell"
+        message = f"{n_facts} {what} a sensitive fact in everyday words, which stay (--json: where)"
+        click.echo(f"sanitizer: warning: {message}", err=True)
+    foreign = {result.record.language for result in results} - {None, "en"}
+    if foreign:
+        names = ", ".join(sorted(str(name) for name in foreign))
+        click.echo(
+            f"sanitizer: warning: the tagger reads English, and this text is in {names}: more is "
+            "missed, and more is hidden",
+            err=True,
+        )
 
 
 def _pretty(texts: Sequence[str], results: Sequence[SanitizedText]) -> list[str]:

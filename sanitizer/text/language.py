@@ -24,6 +24,10 @@ MIN_SHARE = 0.28
 `SHARED`. Both were chosen by errors on English prompts and short texts of nine languages, where any
 share from .26 to .29 does as well. Short texts with rare words fall below it and are refused.
 """
+MIN_DEFAULT = 0.2
+"""Least share of words that are on the list of `DEFAULT`, shared ones at one, where more of its own
+words occur than of any other language: names and rare words may be most of a short text.
+"""
 SHARED = 0.25
 FEW_WORDS = 6
 """A text of fewer words shows too little to be refused."""
@@ -78,6 +82,8 @@ def language_of(
         return best
     if any(mark in text for mark in _FOREIGN_MARKS):
         return None
+    if best == DEFAULT and listed[DEFAULT] >= MIN_DEFAULT * len(words):
+        return DEFAULT
     if len(words) >= FEW_WORDS and not _is_structured(text, len(words)):
         return None
     contradicted = best is not None and own[best] >= 3 and not own[DEFAULT]

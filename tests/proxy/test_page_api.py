@@ -37,7 +37,7 @@ def ask(api: Proxy, what: str, conversation: str = "page-1", **changes: Any) -> 
 
 def test_the_settings_are_the_proxys(page: Proxy) -> None:
     assert page.client.get("/page/settings").json() == {
-        "policies": ["strict", "balanced", "identifiers"],
+        "policies": ["identifiers", "deidentify", "balanced", "strict"],
         "policy": "balanced",
         "mechanisms": ["cape", "dyntext"],
         "mechanism": "cape",
