@@ -68,6 +68,8 @@ class Record:
         claimed_epsilon: the published claim per unit, for published variants.
         policy: name of the policy.
         model_sha256: hash of the model's manifest.
+        declared: how many of the public words the caller or the policy declared public as part of
+            a template, phrase or role.
     """
 
     mechanism: str
@@ -95,6 +97,7 @@ class Record:
     model_sha256: str
     detector: str = "none"
     n_things: int = 0
+    declared: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, which has no infinity: such a bound becomes None."""

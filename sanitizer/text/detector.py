@@ -21,7 +21,7 @@ from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces
 from sanitizer.text.gazetteers import Gazetteers
 from sanitizer.text.policy import word_list
 from sanitizer.text.skeleton import NUMBER, WORD, PublicForms, Run, Skeleton, skeleton
-from sanitizer.text.words import Unit
+from sanitizer.text.words import Unit, outside, overlapping
 
 UNKNOWN = "TERM"
 """Class of a word that is on no list and that the tagger gives no class."""
@@ -124,16 +124,19 @@ class Detector:
         thresholds = _THRESHOLDS | _DATES
         self._thresholds = np.array([thresholds.get(c, _THRESHOLD) for c in tagger.classes])
 
-    def read(self, text: str, taken: Sequence[Unit] = ()) -> Reading:
+    def read(
+        self, text: str, taken: Sequence[Unit] = (), declared: Sequence[tuple[int, int]] = ()
+    ) -> Reading:
         """Find what is private in a text.
 
         Args:
             taken: identifiers and other stretches that are hidden already, ascending.
+            declared: stretches that are visible text and no part of a finding, ascending.
 
         Raises:
             ModelError: a model failed.
         """
-        found = skeleton(text, self._forms, taken)
+        found = skeleton(text, self._forms, taken, declared)
         if not found.runs and not found.n_visible:
             return Reading(())
         labels, facts = self._labels(found)
@@ -150,9 +153,9 @@ class Detector:
                     everyday.append((start, end))
                 else:
                     findings.append(Finding(start, end, kind))
-        return Reading(
-            tuple(_joined(text, findings)), tuple(everyday), tuple(facts), found.n_visible
-        )
+        joined = tuple(_joined(text, findings, declared))
+        told = tuple(fact for fact in facts if any(outside(declared, *fact)))
+        return Reading(joined, tuple(everyday), told, found.n_visible)
 
     def _rule(self, word: str, before: str, kind: str) -> str | None:
         """Return the class of a word to which the tagger gives none, or None for everyday words.
@@ -335,29 +338,35 @@ class _Before:
         return shown[-length:]
 
 
-def _joined(text: str, findings: Sequence[Finding]) -> Iterator[Finding]:
+def _joined(
+    text: str, findings: Sequence[Finding], declared: Sequence[tuple[int, int]]
+) -> Iterator[Finding]:
     """Findings of one class that belong together as one, currency signs taken in."""
     held: Finding | None = None
     for finding in findings:
         if held is not None and held.kind == finding.kind:
             between = text[held.end : finding.start]
-            if _JOINS.get(held.kind, _JOIN).fullmatch(between):
+            apart = overlapping(declared, held.end, finding.start)
+            if not apart and _JOINS.get(held.kind, _JOIN).fullmatch(between):
                 held = Finding(held.start, finding.end, held.kind)
                 continue
         if held is not None:
-            yield _with_currency(text, held)
+            yield _with_currency(text, held, declared)
         held = finding
     if held is not None:
-        yield _with_currency(text, held)
+        yield _with_currency(text, held, declared)
 
 
-def _with_currency(text: str, finding: Finding) -> Finding:
+def _with_currency(text: str, finding: Finding, declared: Sequence[tuple[int, int]]) -> Finding:
     if finding.kind != "MONEY":
         return finding
     before = _CURRENCY_BEFORE.search(text[max(0, finding.start - 5) : finding.start])
     after = _CURRENCY_AFTER.match(text[finding.end : finding.end + 10])
     start = finding.start - (len(before.group()) if before else 0)
-    return Finding(start, finding.end + (len(after.group()) if after else 0), finding.kind)
+    end = finding.end + (len(after.group()) if after else 0)
+    if overlapping(declared, start, end):
+        return finding
+    return Finding(start, end, finding.kind)
 
 
 def _facts(text: str, tokens: _Tokens, odds: NDArray[np.float32]) -> Iterator[tuple[int, int]]:

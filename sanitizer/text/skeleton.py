@@ -8,10 +8,10 @@ changes nothing else: no other word, run or kind (docs/guarantees.md, "Local rea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sanitizer.text.words import Unit, without_clitic, word_spans
+from sanitizer.text.words import Unit, overlapping, stretches, without_clitic
 
 NUMBER = "number"
 """Kind of a run of decimal digits, public as such."""
@@ -114,7 +114,12 @@ class Skeleton:
     n_visible: int
 
 
-def skeleton(text: str, forms: PublicForms, taken: Sequence[Unit] = ()) -> Skeleton:
+def skeleton(
+    text: str,
+    forms: PublicForms,
+    taken: Sequence[Unit] = (),
+    declared: Sequence[tuple[int, int]] = (),
+) -> Skeleton:
     """Find the hidden runs of a text.
 
     Words that follow each other with a space, a hyphen or an apostrophe between them are one run,
@@ -123,12 +128,13 @@ def skeleton(text: str, forms: PublicForms, taken: Sequence[Unit] = ()) -> Skele
     Args:
         text: any string.
         taken: stretches that are hidden as a whole, such as identifiers; ascending.
+        declared: stretches that are visible whatever their words are; ascending, clear of `taken`.
     """
     found: list[Run] = []
     n_visible = at = 0
     opening = True  # whether the last word opened a sentence: "1. Apples" opens again after "1"
     hidden: str | None = None  # kind of the run that ends at `at`
-    for start, end, whole in _stretches(text, taken):
+    for start, end, whole, shown in stretches(text, taken, declared):
         gap = text[at:start]
         opens = at == 0 and not found and not n_visible
         opens = opens or _opens(gap, hidden, opening)
@@ -137,12 +143,13 @@ def skeleton(text: str, forms: PublicForms, taken: Sequence[Unit] = ()) -> Skele
             found.append(Run(start, end, ((start, end),), whole.kind))
             at, hidden, opening = end, whole.kind, opens
             continue
-        if not forms.visible(word, opens):
+        if not shown and not forms.visible(word, opens):
             word = without_clitic(word)
             if not forms.visible(word, opens):
                 stop = start + len(word)
                 kind = NUMBER if word.isdecimal() else WORD
-                _append(found, Run(start, stop, ((start, stop),), kind), gap, hidden)
+                follows = None if overlapping(declared, at, start) else hidden
+                _append(found, Run(start, stop, ((start, stop),), kind), gap, follows)
                 at, hidden, opening = stop, kind, opens
                 n_visible += stop < end  # the clitic
                 continue
@@ -172,15 +179,3 @@ def _append(found: list[Run], run: Run, gap: str, hidden: str | None) -> None:
         last = found.pop()
         run = Run(last.start, run.end, (*last.words, *run.words), run.kind)
     found.append(run)
-
-
-def _stretches(text: str, taken: Sequence[Unit]) -> Iterator[tuple[int, int, Unit | None]]:
-    """Words and taken units in order."""
-    at = 0
-    for unit in taken:
-        yield from (
-            (at + begin, at + end, None) for begin, end in word_spans(text[at : unit.start])
-        )
-        yield unit.start, unit.end, unit
-        at = unit.end
-    yield from ((at + begin, at + end, None) for begin, end in word_spans(text[at:]))
