@@ -101,12 +101,12 @@ class ToyTagger:
         kind: class of every run; None for no class, so that lists and rules decide.
     """
 
-    layers = (0,)
+    layers: tuple[int, ...] = (0,)
     width = 4
     sha256 = "toy tagger"
 
     def __init__(self, kind: str | None = "PERSON") -> None:
-        self.classes = (kind or "PERSON", "FACT")
+        self.classes: tuple[str, ...] = (kind or "PERSON", "FACT")
         self._at = 0 if kind is None else 1
 
     def scores(

@@ -116,13 +116,19 @@ def _cut(text: str, policy: Policy, spans: Iterable[Span], declared: Offsets) ->
         if not overlapping(declared, start, end):
             units.append(Unit(start, end, text[start:end], kind, False))
             continue
-        for begin, stop in outside(declared, start, end):
-            part = text[begin:stop].strip()
-            if any(word_spans(part)):
-                at = text.index(part, begin)
-                own = _kind_of(part, policy, kind)
-                units.append(Unit(at, at + len(part), part, own, False))
+        for begin, stop in _parts(text, declared, start, end):
+            part = text[begin:stop]
+            units.append(Unit(begin, stop, part, _kind_of(part, policy, kind), False))
     return units
+
+
+def _parts(text: str, spans: Offsets, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a stretch outside of ascending spans, if they hold a word, trimmed."""
+    for begin, stop in outside(spans, start, end):
+        part = text[begin:stop]
+        if any(word_spans(part)):
+            at = begin + len(part) - len(part.lstrip())
+            yield at, at + len(part.strip())
 
 
 def _kind_of(part: str, policy: Policy, kind: str) -> str:
@@ -194,10 +200,8 @@ def _hidden_spans(text: str, policy: Policy, names: NameFinder | None) -> list[S
         taken = sorted([*taken, *_clear_of(names.find(text), taken)])
     if listed := policy.terms.spans(text):
         places = [(start, end) for start, end, _ in taken]
-        rest = [(a, b, "TERM") for span in listed for a, b in outside(places, *span)]
-        taken = sorted(
-            [*taken, *(each for each in rest if any(word_spans(text[slice(*each[:2])])))]
-        )
+        rest = [(*part, "TERM") for span in listed for part in _parts(text, places, *span)]
+        taken = sorted([*taken, *rest])
     return taken
 
 
