@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         synthesize,
         synthesize_batch,
     )
-    from sanitizer.text import Policy
+    from sanitizer.text import Policy, Prompt
 
 __all__ = [
     "BudgetExceeded",
@@ -53,6 +53,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "PrivacyError",
+    "Prompt",
     "Record",
     "Replacement",
     "RequestRefused",
@@ -131,6 +132,6 @@ if not TYPE_CHECKING:
                 "synthesize",
                 "synthesize_batch",
             ),
-            "text": ("Policy",),
+            "text": ("Policy", "Prompt"),
         },
     )

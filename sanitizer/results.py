@@ -71,6 +71,8 @@ class Record:
         detector: what read the text to find things: "none", "local", "skeleton" or "reading".
         n_things: distinct things that went to the vault, identifiers among them.
         language: language of the text ("en", "de", "fr", "es"), where a detector read it.
+        declared: how many of the public words the caller or the policy declared public as part of
+            a template, phrase or role.
     """
 
     mechanism: str
@@ -99,6 +101,7 @@ class Record:
     detector: str = "none"
     n_things: int = 0
     language: str | None = None
+    declared: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, which has no infinity: such a bound becomes None."""

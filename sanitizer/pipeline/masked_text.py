@@ -49,7 +49,7 @@ class MaskedText:
         words: the word units, in order.
         drawn: numbers of the words that get a draw of their own, ascending.
         followers: drawn word -> the words that take its output, itself first.
-        n_public: number of words released as they are.
+        n_public: number of words released as they are. n_declared: those declared public.
         language: language of the text, where a detector read it.
         facts: stretches that seem to tell a sensitive fact in everyday words.
         n_numbers: number of numbers replaced at random.
@@ -74,6 +74,7 @@ class MaskedText:
         self.cuts = sorted(cuts) if articles else cuts
         self.words: tuple[Unit, ...] = tuple([unit for unit in units if unit.kind == "word"])
         self.n_public = segmented.n_public
+        self.n_declared = segmented.n_declared
         self.facts = segmented.facts
         self.language = segmented.language
         self.n_numbers = len([unit for unit in units if unit.kind == "number"])

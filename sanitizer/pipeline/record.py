@@ -107,6 +107,9 @@ BY_CLASS = Terms(
 )
 """Terms of a text in which things went to the vault by their class."""
 
+DECLARED = ", and what the caller declared public: templates, phrases, roles"
+"""What is public as well where text was declared."""
+
 NOTHING_NEW = Terms(
     unit="one message",
     relation="any two messages: what is sent was received from the same address",
@@ -163,7 +166,7 @@ def perturbed_record(choices: Choices, settings: Settings, models: LoadedModels)
         per_unit = claimed or inf
         total = sum(claims) if claims else inf
     per_word = per_unit * (min(repeats, 1) if mechanism.consistent else repeats)
-    return Record(
+    record = Record(
         mechanism=mechanism.name,
         variant=mechanism.variant,
         settings=mechanism.settings(),
@@ -188,6 +191,14 @@ def perturbed_record(choices: Choices, settings: Settings, models: LoadedModels)
         policy=settings.policy.name,
         model_sha256=models.sha256,
     )
+    return _with_declared(record, masked)
+
+
+def _with_declared(record: Record, masked: MaskedText) -> Record:
+    """Return the record; where text was declared public, it says so."""
+    if not masked.n_declared:
+        return record
+    return replace(record, public=record.public + DECLARED, declared=masked.n_declared)
 
 
 @lru_cache(maxsize=1024)
@@ -201,7 +212,8 @@ def _composed(event: Event, n_draws: int, delta: float) -> float:
 def plain_record(masked: MaskedText, policy: Policy) -> Record:
     """Return the record of a text of which only identifiers were replaced, without any draw."""
     kept = _plain_record(masked.n_numbers, masked.n_identifiers, masked.n_public, policy.name)
-    return replace(kept, settings={})  # a dict of its own: who gets a record may write in it
+    own = replace(kept, settings={})  # a dict of its own: who gets a record may write in it
+    return _with_declared(own, masked)
 
 
 @lru_cache(maxsize=1024)
@@ -227,12 +239,13 @@ def detected_record(masked: MaskedText, settings: Settings, model_sha256: str) -
         n_identifiers=masked.n_identifiers,
         n_public=masked.n_public,
     )
+    things = {(cut.kind, masked.text[cut.start : cut.end]) for cut in masked.cuts}
     return replace(
-        record,
+        _with_declared(record, masked),
         model_sha256=model_sha256,
         detector=policy.detector,
         language=masked.language,
-        n_things=len({(cut.kind, masked.text[cut.start : cut.end]) for cut in masked.cuts}),
+        n_things=len(things),
     )
 
 

@@ -22,11 +22,13 @@ from sanitizer.errors import NotCertified
 from sanitizer.pipeline.record import Settings, answer_record
 from sanitizer.results import SanitizedText
 from sanitizer.storage import Budget, Charge, MemoryVault, Vault, message_key
+from sanitizer.text import DeclaredText
 
 MAX_ANSWERS = 2_000
 """Answers remembered in this process; the oldest of more are forgotten."""
 
-Prompt = SanitizedText | Sequence[SanitizedText]
+Answered = SanitizedText | Sequence[SanitizedText]
+"""What an answer answers: a result of `sanitize`, or several, the last one answered."""
 
 
 class Message(NamedTuple):
@@ -66,10 +68,14 @@ class Released:
         self.preview = preview
         self._settings = settings
 
-    def message(self, role: str, text: str) -> Message:
-        """Return a text of this conversation with its key."""
+    def message(self, role: str, text: DeclaredText) -> Message:
+        """Return a text of this conversation with its key.
+
+        The same text with something else declared public is another message.
+        """
         kind = "preview" if self.preview else "message"
-        return Message(self._key(kind, self._settings.digest, role, text), role, text)
+        settings = self._settings.digest + text.key
+        return Message(self._key(kind, settings, role, text.text), role, text.text)
 
     def find(self, message: Message) -> SanitizedText | None:
         """Return the result already released for a message, or the answer it repeats, or None."""
@@ -137,14 +143,14 @@ class Answers:
             self._prompts.add(result)
         return result
 
-    def restore(self, answer: str, prompt: Prompt | None) -> RestoredAnswer:
+    def restore(self, answer: str, prompt: Answered | None) -> RestoredAnswer:
         """Restore a whole answer, and remember what was sent for the words it now shows."""
         restored = AnswerStream([answer], self._context(prompt), whole=True).answer()
         if restored.extracted and (sent := self._released.answer_for(answer)) is not None:
             self._released.remember_answer(sent, restored)
         return restored
 
-    def stream(self, pieces: Iterable[str], prompt: Prompt | None) -> AnswerStream:
+    def stream(self, pieces: Iterable[str], prompt: Answered | None) -> AnswerStream:
         """Restore an answer that comes in pieces."""
         return AnswerStream(pieces, self._context(prompt))
 
@@ -152,7 +158,7 @@ class Answers:
         """Return a restorer of the identifiers that the vault holds now; raise VaultError."""
         return Restorer(self._released.vault.originals(self._released.conversation))
 
-    def _context(self, prompt: Prompt | None) -> AnswerContext:
+    def _context(self, prompt: Answered | None) -> AnswerContext:
         if isinstance(prompt, SanitizedText):
             prompt = [prompt]
         prompts = self._prompts.last() if prompt is None else tuple(prompt)

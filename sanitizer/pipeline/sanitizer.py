@@ -26,7 +26,7 @@ from sanitizer.pipeline.record import (
     perturbed_record,
     plain_record,
 )
-from sanitizer.pipeline.released import Answers, Charges, Message, Prompt, Released, repeated
+from sanitizer.pipeline.released import Answered, Answers, Charges, Message, Released, repeated
 from sanitizer.privacy import Cape
 from sanitizer.progress import counted
 from sanitizer.randomness import SYSTEM_RANDOM, Source
@@ -39,7 +39,7 @@ from sanitizer.storage import (
     Vault,
     budget_for,
 )
-from sanitizer.text import Detector, Policy, detector_for, split, stand_ins
+from sanitizer.text import DeclaredText, Detector, Policy, detector_for, split, stand_ins
 
 MAX_BATCH_TEXTS = 64
 """Most texts that `sanitize_stream` charges and draws together."""
@@ -167,18 +167,28 @@ class Sanitizer:
         return other
 
     def sanitize(
-        self, text: str, *, role: str = "user", fresh: bool = False, source: Source = SYSTEM_RANDOM
+        self,
+        text: str | DeclaredText,
+        *,
+        role: str = "user",
+        fresh: bool = False,
+        keep: Sequence[str] = (),
+        source: Source = SYSTEM_RANDOM,
     ) -> SanitizedText:
         """Make one text private.
 
         Args:
-            text: any string; control characters between words are carried over.
-            role: role of the speaker; the same text in another role is another message.
+            text: any string; control characters between words are carried over. Or a filled
+                `Prompt`, whose own words are public.
+            role: role of the speaker; the same text in another role is another message. The
+                policy's `roles` may let a role pass.
             fresh: draw anew, and pay for it, even if this text was released before.
+            keep: phrases that you declare public wherever they occur as whole words, written like
+                this; not inside identifiers, nor where the policy lists them as sensitive.
             source: source of randomness; replace it in tests only.
 
         Raises:
-            ValueError: longer than `max_chars`.
+            ValueError: longer than `max_chars`, or a phrase of `keep` without a word.
             TypeError: not a string.
             PolicyError: refused content.
             BudgetExceeded, NotCertified, ModelError, LedgerError, VaultError: nothing was released.
@@ -190,15 +200,16 @@ class Sanitizer:
             >>> out.record.epsilon_total
             10.0
         """
-        return next(self.sanitize_stream([text], role=role, fresh=fresh, source=source))
+        return next(self.sanitize_stream([text], role=role, fresh=fresh, keep=keep, source=source))
 
     def sanitize_batch(
         self,
-        texts: Iterable[str],
+        texts: Iterable[str | DeclaredText],
         *,
         progress: bool = False,
         role: str | Sequence[str] = "user",
         fresh: bool = False,
+        keep: Sequence[str] = (),
         source: Source = SYSTEM_RANDOM,
     ) -> list[SanitizedText]:
         """Make many texts private; return the results in order.
@@ -206,8 +217,7 @@ class Sanitizer:
         Args:
             progress: show a bar on standard error.
             role: role of all texts, or one for each.
-            fresh: as for `sanitize`.
-            source: as for `sanitize`.
+            fresh, keep, source: as for `sanitize`.
 
         Raises:
             SanitizerError: as `sanitize`; texts that were released and charged before are in the
@@ -223,7 +233,7 @@ class Sanitizer:
             raise TypeError("texts must be an iterable of str, got one str")
         texts = list(texts)
         results: list[SanitizedText] = []
-        stream = self.sanitize_stream(texts, role=role, fresh=fresh, source=source)
+        stream = self.sanitize_stream(texts, role=role, fresh=fresh, keep=keep, source=source)
         try:
             for result in counted(stream, len(texts)) if progress else stream:
                 results.append(result)
@@ -234,10 +244,11 @@ class Sanitizer:
 
     def sanitize_stream(
         self,
-        texts: Iterable[str],
+        texts: Iterable[str | DeclaredText],
         *,
         role: str | Sequence[str] = "user",
         fresh: bool = False,
+        keep: Sequence[str] = (),
         source: Source = SYSTEM_RANDOM,
     ) -> Iterator[SanitizedText]:
         """Yield the results of many texts one at a time; memory does not grow with their number.
@@ -250,13 +261,13 @@ class Sanitizer:
             'Mail <EMAIL_1>'
         """
         inner = self.inner
-        each_role = ((text, role) for text in texts) if isinstance(role, str) else None
-        pairs = each_role or zip(texts, role, strict=True)
+        read = (DeclaredText.of(text, keep) for text in texts)
+        each_role = ((text, role) for text in read) if isinstance(role, str) else None
+        pairs = each_role or zip(read, role, strict=True)
         if not inner.settings.policy.perturb:
             # The values released for identifiers follow from the vault: nothing to charge or keep.
             for text, its_role in pairs:
-                result = inner.answered(its_role, text) or inner.sanitize_identifiers(text, source)
-                yield inner.answers.prompted(result, its_role)
+                yield inner.answers.prompted(inner.undrawn(its_role, text, source), its_role)
             return
         group: list[_Pending] = []
         n_tokens = 0
@@ -270,12 +281,14 @@ class Sanitizer:
         if group:
             yield from self._results(group, fresh, source)
 
-    def _pending(self, text: str, role: str, fresh: bool, source: Source) -> _Pending:
+    def _pending(self, text: DeclaredText, role: str, fresh: bool, source: Source) -> _Pending:
         """Return a text with the result already released for it, or masked and to be drawn."""
-        _check_type(text)
-        message = self.inner.released.message(role, text)
-        found = None if fresh else self.inner.released.find(message)
-        return _Pending(message, found, None if found else self.inner.mask(text, source))
+        inner = self.inner
+        message = inner.released.message(role, text)
+        found = None if fresh else inner.released.find(message)
+        if found is None and inner.treatment(role) == "identifiers":
+            found = inner.undrawn(role, text, source)
+        return _Pending(message, found, None if found else inner.mask(text, source, role))
 
     def _results(
         self, group: Sequence[_Pending], fresh: bool, source: Source
@@ -314,10 +327,17 @@ class Sanitizer:
         if refusal is not None:
             raise refusal
 
-    def adopt(self, text: str, preview: SanitizedText, role: str = "user") -> SanitizedText:
+    def adopt(
+        self,
+        text: str | DeclaredText,
+        preview: SanitizedText,
+        role: str = "user",
+        keep: Sequence[str] = (),
+    ) -> SanitizedText:
         """Charge a result that was drawn as a preview, and keep it as the result of this text.
 
         Args:
+            text, role, keep: what the preview was made of.
             preview: result of the same text, by a Sanitizer derived with `charged=False`.
 
         Raises:
@@ -330,10 +350,11 @@ class Sanitizer:
             (0.0, True, 5.0)
         """
         released = self.inner.released
-        message = released.message(role, text)
+        message = released.message(role, DeclaredText.of(text, keep))
         if (known := released.released(message)) is not None:
             return known
-        certified = preview.record.certified or not self.policy.perturb
+        undrawn = not self.policy.perturb or self.inner.treatment(role) == "identifiers"
+        certified = preview.record.certified or undrawn
         with self._charges.settling() as charges:
             charges.reserve(0, preview.record.charged, certified)
             charges.start_drawing()
@@ -341,7 +362,7 @@ class Sanitizer:
             charges.settle(0, released=kept is preview)
         return preview if kept is preview else repeated(kept)
 
-    def restore(self, answer: str, prompt: Prompt | None = None) -> RestoredAnswer:
+    def restore(self, answer: str, prompt: Answered | None = None) -> RestoredAnswer:
         """Return an answer with the originals in place of the values released for them.
 
         If an extractor is set, the answer is also rewritten, on this machine, for the original
@@ -367,7 +388,9 @@ class Sanitizer:
         """
         return self.inner.answers.restore(answer, prompt)
 
-    def restored_stream(self, pieces: Iterable[str], prompt: Prompt | None = None) -> AnswerStream:
+    def restored_stream(
+        self, pieces: Iterable[str], prompt: Answered | None = None
+    ) -> AnswerStream:
         """Return an iterator that restores an answer in pieces; it has `extracted` and `note`.
 
         Identifiers and the extractor "lexical" hold back a word at most. The other extractors read
@@ -447,6 +470,7 @@ class Inner:
         self.answers = Answers(released, settings, extractor)
         self._loader = loader
         self._detector: Detector | None = None
+        self._light: Inner | None = None
 
     def derive(
         self,
@@ -484,24 +508,29 @@ class Inner:
             raise ValueError(f"policy must be one that perturbs words, got {policy.name!r}")
         return self._loader.load()
 
-    def mask(self, text: str, source: Source = SYSTEM_RANDOM) -> MaskedText:
+    def mask(
+        self, text: str | DeclaredText, source: Source = SYSTEM_RANDOM, role: str = "user"
+    ) -> MaskedText:
         """Return a text with its words hidden and its identifiers in the vault.
 
         Args:
             source: source of the values released for numbers and identifiers.
+            role: all of the text is declared if the policy lets this role pass.
 
         Raises:
             SanitizerError, TypeError, ValueError: as `Sanitizer.sanitize`.
         """
-        _check_type(text)
-        settings = self.settings
+        read = DeclaredText.of(text)
+        if self.treatment(role) == "public":
+            read = read.all_declared()
+        text, settings = read.text, self.settings
         if len(text) > settings.max_chars:
             raise ValueError(
                 f"text must have at most max_chars={settings.max_chars} characters, got {len(text)}"
             )
         policy, released = settings.policy, self.released
         pieces = self.models().pieces if policy.perturb else None
-        segmented = split(text, policy, self.detector())
+        segmented = split(text, policy, self.detector(), read.declared, read.keep)
         values = stand_ins(segmented, released.vault, released.conversation, policy.style, source)
         return MaskedText(text, segmented, values, pieces, settings.mechanism.consistent)
 
@@ -515,9 +544,23 @@ class Inner:
             for choices in draw(texts, models, source)
         ]
 
-    def sanitize_identifiers(self, text: str, source: Source) -> SanitizedText:
-        """Return the result of a text under a policy that draws no words."""
-        masked = self.mask(text, source)
+    def treatment(self, role: str) -> str:
+        """Return how the policy treats texts of a role: "public", "identifiers" or "treated"."""
+        return self.settings.policy.roles.get(role, "treated")
+
+    def undrawn(self, role: str, text: DeclaredText, source: Source) -> SanitizedText:
+        """Return the result of a text of which no words are drawn, or the answer it repeats."""
+        if (found := self.answered(role, text.text)) is not None:
+            return found
+        if self.treatment(role) != "identifiers":
+            return self._without_draws(text, source, role)
+        if self._light is None:
+            rules = replace(self.settings.policy.identifiers_only(), roles={})
+            self._light = self.derive(None, rules, self.settings.mechanism, None, False)
+        return self._light._without_draws(text, source, role)
+
+    def _without_draws(self, text: DeclaredText, source: Source, role: str) -> SanitizedText:
+        masked = self.mask(text, source, role)
         if self.settings.policy.detector == "none":
             record = plain_record(masked, self.settings.policy)
         else:
@@ -568,8 +611,3 @@ class _Pending(NamedTuple):
     message: Message
     found: SanitizedText | None
     masked: MaskedText | None
-
-
-def _check_type(text: object) -> None:
-    if not isinstance(text, str):
-        raise TypeError(f"text must be a str, got {type(text).__name__}")

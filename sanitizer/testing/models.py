@@ -87,6 +87,41 @@ class ToyBackbone:
         return dict.fromkeys(layers, self.pieces.vectors(ids))
 
 
+class ToyTagger:
+    """A Tagger that gives every hidden run the same class; no model is run.
+
+    >>> tagger = ToyTagger("PERSON")
+    >>> zeros = np.zeros((2, 4, 8), dtype=np.float32)
+    >>> states = {0: np.zeros((5, 8), dtype=np.float32)}
+    >>> scores, facts = tagger.scores(states, zeros, np.array([1, 1]), np.array([0, 1]))
+    >>> scores.shape, scores[0, 0].argmax()
+    ((2, 4, 3), 1)
+
+    Args:
+        kind: class of every run; None for no class, so that lists and rules decide.
+    """
+
+    layers: tuple[int, ...] = (0,)
+    width = 4
+    sha256 = "toy tagger"
+
+    def __init__(self, kind: str | None = "PERSON") -> None:
+        self.classes: tuple[str, ...] = (kind or "PERSON", "FACT")
+        self._at = 0 if kind is None else 1
+
+    def scores(
+        self,
+        states: dict[int, NDArray[np.float32]],
+        pieces: NDArray[np.float32],
+        lengths: NDArray[np.int64],
+        at: NDArray[np.int64],
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the same scores for each run, and no fact anywhere."""
+        scores = np.zeros((len(pieces), self.width, 1 + len(self.classes)), dtype=np.float32)
+        scores[:, :, self._at] = 10.0
+        return scores, np.full(len(states[0]), -10.0, dtype=np.float32)
+
+
 class ToyCausalLM:
     """A CausalLM with scores of your choice over the packaged vocabulary; it needs no weights.
 

@@ -1,6 +1,7 @@
 """A text split into public words and private units by a policy.
 
-What enters: a text and a policy. What leaves: spans with kinds. It draws nothing and keeps nothing.
+What enters: a text, what is declared public in it, and a policy. What leaves: spans with kinds. It
+draws nothing and keeps nothing.
 """
 
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from sanitizer.text.policy import PRESETS as PRESETS
     from sanitizer.text.policy import UNCLEAR as UNCLEAR
     from sanitizer.text.policy import Policy as Policy
+    from sanitizer.text.prompt import DeclaredText as DeclaredText
+    from sanitizer.text.prompt import Prompt as Prompt
     from sanitizer.text.units import find_units as find_units
     from sanitizer.text.units import reads_as as reads_as
     from sanitizer.text.units import split as split
@@ -36,6 +39,7 @@ else:
             "detector": ("Detector", "detector_for", "public_forms"),
             "language": ("language_lists", "language_of"),
             "policy": ("PRESETS", "Policy", "UNCLEAR"),
+            "prompt": ("DeclaredText", "Prompt"),
             "units": ("find_units", "reads_as", "split", "stand_ins"),
             "words": (
                 "Segmented",

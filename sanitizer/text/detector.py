@@ -23,7 +23,7 @@ from sanitizer.text.gazetteers import Gazetteers
 from sanitizer.text.language import language_lists, language_of
 from sanitizer.text.policy import word_list
 from sanitizer.text.skeleton import NUMBER, WORD, PublicForms, Run, Skeleton, skeleton
-from sanitizer.text.words import Unit
+from sanitizer.text.words import Unit, outside, overlapping
 
 UNKNOWN = "TERM"
 """Class of a word that is on no list and that the tagger gives no class."""
@@ -152,16 +152,19 @@ class Detector:
         thresholds = _THRESHOLDS | _DATES
         self._thresholds = np.array([thresholds.get(c, _THRESHOLD) for c in tagger.classes])
 
-    def read(self, text: str, taken: Sequence[Unit] = ()) -> Reading:
+    def read(
+        self, text: str, taken: Sequence[Unit] = (), declared: Sequence[tuple[int, int]] = ()
+    ) -> Reading:
         """Find what is private in a text.
 
         Args:
             taken: identifiers and other stretches that are hidden already, ascending.
+            declared: stretches that are visible text and no part of a finding, ascending.
 
         Raises:
             ModelError: a model failed.
         """
-        found = skeleton(text, self._forms, taken)
+        found = skeleton(text, self._forms, taken, declared)
         if not found.runs and not found.n_visible:
             return Reading(())
         language = language_of(_without(text, taken), _languages(), public_forms().anywhere)
@@ -185,13 +188,9 @@ class Detector:
                     everyday.append((start, end))
                 else:
                     findings.append((Finding(start, end, kind), number))
-        return Reading(
-            tuple(_joined(found, findings)),
-            tuple(everyday),
-            tuple(facts),
-            found.n_visible,
-            language,
-        )
+        joined = tuple(_joined(found, findings, declared))
+        told = tuple(fact for fact in facts if any(outside(declared, *fact)))
+        return Reading(joined, tuple(everyday), told, found.n_visible, language)
 
     def _rule(self, word: str, before: str, kind: str) -> str | None:
         """Return the class of a word to which the tagger gives none, or None for everyday words.
@@ -408,23 +407,28 @@ class _Before:
         return shown[-length:]
 
 
-def _joined(found: Skeleton, words: Sequence[tuple[Finding, int]]) -> Iterator[Finding]:
+def _joined(
+    found: Skeleton, words: Sequence[tuple[Finding, int]], declared: Sequence[tuple[int, int]]
+) -> Iterator[Finding]:
     """Yield findings of one class that belong together as one, with the visible words around.
 
     Args:
         words: findings of single words, each with the number of its run.
+        declared: stretches that nothing may take in.
     """
     groups: list[tuple[Finding, int, int]] = []
     for finding, run in words:
         if groups and groups[-1][0].kind == finding.kind:
             held, first, _ = groups[-1]
             between = found.text[held.end : finding.start]
-            if _JOINS.get(held.kind, _JOIN).fullmatch(between):
+            apart = overlapping(declared, held.end, finding.start)
+            if not apart and _JOINS.get(held.kind, _JOIN).fullmatch(between):
                 groups[-1] = Finding(held.start, finding.end, held.kind), first, run
                 continue
         groups.append((finding, run, run))
     for finding, first, last in groups:
-        yield _widened(found, finding, first, last)
+        wide = _widened(found, finding, first, last)
+        yield finding if overlapping(declared, wide.start, wide.end) else wide
 
 
 def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Finding:

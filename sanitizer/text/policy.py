@@ -19,12 +19,17 @@ from sanitizer.errors import PolicyError
 from sanitizer.identifiers import KINDS
 from sanitizer.lm import Manifest, model_folder
 from sanitizer.privacy import Cape, DynText
+from sanitizer.text.prompt import Phrases
 from sanitizer.text.words import without_clitic, word_spans
 
 
 @dataclass(frozen=True)
 class WordSet:
     """Words and prefixes, compared without case. In a list, "cancer*" is a prefix.
+
+    Attributes:
+        exact, prefixes: in lower case.
+        phrases: entries of several words, as written; no word is "in" the set for them.
 
     Example:
         >>> words = WordSet.of(["Acme", "cancer*"])
@@ -34,6 +39,7 @@ class WordSet:
 
     exact: frozenset[str] = frozenset()
     prefixes: tuple[str, ...] = ()
+    phrases: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, entries: Iterable[str]) -> WordSet:
@@ -85,6 +91,9 @@ CLASSES = (
 DETECTORS = ("none", "local", "skeleton", "reading")
 TREATMENTS = ("pass", "vault", "capitals", "refuse")
 """What happens to a class. "capitals": goes to the vault if it is not written in lower case."""
+ROLES = ("public", "identifiers", "treated")
+"""How a role's messages are treated: they leave as they are, only identifiers are replaced, or as
+any other text."""
 STYLES = ("placeholder", "same-form")
 NUMBERS = ("random", "vault", "pass")
 IMAGES = ("refuse", "pass")
@@ -129,8 +138,9 @@ class Policy:
 
     Attributes:
         name: name of the policy, for the record.
-        public: lower-case words released as they are.
-        sensitive: words that are never public, whatever `public` says.
+        public: lower-case words released as they are, and phrases of several words, as written.
+        sensitive: words that are never public, whatever `public` says. Its phrases go to the vault.
+        values: known words and phrases that go to the vault wherever they occur, without case.
         patterns: a word that matches one of these in full is never public.
         refuse: words that make `sanitize` raise PolicyError.
         refuse_patterns: patterns that make `sanitize` raise PolicyError.
@@ -149,6 +159,8 @@ class Policy:
             not certified).
         treatments: class -> "pass", "vault", "capitals" or "refuse"; a class that is missing
             passes.
+        roles: role of a speaker -> "public", "identifiers" or "treated" (see ROLES); a role that is
+            missing is treated.
 
     Example:
         >>> policy = Policy.preset("strict")
@@ -172,6 +184,8 @@ class Policy:
     options: dict[str, Any] = field(default_factory=dict)
     detector: str = "none"
     treatments: dict[str, str] = field(default_factory=dict)
+    roles: dict[str, str] = field(default_factory=dict)
+    values: frozenset[str] = field(default=frozenset(), repr=False)
 
     @classmethod
     def preset(cls, name: str) -> Policy:
@@ -243,7 +257,7 @@ class Policy:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         sets = {k: sorted(v) if isinstance(v, frozenset) else v for k, v in values.items()}
         words = {
-            k: (sorted(v.exact), v.prefixes) if isinstance(v, WordSet) else v
+            k: (sorted(v.exact), v.prefixes, sorted(v.phrases)) if isinstance(v, WordSet) else v
             for k, v in sets.items()
         }
         return hashlib.sha256(
@@ -265,6 +279,29 @@ class Policy:
     def reads_models(self) -> bool:
         """True if a model reads the text: to draw words, or to find what is private."""
         return self.perturb or self.detector != "none"
+
+    @cached_property
+    def public_phrases(self) -> Phrases:
+        """Finder of the phrases that are released as they are."""
+        return Phrases(phrase for phrase in self.public if not _is_word(phrase))
+
+    @cached_property
+    def terms(self) -> Phrases:
+        """Finder of the phrases and values that go to the vault wherever they occur."""
+        return Phrases(self.sensitive.phrases | self.values, private=True)
+
+    @property
+    def lists_private(self) -> bool:
+        """True if the policy lists words, patterns, phrases or values as private."""
+        return bool(self.sensitive or self.patterns or self.sensitive.phrases or self.values)
+
+    def identifiers_only(self) -> Policy:
+        """Return a copy that replaces identifiers only, without dates, links, numbers and words.
+
+        What the policy lists as sensitive goes to the vault under it too.
+        """
+        kinds = self.identifiers - UNCLEAR
+        return replace(self, perturb=False, detector="none", numbers="pass", identifiers=kinds)
 
     def hides(self, kind: str, text: str) -> bool:
         """Return True if a stretch of this class goes to the vault.
@@ -347,14 +384,20 @@ def _kinds(values: list[Any]) -> frozenset[str]:
     return frozenset(values)
 
 
-def _words(values: list[Any], public: bool = False) -> list[str]:
+@cache
+def _is_word(entry: str) -> bool:
+    return list(word_spans(entry)) == [(0, len(entry))]
+
+
+def _is_phrase(entry: str) -> bool:
+    """Return True for several words, and for a word with other characters at its edges."""
+    return "*" not in entry and any(word_spans(entry)) and not _is_word(entry)
+
+
+def _words(values: list[Any]) -> list[str]:
     words = [straight(value.strip()) for value in _strings(values)]
-    for word in words:
-        stem = word if public else word.removesuffix("*")
-        if list(word_spans(stem)) != [(0, len(stem))]:
-            raise _Bad("each entry must be one word; * only at the end, and not if public")
-        if public and stem.isdecimal():
-            raise _Bad("a number is never public")
+    if not all(_is_word(word.removesuffix("*")) for word in words):
+        raise _Bad("each entry must be one word; * only at the end")
     return words
 
 
@@ -362,8 +405,26 @@ def _word_set(values: list[Any]) -> WordSet:
     return WordSet.of(_words(values))
 
 
+def _sensitive(values: list[Any]) -> WordSet:
+    phrases = frozenset(value.strip() for value in _strings(values) if _is_phrase(value.strip()))
+    words = _word_set([value for value in values if value.strip() not in phrases])
+    return replace(words, phrases=phrases)
+
+
 def _public(values: list[Any]) -> frozenset[str]:
-    return frozenset(word.lower() for word in _words(values, public=True))
+    entries = [straight(value.strip()) for value in _strings(values)]
+    for entry in entries:
+        if not (_is_word(entry) or _is_phrase(entry)):
+            raise _Bad("each entry must be a word or a phrase, without *")
+        if not any(c.isalpha() for c in entry):
+            raise _Bad("a number is never public")
+    return frozenset(entry.lower() if _is_word(entry) else entry for entry in entries)
+
+
+def _known(values: list[Any]) -> frozenset[str]:
+    if not all(any(word_spans(value)) for value in _strings(values)):
+        raise _Bad("each entry must hold a letter or a digit")
+    return frozenset(value.strip() for value in values)
 
 
 def _patterns(values: list[Any]) -> tuple[re.Pattern[str], ...]:
@@ -386,7 +447,8 @@ _KEYS: dict[str, dict[str, _Key]] = {
     "": {"name": _Key(), "base": _Key(read=_one_of(PRESETS))},
     "public": {"words": _Key(_LIST, _public, "public")},
     "sensitive": {
-        "words": _Key(_LIST, _word_set, "sensitive"),
+        "words": _Key(_LIST, _sensitive, "sensitive"),
+        "values": _Key(_LIST, _known),
         "patterns": _Key(_LIST, _patterns, "patterns"),
     },
     "identifiers": {
@@ -397,6 +459,7 @@ _KEYS: dict[str, dict[str, _Key]] = {
     "numbers": {"to": _Key(attribute="numbers")},
     "detector": {"mode": _Key(read=_one_of(DETECTORS), attribute="detector")},
     "classes": {name: _Key(read=_one_of(TREATMENTS)) for name in CLASSES},
+    "roles": {name: _Key(read=_one_of(ROLES)) for name in ("system", "developer")},
     "wire": {
         "images": _Key(read=_one_of(IMAGES)),
         "embeddings": _Key(read=_one_of(EMBEDDINGS)),
@@ -442,7 +505,7 @@ class _PolicyFile:
         """Return the policy, or raise PolicyError."""
         tables = {table: self._table(table) for table in _KEYS}
         wire, mechanism = WireRules(**tables.pop("wire")), tables.pop("mechanism")
-        classes = tables.pop("classes")
+        classes, roles = tables.pop("classes"), tables.pop("roles")
         set_here = {name: value for table in tables.values() for name, value in table.items()}
         base = Policy.preset(set_here.pop("base", "balanced"))
         if "numbers" in set_here:
@@ -450,6 +513,7 @@ class _PolicyFile:
             known = _one_of(NUMBERS[: 2 if base.perturb else 3])
             self._read("numbers", "to", known, set_here["numbers"])
         set_here["treatments"] = base.treatments | classes
+        set_here["roles"] = roles
         set_here["public"] = base.public | set_here.get("public", frozenset())
         return replace(
             base,

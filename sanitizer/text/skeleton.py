@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sanitizer.text.words import Unit, without_clitic, word_spans
+from sanitizer.text.words import Unit, overlapping, stretches, without_clitic
 
 NUMBER = "number"
 """Kind of a run of decimal digits, public as such."""
@@ -114,7 +114,12 @@ class Skeleton:
     n_visible: int
 
 
-def skeleton(text: str, forms: PublicForms, taken: Sequence[Unit] = ()) -> Skeleton:
+def skeleton(
+    text: str,
+    forms: PublicForms,
+    taken: Sequence[Unit] = (),
+    declared: Sequence[tuple[int, int]] = (),
+) -> Skeleton:
     """Find the hidden runs of a text.
 
     Words that follow each other with a space, a hyphen or an apostrophe between them are one run,
@@ -124,12 +129,13 @@ def skeleton(text: str, forms: PublicForms, taken: Sequence[Unit] = ()) -> Skele
     Args:
         text: any string.
         taken: stretches that are hidden as a whole, such as identifiers; ascending.
+        declared: stretches that are visible whatever their words are; ascending, clear of `taken`.
     """
     found: list[Run] = []
     n_visible = at = 0
     opening = True  # whether the last word opened a sentence: "1. Apples" opens again after "1"
     hidden: str | None = None  # kind of the run that ends at `at`
-    for token, whole in _tokens(text, taken):
+    for token, whole, shown in _tokens(text, taken, declared):
         words = token
         start, end = words[0][0], words[-1][1]
         gap = text[at:start]
@@ -139,13 +145,14 @@ def skeleton(text: str, forms: PublicForms, taken: Sequence[Unit] = ()) -> Skele
             found.append(Run(start, end, words, whole.kind))
             at, hidden, opening = end, whole.kind, opens
             continue
-        if not _all_visible(text, words, forms, opens):
+        if not shown and not _all_visible(text, words, forms, opens):
             word = without_clitic(text[words[-1][0] : end])
             stop = words[-1][0] + len(word)
             words = (*words[:-1], (words[-1][0], stop))
             if not _all_visible(text, words, forms, opens):
                 kind = NUMBER if text[start:stop].isdecimal() else WORD
-                _append(found, Run(start, stop, words, kind), gap, hidden)
+                follows = None if overlapping(declared, at, start) else hidden
+                _append(found, Run(start, stop, words, kind), gap, follows)
                 at, hidden, opening = stop, kind, opens
                 n_visible += stop < end  # the clitic
                 continue
@@ -188,30 +195,29 @@ def _all_visible(text: str, words: Words, forms: PublicForms, opens: bool) -> bo
     return all(part.isdecimal() or forms.known_public(part) for part in parts)
 
 
-def _tokens(text: str, taken: Sequence[Unit]) -> Iterator[tuple[Words, Unit | None]]:
-    """Yield words and taken units in order; words joined by underscores are one token."""
+def _tokens(
+    text: str, taken: Sequence[Unit], declared: Sequence[tuple[int, int]]
+) -> Iterator[tuple[Words, Unit | None, bool]]:
+    """Yield words and taken units in order, and whether they are declared.
+
+    Words joined by underscores are one token.
+    """
     held: list[tuple[int, int]] = []
-    for begin, end, whole in _stretches(text, taken):
-        if held and (
-            whole is not None or text[held[-1][1] : begin].strip("_") or begin == held[-1][1]
-        ):
-            yield tuple(held), None
+    held_shown = False
+    for begin, end, whole, shown in stretches(text, taken, declared):
+        apart = held and (
+            whole is not None
+            or shown != held_shown
+            or begin == held[-1][1]
+            or text[held[-1][1] : begin].strip("_") != ""
+        )
+        if apart:
+            yield tuple(held), None, held_shown
             held = []
         if whole is not None:
-            yield ((begin, end),), whole
+            yield ((begin, end),), whole, False
         else:
             held.append((begin, end))
+            held_shown = shown
     if held:
-        yield tuple(held), None
-
-
-def _stretches(text: str, taken: Sequence[Unit]) -> Iterator[tuple[int, int, Unit | None]]:
-    """Words and taken units in order."""
-    at = 0
-    for unit in taken:
-        yield from (
-            (at + begin, at + end, None) for begin, end in word_spans(text[at : unit.start])
-        )
-        yield unit.start, unit.end, unit
-        at = unit.end
-    yield from ((at + begin, at + end, None) for begin, end in word_spans(text[at:]))
+        yield tuple(held), None, held_shown

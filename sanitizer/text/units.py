@@ -17,16 +17,21 @@ from sanitizer.randomness import Source
 from sanitizer.storage import MAX_FORMED, Make, Vault
 from sanitizer.text.detector import Detector
 from sanitizer.text.policy import Policy, straight
+from sanitizer.text.prompt import kept_phrases, merged
 from sanitizer.text.words import (
     Segmented,
     Unit,
+    outside,
+    overlapping,
     random_number,
     segment,
     segment_taken,
+    stretches,
     word_spans,
 )
 
 Span = tuple[int, int, str]
+Offsets = Sequence[tuple[int, int]]
 
 _LITERAL = re.compile(r"<[A-Z]+(?:_[A-Z]+)*_[0-9]+>")
 _UNFORMED = ("TEXT", "TERM", "NUMBER", "PERSON", "PLACE", "ORGANIZATION")
@@ -40,13 +45,22 @@ _READS = {
     "TERM": "it",
 }
 """Kinds whose lower-case name would read oddly in a sentence, and what the model reads instead."""
+_NAMES = ("PERSON", "PLACE", "ORGANIZATION")
 
 
-def split(text: str, policy: Policy, detector: Detector | None = None) -> Segmented:
+def split(
+    text: str,
+    policy: Policy,
+    detector: Detector | None = None,
+    declared: Offsets = (),
+    keep: tuple[str, ...] = (),
+) -> Segmented:
     """Split a text into public words and private units by a policy.
 
     Args:
         detector: reads the text where the policy treats classes of what is found.
+        declared: stretches that the caller declares public, ascending, apart from each other.
+        keep: phrases that the caller declares public wherever they occur as whole words.
 
     Raises:
         PolicyError: the text holds refused words or patterns.
@@ -61,26 +75,83 @@ def split(text: str, policy: Policy, detector: Detector | None = None) -> Segmen
     """
     if policy.refuse or policy.refuse_patterns:
         policy.check(text, (text[begin:end] for begin, end in word_spans(text)))
-    taken = find_units(text, policy, name_finder(policy.names))
+    spans = _hidden_spans(text, policy, name_finder(policy.names))
+    declared = _with_phrases(text, policy, spans, declared, keep)
+    taken = _cut(text, policy, spans, declared)
     if detector is not None:
-        return _detected(text, policy, taken, detector)
+        return _detected(text, policy, taken, detector, declared)
     if policy.all_public:
-        return segment_taken(text, taken)
-    return segment(text, policy, taken, policy.kinds)
+        return segment_taken(text, taken, declared)
+    return segment(text, policy, taken, policy.kinds, declared)
 
 
-def _detected(text: str, policy: Policy, taken: Sequence[Unit], detector: Detector) -> Segmented:
+def _with_phrases(
+    text: str, policy: Policy, spans: list[Span], declared: Offsets, keep: tuple[str, ...]
+) -> Offsets:
+    """Return the declared stretches and those that hold a declared phrase.
+
+    A phrase inside an identifier is no whole phrase, and one that holds a word that the policy
+    lists as sensitive is hidden.
+    """
+    phrases = [*policy.public_phrases.spans(text), *kept_phrases(keep).spans(text)]
+    shown = [span for span in phrases if _may_pass(text, policy, spans, *span)]
+    return merged([*declared, *shown]) if shown else declared
+
+
+def _may_pass(text: str, policy: Policy, spans: list[Span], start: int, end: int) -> bool:
+    """Return True if a declared phrase may leave at this place."""
+    for begin, stop, kind in overlapping(spans, start, end):
+        part = begin < start or stop > end
+        if kind == "TERM" or (part and kind not in _NAMES):
+            return False
+    phrase = text[start:end]
+    return not any(policy.is_sensitive(phrase[a:b]) for a, b in word_spans(phrase))
+
+
+def _cut(text: str, policy: Policy, spans: Iterable[Span], declared: Offsets) -> list[Unit]:
+    """Return what is hidden as a whole; of what reaches into declared text, the rest is hidden."""
+    if not declared:
+        return [Unit(start, end, text[start:end], kind, False) for start, end, kind in spans]
+    units: list[Unit] = []
+    for start, end, kind in spans:
+        if not overlapping(declared, start, end):
+            units.append(Unit(start, end, text[start:end], kind, False))
+            continue
+        for begin, stop in _parts(text, declared, start, end):
+            part = text[begin:stop]
+            units.append(Unit(begin, stop, part, _kind_of(part, policy, kind), False))
+    return units
+
+
+def _parts(text: str, spans: Offsets, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a stretch outside of ascending spans, if they hold a word, trimmed."""
+    for begin, stop in outside(spans, start, end):
+        part = text[begin:stop]
+        if any(word_spans(part)):
+            at = begin + len(part) - len(part.lstrip())
+            yield at, at + len(part.strip())
+
+
+def _kind_of(part: str, policy: Policy, kind: str) -> str:
+    """Return the kind of a part of an identifier: its own if it is one by itself."""
+    alone = [i.kind for i in find(part, policy.identifiers) if (i.start, i.end) == (0, len(part))]
+    return alone[0] if alone else kind
+
+
+def _detected(
+    text: str, policy: Policy, taken: list[Unit], detector: Detector, declared: Offsets
+) -> Segmented:
     """Split a text by what a detector finds in it; the policy decides which classes are hidden."""
-    listed = [
-        Unit(begin, end, text[begin:end], "TERM", False)
-        for begin, end in (word_spans(text) if policy.sensitive or policy.patterns else ())
-        if policy.is_sensitive(text[begin:end])
-    ]
-    if listed:
-        spans = [(u.start, u.end, u.kind) for u in taken]
-        clear = _clear_of([(u.start, u.end, u.kind) for u in listed], spans)
-        taken = [Unit(a, b, text[a:b], kind, False) for a, b, kind in sorted([*spans, *clear])]
-    reading = detector.read(text, taken)
+    if declared and not any(not shown for *_, shown in stretches(text, (), declared)):
+        return segment_taken(text, taken, declared)  # nothing is left to be read
+    if policy.sensitive or policy.patterns:
+        listed = [
+            Unit(begin, end, text[begin:end], "TERM", False)
+            for begin, end, unit, shown in stretches(text, taken, declared)
+            if unit is None and not shown and policy.is_sensitive(text[begin:end])
+        ]
+        taken = sorted([*taken, *listed], key=lambda unit: unit.start)
+    reading = detector.read(text, taken, declared)
     if reading.language is None:
         raise PolicyError(
             f"policy {policy.name!r} knows English, German, French and Spanish, and this text is "
@@ -89,11 +160,11 @@ def _detected(text: str, policy: Policy, taken: Sequence[Unit], detector: Detect
     found = [
         Unit(each.start, each.end, text[each.start : each.end], _hidden_kind(each.kind), False)
         for each in reading.findings
-        if not _declared(text[each.start : each.end], policy)
+        if not _listed_public(text[each.start : each.end], policy)
         and policy.hides(each.kind, text[each.start : each.end])
     ]
     units = sorted([*taken, *found], key=lambda unit: unit.start)
-    split_text = segment_taken(text, units)
+    split_text = segment_taken(text, units, declared)
     return replace(split_text, facts=reading.facts, language=reading.language)
 
 
@@ -102,22 +173,31 @@ def _hidden_kind(kind: str) -> str:
     return "TERM" if kind == "FACT" else kind
 
 
-def _declared(text: str, policy: Policy) -> bool:
-    """Return True if the policy file declares every word of a stretch public."""
+def _listed_public(text: str, policy: Policy) -> bool:
+    """Return True if the policy file lists every word of a stretch as public."""
     return bool(policy.public) and all(
         straight(text[begin:end].lower()) in policy.public for begin, end in word_spans(text)
     )
 
 
-def find_units(text: str, policy: Policy, names: NameFinder | None) -> list[Unit]:
+def find_units(
+    text: str, policy: Policy, names: NameFinder | None, declared: Offsets = ()
+) -> list[Unit]:
     """Return the stretches that go to the vault, ascending and never overlapping.
 
     Where two would overlap, text that looks like a released value comes before identifiers, and
-    these come before names.
+    these come before names; what is left of a listed phrase is hidden too. None overlaps declared
+    text.
 
     Args:
         names: finder of names; None if names stay.
+        declared: stretches that are public, ascending, apart from each other.
     """
+    return _cut(text, policy, _hidden_spans(text, policy, names), declared)
+
+
+def _hidden_spans(text: str, policy: Policy, names: NameFinder | None) -> list[Span]:
+    """Return what goes to the vault if nothing is declared, ascending and never overlapping."""
     # Text that looks like a placeholder is hidden too: in an answer it would be restored.
     taken: list[Span] = [(*m.span(), "TEXT") for m in _LITERAL.finditer(text)]
     if policy.identifiers:
@@ -125,7 +205,11 @@ def find_units(text: str, policy: Policy, names: NameFinder | None) -> list[Unit
         taken = sorted([*taken, *_clear_of(found, taken)]) if taken else found
     if names is not None:
         taken = sorted([*taken, *_clear_of(names.find(text), taken)])
-    return [Unit(start, end, text[start:end], kind, False) for start, end, kind in taken]
+    if listed := policy.terms.spans(text):
+        places = [(start, end) for start, end, _ in taken]
+        rest = [(*part, "TERM") for span in listed for part in _parts(text, places, *span)]
+        taken = sorted([*taken, *rest])
+    return taken
 
 
 def _clear_of(spans: Iterable[Span], taken: list[Span]) -> Iterator[Span]:

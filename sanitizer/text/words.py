@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from sanitizer.randomness import Source
+
+_Span = TypeVar("_Span", bound=tuple[Any, ...])
 
 
 class PublicRule(Protocol):
@@ -86,13 +89,19 @@ class Article:
 
 @dataclass(frozen=True, slots=True)
 class Segmented:
-    """Units of a text in order, the articles before them, and the number of public words."""
+    """Units of a text in order, the articles before them, and the number of public words.
+
+    Attributes:
+        facts: stretches that seem to tell a sensitive fact.
+        n_declared: how many of the public words were declared public.
+    """
 
     units: tuple[Unit, ...]
     articles: tuple[Article, ...]
     n_public: int
     facts: tuple[tuple[int, int], ...] = ()
     language: str | None = None
+    n_declared: int = 0
 
 
 @cache
@@ -162,7 +171,11 @@ def folded(word: str) -> str:
 
 
 def segment(
-    text: str, rule: PublicRule, taken: Sequence[Unit] = (), kinds: tuple[str, str] = WORD_KINDS
+    text: str,
+    rule: PublicRule,
+    taken: Sequence[Unit] = (),
+    kinds: tuple[str, str] = WORD_KINDS,
+    declared: Sequence[tuple[int, int]] = (),
 ) -> Segmented:
     """Split a text into public words and units.
 
@@ -172,59 +185,114 @@ def segment(
         taken: stretches that are units as a whole, ascending; the rests of words at their edges are
             words.
         kinds: kind of the units that are words, and of those that are numbers.
+        declared: stretches that are public and never changed, ascending, clear of `taken`.
     """
     units: list[Unit] = []
     articles: list[Article] = []
-    n_public, previous_end, article, after_unit = 0, 0, None, False
-    for begin, end, whole in _stretches(text, taken):
+    n_public, n_declared, previous_end, article, after_unit = 0, 0, 0, None, False
+    for begin, end, whole, shown in stretches(text, taken, declared):
         gap, token = text[previous_end:begin], text[begin:end]
         opens = previous_end == 0 or _SENTENCE_END.search(gap) is not None
         doubtful = after_unit and gap.strip() == "."
         previous_end = end
         if not _BEFORE_WORD.fullmatch(gap):
             article = None
-        word, public = token, whole is None and rule.is_public(token, opens, doubtful)
+        word = token
+        public = shown or (whole is None and rule.is_public(token, opens, doubtful))
         if not public and whole is None and (word := without_clitic(token)) != token:
             public = not rule.is_sensitive(token) and rule.is_public(word, opens, doubtful)
         after_unit = not public
         if public:
             n_public += 1
-            article = (begin, end) if word.lower() in ("a", "an") else None
+            n_declared += shown
+            article = (begin, end) if word.lower() in ("a", "an") and not shown else None
             continue
         if article is not None:
             articles.append(Article(*article, len(units)))
         article = None
         unit = whole or Unit(begin, begin + len(word), word, kinds[word.isdecimal()], opens)
-        if unit.kind == "NUMBER" and units and units[-1].kind == "NUMBER" and gap in _IN_NUMERALS:
+        if unit.kind == "NUMBER" and units and _goes_on(text, units[-1], begin, declared):
             # "1,250.00" is one number: its parts alone would be restored in other numbers.
             first = units.pop().start
             unit = replace(unit, start=first, text=text[first : unit.end])
         units.append(unit)
         n_public += len(word) < len(token)
-    return Segmented(tuple(units), tuple(articles), n_public)
+    return Segmented(tuple(units), tuple(articles), n_public, n_declared=n_declared)
 
 
-def segment_taken(text: str, taken: Sequence[Unit]) -> Segmented:
+def _goes_on(text: str, last: Unit, begin: int, declared: Sequence[tuple[int, int]]) -> bool:
+    """Return True if the digits that begin here are part of the number before them."""
+    if last.kind != "NUMBER" or text[last.end : begin] not in _IN_NUMERALS:
+        return False
+    return not overlapping(declared, last.end, begin)
+
+
+def segment_taken(
+    text: str, taken: Sequence[Unit], declared: Sequence[tuple[int, int]] = ()
+) -> Segmented:
     """Return what `segment` gives under a rule by which every word and number is public."""
     begins, ends = [0, *(unit.end for unit in taken)], [*(unit.start for unit in taken), len(text)]
     n_words = sum([_n_words(text[begin:end]) for begin, end in zip(begins, ends, strict=True)])
-    return Segmented(tuple(taken), (), n_words)
+    n_declared = sum([_n_words(text[begin:end]) for begin, end in declared])
+    return Segmented(tuple(taken), (), n_words, n_declared=n_declared)
 
 
 def _n_words(text: str) -> int:
     return len(_words_of(text).findall(text))
 
 
-def _stretches(text: str, taken: Sequence[Unit]) -> Iterator[tuple[int, int, Unit | None]]:
-    """Yield the spans of words, and of taken units with the unit, in order."""
+def stretches(
+    text: str, taken: Sequence[Unit], declared: Sequence[tuple[int, int]] = ()
+) -> Iterator[tuple[int, int, Unit | None, bool]]:
+    """Yield words and taken units in order: start, end, the unit or None, whether declared.
+
+    No word crosses a border of a unit or of a declared stretch.
+
+    Args:
+        taken, declared: ascending, clear of each other.
+    """
+    wholes: list[tuple[int, int, Unit | None]] = [(u.start, u.end, u) for u in taken]
+    if declared:
+        wholes += [(begin, end, None) for begin, end in declared]
+        wholes.sort(key=lambda whole: whole[:2])
     at = 0
-    for unit in taken:
-        yield from (
-            (at + begin, at + end, None) for begin, end in word_spans(text[at : unit.start])
-        )
-        yield unit.start, unit.end, unit
-        at = unit.end
-    yield from ((at + begin, at + end, None) for begin, end in word_spans(text[at:]))
+    for start, end, unit in wholes:
+        for a, b in word_spans(text[at:start]):
+            yield at + a, at + b, None, False
+        if unit is not None:
+            yield start, end, unit, False
+        else:
+            for a, b in word_spans(text[start:end]):
+                yield start + a, start + b, None, True
+        at = end
+    for a, b in word_spans(text[at:]):
+        yield at + a, at + b, None, False
+
+
+def overlapping(spans: Sequence[_Span], start: int, end: int) -> Sequence[_Span]:
+    """Return those of ascending spans (start, end, ...) that share a character with this stretch.
+
+    Example:
+        >>> overlapping([(0, 2), (3, 5), (8, 9)], 4, 9)
+        [(3, 5), (8, 9)]
+    """
+    first = bisect_right(spans, start, key=lambda span: span[1])
+    return spans[first : bisect_left(spans, end, lo=first, key=lambda span: span[0])]
+
+
+def outside(spans: Sequence[tuple[int, int]], start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a stretch that share no character with ascending spans.
+
+    Example:
+        >>> list(outside([(0, 2), (3, 5)], 1, 9))
+        [(2, 3), (5, 9)]
+    """
+    for begin, stop in overlapping(spans, start, end):
+        if start < begin:
+            yield start, begin
+        start = stop
+    if start < end:
+        yield start, end
 
 
 def without_clitic(token: str) -> str:

@@ -18,7 +18,6 @@ from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.pipeline import Sanitizer
 from sanitizer.results import Record, SanitizedText
 from sanitizer.storage import Originals
-from sanitizer.text import UNCLEAR, Policy
 from sanitizer.wire.answers import Restoration, Stamp, restored_body, stamped_body
 from sanitizer.wire.event_streams import EventStream
 from sanitizer.wire.find_text import (
@@ -141,19 +140,19 @@ class Filter:
             raise ValueError(f"max_body must be at least 1, got {max_body!r}")
         policy = sanitizer.policy
         self._sanitizer = sanitizer
-        self._rules = policy.wire
+        self._rules, self._roles = policy.wire, policy.roles
         self._max_body = max_body
         self._given_away = GivenAway()
-        self._light = sanitizer.derive(policy=_light(policy)) if policy.reads_models else sanitizer
+        self._light = (
+            sanitizer.derive(policy=policy.identifiers_only()) if policy.reads_models else sanitizer
+        )
         # Replaces all identifiers and no words: asked what the name of an argument tells.
         self._finder = (
             sanitizer.derive(policy=replace(policy, perturb=False, detector="none"))
             if policy.reads_models
             else sanitizer
         )
-        self._all_keys = bool(
-            policy.sensitive or policy.patterns or policy.refuse or policy.refuse_patterns
-        )
+        self._all_keys = bool(policy.lists_private or policy.refuse or policy.refuse_patterns)
 
     def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange:
         """Return what may be sent in place of a request.
@@ -228,6 +227,8 @@ class Filter:
         given_away.follow(self._sanitizer.inner.restorer().originals)
         everywhere = all_light or not self._sanitizer.policy.perturb
         for slot in finder.slots:
+            if not all_light and self._roles.get(slot.role) == "public":
+                continue  # the policy's owner declared it
             if everywhere or slot.kind == "light":
                 text = given_away.text(slot.text)
                 slot.text = person(text) if text != slot.text and slot.kind == "person" else text
@@ -275,18 +276,18 @@ class Filter:
         if found:
             by_key = {id(slot) for slot, _ in found}
             slots = [slot for slot in slots if id(slot) not in by_key]
-        light = (
-            [slot for slot in slots if all_light or slot.kind == "light"]
-            if self._light is not self._sanitizer
-            else []
-        )
-        full = (
-            [slot for slot in slots if not (all_light or slot.kind == "light")] if light else slots
-        )
+        apart = self._light is not self._sanitizer
+        light = [slot for slot in slots if self._is_light(slot, all_light)] if apart else []
+        full = [slot for slot in slots if not self._is_light(slot, all_light)] if light else slots
         light_records = _released(self._light, light, light=True) + [record for _, record in found]
         return WireRecord.of(
             self._sanitizer.policy.name, _released(self._sanitizer, full), light_records
         )
+
+    def _is_light(self, slot: TextSlot, all_light: bool) -> bool:
+        """Return True if only identifiers are replaced in a text."""
+        of_role = self._roles.get(slot.role) == "identifiers"
+        return all_light or slot.kind == "light" or of_role
 
 
 def _released(sanitizer: Sanitizer, slots: Sequence[TextSlot], light: bool = False) -> list[Record]:
@@ -320,12 +321,6 @@ def _asks_for_json(document: dict[str, Any]) -> bool:
         isinstance(form, dict) and form.get("type") in ("json_object", "json_schema")
         for form in forms
     )
-
-
-def _light(policy: Policy) -> Policy:
-    """Return a copy of the policy that replaces identifiers only, without dates, links, numbers."""
-    kinds = policy.identifiers - UNCLEAR
-    return replace(policy, perturb=False, detector="none", numbers="pass", identifiers=kinds)
 
 
 def _media_type(content_type: str) -> str:

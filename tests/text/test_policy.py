@@ -113,6 +113,14 @@ def test_sensitive_words_are_private_in_every_form(
         '[public]\nwords = ["2024"]',
         '[public]\nwords = ["a*"]',
         '[public]\nwords = [""]',
+        '[public]\nwords = ["step*  4"]',
+        '[public]\nwords = ["4 5"]',
+        '[public]\nwords = ["--"]',
+        '[sensitive]\nwords = ["ward *"]',
+        '[sensitive]\nvalues = ["--"]',
+        "[sensitive]\nvalues = [3]",
+        '[roles]\nsystem = "open"',
+        '[roles]\nuser = "public"',
     ],
 )
 def test_entries_that_could_never_match_are_mistakes(tmp_path: Path, line: str) -> None:
@@ -188,3 +196,49 @@ def test_a_policy_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "latin.toml").write_bytes(b"name = '\xe9'")
     with pytest.raises(PolicyError, match="UTF-8"):
         Policy.load(tmp_path / "latin.toml")
+
+
+def test_phrases_and_known_values(tmp_path: Path) -> None:
+    policy = policy_of(
+        tmp_path,
+        'base = "strict"\n[public]\nwords = ["Annual Leave", "step 4", "Ward"]\n'
+        '[sensitive]\nwords = ["ward round", "off"]\nvalues = ["Bluebird", "K-4711"]\n',
+    )
+    sanitizer = Sanitizer(policy=policy)
+    text = "Annual Leave, annual leave: BLUEBIRD's k-4711 off the Ward Round, step 4 of ward"
+    masked = sanitizer.inner.mask(text)
+    hidden = [(text[cut.start : cut.end], cut.kind) for cut in masked.cuts]
+    assert [each for each in hidden if each[1] == "TERM"] == [
+        ("BLUEBIRD", "TERM"),
+        ("k-4711", "TERM"),
+        ("Ward Round", "TERM"),
+    ]
+    assert [word.text for word in masked.words] == ["annual", "leave", "off"]
+    assert masked.n_declared == 4
+    assert policy.digest != Policy.preset("strict").digest
+
+
+@pytest.mark.parametrize("base", ["identifiers", "balanced", "strict"])
+def test_known_values_come_back_under_every_base(tmp_path: Path, base: str) -> None:
+    listed = '[sensitive]\nwords = ["Project Bluebird"]\nvalues = ["zoltan", "x.org project"]\n'
+    sanitizer = Sanitizer(policy=policy_of(tmp_path, f'base = "{base}"\n{listed}'))
+    text = "Zoltan the anna@x.org Project Bluebird, zoltanek"
+    out = sanitizer.sanitize(text)
+    assert out.text.startswith("<TERM_1> the <EMAIL_1> <TERM_2>")
+    assert sanitizer.restore(out.text).startswith("Zoltan the anna@x.org Project Bluebird")
+
+
+def test_sensitive_wins_over_public_phrases_and_kept_ones(tmp_path: Path) -> None:
+    listed = '[public]\nwords = ["the ward"]\n[sensitive]\nwords = ["ward"]\nvalues = ["a b"]\n'
+    masked = Sanitizer(policy=policy_of(tmp_path, listed)).inner.mask("the ward")
+    assert [word.text for word in masked.words] == ["ward"]
+    out = Sanitizer(policy=policy_of(tmp_path, listed)).sanitize("a b", keep=["a b", "b"])
+    assert out.text == "<TERM_1>"
+
+
+def test_roles_of_a_policy_file(tmp_path: Path) -> None:
+    policy = policy_of(tmp_path, '[roles]\nsystem = "public"\ndeveloper = "identifiers"\n')
+    assert policy.roles == {"system": "public", "developer": "identifiers"}
+    assert policy.digest != Policy.preset("balanced").digest
+    light = policy.identifiers_only()
+    assert (light.perturb, light.numbers, light.detector) == (False, "pass", "none")

@@ -79,6 +79,38 @@ def test_large_bodies_and_texts_are_refused() -> None:
         Filter(Sanitizer(policy="identifiers"), max_body=0)
 
 
+def test_roles_are_treated_as_the_policy_says() -> None:
+    head = f"You help {WORD} <{EMAIL}>."
+    body = chat(f"{WORD} <{EMAIL}>")
+    for role in ("system", "developer"):
+        body["messages"].insert(0, {"role": role, "content": [{"type": "text", "text": head}]})
+    roles = {"system": "public", "developer": "identifiers"}
+    for policy in ("balanced", "identifiers"):
+        exchange = send(body, toy(replace(Policy.preset(policy), roles=roles)))
+        developer, system, user = read(exchange.body)["messages"]
+        assert system["content"][0]["text"] == head
+        assert developer["content"][0]["text"] == f"You help {WORD} <<EMAIL_1>>."
+        assert EMAIL not in user["content"]
+        assert (WORD in user["content"]) is (policy == "identifiers")
+        assert exchange.record.certified is (policy == "balanced")
+    instructed = {"model": "m", "instructions": head, "input": WORD}
+    sent = read(
+        send(instructed, toy(replace(Policy.preset("balanced"), roles=roles)), RESPONSES).body
+    )
+    assert sent["instructions"] == head
+    assert sent["input"] != WORD
+
+
+def test_a_public_role_leaves_as_it_is_after_an_answer_gave_an_original_away() -> None:
+    policy = replace(Policy.preset("identifiers"), roles={"system": "public"})
+    sanitizer = Sanitizer(policy=policy)
+    sanitizer.sanitize("Mail anna@example.org")
+    body = chat("anna@example.org")
+    body["messages"].insert(0, {"role": "system", "content": "anna@example.org answers"})
+    sent = read(send(body, sanitizer).body)["messages"]
+    assert [each["content"] for each in sent] == ["anna@example.org answers", "<EMAIL_1>"]
+
+
 def test_embeddings_are_as_the_policy_says() -> None:
     body = {"model": "m", "input": f"{WORD} <{EMAIL}>"}
     with pytest.raises(RequestRefused) as refused:
