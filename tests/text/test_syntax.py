@@ -33,9 +33,10 @@ def replaced(text: str, private: Iterable[str], kind: str = "TERM") -> str:
     words = sorted(private, key=len, reverse=True)
     found = pieces(text)
     parts, at = [], 0
-    for match in re.finditer(
-        "|".join(rf"(?<![^\W_]){re.escape(w)}(?![^\W_])" for w in words), text
-    ):
+    # a word may follow an escape such as "\\n" directly
+    before, after = r"(?:(?<![^\W_])|(?<=\\[nt]))", r"(?![^\W_])"
+    private_word = re.compile(f"{before}(?:{'|'.join(map(re.escape, words))}){after}")
+    for match in private_word.finditer(text):
         start, end = match.span()
         if start < at:
             continue
@@ -108,8 +109,9 @@ def parses_sql(code: str) -> None:
     for statement in filter(str.strip, code.split(";")):
         try:
             base.execute(statement)
-        except sqlite3.OperationalError as error:
-            assert str(error).startswith("no such"), error
+        except sqlite3.OperationalError as error:  # tables and columns need not exist
+            if not str(error).startswith("no such"):
+                raise
     base.close()
 
 
@@ -187,7 +189,8 @@ SQL = """SELECT c.name, SUM(o.total) FROM customers c
 JOIN Halvorsen o ON o.cid = c.id
 WHERE c.name = 'Elena Marsh' AND c.city = "Marsh" AND o.total > 84500 -- Elena's
 GROUP BY c.name;"""
-SQL_INSERT = "INSERT INTO staff (name, firm, pay) VALUES ('Elena', 'Halvorsen', 84500), ('O''Marsh', '', 41);"
+SQL_INSERT = """INSERT INTO staff (name, firm, pay)
+VALUES ('Elena', 'Halvorsen', 84500), ('O''Marsh', '', 41);"""
 HTML = """<div class="card" data-owner="Elena">
   <h1>Elena Marsh</h1>
 
@@ -203,7 +206,17 @@ since = 1979-05-27 07:32:00
 Marsh.key = [41, 84500]
 """
 PRIVATE = ["Elena", "Marsh", "Halvorsen", "elena_marsh", "elenaMarsh", "41", "84500", "halvorsen"]
-PRIVATE += ["8443", "12.5e3", "marsh", "HALVORSEN_KEY", "MARSH", "1979", "2", "1.5"]
+PRIVATE += [
+    "8443",
+    "12.5e3",
+    "HalvorsenClient",
+    "marsh",
+    "HALVORSEN_KEY",
+    "MARSH",
+    "1979",
+    "2",
+    "1.5",
+]
 
 CASES: dict[str, tuple[str, str, Callable[[str], None]]] = {
     "python class": ("```python\n", PYTHON_CLASS, parses_python),
@@ -369,27 +382,12 @@ def test_code_words(word: str, language: str, expected: bool) -> None:
     assert is_code_word(word, Piece(0, len(word), "name", language)) is expected
 
 
-LETTERS = st.from_regex(r"(?:[qzxj][A-Za-z0-9é]{1,8}|[1-9][qzx][0-9a-z]{0,3})", fullmatch=True)
+LETTERS = st.from_regex(r"(?:[xQ]q[A-Za-z0-9é]{0,7}|[1-9][qzx][0-9a-z]{0,3})", fullmatch=True)
 DIGITS = st.from_regex(r"[1-9][0-9]{0,7}", fullmatch=True)
 OPAQUE = re.compile(
     r"(?<![\w\\])(?:Elena|Marsh|Halvorsen|elena_marsh|elenaMarsh|owner|notes|staff|card|\d+)(?!\w)"
 )
 TEXTS = [lead + code + end_of(lead) for lead, code, _ in CASES.values()]
-
-
-@given(st.sampled_from(TEXTS), st.data())
-def test_another_private_word_changes_nothing_else(text: str, data: st.DataObject) -> None:
-    spots = list(OPAQUE.finditer(text))
-    spot = data.draw(st.sampled_from(spots))
-    word = data.draw(DIGITS if spot.group().isdecimal() else LETTERS)
-    other = text[: spot.start()] + word + text[spot.end() :]
-    shift = len(word) - len(spot.group())
-
-    def moved(at: int) -> int:
-        return at + shift if at >= spot.end() else at
-
-    expected = [(moved(p.start), moved(p.end), p.role, p.language) for p in pieces(text)]
-    assert [(p.start, p.end, p.role, p.language) for p in pieces(other)] == expected
 
 
 PARTS = ["```", "~~~", "\n", "\r\n", "`", '"', "'", '"""', "{", "}", "[", "]", "<", "</", ">", "\\"]
@@ -427,6 +425,22 @@ PARTS += [
     ".",
 ]
 MESSY = st.lists(st.sampled_from(PARTS), max_size=40).map("".join)
+MARKED = st.lists(st.sampled_from([*PARTS, "Elena", "Marsh", "41"]), max_size=40).map("".join)
+
+
+@given(st.one_of(st.sampled_from(TEXTS), MARKED.filter(OPAQUE.search)), st.data())
+def test_another_private_word_changes_nothing_else(text: str, data: st.DataObject) -> None:
+    spots = list(OPAQUE.finditer(text))
+    spot = data.draw(st.sampled_from(spots))
+    word = data.draw(DIGITS if spot.group().isdecimal() else LETTERS)
+    other = text[: spot.start()] + word + text[spot.end() :]
+    shift = len(word) - len(spot.group())
+
+    def moved(at: int) -> int:
+        return at + shift if at >= spot.end() else at
+
+    expected = [(moved(p.start), moved(p.end), p.role, p.language) for p in pieces(text)]
+    assert [(p.start, p.end, p.role, p.language) for p in pieces(other)] == expected
 
 
 @given(st.one_of(MESSY, st.text()))
