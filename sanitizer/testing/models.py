@@ -94,7 +94,7 @@ class ToyTagger:
     >>> zeros = np.zeros((2, 4, 8), dtype=np.float32)
     >>> states = {0: np.zeros((5, 8), dtype=np.float32)}
     >>> scores, facts = tagger.scores(states, zeros, np.array([1, 1]), np.array([0, 1]))
-    >>> scores.shape, scores[0, 0].argmax()
+    >>> scores.shape, int(scores[0, 0].argmax())
     ((2, 4, 3), 1)
 
     Args:

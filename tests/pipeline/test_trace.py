@@ -47,5 +47,6 @@ def test_one_text_crosses_few_files_and_few_times(model: OnnxMaskedLM) -> None:
 def test_a_text_released_before_is_only_looked_up(model: OnnxMaskedLM) -> None:
     warm = Sanitizer(model=model)
     warm.sanitize(PROMPT)
-    packages = {file.split("/")[0] for file in called(PROMPT, warm, fresh=False)}
+    files = set(called(PROMPT, warm, fresh=False))
+    packages = {file.split("/")[0] for file in files - {"text/prompt.py"}}  # what is declared
     assert packages == {"pipeline", "storage"}

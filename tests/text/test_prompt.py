@@ -16,7 +16,7 @@ from sanitizer.text.detector import Detector, gazetteers, public_forms
 from sanitizer.text.prompt import DeclaredText, Phrases, merged
 from sanitizer.text.skeleton import PublicForms, skeleton
 from sanitizer.text.units import find_units, split
-from sanitizer.text.words import overlapping
+from sanitizer.text.words import Article, Unit, overlapping
 
 STRICT = Policy.preset("strict")
 PIECES = [
@@ -154,10 +154,10 @@ class TestSplit:
         filled = Prompt(template).fill(**{f"p{i}": text for i, (text, _) in enumerate(parts)})
         policy = Policy.preset(preset)
         found = split(filled.text, policy, None, filled.declared)
-        cuts = [(u.start, u.end) for u in found.units] + [(a.start, a.end) for a in found.articles]
-        for start, end in cuts:
-            assert not overlapping(filled.declared, start, end)
-            assert start < end
+        cuts: list[Unit | Article] = [*found.units, *found.articles]
+        for cut in cuts:
+            assert not overlapping(filled.declared, cut.start, cut.end)
+            assert cut.start < cut.end
         assert all(u.text == filled.text[u.start : u.end] for u in found.units)
         assert list(find_units(filled.text, policy, None, filled.declared)) == [
             u for u in found.units if u.kind.isupper() and u.kind != "NUMBER"
