@@ -22,7 +22,9 @@ from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces, model_folder
 from sanitizer.text.gazetteers import Gazetteers
 from sanitizer.text.language import language_lists, language_of
 from sanitizer.text.policy import word_list
+from sanitizer.text.prompt import merged
 from sanitizer.text.skeleton import NUMBER, WORD, PublicForms, Run, Skeleton, skeleton
+from sanitizer.text.syntax import is_code_word, pieces
 from sanitizer.text.words import Unit, outside, overlapping
 
 UNKNOWN = "TERM"
@@ -75,6 +77,8 @@ _AFTER = {
     "ORGANIZATION": re.compile(r"(?: [A-Z][a-z]+)+(?![A-Za-z])"),
 }
 """Visible text after a finding that becomes part of it."""
+_NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_]+")
+"""Words of a name such as "firstName" or "first_name_2"."""
 _SENTENCE = re.compile(r"[^.!?\n;]*(?:[.!?\n;]+|$)")
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Madam|Mx|Rev|Judge)\.? $")
 _FIELD = re.compile(
@@ -164,7 +168,8 @@ class Detector:
         Raises:
             ModelError: a model failed.
         """
-        found = skeleton(text, self._forms, taken, declared)
+        code = public_code(text, self._forms, taken)
+        found = skeleton(text, self._forms, taken, merged([*declared, *code]) if code else declared)
         if not found.runs and not found.n_visible:
             return Reading(())
         language = language_of(_without(text, taken), _languages(), public_forms().anywhere)
@@ -469,6 +474,25 @@ def _facts(text: str, tokens: _Tokens, odds: NDArray[np.float32]) -> Iterator[tu
         scores = odds[visible[first:last]].astype(np.float64)
         if np.logaddexp.reduce(scores) - 0.5 * np.log(len(scores)) > _FACT_LIMIT:
             yield sentence.start(), sentence.end()
+
+
+def public_code(text: str, forms: PublicForms, taken: Sequence[Unit]) -> list[tuple[int, int]]:
+    """Return the stretches of code that stay: keywords, tags, and names of known words alone.
+
+    Which stretches are code follows from layout, punctuation and keywords; a name such as
+    "salary_per_month" stays if each of its words is on a list.
+    """
+    hidden = [(unit.start, unit.end) for unit in taken]
+    found: list[tuple[int, int]] = []
+    for piece in pieces(text):
+        name = text[piece.start : piece.end]
+        stays = piece.role in ("keyword", "tag") or (
+            piece.role == "name"
+            and (is_code_word(name, piece) or all(map(forms.known, _NAME_PARTS.findall(name))))
+        )
+        if stays and not overlapping(hidden, piece.start, piece.end):
+            found.append((piece.start, piece.end))
+    return found
 
 
 def detector_for(models: Models, mode: str) -> Detector:

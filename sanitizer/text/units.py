@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from sanitizer.errors import PolicyError
-from sanitizer.identifiers import NameFinder, find, name_finder, same_form
+from sanitizer.errors import PolicyError, VaultError
+from sanitizer.identifiers import KINDS, NameFinder, find, name_finder, same_form
 from sanitizer.randomness import Source
 from sanitizer.storage import MAX_FORMED, Make, Vault
 from sanitizer.text.detector import Detector
-from sanitizer.text.policy import Policy, straight
+from sanitizer.text.policy import CLASSES, Policy, straight
 from sanitizer.text.prompt import kept_phrases, merged
+from sanitizer.text.syntax import form_for, pieces
 from sanitizer.text.words import (
     Segmented,
     Unit,
@@ -34,6 +35,8 @@ Span = tuple[int, int, str]
 Offsets = Sequence[tuple[int, int]]
 
 _LITERAL = re.compile(r"<[A-Z]+(?:_[A-Z]+)*_[0-9]+>")
+_LITERAL_IN_CODE = re.compile(rf"{_LITERAL.pattern}|\b(?:{'|'.join([*CLASSES, *KINDS])})_[0-9]+\b")
+"""The same, and as placeholders are written in code."""
 _UNFORMED = ("TEXT", "TERM", "NUMBER", "PERSON", "PLACE", "ORGANIZATION")
 """Kinds without a form of which another realistic value could be made."""
 _READS = {
@@ -163,9 +166,30 @@ def _detected(
         if not _listed_public(text[each.start : each.end], policy)
         and policy.hides(each.kind, text[each.start : each.end])
     ]
-    units = sorted([*taken, *found], key=lambda unit: unit.start)
+    units = _in_code(text, sorted([*taken, *found], key=lambda unit: unit.start))
     split_text = segment_taken(text, units, declared)
     return replace(split_text, facts=reading.facts, language=reading.language)
+
+
+def _in_code(text: str, units: Sequence[Unit]) -> list[Unit]:
+    """Return the units with the form that their placeholders have where code must still parse."""
+    code = [(piece.start, piece.end, piece) for piece in pieces(text)] if units else []
+    if not code:
+        return list(units)
+    placed: list[Unit] = []
+    for unit in units:
+        around = overlapping(code, unit.start, unit.end)
+        piece = around[0][2] if around else None
+        written = form_for("X", 1, piece)
+        if piece is not None and written.startswith('"'):
+            start, end = min(unit.start, piece.start), max(unit.end, piece.end)
+            if placed and placed[-1].end > start:
+                continue  # a number of several runs is one unit
+            whole = replace(unit, start=start, end=end, text=text[start:end], form="quoted")
+            placed.append(whole)
+            continue
+        placed.append(replace(unit, form="prose" if "<" in written else "bare"))
+    return placed
 
 
 def _hidden_kind(kind: str) -> str:
@@ -199,7 +223,8 @@ def find_units(
 def _hidden_spans(text: str, policy: Policy, names: NameFinder | None) -> list[Span]:
     """Return what goes to the vault if nothing is declared, ascending and never overlapping."""
     # Text that looks like a placeholder is hidden too: in an answer it would be restored.
-    taken: list[Span] = [(*m.span(), "TEXT") for m in _LITERAL.finditer(text)]
+    literal = _LITERAL if policy.detector == "none" else _LITERAL_IN_CODE
+    taken: list[Span] = [(*m.span(), "TEXT") for m in literal.finditer(text)]
     if policy.identifiers:
         found = [(i.start, i.end, i.kind) for i in find(text, policy.identifiers)]
         taken = sorted([*taken, *_clear_of(found, taken)]) if taken else found
@@ -271,7 +296,14 @@ def stand_ins(
     if not segmented.units:
         return []
     wanted = [(u.kind, u.text) for u in segmented.units if u.kind.isupper()]
-    values = iter(vault.substitutes(conversation, wanted, maker(style, source)))
+    values = iter(
+        _as_code(
+            segmented.units,
+            vault.substitutes(conversation, wanted, maker(style, source)),
+            vault,
+            conversation,
+        )
+    )
     released: list[str | None] = []
     for unit in segmented.units:
         if unit.kind.isupper():
@@ -279,3 +311,33 @@ def stand_ins(
         else:
             released.append(random_number(unit.text, source) if unit.kind == "number" else None)
     return released
+
+
+def _as_code(
+    units: Sequence[Unit], values: list[str], vault: Vault, conversation: str
+) -> Iterator[str]:
+    """Yield the released values in the form of their places; each form is kept in the vault.
+
+    A placeholder keeps its number: `<PERSON_1>` in prose is PERSON_1 where a name of code stands.
+    """
+    hidden = [unit for unit in units if unit.kind.isupper()]
+    for unit, value in zip(hidden, values, strict=True):
+        if unit.form == "prose" or not _LITERAL.fullmatch(value):
+            yield value
+            continue
+        written = f'"{value}"' if unit.form == "quoted" else value.strip("<>")
+        wanted = [(f"{unit.kind} {unit.form}", unit.text)]
+        (kept,) = vault.substitutes(conversation, wanted, _once(written))
+        yield kept
+
+
+def _once(value: str) -> Make:
+    """Return what makes one value, and an error where that is taken."""
+    left = [value]
+
+    def make(kind: str, original: str, number: int) -> str:
+        if not left:
+            raise VaultError("a placeholder of code is taken already")
+        return left.pop()
+
+    return make

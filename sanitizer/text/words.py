@@ -69,6 +69,8 @@ class Unit:
         kind: "word"; "number" (made random); or, in capitals, what it is in the vault, such as
             "EMAIL" or "NUMBER".
         opens_sentence: true where a sentence begins, judged from public characters only.
+        form: how a placeholder is written at its place: "prose" (in angle brackets), "bare" (a name
+            of code), or "quoted" (a string instead of a number).
     """
 
     start: int
@@ -76,6 +78,7 @@ class Unit:
     text: str = field(repr=False)
     kind: str
     opens_sentence: bool
+    form: str = "prose"
 
 
 @dataclass(frozen=True, slots=True)
