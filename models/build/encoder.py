@@ -38,7 +38,8 @@ class Layer(nn.Module):
         q, k, v = self.qkv(x).view(b, t, 3, N_HEADS, WIDTH // N_HEADS).permute(2, 0, 3, 1, 4)
         attended = nn.functional.scaled_dot_product_attention(q, k, v)
         x = self.norm1(x + self.out(attended.transpose(1, 2).reshape(b, t, WIDTH)))
-        return self.norm2(x + self.ffn2(nn.functional.gelu(self.ffn1(x))))
+        result: Tensor = self.norm2(x + self.ffn2(nn.functional.gelu(self.ffn1(x))))
+        return result
 
 
 class MaskedLM(nn.Module):

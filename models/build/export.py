@@ -9,6 +9,7 @@ table. Operators are ONNX 17 and ONNX Runtime's own (com.microsoft).
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from models.build.encoder import EPS, N_HEADS, N_LAYERS, WIDTH
+from models.build.states import with_states
 
 Array = NDArray[np.float32]
 
@@ -45,7 +47,7 @@ class GraphBuilder:
         return name
 
     def node(
-        self, op: str, inputs: list[str], output: str, domain: str = "", **attributes: object
+        self, op: str, inputs: list[str], output: str, domain: str = "", **attributes: Any
     ) -> str:
         self.nodes.append(
             helper.make_node(op, inputs, [output], name=output, domain=domain, **attributes)
@@ -105,10 +107,11 @@ def _embed(g: GraphBuilder, weights: dict[str, Array]) -> str:
     begin = g.constant("i0", np.array([0]))
     slots = g.node("Slice", [positions, begin, length, begin], "positions")
     summed = g.node("Add", [words, slots], "embedded")
-    return _norm(g, summed, "norm", weights)
+    return norm(g, summed, "norm", weights)
 
 
-def _norm(g: GraphBuilder, x: str, name: str, weights: dict[str, Array], skip: str = "") -> str:
+def norm(g: GraphBuilder, x: str, name: str, weights: dict[str, Array], skip: str = "") -> str:
+    """Add a layer normalization of x, or of x + skip; return the result's name."""
     scale = g.constant(name + ".weight", weights[name + ".weight"])
     shift = g.constant(name + ".bias", weights[name + ".bias"])
     if skip:
@@ -153,9 +156,9 @@ def _layer(g: GraphBuilder, x: str, i: int, weights: dict[str, Array], pick: boo
             [g.node("Reshape", [x, "flat"], name + "residual.flat"), "positions_at"],
             name + "residual",
         )
-    x = _norm(g, linear(attended, "out"), name + "norm1", weights, skip=x)
+    x = norm(g, linear(attended, "out"), name + "norm1", weights, skip=x)
     inner = g.node("Gelu", [linear(x, "ffn1")], name + "gelu", domain="com.microsoft")
-    return _norm(g, linear(inner, "ffn2"), name + "norm2", weights, skip=x)
+    return norm(g, linear(inner, "ffn2"), name + "norm2", weights, skip=x)
 
 
 def build(
@@ -165,7 +168,8 @@ def build(
 
     Inputs: input_ids int64 [batch, length]; attention_mask int64 [batch, length], 1 at real tokens;
     positions_at int64 [n], flat masked positions row * length + column. Outputs: logits float32
-    [n, n_outputs] over Y; states float32 [n, width].
+    [n, n_outputs] over Y; states float32 [n, width]; and for the tagger states_1, states_3 and
+    states_5, float32 [batch, length, width], the inputs of these layers.
 
     Args:
         weights: state-dict arrays by name.
@@ -180,9 +184,7 @@ def build(
     for i in range(N_LAYERS):
         x = _layer(g, x, i, weights, pick=i == N_LAYERS - 1)
     x = g.linear(x, "transform", weights["transform.weight"], weights["transform.bias"])
-    x = _norm(
-        g, g.node("Gelu", [x], "transform.gelu", domain="com.microsoft"), "head_norm", weights
-    )
+    x = norm(g, g.node("Gelu", [x], "transform.gelu", domain="com.microsoft"), "head_norm", weights)
     g.node("Identity", [x], "states")
     head = g.linear(x, "head", weights["words.weight"][outputs], weights["bias"][outputs])
     g.node("Identity", [head], "logits")
@@ -201,7 +203,7 @@ def build(
         g.initializers,
     )
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    return with_states(helper.make_model(graph, opset_imports=opsets, ir_version=8))
 
 
 def save(model: onnx.ModelProto, folder: Path) -> None:

@@ -70,11 +70,17 @@ def lists(judged: Iterable[tuple[str, str]], stopwords: set[str]) -> dict[str, l
     return found
 
 
-def drugs() -> set[str]:
-    """Names of drugs, lower case, of one word."""
+def drug_tables() -> dict[str, dict[str, Any]]:
+    """Tables of drugs by name: variants, canonical names, and facts about both."""
     packed = zipfile.ZipFile(archive("drugs"))
     raw = bz2.decompress(packed.read("drug_named_entity_recognition/drug_ner_dictionary.pkl.bz2"))
-    tables = _Plain(io.BytesIO(raw)).load()
+    tables: dict[str, dict[str, Any]] = _Plain(io.BytesIO(raw)).load()
+    return tables
+
+
+def drugs() -> set[str]:
+    """Names of drugs, lower case, of one word."""
+    tables = drug_tables()
     brands = {name for name, facts in tables["drug_variant_to_variant_data"].items() if facts}
     names = {*tables["drug_canonical_to_data"], *brands}
     return {name for name in names if _DRUG.fullmatch(name)}

@@ -30,7 +30,7 @@ def with_states(model: onnx.ModelProto, layers: tuple[int, ...] = LAYERS) -> onn
             source = f"layers.{layer - 1}.norm2.out"
             node = helper.make_node("Identity", [source], [name], name=name)
             model.graph.node.append(node)
-            shape = ["batch", "length", WIDTH]
+            shape: list[str | int | None] = ["batch", "length", WIDTH]
             model.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
     return model
 

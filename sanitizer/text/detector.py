@@ -35,11 +35,11 @@ FACT = "FACT"
 _READS = {NUMBER: "two", "PERSON": "she", "PLACE": "home", "ORGANIZATION": "work"}
 _SLOT = "\ufffc"
 _MARGIN = 32  # tokens that neighbouring windows of a long text share on each side
-_THRESHOLDS = {"PERSON": 0.22, "ORGANIZATION": 0.25, "PLACE": 0.25, "PRODUCT": 0.3, "MONEY": 0.3}
-_DATES = {"DATE": 0.35, "NUMBER": 0.4, "ID": 0.3}
+_THRESHOLDS = {"PERSON": 0.12, "ORGANIZATION": 0.12, "PLACE": 0.12, "PRODUCT": 0.2, "MONEY": 0.2}
+_DATES = {"DATE": 0.2, "NUMBER": 0.25, "ID": 0.2}
 _THRESHOLD = 0.5
 _NAMES = frozenset(["PERSON", "ORGANIZATION", "PLACE", "PRODUCT"])
-_EVERYDAY = 0.75
+_EVERYDAY = 0.7
 """Least share of a name's classes at which a listed word in lower case counts as a name."""
 _ONE = np.ones(1, dtype=np.int64)
 _FACT_LIMIT = 0.0  # log odds from which a sentence is warned about

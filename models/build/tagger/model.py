@@ -1,0 +1,202 @@
+"""The tagger in PyTorch: own layers over states of the packaged masked LM, which is not trained.
+
+A run's pieces are rows that attend to the skeleton's states before layers LAYERS of the masked LM,
+and to themselves. Each own layer begins as a copy of the masked LM's layer with that number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+from numpy.typing import NDArray
+from onnx import numpy_helper
+from torch import Tensor, nn
+
+from models.build.encoder import EPS, FFN, N_HEADS, N_LAYERS, WIDTH
+from models.build.tagger.data import CLASSES
+from models.build.tagger.encode import Encoded
+
+MASKED_LM = Path(__file__).resolve().parents[2] / "masked-lm"
+LAYERS = (3, 5)
+FACT_WIDTH = 256
+DROPOUT = 0.1
+PARTS = ("weight", "bias")
+
+Array = NDArray[np.float32]
+States = dict[int, Tensor]
+"""Layer -> float32 [texts, length, WIDTH], the states before it."""
+
+
+def packaged_arrays(folder: Path = MASKED_LM) -> dict[str, Array]:
+    """Return the packaged masked LM's arrays as floats, by name; matrices as [out, in]."""
+    graph = onnx.load(folder / "model.onnx", load_external_data=False).graph
+    raw = {tensor.name: tensor for tensor in graph.initializer}
+
+    def array(name: str) -> NDArray[np.generic]:
+        found: NDArray[np.generic] = numpy_helper.to_array(raw[name])
+        return found
+
+    words = np.load(folder / "embeddings.npy").astype(np.float32) * array("words.scale")
+    found = {"words": words, "positions": array("positions.table")}
+    plain = ["norm.weight", "norm.bias"]
+    for i in range(N_LAYERS):
+        for part in ("qkv", "out", "ffn1", "ffn2"):
+            name = f"layers.{i}.{part}"
+            scale = array(f"{name}.scale").astype(np.float32)
+            found[f"{name}.weight"] = _dequantized(array(f"{name}.weight"), scale)
+            plain.append(f"{name}.bias")
+        plain += [f"layers.{i}.{norm}.{p}" for norm in ("norm1", "norm2") for p in PARTS]
+    return found | {name: array(name) for name in plain}
+
+
+def _dequantized(weight: NDArray[np.generic], scale: Array) -> Array:
+    """Return floats [out, in] of int8 [in, out] with column scales, or of uint8 [out, n, 32]."""
+    floats = weight.astype(np.float32)
+    if weight.dtype == np.int8:
+        return (floats * scale).T
+    n_out, n_blocks, _ = weight.shape
+    return ((floats - 128) * scale.reshape(n_out, n_blocks, 1)).reshape(n_out, -1)
+
+
+class RunLayer(nn.Module):
+    """A layer whose rows attend to the skeleton's states and to the rows of their own run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
+        self.out = nn.Linear(WIDTH, WIDTH)
+        self.norm1 = nn.LayerNorm(WIDTH, eps=EPS)
+        self.ffn1 = nn.Linear(WIDTH, FFN)
+        self.ffn2 = nn.Linear(FFN, WIDTH)
+        self.norm2 = nn.LayerNorm(WIDTH, eps=EPS)
+        self.drop = nn.Dropout(DROPOUT)
+
+    def forward(
+        self, x: Tensor, valid: Tensor, states: Tensor, present: Tensor, row: Tensor
+    ) -> Tensor:
+        """Return the next states of the rows.
+
+        Args:
+            x: float [n, WIDTH], the rows where `valid`. valid: bool [runs, pieces].
+            states: float [texts, length, WIDTH]. present: bool [texts, length].
+            row: int64 [runs], the text of each run.
+        """
+        n_runs, n_pieces = valid.shape
+        parts = [self._spread(part, valid) for part in torch.split(self.qkv(x), WIDTH, -1)]
+        weights, biases = torch.split(self.qkv.weight, WIDTH), torch.split(self.qkv.bias, WIDTH)
+        for i in (1, 2):  # keys and values of the skeleton come before the run's own
+            shared = nn.functional.linear(states, weights[i], biases[i])[row]
+            parts[i] = torch.cat([shared, parts[i]], 1)
+        q, k, v = (
+            part.view(n_runs, -1, N_HEADS, WIDTH // N_HEADS).transpose(1, 2) for part in parts
+        )
+        seen = torch.cat([present[row], valid], 1)[:, None, None, :]
+        attended = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=seen)
+        flat = attended.transpose(1, 2).reshape(n_runs, n_pieces, WIDTH)[valid]
+        x = self.norm1(x + self.drop(self.out(flat)))
+        result: Tensor = self.norm2(x + self.drop(self.ffn2(nn.functional.gelu(self.ffn1(x)))))
+        return result
+
+    @staticmethod
+    def _spread(x: Tensor, valid: Tensor) -> Tensor:
+        spread = x.new_zeros(*valid.shape, WIDTH)
+        spread[valid] = x
+        return spread
+
+
+class Tagger(nn.Module):
+    """Scores of runs by class, and of the skeleton's places as parts of a sensitive fact.
+
+    Args:
+        arrays: of the packaged masked LM. layers: whose states each own layer reads.
+    """
+
+    words: Tensor
+    positions: Tensor
+
+    def __init__(self, arrays: dict[str, Array], layers: Sequence[int] = LAYERS) -> None:
+        super().__init__()
+        self.reads = tuple(layers)
+        # Not saved with the checkpoint: these are the masked LM's.
+        table, places = (torch.tensor(arrays[name]) for name in ("words", "positions"))
+        self.register_buffer("words", table.half(), persistent=False)
+        self.register_buffer("positions", places, persistent=False)
+        self.norm = nn.LayerNorm(WIDTH, eps=EPS)
+        self.slot = nn.Linear(WIDTH, WIDTH)
+        nn.init.zeros_(self.slot.weight)
+        nn.init.zeros_(self.slot.bias)
+        self.layers = nn.ModuleList(RunLayer() for _ in layers)
+        self.head = nn.Linear(WIDTH, len(CLASSES) + 1)
+        self.dropout = nn.Dropout(DROPOUT)
+        self.fact1 = nn.Linear(WIDTH, FACT_WIDTH)
+        self.fact2 = nn.Linear(FACT_WIDTH, 1)
+        own = {"norm": "norm"} | {f"layers.{k}": f"layers.{i}" for k, i in enumerate(layers)}
+        self._copy(arrays, own)
+
+    def _copy(self, arrays: dict[str, Array], own: dict[str, str]) -> None:
+        """Start the modules that `own` names from the masked LM's of the given names."""
+        with torch.no_grad():
+            for name, parameter in self.named_parameters():
+                for mine, theirs in own.items():
+                    if name.startswith(mine + "."):
+                        parameter.copy_(torch.tensor(arrays[theirs + name[len(mine) :]]))
+
+    def forward(
+        self,
+        pieces: Tensor,
+        valid: Tensor,
+        at: Tensor,
+        row: Tensor,
+        states: States,
+        present: Tensor,
+    ) -> Tensor:
+        """Return log odds, float32 [runs, n_pieces, 1 + n_classes].
+
+        Args:
+            pieces: int64 [runs, n_pieces]. valid: bool of the same shape. at: int64 [runs], places
+                of the runs' slots. row: int64 [runs], their texts. present: bool [texts, length].
+        """
+        slot = self.slot(states[max(states)][row, at])[:, None, :]
+        places = at[:, None] + torch.arange(pieces.shape[1])
+        known = self.positions[places.clamp(max=len(self.positions) - 1)]
+        x = self.dropout(self.norm(self.words[pieces].float() + known + slot)[valid])
+        for layer, read in zip(self.layers, self.reads, strict=True):
+            x = layer(x, valid, states[read], present, row)
+        spread = x.new_zeros(*valid.shape, WIDTH)
+        spread[valid] = x
+        scores: Tensor = self.head(self.dropout(spread.float()))
+        return scores
+
+    def facts(self, states: Tensor) -> Tensor:
+        """Return log odds of each place of the skeletons, [texts, length]."""
+        odds: Tensor = self.fact2(nn.functional.gelu(self.fact1(states))).squeeze(-1)
+        return odds
+
+
+class Body:
+    """The packaged masked LM, for states of many skeletons at once."""
+
+    def __init__(self, threads: int, layers: Sequence[int] = LAYERS) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        self._session = onnxruntime.InferenceSession(
+            str(MASKED_LM / "model.onnx"), options, providers=["CPUExecutionProvider"]
+        )
+        self._layers = tuple(layers)
+
+    def states(self, texts: Sequence[Encoded]) -> tuple[States, Tensor]:
+        """Return the states of padded skeletons, and bool [texts, length], True at real tokens."""
+        ids = np.zeros((len(texts), max(len(text.ids) for text in texts)), np.int64)
+        present = np.zeros_like(ids)
+        for row, text in enumerate(texts):
+            ids[row, : len(text.ids)] = text.ids
+            present[row, : len(text.ids)] = 1
+        feed = {"input_ids": ids, "attention_mask": present, "positions_at": np.zeros(1, np.int64)}
+        found = self._session.run([f"states_{layer}" for layer in self._layers], feed)
+        states = {i: torch.from_numpy(x) for i, x in zip(self._layers, found, strict=True)}
+        return states, torch.from_numpy(present.astype(bool))

@@ -1,0 +1,223 @@
+"""Train the tagger.
+
+    python -m models.build.tagger.train --data FOLDER --minutes 22
+
+The masked LM is read from its packaged graph and stays as it is. Writes the checkpoint, and its log
+(minutes, steps, losses) as JSON beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import time
+from bisect import bisect_right
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from models.build.fetch import CACHE
+from models.build.tagger.batches import Batch, Batches, Mixture
+from models.build.tagger.data import CLASSES, FACT, PROMPTS, Example
+from models.build.tagger.encode import N_PIECES, Encoded
+from models.build.tagger.model import LAYERS, Body, Tagger, packaged_arrays
+
+RATE, NEW_FACTOR, WARMUP_STEPS, SMALLEST_RATE = 1e-4, 8.0, 40, 0.02
+"""Learning rate; factor for parts that begin at random; share of the rate at the end."""
+FACT_SHARE = 0.2  # of the loss
+LEAST_TOKENS = 3  # of a sentence whose facts are learnt
+SAVE_EVERY = 200
+_SENTENCE_END = re.compile(r"[.!?\n;]")
+
+
+@dataclass
+class Average:
+    """Running average that begins with the first value."""
+
+    keep: float
+    value: float | None = None
+
+    def add(self, value: float) -> None:
+        """Take in another value."""
+        before = value if self.value is None else self.value
+        self.value = self.keep * before + (1 - self.keep) * value
+
+
+def class_scores(model: Tagger, batch: Batch, states: dict[int, Tensor], present: Tensor) -> Tensor:
+    """Return the model's scores of a batch."""
+    pieces = torch.tensor([row + [0] * (N_PIECES - len(row)) for row in batch.pieces])
+    lengths = torch.tensor([len(row) for row in batch.pieces])
+    valid = torch.arange(N_PIECES) < lengths[:, None]
+    scores: Tensor = model(
+        pieces, valid, torch.tensor(batch.at), torch.tensor(batch.row), states, present
+    )
+    return scores
+
+
+def class_loss(scores: Tensor, batch: Batch) -> Tensor:
+    """Return the mean loss of all words: cross entropy where the class is known; where only some
+    classes are excluded, that none of them is likely.
+    """
+    log_shares = torch.log_softmax(scores.float(), -1)
+    loss = scores.new_zeros((), dtype=torch.float32)
+    if batch.known:
+        rows, pieces, labels, weights = (list(part) for part in zip(*batch.known, strict=True))
+        loss = loss - (log_shares[rows, pieces, labels] * torch.tensor(weights)).sum()
+    if batch.partial:
+        rows, pieces, excluded = (list(part) for part in zip(*batch.partial, strict=True))
+        wrong = torch.tensor([[False, *(c in some for c in CLASSES)] for some in excluded])
+        share = (log_shares[rows, pieces].exp() * wrong).sum(-1).clamp(max=0.999)
+        loss = loss - torch.log(1 - share).sum()
+    return loss / max(len(batch.known) + len(batch.partial), 1)
+
+
+def fact_loss(odds: Tensor, batch: Batch) -> Tensor | None:
+    """Return the mean loss of sentences that tell a sensitive fact or none, None without any.
+
+    Args:
+        odds: float [texts, length], log odds of each token.
+    """
+    found, wanted = [], []
+    for row, (example, encoded) in enumerate(batch.texts):
+        for tokens, label in sentence_facts(example, encoded) if example.fact else ():
+            pooled = torch.logsumexp(odds[row, tokens].float(), 0)
+            found.append(pooled - np.log(len(tokens)) * 0.5)
+            wanted.append(label)
+    if not found:
+        return None
+    return nn.functional.binary_cross_entropy_with_logits(torch.stack(found), torch.tensor(wanted))
+
+
+def sentence_facts(example: Example, encoded: Encoded) -> list[tuple[list[int], float]]:
+    """Return the visible tokens of each sentence, and 1 if it tells a sensitive fact."""
+    ends = [m.end() for m in _SENTENCE_END.finditer(example.text)] + [len(example.text) + 1]
+    telling = {bisect_right(ends, start) for start, _, kind in example.spans if kind == FACT}
+    tokens: dict[int, list[int]] = {}
+    for i, char in enumerate(encoded.chars.tolist()):
+        if char >= 0:
+            tokens.setdefault(bisect_right(ends, char), []).append(i)
+    return [
+        (places, float(sentence in telling))
+        for sentence, places in tokens.items()
+        if len(places) >= LEAST_TOKENS
+    ]
+
+
+def optimizer_of(model: Tagger, rate: float) -> torch.optim.AdamW:
+    """Return the optimizer; parts that begin at random learn faster."""
+    new = ("head", "fact", "slot")
+    named = list(model.named_parameters())
+    groups = [
+        {
+            "params": [p for name, p in named if not name.startswith(new)],
+            "factor": 1.0,
+            "weight_decay": 0.01,
+        },
+        {
+            "params": [p for name, p in named if name.startswith(new)],
+            "factor": NEW_FACTOR,
+            "weight_decay": 0.0,
+        },
+    ]
+    return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=True)
+
+
+class Training:
+    """A model in training, with its averages."""
+
+    def __init__(self, model: Tagger, body: Body, rate: float) -> None:
+        self.model, self.body, self.rate = model, body, rate
+        self.optimizer = optimizer_of(model, rate)
+        self.loss, self.fact_loss = Average(0.97), Average(0.98)
+        self.step = 0
+
+    def learn(self, batch: Batch, progress: float) -> None:
+        """Do one step; `progress` is the share of the time that has passed."""
+        states, present = self.body.states([encoded for _, encoded in batch.texts])
+        now = min(1.0, (self.step + 1) / WARMUP_STEPS) * max(SMALLEST_RATE, 1 - progress)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate * group["factor"] * now
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            scores = class_scores(self.model, batch, states, present)
+            odds = self.model.facts(states[max(states)])
+        loss, facts = class_loss(scores, batch), fact_loss(odds, batch)
+        if facts is not None:
+            loss = loss + FACT_SHARE * facts
+            self.fact_loss.add(float(facts.detach()))
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        self.step += 1
+        self.loss.add(float(loss.detach()))
+
+
+def train(options: argparse.Namespace) -> None:
+    """Train for the wanted minutes of wall time."""
+    torch.manual_seed(1)
+    mixture = Mixture(options.data, options.prompts)
+    model = Tagger(packaged_arrays(), options.layers)
+    before: dict[str, Any] = {"minutes": 0.0, "steps": 0}
+    if options.resume is not None:
+        model.load_state_dict(torch.load(options.resume))
+        before = json.loads(options.resume.with_suffix(".json").read_text("utf-8"))
+    model.train()
+    run = Training(model, Body(options.threads, options.layers), options.rate)
+
+    def save(minutes: float) -> None:
+        log = {
+            "minutes": round(before["minutes"] + minutes, 1),
+            "steps": before["steps"] + run.step,
+            "batch": options.batch,
+            "layers": list(options.layers),
+            "threads": options.threads,
+            "loss": run.loss.value,
+            "fact_loss": run.fact_loss.value,
+            **mixture.counts,
+        }
+        torch.save(model.state_dict(), options.out)
+        options.out.with_suffix(".json").write_text(json.dumps(log, indent=1), "utf-8")
+
+    begin = time.monotonic()
+    for batch in Batches(mixture, options.batch):
+        minutes = (time.monotonic() - begin) / 60
+        if minutes >= options.minutes:
+            break
+        run.learn(batch, minutes / options.minutes)
+        if run.step % 20 == 0:
+            print(
+                f"step {run.step} progress {minutes / options.minutes:.3f} "
+                f"loss {run.loss.value or 0:.4f} facts {run.fact_loss.value or 0:.3f}",
+                flush=True,
+            )
+        if run.step % SAVE_EVERY == 0:
+            save(minutes)
+    save((time.monotonic() - begin) / 60)
+
+
+def main() -> None:
+    """Read the options and train."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, help="folder of data, see the package")
+    parser.add_argument("--prompts", type=Path, default=PROMPTS, help="labelled prompts")
+    parser.add_argument("--minutes", type=float, default=22)
+    parser.add_argument("--out", type=Path, default=CACHE / "tagger.pt")
+    parser.add_argument("--resume", type=Path, help="checkpoint to go on from")
+    parser.add_argument("--layers", type=int, nargs="+", default=LAYERS)
+    parser.add_argument("--rate", type=float, default=RATE)
+    parser.add_argument("--batch", type=int, default=24, help="texts")
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    train(options)
+
+
+if __name__ == "__main__":
+    main()
