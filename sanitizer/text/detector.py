@@ -431,9 +431,15 @@ def _joined(
                 groups[-1] = Finding(held.start, finding.end, held.kind), first, run
                 continue
         groups.append((finding, run, run))
-    for finding, first, last in groups:
+    at = 0  # where the finding before ends
+    for i, (finding, first, last) in enumerate(groups):
         wide = _widened(found, finding, first, last)
-        yield finding if overlapping(declared, wide.start, wide.end) else wide
+        following = groups[i + 1][0].start if i + 1 < len(groups) else len(found.text)
+        apart = at <= wide.start and wide.end <= following
+        if not apart or overlapping(declared, wide.start, wide.end):
+            wide = finding
+        at = wide.end
+        yield wide
 
 
 def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Finding:

@@ -1,0 +1,162 @@
+"""The preset deidentify, end to end: what leaves, what comes back, what still parses."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sanitizer import PolicyError, Sanitizer
+
+ROOT = Path(__file__).parents[2]
+MAIL = """Hi team,
+
+please rewrite this mail so that it sounds friendlier, in at most 100 words:
+
+Dear Mr Okonkwo-Reyes,
+
+on 12 March 2024 you bought 3 licences of Quillmark Pro for 4,250 euros from Halden Logistics GmbH.
+Since Tuesday 14 May your colleague Priya calls me twice a day at +44 20 7946 0321.
+
+Kind regards
+Elena Marsh
+Accounts, Brightwater Ltd, Leeds"""
+
+
+PARTS = """Elena Marsh|Otto|Leeds|please|the report|4,250 euros|on 12 March|acme_payroll_v2|HX-4471
+joe@x.org|qzzk|PERSON_1|<PERSON_1>|東京|`Otto`|is|\n|\ud800|C++|3 sentences|in Ulm.""".split("|")
+
+
+@pytest.fixture(scope="module")
+def sanitizer() -> Sanitizer:
+    return Sanitizer(policy="deidentify", threads=1)
+
+
+def test_who_and_how_much_are_hidden_and_the_task_stays(sanitizer: Sanitizer) -> None:
+    out = sanitizer.sanitize(MAIL)
+    for private in ("Okonkwo", "Reyes", "4,250", "Halden", "Priya", "7946", "Marsh", "Leeds"):
+        assert private not in out.text
+    for task in ("rewrite this mail", "friendlier", "at most 100 words", "licences", "twice a day"):
+        assert task in out.text
+    assert sanitizer.restore(out.text) == MAIL
+
+
+def test_the_record_states_the_claim(sanitizer: Sanitizer) -> None:
+    record = sanitizer.sanitize(MAIL).record
+    assert (record.detector, record.language, record.certified) == ("local", "en", True)
+    assert record.epsilon_per_unit == record.epsilon_total == record.charged == 0.0
+    assert record.n_things >= 8
+    assert "read the same" in record.neighboring_relation
+    assert record.model_sha256
+
+
+def test_equal_things_have_equal_stand_ins_in_all_messages(sanitizer: Sanitizer) -> None:
+    one = sanitizer.derive(conversation="equal")
+    first = one.sanitize("Please call Elena Marsh tomorrow.").text
+    second = one.sanitize("What did Elena Marsh say?").text
+    (stand_in,) = re.findall(r"<[A-Z]+_[0-9]+>", first)
+    assert stand_in in second
+
+
+def test_another_thing_that_is_read_the_same_leaves_the_same_bytes(sanitizer: Sanitizer) -> None:
+    """The claim: epsilon 0 within a class."""
+    texts = [
+        f"Please tell my boss {name} that I earn {sum_} at {firm} since 2 March."
+        for name, sum_, firm in [
+            ("Elena Marsh", "4,250 euros", "Halden Logistics GmbH"),
+            ("Otto Quill", "2,900 euros", "Brennerhof Logistics GmbH"),
+            ("Priya Raman", "7,115 euros", "Quorn Logistics GmbH"),
+        ]
+    ]
+    released = {sanitizer.derive(conversation=text).sanitize(text).text for text in texts}
+    assert len(released) == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(PARTS),
+        max_size=14,
+    )
+)
+def test_what_went_to_the_vault_comes_back_byte_for_byte(
+    sanitizer: Sanitizer, parts: list[str]
+) -> None:
+    text = " ".join(["please write this about the report:", *parts])
+    one = sanitizer.derive(conversation=text)
+    assert one.restore(one.sanitize(text).text) == text
+
+
+def fenced(text: str) -> str:
+    return text.split("```")[1].partition("\n")[2]
+
+
+def test_json_stays_json(sanitizer: Sanitizer) -> None:
+    data = {"first_name": "Elena", "employer": "Brightwater", "salary": 52000, "visits": 3}
+    out = sanitizer.sanitize("Convert this to CSV:\n```json\n" + json.dumps(data) + "\n```")
+    assert set(json.loads(fenced(out.text))) == set(data)
+    assert "Elena" not in out.text
+    assert "52000" not in out.text
+
+
+def test_python_stays_python(sanitizer: Sanitizer) -> None:
+    code = (
+        "def quorn_payroll(employee):\n    # written by Otto Quill\n    rate = 41.5\n"
+        "    print('Elena Marsh', rate)\n    return quorn_payroll\n"
+    )
+    text = f"Why does this fail?\n```python\n{code}```\nUse Python 3.11."
+    out = sanitizer.sanitize(text)
+    ast.parse(fenced(out.text))
+    assert "Marsh" not in out.text
+    assert "quorn" not in out.text
+    assert sanitizer.restore(out.text) == text
+
+
+def test_sql_stays_sql(sanitizer: Sanitizer) -> None:
+    query = "SELECT name FROM employees WHERE city = 'Leeds' AND name = 'Elena Marsh'"
+    out = sanitizer.sanitize(f"Explain this query:\n```sql\n{query}\n```")
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE employees (name, city)")
+    database.execute("EXPLAIN " + fenced(out.text))
+    assert "Marsh" not in out.text
+
+
+def test_a_text_in_no_known_language_is_refused_and_the_way_out_named(
+    sanitizer: Sanitizer,
+) -> None:
+    with pytest.raises(PolicyError, match='"identifiers" works in any language'):
+        sanitizer.sanitize("我的父亲彼得患有肝炎，住在利兹。请给医生写一封信。")
+
+
+def test_german_is_told_in_the_record(sanitizer: Sanitizer) -> None:
+    text = "Bitte schreiben Sie mir einen kurzen Brief an meinen Vermieter, Herrn Krause aus Ulm."
+    out = sanitizer.sanitize(text)
+    assert out.record.language == "de"
+    assert "Krause" not in out.text
+
+
+def test_facts_in_everyday_words_are_warned_about(sanitizer: Sanitizer) -> None:
+    out = sanitizer.sanitize("Please help me. He hits me every night and I cannot pay the rent.")
+    assert out.warnings
+    assert all(warning.kind == "fact" for warning in out.warnings)
+
+
+def test_a_class_can_be_refused_or_hidden_by_a_policy_file(tmp_path: Path) -> None:
+    path = tmp_path / "clinic.toml"
+    path.write_text('base = "deidentify"\n[classes]\nTREATMENT = "vault"\nPLACE = "refuse"\n')
+    clinic = Sanitizer(policy=path, threads=1)
+    assert "sertraline" not in clinic.sanitize("I take sertraline every morning.").text
+    with pytest.raises(PolicyError, match="refuses texts with PLACE"):
+        clinic.sanitize("I live in Leeds and work at home.")
+
+
+def test_the_readme_shows_what_leaves(sanitizer: Sanitizer) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (before, after) = re.findall(r"^before  (Please .*)\nafter   (.*)$", readme, re.M)[0]
+    assert sanitizer.derive(conversation="readme").sanitize(before).text == after
