@@ -435,8 +435,8 @@ def _joined(
     for i, (finding, first, last) in enumerate(groups):
         wide = _widened(found, finding, first, last)
         following = groups[i + 1][0].start if i + 1 < len(groups) else len(found.text)
-        apart = at <= wide.start and wide.end <= following
-        if not apart or overlapping(declared, wide.start, wide.end):
+        clear = at <= wide.start and wide.end <= following
+        if not clear or overlapping(declared, wide.start, wide.end):
             wide = finding
         at = wide.end
         yield wide
