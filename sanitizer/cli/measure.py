@@ -224,5 +224,5 @@ def _described(name: str, manifest: Manifest, fetched: bool | None) -> Iterator[
         missing = f"not fetched; run: sanitizer models fetch {name}"
         yield f"  weights, {size:.1f} MB: {'fetched, hash matches' if fetched else missing}"
     for measure, figures in manifest.data["quality"].items():
-        shown = figures.get("shipped", figures)
+        shown = figures.get("shipped", figures.get("all", figures))
         yield f"  {measure}: {', '.join(f'{key} {value}' for key, value in shown.items())}"

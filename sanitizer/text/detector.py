@@ -77,6 +77,13 @@ _AFTER = {
     "ORGANIZATION": re.compile(r"(?: [A-Z][a-z]+)+(?![A-Za-z])"),
 }
 """Visible text after a finding that becomes part of it."""
+_FENCE = re.compile(
+    r"(?m)^[ \t>]*(?:```|~~~)[ \t]*(python|py|pycon|javascript|js|jsx|typescript|ts|tsx|json|jsonc|"
+    r"yaml|yml|toml|ini|csv|tsv|sql|bash|sh|shell|zsh|console|powershell|html|xml|svg|css|scss|vue|"
+    r"svelte|java|kotlin|scala|swift|go|rust|ruby|php|perl|lua|r|c|cpp|csharp|cs|dockerfile|make|"
+    r"diff|text|txt|log|markdown|md|latex|graphql|proto|nginx|http)\b"
+)
+"""Beginning of a fenced block that names its language; the name stays."""
 _NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_]+")
 """Words of a name such as "firstName" or "first_name_2"."""
 _SENTENCE = re.compile(r"[^.!?\n;]*(?:[.!?\n;]+|$)")
@@ -489,7 +496,7 @@ def public_code(text: str, forms: PublicForms, taken: Sequence[Unit]) -> list[tu
     "salary_per_month" stays if each of its words is on a list.
     """
     hidden = [(unit.start, unit.end) for unit in taken]
-    found: list[tuple[int, int]] = []
+    found = [tag.span(1) for tag in _FENCE.finditer(text)]
     for piece in pieces(text):
         name = text[piece.start : piece.end]
         stays = piece.role in ("keyword", "tag") or (
@@ -498,7 +505,7 @@ def public_code(text: str, forms: PublicForms, taken: Sequence[Unit]) -> list[tu
         )
         if stays and not overlapping(hidden, piece.start, piece.end):
             found.append((piece.start, piece.end))
-    return found
+    return sorted(found)
 
 
 def detector_for(models: Models, mode: str) -> Detector:

@@ -188,7 +188,10 @@ def _in_code(text: str, units: Sequence[Unit]) -> list[Unit]:
             whole = replace(unit, start=start, end=end, text=text[start:end], form="quoted")
             placed.append(whole)
             continue
-        placed.append(replace(unit, form="prose" if "<" in written else "bare"))
+        # "<h1>" must not become "<TERM_1>", which is a placeholder itself.
+        tag = text[unit.start - 1 : unit.start] == "<" and text[unit.end : unit.end + 1] == ">"
+        bare = "tag" if tag else "bare"
+        placed.append(replace(unit, form="prose" if "<" in written else bare))
     return placed
 
 
@@ -326,6 +329,7 @@ def _as_code(
             yield value
             continue
         written = f'"{value}"' if unit.form == "quoted" else value.strip("<>")
+        written += "_" * (unit.form == "tag")
         wanted = [(f"{unit.kind} {unit.form}", unit.text)]
         (kept,) = vault.substitutes(conversation, wanted, _once(written))
         yield kept

@@ -70,7 +70,8 @@ class Unit:
             "EMAIL" or "NUMBER".
         opens_sentence: true where a sentence begins, judged from public characters only.
         form: how a placeholder is written at its place: "prose" (in angle brackets), "bare" (a name
-            of code), or "quoted" (a string instead of a number).
+            of code), "tag" (a name of code in angle brackets), or "quoted" (a string instead of a
+            number).
     """
 
     start: int

@@ -118,6 +118,14 @@ def test_python_stays_python(sanitizer: Sanitizer) -> None:
     assert sanitizer.restore(out.text) == text
 
 
+def test_a_tag_is_not_taken_for_a_placeholder(sanitizer: Sanitizer) -> None:
+    text = "Why?\n```jsx\nreturn <setQzzk>{p.name}</setQzzk>;\n```"
+    out = sanitizer.sanitize(text)
+    assert "setQzzk" not in out.text
+    assert "```jsx" in out.text
+    assert sanitizer.restore(out.text) == text
+
+
 def test_sql_stays_sql(sanitizer: Sanitizer) -> None:
     query = "SELECT name FROM employees WHERE city = 'Leeds' AND name = 'Elena Marsh'"
     out = sanitizer.sanitize(f"Explain this query:\n```sql\n{query}\n```")
