@@ -107,16 +107,17 @@ def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
         OnnxMaskedLM(threads=0)
 
 
-@pytest.mark.parametrize("name", ["lm", "masked-lm", "words"])
+@pytest.mark.parametrize("name", ["forms", "lm", "masked-lm", "tagger", "words", "words/languages"])
 def test_manifests_name_sources_and_licences(name: str) -> None:
     manifest = Manifest.read(model_folder(name))
     manifest.verify()
     assert manifest.data["summary"]
     assert all(source["licence"] and source["sha256"] for source in manifest.data["sources"])
-    on_disk = {p.name for p in model_folder(name).iterdir()} - {
+    on_disk = {path.name for path in model_folder(name).iterdir() if path.is_file()} - {
         "manifest.json",
         "manifest.json.sha256",
         "CARD.md",
+        "judgements.tsv",
     }
     assert on_disk == set(manifest.data["files"])
 

@@ -41,6 +41,8 @@ REPOSITORIES = {
     "seeds": ("yizhongw/self-instruct@0b26cca", "Apache-2.0"),
 }
 """Repository with commit, and licence, of each corpus of `data.FILES`."""
+FAKER_SHA256 = "2dd88ee8cb63a9149e19ef48bdd73879bc3854d8ba2d6c1535e902a762e603f7"
+"""Of the wheel that the extra `models` pins."""
 FEW = 20
 """Spans of a class below which its recall is not called weak."""
 
@@ -48,7 +50,8 @@ FEW = 20
 def sources(folder: Path) -> list[dict[str, str]]:
     """Return pins, hashes and licences of packages, and of the files read from the data folder."""
     found = manifest.sources("distilbert", "names", "cities", "drugs", "icd10")
-    found.append({"source": f"pypi:faker@{faker.VERSION}", "licence": "MIT"})
+    pin = f"pypi:faker@{faker.VERSION}"
+    found.append({"source": pin, "sha256": FAKER_SHA256, "licence": "MIT"})
     for name, files in FILES.items():
         repository, licence = REPOSITORIES[name]
         for file in files:
