@@ -23,6 +23,10 @@ def guarantee(record: Record) -> str:
     """Say what the record promises about a text that would leave."""
     identifiers = _amount(record.n_identifiers, "identifier")
     found = f"{identifiers} replaced (dashed), and restored in the answer"
+    if record.detector != "none":
+        things = _amount(record.n_things, "thing")
+        claim = "which does not depend on it" if record.certified else "not certified"
+        return f"{things} replaced by class, {claim}; what was not found leaves as it is."
     if record.mechanism == "none":
         return f"No differential privacy. {found}; every other word leaves as it is."
     verdict = "Certified" if record.certified else "Not certified"

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 DEFAULT_BUDGET = 200.0
 DEFAULT_EPSILON, EPSILON_MIN, EPSILON_MAX = 5.0, 1.0, 12.0
 POLICIES = {
-    "strict": "Only 179 small words such as “the” and “with” stay as they are.",
-    "balanced": "The 3,000 most frequent words stay too, so the text remains readable.",
     "identifiers": "Only e-mail addresses, card numbers and the like are replaced. "
     "No differential privacy.",
+    "deidentify": "Names of people, firms, places and products, amounts and dates stay here; "
+    "what is told of them leaves.",
+    "balanced": "The 3,000 most frequent words stay as they are, all others are drawn anew.",
+    "strict": "Only 179 small words such as “the” and “with” stay as they are.",
 }
 DEFAULT_POLICY = "balanced"
 
@@ -24,7 +26,7 @@ class Wish:
     Attributes:
         text: as typed.
         policy: one of POLICIES.
-        epsilon: per private word, in nats; unused under "identifiers".
+        epsilon: per private word, in nats; unused where no word is drawn.
     """
 
     text: str = field(repr=False)
