@@ -69,7 +69,9 @@ class Record:
         policy: name of the policy.
         model_sha256: hash of the model's manifest.
         detector: what read the text to find things: "none", "local", "skeleton" or "reading".
-        n_things: distinct things that went to the vault, identifiers among them.
+        n_things: distinct things that were replaced as a whole, identifiers among them.
+        n_drawn: how many of them have a stand-in that was drawn, now or earlier.
+        conversation_epsilon: epsilon of all stand-ins drawn in the conversation so far, added up.
         language: language of the text ("en", "de", "fr", "es"), where a detector read it.
         declared: how many of the public words the caller or the policy declared public as part of
             a template, phrase or role.
@@ -100,6 +102,8 @@ class Record:
     model_sha256: str
     detector: str = "none"
     n_things: int = 0
+    n_drawn: int = 0
+    conversation_epsilon: float = 0.0
     language: str | None = None
     declared: int = 0
 

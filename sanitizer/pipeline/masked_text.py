@@ -39,8 +39,7 @@ class MaskedText:
         text: the original.
         segmented: its units and articles.
         stand_ins: released value of each unit; None for a word that is to be drawn.
-        pieces: tokenizer of the masked model; None if no word is to be drawn, in which case
-            articles stay as they are too.
+        pieces: tokenizer of the masked model; None if no word is drawn by its context.
         consistent: equal words share one draw.
 
     Attributes:
@@ -68,7 +67,7 @@ class MaskedText:
         self.text = text
         self.stand_ins = tuple(stand_ins)
         self._pieces = pieces
-        units, articles = segmented.units, segmented.articles if pieces else ()
+        units, articles = segmented.units, segmented.articles
         cuts = [Cut(unit.start, unit.end, i, unit.kind) for i, unit in enumerate(units)]
         cuts += [Cut(each.start, each.end, each.unit, "article") for each in articles]
         self.cuts = sorted(cuts) if articles else cuts
@@ -204,7 +203,7 @@ class Choices:
             if value is None:
                 raise RuntimeError("a unit was not drawn")
             if kind == "article":
-                value = article_for(value, original)
+                value = original if value.startswith("<") else article_for(value, original)
             written += (masked.text[at:start], value)
             length += start - at
             if kind != "article" or value != original:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import inf
@@ -10,7 +11,7 @@ from sanitizer.pipeline.engines import LoadedModels, WordMechanism
 from sanitizer.pipeline.masked_text import Choices, MaskedText
 from sanitizer.privacy import Accountant, Cape, DynText, Event
 from sanitizer.results import Record
-from sanitizer.storage import as_printed
+from sanitizer.storage import as_printed, same_thing
 from sanitizer.text import Policy
 
 
@@ -40,10 +41,20 @@ class Settings:
                 "mechanism must be a Cape or DynText (policy=... takes names), "
                 f"got {type(self.mechanism).__name__}"
             )
+        if self.policy.drawn and not self._draws_classes:
+            raise ValueError(
+                f"policy {self.policy.name!r} draws within classes, which needs a certified "
+                "mechanism that reads no context from a causal model; policy 'strict' takes any"
+            )
         if not 0.0 <= self.delta < 1.0:
             raise ValueError(f"delta must be at least 0 and below 1, got {self.delta!r}")
         if self.max_chars < 1:
             raise ValueError(f"max_chars must be at least 1, got {self.max_chars!r}")
+
+    @property
+    def _draws_classes(self) -> bool:
+        causal = isinstance(self.mechanism, Cape) and self.mechanism.backbone == "causal"
+        return self.mechanism.certified and not causal
 
     @cached_property
     def digest(self) -> str:
@@ -106,6 +117,19 @@ BY_CLASS = Terms(
     "there are and which are equal",
 )
 """Terms of a text in which things went to the vault by their class."""
+
+DRAWN_BY_CLASS = Terms(
+    unit=BY_CLASS.unit,
+    relation="replace-one: texts in which one thing is replaced, wherever it occurs in the "
+    "conversation, by another that is read the same (same class at its places, same pattern of "
+    "equal forms, equal to nothing else) while nothing else is read differently. A thing whose "
+    "stand-in was drawn: epsilon_per_unit, once per conversation; any other: what is released "
+    "does not depend on it, epsilon 0",
+    public=BY_CLASS.public + ", which things are drawn, and in which order they came first",
+    not_protected=BY_CLASS.not_protected + "; things that tell of each other are protected "
+    "together only: m drawn ones with m times epsilon_per_unit",
+)
+"""Terms of a text in which some classes of things are drawn, others went to the vault."""
 
 DECLARED = ", and what the caller declared public: templates, phrases, roles"
 """What is public as well where text was declared."""
@@ -224,8 +248,15 @@ def _plain_record(n_numbers: int, n_identifiers: int, n_public: int, policy: str
     return _record_without_draws("identifiers", inf, NO_PRIVACY, policy, reason, **counts)
 
 
-def detected_record(masked: MaskedText, settings: Settings, model_sha256: str) -> Record:
-    """Return the record of a text in which a detector found things that went to the vault."""
+def detected_record(
+    masked: MaskedText, settings: Settings, model_sha256: str, n_new: int, drawn: Mapping[str, float]
+) -> Record:
+    """Return the record of a text in which a detector found things.
+
+    Args:
+        n_new: how many stand-ins were drawn for this text.
+        drawn: all that were drawn in the conversation so far, with the epsilon of each.
+    """
     policy = settings.policy
     certified = policy.detector != "reading"
     reason = None if certified else "the detector reads private words together with all others"
@@ -239,13 +270,49 @@ def detected_record(masked: MaskedText, settings: Settings, model_sha256: str) -
         n_identifiers=masked.n_identifiers,
         n_public=masked.n_public,
     )
-    things = {(cut.kind, masked.text[cut.start : cut.end]) for cut in masked.cuts}
+    things = {same_thing(masked.text[cut.start : cut.end]) for cut in masked.cuts}
+    if policy.drawn:
+        record = _drawn_record(record, masked, settings, n_new, drawn)
     return replace(
         _with_declared(record, masked),
         model_sha256=model_sha256,
         detector=policy.detector,
         language=masked.language,
         n_things=len(things),
+    )
+
+
+def _drawn_record(
+    record: Record,
+    masked: MaskedText,
+    settings: Settings,
+    n_new: int,
+    drawn: Mapping[str, float],
+) -> Record:
+    """Return the record of a text in which the stand-ins of some classes are drawn."""
+    mechanism, known = settings.mechanism, {value.lower() for value in drawn}
+    here = {value.lower() for value in masked.stand_ins if value and value.lower() in known}
+    spent, total = settings.cost(n_new), sum(as_printed(each) for each in drawn.values())
+    certified = record.certified
+    options = {"epsilon": mechanism.epsilon, "max_drawn": settings.policy.max_drawn}
+    if isinstance(mechanism, Cape):
+        options |= {"profile": "staircase", "n_top": 1, "demote_self": mechanism.demote_self}
+    return replace(
+        record,
+        mechanism=mechanism.name,
+        variant="classes",
+        settings=options,
+        epsilon_per_unit=mechanism.epsilon if certified else inf,
+        epsilon_total=spent if certified else inf,
+        epsilon_per_word=mechanism.epsilon * bool(here) if certified else inf,
+        charged=spent,
+        unit=DRAWN_BY_CLASS.unit,
+        neighboring_relation=DRAWN_BY_CLASS.relation,
+        public=DRAWN_BY_CLASS.public,
+        not_protected=DRAWN_BY_CLASS.not_protected,
+        n_units=n_new,
+        n_drawn=len(here),
+        conversation_epsilon=float(total) if certified else inf,
     )
 
 

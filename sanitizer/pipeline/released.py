@@ -5,6 +5,7 @@ Charges for a group of texts: reserved before anything is drawn, settled once fo
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -204,11 +205,11 @@ class OpenCharges:
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
-        self._open: dict[int, Charge] = {}
+        self._open: defaultdict[int, list[Charge]] = defaultdict(list)
         self._drawn = False
 
     def reserve(self, text: int, epsilon: float, certified: bool) -> None:
-        """Reserve the price of a text.
+        """Reserve the price of a text, or of one more draw for it.
 
         Raises:
             BudgetExceeded: the budget has less left.
@@ -217,7 +218,7 @@ class OpenCharges:
         if self._budget.limited and not certified:
             raise NotCertified("a budget needs a certified mechanism")
         if epsilon:
-            self._open[text] = self._budget.reserve(epsilon)
+            self._open[text].append(self._budget.reserve(epsilon))
 
     def start_drawing(self) -> None:
         """Commit, instead of releasing, whatever is still open when something fails from here."""
@@ -225,10 +226,10 @@ class OpenCharges:
 
     def settle(self, text: int, released: bool) -> None:
         """Commit the charge of a text whose draw was released, or give it back."""
-        charge = self._open.get(text)
-        if charge is not None:
-            charge.commit() if released else charge.release()
-            del self._open[text]  # only now: a failed commit is tried again by `settle_all`
+        charges = self._open[text]
+        while charges:
+            charges[-1].commit() if released else charges[-1].release()
+            charges.pop()  # only now: a failed commit is tried again by `settle_all`
 
     def settle_all(self) -> None:
         """Settle every open charge after a failure."""

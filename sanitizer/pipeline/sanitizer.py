@@ -26,7 +26,17 @@ from sanitizer.pipeline.record import (
     perturbed_record,
     plain_record,
 )
-from sanitizer.pipeline.released import Answered, Answers, Charges, Message, Released, repeated
+from sanitizer.pipeline.classes import ClassDraws
+from sanitizer.pipeline.released import (
+    Answered,
+    Answers,
+    Charges,
+    Message,
+    OpenCharges,
+    Released,
+    repeated,
+)
+from sanitizer.pipeline.stand_ins import Charge, StandIns
 from sanitizer.privacy import Cape
 from sanitizer.progress import counted
 from sanitizer.randomness import SYSTEM_RANDOM, Source
@@ -39,7 +49,7 @@ from sanitizer.storage import (
     Vault,
     budget_for,
 )
-from sanitizer.text import DeclaredText, Detector, Policy, detector_for, split, stand_ins
+from sanitizer.text import DeclaredText, Detector, Policy, Segmented, detector_for, split
 
 MAX_BATCH_TEXTS = 64
 """Most texts that `sanitize_stream` charges and draws together."""
@@ -265,9 +275,12 @@ class Sanitizer:
         each_role = ((text, role) for text in read) if isinstance(role, str) else None
         pairs = each_role or zip(read, role, strict=True)
         if not inner.settings.policy.perturb:
-            # The values released for identifiers follow from the vault: nothing to charge or keep.
+            # All that is released follows from the table of the conversation: nothing to keep.
             for text, its_role in pairs:
-                yield inner.answers.prompted(inner.undrawn(its_role, text, source), its_role)
+                with self._charges.settling() as charges:
+                    result = inner.undrawn(its_role, text, source, charges)
+                    charges.settle(0, released=True)
+                yield inner.answers.prompted(result, its_role)
             return
         group: list[_Pending] = []
         n_tokens = 0
@@ -287,7 +300,7 @@ class Sanitizer:
         message = inner.released.message(role, text)
         found = None if fresh else inner.released.find(message)
         if found is None and inner.treatment(role) == "identifiers":
-            found = inner.undrawn(role, text, source)
+            found = inner.undrawn(role, text, source, OpenCharges(LocalBudget(None)))
         return _Pending(message, found, None if found else inner.mask(text, source, role))
 
     def _results(
@@ -336,6 +349,9 @@ class Sanitizer:
     ) -> SanitizedText:
         """Charge a result that was drawn as a preview, and keep it as the result of this text.
 
+        Where no words are drawn one by one, a preview has a table of its own: then the text is
+        sanitized now, and what the conversation does not know yet may get other stand-ins.
+
         Args:
             text, role, keep: what the preview was made of.
             preview: result of the same text, by a Sanitizer derived with `charged=False`.
@@ -349,11 +365,13 @@ class Sanitizer:
             >>> sanitizer.spent, sanitizer.adopt("Leeds", preview) == preview, sanitizer.spent
             (0.0, True, 5.0)
         """
+        if not self.policy.perturb:
+            return self.sanitize(text, role=role, keep=keep)
         released = self.inner.released
         message = released.message(role, DeclaredText.of(text, keep))
         if (known := released.released(message)) is not None:
             return known
-        undrawn = not self.policy.perturb or self.inner.treatment(role) == "identifiers"
+        undrawn = self.inner.treatment(role) == "identifiers"
         certified = preview.record.certified or undrawn
         with self._charges.settling() as charges:
             charges.reserve(0, preview.record.charged, certified)
@@ -470,6 +488,8 @@ class Inner:
         self.answers = Answers(released, settings, extractor)
         self._loader = loader
         self._detector: Detector | None = None
+        self._draws: ClassDraws | None = None
+        self._stand_ins = StandIns(settings.policy, released.vault, released.conversation)
         self._light: Inner | None = None
 
     def derive(
@@ -486,8 +506,12 @@ class Inner:
         mechanism = mechanism or (rules.mechanism if policy else None) or old.mechanism
         settings = replace(old, mechanism=mechanism, policy=rules)
         same = mechanism == old.mechanism
+        if vault is None:
+            vault = self.released.vault
+            if preview and not rules.perturb:
+                vault = vault.scratch(conversation or self.released.conversation)
         released = Released(
-            self.released.vault if vault is None else vault,
+            vault,
             settings,
             self.released.conversation if conversation is None else conversation,
             preview or self.released.preview,
@@ -509,13 +533,18 @@ class Inner:
         return self._loader.load()
 
     def mask(
-        self, text: str | DeclaredText, source: Source = SYSTEM_RANDOM, role: str = "user"
+        self,
+        text: str | DeclaredText,
+        source: Source = SYSTEM_RANDOM,
+        role: str = "user",
+        charge: Charge = lambda epsilon: None,
     ) -> MaskedText:
         """Return a text with its words hidden and its identifiers in the vault.
 
         Args:
             source: source of the values released for numbers and identifiers.
             role: all of the text is declared if the policy lets this role pass.
+            charge: called before a stand-in is drawn within its class.
 
         Raises:
             SanitizerError, TypeError, ValueError: as `Sanitizer.sanitize`.
@@ -528,10 +557,12 @@ class Inner:
             raise ValueError(
                 f"text must have at most max_chars={settings.max_chars} characters, got {len(text)}"
             )
-        policy, released = settings.policy, self.released
+        policy = settings.policy
         pieces = self.models().pieces if policy.perturb else None
-        segmented = split(text, policy, self.detector(), read.declared, read.keep)
-        values = stand_ins(segmented, released.vault, released.conversation, policy.style, source)
+        known = self._stand_ins.known
+        segmented = split(text, policy, self.detector(), read.declared, read.keep, known)
+        draws = self._class_draws(segmented)
+        values = self._stand_ins.values(segmented, source, draws, charge)
         return MaskedText(text, segmented, values, pieces, settings.mechanism.consistent)
 
     def draw(self, texts: Sequence[MaskedText], source: Source) -> list[SanitizedText]:
@@ -544,27 +575,60 @@ class Inner:
             for choices in draw(texts, models, source)
         ]
 
+    def _class_draws(self, segmented: Segmented) -> ClassDraws | None:
+        """Return what draws within classes, if the text holds such things and is English.
+
+        Vectors and lists are English: in other languages the vault takes what would be drawn.
+        """
+        if segmented.language != "en" or not any(unit.concept for unit in segmented.units):
+            return None
+        return self.class_draws()
+
+    def class_draws(self) -> ClassDraws:
+        """Return what draws stand-ins within classes; raise ModelError."""
+        if self._draws is None:
+            self._draws = ClassDraws(self.settings.mechanism, *self._loader.models.masked())
+        return self._draws
+
     def treatment(self, role: str) -> str:
         """Return how the policy treats texts of a role: "public", "identifiers" or "treated"."""
         return self.settings.policy.roles.get(role, "treated")
 
-    def undrawn(self, role: str, text: DeclaredText, source: Source) -> SanitizedText:
-        """Return the result of a text of which no words are drawn, or the answer it repeats."""
+    def undrawn(
+        self, role: str, text: DeclaredText, source: Source, charges: OpenCharges
+    ) -> SanitizedText:
+        """Return the result of a text of which no words are drawn, or the answer it repeats.
+
+        Args:
+            charges: takes what stand-ins cost that are drawn within their classes.
+        """
         if (found := self.answered(role, text.text)) is not None:
             return found
         if self.treatment(role) != "identifiers":
-            return self._without_draws(text, source, role)
+            return self._without_draws(text, source, role, charges)
         if self._light is None:
             rules = replace(self.settings.policy.identifiers_only(), roles={})
             self._light = self.derive(None, rules, self.settings.mechanism, None, False)
-        return self._light._without_draws(text, source, role)
+        return self._light._without_draws(text, source, role, charges)
 
-    def _without_draws(self, text: DeclaredText, source: Source, role: str) -> SanitizedText:
-        masked = self.mask(text, source, role)
+    def _without_draws(
+        self, text: DeclaredText, source: Source, role: str, charges: OpenCharges
+    ) -> SanitizedText:
+        n_new = 0
+
+        def charge(epsilon: float) -> None:
+            nonlocal n_new
+            charges.reserve(0, epsilon, self.settings.mechanism.certified)
+            charges.start_drawing()
+            n_new += 1
+
+        masked = self.mask(text, source, role, charge)
         if self.settings.policy.detector == "none":
             record = plain_record(masked, self.settings.policy)
         else:
-            record = detected_record(masked, self.settings, self._loader.models.tagger().sha256)
+            drawn = self.released.vault.originals(self.released.conversation).drawn
+            sha256 = self._loader.models.tagger().sha256
+            record = detected_record(masked, self.settings, sha256, n_new, drawn)
         warnings = tuple(FactWarning(begin, end) for begin, end in masked.facts)
         return SanitizedText(*Choices(masked).finish(), record, warnings)
 

@@ -92,6 +92,12 @@ class Weights:
         totals = tuple(level * size for level, size in zip(levels, sizes, strict=True))
         return cls(totals, tuple(np.split(ranked, bounds)))
 
+    @classmethod
+    def staircase(cls, epsilon: float, ranked: NDArray[np.intp], n_top: int = 1) -> Weights:
+        """Raise the first `n_top` of `ranked` by e^epsilon, rounded down; all others weigh LOW."""
+        sizes = (n_top, len(ranked) - n_top)
+        return cls.levels((high_level(epsilon), LOW), ranked, sizes)
+
     def probability(self, output: int) -> Fraction:
         """Return the exact probability of one output; zero if it is in no bucket."""
         found = Fraction(0)

@@ -19,11 +19,15 @@ if TYPE_CHECKING:
     from sanitizer.storage.ledger import as_printed as as_printed
     from sanitizer.storage.ledger import budget_for as budget_for
     from sanitizer.storage.vault import MAX_FORMED as MAX_FORMED
+    from sanitizer.storage.vault import Drawn as Drawn
+    from sanitizer.storage.vault import Entries as Entries
     from sanitizer.storage.vault import Make as Make
     from sanitizer.storage.vault import MemoryVault as MemoryVault
     from sanitizer.storage.vault import Originals as Originals
     from sanitizer.storage.vault import Vault as Vault
+    from sanitizer.storage.vault import Wanted as Wanted
     from sanitizer.storage.vault import message_key as message_key
+    from sanitizer.storage.vault import same_thing as same_thing
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
@@ -38,6 +42,17 @@ else:
                 "as_printed",
                 "budget_for",
             ),
-            "vault": ("MAX_FORMED", "Make", "MemoryVault", "Originals", "Vault", "message_key"),
+            "vault": (
+                "MAX_FORMED",
+                "Drawn",
+                "Entries",
+                "Make",
+                "MemoryVault",
+                "Originals",
+                "Vault",
+                "Wanted",
+                "message_key",
+                "same_thing",
+            ),
         },
     )

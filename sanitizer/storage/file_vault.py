@@ -22,7 +22,7 @@ import json
 import os
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -36,7 +36,16 @@ from sanitizer.errors import VaultError
 from sanitizer.randomness import secret_key
 from sanitizer.results import Record, Replacement, SanitizedText
 from sanitizer.storage.sqlite_file import hmac_of
-from sanitizer.storage.vault import MAX_ENTRIES, MAX_MESSAGES, Entries, Make
+from sanitizer.storage.vault import (
+    MAX_ENTRIES,
+    MAX_MESSAGES,
+    Entries,
+    Make,
+    MemoryVault,
+    Originals,
+    Row,
+    Wanted,
+)
 from sanitizer.storage.vault_rows import VaultHead, VaultRows
 
 KEY_VARIABLE = "SANITIZER_VAULT_KEY"
@@ -88,7 +97,7 @@ class FileVault:
             the file can guess.
         create: make the vault if it is missing; False makes that an error.
         max_messages: released messages kept, at least 1; the oldest are dropped first.
-        max_entries: identifiers kept in all, at least 1. A full vault refuses new ones: forget
+        max_entries: forms of things kept in all, at least 1. A full vault refuses new ones: forget
             conversations.
 
     Raises:
@@ -97,7 +106,7 @@ class FileVault:
             for a minute.
 
     >>> from tempfile import TemporaryDirectory
-    >>> placeholder = lambda kind, original, number: f"<{kind}_{number}>"
+    >>> placeholder = lambda kind, original, number, table: f"<{kind}_{number}>"
     >>> with TemporaryDirectory() as folder:
     ...     with FileVault(f"{folder}/vault", "a long passphrase") as vault:
     ...         print(vault.substitutes("c-17", [("EMAIL", "ada@example.org")], placeholder))
@@ -162,19 +171,28 @@ class FileVault:
         return result
 
     def substitutes(
-        self, conversation: str, wanted: Sequence[tuple[str, str]], make: Make
+        self, conversation: str, wanted: Sequence[Wanted | tuple[str, str]], make: Make
     ) -> list[str]:
-        if not wanted:
+        forms = [Wanted(*each) for each in wanted]
+        if not forms:
             return []
         with self._lock:
-            values = self._current(conversation).entries.values
-            if not all(pair in values for pair in wanted):
-                values = self._assign(conversation, wanted, make).entries.values
-            return [values[pair] for pair in wanted]
+            entries = self._current(conversation).entries
+            if any(entries.find(each) is None for each in forms):
+                entries = self._assign(conversation, forms, make).entries
+            return [str(entries.values[each.original, each.place]) for each in forms]
 
-    def originals(self, conversation: str) -> Mapping[str, str]:
+    def originals(self, conversation: str) -> Originals:
         with self._lock:
             return self._current(conversation).entries.originals
+
+    def known(self, conversation: str, forms: Collection[str]) -> dict[str, str]:
+        with self._lock:
+            return self._current(conversation).entries.kinds(forms)
+
+    def scratch(self, conversation: str) -> MemoryVault:
+        with self._lock:
+            return MemoryVault.of(conversation, self._current(conversation).entries)
 
     def forget(self, conversation: str) -> None:
         """Remove a conversation's identifiers and messages.
@@ -260,36 +278,37 @@ class FileVault:
             conversation_id, state.n + 1, n, state.chain or state.life, bytes.fromhex(end)
         )
         for entry in new:
-            state.entries.add(*json.loads(entry))
+            state.entries.add(Row(*json.loads(entry)))
         state.n = n
         state.chain = bytes.fromhex(end)
         state.entries.numbers = Counter(numbers)
         state.version = self._store.version()
         return state
 
-    def _assign(
-        self, conversation: str, wanted: Sequence[tuple[str, str]], make: Make
-    ) -> _Conversation:
+    def _assign(self, conversation: str, wanted: Sequence[Wanted], make: Make) -> _Conversation:
         """Assign released values to those that have none, in one transaction."""
         conversation_id = self._id(conversation)
         with self._store.transaction("IMMEDIATE") as head:
             state = self._load(head, conversation_id)
-            new = [pair for pair in dict.fromkeys(wanted) if pair not in state.entries.values]
+            new = [each for each in dict.fromkeys(wanted) if state.entries.find(each) is None]
             if head.n_entries + len(new) > self._max_entries:
                 raise VaultError(
                     f"{self._path}: full, it holds at most "
                     f"max_entries={self._max_entries} identifiers"
                 )
-            for kind, original in new:
-                value = state.entries.assign(kind, original, make, head.floor)
+            n_before = state.n
+            for each in new:
+                if state.entries.find(each) is not None:
+                    continue
+                row = state.entries.assign(each, make, head.floor)
                 state.n += 1
-                entry = _dumped([kind, original, value])
+                entry = _dumped(row)
                 state.chain = self._store.add_entry(
                     conversation_id, state.n, state.chain or state.life, entry
                 )
             if new:
                 self._store.put(head, conversation_id, conversation_id, 0, state.encoded())
-            head.n_entries += len(new)
+            head.n_entries += state.n - n_before
             self._note(head)
         self._keep(conversation_id, state)
         return state

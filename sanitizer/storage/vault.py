@@ -1,19 +1,23 @@
-"""What a conversation has already released: messages, and values that replace identifiers.
+"""What a conversation has already released: messages, and its table of things and stand-ins.
 
-Fresh draws of one message average out (docs/guarantees.md); repeating the first output releases
-nothing new. Messages are found by HMAC, so no index of private text exists. `Vault` is the
-protocol. `MemoryVault` is bounded, and gone with the process; `FileVault` survives it, encrypted.
+A thing (a person, a firm, an e-mail address, an illness) keeps one stand-in throughout a
+conversation, however it is written: fresh draws of one thing average out (docs/guarantees.md);
+repeating the first releases nothing new. Messages are found by HMAC, so no index of private text
+exists. `Vault` is the protocol. `MemoryVault` is bounded, and gone with the process; `FileVault`
+survives it, encrypted.
 """
 
 from __future__ import annotations
 
+import copy
 import hmac
 import re
 import threading
+import unicodedata
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol, Self
 
 from sanitizer.errors import VaultError
 from sanitizer.randomness import secret_key
@@ -32,6 +36,59 @@ Values of one form may run out, and those that were forgotten may be drawn again
 """
 
 
+class Drawn(str):
+    """Stand-in that was drawn by a mechanism.
+
+    >>> drawn = Drawn("gout", epsilon=5.0)
+    >>> drawn, drawn.epsilon
+    ('gout', 5.0)
+
+    Attributes:
+        epsilon: what the draw cost, in nats.
+    """
+
+    epsilon: float
+
+    def __new__(cls, text: str, epsilon: float) -> Self:
+        drawn = super().__new__(cls, text)
+        drawn.epsilon = epsilon
+        return drawn
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, float]]:
+        return type(self), (str(self), self.epsilon)
+
+
+class Wanted(NamedTuple):
+    """A form of a thing for which a released value is wanted.
+
+    Attributes:
+        kind: class of the thing, in capitals; that of its first form holds for ever.
+        original: the form as it is written.
+        key: what tells things apart: forms with equal keys are one thing. "": the form without
+            case.
+        place: how placeholders are written at the place; "" in prose.
+    """
+
+    kind: str
+    original: str
+    key: str = ""
+    place: str = ""
+
+    @property
+    def thing(self) -> str:
+        """The key, or the form without case, in one Unicode form, with single spaces."""
+        return self.key or same_thing(self.original)
+
+
+def same_thing(text: str) -> str:
+    """Return the key of a form: equal for forms that differ in case, spaces or encoding.
+
+    >>> same_thing("ELENA  Marsh") == same_thing("Elena Marsh")
+    True
+    """
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()) or text
+
+
 class Originals(dict[str, str]):
     """Released value -> original, with an index for finding the values in a text.
 
@@ -42,7 +99,8 @@ class Originals(dict[str, str]):
         lengths: lengths of all values, the longest first; one of a removed value may stay.
         first: matches a character that a value may begin with; None while there are no values.
         beginnings: proper prefix of a value -> how many values begin with it.
-        n_removed: how many pairs were removed so far.
+        drawn: the values that were drawn, with the epsilon of each. They are words, found by their
+            own rules (`sanitizer.answers`), and so not in the index.
 
     >>> originals = Originals({"<EMAIL_1>": "ada@example.org"})
     >>> originals["<EMAIL_1>"], originals.lengths, originals.beginnings["<EMAIL_"]
@@ -54,35 +112,23 @@ class Originals(dict[str, str]):
         self.lengths: tuple[int, ...] = ()
         self.first: re.Pattern[str] | None = None
         self.beginnings: Counter[str] = Counter()
-        self._lengths: Counter[int] = Counter()
+        self.drawn: dict[str, float] = {}
         self._firsts = ""
-        self.n_removed = 0
         for value, original in (pairs or {}).items():
             self[value] = original
 
     def __setitem__(self, value: str, original: str) -> None:
-        if value not in self:
-            self._count(value, 1)
-        super().__setitem__(value, original)
+        if isinstance(value, Drawn):
+            self.drawn[str(value)] = value.epsilon
+        elif value not in self and value not in self.drawn:  # drawn already: a copy is being made
+            self._index(value)
+        super().__setitem__(str(value), original)
 
-    def __delitem__(self, value: str) -> None:
-        super().__delitem__(value)
-        self.n_removed += 1
-        self._count(value, -1)
-
-    def _count(self, value: str, by: int) -> None:
-        """Count a value in the index, or out of it with `by` = -1."""
-        self._lengths[len(value)] += by
-        beginnings = self.beginnings
-        for end in range(1, len(value)):
-            beginning = value[:end]
-            if n := beginnings.get(beginning, 0) + by:
-                beginnings[beginning] = n
-            else:
-                del beginnings[beginning]
+    def _index(self, value: str) -> None:
+        self.beginnings.update(value[:end] for end in range(1, len(value)))
         # Only ever grown, and replaced whole: another thread may be reading both.
         if len(value) not in self.lengths:
-            self.lengths = tuple(sorted(self._lengths, reverse=True))
+            self.lengths = tuple(sorted({*self.lengths, len(value)}, reverse=True))
         if value[0] not in self._firsts:
             self._firsts += value[0]
             self.first = re.compile(f"[{re.escape(self._firsts)}]")
@@ -90,16 +136,11 @@ class Originals(dict[str, str]):
 
 _NO_ORIGINALS = Originals()
 
-Make = Callable[[str, str, int], str]
-"""Function (kind, original, number) -> a value to release for an original.
-
-It is called again with the next number while the value is taken. Above MAX_FORMED it returns the
-placeholder `<KIND_number>`.
-"""
+_PLACEHOLDER = re.compile(r"<([A-Z]+(?:_[A-Z]+)*_[0-9]+)>")
 
 
 class Vault(Protocol):
-    """Store of originals and released messages, safe for many threads."""
+    """Store of tables and released messages, safe for many threads."""
 
     @property
     def secret(self) -> bytes:
@@ -121,74 +162,154 @@ class Vault(Protocol):
         """
 
     def substitutes(
-        self, conversation: str, wanted: Sequence[tuple[str, str]], make: Make
+        self, conversation: str, wanted: Sequence[Wanted | tuple[str, str]], make: Make
     ) -> list[str]:
-        """Return the released values of (kind, original) pairs, in order.
+        """Return the released values of forms of things, in order; pairs are (kind, original).
 
-        An original keeps its value throughout a conversation. No value ever replaces two originals
-        of one conversation: numbers count up per kind, from 1, and are not used again.
+        Atomic: of two threads or processes that want a value for one thing, the first makes it. A
+        form keeps its value throughout a conversation. No value ever replaces two originals, but
+        that all forms of a thing share a drawn value, which stands for the first. Numbers count
+        up per kind, from 1, and are not used again.
 
         Raises:
-            VaultError: full, or not writable; nothing was assigned.
+            VaultError: full, or not writable.
         """
 
-    def originals(self, conversation: str) -> Mapping[str, str]:
+    def originals(self, conversation: str) -> Originals:
         """Return released value -> original of one conversation. Raises VaultError.
 
         The mapping may show what is added later.
         """
 
+    def known(self, conversation: str, forms: Collection[str]) -> dict[str, str]:
+        """Return form -> class of those forms that are things already. Raises VaultError."""
+
+    def scratch(self, conversation: str) -> MemoryVault:
+        """Return a vault with a copy of one table, for what never leaves. Raises VaultError."""
+
+
+@dataclass
+class Thing:
+    """A thing of one conversation.
+
+    Attributes:
+        kind: its class. value: released value of its first form. n_forms: how many it has.
+    """
+
+    kind: str
+    value: str
+    n_forms: int = 1
+
 
 @dataclass
 class Entries:
-    """Identifiers of one conversation.
+    """The table of one conversation.
 
     Attributes:
-        values: (kind, original) -> released value, the one used longest ago first.
+        values: (form, place) -> released value.
         originals: released value -> original.
         numbers: kind -> the last number used.
-        floor: new numbers are above it, so that no value forgotten here is made again.
+        things: key -> thing.
+        parts: word of a person's name -> the key of the only person with it, None if several have.
     """
 
-    values: OrderedDict[tuple[str, str], str] = field(default_factory=OrderedDict, repr=False)
+    values: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
     originals: Originals = field(default_factory=Originals, repr=False)
     numbers: Counter[str] = field(default_factory=Counter)
-    floor: int = 0
+    things: dict[str, Thing] = field(default_factory=dict, repr=False)
+    parts: dict[str, str | None] = field(default_factory=dict, repr=False)
 
-    def assign(self, kind: str, original: str, make: Make, floor: int = 0) -> str:
-        """Make and keep a new released value; return it. Numbers start above both floors."""
-        while True:
-            number = max(self.numbers[kind], self.floor, floor) + 1
-            self.numbers[kind] = number
-            value = make(kind, original, number)
-            if value not in self.originals:
-                self.add(kind, original, value)
-                return value
+    @property
+    def drawn(self) -> Mapping[str, float]:
+        """The values that were drawn so far, with the epsilon of each."""
+        return self.originals.drawn
 
-    def add(self, kind: str, original: str, value: str) -> None:
-        """Keep a pair."""
-        self.values[kind, original] = value
-        self.originals[value] = original
+    def find(self, wanted: Wanted) -> str | None:
+        """Return the released value of a form; None if it has none yet."""
+        return self.values.get((wanted.original, wanted.place))
 
-    def drop_oldest(self) -> None:
-        """Forget the pair not used for longest.
+    def kinds(self, forms: Collection[str]) -> dict[str, str]:
+        """Return form -> class of those forms that are things."""
+        found = {form: self.things.get(same_thing(form)) for form in forms}
+        return {form: thing.kind for form, thing in found.items() if thing is not None}
 
-        Its value is never made again: after one that was drawn, only placeholders are made here.
-        """
-        (kind, _), value = self.values.popitem(last=False)
-        self.floor = max(self.floor, _floor_without(kind, value))
-        del self.originals[value]
+    def assign(self, wanted: Wanted, make: Make, floor: int = 0) -> Row:
+        """Make and keep a released value for a form without one; numbers start above the floor."""
+        thing = None if wanted.place else self._thing(wanted)
+        value: str | None = None
+        if thing is not None:
+            value = self._again(thing)
+        while value is None:
+            counted = f"{wanted.kind} {wanted.place}".rstrip()
+            number = max(self.numbers[counted], floor) + 1
+            self.numbers[counted] = number
+            made = make(wanted.kind, wanted.original, number, self)
+            value = None if made in self.originals else made
+        row = Row(*wanted, value, value.epsilon if isinstance(value, Drawn) else 0.0)
+        self.add(row)
+        return row
+
+    def _thing(self, wanted: Wanted) -> Thing | None:
+        """Return the thing that a form belongs to, if it is known: a part of a name to its whole."""
+        whole = self.parts.get(wanted.thing) if wanted.kind == "PERSON" else None
+        return self.things.get(wanted.thing) or self.things.get(whole or "")
+
+    def _again(self, thing: Thing) -> str | None:
+        """Return the value for another form of a thing; None if one must be made."""
+        if isinstance(thing.value, Drawn):
+            return thing.value
+        if (placeholder := _PLACEHOLDER.fullmatch(thing.value)) is None:
+            return None
+        return f"<{placeholder[1]}_{thing.n_forms + 1}>"
+
+    def add(self, row: Row) -> None:
+        """Keep a form with its value."""
+        value = Drawn(row.value, row.epsilon) if row.epsilon else row.value
+        self.values[row.original, row.place] = value
+        if not (row.epsilon and row.value in self.originals):
+            self.originals[value] = row.original
+        if row.place:
+            return
+        wanted = Wanted(*row[:4])
+        if (thing := self._thing(wanted)) is not None:
+            thing.n_forms += 1
+        else:
+            thing = Thing(row.kind, value)
+            if row.kind == "PERSON":
+                for word in wanted.thing.split()[: 8 if " " in wanted.thing else 0]:
+                    self.parts[word] = None if word in self.parts else wanted.thing
+        self.things.setdefault(wanted.thing, thing)
+        self.things.setdefault(same_thing(row.original), thing)
 
     def floor_without(self) -> int:
-        """Return a number above which no value is one of these, or of those forgotten here."""
-        drawn = (_floor_without(kind, value) for (kind, _), value in self.values.items())
-        return max(self.floor, *self.numbers.values(), *drawn, 0)
+        """Return a number above which no value is one of these."""
+        formed = any(not value.startswith("<") for value in self.originals)
+        # A value of the same form may be made again, under any number.
+        return max(*self.numbers.values(), MAX_FORMED if formed else 0, 0)
 
 
-def _floor_without(kind: str, value: str) -> int:
-    """Return the floor that forgetting one value asks for."""
-    # A drawn value may be drawn again, under any number; a placeholder has its number to itself.
-    return 0 if re.fullmatch(rf"<{re.escape(kind)}_[0-9]+>", value) else MAX_FORMED
+class Row(NamedTuple):
+    """A form of a thing with its released value, as it is kept.
+
+    Attributes:
+        kind, original, key, place: see `Wanted`. value: released. epsilon: of its draw; 0 if none.
+    """
+
+    kind: str
+    original: str
+    key: str
+    place: str
+    value: str
+    epsilon: float
+
+
+Make = Callable[[str, str, int, Entries], str]
+"""Function (kind, original, number, table) -> a value to release for the first form of a thing.
+
+A value that was drawn is a `Drawn`. It is called again with the next number while the value is
+taken; a draw must leave out what is taken beforehand, for drawing again would tell of the original.
+Above MAX_FORMED it returns the placeholder `<KIND_number>`.
+"""
 
 
 class MemoryVault:
@@ -197,15 +318,15 @@ class MemoryVault:
     Args:
         max_messages: at least 1; the message not used for longest is forgotten first. The same when
             all messages together have more than 50 million characters.
-        max_entries: identifiers kept in all, at least 1. The conversation not used for longest is
-            forgotten first; of a single one, the identifiers not used for longest. Numbers are
-            never used again, so that what was released cannot come back as another's. A value of
-            the same form has none: once one is forgotten, new identifiers get placeholders (of that
-            conversation; of every one, if a whole conversation went).
+        max_entries: forms of things kept in all, at least 1. The conversation not used for longest
+            is forgotten first, as a whole; what it drew would be drawn, and charged, anew. A single
+            conversation that is full refuses new things. Numbers are never used again, so that what
+            was released cannot come back as another's. A value of the same form has none: once a
+            conversation with one is forgotten, new identifiers get placeholders.
 
     >>> vault = MemoryVault()
     >>> pairs = [("EMAIL", "ada@example.org"), ("EMAIL", "bob@example.org")]
-    >>> vault.substitutes("c-17", pairs, lambda kind, original, number: f"<{kind}_{number}>")
+    >>> vault.substitutes("c-17", pairs, lambda kind, original, number, table: f"<{kind}_{number}>")
     ['<EMAIL_1>', '<EMAIL_2>']
     >>> vault.originals("c-17")["<EMAIL_2>"]
     'bob@example.org'
@@ -250,50 +371,63 @@ class MemoryVault:
             return kept
 
     def substitutes(
-        self, conversation: str, wanted: Sequence[tuple[str, str]], make: Make
+        self, conversation: str, wanted: Sequence[Wanted | tuple[str, str]], make: Make
     ) -> list[str]:
-        if not wanted:
+        forms = [Wanted(*each) for each in wanted]
+        if not forms:
             return []
-        if len(wanted) > self._max_entries and len(set(wanted)) > self._max_entries:
-            raise VaultError(f"a text may hold at most max_entries={self._max_entries} identifiers")
         with self._lock:
             entries = self._conversations.get(conversation)
             if entries is None:
                 entries = self._conversations[conversation] = Entries()
             self._conversations.move_to_end(conversation)
-            for pair in wanted:
-                if pair in entries.values:
-                    entries.values.move_to_end(pair)
-            return [
-                entries.values.get(pair) or self._assign(entries, pair, make) for pair in wanted
-            ]
+            new = [each for each in dict.fromkeys(forms) if entries.find(each) is None]
+            self._make_room(len(new))
+            for each in new:
+                if entries.find(each) is None:
+                    entries.assign(each, make, self._floor)
+                    self._n_entries += 1
+            return [str(entries.values[each.original, each.place]) for each in forms]
 
-    def _assign(self, entries: Entries, wanted: tuple[str, str], make: Make) -> str:
-        """Return a new value."""
-        # What is wanted in the same call was moved to the end, so it is not forgotten for this one.
-        while self._n_entries >= self._max_entries:
-            self._forget_some(entries)
-        value = entries.assign(*wanted, make, self._floor)
-        self._n_entries += 1
-        return value
-
-    def _forget_some(self, used: Entries) -> None:
-        """Forget another conversation, or else the oldest identifier of `used`, the only one."""
-        if len(self._conversations) > 1:
-            _, gone = self._conversations.popitem(last=False)
+    def _make_room(self, n_new: int) -> None:
+        """Forget other conversations; raise VaultError if the last one alone has no room."""
+        *others, used = self._conversations.values()
+        if len(used.values) + n_new > self._max_entries:
+            raise VaultError(
+                f"the conversation is full: it holds at most max_entries={self._max_entries} things"
+            )
+        for gone in others:
+            if self._n_entries + n_new <= self._max_entries:
+                break
+            self._conversations.popitem(last=False)
             self._n_entries -= len(gone.values)
             self._floor = max(self._floor, gone.floor_without())
-        else:
-            used.drop_oldest()
-            self._n_entries -= 1
 
-    def originals(self, conversation: str) -> Mapping[str, str]:
+    def originals(self, conversation: str) -> Originals:
         with self._lock:
             entries = self._conversations.get(conversation)
             return entries.originals if entries else _NO_ORIGINALS
 
+    def known(self, conversation: str, forms: Collection[str]) -> dict[str, str]:
+        with self._lock:
+            entries = self._conversations.get(conversation)
+            return entries.kinds(forms) if entries else {}
+
+    def scratch(self, conversation: str) -> MemoryVault:
+        with self._lock:
+            return MemoryVault.of(conversation, self._conversations.get(conversation))
+
+    @classmethod
+    def of(cls, conversation: str, entries: Entries | None) -> MemoryVault:
+        """Return a vault that holds a copy of one table, or none yet."""
+        vault = cls()
+        if entries is not None:
+            vault._conversations[conversation] = copy.deepcopy(entries)
+            vault._n_entries = len(entries.values)
+        return vault
+
     def __repr__(self) -> str:
-        return f"MemoryVault({len(self._messages)} messages, {self._n_entries} identifiers)"
+        return f"MemoryVault({len(self._messages)} messages, {self._n_entries} things)"
 
 
 def _size(result: SanitizedText) -> int:

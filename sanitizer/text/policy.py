@@ -82,6 +82,8 @@ def forms(word: str) -> set[str]:
 
 
 PRESETS = ("identifiers", "deidentify", "balanced", "strict")
+WORDS = "words"
+"""Name of one more policy, for comparison: 3,000 frequent words are public, others are drawn."""
 CLASSES = (
     *("PERSON", "ORGANIZATION", "PLACE", "PRODUCT", "ID", "MONEY", "DATE", "NUMBER"),
     *("CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "SEXUALITY", "CRIME", "OCCUPATION", "FAMILY"),
@@ -89,8 +91,11 @@ CLASSES = (
 )
 """Classes of what a detector finds. FACT: a word of a sensitive fact; TERM: a word on no list."""
 DETECTORS = ("none", "local", "skeleton", "reading")
-TREATMENTS = ("pass", "vault", "capitals", "refuse")
-"""What happens to a class. "capitals": goes to the vault if it is not written in lower case."""
+TREATMENTS = ("pass", "vault", "draw", "capitals", "refuse")
+"""What happens to a class. "draw": its stand-in is drawn within the class, of DRAWN only.
+"capitals": goes to the vault if it is not written in lower case."""
+DRAWN = ("CONDITION", "BELIEF", "ORIGIN", "CRIME")
+"""Classes with a list of at least 100 members, from which a stand-in can be drawn."""
 ROLES = ("public", "identifiers", "treated")
 """How a role's messages are treated: they leave as they are, only identifiers are replaced, or as
 any other text."""
@@ -106,6 +111,13 @@ _DEIDENTIFY = {
     **dict.fromkeys(_ENTITIES, "vault"),
     "TERM": "capitals",
 }
+_BALANCED = {
+    **_DEIDENTIFY,
+    **dict.fromkeys(DRAWN, "draw"),
+    # There are no 100 words of everyday language for sexuality; the others tell of a drawn thing.
+    **dict.fromkeys(("SEXUALITY", "TREATMENT", "OCCUPATION", "FACT", "TERM"), "vault"),
+}
+_TREATED = {"identifiers": {}, "deidentify": _DEIDENTIFY, "balanced": _BALANCED}
 _MECHANISMS: dict[str, type[Cape] | type[DynText]] = {"cape": Cape, "dyntext": DynText}
 _NAMES = ("will", "don", "ma", "may")
 """Stopwords that are names when capitalized."""
@@ -157,8 +169,8 @@ class Policy:
         detector: what reads the text for `treatments`: "none", "local" (each hidden word by itself,
             in sight of public words), "skeleton" (public words only) or "reading" (the whole text;
             not certified).
-        treatments: class -> "pass", "vault", "capitals" or "refuse"; a class that is missing
-            passes.
+        treatments: class -> one of TREATMENTS; a class that is missing passes.
+        max_drawn: things of one conversation that are drawn at most; others get placeholders.
         roles: role of a speaker -> "public", "identifiers" or "treated" (see ROLES); a role that is
             missing is treated.
 
@@ -184,6 +196,7 @@ class Policy:
     options: dict[str, Any] = field(default_factory=dict)
     detector: str = "none"
     treatments: dict[str, str] = field(default_factory=dict)
+    max_drawn: int = 3
     roles: dict[str, str] = field(default_factory=dict)
     values: frozenset[str] = field(default=frozenset(), repr=False)
 
@@ -191,33 +204,34 @@ class Policy:
     def preset(cls, name: str) -> Policy:
         """Return one of the packaged policies.
 
-        "strict": the 179 stopwords are public. "balanced": 3,000 frequent words are public too.
-        "identifiers": all words are public. "deidentify": names of persons, firms, places and
-        products, amounts, dates and other numbers of a person go to the vault too, and words on no
-        list unless they are written in lower case; what is told of them stays. The 3,000 hold no
-        word of the always-sensitive list, no numeral, and no word that is mostly capitalized inside
-        sentences. Identifiers go to the
-        vault under each preset (under "identifiers" without plain links and dates), names under the
-        last two only, and numbers under "balanced"; "strict" makes numbers random.
+        "identifiers": identifiers go to the vault, as under each preset; all words are public.
+        "deidentify": names of persons, firms, places and products, amounts, dates and other numbers
+        of a person go to the vault too, and words on no list unless they are written in lower case;
+        what is told of them stays. "balanced": illnesses, beliefs, origins and crimes are drawn
+        within their class too; treatments, occupations, sexuality and all words on no list go to
+        the vault. "strict": only the 179 stopwords are public; words are drawn one by one, and
+        numbers are made random. "words", for comparison: as "strict", with 3,000 frequent words
+        public, and numbers in the vault. The 3,000 hold no word of the always-sensitive list, no
+        numeral, and no word that is mostly capitalized inside sentences.
 
         Raises:
             ValueError: unknown name.
             ModelError: a word list is missing.
         """
-        if name not in PRESETS:
+        if name not in (*PRESETS, WORDS):
             raise ValueError(
                 f"policy must be one of {', '.join(PRESETS)}, or the path of a .toml file"
             )
-        if name in ("identifiers", "deidentify"):
+        if name in _TREATED:
             return cls(
                 name,
                 frozenset(),
                 perturb=False,
-                identifiers=frozenset(KINDS) - UNCLEAR,
+                identifiers=frozenset(KINDS) - (UNCLEAR if name != "balanced" else {"DATE"}),
                 names=None if name == "identifiers" else False,
                 numbers="pass",
                 detector="none" if name == "identifiers" else "local",
-                treatments={} if name == "identifiers" else dict(_DEIDENTIFY),
+                treatments=dict(_TREATED[name]),
             )
         public = frozenset(word_list("stopwords.txt"))
         if name == "strict":
@@ -275,6 +289,11 @@ class Policy:
         listed = self.sensitive or self.patterns or self.detector != "none"
         return not self.perturb and self.numbers == "pass" and not listed
 
+    @cached_property
+    def drawn(self) -> frozenset[str]:
+        """Classes of which stand-ins are drawn."""
+        return frozenset(kind for kind, how in self.treatments.items() if how == "draw")
+
     @property
     def reads_models(self) -> bool:
         """True if a model reads the text: to draw words, or to find what is private."""
@@ -300,8 +319,14 @@ class Policy:
 
         What the policy lists as sensitive goes to the vault under it too.
         """
-        kinds = self.identifiers - UNCLEAR
-        return replace(self, perturb=False, detector="none", numbers="pass", identifiers=kinds)
+        return replace(
+            self,
+            perturb=False,
+            detector="none",
+            treatments={},
+            numbers="pass",
+            identifiers=self.identifiers - UNCLEAR,
+        )
 
     def hides(self, kind: str, text: str) -> bool:
         """Return True if a stretch of this class goes to the vault.
@@ -314,7 +339,7 @@ class Policy:
             raise PolicyError(f"policy {self.name!r} refuses texts with {kind}")
         if treatment == "capitals":
             return not (text.islower() and text.replace("-", "").replace("'", "").isalpha())
-        return treatment == "vault"
+        return treatment in ("vault", "draw")
 
     def is_public(self, word: str, opens_sentence: bool, doubtful: bool = False) -> bool:
         """Return True if a word is released as it is.
@@ -421,6 +446,12 @@ def _public(values: list[Any]) -> frozenset[str]:
     return frozenset(entry.lower() if _is_word(entry) else entry for entry in entries)
 
 
+def _count(value: int) -> int:
+    if value < 0:
+        raise _Bad(f"must be at least 0, got {value}")
+    return value
+
+
 def _known(values: list[Any]) -> frozenset[str]:
     if not all(any(word_spans(value)) for value in _strings(values)):
         raise _Bad("each entry must hold a letter or a digit")
@@ -444,7 +475,7 @@ class _Key(NamedTuple):
 
 _LIST, _BOOL, _INT, _NUMBER = (list,), (bool,), (int,), (int, float)
 _KEYS: dict[str, dict[str, _Key]] = {
-    "": {"name": _Key(), "base": _Key(read=_one_of(PRESETS))},
+    "": {"name": _Key(), "base": _Key(read=_one_of((*PRESETS, WORDS)))},
     "public": {"words": _Key(_LIST, _public, "public")},
     "sensitive": {
         "words": _Key(_LIST, _sensitive, "sensitive"),
@@ -458,7 +489,11 @@ _KEYS: dict[str, dict[str, _Key]] = {
     },
     "numbers": {"to": _Key(attribute="numbers")},
     "detector": {"mode": _Key(read=_one_of(DETECTORS), attribute="detector")},
-    "classes": {name: _Key(read=_one_of(TREATMENTS)) for name in CLASSES},
+    "conversation": {"max_drawn": _Key(_INT, _count)},
+    "classes": {
+        name: _Key(read=_one_of([how for how in TREATMENTS if name in DRAWN or how != "draw"]))
+        for name in CLASSES
+    },
     "roles": {name: _Key(read=_one_of(ROLES)) for name in ("system", "developer")},
     "wire": {
         "images": _Key(read=_one_of(IMAGES)),

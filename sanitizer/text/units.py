@@ -7,24 +7,24 @@ puts the rest of the text to the policy word by word.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from sanitizer.errors import PolicyError, VaultError
-from sanitizer.identifiers import KINDS, NameFinder, find, name_finder, same_form
-from sanitizer.randomness import Source
-from sanitizer.storage import MAX_FORMED, Make, Vault
-from sanitizer.text.detector import Detector
+from sanitizer.errors import PolicyError
+from sanitizer.identifiers import KINDS, NameFinder, find, name_finder
+from sanitizer.storage import same_thing
+from sanitizer.text.classes import listed_in
+from sanitizer.text.detector import Detector, Finding, Reading, public_forms
+
 from sanitizer.text.policy import CLASSES, Policy, straight
 from sanitizer.text.prompt import kept_phrases, merged
 from sanitizer.text.syntax import form_for, pieces
 from sanitizer.text.words import (
+    Article,
     Segmented,
     Unit,
     outside,
     overlapping,
-    random_number,
     segment,
     segment_taken,
     stretches,
@@ -33,12 +33,21 @@ from sanitizer.text.words import (
 
 Span = tuple[int, int, str]
 Offsets = Sequence[tuple[int, int]]
+_NUMBERED = re.compile(r"(?<!\w)type (?:[12]|i{1,2}|one|two)[ -]\Z", re.I)
+_LETTER = re.compile(r"[ -][a-z](?!\w)")
+_BY_ROLE = frozenset(["NUMBER", "DATE", "MONEY"])
+Known = Callable[[Collection[str]], Mapping[str, str]]
+"""Function: forms -> the class of those that are things of the conversation already."""
+_TOLD = frozenset(
+    ["CONDITION", "BELIEF", "ORIGIN", "CRIME", "SEXUALITY", "TREATMENT", "OCCUPATION", "TERM"]
+)
+"""Classes whose findings may hold a name that is listed, of the same class or another."""
+_ARTICLE = re.compile(r"(?<!\w)(an?) \Z", re.I)
+_OPENS = re.compile(r"(?:\A|[.!?\u2026][\"')\]]*\s+|\n\s*)[\"'(*_]*\Z")
 
-_LITERAL = re.compile(r"<[A-Z]+(?:_[A-Z]+)*_[0-9]+>")
-_LITERAL_IN_CODE = re.compile(rf"{_LITERAL.pattern}|\b(?:{'|'.join([*CLASSES, *KINDS])})_[0-9]+\b")
+_LITERAL = re.compile(r"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){1,2}>")
+_LITERAL_IN_CODE = re.compile(rf"{_LITERAL.pattern}|\b(?:{'|'.join([*CLASSES, *KINDS])})(?:_[0-9]+)+\b")
 """The same, and as placeholders are written in code."""
-_UNFORMED = ("TEXT", "TERM", "NUMBER", "PERSON", "PLACE", "ORGANIZATION")
-"""Kinds without a form of which another realistic value could be made."""
 _READS = {
     "NUMBER": "two",
     "PERSON": "she",
@@ -57,6 +66,7 @@ def split(
     detector: Detector | None = None,
     declared: Offsets = (),
     keep: tuple[str, ...] = (),
+    known: Known = lambda forms: {},
 ) -> Segmented:
     """Split a text into public words and private units by a policy.
 
@@ -64,6 +74,7 @@ def split(
         detector: reads the text where the policy treats classes of what is found.
         declared: stretches that the caller declares public, ascending, apart from each other.
         keep: phrases that the caller declares public wherever they occur as whole words.
+        known: what is a thing of the conversation already, wherever it stands.
 
     Raises:
         PolicyError: the text holds refused words or patterns.
@@ -82,10 +93,11 @@ def split(
     declared = _with_phrases(text, policy, spans, declared, keep)
     taken = _cut(text, policy, spans, declared)
     if detector is not None:
-        return _detected(text, policy, taken, detector, declared)
+        return _detected(text, policy, taken, detector, declared, known)
     if policy.all_public:
         return segment_taken(text, taken, declared)
-    return segment(text, policy, taken, policy.kinds, declared)
+    found = segment(text, policy, taken, policy.kinds, declared)
+    return found if policy.perturb else replace(found, articles=())
 
 
 def _with_phrases(
@@ -142,7 +154,12 @@ def _kind_of(part: str, policy: Policy, kind: str) -> str:
 
 
 def _detected(
-    text: str, policy: Policy, taken: list[Unit], detector: Detector, declared: Offsets
+    text: str,
+    policy: Policy,
+    taken: list[Unit],
+    detector: Detector,
+    declared: Offsets,
+    known: Known,
 ) -> Segmented:
     """Split a text by what a detector finds in it; the policy decides which classes are hidden."""
     if declared and not any(not shown for *_, shown in stretches(text, (), declared)):
@@ -161,14 +178,100 @@ def _detected(
             'in none of them; policy "identifiers" works in any language, without a claim'
         )
     found = [
-        Unit(each.start, each.end, text[each.start : each.end], _hidden_kind(each.kind), False)
+        unit
         for each in reading.findings
         if not _listed_public(text[each.start : each.end], policy)
-        and policy.hides(each.kind, text[each.start : each.end])
+        and (unit := _unit(text, each, policy)) is not None
     ]
-    units = _in_code(text, sorted([*taken, *found], key=lambda unit: unit.start))
+    found = _apart(found)
+    found += _repeated(text, reading, [*taken, *found], known, policy)
+    units = sorted([*taken, *found], key=lambda unit: unit.start)
+    units = _in_code(text, units)
     split_text = segment_taken(text, units, declared)
-    return replace(split_text, facts=reading.facts, language=reading.language)
+    articles = _articles(text, units, declared)
+    return replace(split_text, articles=articles, facts=reading.facts, language=reading.language)
+
+
+def _apart(units: Iterable[Unit]) -> list[Unit]:
+    """Return units without those that begin inside the one before."""
+    kept: list[Unit] = []
+    for unit in units:
+        if kept and unit.start < kept[-1].end:
+            kept[-1] = replace(kept[-1], end=max(kept[-1].end, unit.end))
+            continue
+        kept.append(unit)
+    return kept
+
+
+def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
+    """Return the unit of a finding, None if the policy lets it pass.
+
+    Of a class that is drawn it is the listed name inside, if what is left are everyday words; if
+    none is listed, it is drawn no more than other things are.
+    """
+    start, end, kind = finding.start, finding.end, _hidden_kind(finding.kind)
+    listed = None
+    if kind in _TOLD and policy.drawn:
+        if kind == "CONDITION" and (numbered := _NUMBERED.search(text, max(0, start - 9), start)):
+            start = numbered.start()
+        listed = listed_in(text, start, _with_letter(text, end), kind)
+    if listed is not None:
+        end = max(end, listed.end)
+        rest = [text[a:b] for a, b in _parts(text, [listed[:2]], start, end)]
+        words = [part[a:b] for part in rest for a, b in word_spans(part)]
+        if not all(map(public_forms().known, words)):
+            listed = None
+        elif policy.treatments.get(listed.kind) == "draw":
+            start, end, kind = listed.start, listed.end, listed.kind
+    written = text[start:end]
+    if not policy.hides(kind, written):
+        return None
+    drawn = listed is not None and kind in policy.drawn
+    opens = drawn and _OPENS.search(text[max(0, start - 8) : start]) is not None
+    return Unit(start, end, written, kind, opens, concept=listed.concept if drawn else "")
+
+
+def _with_letter(text: str, end: int) -> int:
+    """Return the end of a visible single letter after a finding: the "c" of "hep c"."""
+    letter = _LETTER.match(text, end)
+    return letter.end() if letter else end
+
+
+def _repeated(
+    text: str, reading: Reading, units: list[Unit], known: Known, policy: Policy
+) -> list[Unit]:
+    """Return hidden words that would pass, but are things of this text or of the conversation.
+
+    A thing is hidden wherever it stands, whatever a single place looks like. Numbers are things by
+    their role, and not linked.
+    """
+    passing = {text[a:b]: (a, b) for a, b in reading.everyday}
+    if not passing:
+        return []
+    here = {same_thing(u.text): (u.kind, u.concept) for u in units if u.kind not in _BY_ROLE}
+    table = known(passing)
+    found = []
+    for begin, end in reading.everyday:
+        word = text[begin:end]
+        kind, concept = here.get(same_thing(word), (table.get(word), ""))
+        if kind is not None and kind not in _BY_ROLE and not _listed_public(word, policy):
+            opens = _OPENS.search(text[max(0, begin - 8) : begin]) is not None
+            found.append(Unit(begin, end, word, kind, bool(concept) and opens, concept=concept))
+    return found
+
+
+def _articles(
+    text: str, units: Sequence[Unit], declared: Offsets
+) -> tuple[Article, ...]:
+    """Return the visible articles directly before units that are drawn."""
+    found = []
+    for number, unit in enumerate(units):
+        before = _ARTICLE.search(text, max(0, unit.start - 4), unit.start)
+        if unit.concept and before is not None:
+            start, end = before.span(1)
+            if not overlapping(declared, start, end):
+                found.append(Article(start, end, number))
+    return tuple(found)
 
 
 def _in_code(text: str, units: Sequence[Unit]) -> list[Unit]:
@@ -250,34 +353,6 @@ def _clear_of(spans: Iterable[Span], taken: list[Span]) -> Iterator[Span]:
             yield span
 
 
-def maker(style: str, source: Source) -> Make:
-    """Return the function that makes released values.
-
-    An original that has no other value of its form, or a number above `MAX_FORMED`, gets a
-    placeholder.
-
-    Guarantee: a placeholder tells the kind and a running number only; a value of the same form
-    tells its form too.
-
-    Args:
-        style: "placeholder" or "same-form".
-    """
-    if style == "placeholder":
-        return _placeholder
-
-    def formed(kind: str, original: str, number: int) -> str:
-        if kind not in _UNFORMED and number <= MAX_FORMED:
-            with suppress(ValueError):
-                return same_form(kind, original, source)
-        return _placeholder(kind, original, number)
-
-    return formed
-
-
-def _placeholder(kind: str, original: str, number: int) -> str:
-    return f"<{kind}_{number}>"
-
-
 def reads_as(kind: str) -> str:
     """Return the word that the model reads in place of an identifier: a constant of its kind.
 
@@ -286,62 +361,3 @@ def reads_as(kind: str) -> str:
         ('home', 'email')
     """
     return _READS.get(kind, kind.lower())
-
-
-def stand_ins(
-    segmented: Segmented, vault: Vault, conversation: str, style: str, source: Source
-) -> list[str | None]:
-    """Return the released value of each unit; None for a word that is to be drawn.
-
-    Raises:
-        VaultError: the vault is full or cannot be written.
-    """
-    if not segmented.units:
-        return []
-    wanted = [(u.kind, u.text) for u in segmented.units if u.kind.isupper()]
-    values = iter(
-        _as_code(
-            segmented.units,
-            vault.substitutes(conversation, wanted, maker(style, source)),
-            vault,
-            conversation,
-        )
-    )
-    released: list[str | None] = []
-    for unit in segmented.units:
-        if unit.kind.isupper():
-            released.append(next(values))
-        else:
-            released.append(random_number(unit.text, source) if unit.kind == "number" else None)
-    return released
-
-
-def _as_code(
-    units: Sequence[Unit], values: list[str], vault: Vault, conversation: str
-) -> Iterator[str]:
-    """Yield the released values in the form of their places; each form is kept in the vault.
-
-    A placeholder keeps its number: `<PERSON_1>` in prose is PERSON_1 where a name of code stands.
-    """
-    hidden = [unit for unit in units if unit.kind.isupper()]
-    for unit, value in zip(hidden, values, strict=True):
-        if unit.form == "prose" or not _LITERAL.fullmatch(value):
-            yield value
-            continue
-        written = f'"{value}"' if unit.form == "quoted" else value.strip("<>")
-        written += "_" * (unit.form == "tag")
-        wanted = [(f"{unit.kind} {unit.form}", unit.text)]
-        (kept,) = vault.substitutes(conversation, wanted, _once(written))
-        yield kept
-
-
-def _once(value: str) -> Make:
-    """Return what makes one value, and an error where that is taken."""
-    left = [value]
-
-    def make(kind: str, original: str, number: int) -> str:
-        if not left:
-            raise VaultError("a placeholder of code is taken already")
-        return left.pop()
-
-    return make

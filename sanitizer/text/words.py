@@ -72,6 +72,7 @@ class Unit:
         form: how a placeholder is written at its place: "prose" (in angle brackets), "bare" (a name
             of code), "tag" (a name of code in angle brackets), or "quoted" (a string instead of a
             number).
+        concept: member of its class's list that it names, where its stand-in is to be drawn.
     """
 
     start: int
@@ -80,6 +81,7 @@ class Unit:
     kind: str
     opens_sentence: bool
     form: str = "prose"
+    concept: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -351,7 +351,6 @@ class GivenAway:
     def _clear(self, source: Originals) -> None:
         self._source = source
         self._n_seen = 0
-        self._n_removed = source.n_removed
         self._values: dict[str, str] = {}
         self._numbers: dict[str, str] = {}
         self._prefixes: set[str] = set()
@@ -361,13 +360,15 @@ class GivenAway:
         self._lengths: tuple[int, ...] = ()
 
     def follow(self, originals: Originals) -> None:
-        """Add the originals that are new since the last call; start over if any were removed."""
+        """Add the originals that are new since the last call."""
         with self._lock:
-            if originals is not self._source or originals.n_removed != self._n_removed:
+            if originals is not self._source:
                 self._clear(originals)
             new = _after(originals, self._n_seen)
             self._n_seen += len(new)
             for value, original in new:
+                if value in originals.drawn:
+                    continue  # an everyday word such as "gout" may stand anywhere
                 # A released value stays whole, even if a user typed it as a text of their own.
                 self._add(value, value)
                 if original and original not in originals:

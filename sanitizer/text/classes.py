@@ -1,0 +1,116 @@
+"""Lists of classes: which illnesses, beliefs, origins and crimes have a common name.
+
+The lists are public. That a name is on one, and of which class, is part of how it is read; which
+member it is, is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from sanitizer.text.policy import DRAWN, straight, word_list
+from sanitizer.text.words import word_spans
+
+_LEAST_TYPED = 6  # letters of the shortest name of which a typing error is recognized
+_MOST_WORDS = 5
+_EMPTY = frozenset("a an the my his her their our your of and or with".split())
+
+
+class Listed(NamedTuple):
+    """A listed name inside a text.
+
+    Attributes:
+        start, end: character offsets. kind: its class. concept: the member that it names.
+    """
+
+    start: int
+    end: int
+    kind: str
+    concept: str
+
+
+@cache
+def class_members(kind: str) -> tuple[str, ...]:
+    """Return the members of a class, the commonest first; raise ModelError as `word_list`.
+
+    Example:
+        >>> class_members("CONDITION")[:2]
+        ('depression', 'asthma')
+    """
+    return word_list(f"{kind.lower()}.txt", "classes")
+
+
+@cache
+def _concepts(kind: str) -> Mapping[str, str]:
+    """Return name -> member of the class, for the members themselves and for other names."""
+    known = {plain_name(member): member for member in class_members(kind)}
+    for line in word_list("concepts.txt", "classes"):
+        member, _, names = line.partition(" = ")
+        if plain_name(member) in known:
+            known |= {plain_name(name): member for name in names.split(", ")}
+    return known
+
+
+def plain_name(text: str) -> str:
+    """Return a name as names are compared: words in lower case, without articles.
+
+    Example:
+        >>> plain_name("A Heart-Attack")
+        'heart attack'
+    """
+    plain = straight(text.lower())
+    words = [plain[begin:end] for begin, end in word_spans(plain)]
+    return " ".join(word for word in words if word not in _EMPTY) or plain
+
+
+def concept_of(kind: str, text: str) -> str | None:
+    """Return the member of a class that a name means, None if it means none.
+
+    A name with one typing error counts, if only one member is so near.
+
+    Example:
+        >>> concept_of("CONDITION", "Hep C"), concept_of("CONDITION", "astmha")
+        ('hepatitis C', 'asthma')
+    """
+    names, name = _concepts(kind), plain_name(text)
+    found = names.get(name) or names.get(name.removesuffix("s"))
+    if found is None and len(name) >= _LEAST_TYPED:
+        near = {names[one] for one in _mistyped(name) if one in names}
+        found = near.pop() if len(near) == 1 else None
+    return found
+
+
+def listed_in(text: str, start: int, end: int, kind: str) -> Listed | None:
+    """Return the longest listed name in a stretch, of this class if there is one, or of another.
+
+    Example:
+        >>> listed_in("convicted of burglary", 0, 21, "CRIME")
+        Listed(start=13, end=21, kind='CRIME', concept='burglary')
+    """
+    spans = [(start + a, start + b) for a, b in word_spans(text[start:end])]
+    empty = [text[a:b].lower() in _EMPTY for a, b in spans]
+    for kinds in ((kind,), DRAWN):
+        for n in range(min(len(spans), _MOST_WORDS), 0, -1):
+            for first in range(len(spans) - n + 1):
+                if empty[first] or empty[first + n - 1]:
+                    continue
+                begin, stop = spans[first][0], spans[first + n - 1][1]
+                for each in kinds:
+                    if each in DRAWN and (member := concept_of(each, text[begin:stop])):
+                        return Listed(begin, stop, each, member)
+    return None
+
+
+def _mistyped(name: str) -> Iterator[str]:
+    """Yield what a name may have been meant as: one letter more, less, other, or two swapped."""
+    letters = "abcdefghijklmnopqrstuvwxyz "
+    for i in range(len(name) + 1):
+        head, tail = name[:i], name[i:]
+        if tail:
+            yield head + tail[1:]
+            yield from (head + letter + tail[1:] for letter in letters)
+        if len(tail) > 1:
+            yield head + tail[1] + tail[0] + tail[2:]
+        yield from (head + letter + tail for letter in letters)
