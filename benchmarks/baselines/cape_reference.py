@@ -72,7 +72,10 @@ class CapeReference:
         scale = np.load(folder / "embedding_scale.npy")[:, None]
         self.table: Array = np.load(folder / "embeddings.npy").astype(np.float32) * scale
         self.bias: Array = np.load(folder / "bias.npy")
-        self.pieces, self.sanitizer = WordPieces(folder / "tokenizer.json"), Sanitizer(model=folder)
+        self.pieces, self.sanitizer = (
+            WordPieces(folder / "tokenizer.json"),
+            Sanitizer(model=folder, policy="words"),
+        )
         self.epsilon, self.n_buckets = epsilon, n_buckets
         self.random = np.random.default_rng()
         self.range = (-12.0, 12.0)

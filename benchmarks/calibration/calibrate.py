@@ -62,7 +62,7 @@ def cases(texts: list[str], model: OnnxMaskedLM) -> list[Case]:
     """
     pieces, sanitizer, found = (
         WordPieces(model.folder / "tokenizer.json"),
-        Sanitizer(model=model),
+        Sanitizer(model=model, policy="words"),
         [],
     )
     edges = (pieces.cls, pieces.sep)

@@ -84,7 +84,7 @@ class Audits:
         """
         outputs, words, step = (
             self._tools.model.outputs,
-            domain(Sanitizer(model=self._tools.model)),
+            domain(Sanitizer(model=self._tools.model, policy="words")),
             self._step,
         )
         if context == "none":

@@ -41,7 +41,7 @@ Row = dict[str, Any]
 def published(causal: bool) -> tuple[Sanitizer, NDArray[np.float32], list[str]]:
     """Published Cape, its scores of the context, float32 [n_outputs], and its inputs."""
     mechanism = Cape(variant="published", backbone="causal" if causal else "masked")
-    sanitizer = Sanitizer(mechanism, causal=OnnxCausalLM() if causal else None)
+    sanitizer = Sanitizer(mechanism, causal=OnnxCausalLM() if causal else None, policy="words")
     return sanitizer, position_logits(sanitizer, EXAMPLE, EXAMPLE_POSITION), domain(sanitizer)
 
 
@@ -95,7 +95,7 @@ def published_cape(pool: Executor, n_inputs: int | None, causal: bool = False) -
 
 def by_audit(name: str, mechanism: Cape | DynText, n_inputs: int | None) -> Row:
     """One row by the package's own audit."""
-    found = audit(Sanitizer(mechanism), n_inputs=n_inputs).as_dict()
+    found = audit(Sanitizer(mechanism, policy="words"), n_inputs=n_inputs).as_dict()
     return {
         "mechanism": name,
         **{k: found[k] for k in ("nominal", "claimed", "certified", "exact", "n_inputs")},

@@ -36,8 +36,8 @@ print(json.dumps([seconds, int(peak) / 1024]))
 def per_prompt(threads: int, n: int, prompts: dict[str, str]) -> list[dict[str, Any]]:
     """Ours, the bare pass, and the reference, for a short and a long prompt."""
     model = OnnxMaskedLM(threads=threads)
-    ours, found = Sanitizer(model=model), []
-    published = Sanitizer(Cape(10.0, variant="published"), model=model)
+    ours, found = Sanitizer(model=model, policy="words"), []
+    published = Sanitizer(Cape(10.0, variant="published"), model=model, policy="words")
     reference = CapeReference(10.0, threads)
     for name, text in prompts.items():
         choices = Choices(ours.inner.mask(text))

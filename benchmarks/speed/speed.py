@@ -79,7 +79,7 @@ def beside(
     model: OnnxMaskedLM, lookup: Lookup, presidio: Worker | None, n: int
 ) -> list[dict[str, Any]]:
     """Certified Cape, its identifiers alone, SANTEXT's lookup and Presidio on the same prompts."""
-    ours, found = Sanitizer(model=model), []
+    ours, found = Sanitizer(model=model, policy="words"), []
     alone = Sanitizer(policy="identifiers", model=model)
     for name, text in PROMPTS.items():
         words = [w.text for w in ours.inner.mask(text).words]
@@ -108,7 +108,7 @@ def beside(
 
 def batches(model: OnnxMaskedLM, n: int, largest: int) -> list[dict[str, Any]]:
     """Milliseconds per prompt as more prompts go together."""
-    ours, found = Sanitizer(model=model), []
+    ours, found = Sanitizer(model=model, policy="words"), []
     for size in (s for s in (1, 2, 4, 8, 16, 32) if s <= largest):
         texts = [SHORT] * size
         times = in_turns(
@@ -144,7 +144,7 @@ def vocabularies(n: int) -> list[dict[str, Any]]:
 
 def lengths(model: OnnxMaskedLM, n: int, longest: int) -> list[dict[str, Any]]:
     """Milliseconds per word of ever longer prompts."""
-    ours, found = Sanitizer(model=model), []
+    ours, found = Sanitizer(model=model, policy="words"), []
     for n_words in (10, 30, 100, 300, 1_000, 3_000, 10_000):
         if n_words <= longest:
             run = {"whole": partial(ours.sanitize, of_length(n_words), fresh=True)}
@@ -166,7 +166,10 @@ def left(n: int, threads: int, prompts: dict[str, str]) -> dict[str, Any]:
     causal, found = OnnxCausalLM(threads=threads), dict[str, Any]()
     for variant in ("certified", "published"):
         ours = Sanitizer(
-            Cape(5.0, variant=variant, backbone="causal"), causal=causal, threads=threads
+            Cape(5.0, variant=variant, backbone="causal"),
+            causal=causal,
+            threads=threads,
+            policy="words",
         )
         for name, text in prompts.items():
             times = in_turns({"ours": partial(ours.sanitize, text, fresh=True)}, n)["ours"]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sanitizer.answers.extractors import extractor_for as extractor_for
     from sanitizer.answers.restorer import RestoredStream as RestoredStream
     from sanitizer.answers.restorer import Restorer as Restorer
+    from sanitizer.answers.variants import Links as Links
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
@@ -33,5 +34,6 @@ else:
                 "extractor_for",
             ),
             "restorer": ("RestoredStream", "Restorer"),
+            "variants": ("Links",),
         },
     )

@@ -67,18 +67,27 @@ class RestoredAnswer(str):
         extracted: True if it was rewritten for the original prompt, beyond identifiers.
         note: why not, or what is wrong with it; None if there is nothing to say. It holds no text
             of prompt or answer.
+        notes: what the model was told instead of something private that was drawn; one for each
+            such thing of the prompt, or of the conversation. They hold private words.
     """
 
     extracted: bool
     note: str | None
+    notes: tuple[str, ...]
 
-    def __new__(cls, text: str, extracted: bool = False, note: str | None = None) -> Self:
+    def __new__(
+        cls,
+        text: str,
+        extracted: bool = False,
+        note: str | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Self:
         answer = super().__new__(cls, text)
-        answer.extracted, answer.note = extracted, note
+        answer.extracted, answer.note, answer.notes = extracted, note, notes
         return answer
 
-    def __reduce__(self) -> tuple[type[Self], tuple[str, bool, str | None]]:
-        return type(self), (str(self), self.extracted, self.note)
+    def __reduce__(self) -> tuple[type[Self], tuple[str, bool, str | None, tuple[str, ...]]]:
+        return type(self), (str(self), self.extracted, self.note, self.notes)
 
 
 class NotExtracted(Exception):
@@ -431,6 +440,19 @@ class AnswerContext:
     prompts: tuple[SanitizedText, ...]
     policy: Policy
 
+    def notes(self) -> tuple[str, ...]:
+        """Return a note for each drawn thing of the prompts, or of the conversation without any.
+
+        All of them alike, whether the answer speaks of them or not.
+        """
+        originals = self.restorer.originals
+        values = list(originals.drawn)
+        if self.prompts:
+            used = {r.replacement.lower() for each in self.prompts for r in each.replacements}
+            values = [value for value in values if value.lower() in used]
+        told = 'the model was told "{}" where you wrote "{}"'
+        return tuple(told.format(value, originals[value]) for value in values)
+
     def note(self) -> str | None:
         """Return why there is nothing to extract; None if there is something, or no extractor."""
         if self.extractor is None:
@@ -480,7 +502,7 @@ class AnswerStream(Iterator[str]):
     def answer(self) -> RestoredAnswer:
         """Return all that is left of the answer, as one string."""
         text = "".join(self)
-        return RestoredAnswer(text, self.extracted, self.note)
+        return RestoredAnswer(text, self.extracted, self.note, self._context.notes())
 
     def _restored(self, pieces: Iterable[str]) -> Iterator[str]:
         """Yield the answer with its identifiers restored, and nothing else."""

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
+from sanitizer.answers.variants import Found, Links, Variants
 from sanitizer.results import Replacement, SanitizedText
 from sanitizer.storage import Originals
 from sanitizer.text import (
@@ -320,6 +321,10 @@ def _without_s(word: str) -> str | None:
     return singulars[0] if len(singulars) == 1 else None
 
 
+_ALL_LINKS = Links()
+_REMEMBERED = 2_000  # characters before a piece in which a link may have begun
+
+
 class Part(NamedTuple):
     """Stretch of an answer.
 
@@ -340,19 +345,32 @@ class Restorer:
     """Mapping of released values to originals, applied to texts.
 
     It scans from the left; where several released values match, the longest wins. Each stretch is
-    replaced once: an original that looks like a released value stays as it is.
+    replaced once: an original that looks like a released value stays as it is. Placeholders are
+    found escaped too, and stand-ins that were drawn with endings and in any case; values inside
+    links stay as they are, unless the link was sent.
 
     >>> restorer = Restorer({"<EMAIL_1>": "anna@example.org"})
-    >>> restorer.text("I wrote to <EMAIL_1>.")
-    'I wrote to anna@example.org.'
+    >>> restorer.text("I wrote to <EMAIL_1>, yes, to &lt;EMAIL_1&gt;.")
+    'I wrote to anna@example.org, yes, to anna@example.org.'
+    >>> restorer.text("![](https://example.com/?q=<EMAIL_1>)")
+    '![](https://example.com/?q=<EMAIL_1>)'
 
     Args:
         originals: released value -> original; no released value is empty. `Originals` are used as
             they are, and what is added to them later is restored too; other mappings are copied.
+        links: tells what stands in links; None restores there too.
+        escaped: find other spellings of placeholders.
     """
 
-    def __init__(self, originals: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        originals: Mapping[str, str],
+        links: Links | None = _ALL_LINKS,
+        escaped: bool = True,
+    ) -> None:
         self.originals = originals if isinstance(originals, Originals) else Originals(originals)
+        self.links = links
+        self._variants = Variants(self.originals, escaped)
 
     def text(self, text: str) -> str:
         """Return a whole text with originals."""
@@ -362,40 +380,80 @@ class Restorer:
         """Return a stream that restores one text which comes in pieces, however it is split."""
         return RestoredStream(self)
 
-    def parts(self, text: str, final: bool = True) -> tuple[list[Part], str]:
+    def parts(self, text: str, final: bool = True, before: str = "") -> tuple[list[Part], str]:
         """Return the text in parts, and its end that may become a released value.
 
         Args:
             text: the text.
             final: no more text comes, so that no end is held back.
+            before: the answer before it, or the end of that.
         """
-        if (first := self.originals.first) is None:
-            return [Part(text)], ""
+        end = len(text) if final else self._variants.grows_from(text)
         parts: list[Part] = []
         done = at = 0
-        while (found := first.search(text, at)) is not None:
+        scan = _Scan(self, text, final)
+        while (found := scan.next(at)) is not None and found.start < end:
+            at = found.start
+            if found.end == at:  # may grow into a longer one
+                return [*parts, Part(text[done:at])], text[at:]
+            written = text[at : found.end]
+            shown = text[max(0, at - _REMEMBERED) : at]
+            shown = before + shown if at < _REMEMBERED else shown
+            if self.links is not None and self.links.holds(shown, written):
+                at = found.end
+                continue
+            parts += [Part(text[done:at]), Part(written, found.original)]
+            done = at = found.end
+        end = max(end, done)
+        return [*parts, Part(text[done:end])], text[end:]
+
+    def other(self, text: str, at: int) -> Found | None:
+        """Return the first value at or after a place that is written in another way."""
+        return self._variants.find(text, at)
+
+    def exact(self, text: str, at: int, final: bool) -> Found | None:
+        """Return the first value at or after a place; an empty one where one may grow."""
+        first = self.originals.first
+        while first is not None and (found := first.search(text, at)) is not None:
             at = found.start()
             if not final and self._may_grow(text, at):
-                return [*parts, Part(text[done:at])], text[at:]
-            pair = self._longest(text, at)
-            if pair is None:
-                at += 1
-                continue
-            parts += [Part(text[done:at]), Part(*pair)]
-            done = at = at + len(pair[0])
-        return [*parts, Part(text[done:])], ""
+                return Found(at, at, "")
+            if (pair := self._longest(text, at)) is not None:
+                return Found(at, at + len(pair[0]), pair[1])
+            at += 1
+        return None
 
     def _longest(self, text: str, at: int) -> tuple[str, str] | None:
         """Return the longest released value that begins at `at`, and its original."""
         for length in self.originals.lengths:
             value = text[at : at + length]
-            if (original := self.originals.get(value)) is not None:
+            original = self.originals.get(value)
+            if original is not None and value not in self.originals.drawn:
                 return value, original
         return None
 
     def _may_grow(self, text: str, at: int) -> bool:
         """Return True if the rest of the text is the beginning of a longer released value."""
         return len(text) - at < self.originals.lengths[0] and text[at:] in self.originals.beginnings
+
+
+class _Scan:
+    """One pass over a text; what lies ahead is searched for once."""
+
+    def __init__(self, restorer: Restorer, text: str, final: bool) -> None:
+        self._restorer, self._text, self._final = restorer, text, final
+        self._exact = restorer.exact(text, 0, final)
+        self._other = restorer.other(text, 0)
+
+    def next(self, at: int) -> Found | None:
+        """Return the first released value at or after a place; an empty one where one may grow."""
+        if self._exact is not None and self._exact.start < at:
+            self._exact = self._restorer.exact(self._text, at, self._final)
+        if self._other is not None and self._other.start < at:
+            self._other = self._restorer.other(self._text, at)
+        if self._exact is None or self._other is None:
+            return self._exact or self._other
+        return self._exact if self._exact.start <= self._other.start else self._other
 
 
 class RestoredStream:
@@ -409,14 +467,19 @@ class RestoredStream:
     def __init__(self, restorer: Restorer) -> None:
         self._restorer = restorer
         self._held = ""
+        self._before = ""
 
     def feed(self, piece: str) -> str:
         """Feed one piece; return the text that can be shown now."""
         return _joined(self.parts(piece))
 
-    def parts(self, piece: str) -> list[Part]:
+    def parts(self, piece: str, final: bool = False) -> list[Part]:
         """Feed one piece; return the parts that can be shown now."""
-        parts, self._held = self._restorer.parts(self._held + piece, final=False)
+        text = self._held + piece
+        parts, self._held = self._restorer.parts(text, final, self._before)
+        # Only what may be the beginning of a link is needed, and never a whole answer.
+        shown = text[: len(text) - len(self._held)]
+        self._before = (self._before + shown)[-_REMEMBERED:]
         return parts
 
     def finish(self) -> str:
@@ -425,5 +488,4 @@ class RestoredStream:
 
     def last_parts(self) -> list[Part]:
         """End the stream; return the parts still held back."""
-        held, self._held = self._held, ""
-        return self._restorer.parts(held)[0]
+        return self.parts("", final=True)

@@ -17,13 +17,13 @@ from sanitizer.cli.options import (
     build_sanitizer,
     context_option,
     json_option,
+    measured_options,
     model_option,
     open_ledger,
-    policy_option,
     read_file,
-    setting_options,
     texts_of,
     together,
+    words_policy_option,
     write,
 )
 
@@ -50,7 +50,7 @@ def count(value: str) -> int | None:
 
 
 @click.command(short_help="exact epsilon of a setting, by enumerating all inputs")
-@setting_options
+@measured_options
 @model_option
 @click.option(
     "--context",
@@ -85,7 +85,7 @@ def audit(
 
 
 @click.command(short_help="attack a setting on texts of yours before trusting it")
-@setting_options
+@measured_options
 @context_option
 @model_option
 @texts_options
@@ -111,7 +111,7 @@ def attack(file: Path, lines: bool, as_json: bool, trials: int, **setting: Any) 
     required=True,
     help="tolerated attack success per word, between 0 and 1",
 )
-@policy_option
+@words_policy_option
 @model_option
 def advise(
     file: Path, lines: bool, as_json: bool, risk: float, policy: str, model: Path | None

@@ -46,13 +46,18 @@ policy_option = click.option(
     default="balanced",
     help="identifiers, deidentify, balanced (default), strict, or a .toml file",
 )
+words_policy_option = click.option(
+    "--policy",
+    default="strict",
+    help="one that draws words one by one: strict (default), words, or a .toml file",
+)
 model_option = click.option("--model", type=Path, help="another model folder")
 context_option = click.option(
     "--context",
     type=click.Choice(["released", "original"]),
     help="what the model reads (cape)",
 )
-setting_options = together(
+_mechanism_options = together(
     click.option(
         "--mechanism",
         type=click.Choice(["cape", "dyntext"]),
@@ -80,8 +85,9 @@ setting_options = together(
         help="groups of words drawn in turn (cape)",
     ),
     click.option("--consistent", is_flag=True, help="one draw per distinct word"),
-    policy_option,
 )
+setting_options = together(_mechanism_options, policy_option)
+measured_options = together(_mechanism_options, words_policy_option)
 json_option = click.option("--json", "as_json", is_flag=True, help="print JSON")
 ledger_option = click.option(
     "--ledger", type=Path, help=f"charge this ledger (key in ${LEDGER_KEY})"

@@ -68,6 +68,12 @@ class _Directions:
         return _unit(vector - self._shared * float(vector @ self._shared))
 
 
+def _same_words(member: str, concept: str) -> bool:
+    """Return True if one of two names has all words of the other: "Catholic", "Old Catholic"."""
+    some, others = set(plain_name(member).split()), set(plain_name(concept).split())
+    return some <= others or others <= some
+
+
 @dataclass(frozen=True)
 class _Class:
     """Members of a class with their vectors."""
@@ -137,8 +143,8 @@ class ClassDraws:
         near = known.near(concept, self._vectors)[outputs]
         if isinstance(self.mechanism, DynText):
             return outputs, self._dyntext(self.mechanism, near)
-        if self.mechanism.demote_self:
-            own = [known.members[i] == concept for i in outputs]
+        if self.mechanism.demote_self:  # a name of which it is a part says as much
+            own = [_same_words(known.members[i], concept) for i in outputs]
             near = np.where(own, np.float32(-2.0), near)
         ranked = np.argsort(-near, kind="stable")
         return outputs, Weights.staircase(self.epsilon, ranked)
@@ -208,5 +214,3 @@ def _covering(
         chosen.append(int(left[at]))
         best = np.maximum(best, near[:, at])
     return np.array(sorted(chosen), dtype=np.intp)
-
-

@@ -108,6 +108,15 @@ class MaskedText:
             return "a"  # always: "an" would tell how the private word begins
         return reads_as(cut.kind) if cut.kind.isupper() else self.stand_ins[cut.unit] or ""
 
+    def article(self, value: str, original: str) -> str:
+        """Return the article before a released value.
+
+        Before a placeholder it stays where no word is drawn by its context, so that the text comes
+        back byte for byte; the record's `public` says that layout and public words do.
+        """
+        stays = self._pieces is None and value.startswith("<")
+        return original if stays else article_for(value, original)
+
     def original_ids(self) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]:
         """Return the tokens of the ORIGINAL text, and where each word begins and ends in them.
 
@@ -203,7 +212,7 @@ class Choices:
             if value is None:
                 raise RuntimeError("a unit was not drawn")
             if kind == "article":
-                value = original if value.startswith("<") else article_for(value, original)
+                value = masked.article(value, original)
             written += (masked.text[at:start], value)
             length += start - at
             if kind != "article" or value != original:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import inf
+from typing import Any
 
 from sanitizer.pipeline.engines import LoadedModels, WordMechanism
 from sanitizer.pipeline.masked_text import Choices, MaskedText
@@ -249,7 +250,11 @@ def _plain_record(n_numbers: int, n_identifiers: int, n_public: int, policy: str
 
 
 def detected_record(
-    masked: MaskedText, settings: Settings, model_sha256: str, n_new: int, drawn: Mapping[str, float]
+    masked: MaskedText,
+    settings: Settings,
+    model_sha256: str,
+    n_new: int,
+    drawn: Mapping[str, float],
 ) -> Record:
     """Return the record of a text in which a detector found things.
 
@@ -294,9 +299,12 @@ def _drawn_record(
     here = {value.lower() for value in masked.stand_ins if value and value.lower() in known}
     spent, total = settings.cost(n_new), sum(as_printed(each) for each in drawn.values())
     certified = record.certified
-    options = {"epsilon": mechanism.epsilon, "max_drawn": settings.policy.max_drawn}
+    options: dict[str, Any] = {"epsilon": mechanism.epsilon}
     if isinstance(mechanism, Cape):
         options |= {"profile": "staircase", "n_top": 1, "demote_self": mechanism.demote_self}
+    else:
+        options |= mechanism.settings()
+    options["max_drawn"] = settings.policy.max_drawn
     return replace(
         record,
         mechanism=mechanism.name,

@@ -5,7 +5,7 @@ Charges for a group of texts: reserved before anything is drawn, settled once fo
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,6 +15,7 @@ from sanitizer.answers import (
     AnswerContext,
     AnswerStream,
     Extractor,
+    Links,
     RecentPrompts,
     RestoredAnswer,
     Restorer,
@@ -25,6 +26,8 @@ from sanitizer.results import SanitizedText
 from sanitizer.storage import Budget, Charge, MemoryVault, Vault, message_key
 from sanitizer.text import DeclaredText
 
+MAX_SENT = 64
+"""Texts with links that are remembered, so that the links may come back restored."""
 MAX_ANSWERS = 2_000
 """Answers remembered in this process; the oldest of more are forgotten."""
 
@@ -137,9 +140,12 @@ class Answers:
         self._released = released
         self._policy = settings.policy
         self._prompts = RecentPrompts()
+        self._sent: deque[str] = deque(maxlen=MAX_SENT)
 
     def prompted(self, result: SanitizedText, role: str) -> SanitizedText:
-        """Return the result; remember it if an answer to it may have to be extracted."""
+        """Return the result; remember what an answer to it may need."""
+        if "://" in result.text or "www." in result.text:
+            self._sent.append(result.text)
         if self.extractor is not None and role == "user":
             self._prompts.add(result)
         return result
@@ -157,7 +163,9 @@ class Answers:
 
     def restorer(self) -> Restorer:
         """Return a restorer of the identifiers that the vault holds now; raise VaultError."""
-        return Restorer(self._released.vault.originals(self._released.conversation))
+        originals = self._released.vault.originals(self._released.conversation)
+        guarded = self._policy.wire.links == "guard"
+        return Restorer(originals, Links(tuple(self._sent)) if guarded else None)
 
     def _context(self, prompt: Answered | None) -> AnswerContext:
         if isinstance(prompt, SanitizedText):

@@ -12,6 +12,7 @@ from sanitizer.answers import AnswerStream, Extractor, RestoredAnswer, Restorer,
 from sanitizer.errors import BudgetExceeded, SanitizerError
 from sanitizer.identifiers import find, name_finder
 from sanitizer.lm import CausalLM, MaskedLM, Models
+from sanitizer.pipeline.classes import ClassDraws
 from sanitizer.pipeline.engines import (
     MAX_BATCH_TOKENS,
     LoadedModels,
@@ -26,7 +27,6 @@ from sanitizer.pipeline.record import (
     perturbed_record,
     plain_record,
 )
-from sanitizer.pipeline.classes import ClassDraws
 from sanitizer.pipeline.released import (
     Answered,
     Answers,

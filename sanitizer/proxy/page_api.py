@@ -152,7 +152,7 @@ class PageSanitizers:
         return derived, meter
 
     def _loaded(self, wish: Wish) -> tuple[Sanitizer, RiskMeter]:
-        loaded = self._first.derive(policy="balanced", mechanism=self.mechanism(wish))
+        loaded = self._first.derive(policy="strict", mechanism=self.mechanism(wish))
         return loaded, RiskMeter(loaded)
 
     def policy(self, wish: Wish) -> Policy:

@@ -202,7 +202,7 @@ class _Case:
 def advise(
     texts: Sequence[str],
     risk: float,
-    policy: Policy | str | Path = "balanced",
+    policy: Policy | str | Path = "strict",
     *,
     epsilons: Sequence[float] = EPSILONS,
     model: MaskedLM | Path | None = None,
@@ -231,7 +231,7 @@ def advise(
         >>> texts, source = ["We met in Leeds."], SeededSource(1)
         >>> advice = advise(texts, 0.05, epsilons=(2.0, 4.0), model=toy, source=source)
         >>> advice.met, advice.choice.mechanism.epsilon, advice.n_measured
-        (True, 4.0, 1)
+        (True, 2.0, 2)
     """
     _check(texts, risk, epsilons)
     sanitizer = Sanitizer(Cape(), policy, model=model)
@@ -373,7 +373,7 @@ class RiskMeter:
     Example (with a toy model that has no preferences):
         >>> from sanitizer.testing import ToyBackbone
         >>> toy = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
-        >>> sanitizer = Sanitizer(Cape(2.0), model=toy)
+        >>> sanitizer = Sanitizer(Cape(2.0), "strict", model=toy)
         >>> RiskMeter(sanitizer).measure(sanitizer, "of the").note
         'No private word occurs in this text.'
         >>> 0 < RiskMeter(sanitizer).measure(sanitizer, "We met in Leeds.").ceiling < 1

@@ -278,10 +278,10 @@ def run_attacks(
         >>> from sanitizer import Cape, Sanitizer
         >>> from sanitizer.testing import SeededSource, ToyBackbone
         >>> toy = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
-        >>> sanitizer = Sanitizer(Cape(2.0), model=toy)
+        >>> sanitizer = Sanitizer(Cape(2.0), "strict", model=toy)
         >>> report = run_attacks(sanitizer, ["We met in Leeds."], 5, source=SeededSource(1))
         >>> report.n_words, report.n_trials, report.remembered_outputs
-        (1, 5, 1)
+        (2, 5, 1)
         >>> report.posterior.belief <= report.posterior.belief_ceiling
         True
     """

@@ -151,7 +151,7 @@ def audit(
         >>> from sanitizer import Cape, Sanitizer
         >>> from sanitizer.testing import ToyBackbone
         >>> toy = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
-        >>> report = audit(Sanitizer(Cape(3.0), model=toy), n_inputs=50)
+        >>> report = audit(Sanitizer(Cape(3.0), "strict", model=toy), n_inputs=50)
         >>> report.certified, round(report.exact, 9), report.complete
         (3.0, 3.0, False)
     """

@@ -278,7 +278,7 @@ class FileVault:
             conversation_id, state.n + 1, n, state.chain or state.life, bytes.fromhex(end)
         )
         for entry in new:
-            state.entries.add(Row(*json.loads(entry)))
+            state.entries.add(Row.of(json.loads(entry)))
         state.n = n
         state.chain = bytes.fromhex(end)
         state.entries.numbers = Counter(numbers)

@@ -17,7 +17,7 @@ import unicodedata
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from sanitizer.errors import VaultError
 from sanitizer.randomness import secret_key
@@ -34,6 +34,9 @@ MAX_FORMED = 10_000
 
 Values of one form may run out, and those that were forgotten may be drawn again.
 """
+
+
+_PLACEHOLDER = re.compile(r"<(([A-Z]+(?:_[A-Z]+)*)(?:_[0-9]+){1,2})>")
 
 
 class Drawn(str):
@@ -99,6 +102,7 @@ class Originals(dict[str, str]):
         lengths: lengths of all values, the longest first; one of a removed value may stay.
         first: matches a character that a value may begin with; None while there are no values.
         beginnings: proper prefix of a value -> how many values begin with it.
+        kinds: names of the placeholders without their numbers.
         drawn: the values that were drawn, with the epsilon of each. They are words, found by their
             own rules (`sanitizer.answers`), and so not in the index.
 
@@ -112,6 +116,7 @@ class Originals(dict[str, str]):
         self.lengths: tuple[int, ...] = ()
         self.first: re.Pattern[str] | None = None
         self.beginnings: Counter[str] = Counter()
+        self.kinds: frozenset[str] = frozenset()
         self.drawn: dict[str, float] = {}
         self._firsts = ""
         for value, original in (pairs or {}).items():
@@ -125,6 +130,8 @@ class Originals(dict[str, str]):
         super().__setitem__(str(value), original)
 
     def _index(self, value: str) -> None:
+        if value[0] == "<" and (found := _PLACEHOLDER.fullmatch(value)) is not None:
+            self.kinds |= {found[2]}
         self.beginnings.update(value[:end] for end in range(1, len(value)))
         # Only ever grown, and replaced whole: another thread may be reading both.
         if len(value) not in self.lengths:
@@ -135,8 +142,6 @@ class Originals(dict[str, str]):
 
 
 _NO_ORIGINALS = Originals()
-
-_PLACEHOLDER = re.compile(r"<([A-Z]+(?:_[A-Z]+)*_[0-9]+)>")
 
 
 class Vault(Protocol):
@@ -250,7 +255,7 @@ class Entries:
         return row
 
     def _thing(self, wanted: Wanted) -> Thing | None:
-        """Return the thing that a form belongs to, if it is known: a part of a name to its whole."""
+        """Return the thing that a form belongs to; a part of a person's name belongs to it."""
         whole = self.parts.get(wanted.thing) if wanted.kind == "PERSON" else None
         return self.things.get(wanted.thing) or self.things.get(whole or "")
 
@@ -301,6 +306,15 @@ class Row(NamedTuple):
     place: str
     value: str
     epsilon: float
+
+    @classmethod
+    def of(cls, values: list[Any]) -> Row:
+        """Return a row from its values, or from (kind, original, value), as rows once were."""
+        if len(values) == len(cls._fields):
+            return cls(*values)
+        kind, original, value = values
+        kind, _, place = kind.partition(" ")
+        return cls(kind, original, "", place, value, 0.0)
 
 
 Make = Callable[[str, str, int, Entries], str]
@@ -427,7 +441,7 @@ class MemoryVault:
         return vault
 
     def __repr__(self) -> str:
-        return f"MemoryVault({len(self._messages)} messages, {self._n_entries} things)"
+        return f"MemoryVault({len(self._messages)} messages, {self._n_entries} identifiers)"
 
 
 def _size(result: SanitizedText) -> int:

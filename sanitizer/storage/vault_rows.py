@@ -24,7 +24,7 @@ LAYOUT = Layout(
     counted="changes",
     error=VaultError,
     application=0x53414E56,
-    version=2,
+    version=1,
     schema=(
         "CREATE TABLE entry (conversation BLOB, place INTEGER, seal BLOB, body BLOB, "
         "PRIMARY KEY (conversation, place)) WITHOUT ROWID",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sanitizer.text.policy import word_list as word_list
     from sanitizer.text.prompt import DeclaredText as DeclaredText
     from sanitizer.text.prompt import Prompt as Prompt
+    from sanitizer.text.units import SPELLED as SPELLED
     from sanitizer.text.units import find_units as find_units
     from sanitizer.text.units import reads_as as reads_as
     from sanitizer.text.units import split as split
@@ -45,7 +46,7 @@ else:
             "language": ("language_lists", "language_of"),
             "policy": ("PRESETS", "Policy", "UNCLEAR", "straight", "word_list"),
             "prompt": ("DeclaredText", "Prompt"),
-            "units": ("find_units", "reads_as", "split"),
+            "units": ("SPELLED", "find_units", "reads_as", "split"),
             "words": (
                 "Segmented",
                 "Unit",

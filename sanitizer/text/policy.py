@@ -102,6 +102,7 @@ any other text."""
 STYLES = ("placeholder", "same-form")
 NUMBERS = ("random", "vault", "pass")
 IMAGES = ("refuse", "pass")
+LINKS = ("guard", "restore")
 EMBEDDINGS = ("refuse", "identifiers", "perturb")
 UNCLEAR = frozenset({"DATE", "LINK"})
 """Kinds that are often public: they stay under a policy that leaves other words as they are."""
@@ -133,11 +134,14 @@ class WireRules:
             identifiers are replaced), or "perturb".
         endpoints: paths that may be read (GET, without a body) beside those the filter knows, such
             as "/models".
+        links: "guard" (values inside links of an answer stay as they are, unless the link was
+            sent: who renders a link sends it away), or "restore".
     """
 
     images: str = "refuse"
     embeddings: str = "refuse"
     endpoints: tuple[str, ...] = ()
+    links: str = "guard"
 
 
 @dataclass(frozen=True)
@@ -247,8 +251,8 @@ class Policy:
             PolicyError: an unusable file.
 
         Example:
-            >>> Policy.load("balanced").numbers
-            'vault'
+            >>> Policy.load("strict").numbers
+            'random'
         """
         if isinstance(policy, Policy):
             return policy
@@ -499,6 +503,7 @@ _KEYS: dict[str, dict[str, _Key]] = {
         "images": _Key(read=_one_of(IMAGES)),
         "embeddings": _Key(read=_one_of(EMBEDDINGS)),
         "endpoints": _Key(_LIST, _strings),
+        "links": _Key(read=_one_of(LINKS)),
     },
     "refuse": {
         "words": _Key(_LIST, _word_set, "refuse"),

@@ -15,7 +15,6 @@ from sanitizer.identifiers import KINDS, NameFinder, find, name_finder
 from sanitizer.storage import same_thing
 from sanitizer.text.classes import listed_in
 from sanitizer.text.detector import Detector, Finding, Reading, public_forms
-
 from sanitizer.text.policy import CLASSES, Policy, straight
 from sanitizer.text.prompt import kept_phrases, merged
 from sanitizer.text.syntax import form_for, pieces
@@ -45,8 +44,18 @@ _TOLD = frozenset(
 _ARTICLE = re.compile(r"(?<!\w)(an?) \Z", re.I)
 _OPENS = re.compile(r"(?:\A|[.!?\u2026][\"')\]]*\s+|\n\s*)[\"'(*_]*\Z")
 
-_LITERAL = re.compile(r"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){1,2}>")
-_LITERAL_IN_CODE = re.compile(rf"{_LITERAL.pattern}|\b(?:{'|'.join([*CLASSES, *KINDS])})(?:_[0-9]+)+\b")
+_KINDS = "|".join(
+    kind.replace("_", r"\\?_") for kind in sorted({*CLASSES, *KINDS, "TEXT"}, key=len, reverse=True)
+)
+_NAME = rf"(?:{_KINDS})(?:\\?_[0-9]+){{1,2}}"
+SPELLED = re.compile(
+    rf"(?i:<{_NAME}>|\\<{_NAME}\\>|&lt;{_NAME}&gt;|%3C{_NAME}%3E)|\[{_NAME}\]|\\\[{_NAME}\\\]"
+)
+"""A placeholder of a known kind as an API may spell it: escaped, in brackets, in lower case."""
+_LITERAL = re.compile(rf"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){{1,2}}>|{SPELLED.pattern}")
+_LITERAL_IN_CODE = re.compile(
+    rf"{_LITERAL.pattern}|\b(?:{'|'.join([*CLASSES, *KINDS])})(?:_[0-9]+)+\b"
+)
 """The same, and as placeholders are written in code."""
 _READS = {
     "NUMBER": "two",
@@ -226,9 +235,10 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
     written = text[start:end]
     if not policy.hides(kind, written):
         return None
-    drawn = listed is not None and kind in policy.drawn
-    opens = drawn and _OPENS.search(text[max(0, start - 8) : start]) is not None
-    return Unit(start, end, written, kind, opens, concept=listed.concept if drawn else "")
+    if listed is None or kind not in policy.drawn:
+        return Unit(start, end, written, kind, False)
+    opens = _OPENS.search(text[max(0, start - 8) : start]) is not None
+    return Unit(start, end, written, kind, opens, concept=listed.concept)
 
 
 def _with_letter(text: str, end: int) -> int:
@@ -260,9 +270,7 @@ def _repeated(
     return found
 
 
-def _articles(
-    text: str, units: Sequence[Unit], declared: Offsets
-) -> tuple[Article, ...]:
+def _articles(text: str, units: Sequence[Unit], declared: Offsets) -> tuple[Article, ...]:
     """Return the visible articles directly before units that are drawn."""
     found = []
     for number, unit in enumerate(units):

@@ -12,6 +12,7 @@ from typing import Any
 from sanitizer.answers import RestoredStream, Restorer
 from sanitizer.errors import UpstreamError
 from sanitizer.pipeline import Sanitizer
+from sanitizer.storage import Drawn, Originals
 from sanitizer.wire.find_text import ARGUMENTS_ROLE, TextFinder, TextSlot, dumps, inner, loads
 from sanitizer.wire.shapes import ANSWERS, ERROR, JsonShape
 
@@ -151,13 +152,13 @@ class Restoration:
     def _strings(self) -> Restorer:
         """Restorer of strings in JSON: finds released values escaped, and escapes originals."""
         originals = self.texts.originals
-        return Restorer(
-            {
-                form: inner(original)
-                for value, original in originals.items()
-                for form in _spellings(value)
-            }
-        )
+        spelled = Originals()
+        for value, original in originals.items():
+            epsilon = originals.drawn.get(value)
+            for form in _spellings(value):
+                key = form if epsilon is None else Drawn(form, epsilon)
+                spelled[key] = inner(original)
+        return Restorer(spelled, self.texts.links, escaped=False)
 
     def remember(self, sent: str, restored: str, role: str) -> None:
         """Note what the assistant said, so that it goes back as it came; `settle` makes it count.

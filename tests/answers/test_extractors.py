@@ -299,12 +299,12 @@ def test_a_stream_that_breaks_off_says_so() -> None:
 @pytest.mark.parametrize("wrong", ["LM", "", "lexical,lm", "model.onnx"])
 def test_unknown_names_are_refused(wrong: str) -> None:
     with pytest.raises(ValueError, match="extractor"):
-        Sanitizer(extractor=wrong)
+        Sanitizer(extractor=wrong, policy="words")
 
 
 def test_what_is_no_extractor_is_refused() -> None:
     with pytest.raises(TypeError, match="int"):
-        Sanitizer(extractor=3)  # type: ignore[arg-type]
+        Sanitizer(extractor=3, policy="words")  # type: ignore[arg-type]
 
 
 def test_a_prompt_as_text_is_refused() -> None:
@@ -408,15 +408,15 @@ def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatc
 )
 def test_another_machine_needs_to_be_trusted_by_name(url: str) -> None:
     with pytest.raises(ValueError, match="on this machine"):
-        Sanitizer(extractor=url)
-    Sanitizer(extractor=url, trusted_extractor_host=True)
+        Sanitizer(extractor=url, policy="words")
+    Sanitizer(extractor=url, trusted_extractor_host=True, policy="words")
 
 
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:8080/v1", "http://localhost/v1", "http://[::1]:1/v1"]
 )
 def test_this_machine_needs_no_trust(url: str) -> None:
-    Sanitizer(extractor=url)
+    Sanitizer(extractor=url, policy="words")
 
 
 @pytest.mark.parametrize(
@@ -424,7 +424,7 @@ def test_this_machine_needs_no_trust(url: str) -> None:
 )
 def test_an_address_must_be_what_it_seems(url: str) -> None:
     with pytest.raises(ValueError, match="extractor must"):
-        Sanitizer(extractor=url)
+        Sanitizer(extractor=url, policy="words")
 
 
 def test_a_timeout_must_be_above_zero() -> None:

@@ -10,7 +10,7 @@ from sanitizer.pipeline.sanitizer import Sanitizer
 
 def test_before_and_after_mark_what_changed() -> None:
     text = "Call \x1b[7;1H then Peter now."
-    result = Sanitizer().sanitize(text)
+    result = Sanitizer(policy="words").sanitize(text)
     plain = before_after(text, result, colour=False)
     assert "[Peter]" in plain
     assert "\x1b" not in plain

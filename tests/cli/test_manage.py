@@ -13,7 +13,7 @@ def test_models_lists_and_verifies() -> None:
     assert b"masked-lm" in done.stdout
     assert b"hashes match" in done.stdout
     names = [json.loads(line)["name"] for line in run("models", "--json").stdout.splitlines()]
-    assert names == ["forms", "lm", "masked-lm", "tagger", "words"]
+    assert names == ["classes", "forms", "lm", "masked-lm", "tagger", "words"]
 
 
 def test_fetching_needs_a_name_and_a_wheel_belongs_to_it() -> None:

@@ -35,7 +35,9 @@ def test_json_has_no_originals_unless_revealed() -> None:
 
 def test_published_claims_more_than_nominal() -> None:
     record = json.loads(
-        run("sanitize", "--json", "--variant", "published", "--epsilon", "6", PROMPT).stdout
+        run(
+            "sanitize", "--json", "--policy=strict", "--variant=published", "--epsilon=6", PROMPT
+        ).stdout
     )["record"]
     assert record["certified"] is False
     assert record["claimed_epsilon"] > 6
@@ -71,7 +73,7 @@ def test_what_was_paid_for_is_printed_before_the_refusal(
     monkeypatch.setenv("SANITIZER_LEDGER_KEY", "a key of at least sixteen bytes")
     ledger = str(tmp_path / "ledger")
     assert run("budget", ledger, "--create", "--limit", "conversation:c", "10").returncode == 0
-    options = ("--lines", "--ledger", ledger, "--conversation", "c")
+    options = ("--policy=strict", "--lines", "--ledger", ledger, "--conversation", "c")
     done = run("sanitize", *options, stdin=b"Peter\nAnna\nEve\n")
     assert done.returncode == 1
     assert done.stdout.count(b"\n") == 2
@@ -83,7 +85,7 @@ def test_what_was_paid_for_is_printed_before_the_refusal(
 
 def test_options_change_the_policys_mechanism_not_replace_it(tmp_path: Path) -> None:
     path = tmp_path / "p.toml"
-    path.write_text("[mechanism]\nepsilon = 1.5\n")
+    path.write_text('base = "strict"\n[mechanism]\nepsilon = 1.5\n')
     record = json.loads(
         run("sanitize", "--json", "--policy", str(path), "--consistent", PROMPT).stdout
     )["record"]
@@ -107,7 +109,7 @@ def test_options_change_a_policys_dyntext_too(tmp_path: Path) -> None:
 
 
 def test_each_line_can_be_a_text_of_its_own() -> None:
-    done = run("sanitize", "--lines", "--json", stdin=b"Peter\n\nAnna and Eve\n")
+    done = run("sanitize", "--policy=strict", "--lines", "--json", stdin=b"Peter\n\nAnna and Eve\n")
     assert [json.loads(line)["record"]["n_units"] for line in done.stdout.splitlines()] == [1, 0, 2]
 
 
@@ -125,7 +127,7 @@ def test_a_failure_prints_nothing_partial(
         raise ModelError("the model is broken")
 
     monkeypatch.setattr(Inner, "draw", fail)
-    assert main(["sanitize", PROMPT]) == 1
+    assert main(["sanitize", "--policy", "strict", PROMPT]) == 1
     found = capsys.readouterr()
     assert found.out == ""
     assert found.err == "sanitizer: error: the model is broken\n"

@@ -25,7 +25,7 @@ def scores(n: int, n_outputs: int) -> NDArray[np.float32]:
     return np.zeros((n, n_outputs), dtype=np.float32)
 
 
-def toy(policy: str | Policy = "balanced", **settings: Any) -> Sanitizer:
+def toy(policy: str | Policy = "words", **settings: Any) -> Sanitizer:
     """A Sanitizer that perturbs without a model."""
     return Sanitizer(policy=policy, model=ToyBackbone(scores), **settings)
 

@@ -116,7 +116,7 @@ def test_a_batch_and_a_stream_take_prompts_and_texts_together() -> None:
     assert [out.record.declared for out in streamed] == [10, 0, 10, 1, 0]
 
 
-@pytest.mark.parametrize("preset", ["balanced", "strict"])
+@pytest.mark.parametrize("preset", ["words", "strict"])
 def test_another_declaration_is_another_message(preset: str) -> None:
     sanitizer = of(preset)
     first = sanitizer.sanitize(FILLED)
@@ -140,7 +140,7 @@ def test_a_preview_is_adopted_for_the_same_declaration_only() -> None:
 
 
 def test_a_derived_sanitizer_takes_prompts() -> None:
-    other = of("balanced").derive(conversation="b", policy="strict")
+    other = of("words").derive(conversation="b", policy="strict")
     assert other.sanitize(FILLED).text.startswith(HEAD)
 
 

@@ -21,7 +21,7 @@ KEY = b"a key of at least sixteen bytes"
 @pytest.fixture
 def s() -> Sanitizer:
     model = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
-    return Sanitizer(Cape(5.0), model=model, budget=40.0)
+    return Sanitizer(Cape(5.0), model=model, budget=40.0, policy="words")
 
 
 class TestDerive:
@@ -49,6 +49,7 @@ class TestDerive:
                 conversation="a",
                 budget=20.0,
                 ledger=ledger,
+                policy="words",
             )
             second = first.derive(conversation="b")
             first.sanitize(PROMPT)
@@ -65,7 +66,11 @@ class TestDerive:
         with Ledger.create(tmp_path / "ledger", KEY) as ledger:
             assert (
                 Sanitizer(
-                    Cape(5.0), model=s.inner.models().model, conversation="a", ledger=ledger
+                    Cape(5.0),
+                    model=s.inner.models().model,
+                    conversation="a",
+                    ledger=ledger,
+                    policy="words",
                 ).budget_left
                 is None
             )
@@ -80,7 +85,7 @@ class TestDerive:
         s.derive(conversation="b", policy="identifiers", mechanism=Cape(3.0), charged=False)
         assert (s.conversation, s.policy.name, s.mechanism, s.budget_left) == (
             "",
-            "balanced",
+            "words",
             Cape(5.0),
             40.0,
         )

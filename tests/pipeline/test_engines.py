@@ -58,7 +58,7 @@ class Recording(ToyCausalLM):
 
 
 def sanitizer_with(causal: CausalLM, model: OnnxMaskedLM, mechanism: Cape = CAUSAL) -> Sanitizer:
-    return Sanitizer(mechanism, model=model, causal=causal)
+    return Sanitizer(mechanism, model=model, causal=causal, policy="words")
 
 
 @pytest.fixture(scope="module")
@@ -303,7 +303,7 @@ def test_attacks_measure_it(model: OnnxMaskedLM, variant: str, context: str) -> 
 
 def test_a_policy_file_may_choose_it(tmp_path: Path) -> None:
     path = tmp_path / "policy.toml"
-    path.write_text('base = "balanced"\n[mechanism]\nname = "cape"\nbackbone = "causal"\n', "utf-8")
+    path.write_text('base = "words"\n[mechanism]\nname = "cape"\nbackbone = "causal"\n', "utf-8")
     assert Policy.load(path).mechanism == CAUSAL
 
 
@@ -316,12 +316,12 @@ def test_without_weights_the_command_line_names_the_command(
 ) -> None:
     monkeypatch.setenv("SANITIZER_CACHE", str(tmp_path))
     text = [PROMPT] if command == "sanitize" else []
-    assert main([command, *text, "--backbone", "causal"]) == 1
+    assert main([command, *text, "--policy", "strict", "--backbone", "causal"]) == 1
     error = capsys.readouterr().err
     assert "sanitizer models fetch lm" in error
     assert "Peter" not in error
     with pytest.raises(ModelError):
-        Sanitizer(CAUSAL).load()
+        Sanitizer(CAUSAL, policy="words").load()
 
 
 def test_threads_give_what_one_gives(real: Sanitizer) -> None:

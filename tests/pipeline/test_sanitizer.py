@@ -29,11 +29,11 @@ Scores = Callable[[int, int], NDArray[np.float32]]
 
 @pytest.fixture(scope="module")
 def sanitizer(model: OnnxMaskedLM) -> Sanitizer:
-    return Sanitizer(model=model)
+    return Sanitizer(model=model, policy="words")
 
 
 def toy(scores: Scores, mechanism: Cape | None = None) -> Sanitizer:
-    return Sanitizer(mechanism, model=ToyBackbone(scores))
+    return Sanitizer(mechanism, model=ToyBackbone(scores), policy="words")
 
 
 def random_scores(n: int, n_outputs: int) -> NDArray[np.float32]:
@@ -74,7 +74,11 @@ def test_the_record(sanitizer: Sanitizer) -> None:
 
 
 def test_the_published_record_claims_more_and_certifies_nothing(model: OnnxMaskedLM) -> None:
-    record = Sanitizer(Cape(6.0, variant="published"), model=model).sanitize(PROMPT).record
+    record = (
+        Sanitizer(Cape(6.0, variant="published"), model=model, policy="words")
+        .sanitize(PROMPT)
+        .record
+    )
     assert not record.certified
     assert record.reason
     assert record.epsilon_per_unit == 6.0
@@ -86,7 +90,9 @@ def test_the_published_record_claims_more_and_certifies_nothing(model: OnnxMaske
 
 
 def test_ranks_on_the_original_context_have_no_finite_bound(model: OnnxMaskedLM) -> None:
-    record = Sanitizer(Cape(context="original"), model=model).sanitize(PROMPT).record
+    record = (
+        Sanitizer(Cape(context="original"), model=model, policy="words").sanitize(PROMPT).record
+    )
     assert not record.certified
     assert record.epsilon_total == record.epsilon_per_word == float("inf")
 
@@ -111,7 +117,7 @@ def test_originals_are_in_no_repr_and_in_json_only_on_request(sanitizer: Sanitiz
 
 
 def test_consistent_words_are_drawn_once(model: OnnxMaskedLM) -> None:
-    out = Sanitizer(Cape(consistent=True), model=model).sanitize(
+    out = Sanitizer(Cape(consistent=True), model=model, policy="words").sanitize(
         "Peter told Anna that peter knows Peter."
     )
     names = [r.replacement.lower() for r in out.replacements if r.original.lower() == "peter"]
@@ -130,7 +136,7 @@ def test_every_combination_runs(
     model: OnnxMaskedLM, variant: str, context: str, n_steps: int
 ) -> None:
     mechanism = Cape(variant=variant, context=context, n_steps=n_steps)
-    out = Sanitizer(mechanism, model=model).sanitize(PROMPT)
+    out = Sanitizer(mechanism, model=model, policy="words").sanitize(PROMPT)
     assert len(out.replacements) == 3
     assert out.record.certified is (variant == "certified" and context == "released")
 
@@ -146,7 +152,7 @@ def test_later_steps_read_what_earlier_steps_released() -> None:
             return super().logits(ids, lengths, at)
 
     model = Recording(random_scores)
-    out = Sanitizer(Cape(n_steps=3), model=model).sanitize(PROMPT)
+    out = Sanitizer(Cape(n_steps=3), model=model, policy="words").sanitize(PROMPT)
     assert [ids.count(103) for ids in seen] == [3, 2, 1]
     first = model.output_ids[model.outputs.index(out.replacements[0].replacement)]
     assert first in seen[1]
@@ -163,7 +169,9 @@ def test_the_model_never_reads_a_private_word() -> None:
                 seen.append([int(i) for i in ids.reshape(-1)])
                 return super().logits(ids, lengths, at)
 
-        Sanitizer(Cape(n_steps=2), model=Recording(random_scores)).sanitize(text, source=Fixed())
+        Sanitizer(Cape(n_steps=2), model=Recording(random_scores), policy="words").sanitize(
+            text, source=Fixed()
+        )
         return seen[:1]
 
     class Fixed:
@@ -250,7 +258,7 @@ def test_sixteen_threads_give_what_one_gives(sanitizer: Sanitizer) -> None:
 
 
 def test_threads_load_the_model_once(model: OnnxMaskedLM) -> None:
-    fresh = Sanitizer()
+    fresh = Sanitizer(policy="words")
     with ThreadPoolExecutor(8) as pool:
         parts = list(pool.map(lambda _: fresh.inner.models().model, range(8)))
     assert len({id(p) for p in parts}) == 1
@@ -348,13 +356,13 @@ def test_an_article_follows_the_released_word() -> None:
 
 def test_long_texts_are_windowed_not_cut(model: OnnxMaskedLM) -> None:
     text = " ".join(f"Then {name} saw the zebra." for name in ["Peter", "Anna"] * 300)
-    out = Sanitizer(model=model).sanitize(text)
+    out = Sanitizer(model=model, policy="words").sanitize(text)
     assert len(out.replacements) == out.record.n_units == 1200
     assert out.text.count("Then ") == 600
 
 
 def test_a_budget_is_kept_and_what_exceeds_it_is_refused(model: OnnxMaskedLM) -> None:
-    limited = Sanitizer(model=model, budget=20.0)
+    limited = Sanitizer(model=model, budget=20.0, policy="words")
     limited.sanitize(PROMPT)
     assert limited.spent == pytest.approx(15.0)
     with pytest.raises(BudgetExceeded) as error:
@@ -363,7 +371,9 @@ def test_a_budget_is_kept_and_what_exceeds_it_is_refused(model: OnnxMaskedLM) ->
     assert limited.spent == pytest.approx(15.0)
     limited.sanitize("The of and")
     with pytest.raises(NotCertified, match="budget"):
-        Sanitizer(Cape(variant="published"), model=model, budget=20.0).sanitize(PROMPT)
+        Sanitizer(Cape(variant="published"), model=model, budget=20.0, policy="words").sanitize(
+            PROMPT
+        )
 
 
 def test_a_policy_can_refuse(model: OnnxMaskedLM, tmp_path: object) -> None:
@@ -379,7 +389,7 @@ def test_a_policy_can_refuse(model: OnnxMaskedLM, tmp_path: object) -> None:
 @pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), float("inf")])
 def test_bad_budgets_are_named(bad: float) -> None:
     with pytest.raises(ValueError, match="budget"):
-        Sanitizer(budget=bad)
+        Sanitizer(budget=bad, policy="words")
 
 
 def test_bad_texts(sanitizer: Sanitizer) -> None:
@@ -388,7 +398,7 @@ def test_bad_texts(sanitizer: Sanitizer) -> None:
     with pytest.raises(ValueError, match="max_chars"):
         sanitizer.sanitize("x" * 1_000_001)
     with pytest.raises(ValueError, match="max_chars"):
-        Sanitizer(max_chars=0)
+        Sanitizer(max_chars=0, policy="words")
     out = sanitizer.sanitize("y" * 100_000)
     assert out.record.n_units == 1
     assert len(out.text) < 40
@@ -403,7 +413,7 @@ def test_no_socket_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(socket, "socket", refuse)
     monkeypatch.setattr(socket, "create_connection", refuse)
-    assert Sanitizer().sanitize(PROMPT).record.certified
+    assert Sanitizer(policy="words").sanitize(PROMPT).record.certified
 
 
 def test_a_record_s_settings_are_its_own() -> None:

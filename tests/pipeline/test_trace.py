@@ -36,7 +36,7 @@ def called(text: str, warm: Sanitizer, fresh: bool) -> list[str]:
 
 
 def test_one_text_crosses_few_files_and_few_times(model: OnnxMaskedLM) -> None:
-    warm = Sanitizer(model=model)
+    warm = Sanitizer(model=model, policy="words")
     warm.sanitize(PROMPT)
     files = called(PROMPT, warm, fresh=True)
     assert len(set(files)) <= MAX_FILES, sorted(set(files))
@@ -45,7 +45,7 @@ def test_one_text_crosses_few_files_and_few_times(model: OnnxMaskedLM) -> None:
 
 
 def test_a_text_released_before_is_only_looked_up(model: OnnxMaskedLM) -> None:
-    warm = Sanitizer(model=model)
+    warm = Sanitizer(model=model, policy="words")
     warm.sanitize(PROMPT)
     files = set(called(PROMPT, warm, fresh=False))
     packages = {file.split("/")[0] for file in files - {"text/prompt.py"}}  # what is declared

@@ -21,7 +21,7 @@ IMAGES = Path(__file__).parents[2] / "docs" / "images"
 def main(folder: Path = IMAGES) -> None:
     """The example text at two widths, with the pointer on a replaced word."""
     folder.mkdir(parents=True, exist_ok=True)
-    with served(Sanitizer(budget=200.0)) as address, chromium() as browser:
+    with served(Sanitizer(budget=200.0, policy="words")) as address, chromium() as browser:
         for width in (1280, 390):
             with browser.new_context() as context:
                 page = (visit := Visit(context, address, width=width)).open()

@@ -239,7 +239,7 @@ def test_a_defect_stops_the_request_and_shows_nothing(
 def ledger_sanitizer(path: Path, budget: float = 100.0) -> Sanitizer:
     Ledger.create(path, KEY).close()
     return Sanitizer(
-        policy="balanced", ledger=Ledger(path, KEY), conversation="default", budget=budget
+        policy="words", ledger=Ledger(path, KEY), conversation="default", budget=budget
     )
 
 
@@ -293,7 +293,7 @@ def test_a_spent_budget_is_refused_and_not_tried_again(tmp_path: Path) -> None:
 
 
 def test_without_a_ledger_all_conversations_share_the_limit() -> None:
-    with upstream() as up, proxy(up.url, Sanitizer(budget=6.0)) as api:
+    with upstream() as up, proxy(up.url, Sanitizer(budget=6.0, policy="words")) as api:
         assert api.chat(f"My father has {PRIVATE}.").status_code == 200
         answer = api.chat(f"My father has {PRIVATE}.", sanitizer_conversation="other")
         assert code(answer) == (403, "budget_exceeded")

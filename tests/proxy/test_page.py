@@ -29,7 +29,7 @@ def unanswered(route: Route) -> None:
 
 @pytest.fixture
 def sanitizer(model: OnnxMaskedLM) -> Sanitizer:
-    return Sanitizer(model=model, budget=200.0)
+    return Sanitizer(model=model, budget=200.0, policy="words")
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_the_proxys_own_epsilon_is_where_the_slider_starts(
     browser: Browser, model: OnnxMaskedLM
 ) -> None:
     with (
-        served(Sanitizer(Cape(epsilon=3.3), model=model)) as address,
+        served(Sanitizer(Cape(epsilon=3.3), model=model, policy="words")) as address,
         browser.new_context() as context,
     ):
         visit = Visit(context, address)
@@ -261,7 +261,7 @@ def test_a_text_that_is_too_long_is_refused_in_a_sentence(visit: Visit) -> None:
 def test_when_the_proxy_is_gone_the_page_says_so_and_tries_again(
     browser: Browser, model: OnnxMaskedLM
 ) -> None:
-    sanitizer = Sanitizer(model=model)
+    sanitizer = Sanitizer(model=model, policy="words")
     with browser.new_context() as context:
         with served(sanitizer) as address:
             visit = Visit(context, address)
@@ -277,7 +277,7 @@ def test_when_the_proxy_is_gone_the_page_says_so_and_tries_again(
 def test_a_proxy_with_a_token_lets_the_browser_ask_for_it(
     browser: Browser, model: OnnxMaskedLM
 ) -> None:
-    sanitizer, token = Sanitizer(model=model), "a-token-of-16-chars"
+    sanitizer, token = Sanitizer(model=model, policy="words"), "a-token-of-16-chars"
     with (
         served(sanitizer, token=token) as address,
         browser.new_context(http_credentials={"username": "", "password": token}) as context,

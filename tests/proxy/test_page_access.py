@@ -56,7 +56,7 @@ CONTROLS = {
 
 @pytest.fixture(scope="module")
 def address(model: OnnxMaskedLM) -> Iterator[str]:
-    with served(Sanitizer(model=model, budget=200.0)) as found:
+    with served(Sanitizer(model=model, budget=200.0, policy="words")) as found:
         yield found
 
 

@@ -15,13 +15,13 @@ from sanitizer.storage.ledger import Ledger, Scope
 from tests.proxy.servers import JSON, MAIL, Proxy, proxy, upstream
 
 TEXT = f"My father Peter has hepatitis; write to {MAIL}."
-WISH = {"text": TEXT, "policy": "balanced", "mechanism": "cape", "epsilon": 5}
+WISH = {"text": TEXT, "policy": "words", "mechanism": "cape", "epsilon": 5}
 KEY = b"a key for the tests of the page"
 
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Proxy]:
-    with upstream() as up, proxy(up.url, Sanitizer(budget=60.0)) as api:
+    with upstream() as up, proxy(up.url, Sanitizer(budget=60.0, policy="words")) as api:
         yield api
         assert not up.raw
 
@@ -37,8 +37,8 @@ def ask(api: Proxy, what: str, conversation: str = "page-1", **changes: Any) -> 
 
 def test_the_settings_are_the_proxys(page: Proxy) -> None:
     assert page.client.get("/page/settings").json() == {
-        "policies": ["identifiers", "deidentify", "balanced", "strict"],
-        "policy": "balanced",
+        "policies": ["identifiers", "deidentify", "balanced", "strict", "words"],
+        "policy": "words",
         "mechanisms": ["cape", "dyntext"],
         "mechanism": "cape",
         "epsilon": 5.0,
@@ -76,7 +76,7 @@ def test_other_settings_draw_anew(page: Proxy, changes: dict[str, Any]) -> None:
     found = ask(page, "preview", "page-3", **changes)
     record = found["record"]
     assert record["epsilon_per_unit"] == changes.get("epsilon", 5)
-    assert record["policy"] == changes.get("policy", "balanced")
+    assert record["policy"] == changes.get("policy", "words")
     assert record["mechanism"] == changes.get("mechanism", "cape")
     assert record["certified"]
     assert 0.0 < found["risk"]["ceiling"] < 1.0
@@ -147,7 +147,7 @@ def test_a_form_of_another_page_cannot_post(page: Proxy) -> None:
 
 
 def test_a_copy_beyond_the_budget_is_refused_and_a_preview_is_not() -> None:
-    with upstream() as up, proxy(up.url, Sanitizer(Cape(5.0), budget=6.0)) as api:
+    with upstream() as up, proxy(up.url, Sanitizer(Cape(5.0), budget=6.0, policy="words")) as api:
         assert ask(api, "preview")["budget"] == {"spent": 0.0, "left": 6.0}
         refused(api.client.post("/page/copy", json=WISH), 403, "budget_exceeded")
         assert ask(api, "preview")["budget"] == {"spent": 0.0, "left": 6.0}
@@ -157,7 +157,7 @@ def test_a_ledger_is_charged_for_the_pages_conversation_when_it_copies(tmp_path:
     path = tmp_path / "ledger"
     Ledger.create(path, KEY).close()
     ledger = Ledger(path, KEY)
-    sanitizer = Sanitizer(ledger=ledger, conversation="default", budget=50.0)
+    sanitizer = Sanitizer(ledger=ledger, conversation="default", budget=50.0, policy="words")
     with ledger, upstream() as up, proxy(up.url, sanitizer) as api:
         assert ask(api, "preview", "page-7")["budget"] == {"spent": 0.0, "left": 50.0}
         assert ask(api, "copy", "page-7")["budget"] == {"spent": 10.0, "left": 40.0}

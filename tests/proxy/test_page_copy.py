@@ -15,7 +15,7 @@ from tests.proxy.pages import TEXT, Visit, visiting
 
 @pytest.fixture
 def sanitizer(model: OnnxMaskedLM) -> Sanitizer:
-    return Sanitizer(model=model, budget=200.0)
+    return Sanitizer(model=model, budget=200.0, policy="words")
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_copying_by_selection_is_charged_too(
 def test_a_copy_that_used_most_of_the_budget_is_not_called_too_dear(
     browser: Browser, model: OnnxMaskedLM
 ) -> None:
-    with visiting(browser, Sanitizer(model=model, budget=20.0)) as visit:
+    with visiting(browser, Sanitizer(model=model, budget=20.0, policy="words")) as visit:
         visit.write(TEXT)
         visit.page.locator("#copy").click()
         figures = visit.page.locator("#figures")

@@ -90,7 +90,7 @@ def test_metrics_count_by_fixed_words(api: Proxy) -> None:
 
 
 def test_epsilon_spent_is_counted() -> None:
-    with upstream() as up, proxy(up.url, Sanitizer()) as api:
+    with upstream() as up, proxy(up.url, Sanitizer(policy="words")) as api:
         api.chat(f"My father has {PRIVATE}.")
         assert "sanitizer_epsilon_spent_total 5.0" in api.client.get("/metrics").text.splitlines()
     assert PRIVATE.encode() not in up.raw

@@ -98,7 +98,12 @@ def test_no_private_word_is_shown(advice: Advice) -> None:
 
 def test_long_texts_are_measured_in_part(toy: ToyBackbone) -> None:
     found = advise(
-        ["Peter met Anna in Leeds. " * 10], 0.5, epsilons=(2.0,), model=toy, source=SeededSource(1)
+        ["Peter met Anna in Leeds. " * 10],
+        0.5,
+        "words",
+        epsilons=(2.0,),
+        model=toy,
+        source=SeededSource(1),
     )
     assert found.n_words == 30
     assert found.n_measured == 15
@@ -130,13 +135,15 @@ def test_other_bad_arguments_are_named(toy: ToyBackbone) -> None:
 
 
 def test_the_choice_can_be_used(advice: Advice, toy: ToyBackbone) -> None:
-    found = Sanitizer(advice.choice.mechanism, model=toy).sanitize(PROMPT, source=SeededSource(1))
+    found = Sanitizer(advice.choice.mechanism, model=toy, policy="words").sanitize(
+        PROMPT, source=SeededSource(1)
+    )
     assert found.record.certified
     assert found.record.epsilon_per_unit == advice.choice.mechanism.epsilon
 
 
 def test_the_meter_bounds_the_best_guess(toy: ToyBackbone) -> None:
-    sanitizer = Sanitizer(Cape(2.0), model=toy)
+    sanitizer = Sanitizer(Cape(2.0), model=toy, policy="words")
     meter = RiskMeter(sanitizer)
     risk = meter.measure(sanitizer, "Peter met Anna, and Paul met Mary in Leeds.")
     assert 0 < risk.ceiling < 1
@@ -146,6 +153,6 @@ def test_the_meter_bounds_the_best_guess(toy: ToyBackbone) -> None:
 
 
 def test_the_meter_has_no_bound_for_an_uncertified_mechanism(toy: ToyBackbone) -> None:
-    sanitizer = Sanitizer(Cape(2.0, variant="published"), model=toy)
+    sanitizer = Sanitizer(Cape(2.0, variant="published"), model=toy, policy="words")
     risk = RiskMeter(sanitizer).measure(sanitizer, PROMPT)
     assert (risk.ceiling, risk.expected, risk.note) == (1.0, None, UNCERTIFIED)

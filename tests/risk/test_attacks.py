@@ -51,7 +51,10 @@ class TestReport:
     ) -> None:
         mechanism, word, scores = Cape(4.0), "London", bumpy(1, len(toy.outputs))[0]
         found = run_attacks(
-            Sanitizer(mechanism, model=toy), ["We met in London."], 300, source=SeededSource(2)
+            Sanitizer(mechanism, model=toy, policy="words"),
+            ["We met in London."],
+            300,
+            source=SeededSource(2),
         )
         prior = Nearest(toy, vocabulary).prior(scores, word)
         exact = guessed(prior, likelihoods(mechanism, toy, pieces).table(prior.words, scores)).sum()
@@ -66,7 +69,7 @@ class TestReport:
 
     def test_fresh_draws_average_out_and_the_memory_stops_that(self, toy: ToyBackbone) -> None:
         found = run_attacks(
-            Sanitizer(DynText(8.0), model=toy), [PROMPT], 40, source=SeededSource(4)
+            Sanitizer(DynText(8.0), model=toy, policy="words"), [PROMPT], 40, source=SeededSource(4)
         )
         assert [r.sends for r in found.repeated] == [1, 5, 20]
         once, several, many = found.repeated
@@ -77,7 +80,9 @@ class TestReport:
 
     def test_a_published_variant_has_no_ceiling(self, toy: ToyBackbone) -> None:
         found = run_attacks(
-            Sanitizer(DynText(3.0, variant="published"), model=toy), ["In London."], 5
+            Sanitizer(DynText(3.0, variant="published"), model=toy, policy="words"),
+            ["In London."],
+            5,
         )
         assert not found.certified
         assert found.posterior.success_ceiling is found.posterior.belief_ceiling is None
@@ -85,7 +90,7 @@ class TestReport:
         assert "NOT certified" in attack_text(found)
 
     def test_inference_finds_what_the_model_is_sure_of(self, toy: ToyBackbone) -> None:
-        sure = Sanitizer(Cape(), model=shouting(toy, "london"))
+        sure = Sanitizer(Cape(), model=shouting(toy, "london"), policy="words")
         found = run_attacks(sure, ["We met in London."], 5, source=SeededSource(1)).inference
         assert found.top_1.share == found.top_10.share == 1.0
         other = run_attacks(sure, ["We met in Qzylph."], 5, source=SeededSource(1)).inference
@@ -95,7 +100,10 @@ class TestReport:
         """With the word itself in the list and a huge epsilon every attack wins."""
         mechanism = Cape(40.0, lambda_l=0.0, demote_self=False, n_shortlist=20_000, n_top=1)
         found = run_attacks(
-            Sanitizer(mechanism, model=toy), ["We met in London."], 20, source=SeededSource(1)
+            Sanitizer(mechanism, model=toy, policy="words"),
+            ["We met in London."],
+            20,
+            source=SeededSource(1),
         )
         assert (
             found.retention.share
@@ -108,7 +116,10 @@ class TestReport:
     def test_counts(self, toy: ToyBackbone) -> None:
         texts = ["In London.", "The of and", "", "Qzylphon has 17 in London, and London has."]
         found = run_attacks(
-            Sanitizer(Cape(consistent=True), model=toy), texts, 3, source=SeededSource(1)
+            Sanitizer(Cape(consistent=True), model=toy, policy="words"),
+            texts,
+            3,
+            source=SeededSource(1),
         )
         assert (found.n_texts, found.n_words, found.n_trials) == (4, 3, 3)
         assert found.n_outside == found.n_unmeasured == 1
@@ -117,14 +128,16 @@ class TestReport:
         assert 1.0 <= found.mapping_size <= 3.0
 
     def test_no_private_word_is_shown_and_nothing_is_charged(self, toy: ToyBackbone) -> None:
-        sanitizer = Sanitizer(model=toy, budget=1.0)
+        sanitizer = Sanitizer(model=toy, budget=1.0, policy="words")
         found = run_attacks(sanitizer, [PROMPT], 2, source=SeededSource(1))
         shown = repr(found) + str(found.as_dict()) + attack_text(found)
         assert not any(word in shown for word in PRIVATE)
         assert sanitizer.spent == 0.0
 
     def test_published_figures_stand_beside_ours_and_say_so(self, toy: ToyBackbone) -> None:
-        text = attack_text(run_attacks(Sanitizer(model=toy), [PROMPT], 2, source=SeededSource(1)))
+        text = attack_text(
+            run_attacks(Sanitizer(model=toy, policy="words"), [PROMPT], 2, source=SeededSource(1))
+        )
         assert {p.status for p in PUBLISHED} == {"published, other data"}
         for figure in ("published, other data", "SST-2", "IMDb", "94.4", "9.07"):
             assert figure in text
@@ -134,20 +147,22 @@ class TestBadArguments:
     @pytest.mark.parametrize("n_trials", [0, -1, 1.5, True])
     def test_trials(self, toy: ToyBackbone, n_trials: int) -> None:
         with pytest.raises(ValueError, match="n_trials"):
-            run_attacks(Sanitizer(model=toy), [PROMPT], n_trials)
+            run_attacks(Sanitizer(model=toy, policy="words"), [PROMPT], n_trials)
 
     @pytest.mark.parametrize("texts", [[], ["the of"], [""]])
     def test_texts(self, toy: ToyBackbone, texts: list[str]) -> None:
         with pytest.raises(ValueError, match="texts"):
-            run_attacks(Sanitizer(model=toy), texts, 1)
+            run_attacks(Sanitizer(model=toy, policy="words"), texts, 1)
 
     def test_one_text_is_not_a_sequence_of_texts(self, toy: ToyBackbone) -> None:
         with pytest.raises(TypeError, match="texts"):
-            run_attacks(Sanitizer(model=toy), "London", 1)
+            run_attacks(Sanitizer(model=toy, policy="words"), "London", 1)
 
     def test_a_mechanism_without_exact_probabilities(self, toy: ToyBackbone) -> None:
         with pytest.raises(ValueError, match="replacement='noise'"):
-            run_attacks(Sanitizer(DynText(5.0, replacement="noise"), model=toy), [PROMPT], 1)
+            run_attacks(
+                Sanitizer(DynText(5.0, replacement="noise"), model=toy, policy="words"), [PROMPT], 1
+            )
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ CERTIFIED = [
     "mechanism", CERTIFIED, ids=lambda m: f"{m.profile}-{m.epsilon:g}-{m.n_steps}"
 )
 def test_exact_is_certified(model: OnnxMaskedLM, mechanism: Cape) -> None:
-    report = audit(Sanitizer(mechanism, model=model), n_inputs=400)
+    report = audit(Sanitizer(mechanism, model=model, policy="words"), n_inputs=400)
     assert report.certified == mechanism.epsilon
     assert report.exact == pytest.approx(mechanism.epsilon, abs=1e-9)
     assert report.exact <= mechanism.epsilon + 1e-12
@@ -36,19 +36,23 @@ def test_exact_is_certified(model: OnnxMaskedLM, mechanism: Cape) -> None:
 
 
 def test_dyntext_never_exceeds_its_certificate(model: OnnxMaskedLM) -> None:
-    report = audit(Sanitizer(DynText(8.0), model=model), n_inputs=60)
+    report = audit(Sanitizer(DynText(8.0), model=model, policy="words"), n_inputs=60)
     assert 7.0 < report.exact <= 8.0 + 1e-9
 
 
 def test_published_cape_exceeds_its_nominal_epsilon(model: OnnxMaskedLM) -> None:
-    report = audit(Sanitizer(Cape(1.0, variant="published"), model=model), n_inputs=40)
+    report = audit(
+        Sanitizer(Cape(1.0, variant="published"), model=model, policy="words"), n_inputs=40
+    )
     assert report.certified is None
     assert report.claimed is not None
     assert report.exact > 1.0
 
 
 def test_published_dyntext_has_no_finite_epsilon(model: OnnxMaskedLM) -> None:
-    report = audit(Sanitizer(DynText(3.0, variant="published"), model=model), n_inputs=10)
+    report = audit(
+        Sanitizer(DynText(3.0, variant="published"), model=model, policy="words"), n_inputs=10
+    )
     assert math.isinf(report.exact)
     assert report.as_dict()["exact"] == "inf"
     assert "exact      inf" in describe_audit(report)
@@ -63,14 +67,20 @@ def test_a_planted_leak_is_found() -> None:
             return [levels[0] * 3, *levels[1:]], sizes
 
     toy = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
-    report = audit(Sanitizer(Leaky(2.0, n_shortlist=30, n_top=1), model=toy), n_inputs=300)
+    report = audit(
+        Sanitizer(Leaky(2.0, n_shortlist=30, n_top=1), model=toy, policy="words"), n_inputs=300
+    )
     assert report.certified == 2.0
     assert report.exact == pytest.approx(2.0 + math.log(3), abs=1e-9)
 
 
 def test_the_whole_domain_is_large(model: OnnxMaskedLM) -> None:
-    assert len(domain(Sanitizer(model=model))) == 100_001
-    assert 20_000 < len(domain(Sanitizer(Cape(variant="published"), model=model))) < 30_000
+    assert len(domain(Sanitizer(model=model, policy="words"))) == 100_001
+    assert (
+        20_000
+        < len(domain(Sanitizer(Cape(variant="published"), model=model, policy="words")))
+        < 30_000
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,9 +89,9 @@ def test_the_whole_domain_is_large(model: OnnxMaskedLM) -> None:
 )
 def test_bad_arguments_are_named(model: OnnxMaskedLM, options: dict[str, int], name: str) -> None:
     with pytest.raises(ValueError, match=name):
-        audit(Sanitizer(model=model), **options)  # type: ignore[arg-type]
+        audit(Sanitizer(model=model, policy="words"), **options)  # type: ignore[arg-type]
 
 
 def test_the_context_must_hold_private_words(model: OnnxMaskedLM) -> None:
     with pytest.raises(ValueError, match="position"):
-        audit(Sanitizer(model=model), text="the of and", position=0)
+        audit(Sanitizer(model=model, policy="words"), text="the of and", position=0)

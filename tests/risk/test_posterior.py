@@ -73,7 +73,10 @@ class TestCeiling:
         """
         sure = shouting(toy, "london")
         found = run_attacks(
-            Sanitizer(Cape(0.01), model=sure), ["We met in London."], 20, source=SeededSource(1)
+            Sanitizer(Cape(0.01), model=sure, policy="words"),
+            ["We met in London."],
+            20,
+            source=SeededSource(1),
         )
         assert found.posterior.context_alone == found.posterior.success.share == 1.0
         assert found.posterior.belief_ceiling is not None
@@ -90,7 +93,7 @@ class TestTrials:
     def test_a_trial_releases_what_the_pipeline_would(
         self, mechanism: WordMechanism, toy: ToyBackbone
     ) -> None:
-        sanitizer = Sanitizer(mechanism, model=toy)
+        sanitizer = Sanitizer(mechanism, model=toy, policy="words")
         text = "Peter told Anna in Leeds that Peter has hepatitis."
         loaded = sanitizer.inner.models()
         masked, vocabulary = sanitizer.inner.mask(text, SameNumbers()), Vocabulary(toy)

@@ -112,6 +112,13 @@ def test_a_file_of_an_earlier_version_of_this_package_opens(
             "<PHONE_1>": PHONE[1],
             "<EMAIL_2>": BERTA[1],
         }
-        later = {"detector": "none", "n_things": 0, "language": None, "declared": 0}
+        later = {
+            "detector": "none",
+            "n_things": 0,
+            "n_drawn": 0,
+            "conversation_epsilon": 0.0,
+            "language": None,
+            "declared": 0,
+        }
         assert vault.get(b"1") == result("1", ANNA[1], **later)
         assert vault.substitutes("d", [ANNA], placeholder) == ["<EMAIL_2>"], "1 was forgotten"

@@ -59,7 +59,7 @@ sanitizer.storage.file_vault.SCRYPT_N = 16
 vault = sanitizer.storage.file_vault.FileVault(sys.argv[1], bytes.fromhex(sys.argv[2]))
 for i in range(int(sys.argv[3]), int(sys.argv[4])):
     wanted = [("EMAIL", f"{i}@example.org"), ("EMAIL", f"{i + 1}@example.org")]
-    values = vault.substitutes("c", wanted, lambda kind, original, number: f"<{kind}_{number}>")
+    values = vault.substitutes("c", wanted, lambda kind, _, number, table: f"<{kind}_{number}>")
     print(json.dumps([[o, v] for (_, o), v in zip(wanted, values)]), flush=True)
 """
 

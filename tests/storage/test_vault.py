@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sanitizer.errors import VaultError
 from sanitizer.pipeline.record import answer_record
 from sanitizer.results import SanitizedText
 from sanitizer.storage.vault import MemoryVault, Vault, message_key
@@ -25,17 +26,12 @@ class TestMemoryVault(VaultContract):
     def make(self, folder: Path, max_messages: int = 100, max_entries: int = 100) -> Vault:
         return MemoryVault(max_messages, max_entries)
 
-    def test_what_was_not_used_for_longest_is_forgotten_and_its_number_never_used_again(
-        self,
-    ) -> None:
+    def test_a_full_table_refuses_and_forgets_nothing(self) -> None:
         vault = MemoryVault(max_entries=2)
         vault.substitutes("c", [ANNA, BERTA], placeholder)
-        vault.substitutes("c", [ANNA], placeholder)
-        assert vault.substitutes("c", [("EMAIL", "new@x.org"), ANNA], placeholder) == [
-            "<EMAIL_3>",
-            "<EMAIL_1>",
-        ]
-        assert vault.originals("c") == {"<EMAIL_1>": ANNA[1], "<EMAIL_3>": "new@x.org"}
+        with pytest.raises(VaultError, match="full"):
+            vault.substitutes("c", [PHONE], placeholder)
+        assert vault.substitutes("c", [BERTA, ANNA], placeholder) == ["<EMAIL_2>", "<EMAIL_1>"]
 
     def test_the_conversation_not_used_for_longest_goes_first(self) -> None:
         vault = MemoryVault(max_entries=2)
@@ -44,12 +40,6 @@ class TestMemoryVault(VaultContract):
         assert vault.substitutes("b", [BERTA], placeholder) == ["<EMAIL_2>"]
         assert vault.originals("a") == {}
         assert vault.substitutes("a", [BERTA], placeholder) == ["<EMAIL_3>"]
-
-    def test_once_a_drawn_value_is_forgotten_numbers_are_those_of_placeholders(self) -> None:
-        vault = MemoryVault(max_entries=2)
-        assert vault.substitutes("c", [ANNA, PHONE], drawn) == ["drawn 1", "drawn 1 (PHONE)"]
-        assert vault.substitutes("c", [BERTA], drawn) == ["<EMAIL_10001>"]
-        assert vault.substitutes("c", [ANNA], drawn) == ["<EMAIL_10002>"]
 
     def test_once_a_conversation_with_a_drawn_value_is_forgotten_so_are_those_of_all(self) -> None:
         vault = MemoryVault(max_entries=2)
@@ -63,7 +53,7 @@ class TestMemoryVault(VaultContract):
 
 
 def kept(text: str) -> SanitizedText:
-    return SanitizedText(text, (), answer_record(Policy.preset("balanced")))
+    return SanitizedText(text, (), answer_record(Policy.preset("words")))
 
 
 def test_the_memory_forgets_the_message_not_used_for_longest() -> None:
@@ -90,7 +80,7 @@ def test_a_full_memory_forgets_a_conversation_and_never_uses_its_numbers_again()
 
     def values(conversation: str, *originals: str) -> list[str]:
         return vault.substitutes(
-            conversation, [("TEXT", o) for o in originals], lambda k, _, n: f"<{k}_{n}>"
+            conversation, [("TEXT", o) for o in originals], lambda k, _, n, table: f"<{k}_{n}>"
         )
 
     assert values("c", "a", "b") == ["<TEXT_1>", "<TEXT_2>"]

@@ -20,7 +20,7 @@ KEY = b"a key of at least sixteen bytes"
 
 @pytest.fixture
 def sanitizer(model: OnnxMaskedLM) -> Sanitizer:
-    return Sanitizer(model=model, budget=1000.0)
+    return Sanitizer(model=model, budget=1000.0, policy="words")
 
 
 def test_a_text_released_before_comes_back_as_it_was_and_costs_nothing(
@@ -64,7 +64,7 @@ def test_equal_texts_in_one_batch_are_drawn_once(sanitizer: Sanitizer) -> None:
 
 def test_threads_that_race_for_one_text_release_one_output(model: OnnxMaskedLM) -> None:
     for _ in range(5):
-        racing = Sanitizer(model=model, budget=1000.0)
+        racing = Sanitizer(model=model, budget=1000.0, policy="words")
         with ThreadPoolExecutor(8) as pool:
             texts = set(pool.map(lambda s: s.sanitize(PROMPT).text, [racing] * 8))
         assert len(texts) == 1
@@ -75,7 +75,7 @@ class TestBudget:
     """Charged first; what does not fit is refused; what was paid for is not lost."""
 
     def test_a_batch_that_exceeds_it_keeps_what_was_paid_for(self, model: OnnxMaskedLM) -> None:
-        limited = Sanitizer(model=model, budget=33.0)
+        limited = Sanitizer(model=model, budget=33.0, policy="words")
         texts = [PROMPT, "The of and", PROMPT + " ", PROMPT + "  ", "Anna"]
         with pytest.raises(BudgetExceeded) as error:
             limited.sanitize_batch(texts)
@@ -86,7 +86,7 @@ class TestBudget:
         assert limited.spent == 30.0
 
     def test_the_limit_itself_can_be_spent(self, model: OnnxMaskedLM) -> None:
-        limited = Sanitizer(Cape(0.1), model=model, budget=0.6)
+        limited = Sanitizer(Cape(0.1), model=model, budget=0.6, policy="words")
         limited.sanitize(PROMPT)
         for i in range(3):
             limited.sanitize(f"Peter {'!' * i}")
@@ -96,7 +96,7 @@ class TestBudget:
     def test_a_failure_before_release_costs_nothing(
         self, model: OnnxMaskedLM, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        limited = Sanitizer(model=model, budget=20.0)
+        limited = Sanitizer(model=model, budget=20.0, policy="words")
         limited.load()
 
         def fail(*args: object) -> None:
@@ -112,7 +112,7 @@ class TestBudget:
     def test_a_failure_after_a_draw_stays_charged(
         self, model: OnnxMaskedLM, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        limited = Sanitizer(model=model, budget=20.0)
+        limited = Sanitizer(model=model, budget=20.0, policy="words")
 
         def fail(*args: object) -> None:
             raise ModelError("broken")
@@ -130,14 +130,14 @@ class TestBudget:
         assert len(error.value.released) * 5.0 == careful.spent
 
     def test_a_stream_that_is_abandoned_stays_charged(self, model: OnnxMaskedLM) -> None:
-        limited = Sanitizer(model=model, budget=100.0)
+        limited = Sanitizer(model=model, budget=100.0, policy="words")
         stream = limited.sanitize_stream([PROMPT, PROMPT + " "])
         next(stream)
         del stream
         assert limited.spent == 30.0
 
     def test_consistent_words_are_charged_once(self, model: OnnxMaskedLM) -> None:
-        limited = Sanitizer(Cape(consistent=True), model=model, budget=100.0)
+        limited = Sanitizer(Cape(consistent=True), model=model, budget=100.0, policy="words")
         limited.sanitize("Peter met Peter and Peter")
         assert limited.spent == 5.0
 
@@ -154,16 +154,22 @@ class TestLedgerBudget:
         self, model: OnnxMaskedLM, tmp_path: Path
     ) -> None:
         with Ledger.create(tmp_path / "ledger", KEY) as ledger:
-            first = Sanitizer(model=model, ledger=ledger, conversation="c-17", budget=20.0)
+            first = Sanitizer(
+                model=model, ledger=ledger, conversation="c-17", budget=20.0, policy="words"
+            )
             first.sanitize(PROMPT)
             assert first.spent == 15.0
         with Ledger(tmp_path / "ledger", KEY) as ledger:
-            second = Sanitizer(model=model, ledger=ledger, conversation="c-17")
+            second = Sanitizer(model=model, ledger=ledger, conversation="c-17", policy="words")
             assert second.spent == 15.0
             with pytest.raises(BudgetExceeded):
                 second.sanitize(PROMPT)
             other = Sanitizer(
-                model=model, ledger=ledger, conversation="c-18", scopes=[DAY, Scope("user", "anna")]
+                model=model,
+                ledger=ledger,
+                conversation="c-18",
+                scopes=[DAY, Scope("user", "anna")],
+                policy="words",
             )
             other.sanitize(PROMPT)
             assert ledger.balance(DAY).spent == 15.0
@@ -174,22 +180,22 @@ class TestLedgerBudget:
     def test_arguments_that_do_not_go_together_are_refused(self, tmp_path: Path) -> None:
         with Ledger.create(tmp_path / "ledger", KEY) as ledger:
             with pytest.raises(ValueError, match="scopes"):
-                Sanitizer(ledger=ledger)
+                Sanitizer(ledger=ledger, policy="words")
             with pytest.raises(ValueError, match="conversation"):
-                Sanitizer(ledger=ledger, budget=5.0, scopes=[DAY])
+                Sanitizer(ledger=ledger, budget=5.0, scopes=[DAY], policy="words")
         with pytest.raises(ValueError, match="ledger"):
-            Sanitizer(scopes=[DAY])
+            Sanitizer(scopes=[DAY], policy="words")
 
     @pytest.mark.parametrize("delta", [1.0, -0.1, float("nan"), 2.0])
     def test_bad_delta_is_named(self, delta: float) -> None:
         with pytest.raises(ValueError, match="delta"):
-            Sanitizer(delta=delta)
+            Sanitizer(delta=delta, policy="words")
 
 
 def test_the_record_reports_the_smallest_valid_total(model: OnnxMaskedLM) -> None:
     text = " ".join(f"Peter met Anna in Leeds {i * '!'}." for i in range(40))
-    pure = Sanitizer(model=model).sanitize(text).record
-    approximate = Sanitizer(model=model, delta=1e-6).sanitize(text).record
+    pure = Sanitizer(model=model, policy="words").sanitize(text).record
+    approximate = Sanitizer(model=model, delta=1e-6, policy="words").sanitize(text).record
     assert pure.epsilon_total == pytest.approx(pure.n_units * 5.0)
     assert (pure.delta, approximate.delta) == (0.0, 1e-6)
     assert approximate.epsilon_total < pure.epsilon_total

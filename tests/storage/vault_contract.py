@@ -11,7 +11,7 @@ import pytest
 
 from sanitizer.errors import VaultError
 from sanitizer.results import Record, Replacement, SanitizedText
-from sanitizer.storage.vault import MAX_FORMED, Vault
+from sanitizer.storage.vault import MAX_FORMED, Drawn, Entries, Vault, Wanted
 
 KEY = b"a key of at least sixteen bytes"
 
@@ -20,14 +20,14 @@ ANNA, BERTA = ("EMAIL", "anna@example.org"), ("EMAIL", "berta@example.org")
 PHONE = ("PHONE", "+44 20 7946 0958")
 
 
-def placeholder(kind: str, original: str, number: int) -> str:
+def placeholder(kind: str, original: str, number: int, table: Entries) -> str:
     return f"<{kind}_{number}>"
 
 
-def drawn(kind: str, original: str, number: int) -> str:
+def drawn(kind: str, original: str, number: int, table: Entries) -> str:
     """A value that knows no number, for as long as it may be drawn."""
     if number > MAX_FORMED:
-        return placeholder(kind, original, number)
+        return placeholder(kind, original, number, table)
     return f"drawn {number}" + " (PHONE)" * (kind == "PHONE")
 
 
@@ -82,17 +82,17 @@ class VaultContract:
         assert vault.originals("") == {}
 
     def test_a_value_that_is_taken_is_made_again_with_the_next_number(self, vault: Vault) -> None:
-        def halves(kind: str, original: str, number: int) -> str:
+        def halves(kind: str, original: str, number: int, table: Entries) -> str:
             return f"v{number // 2}"
 
-        values = vault.substitutes("c", [("A", str(i)) for i in range(5)] + [("B", "0")], halves)
+        values = vault.substitutes("c", [("A", str(i)) for i in range(5)] + [("B", "x")], halves)
         assert len(set(values)) == 6
 
     def test_a_failing_maker_assigns_nothing(self, vault: Vault) -> None:
-        def failing(kind: str, original: str, number: int) -> str:
+        def failing(kind: str, original: str, number: int, table: Entries) -> str:
             if original == BERTA[1]:
                 raise KeyError
-            return placeholder(kind, original, number)
+            return placeholder(kind, original, number, table)
 
         with pytest.raises(KeyError):
             vault.substitutes("c", [BERTA], failing)
@@ -157,3 +157,48 @@ class VaultContract:
         vault.put_first(b"k", result("hello", ANNA[1]))
         assert "1 messages, 1 identifiers" in repr(vault)
         assert not any(word in repr(vault) for word in ("anna", "talk", "hello"))
+
+    def test_a_thing_has_one_stand_in_however_it_is_written(self, vault: Vault) -> None:
+        forms = [("PERSON", "Elena Marsh"), ("PERSON", "ELENA  MARSH"), ("PLACE", "elena marsh")]
+        assert vault.substitutes("c", forms, placeholder) == [
+            "<PERSON_1>",
+            "<PERSON_1_2>",
+            "<PERSON_1_3>",
+        ]
+        assert vault.originals("c")["<PERSON_1_2>"] == "ELENA  MARSH", "byte for byte"
+        assert vault.known("c", ["elena MARSH", "Marsh"]) == {"elena MARSH": "PERSON"}
+
+    def test_a_part_of_a_name_belongs_to_the_only_person_with_it(self, vault: Vault) -> None:
+        people = [("PERSON", name) for name in ("Elena Marsh", "Tom Marsh", "Elena", "Marsh")]
+        assert vault.substitutes("c", people, placeholder) == [
+            "<PERSON_1>",
+            "<PERSON_2>",
+            "<PERSON_1_2>",
+            "<PERSON_3>",
+        ]
+
+    def test_a_thing_is_drawn_once_and_stands_for_its_first_form(self, vault: Vault) -> None:
+        drawn_for: list[str] = []
+
+        def make(kind: str, original: str, number: int, table: Entries) -> str:
+            drawn_for.append(original)
+            return Drawn(["gout", "lupus"][len(table.drawn)], 5.0)
+
+        wanted = [
+            Wanted("CONDITION", "hep C", "hepatitis c"),
+            Wanted("CONDITION", "HCV", "hepatitis c"),
+        ]
+        assert vault.substitutes("c", wanted, make) == ["gout", "gout"]
+        assert vault.substitutes("c", [Wanted("CONDITION", "asthma")], make) == ["lupus"]
+        assert vault.substitutes("c", wanted[::-1], make) == ["gout", "gout"]
+        assert drawn_for == ["hep C", "asthma"]
+        assert vault.originals("c") == {"gout": "hep C", "lupus": "asthma"}
+        assert vault.originals("c").drawn == {"gout": 5.0, "lupus": 5.0}
+
+    def test_a_scratch_copy_changes_nothing(self, vault: Vault) -> None:
+        vault.substitutes("c", [ANNA], placeholder)
+        vault.substitutes("c", [("CONDITION", "asthma")], lambda *_: Drawn("gout", 5.0))
+        scratch = vault.scratch("c")
+        assert scratch.substitutes("c", [ANNA, BERTA], placeholder) == ["<EMAIL_1>", "<EMAIL_2>"]
+        assert scratch.originals("c").drawn == {"gout": 5.0}
+        assert len(vault.originals("c")) == 2

@@ -24,9 +24,7 @@ def test_balanced_adds_3000_words_and_none_of_them_is_sensitive() -> None:
     assert len(added) == len(set(added)) == 3000
     sensitive = WordSet.of(word_list("sensitive.txt"))
     assert [w for w in added if w in sensitive] == []
-    assert Policy.preset("balanced").public == frozenset(word_list("stopwords.txt")) | frozenset(
-        added
-    )
+    assert Policy.preset("words").public == frozenset(word_list("stopwords.txt")) | frozenset(added)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +70,7 @@ def test_a_word_is_public_only_as_it_is_usually_written(
 def test_after_a_private_word_and_a_full_stop_a_capital_may_be_a_name(
     word: str, public: bool
 ) -> None:
-    assert Policy.preset("balanced").is_public(word, opens_sentence=True, doubtful=True) is public
+    assert Policy.preset("words").is_public(word, opens_sentence=True, doubtful=True) is public
 
 
 def policy_of(tmp_path: Path, content: str) -> Policy:
@@ -100,8 +98,8 @@ def test_refusals_see_public_words_too(tmp_path: Path, text: str) -> None:
 def test_sensitive_words_are_private_in_every_form(
     tmp_path: Path, sensitive: str, text: str
 ) -> None:
-    masked = Sanitizer(policy=policy_of(tmp_path, f"[sensitive]\n{sensitive}\n")).inner.mask(text)
-    assert masked.words
+    masked = Sanitizer(policy=policy_of(tmp_path, f'base = "words"\n[sensitive]\n{sensitive}\n'))
+    assert masked.inner.mask(text).words
 
 
 @pytest.mark.parametrize(
@@ -229,7 +227,8 @@ def test_known_values_come_back_under_every_base(tmp_path: Path, base: str) -> N
 
 
 def test_sensitive_wins_over_public_phrases_and_kept_ones(tmp_path: Path) -> None:
-    listed = '[public]\nwords = ["the ward"]\n[sensitive]\nwords = ["ward"]\nvalues = ["a b"]\n'
+    listed = 'base = "words"\n[public]\nwords = ["the ward"]\n'
+    listed += '[sensitive]\nwords = ["ward"]\nvalues = ["a b"]\n'
     masked = Sanitizer(policy=policy_of(tmp_path, listed)).inner.mask("the ward")
     assert [word.text for word in masked.words] == ["ward"]
     out = Sanitizer(policy=policy_of(tmp_path, listed)).sanitize("a b", keep=["a b", "b"])
@@ -239,6 +238,6 @@ def test_sensitive_wins_over_public_phrases_and_kept_ones(tmp_path: Path) -> Non
 def test_roles_of_a_policy_file(tmp_path: Path) -> None:
     policy = policy_of(tmp_path, '[roles]\nsystem = "public"\ndeveloper = "identifiers"\n')
     assert policy.roles == {"system": "public", "developer": "identifiers"}
-    assert policy.digest != Policy.preset("balanced").digest
+    assert policy.digest != Policy.preset("words").digest
     light = policy.identifiers_only()
     assert (light.perturb, light.numbers, light.detector) == (False, "pass", "none")

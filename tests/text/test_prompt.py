@@ -189,11 +189,11 @@ class TestSplit:
 
     def test_numbers_do_not_grow_over_declared_text(self) -> None:
         filled = Prompt("{a},{b}").fill(a=1, b=250)
-        units = split(filled.text, Policy.preset("balanced"), None, filled.declared).units
+        units = split(filled.text, Policy.preset("words"), None, filled.declared).units
         assert [(u.text, u.kind) for u in units] == [("1", "NUMBER"), ("250", "NUMBER")]
 
     def test_a_number_does_not_grow_over_a_public_word(self) -> None:
-        units = split("3 and.5", Policy.preset("balanced")).units
+        units = split("3 and.5", Policy.preset("words")).units
         assert [u.text for u in units] == ["3", "5"]
 
     def test_identifiers_come_before_phrases_and_phrases_before_the_rest(self) -> None:

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sanitizer import Sanitizer
+from sanitizer.answers import Restorer
 from sanitizer.errors import UpstreamError
 from sanitizer.wire.event_streams import KNOWN, MAX_EVENT, EventStream
 from tests.clients.tool_calls import EMAIL, RESPONSES, chat, send, toy
@@ -50,9 +51,7 @@ def stream(path: str = "/v1/chat/completions", sanitizer: Sanitizer | None = Non
 
 
 def restored(text: str) -> str:
-    for value, original in sorted(ORIGINALS.items()):
-        text = text.replace(value, original.replace("<", "\0"))
-    return text.replace("\0", "<")
+    return Restorer(ORIGINALS).text(text)
 
 
 def event(data: Any, name: str = "", end: str = "\n") -> bytes:
@@ -175,7 +174,7 @@ def test_originals_with_quotes_are_escaped_inside_arguments() -> None:
     sanitizer = Sanitizer(policy="identifiers")
     original = 'say "x\ny"'
     vault = sanitizer.inner.released.vault
-    vault.substitutes("", [("TEXT", original)], lambda kind, text, n: f"<{kind}_{n}>")
+    vault.substitutes("", [("TEXT", original)], lambda kind, text, n, table: f"<{kind}_{n}>")
     filtered = send(chat("hi"), sanitizer).stream(SSE)
     raw = b"".join(event(chunk(call(p))) for p in ['{"a": "<TE', 'XT_1>"', "}"]) + event(
         chunk({}, "tool_calls")

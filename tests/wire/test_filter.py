@@ -85,18 +85,16 @@ def test_roles_are_treated_as_the_policy_says() -> None:
     for role in ("system", "developer"):
         body["messages"].insert(0, {"role": role, "content": [{"type": "text", "text": head}]})
     roles = {"system": "public", "developer": "identifiers"}
-    for policy in ("balanced", "identifiers"):
+    for policy in ("words", "identifiers"):
         exchange = send(body, toy(replace(Policy.preset(policy), roles=roles)))
         developer, system, user = read(exchange.body)["messages"]
         assert system["content"][0]["text"] == head
         assert developer["content"][0]["text"] == f"You help {WORD} <<EMAIL_1>>."
         assert EMAIL not in user["content"]
         assert (WORD in user["content"]) is (policy == "identifiers")
-        assert exchange.record.certified is (policy == "balanced")
+        assert exchange.record.certified is (policy == "words")
     instructed = {"model": "m", "instructions": head, "input": WORD}
-    sent = read(
-        send(instructed, toy(replace(Policy.preset("balanced"), roles=roles)), RESPONSES).body
-    )
+    sent = read(send(instructed, toy(replace(Policy.preset("words"), roles=roles)), RESPONSES).body)
     assert sent["instructions"] == head
     assert sent["input"] != WORD
 
@@ -116,7 +114,7 @@ def test_embeddings_are_as_the_policy_says() -> None:
     with pytest.raises(RequestRefused) as refused:
         send(body, toy(), EMBED)
     assert refused.value.reason == "embeddings"
-    base = Policy.preset("balanced")
+    base = Policy.preset("words")
     exchange = send(body, toy(replace(base, wire=WireRules(embeddings="identifiers"))), EMBED)
     assert read(exchange.body)["input"] == f"{WORD} <<EMAIL_1>>"
     assert (exchange.record.epsilon_total, exchange.record.n_identifiers) == (0.0, 1)
@@ -126,7 +124,7 @@ def test_embeddings_are_as_the_policy_says() -> None:
 
 
 def test_words_of_an_embedding_do_not_come_back_in_a_chat() -> None:
-    sanitizer = toy(replace(Policy.preset("balanced"), wire=WireRules(embeddings="identifiers")))
+    sanitizer = toy(replace(Policy.preset("words"), wire=WireRules(embeddings="identifiers")))
     send({"model": "m", "input": WORD, "user": WORD}, sanitizer, EMBED)
     assert WORD not in send(chat(WORD), sanitizer).body.decode()
 
@@ -358,14 +356,11 @@ def test_numbers_are_compared_by_value(
     assert following(originals).number(spelling) == hidden
 
 
-def test_what_is_added_and_removed_later_counts(originals: Originals) -> None:
+def test_what_is_added_later_counts(originals: Originals) -> None:
     known = following(originals)
     originals["<KEY_2>"] = "swordfish7"
     known.follow(originals)
     assert known.text("swordfish7 8731") == "<KEY_2> <NUMBER_1>"
-    del originals["<NUMBER_1>"]
-    known.follow(originals)
-    assert known.text("swordfish7 8731") == "<KEY_2> 8731"
 
 
 def test_a_released_value_that_somebody_typed_before_stays(originals: Originals) -> None:
@@ -383,10 +378,6 @@ def test_short_originals_and_those_added_later_are_hidden_too(originals: Origina
     originals["<TERM_2>"] = "X9"
     known.follow(originals)
     assert known.text("é: X9, X91, 8731") == "<TERM_1>: <TERM_2>, X91, <NUMBER_1>"
-    del originals["<TERM_2>"]
-    originals["<TERM_3>"] = "Y9"
-    known.follow(originals)
-    assert known.text("X9 Y9") == "X9 <TERM_3>"
 
 
 def is_word(char: str) -> bool:

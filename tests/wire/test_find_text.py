@@ -30,7 +30,7 @@ from tests.clients.tool_calls import (
 )
 from tests.wire.bodies import BODIES, IDENTIFIERS, PRIVATE, item_kinds, message_kinds
 
-PERTURBS = replace(Policy.preset("balanced"), wire=WireRules(embeddings="perturb"))
+PERTURBS = replace(Policy.preset("words"), wire=WireRules(embeddings="perturb"))
 REPLACES = replace(Policy.preset("identifiers"), wire=WireRules(embeddings="identifiers"))
 slow = settings(
     max_examples=60,

@@ -181,7 +181,7 @@ def test_messages_in_json_stay_json(form: dict[str, Any]) -> None:
     restored = {"key": original, "n": original}
     sanitizer = Sanitizer(policy="identifiers")
     vault = sanitizer.inner.released.vault
-    vault.substitutes("", [("TEXT", original)], lambda kind, text, n: f"<{kind}_{n}>")
+    vault.substitutes("", [("TEXT", original)], lambda kind, text, n, table: f"<{kind}_{n}>")
     assert (
         json.loads(answered({"content": value}, sanitizer, "hi", response_format=form)["content"])
         == restored

@@ -1,0 +1,168 @@
+r"""How an answer may write a released value otherwise than it was released.
+
+A placeholder may come back escaped (`<EMAIL\_1>`, `&lt;EMAIL_1&gt;`, `%3CEMAIL_1%3E`), in square
+brackets or in lower case. A stand-in that was drawn is a word or a phrase of everyday language: it
+is found as whole words, in any case, with an ending. Values inside links stay: who renders a link
+sends it away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import NamedTuple
+
+from sanitizer.storage import Originals
+from sanitizer.text import SPELLED
+
+LONGEST_PLACEHOLDER = 80
+"""Characters of the longest way to write a placeholder that is recognized."""
+
+_NAME = re.compile(r"[A-Z]+(?:\\?_[A-Z]+)*(?:\\?_[0-9]+)+", re.I)
+_OPENING = re.compile(r"[<\[&%\\]")
+_UNFINISHED = re.compile(
+    r"\\|&(?:l(?:t)?)?|%3?|(?:\\?[<\[]|&lt;|%3C)(?P<name>[A-Za-z]*(?:\\?_?[A-Za-z]+)*)"
+    r"(?:(?:\\?_[0-9]*){0,2}\\?)(?:&(?:g(?:t)?)?|%3?|\\)?",
+    re.I,
+)
+_ENDING = r"(?P<ending>['\u2019]s|s)?"
+_RUN = re.compile(r"[^\s\"'`(){}\[\]|]*\Z")
+_LINK = re.compile(r"://|\Awww\.|\A//|\Adata:|\Amailto:")
+_LONGEST_RUN = 2_000
+
+
+class Found(NamedTuple):
+    """A released value as an answer writes it.
+
+    Attributes:
+        start, end: character offsets in the answer. original: what takes its place.
+    """
+
+    start: int
+    end: int
+    original: str
+
+
+class Variants:
+    """Finder of other spellings of the values of one table.
+
+    Args:
+        originals: released value -> original.
+        escaped: find other spellings of placeholders too.
+    """
+
+    def __init__(self, originals: Originals, escaped: bool = True) -> None:
+        self._originals = originals
+        self._escaped = escaped
+        self._n_drawn = -1
+        self._drawn: re.Pattern[str] | None = None
+        self._values: dict[str, str] = {}
+
+    def find(self, text: str, at: int) -> Found | None:
+        """Return the first value at or after a place, None if there is none."""
+        found = [each for each in (self._placeholder(text, at), self._word(text, at)) if each]
+        return min(found, default=None)
+
+    def _placeholder(self, text: str, at: int) -> Found | None:
+        if not (self._escaped and self._originals.kinds):
+            return None
+        for match in SPELLED.finditer(text, at):
+            name = _NAME.search(match.group().removeprefix("%3C").removeprefix("%3c"))
+            assert name is not None
+            value = f"<{name.group().replace(chr(92), '').upper()}>"
+            if (original := self._originals.get(value)) is not None:
+                return Found(*match.span(), original)
+        return None
+
+    def _word(self, text: str, at: int) -> Found | None:
+        pattern = self._pattern()
+        match = pattern.search(text, at) if pattern is not None else None
+        if match is None:
+            return None
+        written = match["value"]
+        value = self._values[" ".join(written.lower().split())]
+        original = _cased(written, value, self._originals[value])
+        ending = match["ending"] or ""
+        if ending == "s" and original.endswith("s"):
+            ending = ""
+        return Found(*match.span(), original + ending)
+
+    def _pattern(self) -> re.Pattern[str] | None:
+        """Return the pattern of the drawn values; it follows the table."""
+        drawn = self._originals.drawn
+        if len(drawn) != self._n_drawn:
+            self._n_drawn = len(drawn)
+            self._values = {value.lower(): value for value in drawn}
+            # The longest first: one value may begin another.
+            ordered = sorted(self._values, key=len, reverse=True)
+            parts = [r"\s+".join(map(re.escape, value.split())) for value in ordered]
+            pattern = rf"(?<!\w)(?P<value>{'|'.join(parts)}){_ENDING}(?!\w)"
+            self._drawn = re.compile(pattern, re.I) if parts else None
+        return self._drawn
+
+    def grows_from(self, text: str) -> int:
+        """Return where the end of a text begins that may become a value, else its length."""
+        self._pattern()
+        longest = max(LONGEST_PLACEHOLDER, *(len(value) + 3 for value in self._values), 0)
+        begin = max(0, len(text) - longest)
+        if self._escaped and self._originals.kinds:
+            for opening in _OPENING.finditer(text, begin):
+                if self._unfinished(text, opening.start()):
+                    return min(opening.start(), self._word_grows_from(text, begin))
+        return self._word_grows_from(text, begin)
+
+    def _unfinished(self, text: str, at: int) -> bool:
+        match = _UNFINISHED.fullmatch(text, at)
+        if match is None:
+            return False
+        name = (match["name"] or "").replace("\\", "").upper().rstrip("_")
+        return any(kind.startswith(name) for kind in self._originals.kinds)
+
+    def _word_grows_from(self, text: str, begin: int) -> int:
+        tail = text[begin:].lower()
+        for at in range(len(tail) if self._values else 0):
+            if at and tail[at - 1].isalnum():
+                continue
+            rest = " ".join(tail[at:].split()) + " " * tail[at:].endswith((" ", "\n"))
+            if rest and any(_may_be(rest, value) for value in self._values):
+                return begin + at
+        return len(text)
+
+
+def _may_be(rest: str, value: str) -> bool:
+    """Return True if the end of a text is a value, its beginning, or a value with an ending."""
+    if rest.startswith(value):
+        return rest[len(value) :] in ("", "s", "'", "'s", "\u2019", "\u2019s")
+    return value.startswith(rest)
+
+
+def _cased(written: str, released: str, original: str) -> str:
+    """Return the original with a capital where the answer has one that the released value lacks."""
+    if len(written) > 1 and written.isupper() and not released.isupper():
+        return original.upper()
+    if written[:1].isupper() and not released[:1].isupper():
+        return original[:1].upper() + original[1:]
+    return original
+
+
+class Links:
+    """Tells values inside links of an answer that was not in what was sent.
+
+    Args:
+        sent: texts with links that were sent: what stands in these may be restored.
+    """
+
+    def __init__(self, sent: Collection[str] = ()) -> None:
+        self._sent = sent
+
+    def holds(self, before: str, value: str) -> bool:
+        """Return True if a value belongs to a link.
+
+        Args:
+            before: text before the value. value: as the answer writes it.
+        """
+        run = _RUN.search(before[-_LONGEST_RUN:])
+        assert run is not None
+        if not _LINK.search(run.group()):
+            return False
+        return not any(run.group() + value in text for text in self._sent)
