@@ -28,7 +28,7 @@ NAMES = frozenset({"PERSON", "ORGANIZATION", "PLACE", "PRODUCT"})
 NUMBERS = frozenset({"MONEY", "DATE", "NUMBER", "ID"})
 GROUPS = ("all", "names", "numbers", "lower-case", "public facts", "all but public facts")
 _WORD = re.compile(r"[^\W_]+")
-_PLACEHOLDER = re.compile(r"<[A-Z_]+_\d+>")
+_PLACEHOLDER = re.compile(r"<[A-Z_]+(?:_\d+)+>")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 Place = tuple[int, int]
 Share = tuple[int, int]

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from sanitizer.storage import Originals
-from sanitizer.text import SPELLED
+from sanitizer.text import SPELLED, article_for
 
 LONGEST_PLACEHOLDER = 80
 """Characters of the longest way to write a placeholder that is recognized."""
@@ -25,6 +25,7 @@ _UNFINISHED = re.compile(
     r"(?:(?:\\?_[0-9]*){0,2}\\?)(?:&(?:g(?:t)?)?|%3?|\\)?",
     re.I,
 )
+_ARTICLE = r"(?:(?P<article>an?)(?P<gap>\s+))?"
 _ENDING = r"(?P<ending>['\u2019]s|s)?"
 _RUN = re.compile(r"[^\s\"'`(){}\[\]|]*\Z")
 _LINK = re.compile(r"://|\Awww\.|\A//|\Adata:|\Amailto:")
@@ -57,6 +58,7 @@ class Variants:
         self._n_drawn = -1
         self._drawn: re.Pattern[str] | None = None
         self._values: dict[str, str] = {}
+        self._forms: set[str] = set()
 
     def find(self, text: str, at: int) -> Found | None:
         """Return the first value at or after a place, None if there is none."""
@@ -79,13 +81,14 @@ class Variants:
         match = pattern.search(text, at) if pattern is not None else None
         if match is None:
             return None
-        written = match["value"]
+        written, article = match["value"], match["article"] or ""
         value = self._values[" ".join(written.lower().split())]
         original = _cased(written, value, self._originals[value])
         ending = match["ending"] or ""
         if ending == "s" and original.endswith("s"):
             ending = ""
-        return Found(*match.span(), original + ending)
+        article = article and article_for(original, article) + match["gap"]
+        return Found(*match.span(), article + original + ending)
 
     def _pattern(self) -> re.Pattern[str] | None:
         """Return the pattern of the drawn values; it follows the table."""
@@ -96,14 +99,15 @@ class Variants:
             # The longest first: one value may begin another.
             ordered = sorted(self._values, key=len, reverse=True)
             parts = [r"\s+".join(map(re.escape, value.split())) for value in ordered]
-            pattern = rf"(?<!\w)(?P<value>{'|'.join(parts)}){_ENDING}(?!\w)"
+            pattern = rf"(?<!\w){_ARTICLE}(?P<value>{'|'.join(parts)}){_ENDING}(?!\w)"
             self._drawn = re.compile(pattern, re.I) if parts else None
+            self._forms = {a + value for value in self._values for a in ("", "a ", "an ")}
         return self._drawn
 
     def grows_from(self, text: str) -> int:
         """Return where the end of a text begins that may become a value, else its length."""
         self._pattern()
-        longest = max(LONGEST_PLACEHOLDER, *(len(value) + 3 for value in self._values), 0)
+        longest = max(LONGEST_PLACEHOLDER, *(len(form) + 3 for form in self._forms), 0)
         begin = max(0, len(text) - longest)
         if self._escaped and self._originals.kinds:
             for opening in _OPENING.finditer(text, begin):
@@ -124,7 +128,7 @@ class Variants:
             if at and tail[at - 1].isalnum():
                 continue
             rest = " ".join(tail[at:].split()) + " " * tail[at:].endswith((" ", "\n"))
-            if rest and any(_may_be(rest, value) for value in self._values):
+            if rest and any(_may_be(rest, form) for form in self._forms):
                 return begin + at
         return len(text)
 

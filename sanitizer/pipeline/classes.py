@@ -68,10 +68,9 @@ class _Directions:
         return _unit(vector - self._shared * float(vector @ self._shared))
 
 
-def _same_words(member: str, concept: str) -> bool:
-    """Return True if one of two names has all words of the other: "Catholic", "Old Catholic"."""
-    some, others = set(plain_name(member).split()), set(plain_name(concept).split())
-    return some <= others or others <= some
+def _share_words(member: str, concept: str) -> bool:
+    """Return True if two names share a word, as "Catholic" and "Old Catholic" do."""
+    return not set(plain_name(member).split()).isdisjoint(plain_name(concept).split())
 
 
 @dataclass(frozen=True)
@@ -143,8 +142,8 @@ class ClassDraws:
         near = known.near(concept, self._vectors)[outputs]
         if isinstance(self.mechanism, DynText):
             return outputs, self._dyntext(self.mechanism, near)
-        if self.mechanism.demote_self:  # a name of which it is a part says as much
-            own = [_same_words(known.members[i], concept) for i in outputs]
+        if self.mechanism.demote_self:  # one word in common may say it all
+            own = [_share_words(known.members[i], concept) for i in outputs]
             near = np.where(own, np.float32(-2.0), near)
         ranked = np.argsort(-near, kind="stable")
         return outputs, Weights.staircase(self.epsilon, ranked)

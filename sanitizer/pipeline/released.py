@@ -144,7 +144,7 @@ class Answers:
 
     def prompted(self, result: SanitizedText, role: str) -> SanitizedText:
         """Return the result; remember what an answer to it may need."""
-        if "://" in result.text or "www." in result.text:
+        if "//" in result.text or "www." in result.text:
             self._sent.append(result.text)
         if self.extractor is not None and role == "user":
             self._prompts.add(result)

@@ -65,6 +65,16 @@ _BEFORE = {
         r"\b(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?\.?,? (?:the )?$"
     ),
     "PRODUCT": re.compile(r"(?<![.!?] )\b(?:Project|Operation|Programme|Program) $"),
+    "OCCUPATION": re.compile(
+        r"(?:(?<=\ba )|(?<=\ban )|(?<=\bthe )|(?<=\bour )|(?<=\bmy )|(?<=, )|(?<=: )|(?<=\| ))"
+        r"[A-Za-z]+ $"
+    ),
+    "CONDITION": re.compile(
+        r"(?i:(?:\b(?:(?:stage|grade) \w+|(?:four|six|\d+) weeks|breast|lung|bowel|colon|skin|brain|"
+        r"blood|bone|heart|kidney|liver|chronic|severe|mild|acute|advanced|nearly|partly|nut|hearing|"
+        r"back|chest|eating|mental|panic|high|head|recovering)[ -])+)$"
+    ),
+    "CRIME": re.compile(r"(?i:\b(?:drunk|drug|tax|sexual|identity|armed|domestic)[ -])$"),
 }
 """Visible text before a finding that becomes part of it."""
 _AFTER = {
@@ -75,6 +85,16 @@ _AFTER = {
     "NUMBER": re.compile(_NUMERAL_UNITS),
     "DATE": re.compile(r"(?:st|nd|rd|th|[ ]?[ap]\.?m\.?|s)\b"),
     "ORGANIZATION": re.compile(r"(?: [A-Z][a-z]+)+(?![A-Za-z])"),
+    "CONDITION": re.compile(
+        r"(?i:[ -](?:cancer|disease|disorder|syndrome|infection|allergy|addiction|failure|loss|use|"
+        r"user|pain|attacks?|lice|pregnant|symptoms|patient)\b)+"
+    ),
+    "TREATMENT": re.compile(
+        r"(?i:[ -](?:pump|replacement|operation|surgery|therapy|treatment|cartridges|tube|tablets|"
+        r"injections?|implants?|device|monitor|cream|leg|fusion|\d+ ?(?:mg|mcg|ml))\b)+"
+    ),
+    "OCCUPATION": re.compile(r"(?i:[ -](?:manager|officer|assistant|teacher|engineer|driver|agent)\b)+"),
+    "CRIME": re.compile(r"(?i:[ -](?:driving|violence|possession|abuse|fraud|theft)\b)+"),
 }
 """Visible text after a finding that becomes part of it."""
 _FENCE = re.compile(
@@ -119,7 +139,7 @@ class Reading:
         findings: ascending, never overlapping. everyday: hidden words that were found to be
             everyday words and may be released, as offsets. facts: sentences that seem to tell a
             sensitive fact, as offsets. n_visible: words visible by the lists. language: language of
-            the visible words; None if no list fits.
+            the visible words; None if no list fits. code: names, keywords and tags of code that stay.
     """
 
     findings: tuple[Finding, ...]
@@ -127,6 +147,7 @@ class Reading:
     facts: tuple[tuple[int, int], ...] = field(default=())
     n_visible: int = 0
     language: str | None = "en"
+    code: tuple[tuple[int, int], ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +223,7 @@ class Detector:
                     findings.append((Finding(start, end, kind), number))
         joined = tuple(_joined(found, findings, declared))
         told = tuple(fact for fact in facts if any(outside(declared, *fact)))
-        return Reading(joined, tuple(everyday), told, found.n_visible, language)
+        return Reading(joined, tuple(everyday), told, found.n_visible, language, tuple(code))
 
     def _rule(self, word: str, before: str, kind: str) -> str | None:
         """Return the class of a word to which the tagger gives none, or None for everyday words.
@@ -457,7 +478,7 @@ def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Findin
     text, runs = found.text, found.runs
     start, end, kind = finding.start, finding.end, finding.kind
     before, after = _BEFORE.get(kind), _AFTER.get(kind)
-    low = max(runs[first - 1].end if first else 0, start - 16)
+    low = max(runs[first - 1].end if first else 0, start - 40)
     high = min(runs[last + 1].start if last + 1 < len(runs) else len(text), end + 40)
     if before is not None and (match := before.search(text[low:start])):
         start -= len(match.group())

@@ -32,7 +32,7 @@ from sanitizer.text.words import (
 
 Span = tuple[int, int, str]
 Offsets = Sequence[tuple[int, int]]
-_NUMBERED = re.compile(r"(?<!\w)type (?:[12]|i{1,2}|one|two)[ -]\Z", re.I)
+_NUMBERED = re.compile(r"(?<!\w)type (?:(?:[12]|i{1,2}|one|two)[ -])?\Z", re.I)
 _LETTER = re.compile(r"[ -][a-z](?!\w)")
 _BY_ROLE = frozenset(["NUMBER", "DATE", "MONEY"])
 Known = Callable[[Collection[str]], Mapping[str, str]]
@@ -186,10 +186,12 @@ def _detected(
             f"policy {policy.name!r} knows English, German, French and Spanish, and this text is "
             'in none of them; policy "identifiers" works in any language, without a claim'
         )
+    names = {text[start:end] for start, end in reading.code}  # shown elsewhere: one name stays one
     found = [
         unit
         for each in reading.findings
         if not _listed_public(text[each.start : each.end], policy)
+        and text[each.start : each.end] not in names
         and (unit := _unit(text, each, policy)) is not None
     ]
     found = _apart(found)
@@ -221,7 +223,8 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
     start, end, kind = finding.start, finding.end, _hidden_kind(finding.kind)
     listed = None
     if kind in _TOLD and policy.drawn:
-        if kind == "CONDITION" and (numbered := _NUMBERED.search(text, max(0, start - 9), start)):
+        numbered = _NUMBERED.search(text, max(0, start - 9), start)
+        if kind == "CONDITION" and numbered is not None:
             start = numbered.start()
         listed = listed_in(text, start, _with_letter(text, end), kind)
     if listed is not None:
