@@ -24,7 +24,8 @@ from sanitizer.text.language import language_lists, language_of
 from sanitizer.text.policy import word_list
 from sanitizer.text.prompt import merged
 from sanitizer.text.skeleton import NUMBER, WORD, PublicForms, Run, Skeleton, skeleton
-from sanitizer.text.syntax import is_code_word, pieces
+from sanitizer.text.syntax import Piece, is_code_word, pieces
+from sanitizer.text.tables import Fields
 from sanitizer.text.words import Unit, outside, overlapping
 
 UNKNOWN = "TERM"
@@ -70,8 +71,8 @@ _BEFORE = {
         r"[A-Za-z]+ $"
     ),
     "CONDITION": re.compile(
-        r"(?i:(?:\b(?:(?:stage|grade) \w+|(?:four|six|\d+) weeks|breast|lung|bowel|colon|skin|brain|"
-        r"blood|bone|heart|kidney|liver|chronic|severe|mild|acute|advanced|nearly|partly|nut|hearing|"
+        r"(?i:(?:\b(?:(?:stage|grade) \w+|(?:four|six|\d+) weeks|breast|lung|bowel|colon|skin|"
+        r"brain|blood|bone|heart|kidney|liver|chronic|severe|mild|acute|advanced|nearly|partly|nut|hearing|"
         r"back|chest|eating|mental|panic|high|head|recovering)[ -])+)$"
     ),
     "CRIME": re.compile(r"(?i:\b(?:drunk|drug|tax|sexual|identity|armed|domestic)[ -])$"),
@@ -93,7 +94,9 @@ _AFTER = {
         r"(?i:[ -](?:pump|replacement|operation|surgery|therapy|treatment|cartridges|tube|tablets|"
         r"injections?|implants?|device|monitor|cream|leg|fusion|\d+ ?(?:mg|mcg|ml))\b)+"
     ),
-    "OCCUPATION": re.compile(r"(?i:[ -](?:manager|officer|assistant|teacher|engineer|driver|agent)\b)+"),
+    "OCCUPATION": re.compile(
+        r"(?i:[ -](?:manager|officer|assistant|teacher|engineer|driver|agent)\b)+"
+    ),
     "CRIME": re.compile(r"(?i:[ -](?:driving|violence|possession|abuse|fraud|theft)\b)+"),
 }
 """Visible text after a finding that becomes part of it."""
@@ -118,6 +121,21 @@ _FIELD = re.compile(
 )
 
 
+_FIELDS_OF_NUMBERS = frozenset(["NUMBER", "MONEY", "DATE", "ID"])
+_TOLD = frozenset(["CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "CRIME", "OCCUPATION", "FACT"])
+"""Classes that the tagger may take for each other, and lists tell apart."""
+_MONTHS = frozenset(
+    "January February March April May June July August September October November December".split()
+)
+_PREFIX = re.compile(r"[A-Z]{2,6}")  # of a number such as "OPS-4471"
+_NUMBERED = re.compile(
+    r"(?i)\b(?:customer|client|case|ticket|order|invoice|policy|account|member|membership|patient|"
+    r"employee|staff|contract|claim|ref|reference|file|booking|reservation|tracking|docket|badge|"
+    r"parcel|shipment|licen[cs]e|registration|matter)(?: (?:no\.?|nr\.?|number|id|code))?:? ?#?$"
+)
+"""Visible text before a number that is a customer's, a case's and so on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A stretch that the detector gives a class.
@@ -139,7 +157,8 @@ class Reading:
         findings: ascending, never overlapping. everyday: hidden words that were found to be
             everyday words and may be released, as offsets. facts: sentences that seem to tell a
             sensitive fact, as offsets. n_visible: words visible by the lists. language: language of
-            the visible words; None if no list fits. code: names, keywords and tags of code that stay.
+            the visible words; None if no list fits. code: what stays as code: names,
+            keywords, tags.
     """
 
     findings: tuple[Finding, ...]
@@ -196,7 +215,11 @@ class Detector:
         Raises:
             ModelError: a model failed.
         """
-        code = public_code(text, self._forms, taken)
+        parts = pieces(text)
+        code = public_code(text, self._forms, taken, parts)
+        fields = Fields(text, parts, self._forms.known)
+        code = sorted([*code, *fields.names]) if fields.names else code
+        declared = merged([*declared, *fields.separators]) if fields.separators else declared
         found = skeleton(text, self._forms, taken, merged([*declared, *code]) if code else declared)
         if not found.runs and not found.n_visible:
             return Reading(())
@@ -212,8 +235,9 @@ class Detector:
                 continue
             before = shown(number)
             words = [(run.start, run.end)] if run.kind == NUMBER else list(run.words)
+            field = fields.kind_at(run.start)
             decided = [
-                label or self._rule(text[start:end], before, run.kind)
+                self._kind(text[start:end], before, run.kind, label, field)
                 for (start, end), label in zip(words, labels[number], strict=True)
             ]
             for start, end, kind in _names_whole(text, words, decided):
@@ -225,14 +249,33 @@ class Detector:
         told = tuple(fact for fact in facts if any(outside(declared, *fact)))
         return Reading(joined, tuple(everyday), told, found.n_visible, language, tuple(code))
 
-    def _rule(self, word: str, before: str, kind: str) -> str | None:
+    def _kind(
+        self, word: str, before: str, kind: str, label: str | None, field: str | None
+    ) -> str | None:
+        """Return the class of a word, None for everyday words.
+
+        Args:
+            before: visible text before its run. kind: of the run. label: the tagger's class.
+            field: class of the table's column or of the key, "" if that tells none, None outside.
+        """
+        if field and (kind == NUMBER) == (field in _FIELDS_OF_NUMBERS):
+            return field
+        if kind == NUMBER:
+            if field == "" and label != "DATE":
+                return None  # a count in a table is for the task
+            return label or ("ID" if len(word) > 2 and _NUMBERED.search(before) else None)
+        if label is not None and word in _MONTHS:
+            return "DATE"
+        if label in _TOLD and (listed := self._gazetteers.kind_of(word)) is not None:
+            return listed
+        return label or self._rule(word, before)
+
+    def _rule(self, word: str, before: str) -> str | None:
         """Return the class of a word to which the tagger gives none, or None for everyday words.
 
         Args:
             before: visible text before its run.
         """
-        if kind == NUMBER:
-            return None
         if word[:1].isupper() and _TITLE.search(before):
             return "PERSON"
         if (listed := self._gazetteers.kind_of(word)) is not None:
@@ -451,6 +494,10 @@ def _joined(
     """
     groups: list[tuple[Finding, int, int]] = []
     for finding, run in words:
+        if groups and _numbered(found.text, groups[-1][0], finding):
+            held, first, _ = groups[-1]
+            groups[-1] = Finding(held.start, finding.end, "ID"), first, run
+            continue
         if groups and groups[-1][0].kind == finding.kind:
             held, first, _ = groups[-1]
             between = found.text[held.end : finding.start]
@@ -468,6 +515,15 @@ def _joined(
             wide = finding
         at = wide.end
         yield wide
+
+
+def _numbered(text: str, held: Finding, finding: Finding) -> bool:
+    """Return True if two findings are one number with its prefix, such as "OPS-4471"."""
+    return (
+        text[held.end : finding.start] == "-"
+        and _PREFIX.fullmatch(text[held.start : held.end]) is not None
+        and text[finding.start : finding.end].isdecimal()
+    )
 
 
 def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Finding:
@@ -510,7 +566,9 @@ def _facts(text: str, tokens: _Tokens, odds: NDArray[np.float32]) -> Iterator[tu
             yield sentence.start(), sentence.end()
 
 
-def public_code(text: str, forms: PublicForms, taken: Sequence[Unit]) -> list[tuple[int, int]]:
+def public_code(
+    text: str, forms: PublicForms, taken: Sequence[Unit], parts: Sequence[Piece]
+) -> list[tuple[int, int]]:
     """Return the stretches of code that stay: keywords, tags, and names of known words alone.
 
     Which stretches are code follows from layout, punctuation and keywords; a name such as
@@ -518,7 +576,7 @@ def public_code(text: str, forms: PublicForms, taken: Sequence[Unit]) -> list[tu
     """
     hidden = [(unit.start, unit.end) for unit in taken]
     found = [tag.span(1) for tag in _FENCE.finditer(text)]
-    for piece in pieces(text):
+    for piece in parts:
         name = text[piece.start : piece.end]
         stays = piece.role in ("keyword", "tag") or (
             piece.role == "name"

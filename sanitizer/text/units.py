@@ -14,7 +14,7 @@ from sanitizer.errors import PolicyError
 from sanitizer.identifiers import KINDS, NameFinder, find, name_finder
 from sanitizer.storage import same_thing
 from sanitizer.text.classes import listed_in
-from sanitizer.text.detector import Detector, Finding, Reading, public_forms
+from sanitizer.text.detector import Detector, Finding, Reading, gazetteers, public_forms
 from sanitizer.text.policy import CLASSES, Policy, straight
 from sanitizer.text.prompt import kept_phrases, merged
 from sanitizer.text.syntax import form_for, pieces
@@ -27,6 +27,7 @@ from sanitizer.text.words import (
     segment,
     segment_taken,
     stretches,
+    without_clitic,
     word_spans,
 )
 
@@ -37,6 +38,7 @@ _LETTER = re.compile(r"[ -][a-z](?!\w)")
 _BY_ROLE = frozenset(["NUMBER", "DATE", "MONEY"])
 Known = Callable[[Collection[str]], Mapping[str, str]]
 """Function: forms -> the class of those that are things of the conversation already."""
+_NAMED = frozenset(["PERSON", "ORGANIZATION", "PLACE", "PRODUCT"])
 _TOLD = frozenset(
     ["CONDITION", "BELIEF", "ORIGIN", "CRIME", "SEXUALITY", "TREATMENT", "OCCUPATION", "TERM"]
 )
@@ -222,7 +224,7 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
     """
     start, end, kind = finding.start, finding.end, _hidden_kind(finding.kind)
     listed = None
-    if kind in _TOLD and policy.drawn:
+    if kind in _TOLD:
         numbered = _NUMBERED.search(text, max(0, start - 9), start)
         if kind == "CONDITION" and numbered is not None:
             start = numbered.start()
@@ -231,17 +233,31 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
         end = max(end, listed.end)
         rest = [text[a:b] for a, b in _parts(text, [listed[:2]], start, end)]
         words = [part[a:b] for part in rest for a, b in word_spans(part)]
-        if not all(map(public_forms().known, words)):
+        if not policy.drawn:
+            end = finding.end
+        elif not all(map(public_forms().known, words)):
             listed = None
         elif policy.treatments.get(listed.kind) == "draw":
             start, end, kind = listed.start, listed.end, listed.kind
     written = text[start:end]
+    if policy.treatments.get(kind, "pass") == "pass" and listed is None and _unlisted(written):
+        kind = "TERM"
     if not policy.hides(kind, written):
         return None
     if listed is None or kind not in policy.drawn:
         return Unit(start, end, written, kind, False)
     opens = _OPENS.search(text[max(0, start - 8) : start]) is not None
     return Unit(start, end, written, kind, opens, concept=listed.concept)
+
+
+def _unlisted(written: str) -> bool:
+    """Return True if a word with a capital is on no list: it may be a name, whatever else."""
+    words = [written[a:b] for a, b in word_spans(written)]
+    forms, names = public_forms(), gazetteers()
+    return any(
+        not (word.islower() or forms.known(without_clitic(word)) or names.kind_of(word))
+        for word in words
+    )
 
 
 def _with_letter(text: str, end: int) -> int:
@@ -267,7 +283,10 @@ def _repeated(
     for begin, end in reading.everyday:
         word = text[begin:end]
         kind, concept = here.get(same_thing(word), (table.get(word), ""))
-        if kind is not None and kind not in _BY_ROLE and not _listed_public(word, policy):
+        if kind is None or kind in _BY_ROLE or _listed_public(word, policy):
+            continue
+        # "sick" is a word of every text, even if one place tells of an illness.
+        if concept or kind in _NAMED or not public_forms().known(word):
             opens = _OPENS.search(text[max(0, begin - 8) : begin]) is not None
             found.append(Unit(begin, end, word, kind, bool(concept) and opens, concept=concept))
     return found

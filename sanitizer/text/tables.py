@@ -1,0 +1,159 @@
+"""Fields: cells of tables and values of JSON, with the name of their column or key.
+
+What a field holds is told by that name ("born", "salary", "diagnosis"), if it is public text. The
+values themselves are not looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sanitizer.text.lexers import separator
+from sanitizer.text.syntax import Piece
+
+_NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_]+")
+_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$", re.M)
+_CELL = re.compile(r"[^|\n]+")
+_KINDS = {
+    "CONDITION": "diagnosis condition illness disease allergy allergies disability symptoms",
+    "TREATMENT": "medication medications medicine drug drugs treatment prescription meds therapy",
+    "BELIEF": "religion faith denomination confession party",
+    "ORIGIN": "nationality ethnicity origin citizenship race",
+    "SEXUALITY": "orientation sexuality",
+    "CRIME": "offence offense conviction crime",
+    "OCCUPATION": "job occupation profession position",
+    "DATE": "dob birth born birthday birthdate",
+    "MONEY": "salary income wage wages pay debt rent bonus earnings",
+    "NUMBER": "age weight height bmi",
+    "ID": "ssn phone mobile account iban passport licence license",
+    "ORGANIZATION": "company employer organisation organization firm school hospital clinic "
+    "insurer supplier vendor bank",
+    "PLACE": "city town address street county birthplace country location",
+    "PERSON": "name customer client patient employee student contact author owner tenant guest "
+    "manager assignee applicant surname firstname lastname teacher doctor player member staff",
+}
+_KIND_OF = {word: kind for kind, words in reversed(_KINDS.items()) for word in words.split()}
+_UNNAMED = frozenset(["file", "host", "event", "project", "product", "team", "department", "field"])
+"""Words before "name" that say that it is no person's."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSpan:
+    """A cell or value: character offsets, and its class; "" where its name is public and tells
+    none."""
+
+    start: int
+    end: int
+    kind: str
+
+
+class Fields:
+    """The fields of one text whose names are public.
+
+    Args:
+        text: any string. code: its pieces, ascending.
+        public: tells of a word of a name whether it may stay.
+
+    Attributes:
+        separators: stretches between the cells of a line, ascending; no name goes across one.
+        names: names of columns of Markdown tables that stay, as offsets.
+
+    Example:
+        >>> fields = Fields("| guest | age |\\n|---|---|\\n| Ann | 9 |", (), lambda word: True)
+        >>> fields.kind_at(29), fields.kind_at(35), fields.kind_at(2)
+        ('PERSON', 'NUMBER', None)
+    """
+
+    def __init__(self, text: str, code: Sequence[Piece], public: Callable[[str], bool]) -> None:
+        self._text, self._public = text, public
+        self.separators: list[tuple[int, int]] = []
+        self.names: list[tuple[int, int]] = []
+        found = [*self._json(code), *self._csv(code), *self._markdown()]
+        self._fields = sorted(found, key=lambda each: each.start)
+        self._starts = [each.start for each in self._fields]
+        self.separators.sort()
+
+    def kind_at(self, place: int) -> str | None:
+        """Return the class of the field at a place; "" if it tells none, None outside of fields."""
+        i = bisect_right(self._starts, place) - 1
+        return self._fields[i].kind if i >= 0 and place < self._fields[i].end else None
+
+    def _named(self, start: int, end: int, name: str) -> Iterator[FieldSpan]:
+        words = _NAME_PARTS.findall(name)
+        if words and all(map(self._public, words)):
+            yield FieldSpan(start, end, _kind([word.lower() for word in words]))
+
+    def _json(self, code: Sequence[Piece]) -> Iterator[FieldSpan]:
+        name = ""
+        for piece in code:
+            if piece.language != "json":
+                continue
+            if piece.role == "name":
+                name = self._text[piece.start : piece.end]
+            elif name:
+                yield from self._named(piece.start, piece.end, name)
+
+    def _csv(self, code: Sequence[Piece]) -> Iterator[FieldSpan]:
+        names: list[str] = []
+        line, column, mark, before = -1, 0, ",", -1
+        for piece in code:
+            if piece.language != "csv":
+                continue
+            begin = self._text.rfind("\n", 0, piece.start) + 1
+            if begin != line:
+                if piece.role == "name":
+                    stop = self._text.find("\n", begin)
+                    names, mark = [], separator(self._text[begin : stop if stop >= 0 else None])
+                line, column, before = begin, 0, begin
+            between = self._text[before : piece.start]
+            column += between.count(mark)
+            if column and mark in between:
+                self.separators.append((before, piece.start))
+            before = piece.end
+            if piece.role == "name":
+                names += [""] * (column + 1 - len(names))
+                names[column] = self._text[piece.start : piece.end]
+            elif column < len(names):
+                yield from self._named(piece.start, piece.end, names[column])
+
+    def _markdown(self) -> Iterator[FieldSpan]:
+        text = self._text
+        for rule in _RULE.finditer(text) if "|" in text else ():
+            head = text.rfind("\n", 0, max(0, rule.start() - 1)) + 1
+            heads = [cell.span() for cell in _CELL.finditer(text, head, rule.start())]
+            names = [text[slice(*span)].strip() for span in heads]
+            self.names += [
+                span
+                for span, name in zip(heads, names, strict=True)
+                if name and all(map(self._public, _NAME_PARTS.findall(name)))
+            ]
+            begin = rule.end() + 1
+            while begin < len(text):
+                stop = text.find("\n", begin)
+                stop = len(text) if stop < 0 else stop
+                cells = list(_CELL.finditer(text, begin, stop))
+                if "|" not in text[begin:stop]:
+                    break
+                inside = [cell for cell in cells if cell.group().strip()]
+                self.separators += [(a.end(), b.start()) for a, b in pairwise(inside)]
+                shift = 1 if text[begin:stop].lstrip().startswith("|") else 0
+                cells = cells[1:] if shift and cells and not cells[0].group().strip() else cells
+                for name, cell in zip([n for n in names if n], cells, strict=False):
+                    yield from self._named(*cell.span(), name)
+                begin = stop + 1
+
+
+def _kind(words: Sequence[str]) -> str:
+    """Return the class that the words of a name tell, "" if they tell none."""
+    if words[-1] == "name" and not _UNNAMED.isdisjoint(words):
+        return "PRODUCT" if "product" in words or "project" in words else ""
+    if len(words) > 1 and words[-1] == "name" and words[-2] in _KIND_OF:
+        return _KIND_OF[words[-2]]
+    for word in reversed(words):
+        if word in _KIND_OF:
+            return _KIND_OF[word]
+    return "ID" if words[-1] in ("id", "number", "no") and len(words) > 1 else ""
