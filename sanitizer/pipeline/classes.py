@@ -18,7 +18,7 @@ from sanitizer.lm import PieceTable, WordPieces, WordTable
 from sanitizer.pipeline.outputs import Outputs, known_pieces
 from sanitizer.privacy import Cape, DynText, Neighborhood, Weights
 from sanitizer.randomness import Source
-from sanitizer.text import class_members, plain_name
+from sanitizer.text import class_members, content_words, plain_name
 
 MOST_OUTPUTS = 200
 """Most outputs of one draw."""
@@ -36,7 +36,7 @@ class _Vectors:
 
     def by_words(self, text: str) -> Floats | None:
         """Return a vector of length 1 by the word vectors, float32 [n_dimensions], or None."""
-        rows = [self._words.row(word) for word in plain_name(text).split()]
+        rows = [self._words.row(word) for word in content_words(text) or plain_name(text).split()]
         known = [row for row in rows if row >= 0]
         if not known:
             return None
@@ -70,7 +70,7 @@ class _Directions:
 
 def _share_words(member: str, concept: str) -> bool:
     """Return True if two names share a word, as "Catholic" and "Old Catholic" do."""
-    return not set(plain_name(member).split()).isdisjoint(plain_name(concept).split())
+    return not set(content_words(member)).isdisjoint(content_words(concept))
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from sanitizer.lm import (
     centred_rows,
     rows,
 )
+from sanitizer.pipeline.classes import ClassDraws
 from sanitizer.pipeline.masked_text import Choices, MaskedText
 from sanitizer.pipeline.outputs import (
     ByteTokenSpace,
@@ -45,6 +46,7 @@ from sanitizer.pipeline.outputs import (
 )
 from sanitizer.privacy import Cape, DynText, Event, Neighborhood, PureEvent, StaircaseEvent, Weights
 from sanitizer.randomness import Source
+from sanitizer.text import Detector, detector_for
 
 WordMechanism = Cape | DynText
 Logits = NDArray[np.float32]
@@ -382,7 +384,23 @@ class ModelLoader:
         self.models = models
         self._mechanism = mechanism
         self._loaded: LoadedModels | None = None
+        self._draws: ClassDraws | None = None
+        self._detectors: dict[str, Detector] = {}
         self._lock = threading.Lock()
+
+    def class_draws(self) -> ClassDraws:
+        """Return what draws stand-ins within classes; raise ModelError."""
+        with self._lock:
+            if self._draws is None:
+                self._draws = ClassDraws(self._mechanism, *self.models.masked())
+            return self._draws
+
+    def detector(self, mode: str) -> Detector:
+        """Return what finds private things; raise ModelError."""
+        with self._lock:
+            if mode not in self._detectors:
+                self._detectors[mode] = detector_for(self.models, mode)
+            return self._detectors[mode]
 
     def load(self) -> LoadedModels:
         """Return the loaded models; the causal one is loaded only if the mechanism reads with it.

@@ -49,7 +49,7 @@ from sanitizer.storage import (
     Vault,
     budget_for,
 )
-from sanitizer.text import DeclaredText, Detector, Policy, Segmented, detector_for, split
+from sanitizer.text import DeclaredText, Detector, Policy, Segmented, split
 
 MAX_BATCH_TEXTS = 64
 """Most texts that `sanitize_stream` charges and draws together."""
@@ -487,8 +487,6 @@ class Inner:
         self.released = released
         self.answers = Answers(released, settings, extractor)
         self._loader = loader
-        self._detector: Detector | None = None
-        self._draws: ClassDraws | None = None
         self._stand_ins = StandIns(settings.policy, released.vault, released.conversation)
         self._light: Inner | None = None
 
@@ -586,9 +584,7 @@ class Inner:
 
     def class_draws(self) -> ClassDraws:
         """Return what draws stand-ins within classes; raise ModelError."""
-        if self._draws is None:
-            self._draws = ClassDraws(self.settings.mechanism, *self._loader.models.masked())
-        return self._draws
+        return self._loader.class_draws()
 
     def treatment(self, role: str) -> str:
         """Return how the policy treats texts of a role: "public", "identifiers" or "treated"."""
@@ -647,9 +643,7 @@ class Inner:
         mode = self.settings.policy.detector
         if mode == "none":
             return None
-        if self._detector is None:
-            self._detector = detector_for(self._loader.models, mode)
-        return self._detector
+        return self._loader.detector(mode)
 
     def restorer(self) -> Restorer:
         """Return what restores identifiers, for many texts or streams; raise VaultError."""

@@ -10,6 +10,7 @@ from sanitizer import lazy_door
 
 if TYPE_CHECKING:
     from sanitizer.text.classes import class_members as class_members
+    from sanitizer.text.classes import content_words as content_words
     from sanitizer.text.classes import plain_name as plain_name
     from sanitizer.text.detector import Detector as Detector
     from sanitizer.text.detector import detector_for as detector_for
@@ -41,7 +42,7 @@ else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
-            "classes": ("class_members", "plain_name"),
+            "classes": ("class_members", "content_words", "plain_name"),
             "detector": ("Detector", "detector_for", "public_forms"),
             "language": ("language_lists", "language_of"),
             "policy": ("PRESETS", "Policy", "UNCLEAR", "straight", "word_list"),

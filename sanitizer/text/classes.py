@@ -15,7 +15,8 @@ from sanitizer.text.words import word_spans
 
 _LEAST_TYPED = 6  # letters of the shortest name of which a typing error is recognized
 _MOST_WORDS = 5
-_EMPTY = frozenset("a an the my his her their our your of and or with".split())
+_BEFORE = frozenset("a an the my his her their our your".split())
+_EMPTY = _BEFORE | frozenset("of and or with disease disorder syndrome".split())
 
 
 class Listed(NamedTuple):
@@ -54,7 +55,7 @@ def _concepts(kind: str) -> Mapping[str, str]:
 
 
 def plain_name(text: str) -> str:
-    """Return a name as names are compared: words in lower case, without articles.
+    """Return a name as names are compared: words in lower case, without an article before them.
 
     Example:
         >>> plain_name("A Heart-Attack")
@@ -62,7 +63,17 @@ def plain_name(text: str) -> str:
     """
     plain = straight(text.lower())
     words = [plain[begin:end] for begin, end in word_spans(plain)]
-    return " ".join(word for word in words if word not in _EMPTY) or plain
+    return " ".join(words[words[0] in _BEFORE :]) if len(words) > 1 else " ".join(words) or plain
+
+
+def content_words(text: str) -> list[str]:
+    """Return the words of a name that tell something.
+
+    Example:
+        >>> content_words("Obstruction of justice")
+        ['obstruction', 'justice']
+    """
+    return [word for word in plain_name(text).split() if word not in _EMPTY and len(word) > 1]
 
 
 def concept_of(kind: str, text: str) -> str | None:

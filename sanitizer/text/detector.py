@@ -127,6 +127,7 @@ _TOLD = frozenset(["CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "CRIME", "OCCUP
 _MONTHS = frozenset(
     "January February March April May June July August September October November December".split()
 )
+_LONG = 4  # digits from which a number in a table is judged like any other
 _PREFIX = re.compile(r"[A-Z]{2,6}")  # of a number such as "OPS-4471"
 _NUMBERED = re.compile(
     r"(?i)\b(?:customer|client|case|ticket|order|invoice|policy|account|member|membership|patient|"
@@ -261,7 +262,7 @@ class Detector:
         if field and (kind == NUMBER) == (field in _FIELDS_OF_NUMBERS):
             return field
         if kind == NUMBER:
-            if field == "" and label != "DATE":
+            if field == "" and label != "DATE" and sum(map(str.isdecimal, word)) < _LONG:
                 return None  # a count in a table is for the task
             return label or ("ID" if len(word) > 2 and _NUMBERED.search(before) else None)
         if label is not None and word in _MONTHS:

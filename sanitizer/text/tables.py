@@ -29,7 +29,7 @@ _KINDS = {
     "DATE": "dob birth born birthday birthdate",
     "MONEY": "salary income wage wages pay debt rent bonus earnings",
     "NUMBER": "age weight height bmi",
-    "ID": "ssn phone mobile account iban passport licence license",
+    "ID": "room ssn phone mobile account iban passport licence license",
     "ORGANIZATION": "company employer organisation organization firm school hospital clinic "
     "insurer supplier vendor bank",
     "PLACE": "city town address street county birthplace country location",

@@ -13,7 +13,7 @@ from dataclasses import replace
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers import KINDS, NameFinder, find, name_finder
 from sanitizer.storage import same_thing
-from sanitizer.text.classes import listed_in
+from sanitizer.text.classes import concept_of, listed_in
 from sanitizer.text.detector import Detector, Finding, Reading, gazetteers, public_forms
 from sanitizer.text.policy import CLASSES, Policy, straight
 from sanitizer.text.prompt import kept_phrases, merged
@@ -286,6 +286,7 @@ def _repeated(
         if kind is None or kind in _BY_ROLE or _listed_public(word, policy):
             continue
         # "sick" is a word of every text, even if one place tells of an illness.
+        concept = concept or (concept_of(kind, word) or "" if kind in policy.drawn else "")
         if concept or kind in _NAMED or not public_forms().known(word):
             opens = _OPENS.search(text[max(0, begin - 8) : begin]) is not None
             found.append(Unit(begin, end, word, kind, bool(concept) and opens, concept=concept))

