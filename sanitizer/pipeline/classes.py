@@ -167,6 +167,12 @@ class ClassDraws:
                 self._classes[kind] = _Class(names, words, pieces)
             return self._classes[kind]
 
+    def cosines(self, kind: str) -> Floats:
+        """Return the cosine of each member of a class to each, float32 [n_members, n_members]."""
+        rows = self._class(kind).words.rows
+        found: Floats = rows @ rows.T
+        return found
+
     def n_outputs(self, n_members: int) -> int:
         """Return how many outputs a draw has: public, by epsilon and the size of the class."""
         if isinstance(self.mechanism, DynText):

@@ -127,6 +127,11 @@ _TOLD = frozenset(["CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "CRIME", "OCCUP
 _MONTHS = frozenset(
     "January February March April May June July August September October November December".split()
 )
+_FIRM = re.compile(
+    r"(?<![^\W_])(?:Ltd|Limited|LLC|LLP|Inc|Corp|PLC|plc|GmbH|AG|KG|SARL|Oy|BV|NV|SpA|Sons|University|"
+    r"Hospital|Clinic|School|College|Bank|Insurance|Logistics|Pharmaceuticals|Holdings|Partners)\.?\Z"
+)
+"""End of a firm's name, whatever the tagger takes it for."""
 _LONG = 4  # digits from which a number in a table is judged like any other
 _PREFIX = re.compile(r"[A-Z]{2,6}")  # of a number such as "OPS-4471"
 _NUMBERED = re.compile(
@@ -509,6 +514,8 @@ def _joined(
         groups.append((finding, run, run))
     at = 0  # where the finding before ends
     for i, (finding, first, last) in enumerate(groups):
+        if finding.kind in _NAMES and _FIRM.search(found.text[finding.start : finding.end]):
+            finding = Finding(finding.start, finding.end, "ORGANIZATION")
         wide = _widened(found, finding, first, last)
         following = groups[i + 1][0].start if i + 1 < len(groups) else len(found.text)
         clear = at <= wide.start and wide.end <= following

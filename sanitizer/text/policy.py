@@ -103,6 +103,7 @@ STYLES = ("placeholder", "same-form")
 NUMBERS = ("random", "vault", "pass")
 IMAGES = ("refuse", "pass")
 LINKS = ("guard", "restore")
+TOOLS = ("restore", "keep")
 EMBEDDINGS = ("refuse", "identifiers", "perturb")
 UNCLEAR = frozenset({"DATE", "LINK"})
 """Kinds that are often public: they stay under a policy that leaves other words as they are."""
@@ -136,12 +137,15 @@ class WireRules:
             as "/models".
         links: "guard" (values inside links of an answer stay as they are, unless the link was
             sent: who renders a link sends it away), or "restore".
+        tools: "restore" (arguments of calls are restored, since tools need them: an API that calls
+            a tool which echoes them can compare), or "keep" (they stay as the API sent them).
     """
 
     images: str = "refuse"
     embeddings: str = "refuse"
     endpoints: tuple[str, ...] = ()
     links: str = "guard"
+    tools: str = "restore"
 
 
 @dataclass(frozen=True)
@@ -504,6 +508,7 @@ _KEYS: dict[str, dict[str, _Key]] = {
         "embeddings": _Key(read=_one_of(EMBEDDINGS)),
         "endpoints": _Key(_LIST, _strings),
         "links": _Key(read=_one_of(LINKS)),
+        "tools": _Key(read=_one_of(TOOLS)),
     },
     "refuse": {
         "words": _Key(_LIST, _word_set, "refuse"),

@@ -125,11 +125,15 @@ class Restoration:
     Args:
         sanitizer: Sanitizer of the conversation.
         in_json: the request asked for messages in JSON, which have to stay JSON.
+
+    Attributes:
+        keeps_tools: the policy leaves stand-ins in the arguments of calls.
     """
 
     def __init__(self, sanitizer: Sanitizer, in_json: bool = False) -> None:
         self._sanitizer = sanitizer
         self.in_json = in_json
+        self.keeps_tools = sanitizer.policy.wire.tools == "keep"
         self._said: dict[tuple[str, str, str], None] = {}
         self._texts: Restorer | None = None
 
@@ -141,7 +145,13 @@ class Restoration:
         return self._texts
 
     def stream(self, kind: str) -> RestoredStream | JsonText:
-        """Return what restores a text in pieces; of kind "arguments" if it is JSON."""
+        """Return what restores a text in pieces.
+
+        Args:
+            kind: "arguments" if it is JSON, "kept" if it stays as it came, or any other.
+        """
+        if kind == "kept":
+            return _NOTHING.stream()
         return (
             JsonText(self._strings, self.texts.originals)
             if kind == "arguments"
@@ -196,6 +206,9 @@ class Restoration:
                 for slot, role in _spoken(found)
                 if isinstance(slot, TextSlot)
             ]
+        if self.keeps_tools:
+            for slot in finder.slots:
+                slot.kind = "kept" if slot.kind == "arguments" else slot.kind
         if self.in_json:
             for slot in [*[slot for slot, _, _ in spoken], *_of_event(found)]:
                 slot.kind = "arguments"
@@ -207,7 +220,7 @@ class Restoration:
 
     def _restore(self, slot: TextSlot) -> bool:
         sent = slot.text
-        if slot.kind == "arguments":
+        if slot.kind in ("arguments", "kept"):
             stream = self.stream(slot.kind)
             slot.text = stream.feed(sent) + stream.finish()
         else:

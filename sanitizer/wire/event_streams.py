@@ -144,6 +144,8 @@ class Chunks:
         role = _role(path) if path[0] not in self._others else ""
         is_json = rule is ARGUMENTS or (role == "assistant" and self._restoration.in_json)
         kind = "arguments" if is_json else "text"
+        if rule is ARGUMENTS and self._restoration.keeps_tools:
+            kind = "kept"
         return self._channels.feed(path, text, kind, self._last, role)
 
     def _element(
@@ -195,6 +197,7 @@ def _role(path: TextPath) -> str:
     return ""
 
 
+_INPUTS = ("custom_tool_call_input", "shell_call_command", "code_interpreter_call_code")
 _ARGUMENTS = ("function_call_arguments", "mcp_call_arguments", "mcp_call.arguments")
 _TEXTS = frozenset(f"response.{name}" for name in (
     *_ARGUMENTS,
@@ -310,6 +313,8 @@ class EventFeed:
             if name in _ARGUMENTS or (self._restoration.in_json and name == "output_text")
             else "text"
         )
+        if name in (*_ARGUMENTS, *_INPUTS) and self._restoration.keeps_tools:
+            kind = "kept"
         place = (text, *(str(event.get(key, "")) for key in _PLACE))
         if isinstance(delta, str):
             self._latest[place] = event

@@ -63,6 +63,8 @@ class WireRecord:
         n_units: words perturbed.
         n_numbers: numbers made random.
         n_identifiers: identifiers replaced.
+        n_drawn: things of its texts whose stand-in was drawn within their class, now or earlier.
+        conversation_epsilon: epsilon of all such draws of the conversation so far.
     """
 
     epsilon_total: float
@@ -77,6 +79,8 @@ class WireRecord:
     n_units: int
     n_numbers: int
     n_identifiers: int
+    n_drawn: int = 0
+    conversation_epsilon: float = 0.0
 
     @classmethod
     def of(cls, policy: str, full: Sequence[Record], light: Sequence[Record] = ()) -> WireRecord:
@@ -110,6 +114,8 @@ class WireRecord:
             n_units=sum([r.n_units for r in both]),
             n_numbers=sum([r.n_numbers for r in both]),
             n_identifiers=sum([r.n_identifiers for r in both]),
+            n_drawn=max([r.n_drawn for r in both], default=0),
+            conversation_epsilon=max([r.conversation_epsilon for r in both], default=0.0),
         )
 
     def as_dict(self) -> dict[str, Any]:

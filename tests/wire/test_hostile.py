@@ -5,6 +5,7 @@ confirmed.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sanitizer import Sanitizer
+from sanitizer import Policy, Sanitizer
 from sanitizer.errors import RequestRefused
-from tests.clients.tool_calls import CHAT, RESPONSES, WORD, chat, read, send, sent, toy
+from sanitizer.text.policy import WireRules
+from tests.clients.tool_calls import CHAT, EMAIL, RESPONSES, WORD, chat, read, send, sent, toy
 from tests.wire.test_event_streams import call, chunk, concatenated, event, through
 
 SSE = "text/event-stream"
@@ -232,3 +234,20 @@ def test_the_version_of_an_api_is_a_date(version: str) -> None:
     with pytest.raises(RequestRefused):
         send(chat("x"), path=f"{CHAT}?api-version={version}")
     send(chat("x"), path=f"{CHAT}?api-version=2024-10-21-preview")
+
+
+def test_tools_keep_stand_ins_where_the_policy_says_so() -> None:
+    """The API calls a tool with a stand-in and with a guess: it learns nothing by comparing."""
+    policy = replace(Policy.preset("identifiers"), wire=WireRules(tools="keep"))
+    sanitizer = Sanitizer(policy=policy)
+    exchange = send(chat(f"Ask {EMAIL}"), sanitizer)
+    call = tool_call('{"to": "<EMAIL_1>"}')
+    message = {"role": "assistant", "content": "I ask <EMAIL_1>.", "tool_calls": [call]}
+    body = json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
+    shown = json.loads(exchange.response(200, "application/json", body))["choices"][0]["message"]
+    assert shown["content"] == f"I ask {EMAIL}."
+    assert shown["tool_calls"][0]["function"]["arguments"] == '{"to": "<EMAIL_1>"}'
+    parts = [{"index": 0, "function": {"arguments": part}} for part in ("<EMA", "IL_1>")]
+    raw = b"".join(event(chunk({"tool_calls": [part]})) for part in parts) + event("[DONE]")
+    stream = exchange.stream("text/event-stream")
+    assert EMAIL.encode() not in stream.feed(raw) + stream.finish()
