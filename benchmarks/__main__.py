@@ -121,6 +121,7 @@ STEPS: dict[str, list[Step]] = {
     "privacy": [
         Step("audits", "privacy.audits", minutes=6),
         Step("audits_causal", "privacy.audits_causal", minutes=8),
+        Step("classes", "privacy.classes", minutes=1),
         Step("attacks", "privacy.attacks", minutes=6),
     ],
     "utility": [

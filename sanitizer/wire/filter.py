@@ -231,7 +231,7 @@ class Filter:
                 continue  # the policy's owner declared it
             if everywhere or slot.kind == "light":
                 text = given_away.text(slot.text)
-                slot.text = person(text) if text != slot.text and slot.kind == "person" else text
+                slot.text = person(text) if slot.kind == "person" else text
         for slot in finder.numbers:
             if (value := given_away.number(slot.text)) is not None:
                 slot.text = f'"{value}"'
@@ -297,8 +297,8 @@ def _released(sanitizer: Sanitizer, slots: Sequence[TextSlot], light: bool = Fal
     roles = [LIGHT_ROLE if light else slot.role for slot in slots]
     results = _batch(sanitizer, [slot.text for slot in slots], roles)
     for slot, result in zip(slots, results, strict=True):
-        changed = result.text != slot.text
-        slot.text = person(result.text) if changed and slot.kind == "person" else result.text
+        # Always, not only where something was replaced: that would tell whether anything was.
+        slot.text = person(result.text) if slot.kind == "person" else result.text
     return [result.record for result in results]
 
 

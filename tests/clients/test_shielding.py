@@ -229,7 +229,7 @@ class TestRecord:
                 assert (record["certified"], record["n_units"], record["policy"]) == (
                     True,
                     1,
-                    "balanced",
+                    "words",
                 )
 
     def test_it_is_on_the_first_chunk(self, server: RecordingServer) -> None:

@@ -50,8 +50,9 @@ def stream(path: str = "/v1/chat/completions", sanitizer: Sanitizer | None = Non
     ).stream(SSE)
 
 
-def restored(text: str) -> str:
-    return Restorer(ORIGINALS).text(text)
+def restored(text: str, escaped: bool = True) -> str:
+    """Without other spellings where the text is JSON source: there a backslash is an escape."""
+    return Restorer(ORIGINALS, escaped=escaped).text(text)
 
 
 def event(data: Any, name: str = "", end: str = "\n") -> bytes:
@@ -167,7 +168,8 @@ def test_streamed_arguments_stay_json_whatever_the_originals(
         through(stream(), raw, data.draw(st.lists(st.integers(0, 10_000), max_size=5)))
     )
     for index, text in enumerate(texts):
-        assert json.loads(got[0, index]) == {"a": restored(text), "b": [restored(text), 1.0]}
+        shown = restored(text, escaped=False)
+        assert json.loads(got[0, index]) == {"a": shown, "b": [shown, 1.0]}
 
 
 def test_originals_with_quotes_are_escaped_inside_arguments() -> None:
@@ -382,10 +384,11 @@ def test_any_split_of_a_responses_stream_gives_the_restored_text(
     )
     out = events(through(stream(RESPONSES), raw, cuts))
     together = "".join(e["delta"] for e in out if e["type"].endswith(".delta"))
-    assert together == restored(whole)
+    expected = restored(whole, escaped=KINDS[kind] != "arguments")
+    assert together == expected
     assert [e["sequence_number"] for e in out] == sorted({e["sequence_number"] for e in out})
     if done:
-        assert out[-2][KINDS[kind]] == restored(whole)
+        assert out[-2][KINDS[kind]] == expected
 
 
 def test_texts_of_one_response_do_not_mix() -> None:
