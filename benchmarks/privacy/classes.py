@@ -20,7 +20,7 @@ from benchmarks.common.machine import say, write
 from sanitizer import Cape, DynText
 from sanitizer.lm import Models
 from sanitizer.pipeline.classes import ClassDraws
-from sanitizer.text import class_members
+from sanitizer.risk.classes import common_first, distributions
 from sanitizer.text.policy import DRAWN
 
 EPSILONS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
@@ -28,17 +28,10 @@ EPSILONS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 
 def measured(draws: ClassDraws, kind: str) -> dict[str, Any]:
     """Return the figures of one class."""
-    names = class_members(kind)
-    rows = np.zeros((len(names), len(names)))
-    for i, name in enumerate(names):
-        outputs, weights = draws.distribution(kind, name)
-        assert weights is not None
-        rows[i, outputs] = [float(p) for p in weights.probabilities(len(outputs))]
-    near = draws.cosines(kind)
-    common = 1.0 / (np.arange(len(names)) + 10.0)
-    found: dict[str, Any] = {"members": len(names), "outputs": int((rows[0] > 0).sum())}
-    for prior, shares in (("uniform", np.ones(len(names))), ("common first", common)):
-        shares = shares / shares.sum()
+    rows, near = distributions(draws, kind), draws.cosines(kind)
+    n = len(rows)
+    found: dict[str, Any] = {"members": n, "outputs": int((rows[0] > 0).sum())}
+    for prior, shares in (("uniform", np.full(n, 1 / n)), ("common first", common_first(n))):
         joint = rows * shares[:, None]
         found[prior] = {
             "blind guess": round(float(shares.max()), 4),

@@ -19,6 +19,7 @@ from sanitizer.pipeline.outputs import Outputs, known_pieces
 from sanitizer.privacy import Cape, DynText, Neighborhood, Weights
 from sanitizer.randomness import Source
 from sanitizer.text import class_members, content_words, plain_name
+from sanitizer.text.policy import DRAWN
 
 MOST_OUTPUTS = 200
 """Most outputs of one draw."""
@@ -108,6 +109,11 @@ class ClassDraws:
         self._classes: dict[str, _Class] = {}
         self._chosen: dict[tuple[str, frozenset[int]], NDArray[np.intp]] = {}
         self._lock = threading.Lock()
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Classes that can be drawn."""
+        return DRAWN
 
     @property
     def epsilon(self) -> float:

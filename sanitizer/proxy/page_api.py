@@ -20,7 +20,8 @@ from sanitizer.privacy import Cape, DynText
 from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.api import read_body, while_client_waits
 from sanitizer.proxy.shared import Conversations, Metrics, Workers
-from sanitizer.risk import NO_NOISE, Risk, RiskMeter
+from sanitizer.results import SanitizedText
+from sanitizer.risk import NO_NOISE, ClassMeter, Risk, RiskMeter
 from sanitizer.storage import MemoryVault
 from sanitizer.text import PRESETS, Policy
 
@@ -192,6 +193,7 @@ class PageApi:
         metrics: Metrics,
     ) -> None:
         self._sanitizers = PageSanitizers(sanitizer)
+        self._class_meters: OrderedDict[tuple[str, float], ClassMeter] = OrderedDict()
         self._settings = settings
         self._conversations = conversations
         self._metrics = metrics
@@ -230,10 +232,21 @@ class PageApi:
         if copied:
             result = charged.adopt(wish.text, result)
             self._metrics.charge(result.record.charged)
-        risk = Risk(1.0, 1.0, NO_NOISE) if meter is None else meter.measure(preview, wish.text)
+        risk = self._risk(preview, meter, wish.text, result)
         left = charged.budget_left
         budget = {"spent": charged.spent, "left": left}
         return result.as_dict(reveal=True) | {"budget": budget, "risk": risk.as_dict()}
+
+    def _risk(
+        self, preview: Sanitizer, meter: RiskMeter | None, text: str, result: SanitizedText
+    ) -> Risk:
+        if meter is not None:
+            return meter.measure(preview, text)
+        if not preview.policy.reads_models:
+            return Risk(1.0, 1.0, NO_NOISE)
+        chosen = preview.mechanism.name, preview.mechanism.epsilon
+        meters, draws = self._class_meters, preview.inner.class_draws()
+        return _kept(meters, chosen, MAX_SETTINGS, lambda: ClassMeter(draws)).measure(result)
 
     def close(self) -> None:
         """Drop the previews that wait."""

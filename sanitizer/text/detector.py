@@ -513,9 +513,9 @@ def _joined(
                 continue
         groups.append((finding, run, run))
     at = 0  # where the finding before ends
-    for i, (finding, first, last) in enumerate(groups):
-        if finding.kind in _NAMES and _FIRM.search(found.text[finding.start : finding.end]):
-            finding = Finding(finding.start, finding.end, "ORGANIZATION")
+    for i, (group, first, last) in enumerate(groups):
+        firm = group.kind in _NAMES and _FIRM.search(found.text[group.start : group.end])
+        finding = Finding(group.start, group.end, "ORGANIZATION") if firm else group
         wide = _widened(found, finding, first, last)
         following = groups[i + 1][0].start if i + 1 < len(groups) else len(found.text)
         clear = at <= wide.start and wide.end <= following

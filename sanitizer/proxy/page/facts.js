@@ -11,8 +11,9 @@
 /** @type {Record<string, string[]>} */
 export const EXPLAINED = {
   strict: ["Strict", "Only 179 small words such as “the” and “with” stay as they are."],
-  balanced: ["Balanced", "Frequent words stay too, so the text remains readable."],
+  balanced: ["Balanced", "Who, how much and sensitive facts are hidden; illnesses, beliefs, origins and crimes are replaced by others."],
   deidentify: ["Names and numbers", "Names of people, firms, places and products, amounts and dates stay here; the rest stays readable."],
+  words: ["Word by word", "3,000 frequent words stay; each other word is drawn by itself."],
   identifiers: ["Identifiers only", "Only e-mail addresses, card numbers and the like. No differential privacy."],
   cape: ["Cape", "Words that fit the sentence."],
   dyntext: ["DynText", "Words close in meaning."],
@@ -36,7 +37,7 @@ export const shortly = (value) => (value === null ? "no bound" : decimals.format
 /** @param {number} epsilon */
 export function meaning(epsilon) {
   const factor = wholes.format(Math.exp(epsilon));
-  return `The odds between any two candidates for a word change by at most a factor of ${factor}.`;
+  return `The odds between any two candidates for what is drawn change by at most a factor of ${factor}.`;
 }
 
 /** @param {Answer} answer @param {boolean} copied whether its cost has been charged by now */
@@ -73,7 +74,8 @@ function showVerdict(record) {
   if (record.detector !== "none") {
     verdict.className = record.certified ? "good" : "bad";
     verdict.textContent = record.certified ? "Hidden by class." : "Hidden, not certified.";
-    meant.textContent = BY_CLASS;
+    const drawn = `${shortly(record.epsilon_per_unit)} for each drawn thing, once; ${shortly(record.conversation_epsilon)} in this conversation`;
+    meant.textContent = record.n_drawn ? `${BY_CLASS} Epsilon ${drawn}.` : BY_CLASS;
     return;
   }
   const strength = `Epsilon ${shortly(record.epsilon_per_unit)} for each private word`;
@@ -93,7 +95,10 @@ function epsilons(record) {
 
 /** @param {Record<string, any>} record */
 function counts(record) {
-  const found = [[record.n_units, "word"], [record.n_numbers, "number"], [record.n_identifiers, "identifier"]];
+  const things = record.detector !== "none";
+  const found = things
+    ? [[record.n_things, "thing"], [record.n_drawn, "drawn one"]]
+    : [[record.n_units, "word"], [record.n_numbers, "number"], [record.n_identifiers, "identifier"]];
   return found.filter(([n]) => n).map(([n, name]) => amount(n, name)).join(", ") || "nothing";
 }
 
