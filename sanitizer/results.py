@@ -58,7 +58,7 @@ class Record:
         neighboring_relation: when two inputs are neighbours, in words.
         public: what is taken to be public, in words.
         not_protected: what the guarantee does not cover, in words.
-        n_units: perturbed words.
+        n_units: perturbed words; of things, how many stand-ins were drawn now.
         n_numbers: numbers replaced at random.
         n_identifiers: identifiers and numbers that went to the vault.
         n_public: words released as they are.

@@ -42,22 +42,36 @@ def before_after(original: str, result: SanitizedText, colour: bool) -> str:
 
 def describe(record: Record) -> str:
     """Return a record in a few lines."""
-    claim = _no_claim(record) if record.mechanism == "none" else _claim(record)
+    if record.detector != "none":
+        claim = _things(record)
+    else:
+        claim = _no_claim(record) if record.mechanism == "none" else _claim(record)
     return _paragraphs(
         [*claim, f"public: {record.public}", f"not protected: {record.not_protected}"]
     )
 
 
 def _no_claim(record: Record) -> list[str]:
-    if record.detector != "none":
-        claim = "epsilon 0 within its class, certified" if record.certified else record.reason
-        return [
-            f"{record.n_things} things in the vault, {record.n_public} other words as they were; "
-            f"each thing: {claim}"
-        ]
     return [
         f"{record.n_identifiers} identifiers in the vault, {record.n_public} other words "
         f"as they were; NO differential privacy: {record.reason}"
+    ]
+
+
+def _things(record: Record) -> list[str]:
+    """Return the lines of a record of things that have stand-ins."""
+    n_vault = record.n_things - record.n_drawn
+    held = f"{n_vault} things in the vault"
+    kept = f"{record.n_public} words as they were"
+    if not record.certified:
+        return [f"{held}, {record.n_drawn} drawn, {kept}; NOT certified: {record.reason}"]
+    if not record.n_drawn:
+        return [f"{held}, {kept}; epsilon 0 within the class of each thing, certified"]
+    return [
+        f"{held} (epsilon 0 within the class of each), {record.n_drawn} drawn within the class "
+        f"(epsilon {record.epsilon_per_unit:g} once, {record.mechanism}), {kept}; certified",
+        f"epsilon {record.charged:g} now, {record.conversation_epsilon:g} in this conversation",
+        f"compared: {record.neighboring_relation}",
     ]
 
 

@@ -319,6 +319,8 @@ def _drawn_record(
         public=DRAWN_BY_CLASS.public,
         not_protected=DRAWN_BY_CLASS.not_protected,
         n_units=n_new,
+        n_identifiers=record.n_identifiers
+        - sum(value is not None and value.lower() in known for value in masked.stand_ins),
         n_drawn=len(here),
         conversation_epsilon=float(total) if certified else inf,
     )
