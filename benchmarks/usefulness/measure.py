@@ -29,6 +29,7 @@ NUMBERS = frozenset({"MONEY", "DATE", "NUMBER", "ID"})
 GROUPS = ("all", "names", "numbers", "lower-case", "public facts", "all but public facts")
 _WORD = re.compile(r"[^\W_]+")
 _PLACEHOLDER = re.compile(r"<[A-Z_]+(?:_\d+)+>")
+_TITLES = frozenset("dr mr mrs ms miss mx prof professor sir madam rev fr".split())
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 Place = tuple[int, int]
 Share = tuple[int, int]
@@ -117,9 +118,13 @@ def words_in(text: str, place: Place | None = None) -> list[Place]:
 
 
 def content_of(text: str, place: Place) -> list[Place]:
-    """Return the content words of a span; all its words, or the whole span, if it has none."""
+    """Return the content words of a span; all its words, or the whole span, if it has none.
+
+    A title before a name is none: it is public, and says how to address somebody.
+    """
     words = words_in(text, place)
-    content = [word for word in words if text[slice(*word)].casefold() not in stopwords()]
+    empty = stopwords() | _TITLES
+    content = [word for word in words if text[slice(*word)].casefold() not in empty]
     return content or words or [place]
 
 

@@ -93,6 +93,17 @@ def concept_of(kind: str, text: str) -> str | None:
     return found
 
 
+def adjective_of(text: str) -> str | None:
+    """Return BELIEF or ORIGIN if a stretch is exactly a name on that list: no firm or place.
+
+    Example:
+        >>> adjective_of("Muslim"), adjective_of("Leeds")
+        ('BELIEF', None)
+    """
+    name = plain_name(text)
+    return next((kind for kind in ("BELIEF", "ORIGIN") if name in _concepts(kind)), None)
+
+
 def listed_in(text: str, start: int, end: int, kind: str) -> Listed | None:
     """Return the longest listed name in a stretch, of this class if there is one, or of another.
 

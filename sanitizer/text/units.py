@@ -13,7 +13,7 @@ from dataclasses import replace
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers import KINDS, NameFinder, find, name_finder
 from sanitizer.storage import same_thing
-from sanitizer.text.classes import concept_of, listed_in
+from sanitizer.text.classes import adjective_of, concept_of, listed_in
 from sanitizer.text.detector import Detector, Finding, Reading, gazetteers, public_forms
 from sanitizer.text.policy import CLASSES, Policy, straight
 from sanitizer.text.prompt import kept_phrases, merged
@@ -223,6 +223,8 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
     none is listed, it is drawn no more than other things are.
     """
     start, end, kind = finding.start, finding.end, _hidden_kind(finding.kind)
+    if kind in _NAMED:
+        kind = adjective_of(text[start:end]) or kind
     listed = None
     if kind in _TOLD:
         numbered = _NUMBERED.search(text, max(0, start - 9), start)
