@@ -62,11 +62,11 @@ class StandIns:
         policy = self._policy
         hidden = [unit for unit in units if unit.kind.isupper()]
         wanted = [Wanted(unit.kind, unit.text, unit.concept.lower()) for unit in hidden]
-        concepts = {unit.text: unit.concept for unit in hidden if unit.concept}
+        concepts = {(unit.kind, unit.text): unit.concept for unit in hidden if unit.concept}
         plain = maker(policy.style, source)
 
         def make(kind: str, original: str, number: int, table: Entries) -> str:
-            name = concepts.get(original)
+            name = concepts.get((kind, original))
             if draws is not None and name and len(table.drawn) < policy.max_drawn:
                 charge(draws.epsilon)
                 value = draws.draw(kind, name, table.drawn, source)

@@ -25,7 +25,7 @@ from sanitizer.text.policy import word_list
 from sanitizer.text.prompt import merged
 from sanitizer.text.skeleton import NUMBER, WORD, PublicForms, Run, Skeleton, skeleton
 from sanitizer.text.syntax import Piece, is_code_word, pieces
-from sanitizer.text.tables import Fields
+from sanitizer.text.tables import NAME_PARTS, Fields
 from sanitizer.text.words import Unit, outside, overlapping
 
 UNKNOWN = "TERM"
@@ -109,8 +109,6 @@ _FENCE = re.compile(
     r"diff|text|txt|log|markdown|md|latex|graphql|proto|nginx|http)\b"
 )
 """Beginning of a fenced block that names its language; the name stays."""
-_NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_]+")
-"""Words of a name such as "firstName" or "first_name_2"."""
 _SENTENCE = re.compile(r"[^.!?\n;]*(?:[.!?\n;]+|$)")
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Madam|Mx|Rev|Judge)\.? $")
 _FIELD = re.compile(
@@ -591,7 +589,7 @@ def public_code(
         name = text[piece.start : piece.end]
         stays = piece.role in ("keyword", "tag") or (
             piece.role == "name"
-            and (is_code_word(name, piece) or all(map(forms.known, _NAME_PARTS.findall(name))))
+            and (is_code_word(name, piece) or all(map(forms.known, NAME_PARTS.findall(name))))
         )
         if stays and not overlapping(hidden, piece.start, piece.end):
             found.append((piece.start, piece.end))

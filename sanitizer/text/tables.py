@@ -15,7 +15,8 @@ from itertools import pairwise
 from sanitizer.text.lexers import separator
 from sanitizer.text.syntax import Piece
 
-_NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_]+")
+NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+")
+"""Words of a name such as "firstName" or "first_name_2"."""
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$", re.M)
 _CELL = re.compile(r"[^|\n]+")
 _KINDS = {
@@ -37,8 +38,8 @@ _KINDS = {
     "manager assignee applicant surname firstname lastname teacher doctor player member staff",
 }
 _KIND_OF = {word: kind for kind, words in reversed(_KINDS.items()) for word in words.split()}
-_UNNAMED = frozenset(["file", "host", "event", "project", "product", "team", "department", "field"])
-"""Words before "name" that say that it is no person's."""
+_PERSONS = frozenset("first last full middle given family maiden user legal preferred nick".split())
+"""Words before "name" that say that it is a person's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class Fields:
         return self._fields[i].kind if i >= 0 and place < self._fields[i].end else None
 
     def _named(self, start: int, end: int, name: str) -> Iterator[FieldSpan]:
-        words = _NAME_PARTS.findall(name)
+        words = NAME_PARTS.findall(name)
         if words and all(map(self._public, words)):
             yield FieldSpan(start, end, _kind([word.lower() for word in words]))
 
@@ -129,7 +130,7 @@ class Fields:
             self.names += [
                 span
                 for span, name in zip(heads, names, strict=True)
-                if name and all(map(self._public, _NAME_PARTS.findall(name)))
+                if name and all(map(self._public, NAME_PARTS.findall(name)))
             ]
             begin = rule.end() + 1
             while begin < len(text):
@@ -149,10 +150,11 @@ class Fields:
 
 def _kind(words: Sequence[str]) -> str:
     """Return the class that the words of a name tell, "" if they tell none."""
-    if words[-1] == "name" and not _UNNAMED.isdisjoint(words):
-        return "PRODUCT" if "product" in words or "project" in words else ""
-    if len(words) > 1 and words[-1] == "name" and words[-2] in _KIND_OF:
-        return _KIND_OF[words[-2]]
+    if len(words) > 1 and words[-1] == "name":
+        before = words[-2]
+        if before in ("product", "project"):
+            return "PRODUCT"
+        return "PERSON" if before in _PERSONS else _KIND_OF.get(before, "")
     for word in reversed(words):
         if word in _KIND_OF:
             return _KIND_OF[word]

@@ -13,10 +13,13 @@ from sanitizer import BudgetExceeded, Cape, DynText, FileVault, Policy, PolicyEr
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.pipeline.classes import ClassDraws
+from sanitizer.pipeline.stand_ins import StandIns
 from sanitizer.privacy.weights import LOW, high_level
+from sanitizer.storage.vault import MemoryVault
 from sanitizer.testing.models import SeededSource
 from sanitizer.text.classes import class_members, concept_of, content_words
 from sanitizer.text.policy import DRAWN
+from sanitizer.text.words import Segmented, Unit
 
 LETTER = "My brother has asthma. His asthma is bad; an asthma attack is worse."
 
@@ -120,6 +123,22 @@ class TestConversation:
         later = s.sanitize("My sister has HCV. Is hepatits C curable for her?")
         assert later.record.charged == 0.0
         assert "HCV" not in later.text
+
+    def test_a_word_of_two_classes_is_one_thing(self, s: Sanitizer) -> None:
+        """Found as a place first, and as an origin later: its first class holds."""
+        segmented = Segmented(
+            (
+                Unit(0, 8, "Georgian", "PLACE", False),
+                Unit(9, 17, "Georgian", "ORIGIN", False, concept="Georgian"),
+            ),
+            (),
+            0,
+            language="en",
+        )
+        values = StandIns(s.policy, MemoryVault(), "c").values(
+            segmented, SeededSource(1), s.inner.class_draws()
+        )
+        assert values == ["<PLACE_1>", "<PLACE_1>"]
 
     def test_what_a_conversation_draws_is_capped(self, s: Sanitizer) -> None:
         told = "asthma", "epilepsy", "psoriasis", "gout", "lupus"
