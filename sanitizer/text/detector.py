@@ -127,11 +127,15 @@ _TOLD = frozenset(["CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "CRIME", "OCCUP
 _MONTHS = frozenset(
     "January February March April May June July August September October November December".split()
 )
+_MOST_NAMES = 4
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _FIRM = re.compile(
     r"(?<![^\W_])(?:Ltd|Limited|LLC|LLP|Inc|Corp|PLC|plc|GmbH|AG|KG|SARL|Oy|BV|NV|SpA|Sons|University|"
     r"Hospital|Clinic|School|College|Bank|Insurance|Logistics|Pharmaceuticals|Holdings|Partners)\.?\Z"
 )
 """End of a firm's name, whatever the tagger takes it for."""
+_FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted"])
+"""Words that say that something follows, which is hidden itself."""
 _LONG = 4  # digits from which a number in a table is judged like any other
 _PREFIX = re.compile(r"[A-Z]{2,6}")  # of a number such as "OPS-4471"
 _NUMBERED = re.compile(
@@ -267,15 +271,24 @@ class Detector:
         if field and (kind == NUMBER) == (field in _FIELDS_OF_NUMBERS):
             return field
         if kind == NUMBER:
-            told = label == "DATE" and not word.isdecimal()
-            if field == "" and not told and sum(map(str.isdecimal, word)) < _LONG:
-                return None  # a count in a table is for the task
-            return label or ("ID" if len(word) > 2 and _NUMBERED.search(before) else None)
+            return self._number_kind(word, before, label, field)
+        if label in _TOLD and word.lower() in _FRAMES:
+            return None
         if label is not None and word in _MONTHS:
             return "DATE"
         if label in _TOLD and (listed := self._gazetteers.kind_of(word)) is not None:
             return listed
         return label or self._rule(word, before)
+
+    @staticmethod
+    def _number_kind(word: str, before: str, label: str | None, field: str | None) -> str | None:
+        """Return the class of a number, None for one of the task; arguments as `_kind`."""
+        if label in _NAMES:
+            label = "DATE" if _YEAR.fullmatch(word) else "NUMBER"
+        told = label == "DATE" and not word.isdecimal()
+        if field == "" and not told and sum(map(str.isdecimal, word)) < _LONG:
+            return None  # a count in a table is for the task
+        return label or ("ID" if len(word) > 2 and _NUMBERED.search(before) else None)
 
     def _rule(self, word: str, before: str) -> str | None:
         """Return the class of a word to which the tagger gives none, or None for everyday words.
@@ -515,8 +528,7 @@ def _joined(
         groups.append((finding, run, run))
     at = 0  # where the finding before ends
     for i, (group, first, last) in enumerate(groups):
-        firm = group.kind in _NAMES and _FIRM.search(found.text[group.start : group.end])
-        finding = Finding(group.start, group.end, "ORGANIZATION") if firm else group
+        finding = Finding(group.start, group.end, _named(found.text, group))
         wide = _widened(found, finding, first, last)
         following = groups[i + 1][0].start if i + 1 < len(groups) else len(found.text)
         clear = at <= wide.start and wide.end <= following
@@ -524,6 +536,18 @@ def _joined(
             wide = finding
         at = wide.end
         yield wide
+
+
+def _named(text: str, finding: Finding) -> str:
+    """Return the class of a finding: of a name, by its given name or legal form if it has one."""
+    if finding.kind not in _NAMES:
+        return finding.kind
+    written = text[finding.start : finding.end]
+    if _FIRM.search(written):
+        return "ORGANIZATION"
+    words = written.split()
+    person = len(words) <= _MOST_NAMES and words[0].lower() in given_names()
+    return "PERSON" if person else finding.kind
 
 
 def _numbered(text: str, held: Finding, finding: Finding) -> bool:
@@ -626,6 +650,12 @@ def _languages() -> Mapping[str, AbstractSet[str]]:
     visible = forms.anywhere | forms.opening | forms.lower
     others = language_lists(model_folder("words") / "languages")
     return {"en": english} | {name: words & visible for name, words in others.items()}
+
+
+@cache
+def given_names() -> frozenset[str]:
+    """Return the packaged given names, in lower case; raise ModelError as `public_forms`."""
+    return frozenset(word_list("given_names.txt", "classes"))
 
 
 @cache

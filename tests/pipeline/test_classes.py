@@ -207,8 +207,8 @@ class TestNeighbours:
         "Is {2} dangerous? {2} runs in the family, and {1} is worried.",
         "Please write to {4} about the {2} again.",
     )
-    ONE = ("Okafor", "Rupert Castellan", "asthma", "2019", "anna@example.org")
-    OTHER = ("Brandt", "Gideon Pallister", "epilepsy", "2014", "bo@example.net")
+    ONE = ("Okafor", "Thomas Whitfield", "asthma", "2019", "anna@example.org")
+    OTHER = ("Brandt", "Michael Crawford", "epilepsy", "2014", "bo@example.net")
 
     def released(self, model: OnnxMaskedLM, values: tuple[str, ...]) -> list[tuple[str, object]]:
         s = Sanitizer(model=model)
