@@ -71,8 +71,11 @@ def test_a_link_that_was_sent_comes_back() -> None:
 
 
 _PARTS = st.sampled_from(
-    [*"<>[]&%\\ \na_1(", "EMAIL", "PERSON", "_1", "&lt;", "gt;", "gou", "gout", "an ", "Crohn's"]
-    + ["disease", "'s", "https://", "<EMAIL_1>", "%3C", "3E", "lt", "é"]
+    [
+        *"<>[]&%\\ \na_1(",
+        *("EMAIL", "PERSON", "_1", "&lt;", "gt;", "<EMAIL_1>", "%3C", "3E", "lt"),
+        *("gou", "gout", "an ", "Crohn's", "disease", "'s", "https://", "é"),
+    ]
 )
 
 

@@ -22,7 +22,7 @@ MARKDOWN = """| guest | room | diet |
 | Petra Zimmerlund | 109 | vegan |
 | Judah Ost | 12 | none |
 """
-JSON = '{"staff": [{"name": "Ines Moreau", "diagnosis": "asthma", "salary": 52000, "visits": 4}]}'
+JSON = '{"staff": [{"name": "Anna Moreau", "diagnosis": "asthma", "salary": 52000, "visits": 4}]}'
 
 
 def kinds(text: str, *values: str) -> list[str | None]:
@@ -38,7 +38,7 @@ def test_a_field_is_told_by_its_column_or_key() -> None:
     assert kinds(MARKDOWN, "Petra", "109", "vegan", "Judah", "guest") == [
         *("PERSON", "ID", "", "PERSON", None)
     ]
-    assert kinds(JSON, "Ines", "asthma", "52000", "4") == ["PERSON", "CONDITION", "MONEY", ""]
+    assert kinds(JSON, "Anna", "asthma", "52000", "4") == ["PERSON", "CONDITION", "MONEY", ""]
 
 
 def test_a_hidden_name_tells_nothing() -> None:
@@ -89,5 +89,5 @@ def test_json_stays_json() -> None:
     out = s.sanitize(JSON)
     (row,) = json.loads(out.text)["staff"]
     assert row["visits"] == 4
-    assert not any(word in out.text for word in ("Ines", "asthma", "52000"))
+    assert not any(word in out.text for word in ("Anna", "asthma", "52000"))
     assert s.restore(out.text) == JSON
