@@ -76,10 +76,11 @@ def content_words(text: str) -> list[str]:
     return [word for word in plain_name(text).split() if word not in _EMPTY and len(word) > 1]
 
 
-def concept_of(kind: str, text: str) -> str | None:
+def concept_of(kind: str, text: str, typed: bool = True) -> str | None:
     """Return the member of a class that a name means, None if it means none.
 
-    A name with one typing error counts, if only one member is so near.
+    Args:
+        typed: a name with one typing error counts, if only one member is so near.
 
     Example:
         >>> concept_of("CONDITION", "Hep C"), concept_of("CONDITION", "astmha")
@@ -87,7 +88,7 @@ def concept_of(kind: str, text: str) -> str | None:
     """
     names, name = _concepts(kind), plain_name(text)
     found = names.get(name) or names.get(name.removesuffix("s"))
-    if found is None and len(name) >= _LEAST_TYPED:
+    if found is None and typed and len(name) >= _LEAST_TYPED:
         near = {names[one] for one in _mistyped(name) if one in names}
         found = near.pop() if len(near) == 1 else None
     return found
@@ -113,14 +114,18 @@ def listed_in(text: str, start: int, end: int, kind: str) -> Listed | None:
     """
     spans = [(start + a, start + b) for a, b in word_spans(text[start:end])]
     empty = [text[a:b].lower() in _EMPTY for a, b in spans]
-    for kinds in ((kind,), DRAWN):
-        for n in range(min(len(spans), _MOST_WORDS), 0, -1):
-            for first in range(len(spans) - n + 1):
-                if empty[first] or empty[first + n - 1]:
-                    continue
-                begin, stop = spans[first][0], spans[first + n - 1][1]
-                for each in kinds:
-                    if each in DRAWN and (member := concept_of(each, text[begin:stop])):
+    runs = [
+        (spans[first][0], spans[first + n - 1][1], n)
+        for n in range(min(len(spans), _MOST_WORDS), 0, -1)
+        for first in range(len(spans) - n + 1)
+        if not (empty[first] or empty[first + n - 1])
+    ]
+    # Typing errors are looked for last, and in single words and the whole only: it takes a while.
+    for typed in (False, True):
+        for kinds in ((kind,) if kind in DRAWN else (), DRAWN):
+            for begin, stop, n in runs:
+                for each in kinds if not typed or n in (1, len(spans)) else ():
+                    if member := concept_of(each, text[begin:stop], typed):
                         return Listed(begin, stop, each, member)
     return None
 

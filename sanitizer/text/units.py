@@ -288,7 +288,7 @@ def _repeated(
         if kind is None or kind in _BY_ROLE or _listed_public(word, policy):
             continue
         # "sick" is a word of every text, even if one place tells of an illness.
-        concept = concept or (concept_of(kind, word) or "" if kind in policy.drawn else "")
+        concept = concept or (concept_of(kind, word, False) or "" if kind in policy.drawn else "")
         if concept or kind in _NAMED or not public_forms().known(word):
             opens = _OPENS.search(text[max(0, begin - 8) : begin]) is not None
             found.append(Unit(begin, end, word, kind, bool(concept) and opens, concept=concept))
