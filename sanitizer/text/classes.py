@@ -1,5 +1,7 @@
 """Lists of classes: which illnesses, beliefs, origins and crimes have a common name.
 
+Names of drugs and of medical conditions tell a class wherever they occur (`Gazetteers`).
+
 The lists are public. That a name is on one, and of which class, is part of how it is read; which
 member it is, is not.
 """
@@ -7,6 +9,7 @@ member it is, is not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -17,6 +20,21 @@ _LEAST_TYPED = 6  # letters of the shortest name of which a typing error is reco
 _MOST_WORDS = 5
 _BEFORE = frozenset("a an the my his her their our your".split())
 _EMPTY = _BEFORE | frozenset("of and or with disease disorder syndrome".split())
+
+
+@dataclass(frozen=True)
+class Gazetteers:
+    """Words that have a class wherever they occur.
+
+    Attributes:
+        kinds: lower-case word -> class.
+    """
+
+    kinds: dict[str, str]
+
+    def kind_of(self, word: str) -> str | None:
+        """Return the class of a word, or None."""
+        return self.kinds.get(word.lower())
 
 
 class Listed(NamedTuple):

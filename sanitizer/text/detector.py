@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces, model_folder
-from sanitizer.text.gazetteers import Gazetteers
+from sanitizer.text.classes import Gazetteers
 from sanitizer.text.language import language_lists, language_of
 from sanitizer.text.policy import word_list
 from sanitizer.text.prompt import merged
@@ -45,7 +45,7 @@ _NAMES = frozenset(["PERSON", "ORGANIZATION", "PLACE", "PRODUCT"])
 _EVERYDAY = 0.7
 """Least share of a name's classes at which a listed word in lower case counts as a name."""
 _ONE = np.ones(1, dtype=np.int64)
-_FACT_LIMIT = 0.0  # log odds from which a sentence is warned about
+_FACT_LIMIT = 1.0  # log odds from which a sentence is warned about
 _JOINS = {
     "PERSON": re.compile(r"[ \u00a0]|\. |-"),
     "ORGANIZATION": re.compile(r" |\. |-| & | of | of the | and | for | for the |'s |\u2019s "),
