@@ -56,7 +56,10 @@ class Desk:
         return Preview(wish, uncharged.sanitize(wish.text, source=_UntilCancelled(cancelled)))
 
     def send(self, preview: Preview, target: Target) -> Iterator[str]:
-        """Charge the preview and send exactly that; sending it again is free.
+        """Charge the preview and send it; sending it again is free.
+
+        Where words are drawn one by one, exactly what was shown is sent. Elsewhere what is drawn
+        within its class is drawn now: a preview has a table of its own.
 
         Yields the restored answer in pieces.
 
@@ -65,7 +68,8 @@ class Desk:
             Failure: the API did not answer as it should.
         """
         sanitizer, text = self._derived(preview.wish), preview.wish.text
-        if sanitizer.adopt(text, preview.result).text != preview.result.text:
+        adopted = sanitizer.adopt(text, preview.result)
+        if sanitizer.policy.perturb and adopted.text != preview.result.text:
             raise PrivacyError(
                 "this text was sent before in other words, and they are no longer remembered"
             )
