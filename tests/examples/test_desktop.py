@@ -213,7 +213,7 @@ def test_the_clipboard_is_left_alone(someone: Person, api: RecordingServer) -> N
 
 def test_the_window_offers_what_the_sdk_has() -> None:
     assert list(POLICIES) == list(PRESETS)
-    assert (Sanitizer(policy="words").policy.name, Sanitizer(policy="words").mechanism.epsilon) == (
+    assert (Sanitizer().policy.name, Sanitizer().mechanism.epsilon) == (
         DEFAULT_POLICY,
         DEFAULT_EPSILON,
     )
