@@ -10,7 +10,7 @@ from sanitizer import Cape, PrivacyError, SanitizedText, Sanitizer
 from sanitizer.randomness import SYSTEM_RANDOM
 
 from .send import ask
-from .wish import Cancelled, Failure, Target, Wish
+from .wish import REDRAWN, Cancelled, Failure, Target, Wish
 
 MAX_CHARS = 1_000_000
 
@@ -56,20 +56,22 @@ class Desk:
         return Preview(wish, uncharged.sanitize(wish.text, source=_UntilCancelled(cancelled)))
 
     def send(self, preview: Preview, target: Target) -> Iterator[str]:
-        """Charge the preview and send it; sending it again is free.
+        """Charge the preview and send exactly that; sending it again is free.
 
-        Where words are drawn one by one, exactly what was shown is sent. Elsewhere what is drawn
-        within its class is drawn now: a preview has a table of its own.
+        A preview has a table of its own: what is drawn within its class is drawn now. If it comes
+        out otherwise than it was shown, nothing is sent, and the next preview shows it.
 
         Yields the restored answer in pieces.
 
         Raises:
             SanitizerError: nothing was sent.
-            Failure: the API did not answer as it should.
+            Failure: REDRAWN, nothing was sent; or the API did not answer as it should.
         """
         sanitizer, text = self._derived(preview.wish), preview.wish.text
         adopted = sanitizer.adopt(text, preview.result)
-        if sanitizer.policy.perturb and adopted.text != preview.result.text:
+        if adopted.text != preview.result.text:
+            if not sanitizer.policy.perturb:
+                raise Failure(REDRAWN)
             raise PrivacyError(
                 "this text was sent before in other words, and they are no longer remembered"
             )

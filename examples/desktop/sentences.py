@@ -25,8 +25,15 @@ def guarantee(record: Record) -> str:
     found = f"{identifiers} replaced (dashed), and restored in the answer"
     if record.detector != "none":
         things = _amount(record.n_things, "thing")
-        claim = "which does not depend on it" if record.certified else "not certified"
-        return f"{things} replaced by class, {claim}; what was not found leaves as it is."
+        if not record.certified:
+            return f"{things} replaced by class, not certified; what was not found leaves as it is."
+        drawn = ""
+        if record.n_drawn:
+            drawn = f", but for {record.n_drawn} drawn at epsilon {record.epsilon_per_unit:g} each"
+        return (
+            f"Certified: {things} replaced by class, which does not depend on it{drawn}; "
+            "what was not found leaves as it is."
+        )
     if record.mechanism == "none":
         return f"No differential privacy. {found}; every other word leaves as it is."
     verdict = "Certified" if record.certified else "Not certified"

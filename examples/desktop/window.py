@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeySequence, QShortcut, QTextCursor
 
 from .form import STEPS, Form
 from .sentences import balance, guarantee, meaning
-from .wish import DEFAULT_BUDGET, POLICIES, Target, Wish
+from .wish import DEFAULT_BUDGET, POLICIES, REDRAWN, Target, Wish
 from .work import Work
 
 if TYPE_CHECKING:
@@ -121,6 +121,9 @@ class Window(Form):
     def _end(self, failure: str = "") -> None:
         """End an answer: complete, or ended by a failure."""
         self._sending, self._failure = False, failure
+        if failure == REDRAWN:
+            self._preview = None  # it no longer holds; the next one shows what was drawn
+            self._ask()
         self._update()
 
     def _update(self) -> None:

@@ -13,10 +13,13 @@ POLICIES = {
     "No differential privacy.",
     "deidentify": "Names of people, firms, places and products, amounts and dates stay here; "
     "what is told of them leaves.",
-    "balanced": "The 3,000 most frequent words stay as they are, all others are drawn anew.",
+    "balanced": "As above; and illnesses, beliefs, origins and crimes are replaced by others, "
+    "drawn once.",
     "strict": "Only 179 small words such as “the” and “with” stay as they are.",
 }
 DEFAULT_POLICY = "balanced"
+REDRAWN = "What is drawn is drawn now, and paid for. Read once more what leaves, then send it."
+"""Why a text was not sent yet: what leaves is not what was shown."""
 
 
 @dataclass(frozen=True)

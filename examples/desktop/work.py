@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal, SignalInstance
 
 from .sentences import failure
-from .wish import Cancelled, Target, Wish
+from .wish import REDRAWN, Cancelled, Target, Wish
 
 if TYPE_CHECKING:
     from .desk import Desk, Preview
@@ -104,6 +104,8 @@ class Work(QObject):
                     return
                 self._emit(self.said, piece)
         except Exception as error:
+            if str(error) == REDRAWN:
+                self._emit(self.spent, desk.spent)
             self._emit(self.send_failed, failure(error))
         else:
             self._emit(self.sent)

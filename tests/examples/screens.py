@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QApplication
 from shiboken6 import delete
 
 from examples.desktop.window import Window
-from examples.desktop.wish import DEFAULT_BUDGET
+from examples.desktop.wish import DEFAULT_BUDGET, REDRAWN
 
 TEXT = "My father Peter has hepatitis and lives in Leeds: peter@example.org."
 SECRETS = ("Peter", "hepatitis", "Leeds", "peter@example.org")
@@ -91,13 +91,26 @@ class Person:
         return str(self.window.leaving.toPlainText())
 
     def sends(self, address: str) -> str:
-        """Send once a preview is shown; return the window's status when that is over."""
-        until(self.window.send.isEnabled)
+        """Send once a preview is shown, and again if something was drawn only now.
+
+        Returns the window's status when that is over.
+        """
         self.window.address.setText(address)
+        if (status := self.clicks()) == REDRAWN:
+            status = self.clicks()
+        return status
+
+    def clicks(self) -> str:
+        """Click on Send once a preview is shown; return the status when that is over."""
+        until(self.window.send.isEnabled)
         QTest.mouseClick(self.window.send, Qt.MouseButton.LeftButton)
         assert not self.window.send.isEnabled()
         until(self.window.send.isEnabled)
         return str(self.window.status.text())
+
+    def chooses(self, policy: str) -> None:
+        """Choose another policy."""
+        self.window.policy.setCurrentText(policy)
 
 
 @contextmanager

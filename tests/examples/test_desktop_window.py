@@ -17,6 +17,7 @@ LONG = (TEXT + "\n") * (200_000 // len(TEXT))
 
 
 def test_replaced_words_are_marked_and_say_what_they_stand_for(someone: Person) -> None:
+    someone.chooses("strict")
     someone.pastes("😀 Leeds 😀 and peter@example.org")
     seen = someone.reads()
     town = seen.removeprefix("😀 ").removesuffix(" 😀 and <EMAIL_1>")
