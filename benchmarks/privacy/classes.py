@@ -19,8 +19,8 @@ import numpy as np
 from benchmarks.common.machine import say, write
 from sanitizer import Cape, DynText
 from sanitizer.lm import Models
-from sanitizer.pipeline.classes import ClassDraws
-from sanitizer.risk.classes import common_first, distributions
+from sanitizer.pipeline.classes import ClassDraws, common_first
+from sanitizer.risk.classes import distributions
 from sanitizer.text.policy import DRAWN
 
 EPSILONS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)

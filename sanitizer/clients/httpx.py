@@ -66,7 +66,7 @@ class FilterTransport(SyncTransport[httpx.BaseTransport], httpx.BaseTransport):
         ValueError: the transport is a filter already.
     """
 
-    library = httpx
+    http = httpx
     stream = _Stream
 
 
@@ -88,7 +88,7 @@ class AsyncFilterTransport(AsyncTransport[httpx.AsyncBaseTransport], httpx.Async
         ValueError: the transport is a filter already.
     """
 
-    library = httpx
+    http = httpx
     stream = _AsyncStream
 
 

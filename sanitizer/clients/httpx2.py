@@ -71,7 +71,7 @@ class FilterTransport(SyncTransport[httpx2.BaseTransport], httpx2.BaseTransport)
         ValueError: the transport is a filter already.
     """
 
-    library = httpx2
+    http = httpx2
     stream = _Stream
 
 
@@ -93,7 +93,7 @@ class AsyncFilterTransport(AsyncTransport[httpx2.AsyncBaseTransport], httpx2.Asy
         ValueError: the transport is a filter already.
     """
 
-    library = httpx2
+    http = httpx2
     stream = _AsyncStream
 
 

@@ -185,11 +185,11 @@ class _Transport(Generic[TransportT]):
     """What synchronous and asynchronous transports share.
 
     Attributes:
-        library: module of the HTTP library.
+        http: module of the HTTP library.
         stream: class of its byte streams that restores events.
     """
 
-    library: Any
+    http: Any
     stream: Any
 
     def __init__(
@@ -211,7 +211,7 @@ class _Transport(Generic[TransportT]):
         """Return a new request, so that the given one can be sent again."""
         # The answer has to be read here, so no compression is asked for.
         headers = [*sent_headers(request.headers.raw), (b"accept-encoding", b"identity")]
-        return self.library.Request(
+        return self.http.Request(
             request.method,
             request.url,
             headers=headers,
@@ -236,11 +236,11 @@ class _Transport(Generic[TransportT]):
             headers = [pair for pair in headers if pair[0].lower() != b"content-type"]
             headers.append((b"content-type", b"application/json"))
         headers.append((b"content-length", b"%d" % len(body)))
-        stream = self.library.ByteStream(body)
+        stream = self.http.ByteStream(body)
         return self._answer(response, [*headers, *record_headers(exchange.record)], stream)
 
     def _answer(self, response: Any, headers: list[tuple[bytes, bytes]], stream: Any) -> Any:
-        return self.library.Response(
+        return self.http.Response(
             response.status_code, headers=headers, stream=stream, extensions=response.extensions
         )
 
@@ -373,7 +373,7 @@ class AsyncEvents:
 
 def filtered_client(
     client: ClientT,
-    library: Any,
+    http: Any,
     sync_class: Any,
     async_class: Any,
     sanitizer: Sanitizer,
@@ -384,13 +384,13 @@ def filtered_client(
 
     Args:
         client: client of the library.
-        library: module of the HTTP library.
+        http: module of the HTTP library.
         sync_class, async_class: the adapter's transports.
         sanitizer, filter_class, user: as `filtered`.
     """
     given: Any = client
-    is_sync = isinstance(client, library.Client)
-    base = library.Client if is_sync else library.AsyncClient
+    is_sync = isinstance(client, http.Client)
+    base = http.Client if is_sync else http.AsyncClient
     if type(given)._transport_for_url is not base._transport_for_url:
         raise TypeError(
             f"a {type(client).__name__} chooses its transports itself,"

@@ -203,6 +203,12 @@ class ClassDraws:
         return isinstance(self.mechanism, Cape) and self.mechanism.demote_self
 
 
+def common_first(n: int) -> NDArray[np.float64]:
+    """Return how common the members of a list are, by their places in it, float64 [n]."""
+    shares = 1.0 / (np.arange(n) + _HEAD)
+    return np.asarray(shares / shares.sum())
+
+
 def _covering(
     rows: Floats, left: NDArray[np.intp], n: int, epsilon: float, demotes: bool
 ) -> NDArray[np.intp]:
@@ -210,7 +216,7 @@ def _covering(
 
     Greedy for the expected cosine of a draw, members weighted by how common they are.
     """
-    common = 1.0 / (np.arange(len(rows)) + _HEAD)
+    common = common_first(len(rows))
     near = np.clip(rows @ rows[left].T, 0.0, None).astype(np.float64)
     if demotes:
         near[left, np.arange(len(left))] = 0.0

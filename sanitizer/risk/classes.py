@@ -7,7 +7,7 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.pipeline.classes import ClassDraws
+from sanitizer.pipeline.classes import ClassDraws, common_first
 from sanitizer.results import SanitizedText
 from sanitizer.risk.advice import Risk
 from sanitizer.text import class_members
@@ -20,7 +20,6 @@ DRAWN = (
     "Without seeing the text it would be right in {blind:.0%} of all cases. Other hidden things "
     "tell their class only."
 )
-_HEAD = 10  # frequencies of members fall as 1 / (rank + _HEAD)
 
 
 def distributions(draws: ClassDraws, kind: str) -> NDArray[np.float64]:
@@ -32,12 +31,6 @@ def distributions(draws: ClassDraws, kind: str) -> NDArray[np.float64]:
         if weights is not None:
             rows[i, outputs] = weights.probabilities(len(outputs))
     return rows
-
-
-def common_first(n: int) -> NDArray[np.float64]:
-    """Return how likely members are to an attacker who knows how common they are, float64 [n]."""
-    shares = 1.0 / (np.arange(n) + _HEAD)
-    return np.asarray(shares / shares.sum())
 
 
 class ClassMeter:

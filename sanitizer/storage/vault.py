@@ -239,7 +239,11 @@ class Entries:
         return {form: thing.kind for form, thing in found.items() if thing is not None}
 
     def assign(self, wanted: Wanted, make: Make, floor: int = 0) -> Row:
-        """Make and keep a released value for a form without one; numbers start above the floor."""
+        """Make and keep a released value for a form without one; numbers start above the floor.
+
+        Raises:
+            VaultError: a draw gave a value that is taken; to draw again would tell of the original.
+        """
         thing = None if wanted.place else self._thing(wanted)
         value: str | None = None
         if thing is not None:
@@ -249,6 +253,8 @@ class Entries:
             number = max(self.numbers[counted], floor) + 1
             self.numbers[counted] = number
             made = make(wanted.kind, wanted.original, number, self)
+            if isinstance(made, Drawn) and made in self.originals:
+                raise VaultError("a draw gave a stand-in that is taken")
             value = None if made in self.originals else made
         row = Row(*wanted, value, value.epsilon if isinstance(value, Drawn) else 0.0)
         self.add(row)

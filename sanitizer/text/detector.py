@@ -177,6 +177,7 @@ class Reading:
     n_visible: int = 0
     language: str | None = "en"
     code: tuple[tuple[int, int], ...] = field(default=())
+    pieces: tuple[Piece, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +233,7 @@ class Detector:
         declared = merged([*declared, *fields.separators]) if fields.separators else declared
         found = skeleton(text, self._forms, taken, merged([*declared, *code]) if code else declared)
         if not found.runs and not found.n_visible:
-            return Reading(())
+            return Reading((), pieces=parts)
         language = language_of(_without(text, taken), _languages(), public_forms().anywhere)
         if language is None:
             return Reading((), n_visible=found.n_visible, language=None)
@@ -257,7 +258,7 @@ class Detector:
                     findings.append((Finding(start, end, kind), number))
         joined = tuple(_joined(found, findings, declared))
         told = tuple(fact for fact in facts if any(outside(declared, *fact)))
-        return Reading(joined, tuple(everyday), told, found.n_visible, language, tuple(code))
+        return Reading(joined, tuple(everyday), told, found.n_visible, language, tuple(code), parts)
 
     def _kind(
         self, word: str, before: str, kind: str, label: str | None, field: str | None

@@ -17,7 +17,7 @@ from sanitizer.text.classes import adjective_of, concept_of, listed_in
 from sanitizer.text.detector import Detector, Finding, Reading, gazetteers, public_forms
 from sanitizer.text.policy import CLASSES, Policy, straight
 from sanitizer.text.prompt import kept_phrases, merged
-from sanitizer.text.syntax import form_for, pieces
+from sanitizer.text.syntax import Piece, form_for
 from sanitizer.text.words import (
     Article,
     Segmented,
@@ -196,23 +196,29 @@ def _detected(
         and text[each.start : each.end] not in names
         and (unit := _unit(text, each, policy)) is not None
     ]
-    found = _apart(found)
+    found = _apart(text, found)
     found += _repeated(text, reading, [*taken, *found], known, policy)
     units = sorted([*taken, *found], key=lambda unit: unit.start)
-    units = _in_code(text, units)
+    units = _in_code(text, units, reading.pieces)
     split_text = segment_taken(text, units, declared)
     articles = _articles(text, units, declared)
     return replace(split_text, articles=articles, facts=reading.facts, language=reading.language)
 
 
-def _apart(units: Iterable[Unit]) -> list[Unit]:
-    """Return units without those that begin inside the one before."""
+def _apart(text: str, units: Iterable[Unit]) -> list[Unit]:
+    """Return units that share no character: one may have taken in words of its neighbours.
+
+    A unit that another takes in whole goes; of one that reaches into the unit before, the rest
+    stays.
+    """
     kept: list[Unit] = []
     for unit in units:
-        if kept and unit.start < kept[-1].end:
-            kept[-1] = replace(kept[-1], end=max(kept[-1].end, unit.end))
-            continue
-        kept.append(unit)
+        while kept and unit.start <= kept[-1].start:
+            kept.pop()
+        start = max(unit.start, kept[-1].end if kept else 0)
+        rest = text[start : unit.end].lstrip() if start > unit.start else unit.text
+        if rest:
+            kept.append(replace(unit, start=unit.end - len(rest), text=rest))
     return kept
 
 
@@ -307,9 +313,9 @@ def _articles(text: str, units: Sequence[Unit], declared: Offsets) -> tuple[Arti
     return tuple(found)
 
 
-def _in_code(text: str, units: Sequence[Unit]) -> list[Unit]:
+def _in_code(text: str, units: Sequence[Unit], parts: Sequence[Piece]) -> list[Unit]:
     """Return the units with the form that their placeholders have where code must still parse."""
-    code = [(piece.start, piece.end, piece) for piece in pieces(text)] if units else []
+    code = [(piece.start, piece.end, piece) for piece in parts] if units else []
     if not code:
         return list(units)
     placed: list[Unit] = []

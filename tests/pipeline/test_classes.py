@@ -206,6 +206,9 @@ class TestNeighbours:
         "Dear Dr. {0}, my brother {1} was diagnosed with {2} in {3}. Yours, Elena Marsh",
         "Is {2} dangerous? {2} runs in the family, and {1} is worried.",
         "Please write to {4} about the {2} again.",
+        "Sort by hours.\n\nname,diagnosis,born,hours\n{1},{2},{3},20\nOlga Brandt,gout,1971,9",
+        'Is this right? {{"patient": {{"name": "{1}", "diagnosis": "{2}", "visits": 4}}}}',
+        "| guest | illness | room |\n|---|---|---|\n| {1} | {2} | 12 |\n| Judah Ost | none | 9 |",
     )
     ONE = ("Okafor", "Thomas Whitfield", "asthma", "2019", "anna@example.org")
     OTHER = ("Brandt", "Michael Crawford", "epilepsy", "2014", "bo@example.net")
@@ -222,7 +225,8 @@ class TestNeighbours:
     def test_all_that_leaves_is_equal(
         self, model: OnnxMaskedLM, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(ClassDraws, "draw", lambda *_: "gout")
+        forced = ("lupus", "OCD", "epilepsy")
+        monkeypatch.setattr(ClassDraws, "draw", lambda *given: forced[len(given[3])])
         assert self.released(model, self.ONE) == self.released(model, self.OTHER)
 
     def test_draws_are_as_likely_as_certified(self, model: OnnxMaskedLM) -> None:

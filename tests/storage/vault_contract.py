@@ -195,6 +195,12 @@ class VaultContract:
         assert vault.originals("c") == {"gout": "hep C", "lupus": "asthma"}
         assert vault.originals("c").drawn == {"gout": 5.0, "lupus": 5.0}
 
+    def test_a_draw_that_is_taken_is_an_error_and_no_loop(self, vault: Vault) -> None:
+        vault.substitutes("c", [("CONDITION", "asthma")], lambda *_: Drawn("gout", 5.0))
+        with pytest.raises(VaultError, match="taken"):
+            vault.substitutes("c", [("CONDITION", "lupus")], lambda *_: Drawn("gout", 5.0))
+        assert vault.originals("c") == {"gout": "asthma"}
+
     def test_a_scratch_copy_changes_nothing(self, vault: Vault) -> None:
         vault.substitutes("c", [ANNA], placeholder)
         vault.substitutes("c", [("CONDITION", "asthma")], lambda *_: Drawn("gout", 5.0))
