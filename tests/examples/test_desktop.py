@@ -163,6 +163,7 @@ def test_a_broken_connection(someone: Person, api: RecordingServer) -> None:
 
 
 def test_what_was_not_seen_cannot_be_sent(someone: Person, api: RecordingServer) -> None:
+    someone.chooses("strict")  # what is shown is what is sent with the first click
     someone.types(TEXT)
     someone.reads()
     someone.window.address.setText(api.url)
