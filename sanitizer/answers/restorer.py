@@ -469,6 +469,11 @@ class RestoredStream:
         self._held = ""
         self._before = ""
 
+    @property
+    def held(self) -> str:
+        """What was fed and cannot be shown yet, as it came."""
+        return self._held
+
     def feed(self, piece: str) -> str:
         """Feed one piece; return the text that can be shown now."""
         return _joined(self.parts(piece))

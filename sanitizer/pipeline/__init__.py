@@ -31,7 +31,14 @@ if TYPE_CHECKING:
     from sanitizer.pipeline.outputs import WordNeighborhoods as WordNeighborhoods
     from sanitizer.pipeline.outputs import WordSpace as WordSpace
     from sanitizer.pipeline.outputs import known_pieces as known_pieces
+    from sanitizer.pipeline.released import pieces_of as pieces_of
+    from sanitizer.pipeline.said import Passage as Passage
+    from sanitizer.pipeline.said import Piece as Piece
+    from sanitizer.pipeline.said import Resent as Resent
+    from sanitizer.pipeline.said import Segment as Segment
+    from sanitizer.pipeline.said import declared as declared
     from sanitizer.pipeline.sanitizer import Sanitizer as Sanitizer
+    from sanitizer.pipeline.stand_ins import APART as APART
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
@@ -61,6 +68,9 @@ else:
                 "WordSpace",
                 "known_pieces",
             ),
+            "released": ("pieces_of",),
+            "said": ("Passage", "Piece", "Resent", "Segment", "declared"),
             "sanitizer": ("Sanitizer",),
+            "stand_ins": ("APART",),
         },
     )

@@ -22,14 +22,13 @@ from sanitizer.answers import (
 )
 from sanitizer.errors import NotCertified
 from sanitizer.pipeline.record import Settings, answer_record
+from sanitizer.pipeline.said import Passage, Piece, Resent, Said, declared
 from sanitizer.results import SanitizedText
-from sanitizer.storage import Budget, Charge, MemoryVault, Vault, message_key
+from sanitizer.storage import Budget, Charge, Vault, message_key
 from sanitizer.text import DeclaredText
 
 MAX_SENT = 64
 """Texts with links that are remembered, so that the links may come back restored."""
-MAX_ANSWERS = 2_000
-"""Answers remembered in this process; the oldest of more are forgotten."""
 
 Answered = SanitizedText | Sequence[SanitizedText]
 """What an answer answers: a result of `sanitize`, or several, the last one answered."""
@@ -54,8 +53,10 @@ class Released:
         settings: the settings under which results are released.
         conversation: name of the conversation.
         preview: whether results are previews, which only other previews find.
-        answers: answers of the API, kept apart from `vault` so that they never push out what was
-            released; default an empty memory.
+        said: the answers of the API that the vault holds; default read anew.
+
+    Attributes:
+        said: what the API said in the conversations of this vault.
     """
 
     def __init__(
@@ -64,11 +65,11 @@ class Released:
         settings: Settings,
         conversation: str,
         preview: bool = False,
-        answers: MemoryVault | None = None,
+        said: Said | None = None,
     ) -> None:
         self.vault = vault
         self.conversation = conversation
-        self.answers = MemoryVault(MAX_ANSWERS) if answers is None else answers
+        self.said = Said(vault, answer_record(settings.policy)) if said is None else said
         self.preview = preview
         self._settings = settings
 
@@ -80,10 +81,6 @@ class Released:
         kind = "preview" if self.preview else "message"
         settings = self._settings.digest + text.key
         return Message(self._key(kind, settings, role, text.text), role, text.text)
-
-    def find(self, message: Message) -> SanitizedText | None:
-        """Return the result already released for a message, or the answer it repeats, or None."""
-        return self.released(message) or self.answer(message.role, message.text)
 
     def released(self, message: Message) -> SanitizedText | None:
         """Return the result already released for a message, or None. It costs nothing now."""
@@ -98,23 +95,21 @@ class Released:
             return result
         return self.vault.put_first(message.key, result, self.conversation)
 
-    def remember_answer(self, sent: str, restored: str, role: str = "assistant") -> None:
-        """Let an answer go back as it came: see `Inner.remember_answer`."""
-        if restored and self._settings.policy.reads_models:
-            result = SanitizedText(sent, (), answer_record(self._settings.policy))
-            self.answers.put_first(self._key("answer", "", role, restored), result)
+    def resent(self, role: str, text: DeclaredText) -> DeclaredText | SanitizedText:
+        """Return a text with what the API wrote of it declared, or the answer that it repeats.
 
-    def answer_for(self, restored: str, role: str = "assistant") -> str | None:
-        """Return the answer that the user saw as `restored`; None if it is not remembered."""
-        found = self._answer(role, restored)
-        return None if found is None else found.text
+        It is another text only in the role "assistant", where answers come back.
+        """
+        if role != "assistant" or text.declared or text.keep:
+            return text
+        (found,) = self.said.align(self.conversation, [Resent(role, text.text)])
+        if isinstance(found, str):
+            return self.answer(found)
+        return declared(text.text, found) if found else text
 
-    def answer(self, role: str, restored: str) -> SanitizedText | None:
-        """Return an answer as the API sent it, at no cost now; None if it is not remembered."""
-        return self._again(self._answer(role, restored))
-
-    def _answer(self, role: str, restored: str) -> SanitizedText | None:
-        return self.answers.get(self._key("answer", "", role, restored))
+    def answer(self, sent: str) -> SanitizedText:
+        """Return an answer as it goes back: nothing new is released."""
+        return SanitizedText(sent, (), answer_record(self._settings.policy))
 
     def _again(self, result: SanitizedText | None) -> SanitizedText | None:
         # A preview keeps its price, for nobody has paid it.
@@ -153,9 +148,18 @@ class Answers:
     def restore(self, answer: str, prompt: Answered | None) -> RestoredAnswer:
         """Restore a whole answer, and remember what was sent for the words it now shows."""
         restored = AnswerStream([answer], self._context(prompt), whole=True).answer()
-        if restored.extracted and (sent := self._released.answer_for(answer)) is not None:
-            self._released.remember_answer(sent, restored)
+        if restored.extracted:
+            conversation = self._released.conversation
+            (sent,) = self._released.said.align(conversation, [Resent("assistant", answer)])
+            if isinstance(sent, str):
+                self.remember(sent, restored)
         return restored
+
+    def remember(self, sent: str, restored: str, role: str = "assistant") -> None:
+        """Let an answer go back as it came: see `Inner.remember_answer`."""
+        pieces = pieces_of(sent, restored, [self.restorer()])
+        passage = Passage(role, sent, restored, pieces)
+        self._released.said.remember(self._released.conversation, [passage])
 
     def stream(self, pieces: Iterable[str], prompt: Answered | None) -> AnswerStream:
         """Restore an answer that comes in pieces."""
@@ -176,6 +180,21 @@ class Answers:
                 "prompt must be what sanitize returned, or a sequence of that, not text"
             )
         return AnswerContext(self.restorer(), self.extractor, prompts, self._policy)
+
+
+def pieces_of(sent: str, shown: str, restorers: Sequence[Restorer]) -> tuple[Piece, ...]:
+    """Return the stretches of an answer, restored ones apart from what the API wrote.
+
+    An answer that was rewritten is one stretch.
+    """
+    if sent == shown:
+        return (Piece(sent, shown),)
+    for restorer in restorers:
+        parts, _ = restorer.parts(sent)
+        pieces = [Piece(p.text, p.text if p.original is None else p.original) for p in parts]
+        if "".join(piece.shown for piece in pieces) == shown:
+            return tuple(piece for piece in pieces if piece.sent)
+    return (Piece(sent, shown),)
 
 
 def repeated(result: SanitizedText) -> SanitizedText:

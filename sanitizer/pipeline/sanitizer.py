@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from sanitizer.pipeline.engines import (
     WordMechanism,
     draw,
 )
+from sanitizer.pipeline.known import Span
 from sanitizer.pipeline.masked_text import Choices, MaskedText
 from sanitizer.pipeline.record import (
     Settings,
@@ -36,7 +37,8 @@ from sanitizer.pipeline.released import (
     Released,
     repeated,
 )
-from sanitizer.pipeline.stand_ins import Charge, StandIns
+from sanitizer.pipeline.said import Passage, Resent, Segment
+from sanitizer.pipeline.stand_ins import APART, Charge, StandIns
 from sanitizer.privacy import Cape
 from sanitizer.progress import counted
 from sanitizer.randomness import SYSTEM_RANDOM, Source
@@ -297,8 +299,11 @@ class Sanitizer:
     def _pending(self, text: DeclaredText, role: str, fresh: bool, source: Source) -> _Pending:
         """Return a text with the result already released for it, or masked and to be drawn."""
         inner = self.inner
-        message = inner.released.message(role, text)
-        found = None if fresh else inner.released.find(message)
+        read = inner.released.resent(role, text)
+        if isinstance(read, SanitizedText):
+            return _Pending(inner.released.message(role, text), read, None)
+        text, message = read, inner.released.message(role, read)
+        found = None if fresh else inner.released.released(message)
         if found is None and inner.treatment(role) == "identifiers":
             found = inner.undrawn(role, text, source, OpenCharges(LocalBudget(None)))
         return _Pending(message, found, None if found else inner.mask(text, source, role))
@@ -513,7 +518,7 @@ class Inner:
             settings,
             self.released.conversation if conversation is None else conversation,
             preview or self.released.preview,
-            self.released.answers,
+            self.released.said if vault is self.released.vault else None,
         )
         loader = self._loader if same else ModelLoader(self._loader.models, mechanism)
         return Inner(settings, loader, released, self.answers.extractor)
@@ -541,7 +546,8 @@ class Inner:
 
         Args:
             source: source of the values released for numbers and identifiers.
-            role: all of the text is declared if the policy lets this role pass.
+            role: all of the text is declared if the policy lets this role pass; APART if an API
+                may know the text, which is then not compared with the table.
             charge: called before a stand-in is drawn within its class.
 
         Raises:
@@ -557,11 +563,30 @@ class Inner:
             )
         policy = settings.policy
         pieces = self.models().pieces if policy.perturb else None
-        known = self._stand_ins.known
-        segmented = split(text, policy, self.detector(), read.declared, read.keep, known)
+        apart = role == APART
+        known = no_things if apart else self._stand_ins.known
+        spans = () if apart else self.known_identifiers(text)
+        segmented = split(text, policy, self.detector(), read.declared, read.keep, known, spans)
         draws = self._class_draws(segmented)
-        values = self._stand_ins.values(segmented, source, draws, charge)
+        place = APART if apart else ""
+        values = self._stand_ins.values(segmented, source, draws, charge, place)
         return MaskedText(text, segmented, values, pieces, settings.mechanism.consistent)
+
+    def known_identifiers(self, text: str) -> Sequence[Span]:
+        """Return where identifiers of the conversation stand in a text, whatever is around them.
+
+        Where every word is drawn, none: there they are read like any other text.
+        """
+        if self.settings.policy.perturb:
+            return ()
+        return self._stand_ins.identifiers().spans(text)
+
+    def known_number(self, spelling: str) -> str | None:
+        """Return the stand-in of a JSON number that is an identifier of the conversation."""
+        identifiers = self._stand_ins.identifiers()
+        if (form := identifiers.number(spelling)) is None:
+            return None
+        return self._stand_ins.value_of(identifiers.kind(form), form)
 
     def draw(self, texts: Sequence[MaskedText], source: Source) -> list[SanitizedText]:
         """Draw every word of the texts; return the results, neither charged nor kept."""
@@ -598,8 +623,10 @@ class Inner:
         Args:
             charges: takes what stand-ins cost that are drawn within their classes.
         """
-        if (found := self.answered(role, text.text)) is not None:
-            return found
+        read = self.released.resent(role, text)
+        if isinstance(read, SanitizedText):
+            return read
+        text = read
         if self.treatment(role) != "identifiers":
             return self._without_draws(text, source, role, charges)
         if self._light is None:
@@ -628,12 +655,6 @@ class Inner:
         warnings = tuple(FactWarning(begin, end) for begin, end in masked.facts)
         return SanitizedText(*Choices(masked).finish(), record, warnings)
 
-    def answered(self, role: str, text: str) -> SanitizedText | None:
-        """Return the answer of the API that the user saw as `text`, as it came; None for others."""
-        if self.settings.policy.detector == "none" or role == "user":
-            return None
-        return self.released.answer(role, text)
-
     def detector(self) -> Detector | None:
         """Return what finds private things under this policy; None if nothing does.
 
@@ -652,15 +673,40 @@ class Inner:
     def remember_answer(self, sent: str, restored: str, role: str = "assistant") -> None:
         """Let an answer go back as it came.
 
-        Chats send their whole history with each message. When `restored` comes in this role,
-        `sanitize` gives `sent`, free of charge: the API that sent it knows it, and learns only that
-        it came back. The last 2,000 are kept, in this process.
-        """
-        self.released.remember_answer(sent, restored, role)
+        Chats send their whole history with each message. When `restored` comes in this role, edited
+        or not, what the API wrote of it leaves as it came, free of charge: the API that sent it
+        knows it, and learns only that it came back. What was put in is treated like any text.
+        Answers are kept in the vault.
 
-    def answer_for(self, restored: str, role: str = "assistant") -> str | None:
-        """Return what the API sent where the user saw `restored`; None if it is not remembered."""
-        return self.released.answer_for(restored, role)
+        Raises:
+            VaultError: the answer cannot be kept.
+        """
+        self.answers.remember(sent, restored, role)
+
+    def remember(self, passages: Sequence[Passage]) -> None:
+        """Let the texts of one answer go back as they came; see `remember_answer`."""
+        self.released.said.remember(self.released.conversation, passages)
+
+    def watch(self, coming: Callable[[], list[Passage]]) -> None:
+        """Let the texts of an answer be known that is still coming, and may be cut off."""
+        self.released.said.watch(self.released.conversation, coming)
+
+    def unwatch(self, coming: Callable[[], list[Passage]]) -> None:
+        """Let an answer go that has come to its end."""
+        self.released.said.unwatch(self.released.conversation, coming)
+
+    def align(self, history: Sequence[Resent]) -> list[str | tuple[Segment, ...]]:
+        """Return what leaves for each text of a history that the API wrote; see `Said.align`."""
+        return self.released.said.align(self.released.conversation, history)
+
+    def restored_in(self, role: str) -> frozenset[str]:
+        """Return the stand-ins that were restored in the answers' texts of one role."""
+        return self.released.said.restored(self.released.conversation, role)
+
+
+def no_things(forms: Collection[str]) -> Mapping[str, str]:
+    """Return that none of these forms is a thing of a conversation."""
+    return {}
 
 
 class _Pending(NamedTuple):

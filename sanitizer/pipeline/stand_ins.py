@@ -12,6 +12,7 @@ from contextlib import suppress
 from sanitizer.errors import VaultError
 from sanitizer.identifiers import same_form
 from sanitizer.pipeline.classes import ClassDraws
+from sanitizer.pipeline.known import KnownIdentifiers
 from sanitizer.randomness import Source
 from sanitizer.storage import MAX_FORMED, Drawn, Entries, Make, Vault, Wanted
 from sanitizer.text import Policy, Segmented, Unit, cased, random_number
@@ -19,6 +20,8 @@ from sanitizer.text import Policy, Segmented, Unit, cased, random_number
 Charge = Callable[[float], None]
 """Function that reserves the epsilon of one draw; it raises BudgetExceeded."""
 
+APART = "apart"
+"""Place of things in texts that an API may know; also the role of such texts."""
 _UNFORMED = ("TEXT", "TERM", "NUMBER", "PERSON", "PLACE", "ORGANIZATION")
 """Kinds without a form of which another realistic value could be made."""
 _PLACEHOLDER = re.compile(r"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){1,2}>")
@@ -34,10 +37,22 @@ class StandIns:
 
     def __init__(self, policy: Policy, vault: Vault, conversation: str) -> None:
         self._policy, self._vault, self._conversation = policy, vault, conversation
+        self._identifiers = KnownIdentifiers(self.known, policy.detector == "none")
 
     def known(self, forms: Collection[str]) -> Mapping[str, str]:
         """Return form -> class of those forms that are things of the conversation already."""
         return self._vault.known(self._conversation, forms)
+
+    def identifiers(self) -> KnownIdentifiers:
+        """Return what finds the identifiers of the conversation; raise VaultError."""
+        self._identifiers.follow(self._vault.originals(self._conversation))
+        return self._identifiers
+
+    def value_of(self, kind: str, form: str) -> str:
+        """Return the released value that a form of the table has."""
+        wanted = [Wanted(kind, form)]
+        (value,) = self._vault.substitutes(self._conversation, wanted, _placeholder)
+        return value
 
     def values(
         self,
@@ -45,12 +60,14 @@ class StandIns:
         source: Source,
         draws: ClassDraws | None = None,
         charge: Charge = lambda epsilon: None,
+        place: str = "",
     ) -> list[str | None]:
         """Return the released value of each unit; None for a word that is drawn by its context.
 
         Args:
             draws: of classes; None where nothing is drawn, and what would be gets a placeholder.
             charge: called before each draw.
+            place: APART for texts that are not the user's: equal things are not linked.
 
         Raises:
             VaultError: the table is full or cannot be written.
@@ -61,7 +78,7 @@ class StandIns:
             return []
         policy = self._policy
         hidden = [unit for unit in units if unit.kind.isupper()]
-        wanted = [Wanted(unit.kind, unit.text, unit.concept.lower()) for unit in hidden]
+        wanted = [Wanted(unit.kind, unit.text, unit.concept.lower(), place) for unit in hidden]
         concepts = {(unit.kind, unit.text): unit.concept for unit in hidden if unit.concept}
         plain = maker(policy.style, source)
 

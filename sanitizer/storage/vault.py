@@ -332,12 +332,47 @@ Above MAX_FORMED it returns the placeholder `<KIND_number>`.
 """
 
 
+class _Messages:
+    """Results by key; the one not used for longest is forgotten first.
+
+    How much fits is counted in what was released, since a size of originals would show in what is
+    forgotten, and so drawn anew.
+
+    Args:
+        limit: most results.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._kept: OrderedDict[bytes, SanitizedText] = OrderedDict()
+        self._n_chars = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, key: bytes) -> SanitizedText | None:
+        if (found := self._kept.get(key)) is not None:
+            self._kept.move_to_end(key)
+        return found
+
+    def put_first(self, key: bytes, result: SanitizedText) -> SanitizedText:
+        if (kept := self._kept.get(key)) is None:
+            self._kept[key] = kept = result
+            self._n_chars += _size(result)
+        self._kept.move_to_end(key)
+        while len(self._kept) > self._limit or (self._n_chars > MAX_CHARS and len(self._kept) > 1):
+            self._n_chars -= _size(self._kept.popitem(last=False)[1])
+        return kept
+
+
 class MemoryVault:
     """Vault in this process, gone with it.
 
+    Answers of an API have room of their own: however much it writes, no message is forgotten.
+
     Args:
         max_messages: at least 1; the message not used for longest is forgotten first. The same when
-            all messages together have more than 50 million characters.
+            all messages together have more than 50 million characters. Answers: as many again.
         max_entries: forms of things kept in all, at least 1. The conversation not used for longest
             is forgotten first, as a whole; what it drew would be drawn, and charged, anew. A single
             conversation that is full refuses new things. Numbers are never used again, so that what
@@ -356,11 +391,9 @@ class MemoryVault:
         for name, value in (("max_messages", max_messages), ("max_entries", max_entries)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value!r}")
-        self._max_messages = max_messages
         self._max_entries = max_entries
-        self._messages: OrderedDict[bytes, SanitizedText] = OrderedDict()
+        self._messages, self._answers = _Messages(max_messages), _Messages(max_messages)
         self._conversations: OrderedDict[str, Entries] = OrderedDict()
-        self._n_chars = 0
         self._n_entries = 0
         self._floor = 0
         self._secret = secret_key()
@@ -372,23 +405,14 @@ class MemoryVault:
 
     def get(self, key: bytes) -> SanitizedText | None:
         with self._lock:
-            if (found := self._messages.get(key)) is not None:
-                self._messages.move_to_end(key)
-            return found
+            return self._messages.get(key) or self._answers.get(key)
 
     def put_first(
         self, key: bytes, result: SanitizedText, conversation: str | None = None
     ) -> SanitizedText:
         with self._lock:
-            if (kept := self._messages.get(key)) is None:
-                self._messages[key] = kept = result
-                self._n_chars += _size(result)
-            self._messages.move_to_end(key)
-            while len(self._messages) > self._max_messages or (
-                self._n_chars > MAX_CHARS and len(self._messages) > 1
-            ):
-                self._n_chars -= _size(self._messages.popitem(last=False)[1])
-            return kept
+            is_answer = result.record.variant == "answer"
+            return (self._answers if is_answer else self._messages).put_first(key, result)
 
     def substitutes(
         self, conversation: str, wanted: Sequence[Wanted | tuple[str, str]], make: Make
@@ -451,8 +475,8 @@ class MemoryVault:
 
 
 def _size(result: SanitizedText) -> int:
-    """Return about how many characters it takes to keep a result."""
-    return len(result.text) + sum(200 + len(r.original) for r in result.replacements)
+    """Return about how many characters it takes to keep a result, as far as all may know."""
+    return len(result.text) + 200 * len(result.replacements)
 
 
 def message_key(secret: bytes, *fields: str) -> bytes:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sanitizer.text.detector import public_forms as public_forms
     from sanitizer.text.language import language_lists as language_lists
     from sanitizer.text.language import language_of as language_of
+    from sanitizer.text.policy import CLASSES as CLASSES
     from sanitizer.text.policy import PRESETS as PRESETS
     from sanitizer.text.policy import UNCLEAR as UNCLEAR
     from sanitizer.text.policy import Policy as Policy
@@ -45,7 +46,7 @@ else:
             "classes": ("class_members", "content_words", "plain_name"),
             "detector": ("Detector", "detector_for", "public_forms"),
             "language": ("language_lists", "language_of"),
-            "policy": ("PRESETS", "Policy", "UNCLEAR", "straight", "word_list"),
+            "policy": ("CLASSES", "PRESETS", "Policy", "UNCLEAR", "straight", "word_list"),
             "prompt": ("DeclaredText", "Prompt"),
             "units": ("SPELLED", "find_units", "reads_as", "split"),
             "words": (

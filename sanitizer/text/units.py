@@ -78,6 +78,7 @@ def split(
     declared: Offsets = (),
     keep: tuple[str, ...] = (),
     known: Known = lambda forms: {},
+    identifiers: Sequence[Span] = (),
 ) -> Segmented:
     """Split a text into public words and private units by a policy.
 
@@ -86,6 +87,7 @@ def split(
         declared: stretches that the caller declares public, ascending, apart from each other.
         keep: phrases that the caller declares public wherever they occur as whole words.
         known: what is a thing of the conversation already, wherever it stands.
+        identifiers: (start, end, kind) of what is known to be one, ascending, apart.
 
     Raises:
         PolicyError: the text holds refused words or patterns.
@@ -101,6 +103,8 @@ def split(
     if policy.refuse or policy.refuse_patterns:
         policy.check(text, (text[begin:end] for begin, end in word_spans(text)))
     spans = _hidden_spans(text, policy, name_finder(policy.names))
+    if identifiers:
+        spans = sorted([*spans, *_clear_of(identifiers, spans)])
     declared = _with_phrases(text, policy, spans, declared, keep)
     taken = _cut(text, policy, spans, declared)
     if detector is not None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
 
 from sanitizer.answers import RestoredStream, Restorer
 from sanitizer.errors import UpstreamError
-from sanitizer.pipeline import Sanitizer
+from sanitizer.pipeline import Passage, Sanitizer
 from sanitizer.storage import Drawn, Originals
 from sanitizer.wire.find_text import ARGUMENTS_ROLE, TextFinder, TextSlot, dumps, inner, loads
+from sanitizer.wire.history import passage
 from sanitizer.wire.shapes import ANSWERS, ERROR, JsonShape
 
 Stamp = Callable[[dict[str, Any]], dict[str, Any]]
@@ -27,13 +29,10 @@ _LISTS = {
     "responses": "output",
     "embeddings": "data",
 }
-# Types of messages and items that applications send back as history.
-_SAID = (None, "message", "function_call", "mcp_call")
+_TEXT_PARTS = ("text", "output_text")
 
-MAX_REMEMBERED_TEXTS = 64
-"""Largest number of texts in an answer that is kept for the next request."""
-MAX_REMEMBERED = 1_000_000
-"""Longest text of a stream that is kept for the next request, in characters."""
+MAX_CHARS = 50_000_000
+"""Longest text that a stream may have, in characters: all of it is kept for the next request."""
 MAX_CHANNELS = 10_000
 """Largest number of texts that one stream may have open."""
 
@@ -125,16 +124,21 @@ class Restoration:
     Args:
         sanitizer: Sanitizer of the conversation.
         in_json: the request asked for messages in JSON, which have to stay JSON.
+        places: how many texts of each role the request had.
 
     Attributes:
         keeps_tools: the policy leaves stand-ins in the arguments of calls.
     """
 
-    def __init__(self, sanitizer: Sanitizer, in_json: bool = False) -> None:
+    def __init__(
+        self, sanitizer: Sanitizer, in_json: bool = False, places: Mapping[str, int] | None = None
+    ) -> None:
         self._sanitizer = sanitizer
         self.in_json = in_json
         self.keeps_tools = sanitizer.policy.wire.tools == "keep"
-        self._said: dict[tuple[str, str, str], None] = {}
+        self._places = places or {}
+        self._said: list[tuple[str, str, str]] = []
+        self._coming: dict[int, Channel] = {}
         self._texts: Restorer | None = None
 
     @property
@@ -178,44 +182,71 @@ class Restoration:
             restored: as the application sees it, and will send it back.
             role: "assistant" for a message, ARGUMENTS_ROLE for a call's arguments, whole.
         """
-        if self._sanitizer.policy.reads_models and len(self._said) <= MAX_REMEMBERED_TEXTS:
-            self._said[sent, restored, role] = None
+        self._said.append((sent, restored, role))
 
     def settle(self) -> None:
-        """Keep what was noted: the answer is complete."""
-        # Nothing of an answer with many texts is kept: they could be guesses at private ones.
-        if len(self._said) <= MAX_REMEMBERED_TEXTS:
-            for sent, restored, role in self._said:
-                self._sanitizer.inner.remember_answer(sent, restored, role)
+        """Keep what was noted: the answer is complete, or no more of it comes.
 
-    def document(self, shape: JsonShape, document: Any, remember: bool = False) -> Any:
+        Raises:
+            VaultError: it cannot be kept.
+        """
+        if self._said:
+            passages = self._passages(self._said)
+            self._said = []
+            self._sanitizer.inner.remember(passages)
+
+    def watch(self, channel: Channel) -> None:
+        """Let what a text shows be known while more of it may come: it could be cut off."""
+        if not self._coming:
+            self._sanitizer.inner.watch(self._so_far)
+        self._coming[id(channel)] = channel
+
+    def unwatch(self, channel: Channel) -> None:
+        """Let a text go that has come to its end."""
+        self._coming.pop(id(channel), None)
+        if not self._coming:
+            self._sanitizer.inner.unwatch(self._so_far)
+
+    def _so_far(self) -> list[Passage]:
+        coming = [channel.so_far() for channel in list(self._coming.values())]
+        return self._passages([*self._said, *(each for each in coming if each[1])])
+
+    def _passages(self, said: Iterable[tuple[str, str, str]]) -> list[Passage]:
+        n_of_role: Counter[str] = Counter(self._places)
+        passages = []
+        for sent, restored, role in said:
+            place = n_of_role[role]
+            passages.append(passage(sent, restored, role, place, self.texts, self._strings))
+            n_of_role[role] += 1
+        return passages
+
+    def document(
+        self, shape: JsonShape, document: Any, remember: bool = False, whole: bool = False
+    ) -> Any:
         """Return the document restored; the same object if there is nothing to restore.
 
         Args:
             shape: shape of the document.
             document: as `loads` returns it.
             remember: note what the assistant says in it.
+            whole: it is the whole answer, of which parts were noted before.
         """
         finder = TextFinder(answer=True)
         found = finder.find(shape, document)
-        spoken: list[tuple[TextSlot, str, str]] = []
-        # else it is not used
-        if self.in_json or (remember and self._sanitizer.policy.reads_models):
-            spoken = [
-                (slot, slot.text, role)
-                for slot, role in _spoken(found)
-                if isinstance(slot, TextSlot)
-            ]
+        said = [(slot, slot.text) for slot in finder.slots if slot.role == "assistant"]
+        said = said if remember else []
+        if said and whole:
+            self._said = []
+        of_calls = {id(slot) for slot in finder.slots if slot.kind == "arguments"}
         if self.keeps_tools:
             for slot in finder.slots:
                 slot.kind = "kept" if slot.kind == "arguments" else slot.kind
         if self.in_json:
-            for slot in [*[slot for slot, _, _ in spoken], *_of_event(found)]:
+            for slot in [*_messages(found), *_of_event(found)]:
                 slot.kind = "arguments"
         changed = [self._restore(slot) for slot in finder.slots]
-        if remember:
-            for slot, sent, role in spoken:
-                self.remember(sent, slot.text, role)
+        for slot, sent in said:
+            self.remember(sent, slot.text, ARGUMENTS_ROLE if id(slot) in of_calls else "assistant")
         return found if any(changed) else document
 
     def _restore(self, slot: TextSlot) -> bool:
@@ -244,12 +275,23 @@ class Channel:
         self._sent: list[str] = []
         self._shown: list[str] = []
         self._n_chars = 0
+        if role:
+            restoration.watch(self)
+
+    def so_far(self) -> tuple[str, str, str]:
+        """Return what was sent and shown until now, and the role."""
+        sent, shown = "".join(self._sent), "".join(self._shown)
+        if isinstance(self._stream, RestoredStream) and self._stream.held:
+            sent = sent[: -len(self._stream.held)]
+        return sent, shown, self._role
 
     def feed(self, piece: str) -> str:
         """Feed one piece; return the text that can be shown now."""
         shown = self._stream.feed(piece)
         self._n_chars += len(piece)
-        if self._role and self._n_chars <= MAX_REMEMBERED:
+        if self._n_chars > MAX_CHARS:
+            raise UpstreamError("the API's stream has a text that is too long")
+        if self._role:
             self._sent.append(piece)
             self._shown.append(shown)
         return shown
@@ -257,7 +299,9 @@ class Channel:
     def finish(self) -> str:
         """End the text; return what is still held back."""
         held = self._stream.finish()
-        if self._sent and self._n_chars <= MAX_REMEMBERED:
+        if self._role:
+            self._restoration.unwatch(self)
+        if self._sent:
             self._restoration.remember(
                 "".join(self._sent), "".join([*self._shown, held]), self._role
             )
@@ -365,8 +409,8 @@ def _object(body: bytes) -> dict[str, Any] | None:
     return document if isinstance(document, dict) else None
 
 
-def _spoken(document: Any) -> Iterator[tuple[Any, str]]:
-    """Yield what the assistant said in messages and calls, and the role it is remembered in."""
+def _messages(document: Any) -> Iterator[TextSlot]:
+    """Yield the texts of the assistant's messages."""
     messages = [
         *[_field(choice, "message") for choice in _list(document, "choices")],
         *_list(document, "output"),
@@ -374,18 +418,15 @@ def _spoken(document: Any) -> Iterator[tuple[Any, str]]:
         _field(document, "item"),
     ]
     for message in messages:
-        if (
-            _field(message, "role") not in (None, "assistant")
-            or _field(message, "type") not in _SAID
+        if _field(message, "role") in (None, "assistant") and _field(message, "type") in (
+            None,
+            "message",
         ):
-            continue
-        content = _field(message, "content")
-        yield content, "assistant"
-        for part in _list(message, "content"):
-            if _field(part, "type") in ("text", "output_text"):
-                yield _field(part, "text"), "assistant"
-        for call in [message, _field(message, "function_call"), *_list(message, "tool_calls")]:
-            yield _field(_field(call, "function") or call, "arguments"), ARGUMENTS_ROLE
+            content = _field(message, "content")
+            parts = [p for p in _list(message, "content") if _field(p, "type") in _TEXT_PARTS]
+            for text in [content, *[_field(part, "text") for part in parts]]:
+                if isinstance(text, TextSlot):
+                    yield text
 
 
 def _of_event(event: Any) -> list[TextSlot]:

@@ -139,10 +139,14 @@ class Chunks:
     def _text(self, path: TextPath, key: str, text: str, rule: Rule | Media) -> str:
         if rule is not TEXT and rule is not ARGUMENTS:
             return text
+        role = _role(path, rule) if path[0] not in self._others else ""
         if key not in _STREAMED:
-            return self._restoration.texts.text(text)
-        role = _role(path) if path[0] not in self._others else ""
-        is_json = rule is ARGUMENTS or (role == "assistant" and self._restoration.in_json)
+            shown = self._restoration.texts.text(text)
+            if role and text:
+                self._restoration.remember(text, shown, role)
+            return shown
+        of_message = _is_message(path) and path[0] not in self._others
+        is_json = rule is ARGUMENTS or (of_message and self._restoration.in_json)
         kind = "arguments" if is_json else "text"
         if rule is ARGUMENTS and self._restoration.keeps_tools:
             kind = "kept"
@@ -180,21 +184,19 @@ class Chunks:
         return {**envelope, "choices": [{"index": path[0], **value, "finish_reason": None}]}
 
 
-def _role(path: TextPath) -> str:
-    """Return the role in which a text may go back as history; "" unless a message or arguments."""
+def _role(path: TextPath, rule: Rule | Media) -> str:
+    """Return the role in which a text may go back as history."""
+    if "delta" not in path:
+        return ""
+    return ARGUMENTS_ROLE if rule is ARGUMENTS else "assistant"
+
+
+def _is_message(path: TextPath) -> bool:
+    """Return True if a text is the content of a message."""
     match path:
         case (_, "delta", "content") | (_, "delta", "content", int(), "text"):
-            return "assistant"
-        case (_, "delta", "function_call", "arguments") | (
-            _,
-            "delta",
-            "tool_calls",
-            int(),
-            "function",
-            "arguments",
-        ):
-            return ARGUMENTS_ROLE
-    return ""
+            return True
+    return False
 
 
 _INPUTS = ("custom_tool_call_input", "shell_call_command", "code_interpreter_call_code")
@@ -289,7 +291,9 @@ class EventFeed:
             before, restored = [], self._delta(text, event)
         else:
             before = self._due(kind, event)
-            restored = self._restoration.document(EVENT, event, remember=kind in _REMEMBERED)
+            restored = self._restoration.document(
+                EVENT, event, remember=kind in _REMEMBERED, whole=kind in _FINAL
+            )
         if kind in _FINAL:
             self._restoration.settle()
         return before, self._counted(restored) if self._inserted else restored

@@ -1,27 +1,21 @@
-"""The filter: a request in, what may be sent out; an answer in, what the application may see out.
-
-`GivenAway` is the part of it that knows the originals which answers have shown already.
-"""
+"""The filter: a request in, what may be sent out; an answer in, what the application may see."""
 
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from itertools import islice
 from typing import Any
 
 from sanitizer.errors import RequestRefused, UpstreamError
+from sanitizer.identifiers import find
 from sanitizer.pipeline import Sanitizer
 from sanitizer.results import Record, SanitizedText
-from sanitizer.storage import Originals
+from sanitizer.text import DeclaredText
 from sanitizer.wire.answers import Restoration, Stamp, restored_body, stamped_body
 from sanitizer.wire.event_streams import EventStream
 from sanitizer.wire.find_text import (
-    ARGUMENTS_ROLE,
     LIGHT_ROLE,
     TextFinder,
     TextSlot,
@@ -30,6 +24,7 @@ from sanitizer.wire.find_text import (
     person,
 )
 from sanitizer.wire.headers import WireRecord
+from sanitizer.wire.history import places, recognize
 from sanitizer.wire.shapes import READ, REQUESTS, endpoint
 
 MAX_BODY = 50_000_000
@@ -67,6 +62,7 @@ class Exchange:
     _endpoint: str = field(repr=False)
     _sanitizer: Sanitizer = field(repr=False)
     _in_json: bool = field(default=False, repr=False)
+    _places: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -110,7 +106,7 @@ class Exchange:
         return EventStream(self._endpoint, self._restoration(), stamp)
 
     def _restoration(self) -> Restoration:
-        return Restoration(self._sanitizer, self._in_json)
+        return Restoration(self._sanitizer, self._in_json, self._places)
 
 
 class Filter:
@@ -142,7 +138,6 @@ class Filter:
         self._sanitizer = sanitizer
         self._rules, self._roles = policy.wire, policy.roles
         self._max_body = max_body
-        self._given_away = GivenAway()
         self._light = (
             sanitizer.derive(policy=policy.identifiers_only()) if policy.reads_models else sanitizer
         )
@@ -182,15 +177,17 @@ class Filter:
                 " ([wire] embeddings)",
                 "embeddings",
             )
-        finder = TextFinder(
-            media=self._rules.images == "pass", all_keys=self._all_keys, answered=self._answered
-        )
+        finder = TextFinder(media=self._rules.images == "pass", all_keys=self._all_keys)
         found = finder.find(REQUESTS[name], document)
+        said = places(finder)
+        recognize(finder, self._sanitizer)
         all_light = embeds and self._rules.embeddings == "identifiers"
         record = self._sanitize(finder.slots, all_light)
-        self._hide(finder, all_light)
+        for slot in finder.numbers:
+            if (value := self._sanitizer.inner.known_number(slot.text)) is not None:
+                slot.text = f'"{value}"'
         streams, in_json = document.get("stream") is True, _asks_for_json(document)
-        return Exchange(dumps(found), record, streams, name, self._sanitizer, in_json)
+        return Exchange(dumps(found), record, streams, name, self._sanitizer, in_json, said)
 
     def _by_key(self, slots: Sequence[TextSlot]) -> list[tuple[TextSlot, Record]]:
         """Replace arguments in which their name gives away more identifiers; return those.
@@ -198,43 +195,25 @@ class Filter:
         Where words are perturbed, only those that are an identifier as a whole: the others are
         perturbed anyway.
         """
-        pairs = [text for slot in slots for text in (f"{slot.key}: {slot.text}", slot.text)]
-        results = iter(_batch(self._finder, pairs, LIGHT_ROLE))
+        told = [slot for slot in slots if self._tells(slot.key, slot.text)]
+        named = [f"{slot.key}: {slot.text}" for slot in told]
         found = []
-        for slot, named, alone in zip(slots, results, results, strict=True):
-            begin = len(slot.key) + 2
-            first = min((r.start for r in named.replacements), default=-1)
-            n_found, n_alone = (
-                sum(len(r.original) for r in result.replacements) for result in (named, alone)
-            )
-            whole = first == begin and n_found == len(slot.text)
-            if (
-                first >= begin
-                and n_found > n_alone
-                and (whole or not self._sanitizer.policy.perturb)
-            ):
-                slot.text = named.text[begin:]
-                found.append((slot, named.record))
+        for slot, result in zip(told, _batch(self._finder, named, LIGHT_ROLE), strict=True):
+            slot.text = result.text[len(slot.key) + 2 :]
+            found.append((slot, result.record))
         return found
 
-    def _answered(self, arguments: str) -> str | None:
-        """Return what the API sent, if these are arguments of a call that it made earlier."""
-        return self._sanitizer.inner.answer_for(arguments, ARGUMENTS_ROLE)
-
-    def _hide(self, finder: TextFinder, all_light: bool) -> None:
-        """Replace originals that answers gave away, where nothing tells that they are private."""
-        given_away = self._given_away
-        given_away.follow(self._sanitizer.inner.restorer().originals)
-        everywhere = all_light or not self._sanitizer.policy.perturb
-        for slot in finder.slots:
-            if not all_light and self._roles.get(slot.role) == "public":
-                continue  # the policy's owner declared it
-            if everywhere or slot.kind == "light":
-                text = given_away.text(slot.text)
-                slot.text = person(text) if slot.kind == "person" else text
-        for slot in finder.numbers:
-            if (value := given_away.number(slot.text)) is not None:
-                slot.text = f'"{value}"'
+    def _tells(self, key: str, text: str) -> bool:
+        """Return True if a value's name tells that there is more of an identifier in it."""
+        kinds, begin = self._sanitizer.policy.identifiers, len(key) + 2
+        named = find(f"{key}: {text}", kinds)
+        if not named or named[0].start < begin:
+            return False
+        n_named, n_alone = (
+            sum(i.end - i.start for i in each) for each in (named, find(text, kinds))
+        )
+        whole = named[0].start == begin and n_named == len(text)
+        return n_named > n_alone and (whole or not self._sanitizer.policy.perturb)
 
     def _read(self, body: bytes) -> Exchange:
         if body:
@@ -270,7 +249,9 @@ class Filter:
         One batch, and one more for texts whose words the policy would perturb but must not.
         """
         named = (
-            [] if all_light else [slot for slot in slots if slot.key and _KEY.fullmatch(slot.key)]
+            []
+            if all_light
+            else [slot for slot in slots if not slot.declared and _KEY.fullmatch(slot.key)]
         )
         found = self._by_key(named) if named else []
         if found:
@@ -279,10 +260,9 @@ class Filter:
         apart = self._light is not self._sanitizer
         light = [slot for slot in slots if self._is_light(slot, all_light)] if apart else []
         full = [slot for slot in slots if not self._is_light(slot, all_light)] if light else slots
+        records = _released(self._sanitizer, full)
         light_records = _released(self._light, light, light=True) + [record for _, record in found]
-        return WireRecord.of(
-            self._sanitizer.policy.name, _released(self._sanitizer, full), light_records
-        )
+        return WireRecord.of(self._sanitizer.policy.name, records, light_records)
 
     def _is_light(self, slot: TextSlot, all_light: bool) -> bool:
         """Return True if only identifiers are replaced in a text."""
@@ -294,15 +274,18 @@ def _released(sanitizer: Sanitizer, slots: Sequence[TextSlot], light: bool = Fal
     """Sanitize the texts in their slots; return their records."""
     if not slots:
         return []
-    roles = [LIGHT_ROLE if light else slot.role for slot in slots]
-    results = _batch(sanitizer, [slot.text for slot in slots], roles)
+    roles = [LIGHT_ROLE if light and slot.kind != "light" else slot.role for slot in slots]
+    texts = [DeclaredText(slot.text, slot.declared or ()) for slot in slots]
+    results = _batch(sanitizer, texts, roles)
     for slot, result in zip(slots, results, strict=True):
         # Always, not only where something was replaced: that would tell whether anything was.
         slot.text = person(result.text) if slot.kind == "person" else result.text
     return [result.record for result in results]
 
 
-def _batch(sanitizer: Sanitizer, texts: list[str], roles: str | list[str]) -> list[SanitizedText]:
+def _batch(
+    sanitizer: Sanitizer, texts: Sequence[str | DeclaredText], roles: str | list[str]
+) -> list[SanitizedText]:
     try:
         return sanitizer.sanitize_batch(texts, role=roles)
     except ValueError as error:
@@ -330,121 +313,3 @@ def _media_type(content_type: str) -> str:
     first, *parameters = [part.strip().lower() for part in content_type.split(";")]
     charsets = [p.partition("=")[2].strip('" ') for p in parameters if p.startswith("charset")]
     return first if all(c in ("utf-8", "utf8") for c in charsets) else ""
-
-
-_NUMERIC = re.compile(r"[0-9eE\s().+/-]*[0-9][0-9eE\s().+/-]*", re.ASCII)
-_NOWHERE = re.compile("(?!)")
-_PREFIX = 3
-
-
-class GivenAway:
-    """Originals of a conversation, found where they occur as whole words or numbers.
-
-    Kept up to date with the vault's `Originals`, which are never copied: each call of `follow`
-    looks at new ones only. Safe for many threads.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._clear(Originals())
-
-    def _clear(self, source: Originals) -> None:
-        self._source = source
-        self._n_seen = 0
-        self._values: dict[str, str] = {}
-        self._numbers: dict[str, str] = {}
-        self._prefixes: set[str] = set()
-        self._short = False  # True once a text is shorter than a prefix
-        self._firsts = ""  # first characters of the texts
-        self._begin = _NOWHERE  # matches where a text may begin
-        self._lengths: tuple[int, ...] = ()
-
-    def follow(self, originals: Originals) -> None:
-        """Add the originals that are new since the last call."""
-        with self._lock:
-            if originals is not self._source:
-                self._clear(originals)
-            new = _after(originals, self._n_seen)
-            self._n_seen += len(new)
-            for value, original in new:
-                if value in originals.drawn:
-                    continue  # an everyday word such as "gout" may stand anywhere
-                # A released value stays whole, even if a user typed it as a text of their own.
-                self._add(value, value)
-                if original and original not in originals:
-                    self._add(original, value)
-                    self._numbers |= dict.fromkeys(_spellings(original), value)
-
-    def _add(self, text: str, value: str) -> None:
-        self._values[text] = value
-        self._prefixes.add(text[:_PREFIX])
-        self._short = self._short or len(text) < _PREFIX
-        if text[0] not in self._firsts:
-            self._firsts += text[0]
-            self._begin = _beginning(self._firsts)
-        if len(text) not in self._lengths:
-            self._lengths = tuple(sorted({*self._lengths, len(text)}, reverse=True))
-
-    def text(self, text: str) -> str:
-        """Return the text with released values in place of originals."""
-        pieces: list[str] = []
-        done = 0
-        for begin in self._begin.finditer(text):
-            at = begin.start()
-            if at < done or not (text[at : at + _PREFIX] in self._prefixes or self._short):
-                continue
-            if (found := self._longest(text, at)) is not None:
-                pieces += [text[done:at], self._values[found]]
-                done = at + len(found)
-        return "".join([*pieces, text[done:]]) if pieces else text
-
-    def number(self, spelling: str) -> str | None:
-        """Return the released value for a JSON number that is an original; None for any other."""
-        return next((self._numbers[s] for s in _spellings(spelling) if s in self._numbers), None)
-
-    def _longest(self, text: str, at: int) -> str | None:
-        """Return the longest of the texts that occurs here and does not end inside a word."""
-        for length in self._lengths:
-            end = at + length
-            piece = text[at:end]
-            if piece in self._values and not (
-                end < len(text) and _is_word(piece[-1]) and _is_word(text[end])
-            ):
-                return piece
-        return None
-
-
-def _after(originals: Originals, n_seen: int) -> list[tuple[str, str]]:
-    """Return the pairs that were added after the first `n_seen`."""
-    # Counted from the end, since there may be many before; again if another thread adds meanwhile.
-    while True:
-        n = len(originals)
-        new = list(islice(reversed(originals.items()), max(0, n - n_seen)))
-        if len(originals) == n:
-            return new[::-1]
-
-
-def _beginning(firsts: str) -> re.Pattern[str]:
-    """Match one of these characters; those of words only where a word begins."""
-    # The class comes first in the pattern, because `re` scans quickly for a leading class.
-    inside = re.escape("".join(filter(_is_word, firsts)))
-    whole = "".join(c for c in firsts if not c.isspace())
-    if not whole:
-        return _NOWHERE
-    return re.compile(f"[{re.escape(whole)}]" + (f"(?<!\\w[{inside}])" if inside else ""))
-
-
-def _is_word(char: str) -> bool:
-    return char.isalnum() or char == "_"
-
-
-def _spellings(text: str) -> set[str]:
-    """Return what a number is compared by: its digits, and its value; nothing if it is none."""
-    if len(text) > 40 or not _NUMERIC.fullmatch(text):
-        return set()
-    found = {re.sub(r"[^0-9]", "", text).lstrip("0") or "0"} if "e" not in text.lower() else set()
-    try:
-        value = abs(Decimal(text))
-    except InvalidOperation:
-        return found
-    return found | {f"{value.normalize():f}"} if abs(value.adjusted()) < 40 else found

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, NoReturn
 
 from sanitizer.errors import RequestRefused
+from sanitizer.pipeline import APART
 from sanitizer.wire.shapes import (
     ARGUMENTS,
     KEEP,
@@ -50,15 +51,17 @@ class TextSlot:
             "number" (a JSON number; `text` is JSON itself), or, in answers, "arguments" (a JSON
             document inside a string).
         key: name of a value in tool arguments; "" elsewhere.
+        declared: offsets of what the API wrote of the text, which stays; all of it, if None.
     """
 
-    __slots__ = ("key", "kind", "role", "text")
+    __slots__ = ("declared", "key", "kind", "role", "text")
 
     def __init__(self, text: str, role: str, kind: str = "text", key: str = "") -> None:
         self.text = text
         self.role = role
         self.kind = kind
         self.key = key
+        self.declared: tuple[tuple[int, int], ...] | None = ()
 
 
 class Spliced:
@@ -72,6 +75,26 @@ class Spliced:
 
     def __init__(self, pieces: list[str | TextSlot]) -> None:
         self.pieces = pieces
+
+
+class ArgumentsText:
+    """Arguments of a call that a request holds, whole.
+
+    Attributes:
+        text: as they came; one text if they are no JSON.
+        leaves: each string, key and number, decoded, with its slot if it has one.
+        written: what will be written: one slot if they are no JSON.
+    """
+
+    __slots__ = ("leaves", "text", "written")
+
+    def __init__(
+        self,
+        text: str,
+        leaves: list[tuple[str, TextSlot | None]],
+        written: Spliced | TextSlot,
+    ) -> None:
+        self.text, self.leaves, self.written = text, leaves, written
 
 
 class AmbiguousJson(ValueError):
@@ -208,11 +231,10 @@ class TextFinder:
         answer: the document is an answer: nothing is refused, and arguments are one slot.
         media: let images, audio and files pass.
         all_keys: keys of plain letters may have to be replaced too.
-        answered: returns what the API sent, if it is on record, for tool arguments as they were
-            shown to the application: these go back whole.
 
     Attributes:
         slots: the texts found, in the order of the document.
+        arguments: the arguments of calls in a request, in order.
         numbers: slots of numbers in arguments and in objects with unknown fields; those that are
             originals have to be replaced.
     """
@@ -223,13 +245,12 @@ class TextFinder:
         answer: bool = False,
         media: bool = False,
         all_keys: bool = False,
-        answered: Callable[[str], str | None] = lambda arguments: None,
     ) -> None:
         self._answer = answer
         self._media = media or answer
         self._all_keys = all_keys
-        self._answered = answered
         self.slots: list[TextSlot] = []
+        self.arguments: list[ArgumentsText] = []
         self.numbers: list[TextSlot] = []
 
     def find(self, rule: Rule | Media | JsonShape, value: Any, role: str = "") -> Any:
@@ -307,7 +328,7 @@ class TextFinder:
                 self._slot(text, role, "arguments") if self._answer else self._arguments(text, role)
             )
         if rule is LIGHT:
-            return text if self._answer else self._slot(text, LIGHT_ROLE, "light")
+            return text if self._answer else self._slot(text, APART, "light")
         return self._text(text, role, "person" if rule is PERSON else "text")
 
     def _text(self, text: str, role: str, kind: str = "text", key: str = "") -> Any:
@@ -334,7 +355,7 @@ class TextFinder:
     def _key(self, key: str) -> TextSlot | str:
         if self._answer or (not self._all_keys and _PLAIN_KEY.fullmatch(key)):
             return key
-        return self._slot(key, LIGHT_ROLE, "light")
+        return self._slot(key, APART, "light")
 
     def _kept(self, rule: Rule | Media | JsonShape, value: Any) -> Any:
         if value and not self._media and type(rule) is Media:
@@ -347,30 +368,53 @@ class TextFinder:
 
     def _arguments(self, text: str, role: str) -> Any:
         """Find strings and numbers inside the JSON; if it is not JSON, it is one text."""
-        if (sent := self._answered(text)) is not None:
-            return sent
         try:
             loads(text)
         except AmbiguousJson as error:
             raise RequestRefused(f"tool arguments: {error}", "json") from None
         except ValueError:
-            return self._text(text, VALUE_ROLE)
+            found = self._text(text, VALUE_ROLE)
+            if isinstance(found, TextSlot):
+                self.arguments.append(ArgumentsText(text, [(text, found)], found))
+            return found
         # Pieces of the source are kept, not a parsed document: escapes and spaces stay as they are.
         pieces: list[str | TextSlot] = []
+        leaves: list[tuple[str, TextSlot | None]] = []
         done, key = 0, ""
-        for found in _STRING.finditer(text):
-            if found[3]:
-                slot: Any = self._number(found[3])
-            elif found[2]:
-                key = _unescaped(found[1])
+        for value, span, kind in _leaves(text):
+            if kind == "number":
+                slot: Any = self._number(value)
+            elif kind == "key":
+                key = value
                 slot = self._key(key)
             else:
-                slot = self._text(_unescaped(found[1]), VALUE_ROLE, key=key)
-            if isinstance(slot, TextSlot):
-                begin, end = found.span(3 if found[3] else 1)
-                pieces += [text[done:begin], slot]
-                done = end
-        return Spliced([*pieces, text[done:]])
+                slot = self._text(value, VALUE_ROLE, key=key)
+            is_slot = isinstance(slot, TextSlot)
+            leaves.append((value, slot if is_slot else None))
+            if is_slot:
+                pieces += [text[done : span[0]], slot]
+                done = span[1]
+        written = Spliced([*pieces, text[done:]])
+        self.arguments.append(ArgumentsText(text, leaves, written))
+        return written
+
+
+def _leaves(document: str) -> Iterator[tuple[str, tuple[int, int], str]]:
+    """Yield the strings, keys and numbers of a JSON document: decoded, where, and which it is."""
+    for found in _STRING.finditer(document):
+        if found[3]:
+            yield found[3], found.span(3), "number"
+        else:
+            yield _unescaped(found[1]), found.span(1), "key" if found[2] else "string"
+
+
+def leaves(document: str) -> list[str] | None:
+    """Return the strings, keys and numbers of a JSON document in order; None if it is none."""
+    try:
+        loads(document, strict=False)
+        return [value for value, _, _ in _leaves(document)]
+    except ValueError:
+        return None
 
 
 def person(text: str) -> str:

@@ -1,0 +1,175 @@
+"""What the API wrote in a request's history: recognized, and left as it was sent.
+
+Messages of the assistant and arguments of calls are compared with the answers that the conversation
+remembers. Of those that came back changed, only what was put in is the user's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+
+from sanitizer.answers import Restorer
+from sanitizer.pipeline import Passage, Piece, Resent, Sanitizer, Segment, declared, pieces_of
+from sanitizer.wire.find_text import (
+    ARGUMENTS_ROLE,
+    ArgumentsText,
+    TextFinder,
+    TextSlot,
+    inner,
+    leaves,
+)
+
+SAID_ROLES = ("assistant", ARGUMENTS_ROLE)
+"""Roles in which answers come back."""
+
+_BETWEEN = "\0"  # between values of arguments: a token of its own
+
+
+def places(finder: TextFinder) -> Counter[str]:
+    """Return how many texts of each role a request has that an API may have written."""
+    return Counter(assistant=len(_messages(finder)), **{ARGUMENTS_ROLE: len(finder.arguments)})
+
+
+def recognize(finder: TextFinder, sanitizer: Sanitizer) -> None:
+    """Put what the API sent in place of what it wrote, and declare that.
+
+    Texts that are the API's as a whole are no slots of the finder any more.
+
+    Raises:
+        VaultError: the answers cannot be read.
+    """
+    messages, calls = _messages(finder), finder.arguments
+    if not messages and not calls:
+        return
+    history = [
+        *[Resent("assistant", slot.text) for slot in messages],
+        *[Resent(ARGUMENTS_ROLE, call.text, _flat_call(call)) for call in calls],
+    ]
+    found = iter(sanitizer.inner.align(history))
+    for slot, said in zip(messages, found, strict=False):
+        _place(slot, said)
+    for call, said in zip(calls, found, strict=True):
+        if isinstance(said, str):
+            _whole(call, said)
+        elif said:
+            _leaf_by_leaf(call, said)
+    finder.slots = [slot for slot in finder.slots if slot.declared is not None]
+    finder.numbers = [slot for slot in finder.numbers if slot.declared is not None]
+
+
+def passage(
+    sent: str, shown: str, role: str, place: int, texts: Restorer, strings: Restorer
+) -> Passage:
+    """Return a text of an answer as it is remembered.
+
+    Args:
+        sent, shown: as it came, and as the application sees it.
+        place: how many texts of the role come before it.
+        texts, strings: what restored plain text, and strings in JSON.
+    """
+    pieces = _pieces_of_call(sent, shown, texts) if role == ARGUMENTS_ROLE else None
+    pieces = pieces or pieces_of(sent, shown, [texts, strings])
+    return Passage(role, sent, shown, pieces, place)
+
+
+def quoted(document: str, bare: Collection[str]) -> str:
+    """Return a JSON document with quotes around values that it should have quoted.
+
+    Args:
+        bare: released values, which stand for strings.
+    """
+    for value in bare:
+        if value in document:
+            document = _quote(document, value)
+    return document
+
+
+def _messages(finder: TextFinder) -> list[TextSlot]:
+    return [slot for slot in finder.slots if slot.role == "assistant" and slot.kind == "text"]
+
+
+def _place(slot: TextSlot, said: str | tuple[Segment, ...]) -> None:
+    """Write a text as it was sent, and declare what the API wrote of it."""
+    if isinstance(said, str):
+        slot.text, slot.declared = said, None
+    elif said:
+        read = declared(slot.text, said)
+        slot.text = read.text
+        # Spaces around it tell nothing.
+        is_all = read.declared == (_trimmed(read.text),)
+        slot.declared = None if is_all else read.declared
+
+
+def _trimmed(text: str) -> tuple[int, int]:
+    return len(text) - len(text.lstrip()), len(text.rstrip())
+
+
+def _whole(call: ArgumentsText, sent: str) -> None:
+    """Write arguments as the API sent them."""
+    for _, slot in call.leaves:
+        if slot is not None:
+            slot.declared = None
+    if isinstance(call.written, TextSlot):
+        call.written.text = sent
+    else:
+        call.written.pieces[:] = [sent]
+
+
+def _flat(values: Sequence[str]) -> str:
+    """Return the values of arguments as one text."""
+    return "".join([_BETWEEN, *(value + _BETWEEN for value in values)])
+
+
+def _flat_call(call: ArgumentsText) -> str:
+    return _flat([value for value, _ in call.leaves])
+
+
+def _leaf_by_leaf(call: ArgumentsText, said: Sequence[Segment]) -> None:
+    """Place what the API wrote in each value of arguments."""
+    begin = len(_BETWEEN)
+    for value, slot in call.leaves:
+        end = begin + len(value)
+        inside = tuple(_cut(said, begin, end))
+        if slot is not None and inside:
+            was_number = slot.kind == "number"
+            _place(slot, inside)
+            if was_number and slot.text != value:
+                slot.text = f'"{inner(slot.text)}"'
+        begin = end + len(_BETWEEN)
+
+
+def _cut(said: Sequence[Segment], begin: int, end: int) -> Iterator[Segment]:
+    """Yield the parts of segments in a stretch, with offsets from its beginning."""
+    for each in said:
+        start, stop = max(each.start, begin), min(each.end, end)
+        if start < stop:
+            # What was restored lies within one value; only what the API wrote reaches over two.
+            whole = start == each.start and stop == each.end
+            sent = each.sent if whole else each.sent[start - each.start : stop - each.start]
+            yield Segment(start - begin, stop - begin, sent)
+
+
+def _pieces_of_call(sent: str, shown: str, texts: Restorer) -> tuple[Piece, ...] | None:
+    """Return the pieces of the values of arguments; None if they are not alike."""
+    before, after = leaves(sent), leaves(shown)
+    if before is None and after is not None:
+        before = leaves(quoted(sent, texts.originals))
+    if before is None or after is None or len(before) != len(after):
+        return None
+    between = Piece(_BETWEEN, _BETWEEN)
+    found = [between]
+    for was, now in zip(before, after, strict=True):
+        found += [*pieces_of(was, now, [texts]), between]
+    return tuple(found)
+
+
+def _quote(document: str, value: str) -> str:
+    pieces = document.split(value)
+    written = [pieces[0]]
+    inside = False
+    for before, after in pairwise(pieces):
+        inside ^= before.replace("\\\\", "").replace('\\"', "").count('"') % 2 == 1
+        written += [value if inside else f'"{inner(value)}"', after]
+    return "".join(written)

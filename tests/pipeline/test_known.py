@@ -1,0 +1,74 @@
+"""Identifiers of a conversation are found wherever they stand in a text of the user."""
+
+from __future__ import annotations
+
+import pytest
+
+from sanitizer import Sanitizer
+from sanitizer.pipeline.known import KnownIdentifiers
+from sanitizer.storage import Originals
+
+KINDS = {
+    "8731": "CARD",
+    "anna@x.org": "EMAIL",
+    "hunter2x9": "KEY",
+    "47": "NUMBER",
+    "Nowak": "PERSON",
+    "window": "KEY",
+}
+
+
+def known(*forms: str, classes: bool = True) -> KnownIdentifiers:
+    found = KnownIdentifiers(lambda wanted: {w: KINDS[w] for w in wanted if w in KINDS}, classes)
+    found.follow(Originals({f"<{KINDS[form]}_{i}>": form for i, form in enumerate(forms)}))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("it is 8731.", ["8731"]),
+        ("it is 87310", []),
+        ("x8731y", ["8731"]),
+        ("anna@x.org, ahunter2x9b", ["anna@x.org", "hunter2x9"]),
+        ("joanna@x.org", ["anna@x.org"]),
+        ("Nowak, Nowakowa", ["Nowak"]),
+        ("47 window", []),
+        ("", []),
+    ],
+)
+def test_what_is_found(text: str, found: list[str]) -> None:
+    spans = known(*KINDS).spans(text)
+    assert [text[start:end] for start, end, _ in spans] == found
+    assert [kind for *_, kind in spans] == [KINDS[form] for form in found]
+
+
+def test_names_are_a_detectors_task() -> None:
+    assert known(*KINDS, classes=False).spans("Nowak") == []
+
+
+@pytest.mark.parametrize(
+    ("spelling", "form"), [("8731", "8731"), ("8731.0", "8731"), ("87", None), ("47", None)]
+)
+def test_numbers_are_compared_by_value(spelling: str, form: str | None) -> None:
+    assert known(*KINDS).number(spelling) == form
+
+
+def test_what_is_added_later_counts() -> None:
+    found = known("8731")
+    originals = Originals({"<CARD_1>": "8731"})
+    found.follow(originals)
+    originals["<KEY_2>"] = "hunter2x9"
+    found.follow(originals)
+    assert len(found.spans("hunter2x9 8731")) == 2
+    found.follow(Originals())
+    assert found.spans("hunter2x9 8731") == []
+
+
+@pytest.mark.parametrize("policy", ["identifiers", "deidentify", "balanced"])
+def test_an_identifier_is_hidden_whatever_stands_next_to_it(policy: str) -> None:
+    sanitizer = Sanitizer(policy=policy)
+    sanitizer.sanitize("My SSN is 078-05-1120.")
+    out = sanitizer.sanitize("Please read a078-05-1120b to me.")
+    assert "078-05-1120" not in out.text
+    assert sanitizer.restore(out.text) == "Please read a078-05-1120b to me."

@@ -1,0 +1,262 @@
+"""An API that writes what it likes learns nothing about what is in the vault.
+
+Two users differ in one identifier. The API sends both the same texts: guesses at either value,
+stand-ins, pieces of them, in messages and calls. Every byte that leaves must be the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from sanitizer import FileVault, Policy, Sanitizer
+from sanitizer.storage import MemoryVault, Vault
+from sanitizer.text.policy import WireRules
+from sanitizer.wire.filter import Filter
+from tests.clients.tool_calls import CHAT, JSON, RESPONSES
+from tests.wire.test_event_streams import call, chunk, concatenated, event, through
+
+SECRETS = ("078-05-1120", "219-09-9999")
+KEY = "a long passphrase"
+PIECES = [
+    *SECRETS,
+    "<SSN_1>",
+    "<SSN_2>",
+    "<SSN_",
+    "a<SSN_1>b",
+    "078051120",
+    "Paul",
+    "1 2 3 4",
+    "&lt;SSN_1&gt;",
+    '"',
+    "\\",
+    "\n",
+    " the number is ",
+    "x",
+]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=6).map(" ".join)
+ARGUMENTS = st.one_of(
+    st.lists(st.sampled_from(PIECES), max_size=6).map(json.dumps),
+    st.dictionaries(st.sampled_from(["to", "n", "<SSN_1>"]), TEXTS, max_size=3).map(json.dumps),
+    st.integers(0, 10**9).map(lambda n: json.dumps({"n": n, "m": 78051120})),
+    TEXTS,
+)
+
+
+@dataclass
+class Turn:
+    """What the API answers, and what the user writes next."""
+
+    text: str = ""
+    arguments: tuple[str, ...] = ()
+    user: str = "Go on."
+
+
+TURNS = st.lists(
+    st.builds(Turn, TEXTS, st.lists(ARGUMENTS, max_size=3).map(tuple)), min_size=1, max_size=3
+)
+
+
+@dataclass
+class Application:
+    """A chat that resends its history; `edit` is what its library does to arguments."""
+
+    secret: str
+    vault: Callable[[], Vault]
+    policy: str | Policy = "identifiers"
+    edit: Callable[[str], str] = str
+    streams: bool = False
+    restarts: bool = False
+    sent: list[bytes] = field(default_factory=list)
+
+    def run(self, turns: Sequence[Turn]) -> list[bytes]:
+        history: list[dict[str, Any]] = [
+            {"role": "user", "content": f"My SSN is {self.secret}, what now?"}
+        ]
+        filtered = self._filter()
+        for number, turn in enumerate(turns):
+            if self.restarts:
+                filtered = self._filter()
+            tool = {
+                "type": "function",
+                "function": {"name": "f", "description": "0 1 2 3 4 5 6 7 8 9 10 078-05-1120"},
+            }
+            body: dict[str, Any] = {"messages": history, "tools": [tool], "stream": self.streams}
+            exchange = filtered.request("POST", CHAT, JSON, json.dumps(body).encode())
+            self.sent.append(exchange.body + json.dumps(exchange.headers).encode())
+            message = self._answer(exchange, turn, number)
+            for each in message.get("tool_calls", ()):
+                each["function"]["arguments"] = self.edit(each["function"]["arguments"])
+            history = [*history, message]
+            for each in message.get("tool_calls", ()):
+                history.append({"role": "tool", "tool_call_id": each["id"], "content": "done"})
+            history.append({"role": "user", "content": turn.user})
+        return self.sent
+
+    def _filter(self) -> Filter:
+        return Filter(Sanitizer(policy=self.policy, vault=self.vault(), conversation="c"))
+
+    def _answer(self, exchange: Any, turn: Turn, number: int) -> dict[str, Any]:
+        calls: list[dict[str, Any]] = [
+            {"id": f"{number}-{i}", "type": "function", "function": {"name": "f", "arguments": a}}
+            for i, a in enumerate(turn.arguments)
+        ]
+        message: dict[str, Any] = {"role": "assistant", "content": turn.text}
+        message |= {"tool_calls": calls} if calls else {}
+        if not self.streams:
+            raw = json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
+            answer = json.loads(exchange.response(200, "application/json", raw))
+            return dict(answer["choices"][0]["message"])
+        raw = b"".join(event(chunk({"content": piece})) for piece in turn.text)
+        raw += b"".join(event(chunk(call(a, i))) for i, a in enumerate(turn.arguments))
+        raw += event(chunk({}, "stop")) + event("[DONE]")
+        shown = concatenated(through(exchange.stream("text/event-stream"), raw))
+        message["content"] = shown.get((0, "content"), "")
+        for i, each in enumerate(calls):
+            each["function"]["arguments"] = shown.get((0, i), "")
+        return message
+
+
+def _same_vault(vault: Vault) -> Vault:
+    return vault
+
+
+def same(turns: Sequence[Turn], **settings: Any) -> list[bytes]:
+    """What leaves, which no secret changes."""
+    sent = []
+    for secret in SECRETS:
+        opened = partial(_same_vault, MemoryVault())
+        sent.append(Application(secret, opened, **settings).run(turns))
+    assert sent[0] == sent[1]
+    return sent[0]
+
+
+def redumped(arguments: str) -> str:
+    """As LangChain does: read and written again."""
+    try:
+        return json.dumps(json.loads(arguments), indent=1)
+    except ValueError:
+        return arguments
+
+
+MANY = Turn(
+    "Let me see.",
+    tuple(json.dumps({"q": [f"{n:03}-05-1120", "219-09-9999"]}) for n in range(50, 120)),
+)
+ECHO = [Turn("It is 078-05-1120."), Turn("It is <SSN_1>."), Turn("a<SSN_1>b", ('["<SSN_1>"]',))]
+quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@pytest.mark.parametrize("edit", [str, redumped, str.strip])
+@pytest.mark.parametrize("streams", [False, True])
+@given(turns=TURNS)
+@example(turns=[MANY, Turn("Thanks.")])
+@example(turns=ECHO)
+@quick
+def test_what_leaves_does_not_depend_on_the_secret(
+    edit: Callable[[str], str], streams: bool, turns: list[Turn]
+) -> None:
+    for secret in SECRETS:
+        sent = b"".join(same(turns, edit=edit, streams=streams))
+        n_literal = sum(json.dumps([turn.text, turn.arguments]).count(secret) for turn in turns)
+        assert n_literal or secret.encode() not in sent.replace(b"9 10 " + secret.encode(), b"")
+
+
+@pytest.mark.parametrize("turns", [[MANY, Turn("Thanks.")], ECHO, [*ECHO, MANY, *ECHO]])
+def test_nor_after_a_restart_or_on_another_replica(tmp_path: Path, turns: list[Turn]) -> None:
+    sent = []
+    for secret in SECRETS:
+        path = tmp_path / secret
+
+        def opened(path: Path = path) -> FileVault:
+            return FileVault(path, KEY)
+
+        sent.append(Application(secret, opened, restarts=True, edit=redumped).run(turns))
+    assert sent[0] == sent[1]
+
+
+@pytest.mark.parametrize("tools", ["keep", "restore"])
+def test_nor_under_the_default_policy(tools: str) -> None:
+    policy = replace(Policy.preset("balanced"), wire=WireRules(tools=tools))
+    same([*ECHO, MANY, Turn("Bye.")], policy=policy, edit=redumped)
+
+
+def test_an_answer_that_was_restored_next_to_letters_does_not_carry_it_out() -> None:
+    sent = b"".join(same([Turn("a<SSN_1>b", ('{"x": "y<SSN_1>z"}',)), Turn("ok")]))
+    assert b"a<SSN_1>b" in sent
+    assert b"y<SSN_1>z" in sent
+
+
+def test_what_the_user_puts_into_an_answer_is_the_users() -> None:
+    """An answer that was edited: its stand-in and its literals stay, the insertion is hidden."""
+    sanitizer = Sanitizer(policy="identifiers")
+    filtered = Filter(sanitizer)
+    prompt = {"role": "user", "content": "My SSN is 078-05-1120."}
+    body = json.dumps({"messages": [prompt]}).encode()
+    exchange = filtered.request("POST", CHAT, JSON, body)
+    said = "The number <SSN_1> differs from 219-09-9999, which is not valid."
+    raw = json.dumps({"choices": [{"index": 0, "message": {"role": "assistant", "content": said}}]})
+    answer = json.loads(exchange.response(200, "application/json", raw.encode()))
+    shown = answer["choices"][0]["message"]["content"]
+    assert "078-05-1120" in shown
+    edited = shown.replace("which", "unlike 078-05-1120 and anna@example.org, which")
+    messages = [prompt, {"role": "assistant", "content": edited}]
+    out = filtered.request("POST", CHAT, JSON, json.dumps({"messages": messages}).encode()).body
+    assert json.loads(out)["messages"][1]["content"] == (
+        "The number <SSN_1> differs from 219-09-9999, unlike <SSN_1> and <EMAIL_1>,"
+        " which is not valid."
+    )
+
+
+def test_reasoning_and_parts_go_back_as_they_came() -> None:
+    """Fields of an answer that are no message: a Responses API has them resent as items."""
+    sent = []
+    for secret in SECRETS:
+        filtered = Filter(Sanitizer(policy="identifiers"))
+        items: list[dict[str, Any]] = [{"role": "user", "content": f"My SSN is {secret}."}]
+        body = json.dumps({"input": items}).encode()
+        exchange = filtered.request("POST", RESPONSES, JSON, body)
+        output = [
+            {
+                "type": "reasoning",
+                "id": "rs_1",
+                "summary": [{"type": "summary_text", "text": "Is it 078-05-1120? <SSN_1>"}],
+            },
+            {
+                "type": "custom_tool_call",
+                "call_id": "c1",
+                "name": "f",
+                "input": "078-05-1120 219-09-9999 <SSN_1>",
+            },
+        ]
+        raw = json.dumps({"output": output}).encode()
+        answer = json.loads(exchange.response(200, "application/json", raw))
+        items += [*answer["output"], {"role": "user", "content": "And?"}]
+        body = json.dumps({"input": items}).encode()
+        sent.append(filtered.request("POST", RESPONSES, JSON, body).body)
+    assert sent[0] == sent[1]
+    assert b"078-05-1120 219-09-9999 <SSN_1>" in sent[0]
+
+
+def test_a_call_that_was_cut_off_is_known_too() -> None:
+    sent = []
+    for secret in SECRETS:
+        filtered = Filter(Sanitizer(policy="identifiers"))
+        prompt = {"role": "user", "content": f"My SSN is {secret}."}
+        body = json.dumps({"messages": [prompt], "stream": True}).encode()
+        stream = filtered.request("POST", CHAT, JSON, body).stream("text/event-stream")
+        shown = stream.feed(event(chunk({"content": "It is 078-05-1120, or <SSN_1>. So"})))
+        text = "".join(re.findall(r'"content": ?"([^"]*)"', shown.decode()))
+        history = [prompt, {"role": "assistant", "content": text}]
+        body = json.dumps({"messages": history}).encode()
+        sent.append(filtered.request("POST", CHAT, JSON, body).body)
+    assert sent[0] == sent[1]
