@@ -139,6 +139,7 @@ class WireRules:
             sent: who renders a link sends it away), or "restore".
         tools: "restore" (arguments of calls are restored, since tools need them: an API that calls
             a tool which echoes them can compare), or "keep" (they stay as the API sent them).
+        keep_tools: names of tools whose arguments stay, whatever `tools` says.
     """
 
     images: str = "refuse"
@@ -146,6 +147,11 @@ class WireRules:
     endpoints: tuple[str, ...] = ()
     links: str = "guard"
     tools: str = "restore"
+    keep_tools: tuple[str, ...] = ()
+
+    def keeps(self, tool: str) -> bool:
+        """Return True if arguments of a tool stay as the API sent them."""
+        return self.tools == "keep" or tool in self.keep_tools
 
 
 @dataclass(frozen=True)
@@ -509,6 +515,7 @@ _KEYS: dict[str, dict[str, _Key]] = {
         "endpoints": _Key(_LIST, _strings),
         "links": _Key(read=_one_of(LINKS)),
         "tools": _Key(read=_one_of(TOOLS)),
+        "keep_tools": _Key(_LIST, _strings),
     },
     "refuse": {
         "words": _Key(_LIST, _word_set, "refuse"),

@@ -15,7 +15,7 @@ from sanitizer.errors import UpstreamError
 from sanitizer.pipeline import Passage, Sanitizer
 from sanitizer.storage import Drawn, Originals
 from sanitizer.wire.find_text import ARGUMENTS_ROLE, TextFinder, TextSlot, dumps, inner, loads
-from sanitizer.wire.history import passage
+from sanitizer.wire.history import CALL_ROLE, passage
 from sanitizer.wire.shapes import ANSWERS, ERROR, JsonShape
 
 Stamp = Callable[[dict[str, Any]], dict[str, Any]]
@@ -127,7 +127,7 @@ class Restoration:
         places: how many texts of each role the request had.
 
     Attributes:
-        keeps_tools: the policy leaves stand-ins in the arguments of calls.
+        keeps: tells whether stand-ins stay in the arguments of a tool, by its name.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Restoration:
     ) -> None:
         self._sanitizer = sanitizer
         self.in_json = in_json
-        self.keeps_tools = sanitizer.policy.wire.tools == "keep"
+        self.keeps = sanitizer.policy.wire.keeps
         self._places = places or {}
         self._said: list[tuple[str, str, str]] = []
         self._coming: dict[int, Channel] = {}
@@ -180,7 +180,8 @@ class Restoration:
         Args:
             sent: as the API sent it.
             restored: as the application sees it, and will send it back.
-            role: "assistant" for a message, ARGUMENTS_ROLE for a call's arguments, whole.
+            role: "assistant" for a message, ARGUMENTS_ROLE for a call's arguments, whole, or
+                CALL_ROLE for its text, which comes back like a message.
         """
         self._said.append((sent, restored, role))
 
@@ -214,14 +215,20 @@ class Restoration:
     def _passages(self, said: Iterable[tuple[str, str, str]]) -> list[Passage]:
         n_of_role: Counter[str] = Counter(self._places)
         passages = []
-        for sent, restored, role in said:
-            place = n_of_role[role]
-            passages.append(passage(sent, restored, role, place, self.texts, self._strings))
-            n_of_role[role] += 1
+        for sent, restored, stated in said:
+            for role in ("assistant", CALL_ROLE) if stated == CALL_ROLE else (stated,):
+                place = n_of_role[role]
+                passages.append(passage(sent, restored, role, place, self.texts, self._strings))
+                n_of_role[role] += 1
         return passages
 
     def document(
-        self, shape: JsonShape, document: Any, remember: bool = False, whole: bool = False
+        self,
+        shape: JsonShape,
+        document: Any,
+        remember: bool = False,
+        whole: bool = False,
+        tool: str | None = None,
     ) -> Any:
         """Return the document restored; the same object if there is nothing to restore.
 
@@ -230,6 +237,7 @@ class Restoration:
             document: as `loads` returns it.
             remember: note what the assistant says in it.
             whole: it is the whole answer, of which parts were noted before.
+            tool: name of the tool that its texts go to, where they do not tell.
         """
         finder = TextFinder(answer=True)
         found = finder.find(shape, document)
@@ -238,15 +246,17 @@ class Restoration:
         if said and whole:
             self._said = []
         of_calls = {id(slot) for slot in finder.slots if slot.kind == "arguments"}
-        if self.keeps_tools:
-            for slot in finder.slots:
-                slot.kind = "kept" if slot.kind == "arguments" else slot.kind
+        for slot in finder.slots:
+            slot.tool = tool if slot.tool is None else slot.tool
+            if slot.tool is not None and self.keeps(slot.tool):
+                slot.kind = "kept"
         if self.in_json:
             for slot in [*_messages(found), *_of_event(found)]:
                 slot.kind = "arguments"
         changed = [self._restore(slot) for slot in finder.slots]
         for slot, sent in said:
-            self.remember(sent, slot.text, ARGUMENTS_ROLE if id(slot) in of_calls else "assistant")
+            text_role = "assistant" if slot.tool is None else CALL_ROLE
+            self.remember(sent, slot.text, ARGUMENTS_ROLE if id(slot) in of_calls else text_role)
         return found if any(changed) else document
 
     def _restore(self, slot: TextSlot) -> bool:

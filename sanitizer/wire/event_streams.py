@@ -15,7 +15,18 @@ from typing import Any, Protocol
 from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Channels, Restoration, Stamp, TextPath
 from sanitizer.wire.find_text import ARGUMENTS_ROLE, SpelledNumber, dumps, loads
-from sanitizer.wire.shapes import ARGUMENTS, CHUNK, ERROR, EVENT, TEXT, JsonShape, Media, Rule
+from sanitizer.wire.history import CALL_ROLE
+from sanitizer.wire.shapes import (
+    ARGUMENTS,
+    CALLS,
+    CHUNK,
+    ERROR,
+    EVENT,
+    TEXT,
+    JsonShape,
+    Media,
+    Rule,
+)
 
 Json = dict[str, Any]
 
@@ -54,6 +65,7 @@ class Chunks:
         self._envelope: Json = {}
         self._marks: dict[TextPath, Json] = {}  # place in a list -> index and type stated there
         self._last = False  # the choice at hand has a finish reason
+        self._tools: dict[TextPath, str] = {}  # place of a call -> name of its tool
         self._others: set[str] = set()  # choices that somebody else than the assistant speaks in
         self._is_stamped = False
 
@@ -117,6 +129,8 @@ class Chunks:
                 path, key, value, rule.string if isinstance(rule, JsonShape) else rule
             )
         if kind is dict:
+            if rule in CALLS and type(name := value.get("name")) is str and len(path) < 10:
+                self._tools[path] = name
             fields = rule.fields if isinstance(rule, JsonShape) else {}
             other = TEXT if isinstance(rule, JsonShape) or rule is ARGUMENTS else rule
             inside = value
@@ -140,17 +154,20 @@ class Chunks:
         if rule is not TEXT and rule is not ARGUMENTS:
             return text
         role = _role(path, rule) if path[0] not in self._others else ""
+        call = path[:-1]
+        tool = self._tools.get(call, "") if rule is ARGUMENTS or call in self._tools else None
+        kept = tool is not None and self._restoration.keeps(tool)
         if key not in _STREAMED:
-            shown = self._restoration.texts.text(text)
+            shown = text if kept else self._restoration.texts.text(text)
             if role and text:
                 self._restoration.remember(text, shown, role)
             return shown
         of_message = _is_message(path) and path[0] not in self._others
         is_json = rule is ARGUMENTS or (of_message and self._restoration.in_json)
         kind = "arguments" if is_json else "text"
-        if rule is ARGUMENTS and self._restoration.keeps_tools:
-            kind = "kept"
-        return self._channels.feed(path, text, kind, self._last, role)
+        if tool is not None and rule is not ARGUMENTS and role:
+            role = CALL_ROLE
+        return self._channels.feed(path, text, "kept" if kept else kind, self._last, role)
 
     def _element(
         self, path: TextPath, key: str, position: int, value: Any, rule: Rule | Media | JsonShape
@@ -201,6 +218,7 @@ def _is_message(path: TextPath) -> bool:
 
 _INPUTS = ("custom_tool_call_input", "shell_call_command", "code_interpreter_call_code")
 _ARGUMENTS = ("function_call_arguments", "mcp_call_arguments", "mcp_call.arguments")
+_TO_TOOLS = frozenset([*_INPUTS, *_ARGUMENTS])
 _TEXTS = frozenset(f"response.{name}" for name in (
     *_ARGUMENTS,
     "output_text",
@@ -269,6 +287,7 @@ class EventFeed:
         self._restoration = restoration
         self._channels = Channels(restoration)
         self._latest: dict[TextPath, Json] = {}
+        self._tools: dict[str, str] = {}  # place of a call -> name of its tool
         self._number = 0
         self._inserted = 0
 
@@ -287,12 +306,20 @@ class EventFeed:
         self._number = (
             int(number) if type(number) is SpelledNumber and number.isdecimal() else self._number
         )
+        item = event.get("item")
+        if isinstance(item, dict) and isinstance(item.get("name"), str):
+            self._tools[str(event.get("output_index", ""))] = item["name"]
         if (text := _DELTAS.get(kind)) is not None:
             before, restored = [], self._delta(text, event)
         else:
             before = self._due(kind, event)
+            name = kind.removeprefix("response.").removesuffix(".done")
             restored = self._restoration.document(
-                EVENT, event, remember=kind in _REMEMBERED, whole=kind in _FINAL
+                EVENT,
+                event,
+                remember=kind in _REMEMBERED,
+                whole=kind in _FINAL,
+                tool=self._tool(event) if name in _TO_TOOLS else None,
             )
         if kind in _FINAL:
             self._restoration.settle()
@@ -317,7 +344,7 @@ class EventFeed:
             if name in _ARGUMENTS or (self._restoration.in_json and name == "output_text")
             else "text"
         )
-        if name in (*_ARGUMENTS, *_INPUTS) and self._restoration.keeps_tools:
+        if name in _TO_TOOLS and self._restoration.keeps(self._tool(event)):
             kind = "kept"
         place = (text, *(str(event.get(key, "")) for key in _PLACE))
         if isinstance(delta, str):
@@ -331,6 +358,10 @@ class EventFeed:
         else:
             raise UpstreamError("the API sent a delta that cannot be read")
         return event if shown == delta else {**event, "delta": shown}
+
+    def _tool(self, event: Json) -> str:
+        """Return the name of the tool that an event's text goes to; "" if it is not known."""
+        return self._tools.get(str(event.get("output_index", "")), "")
 
     def _due(self, kind: str, event: Json) -> list[Json]:
         """Return the deltas that have to come before this event."""

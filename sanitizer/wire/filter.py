@@ -24,7 +24,7 @@ from sanitizer.wire.find_text import (
     person,
 )
 from sanitizer.wire.headers import WireRecord
-from sanitizer.wire.history import places, recognize
+from sanitizer.wire.history import n_told_tools, places, recognize
 from sanitizer.wire.shapes import READ, REQUESTS, endpoint
 
 MAX_BODY = 50_000_000
@@ -182,7 +182,10 @@ class Filter:
         said = places(finder)
         recognize(finder, self._sanitizer)
         all_light = embeds and self._rules.embeddings == "identifiers"
+        told = any(slot.role == "tool" for slot in finder.slots)
         record = self._sanitize(finder.slots, all_light)
+        if told and (n_ended := n_told_tools(self._sanitizer)):
+            record = replace(record, n_claims_ended=n_ended)
         for slot in finder.numbers:
             if (value := self._sanitizer.inner.known_number(slot.text)) is not None:
                 slot.text = f'"{value}"'

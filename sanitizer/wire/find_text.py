@@ -16,6 +16,7 @@ from sanitizer.errors import RequestRefused
 from sanitizer.pipeline import APART
 from sanitizer.wire.shapes import (
     ARGUMENTS,
+    CALLS,
     KEEP,
     LIGHT,
     LOGPROBS,
@@ -52,9 +53,10 @@ class TextSlot:
             document inside a string).
         key: name of a value in tool arguments; "" elsewhere.
         declared: offsets of what the API wrote of the text, which stays; all of it, if None.
+        tool: in answers, the name of the tool that is called with it; None if none is.
     """
 
-    __slots__ = ("declared", "key", "kind", "role", "text")
+    __slots__ = ("declared", "key", "kind", "role", "text", "tool")
 
     def __init__(self, text: str, role: str, kind: str = "text", key: str = "") -> None:
         self.text = text
@@ -62,6 +64,7 @@ class TextSlot:
         self.kind = kind
         self.key = key
         self.declared: tuple[tuple[int, int], ...] | None = ()
+        self.tool: str | None = None
 
 
 class Spliced:
@@ -297,7 +300,7 @@ class TextFinder:
             return {self._key(key): self.find(other, inner, role) for key, inner in value.items()}
         role = _speaker(value, rule.role or role) if rule.speaks else rule.role or role
         found: dict[Any, Any] = {}
-        fields = rule.fields
+        fields, n_before = rule.fields, len(self.slots)
         for key, inner in value.items():
             field = fields.get(key)
             kind = type(inner)
@@ -309,6 +312,10 @@ class TextFinder:
                 field = NAME  # the name of a function
             find = self._string if kind is str else self.find
             found[key if field else self._key(key)] = find(field or TEXT, inner, role)
+        if self._answer and (rule in CALLS or (type(mark) is str and mark.endswith("_call"))):
+            name = value.get("name", "")
+            for slot in self.slots[n_before:]:
+                slot.tool = slot.tool or (name if type(name) is str else "")
         return found
 
     def _string(self, rule: Rule | Media | JsonShape, text: str, role: str) -> Any:

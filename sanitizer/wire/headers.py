@@ -65,6 +65,8 @@ class WireRecord:
         n_identifiers: identifiers replaced.
         n_drawn: things of its texts whose stand-in was drawn within their class, now or earlier.
         conversation_epsilon: epsilon of all such draws of the conversation so far.
+        n_claims_ended: things whose originals went to a tool in this conversation, if this request
+            holds results of tools: what such a result shows is not covered by any claim.
     """
 
     epsilon_total: float
@@ -81,6 +83,7 @@ class WireRecord:
     n_identifiers: int
     n_drawn: int = 0
     conversation_epsilon: float = 0.0
+    n_claims_ended: int = 0
 
     @classmethod
     def of(cls, policy: str, full: Sequence[Record], light: Sequence[Record] = ()) -> WireRecord:

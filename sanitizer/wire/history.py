@@ -24,6 +24,9 @@ from sanitizer.wire.find_text import (
 SAID_ROLES = ("assistant", ARGUMENTS_ROLE)
 """Roles in which answers come back."""
 
+CALL_ROLE = "call"
+"""Role in which texts of calls that are no JSON are noted besides."""
+
 _BETWEEN = "\0"  # between values of arguments: a token of its own
 
 
@@ -57,6 +60,12 @@ def recognize(finder: TextFinder, sanitizer: Sanitizer) -> None:
             _leaf_by_leaf(call, said)
     finder.slots = [slot for slot in finder.slots if slot.declared is not None]
     finder.numbers = [slot for slot in finder.numbers if slot.declared is not None]
+
+
+def n_told_tools(sanitizer: Sanitizer) -> int:
+    """Return how many stand-ins of the conversation were restored for tools; raise VaultError."""
+    restored = [sanitizer.inner.restored_in(role) for role in (ARGUMENTS_ROLE, CALL_ROLE)]
+    return len(frozenset().union(*restored))
 
 
 def passage(

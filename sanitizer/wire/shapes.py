@@ -229,13 +229,17 @@ PART = JsonShape({
 })  # fmt: skip
 
 FUNCTION_CALL = JsonShape({"name": Rule.NAME, "namespace": Rule.NAME, "arguments": Rule.ARGUMENTS})
+CUSTOM_CALL = JsonShape({"name": Rule.NAME})
 CALL = JsonShape({
     **_IDS,
     "function": FUNCTION_CALL,
     "namespace": Rule.NAME,
-    "custom": JsonShape({"name": Rule.NAME}),
+    "custom": CUSTOM_CALL,
     "extra_content": JsonShape({"google": JsonShape({"thought_signature": Rule.OPAQUE})}),
 }, role="assistant")  # fmt: skip
+
+CALLS = (FUNCTION_CALL, CALL, CUSTOM_CALL)
+"""Shapes of calls of tools, beside the items whose type ends in "_call"."""
 
 REASONING_DETAIL = JsonShape({
     **_IDS, "format": Rule.NAME, "signature": Rule.OPAQUE, "data": Rule.OPAQUE,

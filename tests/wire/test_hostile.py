@@ -240,3 +240,51 @@ def test_tools_keep_stand_ins_where_the_policy_says_so() -> None:
     raw = b"".join(event(chunk({"tool_calls": [part]})) for part in parts) + event("[DONE]")
     stream = exchange.stream("text/event-stream")
     assert EMAIL.encode() not in stream.feed(raw) + stream.finish()
+
+
+def test_one_tool_may_keep_stand_ins_while_others_get_originals() -> None:
+    rules = WireRules(keep_tools=("search",))
+    sanitizer = Sanitizer(policy=replace(Policy.preset("identifiers"), wire=rules))
+    exchange = send(chat(f"Ask {EMAIL}"), sanitizer)
+    names = ("search", "mail")
+    functions = [{"name": name, "arguments": '{"to": "<EMAIL_1>"}'} for name in names]
+    calls = [{"id": "c", "type": "function", "function": each} for each in functions]
+    custom = [
+        {"id": "c", "type": "custom", "custom": {"name": n, "input": "<EMAIL_1>"}} for n in names
+    ]
+    message = {"role": "assistant", "content": "", "tool_calls": [*calls, *custom]}
+    body = json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
+    shown = json.loads(exchange.response(200, "application/json", body))["choices"][0]["message"]
+    assert [EMAIL in json.dumps(each) for each in shown["tool_calls"]] == [False, True] * 2
+    parts = [{"index": i, **each} for i, each in enumerate([*calls, *custom])]
+    raw = b"".join(event(chunk({"tool_calls": [part]})) for part in parts) + event("[DONE]")
+    streamed = through(exchange.stream("text/event-stream"), raw)
+    assert streamed.count(EMAIL.encode()) == 2
+    exchange = send({"input": f"Ask {EMAIL}"}, sanitizer, RESPONSES)
+    added = [
+        event({"type": "response.output_item.added", "output_index": i, "item": {"name": name}})
+        for i, name in enumerate(names)
+    ]
+    done = [
+        event({"type": f"response.{kind}.done", "output_index": i, key: '{"to": "<EMAIL_1>"}'})
+        for i in range(2)
+        for kind, key in (
+            ("function_call_arguments", "arguments"),
+            ("custom_tool_call_input", "input"),
+        )
+    ]
+    stream = exchange.stream("text/event-stream")
+    events = through(stream, b"".join([*added, *done])).split(b"\n\n")
+    assert [EMAIL.encode() in each for each in events[2:6]] == [False, False, True, True]
+
+
+def test_the_record_says_that_a_tool_was_told() -> None:
+    sanitizer = Sanitizer(policy="identifiers")
+    call = tool_call('{"to": "<EMAIL_1>"}')
+    shown = answered({"role": "assistant", "tool_calls": [call]}, sanitizer, f"Ask {EMAIL}")
+    history = [{"role": "user", "content": f"Ask {EMAIL}"}, shown]
+    assert send({"messages": history}, sanitizer).record.n_claims_ended == 0
+    history.append({"role": "tool", "tool_call_id": "c", "content": "Mail was sent."})
+    exchange = send({"messages": history}, sanitizer)
+    assert exchange.record.n_claims_ended == 1
+    assert exchange.headers["sanitizer-n-claims-ended"] == "1"
