@@ -10,7 +10,7 @@ from typing import Any
 
 from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.identifiers import find
-from sanitizer.pipeline import Sanitizer
+from sanitizer.pipeline import APART, Sanitizer
 from sanitizer.results import Record, SanitizedText
 from sanitizer.text import DeclaredText
 from sanitizer.wire.answers import Restoration, Stamp, restored_body, stamped_body
@@ -30,6 +30,10 @@ from sanitizer.wire.shapes import READ, REQUESTS, endpoint
 MAX_BODY = 50_000_000
 """Longest body of a request, in bytes."""
 
+MAX_PLAIN, MAX_PLAINS = 2_000, 20_000
+"""Characters of the longest part of a schema that is noted as plain, and how many are."""
+MIN_NUMBER = 7
+"""Characters of the shortest JSON number that may be an identifier by its form."""
 _KEY = re.compile(r"[\w .-]{1,64}")  # names of values that may tell what the value is
 # Cached because few paths are let through, and those come again and again.
 _endpoint = lru_cache(maxsize=64)(endpoint)
@@ -136,6 +140,7 @@ class Filter:
             raise ValueError(f"max_body must be at least 1, got {max_body!r}")
         policy = sanitizer.policy
         self._sanitizer = sanitizer
+        self._plain: set[str] = set()
         self._rules, self._roles = policy.wire, policy.roles
         self._max_body = max_body
         self._light = (
@@ -186,11 +191,31 @@ class Filter:
         record = self._sanitize(finder.slots, all_light)
         if told and (n_ended := n_told_tools(self._sanitizer)):
             record = replace(record, n_claims_ended=n_ended)
-        for slot in finder.numbers:
-            if (value := self._sanitizer.inner.known_number(slot.text)) is not None:
-                slot.text = f'"{value}"'
+        self._hide_numbers(finder.numbers)
         streams, in_json = document.get("stream") is True, _asks_for_json(document)
         return Exchange(dumps(found), record, streams, name, self._sanitizer, in_json, said)
+
+    def _hide_numbers(self, slots: Sequence[TextSlot]) -> None:
+        """Write numbers that are identifiers as strings: known ones, or by form and name."""
+        found = []
+        for slot in slots:
+            if slot.role != APART:
+                known = self._sanitizer.inner.known_number(slot.text)
+                if known is not None:
+                    slot.text = f'"{known}"'
+                    continue
+            if len(slot.text) >= MIN_NUMBER and self._is_identifier(slot):
+                found.append(slot)
+        results = _batch(self._finder, [_named(slot) for slot in found], [s.role for s in found])
+        for slot, result in zip(found, results, strict=True):
+            slot.text = f'"{result.text[len(_named(slot)) - len(slot.text) :]}"'
+
+    def _is_identifier(self, slot: TextSlot) -> bool:
+        """Return True if a number is one identifier as a whole, by its form or its name."""
+        named = _named(slot)
+        begin = len(named) - len(slot.text)
+        found = find(named, self._sanitizer.policy.identifiers)
+        return [(each.start, each.end) for each in found] == [(begin, len(named))]
 
     def _by_key(self, slots: Sequence[TextSlot]) -> list[tuple[TextSlot, Record]]:
         """Replace arguments in which their name gives away more identifiers; return those.
@@ -260,12 +285,26 @@ class Filter:
         if found:
             by_key = {id(slot) for slot, _ in found}
             slots = [slot for slot in slots if id(slot) not in by_key]
+        n_all = len(slots)
+        slots = [slot for slot in slots if slot.kind != "light" or slot.text not in self._plain]
+        n_plain = n_all - len(slots)
         apart = self._light is not self._sanitizer
         light = [slot for slot in slots if self._is_light(slot, all_light)] if apart else []
         full = [slot for slot in slots if not self._is_light(slot, all_light)] if light else slots
+        texts = [slot.text for slot in slots]
         records = _released(self._sanitizer, full)
         light_records = _released(self._light, light, light=True) + [record for _, record in found]
-        return WireRecord.of(self._sanitizer.policy.name, records, light_records)
+        self._note_plain(texts, slots)
+        record = WireRecord.of(self._sanitizer.policy.name, records, light_records)
+        return replace(record, n_texts=record.n_texts + n_plain) if n_plain else record
+
+    def _note_plain(self, texts: Sequence[str], slots: Sequence[TextSlot]) -> None:
+        """Note which parts of schemas hold no identifier: they come with every request."""
+        for text, slot in zip(texts, slots, strict=True):
+            if slot.kind == "light" and slot.text == text and len(text) <= MAX_PLAIN:
+                if len(self._plain) >= MAX_PLAINS:
+                    self._plain.clear()
+                self._plain.add(text)
 
     def _is_light(self, slot: TextSlot, all_light: bool) -> bool:
         """Return True if only identifiers are replaced in a text."""
@@ -295,6 +334,11 @@ def _batch(
         if not str(error).startswith("text must have at most"):
             raise
         raise RequestRefused("a text of the body is too long", "size", 413) from None
+
+
+def _named(slot: TextSlot) -> str:
+    """Return a value after its name."""
+    return f"{slot.key}: {slot.text}" if _KEY.fullmatch(slot.key) else slot.text
 
 
 def _asks_for_json(document: dict[str, Any]) -> bool:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, NoReturn
 
 from sanitizer.errors import RequestRefused
+from sanitizer.identifiers import find
 from sanitizer.pipeline import APART
 from sanitizer.wire.shapes import (
     ARGUMENTS,
@@ -224,6 +226,7 @@ _DATA = r"data:(\w*)[^,\s]{0,200};base64,"
 _DATA_URL = re.compile(_DATA + r"[\w+/=%-]*", re.ASCII | re.IGNORECASE)
 _EMBEDDED = re.compile(rf"\s*{_DATA}|.*?{_DATA}[\w+/%]{{64}}", re.ASCII | re.IGNORECASE | re.DOTALL)
 _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|(-?[0-9][0-9.eE+-]*)')
+_SURE = frozenset(["CARD", "EMAIL", "IBAN", "SSN"])
 _FORBIDDEN = re.compile(r"[\s<|\\/>]+")  # in names of participants
 
 
@@ -238,8 +241,8 @@ class TextFinder:
     Attributes:
         slots: the texts found, in the order of the document.
         arguments: the arguments of calls in a request, in order.
-        numbers: slots of numbers in arguments and in objects with unknown fields; those that are
-            originals have to be replaced.
+        numbers: slots of numbers in arguments, at LIGHT positions and in objects with unknown
+            fields; those that are identifiers have to be replaced.
     """
 
     def __init__(
@@ -273,8 +276,8 @@ class TextFinder:
             return self._string(rule, value, role)
         if kind is not dict and kind is not list:
             return (
-                self._number(value)
-                if kind is SpelledNumber and rule is TEXT and not self._answer
+                self._number(value, rule)
+                if kind is SpelledNumber and rule in (TEXT, LIGHT) and not self._answer
                 else value
             )
         if type(rule) is Media or rule is LOGPROBS:
@@ -327,9 +330,9 @@ class TextFinder:
         if rule is KEEP or type(rule) is Media or rule is LOGPROBS:
             return self._kept(rule, text)
         if rule is NAME or rule is OPAQUE:
-            if self._answer or (_NAME if rule is NAME else _OPAQUE).fullmatch(text):
-                return text
-            raise RequestRefused("text occurs where a type, name or id is required", "structure")
+            if not self._answer:
+                _check_name(text, rule)
+            return text
         if rule is ARGUMENTS:
             return (
                 self._slot(text, role, "arguments") if self._answer else self._arguments(text, role)
@@ -354,8 +357,10 @@ class TextFinder:
         self.slots.append(slot)
         return slot
 
-    def _number(self, spelling: str) -> TextSlot:
-        slot = TextSlot(spelling, "", "number")
+    def _number(
+        self, spelling: str, rule: Rule | Media | JsonShape = TEXT, key: str = ""
+    ) -> TextSlot:
+        slot = TextSlot(spelling, APART if rule is LIGHT else VALUE_ROLE, "number", key)
         self.numbers.append(slot)
         return slot
 
@@ -390,7 +395,7 @@ class TextFinder:
         done, key = 0, ""
         for value, span, kind in _leaves(text):
             if kind == "number":
-                slot: Any = self._number(value)
+                slot: Any = self._number(value, key=key)
             elif kind == "key":
                 key = value
                 slot = self._key(key)
@@ -422,6 +427,26 @@ def leaves(document: str) -> list[str] | None:
         return [value for value, _, _ in _leaves(document)]
     except ValueError:
         return None
+
+
+def _check_name(text: str, rule: Rule) -> None:
+    """Raise RequestRefused unless a text looks like a name or bytes, and is no identifier."""
+    if (_NAME if rule is NAME else _OPAQUE).fullmatch(text) is None:
+        raise RequestRefused("text occurs where a type, name or id is required", "structure")
+    if rule is NAME and (kind := sure_kind(text)) is not None:
+        raise RequestRefused(
+            f"an identifier ({kind}) stands where a type, name or id is required", "structure"
+        )
+
+
+@lru_cache(maxsize=4096)
+def sure_kind(text: str) -> str | None:
+    """Return the kind of an identifier in a text that could be nothing else; None without one.
+
+    >>> sure_kind("anna@example.org"), sure_kind("gpt-4o-2024-08-06")
+    ('EMAIL', None)
+    """
+    return next((each.kind for each in find(text, _SURE)), None)
 
 
 def person(text: str) -> str:

@@ -14,7 +14,9 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any, AnyStr
 
+from sanitizer.errors import RequestRefused
 from sanitizer.results import Record
+from sanitizer.wire.find_text import sure_kind
 
 SHORT_BYTES = 4_000
 """Longest body, in bytes, that an event loop may work on: at most about 5 ms, reached where every
@@ -140,6 +142,7 @@ def _of_one(policy: str, record: Record) -> WireRecord:
 
 
 _HEADERS = {each.name: "sanitizer-" + each.name.replace("_", "-") for each in fields(WireRecord)}
+_CREDENTIALS = re.compile(r"auth|key|token|cookie|secret|signature")
 _UNFIT = re.compile(r"[^ -~]")
 
 
@@ -173,12 +176,29 @@ def sent_headers(
     Args:
         headers: names and values, all text or all bytes.
         only: lower-case names; if given, all other headers are dropped too.
+
+    Raises:
+        RequestRefused: reason "header": a value holds an e-mail address, or the number of a card,
+            an account or a person. Credentials are not looked into.
     """
-    return [
+    kept = [
         (name, value)
         for name, value in headers
         if (lower := name.lower()) not in _DROPPED and (only is None or lower in only)
     ]
+    for name, value in kept:
+        _check_header(name, value)
+    return kept
+
+
+# Cached because a client sends the same headers with every request.
+@lru_cache(maxsize=1024)
+def _check_header(name: str | bytes, value: str | bytes) -> None:
+    label, text = (
+        each.decode("latin-1") if isinstance(each, bytes) else each for each in (name, value)
+    )
+    if not _CREDENTIALS.search(label.lower()) and (kind := sure_kind(text)) is not None:
+        raise RequestRefused(f"the header {label!r} holds an identifier ({kind})", "header")
 
 
 def answer_headers(

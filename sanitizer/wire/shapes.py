@@ -5,14 +5,15 @@ is sanitized on the way out and restored on the way back, whether the field is k
 position may hold instead:
 
 TEXT       Text: all strings below it, however deep; keys of objects are treated as LIGHT.
-LIGHT      Text in which identifiers are replaced but words are not perturbed: what developers write
-           for the model to read exactly (descriptions of tools, names of files), and keys of
-           objects, which schemas name.
+LIGHT      Text in which identifiers are replaced but words are not perturbed, and numbers that are
+           identifiers: what developers write for the model to read exactly (descriptions of tools,
+           JSON schemas, names of files), parameters of machines (stop, metadata), and keys of
+           objects, which schemas name. All below it, however deep.
 NAME       A model, type, role or id: stays as it is, and must look like one (no spaces, no e-mail
-           address).
+           address, no number of a card, an account or a person).
 OPAQUE     Bytes of the API's own in base64 or hexadecimal (encrypted reasoning, signatures): stays
            if it looks like that.
-KEEP       A subtree that stays whole: JSON schemas, grammars, settings of hosted tools.
+KEEP       A subtree that stays whole: grammars, settings and credentials of hosted tools.
 ARGUMENTS  A JSON document in a string: its values are TEXT, its keys LIGHT; all of it is TEXT if it
            is not JSON. Numbers that are originals of the conversation are replaced, here and in
            objects with unknown fields.
@@ -28,8 +29,8 @@ JsonShape  An object with fields of its own; a string in its place is text; a li
 Answers are restored at TEXT, PERSON and ARGUMENTS positions only: what is restored anywhere else
 would leave again with the next request.
 
-Not protected: what occurs at NAME, OPAQUE and KEEP positions, numbers, and words (not identifiers)
-at LIGHT positions.
+Not protected: what occurs at OPAQUE and KEEP positions, what else occurs at NAME positions, numbers
+that are no identifiers, and words (not identifiers) at LIGHT positions.
 """
 
 from __future__ import annotations
@@ -260,7 +261,7 @@ MESSAGE = JsonShape({
 }, speaks=True)  # fmt: skip
 
 _SCHEMA = dict.fromkeys(
-    ("parameters", "input_schema", "output_schema", "format", "strict"), Rule.KEEP
+    ("parameters", "input_schema", "output_schema", "format", "strict"), Rule.LIGHT
 )
 _LOCATION = JsonShape({"type": Rule.NAME})
 _FILTER = JsonShape({"type": Rule.NAME, "key": Rule.NAME, "allowed_domains": Rule.KEEP})
@@ -340,6 +341,26 @@ ITEM = JsonShape({
     "error": _STATED,
 }, speaks=True)  # fmt: skip
 
+MACHINE = (
+    "stop",
+    "user",
+    "safety_identifier",
+    "prompt_cache_key",
+    "metadata",
+    "provider",
+    "guided_json",
+    "guided_regex",
+    "guided_choice",
+    "guided_grammar",
+    "guided_decoding_backend",
+    "guided_whitespace_pattern",
+    "structured_outputs",
+    "chat_template_kwargs",
+    "keep_alive",
+    "data_sources",
+)
+"""Parameters that machines read: words stay, identifiers in them are replaced."""
+
 _CHOICE_OF_TOOL = dict.fromkeys(("tool_choice", "function_call"), Rule.NAME)
 _COMMON: dict[str, Rule | Media | JsonShape] = {
     **dict.fromkeys(
@@ -357,7 +378,9 @@ _COMMON: dict[str, Rule | Media | JsonShape] = {
     "context_management": _settings("type"),
     **dict.fromkeys(("cache_control", "prompt_cache_options"), _CACHE),
     "access_programs": _settings("id", "type", "name"),
-    **dict.fromkeys(("response_format", "logit_bias"), Rule.KEEP),
+    "response_format": Rule.LIGHT,
+    "logit_bias": Rule.KEEP,
+    **dict.fromkeys(MACHINE, Rule.LIGHT),
     "tools": TOOL,
     "functions": _FUNCTION,
     # Its role is not "assistant", because it came from the user: no earlier answer is like it.
@@ -373,7 +396,7 @@ REQUESTS: Mapping[str, JsonShape] = {
         "tool_choice": Rule.NAME,
         "input": ITEM,
         "instructions": JsonShape(PART.fields, role="system"),
-        "text": JsonShape({"format": Rule.KEEP, "verbosity": Rule.NAME}),
+        "text": JsonShape({"format": Rule.LIGHT, "verbosity": Rule.NAME}),
         "prompt": JsonShape({"id": Rule.NAME, "version": Rule.NAME}),
     }, role="user"),
     "completions": JsonShape({**_COMMON, "prompt": Rule.TOKENS}, role="user"),

@@ -15,6 +15,7 @@ from sanitizer import BudgetExceeded, Policy, Sanitizer
 from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.text.policy import WireRules
 from sanitizer.wire.filter import Filter
+from sanitizer.wire.headers import sent_headers
 from tests.clients.tool_calls import (
     CHAT,
     EMAIL,
@@ -24,6 +25,7 @@ from tests.clients.tool_calls import (
     chat,
     read,
     send,
+    sent,
     spelled,
     toy,
 )
@@ -146,7 +148,7 @@ def test_the_record_adds_up() -> None:
     sanitizer = toy()
     tools = [{"type": "function", "function": {"name": "f", "description": f"{WORD} by {EMAIL}"}}]
     record = send(
-        {**chat(f"{WORD} to {EMAIL}"), "user": "Gromblefield", "tools": tools}, sanitizer
+        {**chat(f"{WORD} to {EMAIL}"), "extra": "Gromblefield", "tools": tools}, sanitizer
     ).record
     epsilon = sanitizer.mechanism.epsilon
     assert record.epsilon_total == pytest.approx(2 * epsilon)
@@ -316,3 +318,72 @@ def test_embeddings_pass_as_they_are() -> None:
         b' {"embedding": "AAAA<EMAIL_1>"}]}'
     )
     assert exchange.response(200, "application/json", raw) == raw
+
+
+@pytest.mark.parametrize("policy", ["identifiers", "words"])
+def test_what_machines_read_keeps_its_words(policy: str) -> None:
+    sanitizer = Sanitizer(policy="identifiers") if policy == "identifiers" else toy()
+    machine = {
+        "stop": ["Observation:", WORD],
+        "user": EMAIL,
+        "metadata": {"team": WORD, "owner": EMAIL},
+        "guided_choice": [WORD, "no"],
+        "chat_template_kwargs": {"enable_thinking": False, "n": 12345678},
+        "response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}},
+    }
+    out = sent({**chat("x"), **machine}, sanitizer)
+    assert out["stop"] == ["Observation:", WORD]
+    assert out["guided_choice"] == [WORD, "no"]
+    assert out["chat_template_kwargs"] == {"enable_thinking": False, "n": "@@12345678@@"}
+    assert out["response_format"] == machine["response_format"]
+    assert out["metadata"]["team"] == WORD
+    assert out["user"] == out["metadata"]["owner"] != EMAIL
+
+
+def test_identifiers_in_schemas_are_replaced_apart_from_those_of_the_user() -> None:
+    sanitizer = Sanitizer(policy="identifiers")
+    schema = {
+        "type": "object",
+        "properties": {
+            "to": {
+                "type": "string",
+                "enum": [EMAIL, "nobody"],
+                "default": EMAIL,
+                "description": f"Not {EMAIL}?",
+            },
+            "card": {"default": 4111111111111111, "minimum": 10**12},
+        },
+    }
+    tool = {"type": "function", "function": {"name": "mail", "parameters": schema}}
+    exchange = send({**chat(f"Ask {EMAIL}"), "tools": [tool]}, sanitizer)
+    out = json.loads(exchange.body)
+    to, card = out["tools"][0]["function"]["parameters"]["properties"].values()
+    assert out["messages"][0]["content"] == "Ask <EMAIL_1>"
+    assert to["enum"] == ["<EMAIL_2>", "nobody"]
+    assert (to["default"], to["description"]) == ("<EMAIL_2>", "Not <EMAIL_2>?")
+    assert card == {"default": "<CARD_1>", "minimum": 10**12}
+    raw = b'{"choices": [{"message": {"role": "assistant", "content": "<EMAIL_2>"}}]}'
+    assert EMAIL.encode() in exchange.response(200, "application/json", raw)
+
+
+def test_numbers_in_arguments_are_identifiers_by_form_or_name() -> None:
+    arguments = '{"card": 4111111111111111, "ssn": 219099999, "n": 1234567}'
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
+    out = sent(chat(None, "assistant", tool_calls=[call]))
+    written = json.loads(out["messages"][0]["tool_calls"][0]["function"]["arguments"])
+    assert written == {"card": "<CARD_1>", "ssn": "<SSN_1>", "n": 1234567}
+
+
+@pytest.mark.parametrize("name", ["4111111111111111", "DE89370400440532013000"])
+def test_a_name_that_is_an_identifier_is_refused(name: str) -> None:
+    tool = {"type": "function", "function": {"name": name}}
+    with pytest.raises(RequestRefused, match="identifier"):
+        send({**chat("x"), "tools": [tool]})
+
+
+def test_headers_with_identifiers_are_refused_and_credentials_pass() -> None:
+    assert sent_headers([("authorization", f"Bearer {EMAIL}"), ("x-title", "Mails")])
+    with pytest.raises(RequestRefused, match="x-user"):
+        sent_headers([("x-user", EMAIL)])
+    with pytest.raises(RequestRefused, match="EMAIL"):
+        sent_headers([(b"x-user", EMAIL.encode())])

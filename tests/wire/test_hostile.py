@@ -70,7 +70,7 @@ def test_identifiers_leave_nowhere_in_texts_of_the_user_and_parameters_stay() ->
     send(chat(PROMPT), sanitizer)
     secret = b"hunter2x9"
     assert secret not in send(chat("It is hunter2x9.", "assistant"), sanitizer).body
-    assert secret not in send({**chat("x"), "metadata": {"key": "ahunter2x9b"}}, sanitizer).body
+    assert secret not in send({**chat("x"), "extra": {"key": "ahunter2x9b"}}, sanitizer).body
     free = b'{"messages":[],"max_tokens":4111111111111111,"extra":{"n":[4111111111111111]}}'
     assert (
         send(free, sanitizer).body
