@@ -49,6 +49,14 @@ CANADA_POSTCODE = re.compile(
 )
 _ZIP = r"[0-9]{5}(?:-[0-9]{4})?(?![\w]|[-.,][0-9])"
 _ZIP_HERE = re.compile(_ZIP)
+_STATE_NAMES = (
+    "Alabama|Alaska|Arizona|Arkansas|California|Colorado|Connecticut|Delaware|Florida|Georgia"
+    "|Hawaii|Idaho|Illinois|Indiana|Iowa|Kansas|Kentucky|Louisiana|Maine|Maryland|Massachusetts"
+    "|Michigan|Minnesota|Mississippi|Missouri|Montana|Nebraska|Nevada|New Hampshire|New Jersey"
+    "|New Mexico|New York|North Carolina|North Dakota|Ohio|Oklahoma|Oregon|Pennsylvania"
+    "|Rhode Island|South Carolina|South Dakota|Tennessee|Texas|Utah|Vermont|Virginia|Washington"
+    "|West Virginia|Wisconsin|Wyoming|District of Columbia"
+)
 _STATE_BEFORE = re.compile(rf"(?:[A-Za-z.] ?,\s{{0,2}}|[a-z] )(?:{_STATE})\.?,? {{1,2}}\Z")
 _MILITARY_BEFORE = re.compile(r"\b[AFD]PO,? A[AEP] \Z")
 _ZIP_CONTEXT = re.compile(
@@ -134,7 +142,34 @@ _PASSPORT = re.compile(
 )
 
 
+_TOWN = r"(?=[^\W\d_a-z])[^\W\d_][\w'’.-]{1,30}"
+_TOWNS = rf"{_TOWN}(?:(?: |-| an der | am | a/d |/){_TOWN}){{0,3}}"
+_TOWN_AFTER = re.compile(
+    r"(?:[ ]?[A-Za-z]\b|-[A-Za-z0-9]{1,4}\b|[ ]?(?:bis|ter)\b)?,?\s{1,2}(?:"
+    # 10115 Berlin, D-80331 München, 75011 Paris, 1010 Wien
+    rf"(?:[A-Z]{{1,2}}-)?[0-9]{{4,5}} {_TOWNS}(?: [Cc][Ee][Dd][Ee][Xx](?: [0-9]{{1,2}})?)?"
+    rf"|[1-9][0-9]{{3}} ?[A-Z]{{2}}(?:,? {_TOWNS})?"  # 1016 GV Amsterdam
+    rf"|(?:{_TOWNS},?\s{{1,2}}){{0,3}}[A-Z]{{1,2}}[0-9][0-9A-Z]? ?[0-9][{UK_INWARD}]{{2}}\b"
+    rf"|(?:{_TOWNS},?\s{{1,2}}){{1,2}}(?:{_STATE}|{_STATE_NAMES})\.?,?\s{{1,2}}{_ZIP})"
+)
+_FLAT_BEFORE = re.compile(
+    r"\b(?:[Ff]lat|[Aa]pt\.?|[Aa]partment|[Uu]nit|[Ss]uite|[Rr]oom) ?#?[0-9A-Za-z]{1,5},\s{1,2}\Z"
+)
+
+
 def streets(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield addresses around the chunk of digits, with flat, postal code and town.
+
+    The house number comes first, or last after a street's name.
+    """
+    for first, last, kind in _streets(text, start, end):
+        if flat := _FLAT_BEFORE.search(text, max(0, first - 24), first):
+            first = flat.start()
+        town = _TOWN_AFTER.match(text, last)
+        yield first, town.end() if town else last, kind
+
+
+def _streets(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield street addresses whose house number is the chunk of digits from `start` to `end`.
 
     The number comes first, or last after a street's name.
