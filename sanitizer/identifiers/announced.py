@@ -78,7 +78,7 @@ def _table() -> dict[str, _Form]:
             "nino steuernummer steueridentifikationsnummer identifikationsnummer steueridnr"
             " sozialversicherungsnummer rentenversicherungsnummer svnr personalausweis"
             " personalausweisnummer ausweisnummer bsn burgerservicenummer sofinummer dni nie nif"
-            " cpf cnpj curp rfc cuil cuit pesel personnummer henkilötunnus aadhaar aadhar tfn"
+            " cpf cnpj curp cuil cuit pesel personnummer henkilötunnus aadhaar aadhar tfn"
             " insee nir itin ein contribuinte ahv oasi idnummer"
             "|national insurance|ni number|ni no|steuer id|steuer identifikationsnummer"
             "|sécurité sociale|securite sociale|codice fiscale|pan card|pan number"
@@ -132,7 +132,7 @@ def _table() -> dict[str, _Form]:
         (_Form("DEVICE", _DEVICE, 14), "imei imeis imeisv imsi iccid meid"),
         (
             _Form("ID", _GROUPS, 3),
-            "kundennummer kundennr klantnummer dossiernummer zaaknummer aktenzeichen"
+            "kundennummer kundennr klantnummer dossiernummer zaaknummer"
             " vorgangsnummer personalnummer matrikelnummer mitgliedsnummer vertragsnummer"
             " customerid customernumber clientid caseid casenumber employeeid matricule"
             " expediente accountid vertragsnr",
@@ -142,6 +142,7 @@ def _table() -> dict[str, _Form]:
             "customer customers client clients case claim employee student staff member kunde"
             " dossier cliente processo pratica fall klant",
         ),
+        (_Form("ID", _WITH_LETTERS, 3), "aktenzeichen geschäftszeichen"),
         (_Form("COORDINATES", _DEGREES, 3), "gps coordinates koordinaten coordonnées coordenadas"),
         (
             _Form("COORDINATES", _DEGREES, 3),
@@ -161,7 +162,8 @@ _TABLE = _table()
 _ALONE = frozenset(name for name in _TABLE if " " not in name)
 _SECOND = frozenset(name.partition(" ")[2] for name in _TABLE if " " in name)
 _WORDS = _ALONE | _SECOND
-# "chart" and "case" stand in prose before small numbers; "of" such words a sign must follow.
+_ABBREVIATED = frozenset("nie ein dni nir sin fin pin aba npi ahv svnr insee".split())
+"""Names in capitals that are words in lower case."""
 _SIGN = re.compile("[#:=]")
 
 
@@ -190,8 +192,9 @@ def _value(text: str, at: int, word: str, form: _Form, start: int, end: int) -> 
         return None
     if form.numbered and not (gap["numbering"] or _SIGN.search(gap["sign"])):
         return None
-    if word == "pin" and text[at : at + 3] != "PIN" and not gap["numbering"]:
-        return None
+    if word in _ABBREVIATED and text[at : at + len(word)] != word.upper() and word == word.lower():
+        if word != "pin" or not gap["numbering"]:
+            return None
     first = gap.end()
     if form.value is _DEGREES and text[first - 1] == "-":
         first -= 1

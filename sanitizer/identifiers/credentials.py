@@ -75,8 +75,18 @@ The prefix stays when a key is replaced by another one.
 """
 _LOOSE = frozenset({"sk-", "SG.", "pk-lf-", "ya29."})
 """Prefixes that text may hold by chance: what follows must look random."""
-_SHORTEST = 15
-"""Characters of the shortest key with a prefix."""
+_LONG = {
+    "-": re.compile(r"-[\w.-]{14}"),
+    "_": re.compile(r"_[\w.+/=-]{14}"),
+    ".": re.compile(r"\.[\w.-]{20}"),
+    "A": re.compile("A(?:KIA|SIA|BIA|CCA|Iza|TATT3|TCTT3)"),
+    "": re.compile(""),
+}
+"""What every key with a prefix that holds this sign holds too: a quick search for each of them."""
+_MARKS = {
+    sign: [mark for mark in KEY_FORMS if next(each for each in _LONG if each in mark) == sign]
+    for sign in _LONG
+}
 _GLUED = frozenset(mark for mark in KEY_FORMS if len(mark) > 3 and mark not in _LOOSE | {"dapi"})
 """Prefixes that count inside a word too."""
 
@@ -88,12 +98,14 @@ _TELEGRAM = re.compile(r":AA[\w-]{32,34}(?![\w-])")
 _TELEGRAM_BOT = re.compile(r"(?<![0-9])[0-9]{8,10}\Z")
 _DISCORD = re.compile(r"\.[\w-]{6}\.[\w-]{27,40}(?![\w-])")
 _DISCORD_BOT = re.compile(r"(?<![\w-])[MNO][\w-]{22,27}\Z")
-_HOOKS = re.compile(
-    r"(?:hooks\.slack\.com/(?:services|workflows|triggers)/[\w/+-]{20,200}"
-    r"|(?:discord|discordapp)\.com/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{15,22}/[\w-]{20,100}"
-    r"|[a-z0-9-]{1,60}\.webhook\.office\.com/[\w@/-]{20,400})"
+_HOOK_PATHS = re.compile(
+    r"/(?:(?:services|workflows|triggers)/[A-Z][\w/+-]{19,200}"
+    r"|api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{15,22}/[\w-]{20,100}|webhookb2/[\w@/-]{20,400})"
 )
-_SCHEME = re.compile(r"https?://(?:(?:canary|ptb|www)\.)?\Z")
+_HOOK_HOST = re.compile(
+    r"(?:https?://)?(?:hooks\.slack\.com|(?:(?:canary|ptb|www)\.)?(?:discord|discordapp)\.com"
+    r"|[a-z0-9-]{1,60}\.webhook\.office\.com)\Z"
+)
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 _AWS_REACH = 300
 _BEARER = re.compile(
@@ -101,22 +113,22 @@ _BEARER = re.compile(
 )
 
 
-def keys(text: str, lowered: str, long_words: str) -> Iterator[Span]:
+def keys(text: str, lowered: str) -> Iterator[Span]:
     """Yield keys with a public prefix, private key blocks, webhooks, and announced secrets.
 
     Args:
         text: the text.
         lowered: the text in lower case, at the same offsets.
-        long_words: the words of the text with at least 15 characters, one a line.
     """
-    if long_words:
-        for mark in KEY_FORMS:
-            if mark in long_words:
-                yield from _marked(text, mark)
-        yield from _shaped(text, long_words)
-    if "-----BEGIN " in text:
+    for sign, marks in _MARKS.items():
+        if sign in text and _LONG[sign].search(text):
+            for mark in marks:
+                if mark in text:
+                    yield from _marked(text, mark)
+    yield from _shaped(text)
+    if "-" in text and "-----BEGIN " in text:
         yield from _pem_blocks(text)
-    if long_words and ("bearer" in lowered or "basic " in lowered or "authorization" in lowered):
+    if "bearer" in lowered or "basic " in lowered or "authorization" in lowered:
         for m in _BEARER.finditer(text):
             if looks_random(m[1]):
                 yield m.start(1), m.end(1), "KEY"
@@ -153,20 +165,21 @@ def _beside(text: str, start: int, end: int) -> Iterator[Span]:
             yield m.start(), m.end(), "KEY"
 
 
-def _shaped(text: str, long_words: str) -> Iterator[Span]:
+def _shaped(text: str) -> Iterator[Span]:
     """Yield tokens of bots, and addresses of webhooks."""
-    if ":AA" in long_words:
+    if ":" in text:
         for m in _TELEGRAM.finditer(text):
             if bot := _TELEGRAM_BOT.search(text, max(0, m.start() - 11), m.start()):
                 yield bot.start(), m.end(), "KEY"
-    if "." in long_words:
+    if "." in text:
         for m in _DISCORD.finditer(text):
             if bot := _DISCORD_BOT.search(text, max(0, m.start() - 29), m.start()):
                 yield bot.start(), m.end(), "KEY"
-    if "hook" in long_words:
-        for m in _HOOKS.finditer(text):
-            scheme = _SCHEME.search(text, max(0, m.start() - 16), m.start())
-            yield scheme.start() if scheme else m.start(), m.end(), "KEY"
+    if "/" in text:
+        for path in _HOOK_PATHS.finditer(text):
+            host = _HOOK_HOST.search(text, max(0, path.start() - 90), path.start())
+            if host:
+                yield host.start(), path.end(), "KEY"
 
 
 def _pem_blocks(text: str) -> Iterator[Span]:
@@ -209,8 +222,9 @@ _OWNERS = frozenset(
     """.split()
 )
 _BEFORE_KEY = frozenset("api auth secrète privée privata segreta privada secreta geheim".split())
-_LAST_WORDS = tuple(_PASSWORDS | _SECRETS | _KEYS | _OWNERS)
-_TAILS = ("_id", "_value", "_text", "_string", "_env", "-id", "id", "s")
+_LAST_WORDS = tuple(_PASSWORDS | _SECRETS | _KEYS | _BEFORE_KEY)
+_TAILS = ("_id", "_value", "_text", "_string", "_env", "-id")
+_ENDINGS = (*_LAST_WORDS, *_TAILS)
 _WORD = re.compile(r"[^\W\d_]+")
 _NAME_SIZE = 32
 _AROUND_NAME = " \t\"'`])*_0123456789°"
@@ -271,6 +285,7 @@ _COMMANDS = {
     "curl": re.compile(r"\s(?:-u|--user|-U)\s{0,2}[\"']?[^\s:\"']{1,60}:([^\s\"']{3,200})"),
     "smbclient": re.compile(r"\s-U\s{0,2}[\"']?[^\s%\"']{1,60}%([^\s\"']{3,200})"),
 }
+_ANY_FLAG = re.compile(r"-(?:-[A-Za-z]|(?<=\s-)[puUa])")
 _COMMAND_SIZE = 300
 _CLOSING_TAG = re.compile(r"</([a-z_:.-]{2,60})\s?>")
 _ATTRIBUTE = re.compile(
@@ -290,7 +305,7 @@ def _named(text: str, lowered: str) -> Iterator[Span]:
         at = text.find(sign)
         while at >= 0:
             name = lowered[max(0, at - _NAME_SIZE) : at].rstrip(_AROUND_NAME)
-            if name.endswith(_LAST_WORDS) or name.endswith(_TAILS):
+            if name.endswith(_ENDINGS):
                 yield from _assigned(text, name, at)
             elif sign == ":" and name.endswith("cookie"):
                 yield from _cookies(text, at + 1)
@@ -303,9 +318,9 @@ def _named(text: str, lowered: str) -> Iterator[Span]:
                 yield from _said(text, m)
                 end = m.end()
             at = lowered.find(stem, end)
-    if "-" in text:
+    if "-" in text and _ANY_FLAG.search(text):
         yield from _flags(text, lowered)
-    if "</" in text or "/>" in text:
+    if "<" in text and ("</" in text or "/>" in text):
         yield from _tags(text, lowered)
 
 
@@ -450,8 +465,8 @@ def _flags(text: str, lowered: str) -> Iterator[Span]:
             if not (value[0] in "-$%{`" or is_state(value) or len(value.rstrip(".,:")) < 4):
                 yield m.start(group), m.start(group) + len(value.rstrip(".,:")), "KEY"
         at = text.find("--", end)
-    if " -" in text and (" -p" in text or " -u" in text or " -a " in text or " -U" in text):
-        for command, flag in _COMMANDS.items():
+    for command, flag in _COMMANDS.items():
+        if command in lowered:
             yield from _of_command(text, lowered, command, flag)
 
 

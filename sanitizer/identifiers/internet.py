@@ -140,7 +140,7 @@ def hosts(text: str) -> Iterator[Span]:
             labels = _LABELS.search(text, max(0, ending.start() - 80), ending.start())
             if labels and _is_host(text, labels, ending):
                 yield labels.start(), ending.end(), "HOST"
-    if "\\\\" in text:
+    if "\\" in text and "\\\\" in text:
         for m in _UNC.finditer(text):
             if any(c.isalnum() and not c.islower() for c in m[1]):
                 yield m.start(1), m.end(1), "HOST"

@@ -123,6 +123,7 @@ _LEADING_TYPES = frozenset(
     Estrada
     """.split()
 )
+_OPENS_WORD = re.compile("[(,\"']")
 STREET_ENDINGS = tuple(
     """
     straße strasse str. gasse platz allee straat laan gracht plein gatan vägen gata gade vej veien
@@ -163,10 +164,10 @@ def streets(text: str, start: int, end: int) -> Iterator[Span]:
     The house number comes first, or last after a street's name.
     """
     for first, last, kind in _streets(text, start, end):
-        if flat := _FLAT_BEFORE.search(text, max(0, first - 24), first):
-            first = flat.start()
+        flat = _FLAT_BEFORE.search(text, max(0, first - 24), first)
         town = _TOWN_AFTER.match(text, last)
-        yield first, town.end() if town else last, kind
+        stop = last + len(town[0].rstrip(".")) if town else last
+        yield flat.start() if flat else first, stop, kind
 
 
 def _streets(text: str, start: int, end: int) -> Iterator[Span]:
@@ -208,9 +209,11 @@ def _number_last(text: str, start: int, end: int) -> Iterator[Span]:
     line = max(text.rfind("\n", max(0, start - 60), start) + 1, start - 60, 0)
     words = text[line : start - 1].split(" ")[-6:]
     last = words[-1].rstrip(",").lower()
-    begin = next(
-        (i for i, word in enumerate(words[:-1]) if word.lstrip("(,\"'") in _LEADING_TYPES), None
-    )
+    begin = None
+    if not _LEADING_TYPES.isdisjoint(words) or _OPENS_WORD.search(text, line, start):
+        begin = next(
+            (i for i, word in enumerate(words[:-1]) if word.lstrip("(,\"'") in _LEADING_TYPES), None
+        )
     if begin is None and last in _HUNGARIAN and len(words) > 1:
         begin = next((i for i, word in enumerate(words[:-1]) if word[:1].isupper()), None)
     elif (
@@ -228,17 +231,29 @@ def _end_of_house(text: str, start: int, end: int) -> int:
     return end + (text[end : end + 1].isalpha() and not text[end + 1 : end + 2].isalnum())
 
 
-def units(text: str) -> Iterator[Span]:
+_UNIT_WORDS = ("apt", "suite", "ste", "unit", "flat")
+
+
+def units(text: str, lowered: str) -> Iterator[Span]:
     """Yield addresses that begin with a number and name a flat or suite soon after."""
-    for m in _UNIT_NUMBER.finditer(text):
-        if before := _BEFORE_UNIT.search(text, max(0, m.start() - 62), m.start()):
+    for at in _places_of(lowered, _UNIT_WORDS):
+        m = _UNIT_NUMBER.match(text, at)
+        if m and (before := _BEFORE_UNIT.search(text, max(0, at - 62), at)):
             yield before.start(), m.start() + len(m[0].rstrip(" ,\n")), "ADDRESS"
+
+
+def _places_of(lowered: str, words: tuple[str, ...]) -> Iterator[int]:
+    """Yield where each of some words begins."""
+    for word in words:
+        at = lowered.find(word)
+        while at >= 0:
+            yield at
+            at = lowered.find(word, at + len(word))
 
 
 def boxes(text: str, lowered: str) -> Iterator[Span]:
     """Yield addresses with a flat or suite, post office boxes and military mail."""
-    if any(word in lowered for word in ("apt", "suite", "ste", "unit", "flat")):
-        yield from units(text)
+    yield from units(text, lowered)
     if "box" in lowered or "postfach" in lowered or "apartado" in lowered or "postale" in lowered:
         for m in _POBOX.finditer(text):
             yield m.start(), m.end(), "ADDRESS"
@@ -266,8 +281,8 @@ def postcodes(text: str, start: int, end: int) -> Iterator[Span]:
 
 def announced(text: str, lowered: str) -> Iterator[Span]:
     """Yield postal codes, driving licences and passports after the words that name them."""
-    if "zip" in lowered or "post" in lowered or "plz" in lowered:
-        for m in _ZIP_CONTEXT.finditer(text):
+    for at in _places_of(lowered, ("zip", "post", "plz")):
+        if m := _ZIP_CONTEXT.match(text, at):
             yield m.start(1), m.end(1), "POSTCODE"
     if "licen" in lowered and "driv" in lowered:
         for m in _LICENCE.finditer(text):

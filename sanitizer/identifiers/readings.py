@@ -13,7 +13,7 @@ import base64
 import binascii
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from html import unescape
@@ -32,7 +32,11 @@ _IGNORABLE = (
     (0xFFF0, 0xFFF8),
     (0xE0000, 0xE0FFF),
 )
-_SIGNS = {"\u2018": "'", "\u2019": "'", "\u3002": ".", "\uff61": ".", "\u2212": "-"}
+_MANY = 40
+"""Different characters from which on a translation takes less time than replacements."""
+_REACH = 160
+"""Characters around a change that an identifier and the words which announce it may take."""
+_SIGNS = {"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u3002": ".", "\uff61": ".", "\u2212": "-"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,16 @@ def folded(text: str) -> str:
     """Return the text with ASCII twins, without invisible characters."""
     if text.isascii():
         return text
-    return text.translate({ord(char): _twin(char) for char in _odd(text)})
+    return _translated(text, {char: _twin(char) for char in _odd(text)})
+
+
+def _translated(text: str, table: Mapping[str, str]) -> str:
+    if len(table) > _MANY:
+        return text.translate({ord(char): new for char, new in table.items()})
+    for char, new in table.items():  # a replacement takes far less time than a translation
+        if new != char:
+            text = text.replace(char, new)
+    return text
 
 
 def readings(text: str) -> list[Reading]:
@@ -116,18 +129,53 @@ def _unicode_readings(text: str) -> tuple[list[Reading], str]:
     invisible = {char for char in odd if not _twin(char)}
     small = {char for char in odd if _is_small(char)}
     foreign = {char for char in odd if _without_case(char)}
-    same = {ord(char): twin for char in odd if (twin := _twin(char)) not in {"", char}}
-    borders = same | dict.fromkeys(map(ord, invisible | small), " ")
-    borders |= dict.fromkeys(map(ord, foreign), "\n")
-    found = [Reading(text.translate(borders) if borders else text)]
+    twins = {char: twin for char in odd if (twin := _twin(char)) not in {"", char}}
+    border = dict.fromkeys(invisible, " ")
+    apart = dict.fromkeys(foreign, "\n")
+    found = [Reading(_translated(text, twins | border | dict.fromkeys(small, " ") | apart))]
     if invisible or small:
-        kept = [i for i, char in enumerate(text) if char not in invisible]
-        joined = "".join("\n" if text[i] in foreign else _twin(text[i]) for i in kept)
-        found.append(Reading(joined, kept, [i + 1 for i in kept]))
-    plain = text.translate(same | dict.fromkeys(map(ord, invisible), " "))
+        places = [i for i, char in enumerate(text) if char in invisible or char in small]
+        found.append(_around(text, [(i, i + 1, _twin(text[i])) for i in places], twins | apart))
+    plain = _translated(text, twins | border)
     if foreign:
         found.append(Reading(plain, covers=False))
     return found, plain
+
+
+def _around(
+    text: str, changes: list[tuple[int, int, str]], table: Mapping[str, str], mark: bool = False
+) -> Reading:
+    """Return a reading of what stands around some changes, one line for each place.
+
+    Args:
+        changes: start, end and what is read in place of it, ascending.
+        table: other characters and what is read in place of them.
+        mark: whether what is found must hold a change.
+    """
+    parts: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    marks: list[int] = []
+    at = 0
+    for i, (start, end, new) in enumerate(changes):
+        if start - at > _REACH:
+            parts.append("\n")
+            starts.append(start - _REACH)
+            ends.append(start - _REACH)
+            at = start - _REACH
+        parts += [_translated(text[at:start], table), new]
+        starts += range(at, start)
+        ends += range(at + 1, start + 1)
+        if new:
+            marks.append(len(starts))
+            starts.append(start)
+            ends.append(end)
+        following = changes[i + 1][0] if i + 1 < len(changes) else len(text)
+        at = min(following, end + _REACH)
+        parts.append(_translated(text[end:at], table))
+        starts += range(end, at)
+        ends += range(end + 1, at + 1)
+    return Reading("".join(parts), starts, ends, escapes=marks if mark else None)
 
 
 _ESCAPE = re.compile(
@@ -147,25 +195,12 @@ def _decoded(text: str) -> Reading | None:
         or quoted
     ):
         return None
-    parts: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    escapes: list[int] = []
-    at = 0
-    for m in _ESCAPE.finditer(text):
-        char = _character(m[0]) if quoted or m[0][0] != "=" else ""
-        if not char:
-            continue
-        parts += [text[at : m.start()], char]
-        starts += range(at, m.start() + 1)
-        ends += [*range(at + 1, m.start() + 1), m.end()]
-        escapes.append(len(starts) - 1)
-        at = m.end()
-    if not escapes:
-        return None
-    starts += range(at, len(text))
-    ends += range(at + 1, len(text) + 1)
-    return Reading("".join([*parts, text[at:]]), starts, ends, escapes=escapes)
+    changes = [
+        (m.start(), m.end(), char)
+        for m in _ESCAPE.finditer(text)
+        if (quoted or m[0][0] != "=") and (char := _character(m[0]))
+    ]
+    return _around(text, changes, {}, mark=True) if changes else None
 
 
 def _character(escape: str) -> str:
@@ -177,8 +212,8 @@ def _character(escape: str) -> str:
 
 def unescaped(text: str) -> str:
     """Return the text with its escapes decoded."""
-    decoded = _decoded(text)
-    return decoded.text if decoded else text
+    quoted = "=40" in text
+    return _ESCAPE.sub(lambda m: (quoted or m[0][0] != "=") and _character(m[0]) or m[0], text)
 
 
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}){9,}")

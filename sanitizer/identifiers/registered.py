@@ -170,28 +170,16 @@ _HEX_WALLET = re.compile(r"(?<![A-Za-z0-9])0x[0-9a-fA-F]{40}(?![A-Za-z0-9])")
 _MONERO = re.compile(r"(?<![A-Za-z0-9])[48][0-9AB][1-9A-HJ-NP-Za-km-z]{93}(?![A-Za-z0-9])")
 
 
-def wallets(text: str, long_words: str) -> Iterator[Span]:
-    """Yield addresses of wallets.
-
-    Args:
-        text: the text.
-        long_words: the words of the text with at least 15 characters, one a line.
-    """
-    if not _worth(long_words):
+def wallets(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield addresses of wallets inside one long word."""
+    if end - start < 26:
         return
     for pattern in (_BECH32, _HEX_WALLET, _MONERO):
-        for m in pattern.finditer(text):
+        for m in pattern.finditer(text, start, end):
             yield m.start(), m.end(), "WALLET"
-    for m in _BASE58.finditer(text):
+    for m in _BASE58.finditer(text, start, end):
         if is_base58check(m[0]):
             yield m.start(), m.end(), "WALLET"
-
-
-_WORTH = re.compile(r"[A-Za-z0-9]{26}")
-
-
-def _worth(long_words: str) -> bool:
-    return len(long_words) > 25 and _WORTH.search(long_words) is not None
 
 
 def _base58_value(text: str) -> int:

@@ -66,9 +66,9 @@ _BY_WORDS = frozenset(
 )
 """Kinds of numbers that a word before them announces."""
 _BY_FORM = frozenset({"NATIONAL_ID", "VEHICLE"})
-_LONG_KINDS = frozenset({"KEY", "WALLET"})
-_LONG = 15
-"""Characters of words that may be keys."""
+_TOKEN_KINDS = frozenset({"WALLET", "ENCODED"})
+_SHORTEST_TOKEN = 12
+"""Characters of the shortest word that can be such a one."""
 # Addresses of pages: no user, query or fragment, and a host that may be public.
 _PLAIN_LINK = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/[^?#@]*)?", re.I)
 _LETTER = re.compile(r"[^\W\d_]")
@@ -203,6 +203,16 @@ def _chosen(spans: list[Span]) -> list[Span]:
     return chosen
 
 
+@cache
+def _finders() -> tuple[Any, ...]:
+    """Return the modules that find; at the first search that compiles all patterns, which takes
+    tens of milliseconds.
+    """
+    from sanitizer.identifiers import announced, credentials, digits, internet, places, registered
+
+    return announced, credentials, digits, internet, places, registered
+
+
 def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
     """Return candidates, overlapping, in any order and of more kinds than wanted.
 
@@ -210,9 +220,7 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         text: the text with ASCII twins.
         wanted: kinds that are searched for.
     """
-    # Imported at the first search: that compiles all patterns, which takes tens of milliseconds.
-    from sanitizer.identifiers import announced, credentials, digits, internet, places, registered
-
+    announced, credentials, digits, internet, places, registered = _finders()
     found: list[Span] = []
     if "EMAIL" in wanted and "@" in text:
         found += internet.emails(text)
@@ -223,17 +231,14 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         found += internet.hosts(text)
     has_digit = any(digit in text for digit in _DIGITS)
     lowered = _lowered(text) if has_digit or "KEY" in wanted else ""
-    long_words = _long_words(text) if not wanted.isdisjoint(_LONG_KINDS) else ""
     if "KEY" in wanted:
-        found += credentials.keys(text, lowered, long_words)
-        if "://" in text and "@" in text:
+        found += credentials.keys(text, lowered)
+        if "@" in text and "://" in text:
             found += credentials.of_urls(text)
     if not text.isascii() and not wanted.isdisjoint(_BY_WORDS | _DIGIT_KINDS):
         found += announced.by_caseless_words(text)
     if not has_digit:
         return found
-    if "WALLET" in wanted:
-        found += registered.wallets(text, long_words)
     if "COORDINATES" in wanted:
         found += registered.coordinates(text)
     if "CARD" in wanted:
@@ -248,19 +253,14 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
     return found
 
 
-def _long_words(text: str) -> str:
-    return "\n".join([word for word in text.split() if len(word) >= _LONG])
-
-
 def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
     """Yield candidates that are found by their digits."""
-    from sanitizer.identifiers import announced, digits, places, registered
-
+    announced, _, digits, _, places, registered = _finders()
     numbers = not wanted.isdisjoint(_DIGIT_KINDS)
     streets, postcodes = "ADDRESS" in wanted, "POSTCODE" in wanted
     by_words, by_form = not wanted.isdisjoint(_BY_WORDS), not wanted.isdisjoint(_BY_FORM)
-    pairs, encoded, n = "COORDINATES" in wanted, "ENCODED" in wanted, len(text)
-    done = 0  # where the word that was decoded last ends
+    pairs, tokens, n = "COORDINATES" in wanted, not wanted.isdisjoint(_TOKEN_KINDS), len(text)
+    done = 0  # where the word that was read as a whole last ends
     for chunk in digits.CHUNK.finditer(text):
         start, end = chunk.span()
         size, before = end - start, text[start - 1] if start else ""
@@ -270,9 +270,10 @@ def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span
             yield from announced.by_words(text, lowered, start, end)
         if by_form and (size > 6 or before.isupper() or after.isupper()):
             yield from registered.in_chunk(text, start, end)
-        if encoded and glued and start >= done:
-            done, spans = _encoded(text, start, end, done, wanted)
-            yield from spans
+        if tokens and glued and start >= done:
+            first, done = token_around(text, start, end, done)
+            if done - first >= _SHORTEST_TOKEN:
+                yield from _in_token(text, first, done, wanted)
         if size < 5:
             near = text[max(0, start - 3) : start]
             # A small number is part of an identifier only beside words, or after two letters that
@@ -289,21 +290,17 @@ def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span
             yield from places.postcodes(text, start, end)
 
 
-_SHORTEST_ENCODED = 12
-
-
-def _encoded(
-    text: str, start: int, end: int, floor: int, wanted: frozenset[str]
-) -> tuple[int, list[Span]]:
-    """Return where the word around some digits ends, and the word if it encodes an identifier."""
-    first, last = token_around(text, start, end, floor)
-    if last - first < _SHORTEST_ENCODED:
-        return last, []
-    inner = wanted - {"ENCODED", "DATE", "LINK"}
-    for plain in plain_texts(text[first:last]):
-        if any(span[2] in inner for span in _candidates(plain, inner)):
-            return last, [(first, last, "ENCODED")]
-    return last, []
+def _in_token(text: str, start: int, end: int, wanted: frozenset[str]) -> Iterator[Span]:
+    """Yield what a long word is: the address of a wallet, or an identifier that is encoded."""
+    registered = _finders()[-1]
+    if "WALLET" in wanted:
+        yield from registered.wallets(text, start, end)
+    if "ENCODED" in wanted:
+        inner = wanted - {"ENCODED", "DATE", "LINK"}
+        for plain in plain_texts(text[start:end]):
+            if any(span[2] in inner for span in _candidates(plain, inner)):
+                yield start, end, "ENCODED"
+                return
 
 
 def _lowered(text: str) -> str:
