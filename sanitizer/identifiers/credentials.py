@@ -301,14 +301,17 @@ _MOST_AGAIN = 64
 
 def _named(text: str, lowered: str) -> Iterator[Span]:
     """Yield values that a name announces."""
+    done = 0  # where the last header of cookies ends
     for sign in ("=", ":"):
         at = text.find(sign)
         while at >= 0:
             name = lowered[max(0, at - _NAME_SIZE) : at].rstrip(_AROUND_NAME)
             if name.endswith(_ENDINGS):
                 yield from _assigned(text, name, at)
-            elif sign == ":" and name.endswith("cookie"):
-                yield from _cookies(text, at + 1)
+            elif sign == ":" and at >= done and name.endswith("cookie"):
+                line = text.find("\n", at)
+                done = line if line >= 0 else len(text)
+                yield from _cookies(text, at + 1, done)
             at = text.find(sign, at + 1)
     for stem in _COPULA_STEMS:
         at = lowered.find(stem)
@@ -501,10 +504,9 @@ def _tags(text: str, lowered: str) -> Iterator[Span]:
                 yield m.start(2), m.end(2), "KEY"
 
 
-def _cookies(text: str, start: int) -> Iterator[Span]:
+def _cookies(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield the values of a `Cookie:` or `Set-Cookie:` header, not its attributes."""
-    line = text.find("\n", start)
-    for m in _COOKIE.finditer(text, start, line if line >= 0 else len(text)):
+    for m in _COOKIE.finditer(text, start, end):
         if m["name"].lower() not in _COOKIE_ATTRIBUTES and m["value"][0] not in "<{$%":
             yield m.start("value"), m.end("value"), "KEY"
 
