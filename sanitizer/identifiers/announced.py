@@ -22,16 +22,15 @@ _NUMBERING = (
     "|núm|nro|numer"
 )
 _GAP = re.compile(
-    rf"(?:[\s_.,:#=°º'\"()/-]{{0,4}}\b(?:(?P<numbering>{_NUMBERING})"
-    r"|is|was|are|ist|lautet|war|est|es|è|é|e|card|karte|carte|scheme|de|du|del|der|da|do|the|of"
-    r"|his|her|my|client|clienti|cliente|dossier|compte|cuenta|conto|conta|patient|assuré)\b){0,4}"
-    r"(?P<sign>[\s_.,:#=°º'\"()>\]-]{0,8})",
-    re.IGNORECASE,
+    rf"(?:[\s_.,:#=°º'\"()/-]{{0,4}}\b(?:(?P<numbering>(?i:{_NUMBERING})(?!-?[0-9]))"
+    r"|is|was|are|ist|lautet|war|est|es|è|é|e|[Cc]ard|[Kk]arte|carte|scheme|de|du|del|der|da|do"
+    r"|the|of|his|her|my|client|clienti|cliente|dossier|compte|cuenta|conto|conta|patient|assuré)"
+    r"\b){0,4}(?P<sign>[\s_.,:#=°º'\"()>\]-]{0,8})"
 )
-_TOKEN = r"[A-Za-z0-9]+(?:[-./:*][A-Za-z0-9*]+)*"
-_GROUPS = re.compile(rf"{_TOKEN}(?: (?:[A-Z0-9]*[0-9][A-Z0-9./-]*)(?![\w])){{0,6}}")
+_RUN = r"[A-Za-z0-9]+(?:[-./:*][A-Za-z0-9*]+)*"
+_GROUPS = re.compile(rf"{_RUN}(?: (?:[A-Z0-9]*[0-9][A-Z0-9./-]*)(?![\w])){{0,6}}")
 _WITH_LETTERS = re.compile(
-    rf"{_TOKEN}(?:(?: |-)(?:[A-Z0-9]*[0-9][A-Z0-9./-]*|[A-Z]{{1,3}})(?![\w])){{0,6}}"
+    rf"{_RUN}(?:(?: |-)(?:[A-Z0-9]*[0-9][A-Z0-9./-]*|[A-Z]{{1,3}})(?![\w])){{0,6}}"
 )
 _DIGITS_ONLY = re.compile(r"[0-9](?:[ ./-]?[0-9])*")
 _CASED = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9*-]|[ ](?=[0-9])){3,24}")
@@ -192,23 +191,22 @@ def _value(text: str, at: int, word: str, form: _Form, start: int, end: int) -> 
         return None
     if form.numbered and not (gap["numbering"] or _SIGN.search(gap["sign"])):
         return None
-    if word in _ABBREVIATED and text[at : at + len(word)] != word.upper() and word == word.lower():
-        if word != "pin" or not gap["numbering"]:
-            return None
+    lower = word in _ABBREVIATED and text[at : at + len(word)] != word.upper()
+    if lower and not (word == "pin" and gap["numbering"]):
+        return None
     first = gap.end()
     if form.value is _DEGREES and text[first - 1] == "-":
         first -= 1
     m = form.value.match(text, first)
     if m is None or not (m.start() <= start < m.end()):
         return None
-    last = m.end() - (len(m[0]) - len(m[0].rstrip(" .-/:*")))
-    if sum(c.isdigit() for c in text[first:last]) < form.n_digits:
-        return None
-    if form.kind == "PLATE" and not (last - first <= 12 and text[first].isalnum()):
-        return None
-    return first, last, form.kind
+    last = first + len(m[0].rstrip(" .-/:*"))
+    enough = sum(c.isdigit() for c in text[first:last]) >= form.n_digits
+    long = form.kind == "PLATE" and last - first > _LONGEST_PLATE
+    return (first, last, form.kind) if enough and not long else None
 
 
+_LONGEST_PLATE = 12
 _CASELESS = (
     (
         "PHONE",

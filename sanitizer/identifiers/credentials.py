@@ -222,6 +222,16 @@ _OWNERS = frozenset(
     """.split()
 )
 _BEFORE_KEY = frozenset("api auth secrète privée privata segreta privada secreta geheim".split())
+_SECOND_WORDS: dict[str, tuple[str, ...]] = {
+    "ordine": ("d", "parola"),
+    "passe": ("de", "palavra"),
+    "acceso": ("de", "clave"),
+    "parola": (),
+}
+"""Words that are the name of a password after one of these."""
+_COMPOUNDS = (
+    *("password", "passwd", "passwort", "kennwort", "pwd", "dbpass", "userpass", "pgpass"),
+)
 _LAST_WORDS = tuple(_PASSWORDS | _SECRETS | _KEYS | _BEFORE_KEY)
 _TAILS = ("_id", "_value", "_text", "_string", "_env", "-id")
 _ENDINGS = (*_LAST_WORDS, *_TAILS)
@@ -330,29 +340,21 @@ def _named(text: str, lowered: str) -> Iterator[Span]:
 def _class_of(name: str) -> str:
     """Return "password", "secret" or "" for the words of a name, in lower case."""
     for tail in ("", *_TAILS):
-        if not name.endswith(tail):
-            continue
-        words = _WORD.findall(name[: len(name) - len(tail)])[-3:]
-        if not words:
-            continue
-        last, before = words[-1], words[-2] if len(words) > 1 else ""
-        if last in _KEYS and before in _OWNERS:
-            return "secret"
-        if last in _BEFORE_KEY and before in _KEYS:
-            return "secret"
-        if last == "ordine":
-            return "password" if words[0] == "parola" else ""
-        if last == "parola":
-            return ""
-        if last in {"passe", "acceso"}:
-            return "password" if before in {"de", "palavra", "clave"} else ""
-        if last in _SECRETS or last.endswith(("token", "secret", "apikey", "sessid")):
-            return "secret"
-        if last in _PASSWORDS or last.endswith(
-            ("password", "passwd", "passwort", "kennwort", "pwd", "dbpass", "userpass", "pgpass")
-        ):
-            return "password"
+        words = _WORD.findall(name[: len(name) - len(tail)])[-3:] if name.endswith(tail) else []
+        if words and (found := _class_of_words(words)):
+            return found
     return ""
+
+
+def _class_of_words(words: list[str]) -> str:
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if (last in _KEYS and before in _OWNERS) or (last in _BEFORE_KEY and before in _KEYS):
+        return "secret"
+    if last in _SECOND_WORDS:
+        return "password" if before in _SECOND_WORDS[last] else ""
+    if last in _SECRETS or last.endswith(("token", "secret", "apikey", "sessid")):
+        return "secret"
+    return "password" if last in _PASSWORDS or last.endswith(_COMPOUNDS) else ""
 
 
 def _assigned(text: str, name: str, sign: int) -> Iterator[Span]:
@@ -401,24 +403,35 @@ def _counts(
     """Return True if a value is written out, and no expression, variable or word about it."""
     if len(value) < 4 or _CODE.match(value) or _HIDDEN.match(value) or is_state(value):
         return False
-    mixed = _is_mixed(value)
-    following = text[span[1] : span[1] + 1]
     if kind == "secret":
-        if looks_random(value) and len(value) >= 12:
-            return True
-        has_letter = any(c.isalpha() for c in value)
-        if len(value) < 8 or (not quoted and not place.loud and value.isidentifier() and not mixed):
-            return False
-        return (mixed and has_letter) or (place.loud and not place.is_colon and value.isalnum())
-    if mixed and not (value.isidentifier() and "_" in value and not quoted and place.spaced):
+        return _is_secret(value, quoted, place)
+    if _is_mixed(value) and not (_is_variable(value) and not quoted and place.spaced):
         return True
     if any(stem in value.lower() for stem in _STEMS):
         return False
-    if quoted:
-        return " " not in value
+    return " " not in value if quoted else _is_written_out(text, span[1], place)
+
+
+def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
+    if looks_random(value) and len(value) >= 12:
+        return True
+    mixed = _is_mixed(value)
+    if len(value) < 8 or (not quoted and not place.loud and value.isidentifier() and not mixed):
+        return False
+    named = place.loud and not place.is_colon and value.isalnum()
+    return (mixed and any(c.isalpha() for c in value)) or named
+
+
+def _is_variable(value: str) -> bool:
+    return value.isidentifier() and "_" in value
+
+
+def _is_written_out(text: str, end: int, place: _Place) -> bool:
+    """Return True if a password of letters alone stands where no variable or sentence goes on."""
+    following = text[end : end + 1]
     if place.is_colon:
         return following in {"", "\n", "\r", "<"} or (
-            following in {".", "!", ";"} and text[span[1] + 1 : span[1] + 2] in {"", " ", "\n"}
+            following in {".", "!", ";"} and text[end + 1 : end + 2] in {"", " ", "\n"}
         )
     if place.spaced:
         return place.foreign or place.loud or (place.opens_line and following in {"", "\n", "\r"})

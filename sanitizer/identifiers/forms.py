@@ -60,7 +60,7 @@ _KEPT_WORDS = frozenset(STREET_TYPES.lower().split("|")) | frozenset(
     apt apartment suite ste unit flat room rm floor bldg building lot p o po box post office
     postfach psc cmr apo fpo dpo n s e w ne nw se sw north south east west rua rue via viale
     calle c avenida av avda plaza piazza ul al pl boulevard chemin place quai carrer paseo
-    corso strada camino de du la le of the st nd rd th
+    corso strada camino de du des la le les del della do da dos of the st nd rd th
     """.split()
 )
 

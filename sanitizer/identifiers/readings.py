@@ -213,7 +213,11 @@ def _character(escape: str) -> str:
 def unescaped(text: str) -> str:
     """Return the text with its escapes decoded."""
     quoted = "=40" in text
-    return _ESCAPE.sub(lambda m: (quoted or m[0][0] != "=") and _character(m[0]) or m[0], text)
+
+    def plain(m: re.Match[str]) -> str:
+        return (_character(m[0]) if quoted or m[0][0] != "=" else "") or m[0]
+
+    return _ESCAPE.sub(plain, text)
 
 
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}){9,}")

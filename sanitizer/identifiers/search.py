@@ -203,6 +203,18 @@ def _chosen(spans: list[Span]) -> list[Span]:
     return chosen
 
 
+def _of_networks(text: str, wanted: frozenset[str]) -> Iterator[Span]:
+    """Yield e-mail addresses, links and names of hosts."""
+    internet = _finders()[3]
+    if "EMAIL" in wanted and "@" in text:
+        yield from internet.emails(text)
+    if ("." in text or "://" in text) and not wanted.isdisjoint(_WEB_KINDS):
+        for start, end, _ in internet.urls(text):
+            yield start, end, "LINK" if _PLAIN_LINK.fullmatch(text, start, end) else "URL"
+    if "HOST" in wanted:
+        yield from internet.hosts(text)
+
+
 @cache
 def _finders() -> tuple[Any, ...]:
     """Return the modules that find; at the first search that compiles all patterns, which takes
@@ -221,14 +233,7 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         wanted: kinds that are searched for.
     """
     announced, credentials, digits, internet, places, registered = _finders()
-    found: list[Span] = []
-    if "EMAIL" in wanted and "@" in text:
-        found += internet.emails(text)
-    if ("." in text or "://" in text) and not wanted.isdisjoint(_WEB_KINDS):
-        for start, end, _ in internet.urls(text):
-            found.append((start, end, "LINK" if _PLAIN_LINK.fullmatch(text, start, end) else "URL"))
-    if "HOST" in wanted:
-        found += internet.hosts(text)
+    found = list(_of_networks(text, wanted))
     has_digit = any(digit in text for digit in _DIGITS)
     lowered = _lowered(text) if has_digit or "KEY" in wanted else ""
     if "KEY" in wanted:
