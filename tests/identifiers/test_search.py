@@ -203,6 +203,8 @@ ADVERSARIAL = [
     "x@y.Zz",
     "0::",
     "4111111111111111",
+]
+ANNOUNCED = [
     "--password ",
     "--a ",
     "password is ",
@@ -235,7 +237,9 @@ ADVERSARIAL = [
 ]
 
 
-@pytest.mark.parametrize("piece", ADVERSARIAL)
+@pytest.mark.parametrize(
+    "piece", [*ADVERSARIAL, *(pytest.param(each, marks=pytest.mark.slow) for each in ANNOUNCED)]
+)
 def test_the_time_of_hostile_text_grows_with_its_length(piece: str) -> None:
     """Sixteen times the text in far less than 16 squared the time: no pattern backtracks over the
     whole.
