@@ -32,9 +32,11 @@ AHEAD = 32
 """Characters after a chunk that an extension, a time or a time zone may take."""
 
 _CARD = re.compile(
-    r"(?<![\w.])(?:[1-8][0-9]{11,18}|[1-8][0-9]{3}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
-    r"|[1-8][0-9]{3}([ -])[0-9]{6}\2[0-9]{4,5})(?![\w]|[.-][0-9])"
+    r"(?<![\w.])(?:[1-8][0-9]{11,18}"
+    r"|[1-8][0-9]{3}([ -]| {2,3}|\.|\t)[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
+    r"|[1-8][0-9]{3}([ -]| {2,3}|\.|\t)[0-9]{6}\2[0-9]{4,5})(?![\w]|[.-][0-9])"
 )
+_TABBED_CARD = re.compile(r"(?<![\w.])[1-8][0-9]{3}\t[0-9]{4,6}\t[0-9]{4}")
 _CARD_CONTEXT = re.compile(
     r"(?i)\b(?:card|cc|visa|master ?card|maestro|amex|american express|discover|diners|jcb)\b"
 )
@@ -49,9 +51,13 @@ _IPV4 = re.compile(
     r"(?:/(?:3[0-2]|[12]?[0-9])(?![0-9/]))?(?![\w]|\.[0-9])"
 )
 _VERSION = re.compile(
-    r"(?i)(?:\b(?:v|ver|version|versions|release|build|firmware|revision|rev|section|sec|chapter"
+    r"(?i)(?:\b(?:v|ver|versions?|release|build|firmware|revision|rev|section|sec|chapter"
     r"|clause|rule|appendix|paragraph|figure|table|step|python|java|node|windows|chrome|firefox"
-    r"|safari|ios|android|linux|kernel)\b[.:]?|§|[=~^@]=?)\s{0,2}[\"']?\Z"
+    r"|safari|ios|android|linux|kernel)\b[.:=]?|§|[=<>~^!]=|~>|\^)\s{0,2}[\"']?\Z"
+)
+_COMPARED_HOST = re.compile(
+    r"(?i)(?:\b|[_.])(?:ip|addr|address|host|server|src|dst|source|remote|client|peer|gateway|node)"
+    r"\s{0,2}[=!]=\s{0,2}[\"']?\Z"
 )
 _TIME = (
     r"(?:[T ,]{1,2}(?:[01]?[0-9]|2[0-4]):[0-5][0-9](?::[0-6][0-9](?:\.[0-9]{1,9})?)?"
@@ -82,12 +88,13 @@ _AFTER_MONTH = re.compile(
     rf"(?i)([0-9]{{1,2}})(?:st|nd|rd|th)?(?:(?:,? |, ?|-)([12][0-9]{{3}}))?\b(?!:){_TIME}"
 )
 _BIRTH = re.compile(
-    r"(?i)(?:\b(?:born|birth(?:date|day)?|b-?day|dob|geboren|née?)\b|\bd\.o\.b|\bgeb\."
+    r"(?i)(?:\b(?:born|birth(?:date|day)?|b-?day|dob|geboren|geburtsdatum|née?|naissance|nacimiento"
+    r"|nacid[oa]|nascita|nascimento|nascid[oa]|geboortedatum|nat[oa] il)\b|\bd\.o\.b|\bgeb\."
     r"|date_of_birth)[^0-9]{0,40}\Z"
 )
 _DATED = re.compile(r"(?i)\b(?:dated?|on|expir\w+|since|until|from|due)\b\W{0,3}\Z")
 
-_SEP = r"(?:\) ?|\)-|[ .\-/]\(?|\(| \()?"
+_SEP = r"(?:\) ?|\)-|[ .\-/]\(?|\(| \(| [/-] )?"
 _EXT = r"(?: ?,? ?(?:x|ext\.?|extension) ?[0-9]{1,6}\b)?"
 _EDGE = r"(?<![\w$€£#])(?<![0-9][.,\-/])(?<![$€£] )"
 _END = r"(?![0-9%])(?![.,\-/:][0-9])(?![A-Za-wyz_])"
@@ -102,7 +109,10 @@ _NATIONAL = re.compile(
 _LOOSE = re.compile(rf"{_EDGE}\(?\+?\(?[0-9](?:{_SEP}[0-9]){{5,14}}{_EXT}{_END}")
 _PHONE_CONTEXT = re.compile(
     r"(?i)(?:\b(?:tel|telephone|phones?|mobile|cell(?:phone)?|fax|desk|landline|hotline|whatsapp"
-    r"|sms|voicemail|dial)\b"
+    r"|sms|voicemail|dial|telefon\w{0,8}|rufnummer|handy\w{0,8}|mobil\w{0,8}|festnetz|rufen|anrufen"
+    r"|erreichbar|téléphone|telefono|teléfono|telefone|telefoon\w{0,6}|portable|móvil|movil|celular"
+    r"|cellulare|telemóvel|telemovel|appelez|appeler|appelle|joindre|llam[ae]\w{0,3}|llámame"
+    r"|llámeme|chiam[aio]\w{0,4}|bel|bellen|ligue|ligar|liga)\b"
     r"|\b(?:call|ring|text|reach|phone|contact|message|messages|answering|calling)(?: \w+){0,3}"
     r" (?:at|on|to|is)\b|\b(?:call|ring|dial|text)(?: me| us| him| her)?\b|\bmy number\b)"
     r"[^0-9\n]{0,24}\n?[^0-9\n]{0,4}\Z"
@@ -126,13 +136,21 @@ def cards(text: str, start: int, end: int) -> Iterator[Span]:
     """
     for m in _CARD.finditer(text, start, end + 1):
         # four groups and three digits more: a card of 19 digits, or one of 16 and another number
-        for size in (len(m[0]), 19) if m[1] and len(m[0]) == 23 else (len(m[0]),):
+        shorter = len(m[0]) - 3 - len(m[1] or "")
+        for size in (len(m[0]), shorter) if m[1] and m[0].count(m[1]) == 4 else (len(m[0]),):
             digits = "".join(filter(str.isdigit, m[0][:size]))
             if passes_luhn(digits) and (
                 is_issued(digits) or _CARD_CONTEXT.search(_before(text, m.start()))
             ):
                 yield m.start(), m.start() + size, "CARD"
                 break
+
+
+def tabbed_cards(text: str) -> Iterator[Span]:
+    """Yield payment cards whose groups are apart by tabs."""
+    if "\t" in text:
+        for m in _TABBED_CARD.finditer(text):
+            yield from cards(text, m.start(), m.end() + 9)
 
 
 def ibans(text: str, start: int) -> Iterator[Span]:
@@ -169,7 +187,9 @@ def ssns(text: str, start: int, end: int) -> Iterator[Span]:
 def ipv4s(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield IPv4 addresses, with their prefix length; not version or section numbers."""
     for m in _IPV4.finditer(text, start, end + 2):
-        if is_ip(m[0].partition("/")[0]) and not _VERSION.search(_before(text, m.start())):
+        before = _before(text, m.start())
+        version = _VERSION.search(before) and not _COMPARED_HOST.search(before)
+        if is_ip(m[0].partition("/")[0]) and not version:
             yield m.start(), m.end(), "IP"
 
 

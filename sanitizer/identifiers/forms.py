@@ -6,7 +6,9 @@ fresh, check digits included. E-mail hosts and URLs are under names reserved by 
 addresses are private (RFC 1918) or for documentation (RFC 3849), North American telephone numbers
 end in 555-01xx.
 
-Texts come with their digits and signs in ASCII and without zero-width characters: `same_form` in
+Check characters of national numbers are drawn like their other characters.
+
+Texts come with their digits and signs in ASCII and without invisible characters: `same_form` in
 `search` folds them. Where nothing would be redrawn, or a part is not understood, there is no other
 value: a ValueError, never the original.
 
@@ -26,7 +28,7 @@ from sanitizer.identifiers.checks import (
     iban_remainder,
     luhn_digit,
 )
-from sanitizer.identifiers.internet import KEY_FORMS
+from sanitizer.identifiers.credentials import KEY_FORMS
 from sanitizer.identifiers.places import (
     CANADA_FIRST,
     CANADA_LETTERS,
@@ -35,6 +37,13 @@ from sanitizer.identifiers.places import (
     STREET_TYPES,
     UK_AREAS,
     UK_INWARD,
+)
+from sanitizer.identifiers.registered import (
+    BASE58,
+    base58check,
+    is_base58check,
+    version_of,
+    with_check_character,
 )
 from sanitizer.randomness import Source
 
@@ -51,7 +60,7 @@ _KEPT_WORDS = frozenset(STREET_TYPES.lower().split("|")) | frozenset(
     apt apartment suite ste unit flat room rm floor bldg building lot p o po box post office
     postfach psc cmr apo fpo dpo n s e w ne nw se sw north south east west rua rue via viale
     calle c avenida av avda plaza piazza ul al pl boulevard chemin place quai carrer paseo
-    corso strada camino de du la le of the st nd rd th
+    corso strada camino de du des la le les del della do da dos of the st nd rd th
     """.split()
 )
 
@@ -182,6 +191,9 @@ def _key(text: str, source: Source) -> str:
             "eyJ" * part.startswith("eyJ") + _scrambled(part.removeprefix("eyJ"), source)
             for part in text.split(".")
         )
+    if text.startswith(("https://", "http://")):
+        host, slash, path = text.partition("/api/" if "/api/" in text else ".com/")
+        return host + slash + _scrambled(path, source)
     mark = max((m for m in KEY_FORMS if text.startswith(m)), key=len, default="")
     if mark and (m := _SUB_PREFIX.match(text, len(mark))):
         mark = text[: m.end()]
@@ -348,6 +360,56 @@ def _postcode(text: str, source: Source) -> str:
     )
 
 
+def _vehicle(text: str, source: Source) -> str:
+    """Return a number of a vehicle without I, O and Q, with its check character if it is whole."""
+    letters = "ABCDEFGHJKLMNPRSTUVWXYZ"
+    drawn = "".join(
+        (_one(letters, source) if c.isupper() else _one(letters, source).lower())
+        if c.isalpha()
+        else _one("123456789", source)
+        if c.isdecimal()
+        else c
+        for c in text
+    )
+    return with_check_character(drawn) if len(drawn) == 17 else drawn
+
+
+def _device(text: str, source: Source) -> str:
+    body = _digits(sum(c.isdecimal() for c in text) - 1, source)
+    return _with_digits(text, body + luhn_digit(body))
+
+
+def _wallet(text: str, source: Source) -> str:
+    """Return an address of the same network, with its checksum in base 58."""
+    if text[:2].lower() == "0x":
+        return text[:2] + "".join(_one("0123456789abcdef", source) for _ in text[2:])
+    known = next((p for p in ("bc1", "ltc1", "tb1", "addr1") if text.lower().startswith(p)), "")
+    if known:
+        return text[: len(known)] + "".join(
+            _one("023456789acdefghjklmnpqrstuvwxyz", source) for _ in text[len(known) :]
+        )
+    if is_base58check(text):
+        body = bytes(source.randbelow(256) for _ in range(20))
+        return base58check(bytes([version_of(text)]) + body)
+    return text[:2] + "".join(_one(BASE58, source) for _ in text[2:])
+
+
+def _coordinates(text: str, source: Source) -> str:
+    """Return another place: every number has as many digits and fits degrees and minutes."""
+
+    def fresh(m: re.Match[str]) -> str:
+        if len(m[0]) == 3 and text[m.start() - 1 : m.start()] != ".":
+            return "1" + _one("01234567", source) + _one(_DIGITS, source)
+        return _one("12345", source) + _digits(len(m[0]) - 1, source)
+
+    return re.sub("[0-9]+", fresh, text)
+
+
+def _host(text: str, source: Source) -> str:
+    name, dot, ending = text.rpartition(".")
+    return _scrambled(name, source) + dot + ending if dot else _scrambled(text, source)
+
+
 _FORMS: dict[str, Callable[[str, Source], str]] = {
     "KEY": _key,
     "EMAIL": _email,
@@ -362,6 +424,18 @@ _FORMS: dict[str, Callable[[str, Source], str]] = {
     "DATE": _day,
     "LICENCE": _scrambled,
     "PASSPORT": _scrambled,
+    "NATIONAL_ID": _scrambled,
+    "MEDICAL": _scrambled,
+    "INSURANCE": _scrambled,
+    "VEHICLE": _vehicle,
+    "DEVICE": _device,
+    "PLATE": _scrambled,
+    "ACCOUNT": _scrambled,
+    "WALLET": _wallet,
+    "COORDINATES": _coordinates,
+    "HOST": _host,
+    "ENCODED": _scrambled,
+    "ID": _scrambled,
     "PHONE": _phone,
     "ADDRESS": _address,
     "POSTCODE": _postcode,

@@ -1,4 +1,4 @@
-"""Identifiers made of letters and signs: e-mail, URLs, domain names, IPv6, MAC addresses, keys.
+"""Identifiers of networks: e-mail, URLs, domain names, internal hosts, IPv6 and MAC addresses.
 
 Each finder looks first for a character or word that its identifiers must hold, then reads outwards
 from there over a bounded length, so text without it costs next to nothing.
@@ -11,11 +11,9 @@ from collections.abc import Iterator
 
 from sanitizer.identifiers.checks import (
     FILE_ENDINGS,
-    entropy,
     is_bare_domain,
     is_ip,
     is_top_level,
-    looks_random,
 )
 
 Span = tuple[int, int, str]
@@ -66,7 +64,7 @@ _REST = re.compile(r"[^\s<>\"`{}|\\^\x00-\x1f]{1,4096}")
 # Markdown's "](" and a JSON or shell quote end a URL even without a space.
 _CLOSING = re.compile(r"\]\(|',|'}")
 _CLOSERS = {")": "(", "]": "["}
-_DOT = re.compile(r"\.([A-Za-z]{2,6})(?![\w-]|\.[A-Za-z0-9])")
+_DOT = re.compile(r"\.([A-Za-z]{2,11})(?![\w-]|\.[A-Za-z0-9])")
 _LABELS = re.compile(
     r"(?<![A-Za-z0-9_@-])(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?\.){0,4}"
     r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?\Z"
@@ -115,6 +113,52 @@ def _bare_domains(text: str) -> Iterator[Span]:
             continue
         path = _PATH.match(text, end)
         yield labels.start(), _trimmed(text, end, path.end() if path else end), "URL"
+
+
+_PRIVATE = re.compile(
+    r"\.(?:internal|local|lan|corp|intra|intranet|home|private|localdomain)"
+    r"(?![\w-]|\.[A-Za-z0-9]|\()"
+)
+_OF_NETWORKS = frozenset({".lan", ".corp", ".intra", ".intranet", ".localdomain"})
+_OF_CODE = frozenset({".internal", ".private", ".home"})
+_NETWORK_LABELS = frozenset("svc cluster ec2 compute corp ad prod dev staging test".split())
+_HOST_CONTEXT = re.compile(
+    r"(?:\b(?:host|hosts|server|servers|ssh|ping|machine|node|hostname|nslookup|dig)\b\W{0,3}|@|://)\Z",
+    re.IGNORECASE,
+)
+_UNC = re.compile(r"\\\\([A-Za-z0-9][A-Za-z0-9.-]{1,62})\\")
+
+
+def hosts(text: str) -> Iterator[Span]:
+    """Yield names of hosts inside private networks, also in paths of shares (`\\\\HOST\\share`).
+
+    Under endings that are also attributes in code, a name counts if it has a digit, a hyphen or a
+    label of networks, or words before it that tell of a host.
+    """
+    if "." in text:
+        for ending in _PRIVATE.finditer(text):
+            labels = _LABELS.search(text, max(0, ending.start() - 80), ending.start())
+            if labels and _is_host(text, labels, ending):
+                yield labels.start(), ending.end(), "HOST"
+    if "\\" in text and "\\\\" in text:
+        for m in _UNC.finditer(text):
+            if any(c.isalnum() and not c.islower() for c in m[1]):
+                yield m.start(1), m.end(1), "HOST"
+
+
+def _is_host(text: str, labels: re.Match[str], ending: re.Match[str]) -> bool:
+    if text[labels.start() - 1 : labels.start()] in {".", "/", "\\", "$", "-"} - {"/"}:
+        return False
+    name, parts = labels[0], labels[0].split(".")
+    if ending[0] in _OF_NETWORKS or any(c.isdigit() or c == "-" for c in name):
+        return not name.isdigit()
+    if not _NETWORK_LABELS.isdisjoint(parts) or (len(parts) > 1 and ending[0] not in _OF_CODE):
+        return True
+    port = (
+        text[ending.end() : ending.end() + 1] == ":"
+        and text[ending.end() + 1 : ending.end() + 2].isdigit()
+    )
+    return port or bool(_HOST_CONTEXT.search(text, max(0, labels.start() - 14), labels.start()))
 
 
 _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
@@ -179,157 +223,3 @@ def _other_macs(text: str) -> Iterator[Span]:
                 and any(c.isdigit() for c in whole)
             ):
                 yield start, m.end(), "MAC"
-
-
-KEY_FORMS: dict[str, str] = {
-    "sk-": r"(?:ant-(?:api|admin)?[0-9]{0,2}-?|proj-|svcacct-|admin-|or-v1-|lf-)?[\w-]{20,300}",
-    "pk-lf-": r"[\w-]{20,60}",
-    "ghp_": r"[A-Za-z0-9]{30,255}",
-    "gho_": r"[A-Za-z0-9]{30,255}",
-    "ghu_": r"[A-Za-z0-9]{30,255}",
-    "ghs_": r"[A-Za-z0-9]{30,255}",
-    "ghr_": r"[A-Za-z0-9]{30,255}",
-    "github_pat_": r"\w{22,255}",
-    "AKIA": r"[A-Z0-9]{16}(?![A-Za-z0-9])",
-    "ASIA": r"[A-Z0-9]{16}(?![A-Za-z0-9])",
-    "xox": r"[abeprs]-[\w-]{10,250}",
-    "xapp-": r"[\w-]{20,250}",
-    "AIza": r"[\w-]{35}(?![\w-])",
-    "ya29.": r"[\w-]{20,250}",
-    "GOCSPX-": r"[\w-]{20,60}",
-    "glpat-": r"[\w-]{20,60}",
-    "hf_": r"[A-Za-z0-9]{30,60}",
-    "SG.": r"[\w-]{16,64}\.[\w-]{16,64}",
-    "npm_": r"[A-Za-z0-9]{36}(?![A-Za-z0-9])",
-    "pypi-": r"[\w-]{50,300}",
-    "sk_live_": r"[A-Za-z0-9]{16,250}",
-    "sk_test_": r"[A-Za-z0-9]{16,250}",
-    "rk_live_": r"[A-Za-z0-9]{16,250}",
-    "rk_test_": r"[A-Za-z0-9]{16,250}",
-    "pk_live_": r"[A-Za-z0-9]{16,250}",
-    "pk_test_": r"[A-Za-z0-9]{16,250}",
-    "whsec_": r"[A-Za-z0-9+/=]{20,120}",
-    "dop_v1_": r"[0-9a-f]{64}",
-    "gsk_": r"[A-Za-z0-9]{30,80}",
-    "xai-": r"[A-Za-z0-9]{40,120}",
-    "r8_": r"[A-Za-z0-9]{30,60}",
-    "shpat_": r"[0-9a-fA-F]{32}",
-    "lin_api_": r"[A-Za-z0-9]{32,60}",
-    "dckr_pat_": r"[\w-]{20,60}",
-    "eyJ": r"[\w-]{8,4000}\.eyJ[\w-]{8,8000}\.[\w-]{0,2000}",
-}
-"""Public prefixes of keys, and patterns of what follows.
-
-The prefix stays when a key is replaced by another one.
-"""
-PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
-_PEM_BODY = re.compile(r"[\sA-Za-z0-9+/=]{0,20000}")
-_PEM_SIZE = 20_000
-_SIGNS = "-_.Axy"
-_MARKS = {
-    sign: [mark for mark in KEY_FORMS if next(each for each in _SIGNS if each in mark) == sign]
-    for sign in _SIGNS
-}
-"""Prefixes by a character that all of them hold: a text without it is not searched for them."""
-_COMPILED: dict[str, re.Pattern[str]] = {}
-
-_PASSWORDS = ("password", "passwd", "passphrase", "passcode", "pwd")
-_SECRETS = ("secret", "token", "credential", "key")
-_KEY_OWNER = re.compile(
-    r"(?:api|access|secret|private|auth|account|client|signing|encryption|subscription)[_ -]?\Z"
-)
-_ASSIGNED = re.compile(
-    r"(?:s|[_-]?id)?[\"']?\s{0,3}(?:=>|:=|==?|:|\b[Ii]s\b:?)\s{0,3}"
-    r"(?:[\"'`]([^\s\"'`]{6,300})[\"'`]|([^\s\"'`,;<>()\[\]{}]{6,300}+)(?![(\[{]))"
-)
-_BEARER = re.compile(
-    r"(?i)\b(?:bearer|basic|authorization: token) +([A-Za-z0-9._~+/-]{16,4000}={0,2})"
-)
-_CODE = re.compile(r"[A-Za-z_][\w.]*[(\[]|\$|%|\{|<|os\.|env|https?:|process\.")
-
-
-def keys(text: str, lowered: str) -> Iterator[Span]:
-    """Yield API keys, private key blocks, and values assigned to names such as `password`.
-
-    Args:
-        text: the text.
-        lowered: the text in lower case, at the same offsets.
-    """
-    for sign, marks in _MARKS.items():
-        if sign in text:
-            for mark in marks:
-                if mark in text:
-                    yield from _marked(text, mark, KEY_FORMS[mark])
-    if "-----BEGIN " in text:
-        yield from _pem_blocks(text)
-    for word in (*_PASSWORDS, *_SECRETS):
-        if word in lowered:
-            yield from _assigned(text, lowered, word)
-    if "bearer" in lowered or "basic " in lowered or "authorization" in lowered:
-        for m in _BEARER.finditer(text):
-            if looks_random(m[1]):
-                yield m.start(1), m.end(1), "KEY"
-
-
-def _marked(text: str, mark: str, rest: str) -> Iterator[Span]:
-    pattern = _COMPILED.setdefault(mark, re.compile(rest))
-    at = text.find(mark)
-    while at >= 0:
-        end, clear = at + len(mark), not (at and (text[at - 1].isalnum() or text[at - 1] in "_-"))
-        m = pattern.match(text, end) if clear else None
-        if m:
-            end = m.end() - (m[0][-1] in "-_")
-            if looks_random(text[at + len(mark) : end]) or (
-                len(m[0]) == 16 and entropy(m[0]) > 2.5
-            ):
-                yield at, end, "KEY"
-        at = text.find(mark, end)
-
-
-def _pem_blocks(text: str) -> Iterator[Span]:
-    begins = list(PEM_BEGIN.finditer(text))
-    limits = [*(m.start() for m in begins[1:]), len(text)]
-    for begin, limit in zip(begins, limits, strict=False):  # none begins: nothing to limit
-        stop = min(limit, begin.end() + _PEM_SIZE)
-        at = text.find("-----END ", begin.end(), stop)
-        end = (_PEM_END.match(text, at) if at >= 0 else None) or _PEM_BODY.match(
-            text, begin.end(), stop
-        )
-        if end:
-            yield (
-                begin.start(),
-                begin.start() + len(text[begin.start() : end.end()].rstrip()),
-                "KEY",
-            )
-
-
-def _assigned(text: str, lowered: str, word: str) -> Iterator[Span]:
-    at, password = lowered.find(word), word in _PASSWORDS
-    while at >= 0:
-        end = at + len(word)
-        owned = word != "key" or _KEY_OWNER.search(lowered, max(0, at - 14), at)
-        if owned and (m := _ASSIGNED.match(text, end)):
-            end, value = m.end(), (m[1] or m[2]).rstrip(".,;:!?")
-            start = m.start(1) if m[1] else m.start(2)
-            if _is_password(value, m[1] is not None) if password else _is_secret(value):
-                yield start, start + len(value), "KEY"
-        at = lowered.find(word, end)
-
-
-def _is_secret(value: str) -> bool:
-    return len(value) >= 12 and not _CODE.match(value) and looks_random(value)
-
-
-def _is_password(value: str, quoted: bool) -> bool:
-    """Return True if the value is written out, and no expression, variable or word."""
-    has_digit = any(c.isdigit() for c in value)
-    return (has_digit and not _CODE.match(value) and entropy(value) >= 2.0) or (
-        quoted and _is_mixed(value)
-    )
-
-
-def _is_mixed(value: str) -> bool:
-    """Return True if a quoted password without digits mixes cases and signs."""
-    signs = any(not c.isalnum() and c not in "._-$%{}()<>[]" for c in value)
-    return signs and value.lower() != value

@@ -49,6 +49,14 @@ CANADA_POSTCODE = re.compile(
 )
 _ZIP = r"[0-9]{5}(?:-[0-9]{4})?(?![\w]|[-.,][0-9])"
 _ZIP_HERE = re.compile(_ZIP)
+_STATE_NAMES = (
+    "Alabama|Alaska|Arizona|Arkansas|California|Colorado|Connecticut|Delaware|Florida|Georgia"
+    "|Hawaii|Idaho|Illinois|Indiana|Iowa|Kansas|Kentucky|Louisiana|Maine|Maryland|Massachusetts"
+    "|Michigan|Minnesota|Mississippi|Missouri|Montana|Nebraska|Nevada|New Hampshire|New Jersey"
+    "|New Mexico|New York|North Carolina|North Dakota|Ohio|Oklahoma|Oregon|Pennsylvania"
+    "|Rhode Island|South Carolina|South Dakota|Tennessee|Texas|Utah|Vermont|Virginia|Washington"
+    "|West Virginia|Wisconsin|Wyoming|District of Columbia"
+)
 _STATE_BEFORE = re.compile(rf"(?:[A-Za-z.] ?,\s{{0,2}}|[a-z] )(?:{_STATE})\.?,? {{1,2}}\Z")
 _MILITARY_BEFORE = re.compile(r"\b[AFD]PO,? A[AEP] \Z")
 _ZIP_CONTEXT = re.compile(
@@ -115,6 +123,7 @@ _LEADING_TYPES = frozenset(
     Estrada
     """.split()
 )
+_OPENS_WORD = re.compile("[(,\"']")
 STREET_ENDINGS = tuple(
     """
     straße strasse str. gasse platz allee straat laan gracht plein gatan vägen gata gade vej veien
@@ -134,7 +143,34 @@ _PASSPORT = re.compile(
 )
 
 
+_TOWN = r"(?=[^\W\d_a-z])[^\W\d_][\w'’.-]{1,30}"
+_TOWNS = rf"{_TOWN}(?:(?: |-| an der | am | a/d |/){_TOWN}){{0,3}}"
+_TOWN_AFTER = re.compile(
+    r"(?:[ ]?[A-Za-z]\b|-[A-Za-z0-9]{1,4}\b|[ ]?(?:bis|ter)\b)?,?\s{1,2}(?:"
+    # 10115 Berlin, D-80331 München, 75011 Paris, 1010 Wien
+    rf"(?:[A-Z]{{1,2}}-)?[0-9]{{4,5}} {_TOWNS}(?: [Cc][Ee][Dd][Ee][Xx](?: [0-9]{{1,2}})?)?"
+    rf"|[1-9][0-9]{{3}} ?[A-Z]{{2}}(?:,? {_TOWNS})?"  # 1016 GV Amsterdam
+    rf"|(?:{_TOWNS},?\s{{1,2}}){{0,3}}[A-Z]{{1,2}}[0-9][0-9A-Z]? ?[0-9][{UK_INWARD}]{{2}}\b"
+    rf"|(?:{_TOWNS},?\s{{1,2}}){{1,2}}(?:{_STATE}|{_STATE_NAMES})\.?,?\s{{1,2}}{_ZIP})"
+)
+_FLAT_BEFORE = re.compile(
+    r"\b(?:[Ff]lat|[Aa]pt\.?|[Aa]partment|[Uu]nit|[Ss]uite|[Rr]oom) ?#?[0-9A-Za-z]{1,5},\s{1,2}\Z"
+)
+
+
 def streets(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield addresses around the chunk of digits, with flat, postal code and town.
+
+    The house number comes first, or last after a street's name.
+    """
+    for first, last, kind in _streets(text, start, end):
+        flat = _FLAT_BEFORE.search(text, max(0, first - 24), first)
+        town = _TOWN_AFTER.match(text, last)
+        stop = last + len(town[0].rstrip(".")) if town else last
+        yield flat.start() if flat else first, stop, kind
+
+
+def _streets(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield street addresses whose house number is the chunk of digits from `start` to `end`.
 
     The number comes first, or last after a street's name.
@@ -173,9 +209,11 @@ def _number_last(text: str, start: int, end: int) -> Iterator[Span]:
     line = max(text.rfind("\n", max(0, start - 60), start) + 1, start - 60, 0)
     words = text[line : start - 1].split(" ")[-6:]
     last = words[-1].rstrip(",").lower()
-    begin = next(
-        (i for i, word in enumerate(words[:-1]) if word.lstrip("(,\"'") in _LEADING_TYPES), None
-    )
+    begin = None
+    if not _LEADING_TYPES.isdisjoint(words) or _OPENS_WORD.search(text, line, start):
+        begin = next(
+            (i for i, word in enumerate(words[:-1]) if word.lstrip("(,\"'") in _LEADING_TYPES), None
+        )
     if begin is None and last in _HUNGARIAN and len(words) > 1:
         begin = next((i for i, word in enumerate(words[:-1]) if word[:1].isupper()), None)
     elif (
@@ -193,17 +231,29 @@ def _end_of_house(text: str, start: int, end: int) -> int:
     return end + (text[end : end + 1].isalpha() and not text[end + 1 : end + 2].isalnum())
 
 
-def units(text: str) -> Iterator[Span]:
+_UNIT_WORDS = ("apt", "suite", "ste", "unit", "flat")
+
+
+def units(text: str, lowered: str) -> Iterator[Span]:
     """Yield addresses that begin with a number and name a flat or suite soon after."""
-    for m in _UNIT_NUMBER.finditer(text):
-        if before := _BEFORE_UNIT.search(text, max(0, m.start() - 62), m.start()):
+    for at in _places_of(lowered, _UNIT_WORDS):
+        m = _UNIT_NUMBER.match(text, at)
+        if m and (before := _BEFORE_UNIT.search(text, max(0, at - 62), at)):
             yield before.start(), m.start() + len(m[0].rstrip(" ,\n")), "ADDRESS"
+
+
+def _places_of(lowered: str, words: tuple[str, ...]) -> Iterator[int]:
+    """Yield where each of some words begins."""
+    for word in words:
+        at = lowered.find(word)
+        while at >= 0:
+            yield at
+            at = lowered.find(word, at + len(word))
 
 
 def boxes(text: str, lowered: str) -> Iterator[Span]:
     """Yield addresses with a flat or suite, post office boxes and military mail."""
-    if any(word in lowered for word in ("apt", "suite", "ste", "unit", "flat")):
-        yield from units(text)
+    yield from units(text, lowered)
     if "box" in lowered or "postfach" in lowered or "apartado" in lowered or "postale" in lowered:
         for m in _POBOX.finditer(text):
             yield m.start(), m.end(), "ADDRESS"
@@ -231,8 +281,8 @@ def postcodes(text: str, start: int, end: int) -> Iterator[Span]:
 
 def announced(text: str, lowered: str) -> Iterator[Span]:
     """Yield postal codes, driving licences and passports after the words that name them."""
-    if "zip" in lowered or "post" in lowered or "plz" in lowered:
-        for m in _ZIP_CONTEXT.finditer(text):
+    for at in _places_of(lowered, ("zip", "post", "plz")):
+        if m := _ZIP_CONTEXT.match(text, at):
             yield m.start(1), m.end(1), "POSTCODE"
     if "licen" in lowered and "driv" in lowered:
         for m in _LICENCE.finditer(text):

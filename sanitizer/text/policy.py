@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -167,7 +167,8 @@ class Policy:
         public: lower-case words released as they are, and phrases of several words, as written.
         sensitive: words that are never public, whatever `public` says. Its phrases go to the vault.
         values: known words and phrases that go to the vault wherever they occur, without case.
-        patterns: a word that matches one of these in full is never public.
+        patterns: a word that matches one of these in full is never public. A pattern that takes
+            longer than a second refuses the text.
         refuse: words that make `sanitize` raise PolicyError.
         refuse_patterns: patterns that make `sanitize` raise PolicyError.
         perturb: whether private words are drawn anew. If not, there is no differential privacy:
@@ -378,7 +379,8 @@ class Policy:
         if not (self.sensitive or self.patterns):
             return False
         return any(
-            f in self.sensitive or any(p.fullmatch(f) for p in self.patterns) for f in forms(word)
+            f in self.sensitive or self._matches("sensitive", self.patterns, f, whole=True)
+            for f in forms(word)
         )
 
     def check(self, text: str, words: Iterable[str]) -> None:
@@ -388,11 +390,45 @@ class Policy:
             words: all words of the text, public ones included.
 
         Raises:
-            PolicyError: without quoting the text.
+            PolicyError: without quoting the text; also if a pattern takes too long.
         """
         listed = bool(self.refuse) and any(f in self.refuse for w in words for f in forms(w))
-        if listed or any(p.search(text) for p in self.refuse_patterns):
+        if listed or self._matches("refuse", self.refuse_patterns, text, whole=False):
             raise PolicyError(f"policy {self.name!r} refuses this text")
+
+    def _matches(
+        self, table: str, patterns: Sequence[re.Pattern[str]], text: str, whole: bool
+    ) -> bool:
+        """Return True if a pattern matches a text.
+
+        Raises:
+            PolicyError: a pattern took longer than PATTERN_SECONDS, so what it says is not known.
+        """
+        for number, pattern in enumerate(patterns, 1):
+            limited = _limited(pattern)
+            find = limited.fullmatch if whole else limited.search
+            try:
+                if find(text, timeout=PATTERN_SECONDS):
+                    return True
+            except TimeoutError:
+                raise PolicyError(
+                    f"policy {self.name!r}: pattern {number} of [{table}] took longer than "
+                    f"{PATTERN_SECONDS:g} s, so the text is refused; repetitions inside "
+                    'repetitions, such as "(a+)+", take too long'
+                ) from None
+        return False
+
+
+PATTERN_SECONDS = 1.0
+"""Seconds that a pattern of a policy may take for a text or a word."""
+
+
+@cache
+def _limited(pattern: re.Pattern[str]) -> Any:
+    """Return the pattern in a library whose searches end after a time, unlike those of `re`."""
+    import regex
+
+    return regex.compile(pattern.pattern, pattern.flags & ~re.UNICODE & ~re.DEBUG)
 
 
 class _Bad(ValueError):
@@ -473,10 +509,15 @@ def _known(values: list[Any]) -> frozenset[str]:
 
 
 def _patterns(values: list[Any]) -> tuple[re.Pattern[str], ...]:
+    import regex
+
     try:
-        return tuple(re.compile(pattern) for pattern in _strings(values))
-    except re.error as error:
+        patterns = tuple(re.compile(pattern) for pattern in _strings(values))
+        for pattern in patterns:
+            _limited(pattern)
+    except (re.error, regex.error) as error:
         raise _Bad(f"not a regular expression: {error}") from None
+    return patterns
 
 
 class _Key(NamedTuple):

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sanitizer.identifiers.internet import KEY_FORMS
+from sanitizer.identifiers.credentials import KEY_FORMS
 from sanitizer.identifiers.search import KINDS, Identifier, find, same_form
 from sanitizer.testing.models import SeededSource
 from tests.identifiers.samples import FOUND, JWT
@@ -101,11 +101,31 @@ def test_every_known_prefix_of_a_key_is_looked_for(mark: str) -> None:
         "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0",
         "aK3x9QmZ7pL2vT8wR5nB4cY6dF1gH0jSaK3x9QmZ7pL2vT8wR5nB4cY6dF1gH0jS",
         JWT.removeprefix("eyJ"),
+        "st.dev." + "aK3x9QmZ" * 5,
+        "0f1e2d3c" * 8 + "-aK3x9QmZ7pL2vT8w",
+        "A1B2C3D4E5F6G7H8" * 3 + "J9K1L2M3N4",
+        "0f1e2d3c" * 3 + "-" + "0f" * 17,
+        "aK3x9QmZ" * 4 + "_0f1e2d3c",
+        "0f1e2d3c" * 5,
+        "0f1e2d3c" * 4 + "_0f1e2d3c4b",
+        "0f1e2d3c" * 6,
+        "aK3x9QmZ7pL2vT8wR5nB4c",
+        "aK3x9QmZ7pL2vT8wR5nB4cY6dF1gH0jSaK3x9QmZ7pL",
     ]
     fitting = [tail for tail in tails if re.fullmatch(KEY_FORMS[mark], tail)]
     assert fitting
     for tail in fitting:
         assert [i.text for i in find(f"it is {mark}{tail}")] == [mark + tail]
+
+
+@pytest.mark.parametrize("mark", sorted(set(KEY_FORMS) - {"sk-", "SG.", "pk-lf-", "ya29.", "eyJ"}))
+def test_a_prefix_with_its_length_suffices_whatever_the_letters(mark: str) -> None:
+    """Examples of vendors are not random, and what a user pastes may be one."""
+    forms = ["A" * n for n in range(16, 64)] + ["0" * n for n in range(16, 70)]
+    fitting = next((t for t in forms if re.fullmatch(KEY_FORMS[mark], t)), None)
+    if fitting is not None:
+        assert [i.text for i in find(f"it is {mark}{fitting}")] == [mark + fitting]
+        assert find(f"tok_{mark}{fitting}") != []
 
 
 def test_a_date_is_no_telephone_where_dates_are_not_wanted() -> None:
@@ -184,9 +204,42 @@ ADVERSARIAL = [
     "0::",
     "4111111111111111",
 ]
+ANNOUNCED = [
+    "--password ",
+    "--a ",
+    "password is ",
+    "</password>",
+    "<a>",
+    "Cookie: a=b",
+    "mysql -p",
+    "%40",
+    "&#64;",
+    "=40",
+    "a%40b.",
+    "ssn ",
+    "case 1",
+    "account no 1 ",
+    "AKIAAAAAAAAAAAAAAAAA ",
+    "AAAA1",
+    "a1",
+    "/services/",
+    "://a:bcdefg@",
+    ":AA",
+    "a.internal",
+    "密码1",
+    "中1",
+    "\U000e0020",
+    "①",
+    "1.2345, ",
+    "1°1'",
+    "Kirchstraße 1, ",
+    "1 rue d'A, 1111",
+]
 
 
-@pytest.mark.parametrize("piece", ADVERSARIAL)
+@pytest.mark.parametrize(
+    "piece", [*ADVERSARIAL, *(pytest.param(each, marks=pytest.mark.slow) for each in ANNOUNCED)]
+)
 def test_the_time_of_hostile_text_grows_with_its_length(piece: str) -> None:
     """Sixteen times the text in far less than 16 squared the time: no pattern backtracks over the
     whole.

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -241,3 +245,21 @@ def test_roles_of_a_policy_file(tmp_path: Path) -> None:
     assert policy.digest != Policy.preset("words").digest
     light = policy.identifiers_only()
     assert (light.perturb, light.numbers, light.detector) == (False, "pass", "none")
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"refuse_patterns": (re.compile("(a|aa)+$"),)}, "a" * 60 + "!"),
+        ({"patterns": (re.compile("(a|aa)+b"),)}, "a" * 60),
+    ],
+)
+def test_a_pattern_that_explodes_refuses_the_text_in_little_time(
+    settings: dict[str, Any], text: str
+) -> None:
+    policy = replace(Policy.preset("strict"), **settings)
+    begin = time.monotonic()
+    with pytest.raises(PolicyError, match=r"pattern 1 of .* took longer than 1 s") as refusal:
+        policy.check(text, []) if "refuse_patterns" in settings else policy.is_sensitive(text)
+    assert "aaa" not in str(refusal.value)
+    assert time.monotonic() - begin < 30

@@ -1,0 +1,249 @@
+"""Numbers that a word before them announces, in seven languages: they count without proof.
+
+A word such as "passport" or "Kundennummer" says what the number after it is; check digits are not
+asked for, since a mistyped number is private too. Everything is read backwards from a number, over
+a bounded length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+Span = tuple[int, int, str]
+
+BACK = 56
+"""Characters before a number that are searched for a word which announces it."""
+
+_WORD = re.compile(r"[^\W\d_]+")
+_NUMBERING = (
+    "number|numbers|no|nos|nr|num|nbr|id|ids|code|ref|reference|nummer|numero|número|numéro|n"
+    "|núm|nro|numer"
+)
+_GAP = re.compile(
+    rf"(?:[\s_.,:#=°º'\"()/-]{{0,4}}\b(?:(?P<numbering>(?i:{_NUMBERING})(?!-?[0-9]))"
+    r"|is|was|are|ist|lautet|war|est|es|è|é|e|[Cc]ard|[Kk]arte|carte|scheme|de|du|del|der|da|do"
+    r"|the|of|his|her|my|client|clienti|cliente|dossier|compte|cuenta|conto|conta|patient|assuré)"
+    r"\b){0,4}(?P<sign>[\s_.,:#=°º'\"()>\]-]{0,8})"
+)
+_RUN = r"[A-Za-z0-9]+(?:[-./:*][A-Za-z0-9*]+)*"
+_GROUPS = re.compile(rf"{_RUN}(?: (?:[A-Z0-9]*[0-9][A-Z0-9./-]*)(?![\w])){{0,6}}")
+_WITH_LETTERS = re.compile(
+    rf"{_RUN}(?:(?: |-)(?:[A-Z0-9]*[0-9][A-Z0-9./-]*|[A-Z]{{1,3}})(?![\w])){{0,6}}"
+)
+_DIGITS_ONLY = re.compile(r"[0-9](?:[ ./-]?[0-9])*")
+_CASED = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9*-]|[ ](?=[0-9])){3,24}")
+_NATIONAL_SSN = re.compile(r"[0-9]{3}[- .]?[0-9]{2}[- .]?[0-9]{4}(?![0-9])")
+_PLATE = re.compile(
+    r"[A-ZÄÖÜ0-9]{1,7}(?:[- ·]{1,2}(?:[A-Z]{1,3}(?![A-Za-z])|[A-Z0-9]*[0-9][A-Z0-9]*)){0,3}"
+)
+_VIN = re.compile(r"[A-HJ-NPR-Za-hj-npr-z0-9]{11,17}(?![A-Za-z0-9])")
+_DEVICE = re.compile(r"[0-9](?:[ ./-]?[0-9]){13,19}(?![0-9])")
+_PIN = re.compile(r"[0-9]{4,8}(?![\w.,:/-]?[0-9A-Za-z])")
+_DEGREES = re.compile(r"[+-]?[0-9]{1,3}\.[0-9]{2,}(?:,\s?[+-]?[0-9]{1,3}\.[0-9]{2,})?")
+
+
+class _Form(NamedTuple):
+    """What a word announces: a kind, the form of its values, and how many digits they have.
+
+    `numbered`: the word alone does not announce a number, "number", "ID", ":" or "#" must follow.
+    """
+
+    kind: str
+    value: re.Pattern[str]
+    n_digits: int
+    numbered: bool = False
+
+
+def _table() -> dict[str, _Form]:
+    """Return what each word, or two words with a space between, announces."""
+    rows = (
+        (_Form("SSN", _NATIONAL_SSN, 9), "ssn ssns|social security"),
+        (
+            _Form("PASSPORT", _CASED, 4),
+            "passport passportno reisepass reisepassnummer passnummer passeport pasaporte"
+            " passaporto paspoort paspoortnummer passaporte",
+        ),
+        (
+            _Form("LICENCE", _CASED, 4),
+            "führerschein fuehrerschein führerscheinnummer rijbewijs rijbewijsnummer"
+            "|driver licence|driver license|drivers licence|drivers license|s license|s licence"
+            "|driving licence|driving license|de conduire|de conducir|de condução|di guida"
+            "|carteira nacional",
+        ),
+        (
+            _Form("NATIONAL_ID", _WITH_LETTERS, 4),
+            "nino steuernummer steueridentifikationsnummer identifikationsnummer steueridnr"
+            " sozialversicherungsnummer rentenversicherungsnummer svnr personalausweis"
+            " personalausweisnummer ausweisnummer bsn burgerservicenummer sofinummer dni nie nif"
+            " cpf cnpj curp cuil cuit pesel personnummer henkilötunnus aadhaar aadhar tfn"
+            " insee nir itin ein contribuinte ahv oasi idnummer"
+            "|national insurance|ni number|ni no|steuer id|steuer identifikationsnummer"
+            "|sécurité sociale|securite sociale|codice fiscale|pan card|pan number"
+            "|tax file|tax id|tax number|taxpayer identification|national id|national identity"
+            "|identity card|social insurance|carte identité|d identité|documento nacional"
+            "|seguridad social|segurança social|rodné číslo|ahv nummer|cpr nummer|cpr number"
+            "|personal identity|id card|sin number|sin no|cartão cidadão|carta identità"
+            "|d identità",
+        ),
+        (
+            _Form("ACCOUNT", _DIGITS_ONLY, 6),
+            "kontonummer kontonr blz bankleitzahl rekeningnummer aba sortcode"
+            "|sort code|bank code|routing number|routing no|routing transit|transit number"
+            "|de compte|de cuenta|di conto|da conta|de conta",
+        ),
+        (
+            _Form("ACCOUNT", _DIGITS_ONLY, 6, numbered=True),
+            "account acct acc konto rekening accountnumber routing",
+        ),
+        (
+            _Form("MEDICAL", _WITH_LETTERS, 3),
+            "mrn patientennummer patientnumber patientid patiëntnummer fallnummer"
+            " npi|medical record|medical records|health record|nhs number|nhs no|hospital number",
+        ),
+        (
+            _Form("MEDICAL", _WITH_LETTERS, 3, numbered=True),
+            "patient patiente patienten paciente paziente nhs chart",
+        ),
+        (
+            _Form("INSURANCE", _WITH_LETTERS, 4),
+            "versichertennummer krankenversichertennummer versicherungsnummer"
+            " versicherungsscheinnummer policennummer polisnummer"
+            "|insurance policy|policy number|policy no|member id|member number|subscriber id"
+            "|health insurance|medicare number|medicaid number|medicaid id|medicare id|d assuré"
+            "|de póliza|de poliza|di polizza|da apólice|de police|tarjeta sanitaria",
+        ),
+        (_Form("INSURANCE", _WITH_LETTERS, 4, numbered=True), "medicare medicaid insurance"),
+        (
+            _Form("PLATE", _PLATE, 2),
+            "kennzeichen nummernschild autokennzeichen immatriculation immatriculée immatriculé"
+            " matrícula matricula targa kenteken"
+            "|license plate|licence plate|number plate|registration plate|vehicle registration"
+            "|car registration|plate number|plate no|registration number|registration mark",
+        ),
+        (_Form("PLATE", _PLATE, 2, numbered=True), "plate"),
+        (
+            _Form("VEHICLE", _VIN, 3),
+            "vin fahrgestellnummer fahrzeugidentifikationsnummer fin bastidor telaio"
+            "|chassis number|chassis no|de châssis|di telaio",
+        ),
+        (_Form("DEVICE", _DEVICE, 14), "imei imeis imeisv imsi iccid meid"),
+        (
+            _Form("ID", _GROUPS, 3),
+            "kundennummer kundennr klantnummer dossiernummer zaaknummer"
+            " vorgangsnummer personalnummer matrikelnummer mitgliedsnummer vertragsnummer"
+            " customerid customernumber clientid caseid casenumber employeeid matricule"
+            " expediente accountid vertragsnr",
+        ),
+        (
+            _Form("ID", _GROUPS, 3, numbered=True),
+            "customer customers client clients case claim employee student staff member kunde"
+            " dossier cliente processo pratica fall klant",
+        ),
+        (_Form("ID", _WITH_LETTERS, 3), "aktenzeichen geschäftszeichen"),
+        (_Form("COORDINATES", _DEGREES, 3), "gps coordinates koordinaten coordonnées coordenadas"),
+        (
+            _Form("COORDINATES", _DEGREES, 3),
+            "lat latitude lon lng long longitude breitengrad längengrad",
+        ),
+        (_Form("KEY", _PIN, 4), "pin pincode|pin code|pin number"),
+    )
+    found: dict[str, _Form] = {}
+    for form, names in rows:
+        single, *pairs = names.split("|")
+        for name in (*single.split(), *pairs):
+            found[name] = form
+    return found
+
+
+_TABLE = _table()
+_ALONE = frozenset(name for name in _TABLE if " " not in name)
+_SECOND = frozenset(name.partition(" ")[2] for name in _TABLE if " " in name)
+_WORDS = _ALONE | _SECOND
+_ABBREVIATED = frozenset("nie ein dni nir sin fin pin aba npi ahv svnr insee".split())
+"""Names in capitals that are words in lower case."""
+_SIGN = re.compile("[#:=]")
+
+
+def by_words(text: str, lowered: str, start: int, end: int) -> Iterator[Span]:
+    """Yield the value that holds the chunk of digits from `start` to `end`, if it is announced."""
+    low = max(0, start - BACK)
+    head = lowered[low:start]
+    if _WORDS.isdisjoint(_WORD.findall(head)):
+        return
+    words = list(_WORD.finditer(head))
+    for i in range(len(words) - 1, -1, -1):
+        word = words[i][0]
+        if word not in _WORDS:
+            continue
+        pair = f"{words[i - 1][0]} {word}" if i else word
+        form = _TABLE.get(pair) or _TABLE.get(word)
+        if form and (span := _value(text, low + words[i].start(), word, form, start, end)):
+            yield span
+            return
+
+
+def _value(text: str, at: int, word: str, form: _Form, start: int, end: int) -> Span | None:
+    """Return the value after the word at `at`, if it is of the form and holds the chunk."""
+    gap = _GAP.match(text, at + len(word))
+    if gap is None:
+        return None
+    if form.numbered and not (gap["numbering"] or _SIGN.search(gap["sign"])):
+        return None
+    lower = word in _ABBREVIATED and text[at : at + len(word)] != word.upper()
+    if lower and not (word == "pin" and gap["numbering"]):
+        return None
+    first = gap.end()
+    if form.value is _DEGREES and text[first - 1] == "-":
+        first -= 1
+    m = form.value.match(text, first)
+    if m is None or not (m.start() <= start < m.end()):
+        return None
+    last = first + len(m[0].rstrip(" .-/:*"))
+    enough = sum(c.isdigit() for c in text[first:last]) >= form.n_digits
+    long = form.kind == "PLATE" and last - first > _LONGEST_PLATE
+    return (first, last, form.kind) if enough and not long else None
+
+
+_LONGEST_PLATE = 12
+_CASELESS = (
+    (
+        "PHONE",
+        re.compile(r"\+?[0-9][0-9 ()-]{5,16}[0-9]"),
+        "手机 手機 电话 電話 携帯 전화 휴대폰 연락처",
+    ),
+    (
+        "NATIONAL_ID",
+        re.compile(r"[0-9][0-9-]{6,18}[0-9Xx]"),
+        "身份证 身份證 マイナンバー 주민등록번호",
+    ),
+    (
+        "KEY",
+        re.compile(r"[!-~]{4,64}"),
+        "密码 密碼 口令 パスワード 暗証番号 비밀번호",
+    ),
+    ("PASSPORT", re.compile(r"[A-Z]{0,2}[0-9]{6,9}"), "护照 護照 旅券 パスポート 여권"),
+    (
+        "DATE_OF_BIRTH",
+        re.compile(r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}"),
+        "生年月日 出生 生日 생년월일",
+    ),
+    ("SSN", _NATIONAL_SSN, "社会保障 社會保障"),
+    ("ID", re.compile(r"[A-Z0-9-]{4,20}"), "客户编号 客户号 顧客番号 お客様番号 고객번호"),
+)
+_LABEL = re.compile(r"[^\x00-\x7f]{0,4}[\s:：=]{0,3}")
+
+
+def by_caseless_words(text: str) -> Iterator[Span]:
+    """Yield values that a Chinese, Japanese or Korean word announces."""
+    for kind, value, names in _CASELESS:
+        for name in names.split():
+            at = text.find(name)
+            while at >= 0:
+                label = _LABEL.match(text, at + len(name))
+                assert label, "every part of it may be empty"
+                m = value.match(text, label.end())
+                if m and any(c.isdigit() for c in m[0]):
+                    yield m.start(), m.end(), kind
+                at = text.find(name, at + 1)

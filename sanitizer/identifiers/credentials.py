@@ -1,0 +1,543 @@
+"""Keys, passwords and tokens: by a vendor's public prefix, or by the name that announces them.
+
+A value counts whatever its letters are if a name such as `password` stands before it in an
+assignment, a flag, a tag, a header or a sentence, in English, German, French, Spanish, Italian,
+Dutch and Portuguese; left out are expressions of code, variables, and words that say something
+about a password ("wrong", "required").
+
+Not protected: passwords of letters that no name announces, and those that are such words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from sanitizer.identifiers.checks import looks_random
+
+Span = tuple[int, int, str]
+
+KEY_FORMS: dict[str, str] = {
+    "sk-": r"(?:ant-(?:api|admin)?[0-9]{0,2}-?|proj-|svcacct-|admin-|or-v1-|lf-)?[\w-]{20,300}",
+    "pk-lf-": r"[\w-]{20,60}",
+    **dict.fromkeys(("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"[A-Za-z0-9]{30,255}"),
+    "github_pat_": r"\w{22,255}",
+    **dict.fromkeys(("AKIA", "ASIA", "ABIA", "ACCA"), r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    "xox": r"[abeprs]-[\w-]{10,250}",
+    "xapp-": r"[\w-]{20,250}",
+    "AIza": r"[\w-]{35}(?![\w-])",
+    "ya29.": r"[\w-]{20,250}",
+    "GOCSPX-": r"[\w-]{20,60}",
+    **dict.fromkeys(("glpat-", "gldt-", "glrt-", "glptt-", "glcbt-"), r"[\w.-]{20,60}"),
+    "hf_": r"[A-Za-z0-9]{30,60}",
+    "SG.": r"[\w-]{16,64}\.[\w-]{16,64}",
+    "npm_": r"[A-Za-z0-9]{36}(?![A-Za-z0-9])",
+    "pypi-": r"[\w-]{50,300}",
+    **dict.fromkeys(
+        ("sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "pk_test_"),
+        r"[A-Za-z0-9]{16,250}",
+    ),
+    "whsec_": r"[A-Za-z0-9+/=]{20,120}",
+    **dict.fromkeys(("dop_v1_", "doo_v1_", "dor_v1_"), r"[0-9a-f]{64}"),
+    "gsk_": r"[A-Za-z0-9]{30,80}",
+    "xai-": r"[A-Za-z0-9]{40,120}",
+    "r8_": r"[A-Za-z0-9]{30,60}",
+    **dict.fromkeys(("shpat_", "shpca_", "shppa_", "shpss_"), r"[0-9a-fA-F]{32}"),
+    "lin_api_": r"[A-Za-z0-9]{32,60}",
+    "dckr_pat_": r"[\w-]{20,60}",
+    "eyJ": r"[\w-]{8,4000}\.eyJ[\w-]{8,8000}\.[\w-]{0,2000}",
+    **dict.fromkeys(("hvs.", "hvb.", "hvr."), r"[\w-]{20,400}"),
+    "dp.": r"(?:st|pt|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{32,60}",
+    "dapi": r"[0-9a-f]{32}(?:-[0-9])?(?![A-Za-z0-9])",
+    **dict.fromkeys(("ATATT3", "ATCTT3"), r"[\w-]{40,400}(?:=[0-9A-F]{8})?"),
+    **dict.fromkeys(("figd_", "figu_", "figo_"), r"[\w-]{30,60}"),
+    **dict.fromkeys(("NRAK-", "NRJS-", "NRII-"), r"[A-Za-z0-9_-]{19,40}"),
+    **dict.fromkeys(("xkeysib-", "xsmtpsib-"), r"[0-9a-f]{64}-[A-Za-z0-9]{12,20}"),
+    "pplx-": r"[A-Za-z0-9]{40,64}",
+    "nvapi-": r"[\w-]{40,80}",
+    "AGE-SECRET-KEY-1": r"[A-Z0-9]{58}(?![A-Z0-9])",
+    "PMAK-": r"[0-9a-f]{24}-[0-9a-f]{34}",
+    "glsa_": r"[A-Za-z0-9]{32}_[0-9a-f]{8}",
+    "sbp_": r"[0-9a-f]{40}",
+    "sntrys_": r"[\w+/=-]{40,400}",
+    "lsv2_pt_": r"[0-9a-f]{32}_[0-9a-f]{10}",
+    "rubygems_": r"[0-9a-f]{48}",
+    "pul-": r"[0-9a-f]{40}(?![0-9a-f])",
+    "sq0atp-": r"[\w-]{22}",
+    "sq0csp-": r"[\w-]{43}",
+    "CFPAT-": r"[\w-]{43}",
+    "tvly-": r"(?:dev-)?[A-Za-z0-9]{32}",
+}
+"""Public prefixes of keys, and patterns of what follows.
+
+The prefix stays when a key is replaced by another one.
+"""
+_LOOSE = frozenset({"sk-", "SG.", "pk-lf-", "ya29."})
+"""Prefixes that text may hold by chance: what follows must look random."""
+_LONG = {
+    "-": re.compile(r"-[\w.-]{14}"),
+    "_": re.compile(r"_[\w.+/=-]{14}"),
+    ".": re.compile(r"\.[\w.-]{20}"),
+    "A": re.compile("A(?:KIA|SIA|BIA|CCA|Iza|TATT3|TCTT3)"),
+    "": re.compile(""),
+}
+"""What every key with a prefix that holds this sign holds too: a quick search for each of them."""
+_MARKS = {
+    sign: [mark for mark in KEY_FORMS if next(each for each in _LONG if each in mark) == sign]
+    for sign in _LONG
+}
+_GLUED = frozenset(mark for mark in KEY_FORMS if len(mark) > 3 and mark not in _LOOSE | {"dapi"})
+"""Prefixes that count inside a word too."""
+
+PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
+_PEM_BODY = re.compile(r"[\sA-Za-z0-9+/=]{0,20000}")
+_PEM_SIZE = 20_000
+_TELEGRAM = re.compile(r":AA[\w-]{32,34}(?![\w-])")
+_TELEGRAM_BOT = re.compile(r"(?<![0-9])[0-9]{8,10}\Z")
+_DISCORD = re.compile(r"\.[\w-]{6}\.[\w-]{27,40}(?![\w-])")
+_DISCORD_BOT = re.compile(r"(?<![\w-])[MNO][\w-]{22,27}\Z")
+_HOOK_PATHS = re.compile(
+    r"/(?:(?:services|workflows|triggers)/[A-Z][\w/+-]{19,200}"
+    r"|api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{15,22}/[\w-]{20,100}|webhookb2/[\w@/-]{20,400})"
+)
+_HOOK_HOST = re.compile(
+    r"(?:https?://)?(?:hooks\.slack\.com|(?:(?:canary|ptb|www)\.)?(?:discord|discordapp)\.com"
+    r"|[a-z0-9-]{1,60}\.webhook\.office\.com)\Z"
+)
+_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_AWS_REACH = 300
+_BEARER = re.compile(
+    r"(?i)\b(?:bearer|basic|authorization: token) +([A-Za-z0-9._~+/-]{16,4000}={0,2})"
+)
+
+
+def keys(text: str, lowered: str) -> Iterator[Span]:
+    """Yield keys with a public prefix, private key blocks, webhooks, and announced secrets.
+
+    Args:
+        text: the text.
+        lowered: the text in lower case, at the same offsets.
+    """
+    for sign, marks in _MARKS.items():
+        if sign in text and _LONG[sign].search(text):
+            for mark in marks:
+                if mark in text:
+                    yield from _marked(text, mark)
+    yield from _shaped(text)
+    if "-" in text and "-----BEGIN " in text:
+        yield from _pem_blocks(text)
+    if "bearer" in lowered or "basic " in lowered or "authorization" in lowered:
+        for m in _BEARER.finditer(text):
+            if looks_random(m[1]):
+                yield m.start(1), m.end(1), "KEY"
+    named = list(_named(text, lowered))
+    yield from named
+    yield from _again(text, {text[start:end] for start, end, _ in named})
+
+
+def _marked(text: str, mark: str) -> Iterator[Span]:
+    pattern = _form(mark)
+    at = text.find(mark)
+    while at >= 0:
+        end = at + len(mark)
+        clear = mark in _GLUED or at == 0 or not text[at - 1].isalnum()
+        m = pattern.match(text, end) if clear else None
+        if m:
+            end = m.end() - (m[0][-1] in "-_.")
+            if mark not in _LOOSE or looks_random(text[at + len(mark) : end]):
+                yield at, end, "KEY"
+                if m.re is _form("AKIA"):
+                    yield from _beside(text, at, end)
+        at = text.find(mark, end)
+
+
+@cache
+def _form(mark: str) -> re.Pattern[str]:
+    return re.compile(KEY_FORMS[mark])
+
+
+def _beside(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield the secret access key near an access key id of AWS."""
+    for m in _AWS_SECRET.finditer(text, max(0, start - _AWS_REACH), end + _AWS_REACH):
+        if not m[0].isalpha() and not re.fullmatch("[0-9a-f]{40}", m[0]):
+            yield m.start(), m.end(), "KEY"
+
+
+def _shaped(text: str) -> Iterator[Span]:
+    """Yield tokens of bots, and addresses of webhooks."""
+    if ":" in text:
+        for m in _TELEGRAM.finditer(text):
+            if bot := _TELEGRAM_BOT.search(text, max(0, m.start() - 11), m.start()):
+                yield bot.start(), m.end(), "KEY"
+    if "." in text:
+        for m in _DISCORD.finditer(text):
+            if bot := _DISCORD_BOT.search(text, max(0, m.start() - 29), m.start()):
+                yield bot.start(), m.end(), "KEY"
+    if "/" in text:
+        for path in _HOOK_PATHS.finditer(text):
+            host = _HOOK_HOST.search(text, max(0, path.start() - 90), path.start())
+            if host:
+                yield host.start(), path.end(), "KEY"
+
+
+def _pem_blocks(text: str) -> Iterator[Span]:
+    begins = list(PEM_BEGIN.finditer(text))
+    limits = [*(m.start() for m in begins[1:]), len(text)]
+    for begin, limit in zip(begins, limits, strict=False):  # none begins: nothing to limit
+        stop = min(limit, begin.end() + _PEM_SIZE)
+        at = text.find("-----END ", begin.end(), stop)
+        end = (_PEM_END.match(text, at) if at >= 0 else None) or _PEM_BODY.match(
+            text, begin.end(), stop
+        )
+        if end:
+            yield (
+                begin.start(),
+                begin.start() + len(text[begin.start() : end.end()].rstrip()),
+                "KEY",
+            )
+
+
+# ---- secrets that a name announces ----
+
+_PASSWORDS = frozenset(
+    """
+    password passwd passphrase passcode pwd pass psw passwort kennwort passwörter mdp wachtwoord
+    contraseña contrasena clave senha passe passwords ordine parola acceso
+    """.split()
+)
+_SECRETS = frozenset(
+    """
+    secret token credential credentials secrets tokens apikey secretkey accesskey privatekey
+    authkey authtoken accesstoken jeton secreto segreto segredo geheim geheimnis sessionid sessid
+    phpsessid jsessionid csrftoken jwt
+    """.split()
+)
+_KEYS = frozenset("key keys schlüssel schluessel clé clef chiave llave chave sleutel".split())
+_OWNERS = frozenset(
+    """
+    api access secret private auth account client signing encryption subscription app master
+    service admin secrète privée privato privata segreta privada secreta geheim
+    """.split()
+)
+_BEFORE_KEY = frozenset("api auth secrète privée privata segreta privada secreta geheim".split())
+_SECOND_WORDS: dict[str, tuple[str, ...]] = {
+    "ordine": ("d", "parola"),
+    "passe": ("de", "palavra"),
+    "acceso": ("de", "clave"),
+    "parola": (),
+}
+"""Words that are the name of a password after one of these."""
+_COMPOUNDS = (
+    *("password", "passwd", "passwort", "kennwort", "pwd", "dbpass", "userpass", "pgpass"),
+)
+_LAST_WORDS = tuple(_PASSWORDS | _SECRETS | _KEYS | _BEFORE_KEY)
+_TAILS = ("_id", "_value", "_text", "_string", "_env", "-id")
+_ENDINGS = (*_LAST_WORDS, *_TAILS)
+_WORD = re.compile(r"[^\W\d_]+")
+_NAME_SIZE = 32
+_AROUND_NAME = " \t\"'`])*_0123456789°"
+_PLAIN = r"[^\s\"'`<>(){}\[\],;|]"
+_VALUE = re.compile(
+    rf"(?:[=>]{{0,2}})\s{{0,3}}(?:\"([^\"\n]{{1,300}})\"|'([^'\n]{{1,300}})'|`([^`\n]{{1,300}})`"
+    rf"|({_PLAIN}{{1,300}}+))"
+)
+_CODE = re.compile(
+    r"[A-Za-z_][\w.]*[(\[]|[$%{<&]|(?:os|self|this|settings|config|args|request|process|options"
+    r"|env|secrets|params|props|data|opts)[.\[]|https?:|[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z"
+)
+_QUERY = re.compile(r"&[A-Za-z_][\w.-]*=")
+_SIGN = re.compile(r"[^\w\s.,:;-]")
+_HIDDEN = re.compile(r"[*•.xX_?-]+\Z")
+# Words that say something about a password, or stand for one; beginnings of words end in *.
+_STATES = """
+    none null nil true false str string text bytes int any bool boolean number varchar char
+    required* optional yes no wrong* expire* incorrect* invalid* missing empty blank weak strong
+    secure* insecure safe correct* hash* encrypt* stored compromised leaked reset changed locked
+    set not too same needed shared unknown case protected public hidden redacted visible default
+    important short long old new good bad okay fine different valid* accept* reject* work* forgot*
+    lost gone mandatory must should has have can cannot will would value input field example
+    placeholder changeme here yours mine never always also now then only instead option flag
+    argument when with from your please enter the that this and file files prompt stdin
+    undefined unset secretstr optional* list dict object
+    falsch* abgelaufen* ungültig* richtig korrekt nicht leer erforderlich* sicher unsicher
+    notwendig geheim vergessen* gesperrt gültig zu
+    obligatoire* expir* inval* incorr* erron* manquant* vide trop pas oublié* requis*
+    caduc* errónea obligatori* errat* sbagliat* scadut* mancant* corrett* necessari*
+    verlopen onjuist* verkeerd* ongeldig* leeg niet juist* vereist* vergeten
+    errad* vazi* inválid* obrigat* esquecid* olvidad* dimenticat*
+    """.split()
+_WHOLE_STATES = frozenset(word for word in _STATES if not word.endswith("*"))
+_BEGINNINGS = tuple(word[:-1] for word in _STATES if word.endswith("*"))
+_STEMS = ("password", "passwd", "passwort", "pwd", "secret", "token", "apikey", "api_key", "pass_")
+_COPULA_STEMS = ("pass", "kennwort", "wachtwoord", "contrase", "senha", "clave", "ordine")
+_COPULA = re.compile(
+    r"[a-zñ]{0,6}[\"'`]?(?: (?:for|für|pour|para|per|voor|of|von) [^\s.,:;]{1,30}"
+    r"(?: [^\s.,:;]{1,30})?)?"
+    r"\s(?:is|was|ist|lautet|war|est|était|es|era|è|é|será)\b(?: now| jetzt)?:?\s{1,2}"
+    rf"(?:\"([^\"\n]{{1,100}})\"|'([^'\n]{{1,100}})'|`([^`\n]{{1,100}})`|({_PLAIN}{{4,100}}+))"
+)
+_FLAG = re.compile(
+    r"--(?:[a-z]{1,20}-){0,3}(?:password|passwd|passphrase|passcode|pass|pwd|token|api-?key"
+    r"|secret(?:-?key)?|access-?key|private-?key)"
+    r"(?: {1,2}|=)(?:\"([^\"\n]{1,300})\"|'([^'\n]{1,300})'|([^\s\"'`<>()|;]{4,300}+))",
+    re.IGNORECASE,
+)
+_COMMANDS = {
+    "mysql": re.compile(r"\s-p([^\s\"'-][^\s\"']{3,200}|\"[^\"\n]{4,200}\"|'[^'\n]{4,200}')"),
+    "mariadb": re.compile(r"\s-p([^\s\"'-][^\s\"']{3,200}|\"[^\"\n]{4,200}\"|'[^'\n]{4,200}')"),
+    "sshpass": re.compile(r"\s-p\s?([^\s\"'-][^\s\"']{3,200}|\"[^\"\n]{4,200}\"|'[^'\n]{4,200}')"),
+    "login": re.compile(
+        r"\s-p\s{1,2}([^\s\"'-][^\s\"']{3,200}|\"[^\"\n]{4,200}\"|'[^'\n]{4,200}')"
+    ),
+    "redis-cli": re.compile(r"\s-a\s{1,2}([^\s\"'-][^\s\"']{3,200})"),
+    "curl": re.compile(r"\s(?:-u|--user|-U)\s{0,2}[\"']?[^\s:\"']{1,60}:([^\s\"']{3,200})"),
+    "smbclient": re.compile(r"\s-U\s{0,2}[\"']?[^\s%\"']{1,60}%([^\s\"']{3,200})"),
+}
+_ANY_FLAG = re.compile(r"-(?:-[A-Za-z]|(?<=\s-)[puUa])")
+_COMMAND_SIZE = 300
+_CLOSING_TAG = re.compile(r"</([a-z_:.-]{2,60})\s?>")
+_ATTRIBUTE = re.compile(
+    r"(?i)(?:name|key|id)=[\"'][^\"'\n]{0,60}(?:password|passwd|pwd|secret|token|apikey)[\"']"
+    r"\s{1,4}value=([\"'])([^\"'\n]{1,300})\1"
+)
+_COOKIE = re.compile(r"(?P<name>[\w.$-]{1,80})=(?P<value>[^\s;,\"']{4,4000})")
+_COOKIE_ATTRIBUTES = frozenset("path domain expires max-age samesite version priority".split())
+_URL_PASSWORD = re.compile(r"://[^\s/:@\"'<>]{0,100}:([^\s/@\"'<>]{3,200})@")
+_MOST_AGAIN = 64
+"""Distinct secrets of a text that are searched for where they stand alone."""
+
+
+def _named(text: str, lowered: str) -> Iterator[Span]:
+    """Yield values that a name announces."""
+    done = 0  # where the last header of cookies ends
+    for sign in ("=", ":"):
+        at = text.find(sign)
+        while at >= 0:
+            name = lowered[max(0, at - _NAME_SIZE) : at].rstrip(_AROUND_NAME)
+            if name.endswith(_ENDINGS):
+                yield from _assigned(text, name, at)
+            elif sign == ":" and at >= done and name.endswith("cookie"):
+                line = text.find("\n", at)
+                done = line if line >= 0 else len(text)
+                yield from _cookies(text, at + 1, done)
+            at = text.find(sign, at + 1)
+    for stem in _COPULA_STEMS:
+        at = lowered.find(stem)
+        while at >= 0:
+            end = at + len(stem)
+            if m := _COPULA.match(text, end):
+                yield from _said(text, m)
+                end = m.end()
+            at = lowered.find(stem, end)
+    if "-" in text and _ANY_FLAG.search(text):
+        yield from _flags(text, lowered)
+    if "<" in text and ("</" in text or "/>" in text):
+        yield from _tags(text, lowered)
+
+
+def _class_of(name: str) -> str:
+    """Return "password", "secret" or "" for the words of a name, in lower case."""
+    for tail in ("", *_TAILS):
+        words = _WORD.findall(name[: len(name) - len(tail)])[-3:] if name.endswith(tail) else []
+        if words and (found := _class_of_words(words)):
+            return found
+    return ""
+
+
+def _class_of_words(words: list[str]) -> str:
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if (last in _KEYS and before in _OWNERS) or (last in _BEFORE_KEY and before in _KEYS):
+        return "secret"
+    if last in _SECOND_WORDS:
+        return "password" if before in _SECOND_WORDS[last] else ""
+    if last in _SECRETS or last.endswith(("token", "secret", "apikey", "sessid")):
+        return "secret"
+    return "password" if last in _PASSWORDS or last.endswith(_COMPOUNDS) else ""
+
+
+def _assigned(text: str, name: str, sign: int) -> Iterator[Span]:
+    """Yield the value after a name and "=" or ":" at `sign`."""
+    kind = _class_of(name)
+    if not kind or text[sign + 1 : sign + 3] == "//" or text[sign - 1] in "!<>:":
+        return
+    m = _VALUE.match(text, sign + 1)
+    if m is None:
+        return
+    group = m.lastindex or 4
+    quoted, start, end = group < 4, m.start(group), m.end(group)
+    value = m[group]
+    if not quoted:
+        if cut := _QUERY.search(value):
+            value = value[: cut.start()]
+        value = value.rstrip(".,:?" if kind == "password" else ".,:;!?")
+        end = start + len(value)
+        if text[end : end + 1] in {"(", "[", "{"} and not _SIGN.search(value):
+            return
+    written = text[max(0, sign - _NAME_SIZE) : sign].rstrip(_AROUND_NAME)
+    if _counts(text, value, (start, end), kind, quoted, _Place(text, sign, written)):
+        yield start, end, "KEY"
+
+
+class _Place:
+    """Where a value stands: the sign before it, and the name as it is written."""
+
+    def __init__(self, text: str, sign: int, written: str) -> None:
+        last = _WORD.findall(written)[-1:] or [""]
+        self.is_colon = text[sign] == ":" and text[sign + 1 : sign + 2] != "="
+        self.loud = last[0].isupper()
+        self.spaced = text[sign - 1] in " \t"
+        line = text.rfind("\n", 0, sign) + 1 if sign - len(written) < 200 else sign
+        self.foreign = last[0].lower() not in {"password", "pass", "pwd", "passphrase", "passwd"}
+        opening = text.rfind("\n", max(0, sign - 80), sign) + 1
+        self.opens_line = (
+            _WORD.fullmatch(text[opening:sign].strip(_AROUND_NAME)) is not None
+            and line <= opening <= sign
+        )
+
+
+def _counts(
+    text: str, value: str, span: tuple[int, int], kind: str, quoted: bool, place: _Place
+) -> bool:
+    """Return True if a value is written out, and no expression, variable or word about it."""
+    if len(value) < 4 or _CODE.match(value) or _HIDDEN.match(value) or is_state(value):
+        return False
+    if kind == "secret":
+        return _is_secret(value, quoted, place)
+    if _is_mixed(value) and not (_is_variable(value) and not quoted and place.spaced):
+        return True
+    if any(stem in value.lower() for stem in _STEMS):
+        return False
+    return " " not in value if quoted else _is_written_out(text, span[1], place)
+
+
+def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
+    if looks_random(value) and len(value) >= 12:
+        return True
+    mixed = _is_mixed(value)
+    if len(value) < 8 or (not quoted and not place.loud and value.isidentifier() and not mixed):
+        return False
+    named = place.loud and not place.is_colon and value.isalnum()
+    return (mixed and any(c.isalpha() for c in value)) or named
+
+
+def _is_variable(value: str) -> bool:
+    return value.isidentifier() and "_" in value
+
+
+def _is_written_out(text: str, end: int, place: _Place) -> bool:
+    """Return True if a password of letters alone stands where no variable or sentence goes on."""
+    following = text[end : end + 1]
+    if place.is_colon:
+        return following in {"", "\n", "\r", "<"} or (
+            following in {".", "!", ";"} and text[end + 1 : end + 2] in {"", " ", "\n"}
+        )
+    if place.spaced:
+        return place.foreign or place.loud or (place.opens_line and following in {"", "\n", "\r"})
+    return place.loud or following not in {")", ","}
+
+
+def _is_mixed(value: str) -> bool:
+    """Return True for values with a digit, a sign, or both cases other than in a name."""
+    if any(c.isdigit() for c in value) or _SIGN.search(value):
+        return True
+    plain = value.isidentifier() and (value.islower() or value.isupper() or value.istitle())
+    return not plain and value.lower() != value and len(re.findall("[a-z][A-Z]", value)) > 1
+
+
+def is_state(value: str) -> bool:
+    """Return True for a word that says something about a password, or stands for one."""
+    word = value.strip("\"'`.,;:!?*").lower()
+    return word in _WHOLE_STATES or (word.isalpha() and word.startswith(_BEGINNINGS))
+
+
+def _said(text: str, m: re.Match[str]) -> Iterator[Span]:
+    """Yield the value of a sentence such as "my password is X"."""
+    group = m.lastindex or 4
+    start, value = m.start(group), m[group]
+    if group < 4:
+        if not is_state(value) and len(value) >= 4 and not _CODE.match(value):
+            yield start, start + len(value), "KEY"
+        return
+    bare = value.rstrip(".,:;!?")
+    if len(bare) < 4 or _CODE.match(value) or is_state(value):
+        return
+    following = text[m.end() : m.end() + 1]
+    ends = len(bare) < len(value) or following in {"", "\n", "\r", ")"}
+    if _is_mixed(bare) or (ends and not any(stem in bare.lower() for stem in _STEMS)):
+        # an exclamation mark before the end of the sentence belongs to the password
+        kept = value.rstrip(".,:;?")
+        yield start, start + len(kept), "KEY"
+
+
+def _flags(text: str, lowered: str) -> Iterator[Span]:
+    at = text.find("--")
+    while at >= 0:
+        end = at + 2
+        if text[end : end + 1].isalpha() and (m := _FLAG.match(text, at)):
+            group, end = m.lastindex or 3, m.end()
+            value = m[group]
+            if not (value[0] in "-$%{`" or is_state(value) or len(value.rstrip(".,:")) < 4):
+                yield m.start(group), m.start(group) + len(value.rstrip(".,:")), "KEY"
+        at = text.find("--", end)
+    for command, flag in _COMMANDS.items():
+        if command in lowered:
+            yield from _of_command(text, lowered, command, flag)
+
+
+def _of_command(text: str, lowered: str, command: str, flag: re.Pattern[str]) -> Iterator[Span]:
+    at = lowered.find(command)
+    while at >= 0:
+        line = text.find("\n", at, at + _COMMAND_SIZE)
+        end = line if line >= 0 else min(len(text), at + _COMMAND_SIZE)
+        m = flag.search(text, at, end)
+        if m and m[1][0] not in "$%{`<":
+            quote = m[1][0] in "\"'"
+            yield m.start(1) + quote, m.end(1) - quote, "KEY"
+        at = lowered.find(command, max(m.end() if m else 0, at + len(command)))
+
+
+def _tags(text: str, lowered: str) -> Iterator[Span]:
+    """Yield what stands between the tags of a secret, or in the attribute beside its name."""
+    at = text.find("</")
+    while at >= 0:
+        m = _CLOSING_TAG.match(lowered, at)
+        if m and _class_of(m[1]):
+            start = text.rfind(">", max(0, at - 300), at) + 1
+            value = text[start:at]
+            plain = value.strip()
+            if start and len(plain) >= 4 and not _CODE.match(plain) and not is_state(plain):
+                begin = start + value.index(plain)
+                yield begin, begin + len(plain), "KEY"
+        at = text.find("</", at + 2)
+    if "value=" in lowered:
+        for m in _ATTRIBUTE.finditer(text):
+            if len(m[2]) >= 4 and not _CODE.match(m[2]) and not is_state(m[2]):
+                yield m.start(2), m.end(2), "KEY"
+
+
+def _cookies(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield the values of a `Cookie:` or `Set-Cookie:` header, not its attributes."""
+    for m in _COOKIE.finditer(text, start, end):
+        if m["name"].lower() not in _COOKIE_ATTRIBUTES and m["value"][0] not in "<{$%":
+            yield m.start("value"), m.end("value"), "KEY"
+
+
+def of_urls(text: str) -> Iterator[Span]:
+    """Yield the passwords of URLs where they occur again alone."""
+    yield from _again(text, {m[1] for m in _URL_PASSWORD.finditer(text)})
+
+
+def _again(text: str, values: set[str]) -> Iterator[Span]:
+    """Yield each other place where a secret stands as a whole word."""
+    for value in sorted(values)[:_MOST_AGAIN]:
+        if len(value) < 6 and not _is_mixed(value):
+            continue
+        at = text.find(value)
+        while at >= 0:
+            end = at + len(value)
+            before, after = text[at - 1 : at], text[end : end + 1]
+            if not (before.isalnum() or before == "_" or after.isalnum() or after == "_"):
+                yield at, end, "KEY"
+            at = text.find(value, end)
