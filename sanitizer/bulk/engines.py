@@ -8,9 +8,12 @@ twice, or run it on two workers at once, and each row is still charged and drawn
 from __future__ import annotations
 
 import json
+import logging
 import multiprocessing
 import os
+import pickle
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -48,6 +51,16 @@ class PartWorker:
         return self.rows.process(read(part, self._needed), part.row_names())
 
 
+@lru_cache(maxsize=1)
+def _pickled_worker(job: bytes) -> PartWorker:
+    return PartWorker(pickle.loads(job))  # noqa: S301 - this process has pickled it
+
+
+def _worker_of_process(job: BulkJob) -> PartWorker:
+    """Return the worker of this process, which does many parts. A job cannot be hashed."""
+    return _pickled_worker(pickle.dumps(job))
+
+
 def run_parts(engine: str, job: BulkJob, parts: Sequence[Part], workers: int) -> None:
     """Sanitize and store all rows of some parts.
 
@@ -77,16 +90,15 @@ def check_engine(engine: str) -> None:
 
 # ---- processes of this machine ----
 
-_worker: PartWorker
+_stop: Event
 
 
-def _start(job: BulkJob, stop: Event) -> None:
+def _start(stop: Event) -> None:
     """Prepare a worker process. It ignores Ctrl-C, and ends when its parent does."""
-    global _worker  # noqa: PLW0603 - each process has one
+    global _stop  # noqa: PLW0603 - each process has one
+    _stop = stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _worker = PartWorker(job)
-    _worker.rows.stopped = stop.is_set
 
 
 def _end_with_parent() -> None:
@@ -96,17 +108,20 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _work(part: Part) -> Part:
-    _worker(part)
+def _work(job: BulkJob, part: Part) -> Part:
+    # Made here and not at the start of the process, whose errors would be lost.
+    worker = _worker_of_process(job)
+    worker.rows.stopped = _stop.is_set
+    worker(part)
     return part
 
 
 def _local(job: BulkJob, parts: Sequence[Part], workers: int) -> None:
     if workers == 0:
         worker = PartWorker(job)
-        for part in parts:
-            worker(part)
-        worker.rows.close()
+        with worker.rows:
+            for part in parts:
+                worker(part)
         return
     left, deaths, n_before = set(parts), 0, -1
     while left:
@@ -130,10 +145,10 @@ def _pooled(job: BulkJob, parts: Sequence[Part], workers: int) -> Iterator[Part]
     context = multiprocessing.get_context("spawn")  # a fork would share locks and connections
     stop = context.Event()
     pool = ProcessPoolExecutor(
-        min(workers, len(parts)), mp_context=context, initializer=_start, initargs=(job, stop)
+        min(workers, len(parts)), mp_context=context, initializer=_start, initargs=(stop,)
     )
     try:
-        for future in as_completed([pool.submit(_work, part) for part in parts]):
+        for future in as_completed([pool.submit(_work, job, part) for part in parts]):
             yield future.result()
     except BaseException:
         stop.set()
@@ -169,6 +184,7 @@ def _ray(job: BulkJob, parts: Sequence[Part], workers: int) -> None:
     import ray
     import ray.data
 
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
     own = not ray.is_initialized()
     if own:
         ray.init(
@@ -226,24 +242,18 @@ def ray_dataset(dataset: Any, job: BulkJob, workers: int = 1) -> Any:
 # ---- Spark ----
 
 
-@lru_cache(maxsize=1)
-def _spark_worker(job: BulkJob) -> PartWorker:
-    """Return the worker of this process: Spark uses a Python process for many tasks."""
-    return PartWorker(job)
-
-
 def _spark_parts(job: BulkJob, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     for batch in batches:
         parts = [Part(**json.loads(part)) for part in batch.column(0).to_pylist()]
-        counts = [_spark_worker(job)(part) for part in parts]
+        counts = [_worker_of_process(job)(part) for part in parts]
         yield pa.RecordBatch.from_pydict({"n": pa.array(counts, pa.int64())})
 
 
 def _spark_rows(job: BulkJob, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        yield _spark_worker(job).rows(batch)
+        yield _worker_of_process(job).rows(batch)
 
 
 def _spark(job: BulkJob, parts: Sequence[Part], workers: int) -> None:
@@ -251,6 +261,8 @@ def _spark(job: BulkJob, parts: Sequence[Part], workers: int) -> None:
     from pyspark.sql import SparkSession
 
     existing = SparkSession.getActiveSession()
+    # Spark's own default is whatever "python3" is, which may lack this package.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(f"local[{workers},4]").appName("sanitizer bulk")
     for name, value in {
         "spark.ui.enabled": "false",

@@ -47,6 +47,7 @@ MAX_DECODED = 64
 """Batches kept decrypted in memory."""
 NONCE_BYTES, SALT_BYTES, KEY_BYTES = 12, 16, 32
 SCRYPT_N = 2**15
+"""Cost of deriving the keys of a new store: 32 MiB and a tenth of a second for each guess."""
 MIN_BLOCK = 256
 SCHEMA = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID",
@@ -90,8 +91,9 @@ class StoredRow:
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
         """Return the row that has these values, which may have been JSON."""
-        digest, cells, *counts, table = values
-        return cls(digest, tuple(cells), *counts, tuple(Row.of(row) for row in table))
+        digest, cells, nano, n_things, n_drawn, refused, unit, table = values
+        rows = tuple(Row.of(row) for row in table)
+        return cls(digest, tuple(cells), nano, n_things, n_drawn, refused, unit, rows)
 
 
 @dataclass
@@ -468,9 +470,11 @@ class JobStore:
                 self._db.execute("PRAGMA journal_mode = WAL")
                 for statement in SCHEMA:
                     self._db.execute(statement)
-                self._derive(key, salt)
+                self._derive(key, salt, SCRYPT_N)
                 stated = self._seal(_dumped(dict(facts)), "facts")
-                rows = [("format", FORMAT.encode()), ("salt", salt), ("facts", stated)]
+                cost = str(SCRYPT_N).encode()
+                rows = [("format", FORMAT.encode()), ("salt", salt), ("cost", cost)]
+                rows.append(("facts", stated))
                 self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
                 self._db.close()
                 os.link(unfinished, self.path)
@@ -483,10 +487,10 @@ class JobStore:
     def _unlock(self, key: bytes) -> None:
         if self._meta("format") != FORMAT.encode():
             raise VaultError(f"{self.path}: not the store of a bulk job of this version")
-        self._derive(key, self._meta("salt"))
+        self._derive(key, self._meta("salt"), int(self._meta("cost")))
 
-    def _derive(self, key: bytes, salt: bytes) -> None:
-        derived = Scrypt(salt=salt, length=2 * KEY_BYTES, n=SCRYPT_N, r=8, p=1).derive(key)
+    def _derive(self, key: bytes, salt: bytes, cost: int) -> None:
+        derived = Scrypt(salt=salt, length=2 * KEY_BYTES, n=cost, r=8, p=1).derive(key)
         self._aes, self._mac_key = AESGCM(derived[:KEY_BYTES]), derived[KEY_BYTES:]
 
     def _meta(self, name: str) -> bytes:
