@@ -11,7 +11,6 @@ import json
 import logging
 import multiprocessing
 import os
-import pickle
 import signal
 import sys
 import threading
@@ -19,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict
-from functools import lru_cache, partial
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -40,10 +39,10 @@ MAX_DEATHS = 3
 
 
 class PartWorker:
-    """Sanitizes parts of files; one in each process. Arguments as `RowSanitizer`."""
+    """Sanitizes parts of files; one in each process. The job's store must be there."""
 
     def __init__(self, job: BulkJob) -> None:
-        self.rows = RowSanitizer(job)
+        self.rows = RowSanitizer(job, create=False)
         self._needed = job.needed
 
     def __call__(self, part: Part) -> int:
@@ -51,14 +50,15 @@ class PartWorker:
         return self.rows.process(read(part, self._needed), part.row_names())
 
 
-@lru_cache(maxsize=1)
-def _pickled_worker(job: bytes) -> PartWorker:
-    return PartWorker(pickle.loads(job))  # noqa: S301 - this process has pickled it
+_made: tuple[BulkJob, PartWorker] | None = None
 
 
 def _worker_of_process(job: BulkJob) -> PartWorker:
-    """Return the worker of this process, which does many parts. A job cannot be hashed."""
-    return _pickled_worker(pickle.dumps(job))
+    """Return the worker of this process, which does many parts."""
+    global _made  # noqa: PLW0603 - models are loaded once in a process
+    if _made is None or _made[0] != job:
+        _made = job, PartWorker(job)
+    return _made[1]
 
 
 def run_parts(engine: str, job: BulkJob, parts: Sequence[Part], workers: int) -> None:
@@ -174,7 +174,7 @@ class _RayRows:
     """Actor of Ray Data that sanitizes batches of a dataset."""
 
     def __init__(self, job: BulkJob) -> None:
-        self._rows = RowSanitizer(job)
+        self._rows = RowSanitizer(job, create=False)
 
     def __call__(self, batch: pa.Table) -> pa.Table:
         return self._rows(batch)
@@ -218,7 +218,8 @@ def _ray(job: BulkJob, parts: Sequence[Part], workers: int) -> None:
 def ray_dataset(dataset: Any, job: BulkJob, workers: int = 1) -> Any:
     """Return a Ray dataset with its columns sanitized, by a pool of actors.
 
-    Lazy, as all of Ray Data. Run again, it gives what it gave before.
+    Lazy, as all of Ray Data; the job's store is made at once. Run again, it gives what it gave
+    before.
 
     Args:
         dataset: a `ray.data.Dataset` with the job's columns.
@@ -230,7 +231,7 @@ def ray_dataset(dataset: Any, job: BulkJob, workers: int = 1) -> Any:
     """
     import ray.data
 
-    _check_names(job)
+    _begin(job)
     return dataset.map_batches(
         _RayRows,
         fn_constructor_args=(job,),
@@ -295,7 +296,8 @@ def _reason(report: str) -> str:
 def spark_frame(frame: Any, job: BulkJob) -> Any:
     """Return a Spark DataFrame with its columns sanitized.
 
-    Lazy: each action runs it again, and gets what was released at first. It uses `mapInArrow`
+    Lazy, but for the job's store, which is made at once: each action runs it again, and gets what
+    was released at first. It uses `mapInArrow`
     rather than `mapInPandas`, which turns whole numbers with nulls among them into floats.
 
     Args:
@@ -307,7 +309,7 @@ def spark_frame(frame: Any, job: BulkJob) -> Any:
     """
     from pyspark.sql.types import StringType, StructField, StructType
 
-    _check_names(job)
+    _begin(job)
     names = {column.name for column in job.parsed}
     fields = [
         StructField(each.name, StringType()) if each.name in names else each
@@ -316,6 +318,8 @@ def spark_frame(frame: Any, job: BulkJob) -> Any:
     return frame.mapInArrow(partial(_spark_rows, job), StructType(fields))
 
 
-def _check_names(job: BulkJob) -> None:
+def _begin(job: BulkJob) -> None:
+    """Make the job's store here, if it is missing: workers find it."""
     if job.id_column is None:
         raise ValueError("rows of a dataset need names: give id_column")
+    RowSanitizer(job).close()

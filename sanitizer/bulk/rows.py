@@ -135,6 +135,7 @@ class RowSanitizer:
 
     Args:
         job: what is done.
+        create: make the job's store if it is missing; False makes that an error.
 
     Raises:
         ValueError: no key in the environment.
@@ -152,7 +153,7 @@ class RowSanitizer:
     ['Mail <EMAIL_1>']
     """
 
-    def __init__(self, job: BulkJob) -> None:
+    def __init__(self, job: BulkJob, create: bool = True) -> None:
         self._job = job
         self._columns = job.parsed
         # Whole cells first: a name that a column tells of is known when the texts are read.
@@ -161,7 +162,8 @@ class RowSanitizer:
         self.stopped: Callable[[], bool] = lambda: False
         self._limit = None if job.budget is None else int(as_printed(job.budget) * NANO)
         self._sanitizers = self._made()
-        self.store = JobStore(job.store, _facts(job, self._sanitizers.values()), job.ledger)
+        facts = _facts(job, self._sanitizers.values())
+        self.store = JobStore(job.store, facts, job.ledger, create)
 
     def _made(self) -> dict[Column, Sanitizer]:
         first: Sanitizer | None = None

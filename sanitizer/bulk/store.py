@@ -141,6 +141,8 @@ class JobStore:
         facts: of a job that is begun, as `facts` returns them later; None opens an existing store
             whatever its job.
         ledger: charged for each batch; None: charges are in the store alone.
+        create: make the store if it is missing; False makes that an error. Workers never make one:
+            on another machine, a second store would charge and draw again.
 
     Raises:
         ValueError: no key in the environment, or a short one.
@@ -149,12 +151,18 @@ class JobStore:
     """
 
     def __init__(
-        self, path: Path, facts: Mapping[str, Any] | None = None, ledger: Path | None = None
+        self,
+        path: Path,
+        facts: Mapping[str, Any] | None = None,
+        ledger: Path | None = None,
+        create: bool = True,
     ) -> None:
         self.path = Path(path).absolute()
         key = _key()
-        if facts is not None:
+        if facts is not None and create:
             self._create(key, facts)
+        if not self.path.exists():
+            raise VaultError(f"{self.path}: missing; the store of a job is on one machine")
         with self._failures():
             uri = self.path.as_uri() + "?mode=rw"
             self._db = sqlite3.connect(

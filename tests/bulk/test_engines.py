@@ -136,7 +136,7 @@ WORKERS = {"local": "spawn_main", "ray": "ray::", "spark": "pyspark.daemon"}
 def test_a_worker_is_killed_and_each_row_is_there_once_with_exact_sums(
     tmp_path: Path, engine: str
 ) -> None:
-    n_rows = 1200
+    n_rows = 400
     source = write_rows(tmp_path / "in.csv", rows(n_rows, n_users=n_rows))
     out, store = tmp_path / "out.csv", tmp_path / "store"
     more = ("--policy", "balanced", "--workers", "2", "--engine", engine)

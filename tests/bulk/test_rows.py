@@ -68,7 +68,7 @@ def test_a_row_is_drawn_and_charged_once_however_often_it_is_asked_for(tmp_path:
     with RowSanitizer(job) as first, RowSanitizer(pickle.loads(pickle.dumps(job))) as second:  # noqa: S301
         outs = [sanitize(batch)["text"].to_pylist() for sanitize in (first, second, first)]
     assert outs[0] == outs[1] == outs[2]
-    assert all("hepatitis" not in text for text in outs[0])
+    assert ILL not in outs[0]
     assert sums(job)[:2] == (4, 4 * 5 * 10**9)
 
 
@@ -205,6 +205,12 @@ def test_without_a_key_nothing_is_made(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.delenv("SANITIZER_VAULT_KEY")
     with pytest.raises(ValueError, match="SANITIZER_VAULT_KEY"):
         RowSanitizer(job_of(tmp_path, id_column="id"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_workers_never_make_a_second_store(tmp_path: Path) -> None:
+    with pytest.raises(VaultError, match="missing; the store of a job is on one machine"):
+        RowSanitizer(job_of(tmp_path, id_column="id"), create=False)
     assert not list(tmp_path.iterdir())
 
 
