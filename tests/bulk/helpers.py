@@ -23,7 +23,7 @@ def rows(n: int, n_users: int = 5) -> list[dict[str, str]]:
     return [
         {
             "user_id": f"u{i % n_users}",
-            "text": f'She said "{ills[i % n_users % 5]}",\nand wrote from user{i}@example.org.',
+            "text": f'"Yes",\nshe has {ills[i % n_users % 5]}. Write to user{i}@example.org.',
             "number": f"{i:03}",
         }
         for i in range(n)
