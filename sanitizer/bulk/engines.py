@@ -231,7 +231,7 @@ def ray_dataset(dataset: Any, job: BulkJob, workers: int = 1) -> Any:
     """
     import ray.data
 
-    _begin(job)
+    job = _begun(job)
     return dataset.map_batches(
         _RayRows,
         fn_constructor_args=(job,),
@@ -309,7 +309,7 @@ def spark_frame(frame: Any, job: BulkJob) -> Any:
     """
     from pyspark.sql.types import StringType, StructField, StructType
 
-    _begin(job)
+    job = _begun(job)
     names = {column.name for column in job.parsed}
     fields = [
         StructField(each.name, StringType()) if each.name in names else each
@@ -318,8 +318,9 @@ def spark_frame(frame: Any, job: BulkJob) -> Any:
     return frame.mapInArrow(partial(_spark_rows, job), StructType(fields))
 
 
-def _begin(job: BulkJob) -> None:
-    """Make the job's store here, if it is missing: workers find it."""
+def _begun(job: BulkJob) -> BulkJob:
+    """Make the job's store here, if it is missing; return the job as workers find it."""
     if job.id_column is None:
         raise ValueError("rows of a dataset need names: give id_column")
     RowSanitizer(job).close()
+    return job.absolute()

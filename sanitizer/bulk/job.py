@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Self
 
@@ -119,6 +119,22 @@ class BulkJob:
         """Names of all columns that are read, each once."""
         names = [column.name for column in self.parsed]
         return tuple(dict.fromkeys([*names, *filter(None, (self.unit_column, self.id_column))]))
+
+    def absolute(self) -> BulkJob:
+        """Return the job with absolute paths, for workers that are in other folders."""
+        policy = Policy.load(self.policy)
+        ledger = None if self.ledger is None else self.ledger.absolute()
+        columns = tuple(
+            column if column.kind else replace(column, policy=self._policy_path(column))
+            for column in self.parsed
+        )
+        store = self.store.absolute()
+        return replace(self, store=store, ledger=ledger, policy=policy, columns=columns)
+
+    @staticmethod
+    def _policy_path(column: Column) -> str:
+        file = column.policy.endswith(".toml")
+        return str(Path(column.policy).absolute()) if file else column.policy
 
     def policy_of(self, column: Column) -> Policy:
         """Return the policy of a column of texts; raise PolicyError, ValueError."""

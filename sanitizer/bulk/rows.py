@@ -392,7 +392,12 @@ def _facts(job: BulkJob, sanitizers: Collection[Sanitizer]) -> dict[str, Any]:
     """Return what the store keeps about its job: a hash, and how rows are named."""
     models = {"tagger", "masked-lm"} if any(s.policy.reads_models for s in sanitizers) else set()
     hashes = [Manifest.read(model_folder(name)).sha256 for name in sorted(models)]
-    return {"job": job.digest() + " ".join(hashes), "id_column": job.id_column}
+    return {
+        "job": [job.digest(), *hashes],
+        "id_column": job.id_column,
+        "ledger": job.ledger is not None,
+        "originals": job.keep_originals,
+    }
 
 
 def _values(batch: Batch, name: str) -> list[Any]:

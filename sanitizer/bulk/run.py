@@ -96,7 +96,8 @@ def sanitize_files(
     """
     check_engine(engine)
     check_target(target)
-    files = plan(source, job.needed)
+    job = job.absolute()
+    files = plan(source.absolute(), job.needed)
     parts = parts_of(files)
     with RowSanitizer(job) as rows:  # makes the store, and fails before any worker starts
         store = rows.store
@@ -198,6 +199,8 @@ def restore_files(store: Path, source: Path, target: Path, columns: tuple[str, .
     check_target(target)
     n_rows = 0
     with JobStore(store) as kept:
+        if not kept.facts["originals"]:
+            raise VaultError(f"{kept.path}: the job kept no originals")
         id_column = kept.facts["id_column"]
         needed = tuple(dict.fromkeys([*columns, *filter(None, [id_column])]))
         files = plan(source, needed)

@@ -172,10 +172,10 @@ class JobStore:
             self._db.execute("PRAGMA secure_delete = ON")
             self._unlock(key)
         self.facts: dict[str, Any] = json.loads(self._open(self._meta("facts"), "facts"))
-        if facts is not None and self.facts["job"] != facts["job"]:
+        if facts is not None and self.facts != facts:
             raise VaultError(
-                f"{self.path}: holds a job with other columns, policy or model; "
-                "name another file for this one"
+                f"{self.path}: holds a job with other columns, policy or model, with or without "
+                "a ledger or originals; name another file for this one"
             )
         self._decoded: OrderedDict[int, list[StoredRow]] = OrderedDict()
         self._ledger = None if ledger is None else Ledger(ledger, _ledger_key())
@@ -203,14 +203,14 @@ class JobStore:
 
     def _find(self, keys: Sequence[bytes]) -> dict[bytes, StoredRow]:
         places: dict[bytes, tuple[int, int]] = {}
-        for begin in range(0, len(keys), 500):
-            some = keys[begin : begin + 500]
-            marks = ", ".join("?" * len(some))
-            query = f"SELECT key, batch, place FROM line WHERE key IN ({marks})"  # noqa: S608
-            places |= {key: (batch, place) for key, batch, place in self._db.execute(query, some)}
-        if not places:
-            return {}
-        open_ones = {batch for (batch,) in self._db.execute(_OPEN)}
+        with self._transaction("DEFERRED"):  # what is charged in one snapshot stays
+            for begin in range(0, len(keys), 500):
+                some = keys[begin : begin + 500]
+                marks = ", ".join("?" * len(some))
+                query = f"SELECT key, batch, place FROM line WHERE key IN ({marks})"  # noqa: S608
+                found = self._db.execute(query, some)
+                places |= {key: (batch, place) for key, batch, place in found}
+            open_ones = {batch for (batch,) in self._db.execute(_OPEN)}
         for batch in open_ones & {batch for batch, _ in places.values()}:
             try:
                 self._settle(batch)
@@ -506,8 +506,8 @@ class JobStore:
         return bytes(found[0]) if found and isinstance(found[0], bytes) else b""
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
+    def _transaction(self, begin: str = "IMMEDIATE") -> Iterator[None]:
+        self._db.execute(f"BEGIN {begin}")
         try:
             yield
             self._db.execute("COMMIT")

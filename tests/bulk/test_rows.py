@@ -192,6 +192,8 @@ def test_a_store_serves_one_job(tmp_path: Path) -> None:
     RowSanitizer(job_of(tmp_path, id_column="id")).close()
     with pytest.raises(VaultError, match="other columns, policy or model"):
         RowSanitizer(job_of(tmp_path, id_column="id", policy="deidentify"))
+    with pytest.raises(VaultError, match="without a ledger or originals"):
+        RowSanitizer(job_of(tmp_path, id_column="id", keep_originals=False))
 
 
 def test_another_key_opens_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
