@@ -45,7 +45,7 @@ VARIABLES = {
 
 
 def made(folder: Path, n_rows: int) -> Path:
-    """A Parquet file of rows of 21 words with an address and an illness each."""
+    """A Parquet file of rows of 22 words with an address and an illness each."""
     path = folder / "in.parquet"
     texts = [TEXT.format(i=i) for i in range(n_rows)]
     pq.write_table(pa.table({"n": range(n_rows), "text": texts}), path, row_group_size=20_000)

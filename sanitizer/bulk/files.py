@@ -275,7 +275,8 @@ def _csv_write(file: InputFile, target: Path, needed: Sequence[str], change: Cha
     ):
         source.seek(begin)
         text = io.TextIOWrapper(source, "utf-8", newline="")
-        writer = csv.writer(out, delimiter=_delimiter(file.path), lineterminator="\n")
+        # With another line end, cells that hold a lone "\r" would not be quoted.
+        writer = csv.writer(out, delimiter=_delimiter(file.path), lineterminator="\r\n")
         writer.writerow(header)
         rows, first = _csv_rows(file.path, text, len(header)), 1
         while some := list(islice(rows, PART_ROWS)):

@@ -142,6 +142,7 @@ class RowSanitizer:
         SanitizerError: policy, store or ledger cannot be used.
 
     >>> import os
+    >>> from pathlib import Path
     >>> import pyarrow as pa
     >>> from tempfile import TemporaryDirectory
     >>> os.environ["SANITIZER_VAULT_KEY"] = "a long enough passphrase"

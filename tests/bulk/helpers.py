@@ -50,7 +50,8 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
         with path.open(encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file))
     if path.suffix == ".jsonl":
-        return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        text = path.read_text("utf-8").removesuffix("\n")
+        return [json.loads(line) for line in text.split("\n")]
     found: list[dict[str, Any]] = pq.read_table(path).to_pylist()
     return found
 
