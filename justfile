@@ -23,7 +23,8 @@ test *arguments:
 slow *arguments:
     pytest -m slow {{arguments}}
 
-# all tests, with ten times as many random examples
+# all tests, with ten times as many random examples; those of Ray and Spark need both installed
+# (pip install -e ".[ray,spark]", best in an environment of their own) and a Java 17, else they skip
 nightly:
     pytest -m "slow or not slow" --hypothesis-profile nightly
 

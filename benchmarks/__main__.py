@@ -117,6 +117,7 @@ STEPS: dict[str, list[Step]] = {
     "latency": [
         Step("latency", "speed.latency", minutes=5),
         Step("speed", "speed.speed", _optional("presidio"), minutes=3),
+        Step("bulk", "speed.bulk", size=("--engines", "local", "--rows", "20000"), minutes=2),
     ],
     "privacy": [
         Step("audits", "privacy.audits", minutes=6),

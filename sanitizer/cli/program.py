@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 import click
 
 from sanitizer.cli.api import chat, serve
+from sanitizer.cli.bulk import bulk
 from sanitizer.cli.measure import advise, attack, audit, budget, models
 from sanitizer.cli.options import INTERRUPTED
 from sanitizer.cli.texts import restore, sanitize, synthesize
@@ -133,5 +134,17 @@ def program(context: click.Context) -> None:
         context.exit(BAD_ARGUMENTS)
 
 
-for _each in (sanitize, restore, audit, attack, advise, budget, serve, synthesize, chat, models):
+for _each in (
+    sanitize,
+    restore,
+    audit,
+    attack,
+    advise,
+    budget,
+    serve,
+    synthesize,
+    chat,
+    models,
+    bulk,
+):
     program.add_command(_each)

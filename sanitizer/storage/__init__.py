@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sanitizer.storage.vault import Make as Make
     from sanitizer.storage.vault import MemoryVault as MemoryVault
     from sanitizer.storage.vault import Originals as Originals
+    from sanitizer.storage.vault import Row as Row
     from sanitizer.storage.vault import Vault as Vault
     from sanitizer.storage.vault import Wanted as Wanted
     from sanitizer.storage.vault import message_key as message_key
@@ -49,6 +50,7 @@ else:
                 "Make",
                 "MemoryVault",
                 "Originals",
+                "Row",
                 "Vault",
                 "Wanted",
                 "message_key",

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -285,6 +285,39 @@ class Ledger:
             self._store.put(head, Entry(head.granted, amount, charged, head.seen))
         return Reservation(self, head.granted, amount)
 
+    def charge_once(self, amounts: Mapping[Scope, Fraction], name: bytes) -> bool:
+        """Charge each scope its own amount, all of them or none, and only once for this name.
+
+        For work that may be repeated: the name is kept with the charge, so that a retry after a
+        crash finds it. Unlike a reservation it is spent at once.
+
+        Args:
+            amounts: exact epsilon of each scope, rounded up to nano-epsilon; positive.
+            name: bytes that no other charge has, such as 16 random ones; stored as an HMAC.
+
+        Returns:
+            False if the charge of this name was made before: nothing is charged again.
+
+        Raises:
+            ValueError: an amount is not positive and at most 1e9.
+            BudgetExceeded: a scope has not enough left; nothing is charged.
+            LedgerError: damaged, not writable, or busy for a minute; nothing is granted.
+        """
+        nano = {scope: _nano_up(amount) for scope, amount in amounts.items()}
+        with self._store.transaction("IMMEDIATE", GRANT_SYNC) as head:
+            marker = self._account(self._store.mac("charge", name), "charge")
+            if self._store.find(Account, marker.id) is not None:
+                return False
+            for scope, amount in nano.items():
+                account = self._account(self._id(scope, head), scope.kind)
+                self._check_room(account, amount)
+                spent = account.spent + amount
+                self._store.put(head, account._replace(spent=spent, updated=head.seen))
+            total = sum(nano.values())
+            self._store.put(head, marker._replace(spent=total, updated=head.seen))
+            head.granted += 1
+        return True
+
     def resolve_stale(self, older_than: float = 3600.0) -> int:
         """Count reservations open for `older_than` seconds as spent; return how many there were.
 
@@ -511,14 +544,14 @@ def _check_key(key: bytes) -> bytes:
     return bytes(key)
 
 
-def _nano(epsilon: float) -> Fraction:
+def _nano(epsilon: float | Fraction) -> Fraction:
     """Return exact nano-epsilon, unrounded."""
     if not 0 < epsilon <= MAX_CHARGE:
         raise ValueError(f"epsilon must be positive and at most {MAX_CHARGE:g}, got {epsilon!r}")
-    return as_printed(epsilon) * NANO
+    return (epsilon if isinstance(epsilon, Fraction) else as_printed(epsilon)) * NANO
 
 
-def _nano_up(epsilon: float) -> int:
+def _nano_up(epsilon: float | Fraction) -> int:
     return math.ceil(_nano(epsilon))
 
 

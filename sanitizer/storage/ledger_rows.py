@@ -119,6 +119,7 @@ class LedgerRows(SQLiteFile[LedgerHead]):
     def __init__(self, path: Path, key: bytes, clock: Callable[[], float]) -> None:
         self._key = key
         self._clock = clock
+        self._digest_checked = False
         super().__init__(path)
 
     @staticmethod
@@ -172,18 +173,22 @@ class LedgerRows(SQLiteFile[LedgerHead]):
         return row
 
     def _check_digest(self, head: LedgerHead) -> None:
+        if self._digest_checked:  # in this transaction, under the write lock
+            return
         macs = self._db.execute("SELECT mac FROM account UNION ALL SELECT mac FROM reservation")
         digest = 0
         for (mac,) in macs:
             digest ^= int.from_bytes(mac, "big") if isinstance(mac, bytes) else 0
         if digest != head.digest:
             raise self.damaged("rows are missing or older than the rest")
+        self._digest_checked = True
 
     def _unlock(self) -> None:
         """Do nothing: the key is at hand, and `_read_head` checks it each time."""
 
     def _read_head(self) -> LedgerHead:
         """Return the verified head, its time brought forward to the clock, never back."""
+        self._digest_checked = False
         heads = self._db.execute(
             "SELECT key_check, granted, seen, digest, mac FROM head"
         ).fetchall()

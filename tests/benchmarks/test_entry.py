@@ -31,7 +31,7 @@ def test_every_step_is_a_module_that_can_be_run() -> None:
 
 
 def test_a_benchmark_is_named_by_its_group_its_name_or_its_module() -> None:
-    assert [step.name for step in COMMANDS["latency"]] == ["latency", "speed"]
+    assert [step.name for step in COMMANDS["latency"]] == ["latency", "speed", "bulk"]
     assert [step.name for step in COMMANDS["speed.latency"]] == ["latency"]
     assert COMMANDS["audits"] == COMMANDS["privacy.audits"]
     assert {step.module for step in COMMANDS["generation.run"]} == {"generation.run"}

@@ -1,0 +1,326 @@
+"""What spreads a job over workers: processes of this machine, Ray Data, or Spark.
+
+An engine hands out parts of files, or the batches of a dataset of its own; which rows are done, and
+what was released for them, is in the job's store alone. So an engine may lose a worker, run a part
+twice, or run it on two workers at once, and each row is still charged and drawn once.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from sanitizer.bulk.files import Part, read
+from sanitizer.bulk.job import BulkJob
+from sanitizer.bulk.rows import RowSanitizer
+from sanitizer.bulk.store import JobStore
+from sanitizer.errors import SanitizerError
+
+if TYPE_CHECKING:
+    from multiprocessing.synchronize import Event
+
+    import pyarrow as pa
+
+ENGINES = ("local", "ray", "spark")
+MAX_DEATHS = 3
+"""How often workers may die in a row without a row being finished in between."""
+
+
+class PartWorker:
+    """Sanitizes parts of files; one in each process. The job's store must be there."""
+
+    def __init__(self, job: BulkJob) -> None:
+        self.rows = RowSanitizer(job, create=False)
+        self._needed = job.needed
+
+    def __call__(self, part: Part) -> int:
+        """Sanitize and store the rows of a part; return how many there are."""
+        return self.rows.process(read(part, self._needed), part.row_names())
+
+
+_made: tuple[BulkJob, PartWorker] | None = None
+
+
+def _worker_of_process(job: BulkJob) -> PartWorker:
+    """Return the worker of this process, which does many parts."""
+    global _made  # noqa: PLW0603 - models are loaded once in a process
+    if _made is None or _made[0] != job:
+        _made = job, PartWorker(job)
+    return _made[1]
+
+
+def run_parts(engine: str, job: BulkJob, parts: Sequence[Part], workers: int) -> None:
+    """Sanitize and store all rows of some parts.
+
+    Args:
+        engine: one of ENGINES.
+        workers: at least 1; with the engine "local", 0 works in this process.
+
+    Raises:
+        ValueError: an unknown engine, one whose package is missing, or too few workers.
+        SanitizerError, ValueError: as `RowSanitizer`; rows that were done stay done.
+    """
+    if engine not in ENGINES:
+        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
+    if workers < (engine != "local"):
+        raise ValueError(f"workers must be at least 1, got {workers}")
+    if not parts:
+        return
+    {"local": _local, "ray": _ray, "spark": _spark}[engine](job, parts, workers)
+
+
+def check_engine(engine: str) -> None:
+    """Raise ValueError if the package of an engine is missing."""
+    package = {"ray": "ray", "spark": "pyspark"}.get(engine)
+    if package is not None and find_spec(package) is None:
+        raise ValueError(f'engine {engine} needs {package}: pip install "sanitizer[{engine}]"')
+
+
+# ---- processes of this machine ----
+
+_stop: Event
+
+
+def _start(stop: Event) -> None:
+    """Prepare a worker process. It ignores Ctrl-C, and ends when its parent does."""
+    global _stop  # noqa: PLW0603 - each process has one
+    _stop = stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _work(job: BulkJob, part: Part) -> Part:
+    # Made here and not at the start of the process, whose errors would be lost.
+    worker = _worker_of_process(job)
+    worker.rows.stopped = _stop.is_set
+    worker(part)
+    return part
+
+
+def _local(job: BulkJob, parts: Sequence[Part], workers: int) -> None:
+    if workers == 0:
+        worker = PartWorker(job)
+        with worker.rows:
+            for part in parts:
+                worker(part)
+        return
+    left, deaths, n_before = set(parts), 0, -1
+    while left:
+        try:
+            for part in _pooled(job, sorted(left, key=lambda p: (p.name, p.first)), workers):
+                left.discard(part)
+        except BrokenProcessPool:
+            with JobStore(job.store) as store:
+                n_done = store.n_done()
+            deaths = deaths + 1 if n_done == n_before else 0
+            n_before = n_done
+            if deaths == MAX_DEATHS:
+                raise SanitizerError(
+                    "workers died again and again; is there too little memory? Rows that are done "
+                    "are kept: run the job again with fewer workers"
+                ) from None
+
+
+def _pooled(job: BulkJob, parts: Sequence[Part], workers: int) -> Iterator[Part]:
+    """Yield parts as they are done. At an error, other workers stop at their next commit."""
+    context = multiprocessing.get_context("spawn")  # a fork would share locks and connections
+    stop = context.Event()
+    pool = ProcessPoolExecutor(
+        min(workers, len(parts)), mp_context=context, initializer=_start, initargs=(stop,)
+    )
+    try:
+        for future in as_completed([pool.submit(_work, job, part) for part in parts]):
+            yield future.result()
+    except BaseException:
+        stop.set()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+# ---- Ray ----
+
+
+class _RayParts:
+    """Actor of Ray Data that sanitizes parts of files."""
+
+    def __init__(self, job: BulkJob) -> None:
+        self._worker = PartWorker(job)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, list[int]]:
+        return {"n": [self._worker(Part(**json.loads(part))) for part in batch["part"]]}
+
+
+class _RayRows:
+    """Actor of Ray Data that sanitizes batches of a dataset."""
+
+    def __init__(self, job: BulkJob) -> None:
+        self._rows = RowSanitizer(job, create=False)
+
+    def __call__(self, batch: pa.Table) -> pa.Table:
+        return self._rows(batch)
+
+
+def _ray(job: BulkJob, parts: Sequence[Part], workers: int) -> None:
+    import ray
+    import ray.data
+
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    own = not ray.is_initialized()
+    if own:
+        ray.init(
+            # one more, for what Ray Data does beside the actors
+            num_cpus=workers + 1,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="ERROR",
+        )
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    try:
+        rows = [{"part": json.dumps(asdict(part))} for part in parts]
+        dataset = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+            _RayParts,
+            fn_constructor_args=(job,),
+            batch_size=1,
+            compute=ray.data.ActorPoolStrategy(size=workers),
+        )
+        for _ in dataset.iter_batches(batch_size=None):
+            pass
+    except ray.exceptions.RayError as error:
+        cause = getattr(error, "cause", None)
+        while cause is not None and not isinstance(cause, SanitizerError | ValueError):
+            cause = cause.__cause__
+        raise cause or SanitizerError(f"Ray failed: {type(error).__name__}") from None
+    finally:
+        if own:
+            ray.shutdown()
+
+
+def ray_dataset(dataset: Any, job: BulkJob, workers: int = 1) -> Any:
+    """Return a Ray dataset with its columns sanitized, by a pool of actors.
+
+    Lazy, as all of Ray Data; the job's store is made at once. Run again, it gives what it gave
+    before.
+
+    Args:
+        dataset: a `ray.data.Dataset` with the job's columns.
+        job: with an `id_column`: the rows of a dataset have no place.
+        workers: actors, each with its own models.
+
+    Raises:
+        ValueError: the job names no `id_column`.
+    """
+    import ray.data
+
+    job = _begun(job)
+    return dataset.map_batches(
+        _RayRows,
+        fn_constructor_args=(job,),
+        batch_format="pyarrow",
+        compute=ray.data.ActorPoolStrategy(size=workers),
+    )
+
+
+# ---- Spark ----
+
+
+def _spark_parts(job: BulkJob, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    for batch in batches:
+        parts = [Part(**json.loads(part)) for part in batch.column(0).to_pylist()]
+        counts = [_worker_of_process(job)(part) for part in parts]
+        yield pa.RecordBatch.from_pydict({"n": pa.array(counts, pa.int64())})
+
+
+def _spark_rows(job: BulkJob, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield _worker_of_process(job).rows(batch)
+
+
+def _spark(job: BulkJob, parts: Sequence[Part], workers: int) -> None:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    existing = SparkSession.getActiveSession()
+    # Spark's own default is whatever "python3" is, which may lack this package.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master(f"local[{workers},4]").appName("sanitizer bulk")
+    for name, value in {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }.items():
+        builder = builder.config(name, value)
+    spark = existing or builder.getOrCreate()
+    try:
+        spark.sparkContext.setLogLevel("OFF")
+        rows = [(json.dumps(asdict(part)),) for part in parts]
+        spread = spark.sparkContext.parallelize(rows, len(rows))
+        frame = spark.createDataFrame(spread, "part string")
+        frame.mapInArrow(partial(_spark_parts, job), "n long").collect()
+    except PySparkException as error:
+        raise SanitizerError(f"Spark failed: {_reason(str(error))}") from None
+    finally:
+        if existing is None:
+            spark.stop()
+
+
+def _reason(report: str) -> str:
+    """Return the line of a report that has this package's own message, which quotes no text."""
+    own = ("sanitizer.errors.", "ValueError: ")
+    found = [line for line in report.splitlines() if line.startswith(own)]
+    return found[-1].partition(": ")[2] if found else "see its log"
+
+
+def spark_frame(frame: Any, job: BulkJob) -> Any:
+    """Return a Spark DataFrame with its columns sanitized.
+
+    Lazy, but for the job's store, which is made at once: each action runs it again, and gets what
+    was released at first. It uses `mapInArrow`
+    rather than `mapInPandas`, which turns whole numbers with nulls among them into floats.
+
+    Args:
+        frame: a `pyspark.sql.DataFrame` with the job's columns.
+        job: with an `id_column`: the rows of a frame have no place.
+
+    Raises:
+        ValueError: the job names no `id_column`.
+    """
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    job = _begun(job)
+    names = {column.name for column in job.parsed}
+    fields = [
+        StructField(each.name, StringType()) if each.name in names else each
+        for each in frame.schema.fields
+    ]
+    return frame.mapInArrow(partial(_spark_rows, job), StructType(fields))
+
+
+def _begun(job: BulkJob) -> BulkJob:
+    """Make the job's store here, if it is missing; return the job as workers find it."""
+    if job.id_column is None:
+        raise ValueError("rows of a dataset need names: give id_column")
+    RowSanitizer(job).close()
+    return job.absolute()

@@ -1,0 +1,424 @@
+"""The function over Arrow batches: rows in, the same rows with sanitized columns out.
+
+It knows no engine and no file format. Each row is looked for in the store first; those that are not
+there are sanitized in memory, and written with their charges before any of them is given out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from sanitizer.bulk.job import BulkJob, Column
+from sanitizer.bulk.store import NANO, JobStore, NewRow, StoredRow, UnitState, table_of
+from sanitizer.errors import BudgetExceeded, NotCertified, PolicyError
+from sanitizer.lm import Manifest, model_folder
+from sanitizer.pipeline import Sanitizer
+from sanitizer.randomness import secret_key
+from sanitizer.results import SanitizedText
+from sanitizer.storage import (
+    Entries,
+    Make,
+    MemoryVault,
+    Originals,
+    Row,
+    Wanted,
+    as_printed,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    Batch = TypeVar("Batch", pa.RecordBatch, pa.Table)
+
+COMMIT_SECONDS = 1.0
+"""Longest that rows wait to be written: what a crash throws away. Nothing of it was released."""
+MAX_COMMITTED = 1024
+"""Most rows of one transaction."""
+Cells = tuple[str | None, ...]
+
+
+class _Table:
+    """The table of one conversation, and the texts released in it."""
+
+    def __init__(self, rows: Sequence[Row] = (), numbers: Mapping[str, int] | None = None) -> None:
+        self.entries = table_of(rows, numbers or {})
+        self.rows = list(rows)
+        self.messages: dict[bytes, SanitizedText] = {}
+
+
+class _RowVault:
+    """Vault of the row that is being sanitized; implements `Vault` for one thread.
+
+    The names of conversations are not looked at: `table` is that of the present one.
+    """
+
+    def __init__(self) -> None:
+        self.table = _Table()
+        self._secret = secret_key()
+
+    @property
+    def secret(self) -> bytes:
+        return self._secret
+
+    def get(self, key: bytes) -> SanitizedText | None:
+        return self.table.messages.get(key)
+
+    def put_first(
+        self, key: bytes, result: SanitizedText, conversation: str | None = None
+    ) -> SanitizedText:
+        return self.table.messages.setdefault(key, result)
+
+    def substitutes(
+        self, conversation: str, wanted: Sequence[Wanted | tuple[str, str]], make: Make
+    ) -> list[str]:
+        forms = [Wanted(*each) for each in wanted]
+        entries = self.table.entries
+        for each in forms:
+            if entries.find(each) is None:
+                self.table.rows.append(entries.assign(each, make))
+        return [str(entries.values[each.original, each.place]) for each in forms]
+
+    def originals(self, conversation: str) -> Originals:
+        return self.table.entries.originals
+
+    def known(self, conversation: str, forms: Collection[str]) -> dict[str, str]:
+        return self.table.entries.kinds(forms)
+
+    def scratch(self, conversation: str) -> MemoryVault:
+        return MemoryVault.of(conversation, self.table.entries)
+
+
+def _placeholder(kind: str, original: str, number: int, table: Entries) -> str:
+    return f"<{kind}_{number}>"
+
+
+class _Input(NamedTuple):
+    """One row as it was read: its key, the hash of what was read, cells, unit, and a label."""
+
+    key: bytes
+    digest: str
+    cells: Cells
+    unit: str | None
+    label: str
+
+
+class _Done(NamedTuple):
+    """What sanitizing one row gave."""
+
+    cells: Cells
+    nano: int
+    n_things: int
+    n_drawn: int
+
+
+@dataclass
+class _Chunk:
+    """Rows sanitized and not written yet, and the units they changed."""
+
+    rows: list[NewRow] = field(default_factory=list)
+    units: dict[bytes, UnitState] = field(default_factory=dict)
+    tables: dict[bytes, _Table] = field(default_factory=dict)
+
+
+class RowSanitizer:
+    """Sanitizes the rows of Arrow batches for one job. For one thread; each process makes its own.
+
+    Models are loaded when a row needs them, the store is opened at once.
+
+    Attributes:
+        store: the job's store.
+        stopped: asked after each commit; True ends the work with an InterruptedError.
+
+    Args:
+        job: what is done.
+        create: make the job's store if it is missing; False makes that an error.
+
+    Raises:
+        ValueError: no key in the environment.
+        SanitizerError: policy, store or ledger cannot be used.
+
+    >>> import os
+    >>> from pathlib import Path
+    >>> import pyarrow as pa
+    >>> from tempfile import TemporaryDirectory
+    >>> os.environ["SANITIZER_VAULT_KEY"] = "a long enough passphrase"
+    >>> with TemporaryDirectory() as folder:
+    ...     job = BulkJob(Path(folder) / "store", ("text",), policy="identifiers", id_column="id")
+    ...     with RowSanitizer(job) as sanitize:
+    ...         batch = pa.table({"id": ["a"], "text": ["Mail ada@example.org"]})
+    ...         sanitize(batch)["text"].to_pylist()
+    ['Mail <EMAIL_1>']
+    """
+
+    def __init__(self, job: BulkJob, create: bool = True) -> None:
+        self._job = job
+        self._columns = job.parsed
+        # Whole cells first: a name that a column tells of is known when the texts are read.
+        self._order = sorted(range(len(self._columns)), key=lambda i: not self._columns[i].kind)
+        self._vault = _RowVault()
+        self.stopped: Callable[[], bool] = lambda: False
+        self._limit = None if job.budget is None else int(as_printed(job.budget) * NANO)
+        self._sanitizers = self._made()
+        facts = _facts(job, self._sanitizers.values())
+        self.store = JobStore(job.store, facts, job.ledger, create)
+
+    def _made(self) -> dict[Column, Sanitizer]:
+        first: Sanitizer | None = None
+        made: dict[Column, Sanitizer] = {}
+        for column in self._columns:
+            if column.kind:
+                continue
+            policy = self._job.policy_of(column)
+            if first is None:
+                first = Sanitizer(
+                    self._job.mechanism, policy, vault=self._vault, threads=self._job.threads
+                )
+            same = policy.digest == first.policy.digest
+            own = self._job.mechanism
+            made[column] = first if same else first.derive(policy=policy, mechanism=own)
+        return made
+
+    def __call__(self, batch: Batch, names: Sequence[str] | None = None) -> Batch:
+        """Return the batch with its columns sanitized; other columns stay as they are.
+
+        Args:
+            batch: a RecordBatch or Table with the job's columns. Columns of texts hold strings or
+                nulls; whole cells may hold numbers too. Sanitized columns become strings.
+            names: of the rows, each different; default the job's `id_column`.
+
+        Raises:
+            ValueError: a column is missing, of another type, or the rows have no names.
+            BudgetExceeded, PolicyError: a row was refused, and `BulkJob.refused` is "stop".
+            SanitizerError: as `Sanitizer.sanitize`; rows that were written before stay written.
+        """
+        import pyarrow as pa
+
+        inputs = list(self._inputs(batch, names))
+        done = self._processed(inputs)
+        for i, column in enumerate(self._columns):
+            cells = pa.array([done[each.key].cells[i] for each in inputs], pa.string())
+            place = batch.schema.get_field_index(column.name)
+            batch = batch.set_column(place, pa.field(column.name, pa.string()), cells)
+        return batch
+
+    def process(self, batch: Batch, names: Sequence[str]) -> int:
+        """Sanitize and store the rows of a batch; return how many there are."""
+        return len(self._processed(list(self._inputs(batch, names))))
+
+    def close(self) -> None:
+        """Close the store."""
+        self.store.close()
+
+    def __enter__(self) -> RowSanitizer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- reading ----
+
+    def _inputs(self, batch: Batch, names: Sequence[str] | None) -> Iterator[_Input]:
+        job = self._job
+        if missing := [name for name in job.needed if name not in batch.schema.names]:
+            raise ValueError(f"the rows have no column {', '.join(map(repr, missing))}")
+        columns = [_cells(batch, column) for column in self._columns]
+        units = [None] * batch.num_rows if job.unit_column is None else self._units(batch)
+        if job.id_column is not None:
+            rows = [_name(value, job.id_column) for value in _values(batch, job.id_column)]
+            labels = [f"row {i + 1} of a batch" for i in range(len(rows))]
+        elif names is not None:
+            rows = labels = list(names)
+        else:
+            raise ValueError("rows need names: give id_column")
+        for name, label, unit, *cells in zip(rows, labels, units, *columns, strict=True):
+            digest = self.store.digest([*cells, unit])
+            yield _Input(self.store.row_key(name), digest, tuple(cells), unit, label)
+
+    def _units(self, batch: Batch) -> list[str | None]:
+        column = str(self._job.unit_column)
+        return [_name(value, column) for value in _values(batch, column)]
+
+    # ---- processing ----
+
+    def _processed(self, inputs: Sequence[_Input]) -> dict[bytes, StoredRow]:
+        """Return what is stored for each row, after sanitizing those that were not there."""
+        done: dict[bytes, StoredRow] = {}
+        first = {each.key: each for each in inputs}
+        for each in inputs:
+            if first[each.key].digest != each.digest:
+                raise ValueError(f"{each.label}: another row has the same name")
+        todo = list(first.values())
+        while todo:
+            found = self.store.find([each.key for each in todo])
+            for each in todo:
+                if each.key in found and found[each.key].digest != each.digest:
+                    raise ValueError(
+                        f"{each.label}: not what it was when the job began, or another row has "
+                        "the same name; name another store for changed input"
+                    )
+            done |= found
+            lost: set[bytes] = set()
+            todo = [each for each in todo if each.key not in found]
+            for chunk, written in self._chunks(todo):
+                lost |= self._commit(chunk, written, done)
+                if self.stopped():
+                    raise InterruptedError("stopped")
+            todo = [each for each in todo if each.key in lost]
+        return done
+
+    def _chunks(self, todo: Sequence[_Input]) -> Iterator[tuple[_Chunk, list[_Input]]]:
+        """Yield the rows, sanitized, in chunks to be written together."""
+        chunk, members, begin = _Chunk(), list[_Input](), time.monotonic()
+        try:
+            for each in todo:
+                self._add(chunk, each)
+                members.append(each)
+                late = time.monotonic() - begin >= COMMIT_SECONDS
+                if late or len(members) >= MAX_COMMITTED:
+                    yield chunk, members
+                    chunk, members, begin = _Chunk(), [], time.monotonic()
+        except Exception:
+            if members:  # rows before the one that failed are complete
+                yield chunk, members
+            raise
+        if members:
+            yield chunk, members
+
+    def _commit(
+        self, chunk: _Chunk, members: Sequence[_Input], done: dict[bytes, StoredRow]
+    ) -> set[bytes]:
+        """Write a chunk; return the keys of rows to do again. Raises BudgetExceeded."""
+        try:
+            lost = self.store.commit(chunk.rows, chunk.units)
+        except BudgetExceeded as error:
+            if len(members) > 1:  # those that fit are written one by one
+                lost = set()
+                for each in members:
+                    single = _Chunk()
+                    self._add(single, each)
+                    lost |= self._commit(single, [each], done)
+                return lost
+            chunk = self._refusal(members[0], "budget", error)
+            lost = self.store.commit(chunk.rows, chunk.units)
+        done |= {row.key: row.stored for row in chunk.rows if row.key not in lost}
+        return lost
+
+    def _add(self, chunk: _Chunk, each: _Input) -> None:
+        """Sanitize a row, and add it to the chunk."""
+        unit = b"" if each.unit is None else self.store.unit_key(each.unit)
+        if unit and unit not in chunk.units:
+            chunk.units[unit] = self.store.unit(unit)
+            state = chunk.units[unit]
+            chunk.tables[unit] = _Table(state.rows, state.numbers)
+        table = chunk.tables[unit] if unit else _Table()
+        spent = chunk.units[unit].spent if unit else 0
+        n_before, numbers = len(table.rows), dict(table.entries.numbers)
+        refused = ""
+        try:
+            result = self._sanitized(each, table)
+            if self._limit is not None and spent + result.nano > self._limit:
+                raise BudgetExceeded("the budget of its unit has not enough left")
+        except (PolicyError, BudgetExceeded) as error:
+            refused = "budget" if isinstance(error, BudgetExceeded) else "policy"
+            self._check_refusal(each, error)
+            result = _Done((None,) * len(self._columns), 0, 0, 0)
+            # What the row put into the table was not released, and must not be used.
+            table = _Table(table.rows[:n_before], numbers)
+        if unit:
+            state = chunk.units[unit]
+            chunk.tables[unit] = table
+            # Another object: `numbers` and `rows` are those of the table from now on.
+            chunk.units[unit] = replace(
+                state,
+                spent=spent + result.nano,
+                rows=table.rows,
+                numbers=dict(table.entries.numbers),
+            )
+        kept = () if unit or not self._job.keep_originals else tuple(table.rows)
+        stored = StoredRow(each.digest, *result, refused=refused, unit=unit.hex(), table=kept)
+        chunk.rows.append(NewRow(each.key, stored, each.unit or ""))
+
+    def _check_refusal(self, each: _Input, error: Exception) -> None:
+        """Raise the error with the row's label unless refused rows are left empty."""
+        if self._job.refused == "stop":
+            raise type(error)(
+                f"{each.label}: {error}; rows that are refused can be left empty instead"
+            ) from error
+
+    def _refusal(self, each: _Input, why: str, error: Exception) -> _Chunk:
+        """Return a chunk that holds a row which the ledger refused, empty."""
+        self._check_refusal(each, error)
+        chunk = _Chunk()
+        unit = b"" if each.unit is None else self.store.unit_key(each.unit)
+        if unit:
+            chunk.units[unit] = self.store.unit(unit)
+        empty = (None,) * len(self._columns)
+        stored = StoredRow(each.digest, empty, refused=why, unit=unit.hex())
+        chunk.rows.append(NewRow(each.key, stored, each.unit or ""))
+        return chunk
+
+    def _sanitized(self, each: _Input, table: _Table) -> _Done:
+        """Sanitize the cells of a row in memory."""
+        self._vault.table = table
+        cells = list(each.cells)
+        nano = n_things = n_drawn = 0
+        for i in self._order:
+            column, cell = self._columns[i], cells[i]
+            if not cell:
+                continue
+            if column.kind:
+                wanted = [Wanted(column.kind, cell)]
+                (cells[i],) = self._vault.substitutes("", wanted, _placeholder)
+                n_things += 1
+                continue
+            sanitizer = self._sanitizers[column]
+            if len(cell) > sanitizer.inner.settings.max_chars:
+                raise PolicyError("a text has more characters than max_chars")
+            result = sanitizer.sanitize(cell)
+            record = result.record
+            if record.charged and not record.certified and (self._limit or self._job.ledger):
+                raise NotCertified("a budget needs a certified mechanism")
+            cells[i] = result.text
+            nano += ceil(as_printed(record.charged) * NANO)
+            n_things += record.n_things or record.n_identifiers
+            n_drawn += record.n_units
+        return _Done(tuple(cells), nano, n_things, n_drawn)
+
+
+def _facts(job: BulkJob, sanitizers: Collection[Sanitizer]) -> dict[str, Any]:
+    """Return what the store keeps about its job: a hash, and how rows are named."""
+    models = {"tagger", "masked-lm"} if any(s.policy.reads_models for s in sanitizers) else set()
+    hashes = [Manifest.read(model_folder(name)).sha256 for name in sorted(models)]
+    return {
+        "job": [job.digest(), *hashes],
+        "id_column": job.id_column,
+        "ledger": job.ledger is not None,
+        "originals": job.keep_originals,
+    }
+
+
+def _values(batch: Batch, name: str) -> list[Any]:
+    return list(batch.column(batch.schema.get_field_index(name)).to_pylist())
+
+
+def _cells(batch: Batch, column: Column) -> list[str | None]:
+    """Return the cells of a column; numbers are written out where a cell is one thing."""
+    values = _values(batch, column.name)
+    if column.kind:
+        values = [
+            str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+            for value in values
+        ]
+    if not all(value is None or isinstance(value, str) for value in values):
+        raise ValueError(f"column {column.name!r} must hold strings")
+    return values
+
+
+def _name(value: Any, column: str) -> str:
+    if value is None or value == "":
+        raise ValueError(f"column {column!r} must have a value in each row")
+    return str(value)

@@ -1,0 +1,559 @@
+"""The state of one bulk job in one SQLite file: outputs, charges and tables, encrypted.
+
+Many processes of one machine write to it. A row's output and its charge are written in one
+transaction, so that a row is charged exactly once, and a second worker that did the same row reads
+what the first released. Rows are found by HMAC-SHA256 of their names, under a key that is this
+job's alone; everything else is under AES-256-GCM, bound to its place, and padded.
+
+With a ledger, which is another file, a batch of rows is written first as pending, then charged
+there under a random name that the batch holds (`Ledger.charge_once`), then marked as charged; only
+then is it given out. Whoever meets a pending batch, after a crash, finishes it or, if the ledger
+refuses, takes it back: each step may be repeated.
+
+The file shows: how many rows, batches and units there are, their order and sizes as powers of two.
+Not protected: whoever holds the key; the file replaced by an older copy; network file systems.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import sqlite3
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Self
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+
+from sanitizer.errors import BudgetExceeded, VaultError
+from sanitizer.randomness import secret_key
+from sanitizer.storage import Entries, Ledger, Row, Scope
+
+KEY_VARIABLE = "SANITIZER_VAULT_KEY"
+LEDGER_KEY_VARIABLE = "SANITIZER_LEDGER_KEY"
+MIN_KEY_LENGTH = 16
+NANO = 10**9
+"""Units of one epsilon: charges are integers, so that sums are exact."""
+BUSY_SECONDS = 60.0
+FORMAT = "sanitizer bulk 1"
+MAX_DECODED = 64
+"""Batches kept decrypted in memory."""
+NONCE_BYTES, SALT_BYTES, KEY_BYTES = 12, 16, 32
+SCRYPT_N = 2**15
+"""Cost of deriving the keys of a new store: 32 MiB and a tenth of a second for each guess."""
+MIN_BLOCK = 256
+SCHEMA = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID",
+    "CREATE TABLE batch (id INTEGER PRIMARY KEY AUTOINCREMENT, n INTEGER, charged INTEGER, "
+    "body BLOB, pending BLOB)",
+    "CREATE TABLE line (key BLOB PRIMARY KEY, batch INTEGER, place INTEGER) WITHOUT ROWID",
+    "CREATE TABLE unit (key BLOB PRIMARY KEY, version INTEGER, batch INTEGER, body BLOB, "
+    "before BLOB) WITHOUT ROWID",
+    "CREATE INDEX open_batch ON batch (charged) WHERE charged = 0",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """What was released for one row.
+
+    Attributes:
+        digest: hash of what was read, in hex; tells that the input has changed.
+        cells: the released cells, in the order of the job's columns.
+        nano: what it cost, in nano-epsilon.
+        n_things: things with stand-ins in it. n_drawn: stand-ins drawn now.
+        refused: why nothing was released ("policy", "budget"); "" otherwise.
+        unit: key of its unit in hex; "" if it is a conversation of its own.
+        table: the table of a row that is a conversation of its own, if originals are kept.
+    """
+
+    digest: str
+    cells: tuple[str | None, ...] = field(repr=False)
+    nano: int = 0
+    n_things: int = 0
+    n_drawn: int = 0
+    refused: str = ""
+    unit: str = ""
+    table: tuple[Row, ...] = field(default=(), repr=False)
+
+    def values(self) -> tuple[Any, ...]:
+        """Return what `of` makes the row from again."""
+        counts = (self.nano, self.n_things, self.n_drawn, self.refused, self.unit)
+        return (self.digest, self.cells, *counts, self.table)
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Self:
+        """Return the row that has these values, which may have been JSON."""
+        digest, cells, nano, n_things, n_drawn, refused, unit, table = values
+        rows = tuple(Row.of(row) for row in table)
+        return cls(digest, tuple(cells), nano, n_things, n_drawn, refused, unit, rows)
+
+
+@dataclass
+class UnitState:
+    """The conversation of one unit.
+
+    Attributes:
+        version: how often it was written. spent: nano-epsilon.
+        rows: of its table, in order. numbers: last number used of each kind.
+    """
+
+    version: int = 0
+    spent: int = 0
+    rows: list[Row] = field(default_factory=list, repr=False)
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def entries(self) -> Entries:
+        """Return its table."""
+        return table_of(self.rows, self.numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class NewRow:
+    """A row to be written: key, content, and the unit's name, which the ledger is charged by."""
+
+    key: bytes
+    stored: StoredRow
+    owner: str = field(default="", repr=False)
+
+
+def table_of(rows: Sequence[Row], numbers: Mapping[str, int]) -> Entries:
+    """Return a table from its rows."""
+    entries = Entries()
+    for row in rows:
+        entries.add(row)
+    entries.numbers = Counter(numbers)
+    return entries
+
+
+class JobStore:
+    """The open store of one job. One thread uses it; each process opens its own.
+
+    Args:
+        path: of the file; `PATH-wal` lies beside it while it is open.
+        facts: of a job that is begun, as `facts` returns them later; None opens an existing store
+            whatever its job.
+        ledger: charged for each batch; None: charges are in the store alone.
+        create: make the store if it is missing; False makes that an error. Workers never make one:
+            on another machine, a second store would charge and draw again.
+
+    Raises:
+        ValueError: no key in the environment, or a short one.
+        VaultError: here and from every method: missing, damaged, another job's, another key's, or
+            busy for a minute.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        facts: Mapping[str, Any] | None = None,
+        ledger: Path | None = None,
+        create: bool = True,
+    ) -> None:
+        self.path = Path(path).absolute()
+        key = _key()
+        if facts is not None and create:
+            self._create(key, facts)
+        if not self.path.exists():
+            raise VaultError(f"{self.path}: missing; the store of a job is on one machine")
+        with self._failures():
+            uri = self.path.as_uri() + "?mode=rw"
+            self._db = sqlite3.connect(
+                uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            self._db.execute("PRAGMA synchronous = FULL")
+            self._db.execute("PRAGMA secure_delete = ON")
+            self._unlock(key)
+        self.facts: dict[str, Any] = json.loads(self._open(self._meta("facts"), "facts"))
+        if facts is not None and self.facts != facts:
+            raise VaultError(
+                f"{self.path}: holds a job with other columns, policy or model, with or without "
+                "a ledger or originals; name another file for this one"
+            )
+        self._decoded: OrderedDict[int, list[StoredRow]] = OrderedDict()
+        self._ledger = None if ledger is None else Ledger(ledger, _ledger_key())
+
+    # ---- keys ----
+
+    def row_key(self, name: str) -> bytes:
+        """Return the key of a row: HMAC(job, row)."""
+        return self._mac("row", name)
+
+    def unit_key(self, name: str) -> bytes:
+        """Return the key of a unit."""
+        return self._mac("unit", name)
+
+    def digest(self, cells: Sequence[str | None]) -> str:
+        """Return the hash by which changed input is noticed, in hex."""
+        return self._mac("cells", *cells)[:16].hex()
+
+    # ---- reading ----
+
+    def find(self, keys: Sequence[bytes]) -> dict[bytes, StoredRow]:
+        """Return what was released for those rows that are done; pending ones are settled first."""
+        with self._failures():
+            return self._find(keys)
+
+    def _find(self, keys: Sequence[bytes]) -> dict[bytes, StoredRow]:
+        places: dict[bytes, tuple[int, int]] = {}
+        with self._transaction("DEFERRED"):  # what is charged in one snapshot stays
+            for begin in range(0, len(keys), 500):
+                some = keys[begin : begin + 500]
+                marks = ", ".join("?" * len(some))
+                query = f"SELECT key, batch, place FROM line WHERE key IN ({marks})"  # noqa: S608
+                found = self._db.execute(query, some)
+                places |= {key: (batch, place) for key, batch, place in found}
+            open_ones = {batch for (batch,) in self._db.execute(_OPEN)}
+        for batch in open_ones & {batch for batch, _ in places.values()}:
+            try:
+                self._settle(batch)
+            except BudgetExceeded:  # taken back: its rows are not done
+                places = {key: at for key, at in places.items() if at[0] != batch}
+        return {key: self._batch(batch)[place] for key, (batch, place) in places.items()}
+
+    def unit(self, key: bytes) -> UnitState:
+        """Return the state of a unit, a new one if it has none."""
+        with self._failures():
+            while True:
+                found = self._db.execute(
+                    "SELECT version, batch, body, before FROM unit WHERE key = ?", (key,)
+                ).fetchone()
+                if found is None:
+                    return UnitState()
+                version, batch, body, before = found
+                if before is None:
+                    return self._unit(key, version, body)
+                try:
+                    self._settle(batch)
+                except BudgetExceeded:
+                    continue
+
+    def units(self) -> Iterator[UnitState]:
+        """Yield the states of all units."""
+        with self._failures():
+            for key, version, body in self._db.execute("SELECT key, version, body FROM unit"):
+                yield self._unit(key, version, body)
+
+    def n_done(self) -> int:
+        """Return how many rows have been written."""
+        with self._failures():
+            return int(self._db.execute("SELECT coalesce(sum(n), 0) FROM batch").fetchone()[0])
+
+    # ---- writing ----
+
+    def commit(self, rows: Sequence[NewRow], units: Mapping[bytes, UnitState]) -> set[bytes]:
+        """Write rows with their charges, and the units they changed, in one transaction.
+
+        Args:
+            rows: none of them done when it was looked for.
+            units: key -> new state, with the version that was read.
+
+        Returns:
+            Keys of rows that were not written, because another worker had written them or their
+            unit meanwhile. Their draws must be thrown away.
+
+        Raises:
+            BudgetExceeded: the ledger refuses; nothing was written.
+        """
+        with self._failures():
+            with self._transaction():
+                lost = self._lost(rows, units)
+                written = [row for row in rows if row.key not in lost]
+                kept = {bytes.fromhex(row.stored.unit) for row in written if row.stored.unit}
+                batch = self._insert(written, {key: units[key] for key in kept})
+            if batch is not None:
+                self._settle(batch)
+        return lost
+
+    def settle(self) -> None:
+        """Finish what a crash left pending; what the ledger refuses is taken back."""
+        with self._failures():
+            for (batch,) in self._db.execute(_OPEN).fetchall():
+                try:
+                    self._settle(batch)
+                except BudgetExceeded:
+                    continue
+
+    def drop_originals(self) -> None:
+        """Delete the tables, so that nothing can be restored, and overwrite their bytes."""
+        with self._failures():
+            with self._transaction():
+                rows = self._db.execute("SELECT key, version, body FROM unit").fetchall()
+                for key, version, body in rows:
+                    old = self._unit(key, version, body)
+                    new = self._unit_body(key, version, UnitState(version, old.spent))
+                    self._db.execute("UPDATE unit SET body = ? WHERE key = ?", (new, key))
+            if self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                raise VaultError(f"{self.path}: originals are deleted, but the WAL is in use")
+
+    def close(self) -> None:
+        """Close the file, and the ledger."""
+        self._db.close()
+        if self._ledger is not None:
+            self._ledger.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- transactions ----
+
+    def _lost(self, rows: Sequence[NewRow], units: Mapping[bytes, UnitState]) -> set[bytes]:
+        """Return the keys of rows that another worker has written, or whose unit it has."""
+        taken = set()
+        for key, state in units.items():
+            found = self._db.execute("SELECT version, before FROM unit WHERE key = ?", (key,))
+            version, before = found.fetchone() or (0, None)
+            if version != state.version or before is not None:
+                taken.add(key.hex())
+        there = "SELECT 1 FROM line WHERE key = ?"
+        return {
+            row.key
+            for row in rows
+            if row.stored.unit in taken or self._db.execute(there, (row.key,)).fetchone()
+        }
+
+    def _insert(self, rows: Sequence[NewRow], units: Mapping[bytes, UnitState]) -> int | None:
+        """Insert a batch; return its number if the ledger must be charged for it."""
+        if not rows:
+            return None
+        charges = self._charges(rows)
+        cursor = self._db.execute("INSERT INTO batch (n, charged) VALUES (0, 1)")
+        number = int(cursor.lastrowid or 0)
+        keys = [row.key for row in rows]
+        pending = None
+        if charges:
+            undo = [
+                secret_key()[:16].hex(),
+                sorted(charges.items()),
+                [key.hex() for key in keys],
+                [key.hex() for key in units],
+            ]
+            pending = self._seal(_dumped(undo), "pending", number)
+        body = self._seal(_dumped([row.stored.values() for row in rows]), "batch", number)
+        self._db.execute(
+            "UPDATE batch SET n = ?, charged = ?, body = ?, pending = ? WHERE id = ?",
+            (len(rows), not charges, body, pending, number),
+        )
+        self._db.executemany(
+            "INSERT INTO line VALUES (?, ?, ?)", [(key, number, i) for i, key in enumerate(keys)]
+        )
+        for key, state in units.items():
+            self._put_unit(key, state, number, bool(charges))
+        return number if charges else None
+
+    def _charges(self, rows: Sequence[NewRow]) -> dict[str, int]:
+        """Return owner -> nano-epsilon that the ledger is charged."""
+        charges: Counter[str] = Counter()
+        if self._ledger is not None:
+            for row in rows:
+                charges[row.owner] += row.stored.nano
+        return {owner: nano for owner, nano in charges.items() if nano}
+
+    def _put_unit(self, key: bytes, state: UnitState, batch: int, pending: bool) -> None:
+        """Write a unit; a pending one keeps the state before, in case the ledger refuses."""
+        version = state.version + 1
+        found = self._db.execute("SELECT body FROM unit WHERE key = ?", (key,)).fetchone()
+        before = None
+        if pending:
+            # Sealed for the version after the one it comes back as: see `_take_back`.
+            old = UnitState() if found is None else self._unit(key, state.version, found[0])
+            before = self._unit_body(key, version + 1, old)
+        body = self._unit_body(key, version, state)
+        self._db.execute(
+            "INSERT OR REPLACE INTO unit VALUES (?, ?, ?, ?, ?)",
+            (key, version, batch, body, before),
+        )
+
+    def _settle(self, batch: int) -> None:
+        """Charge the ledger for a pending batch, or take the batch back if the ledger refuses.
+
+        The store's write lock is held meanwhile, so that no two processes decide differently.
+        """
+        with self._transaction():
+            found = self._db.execute(
+                "SELECT charged, pending FROM batch WHERE id = ?", (batch,)
+            ).fetchone()
+            if found is None:
+                raise BudgetExceeded("the ledger refused this batch")
+            if found[0]:
+                return
+            if self._ledger is None:
+                raise VaultError(f"{self.path}: was begun with a ledger; name it again")
+            name, charges, keys, units = json.loads(self._open(found[1], "pending", batch))
+            refusal: BudgetExceeded | None = None
+            try:
+                amounts = {self._scope(owner): Fraction(nano, NANO) for owner, nano in charges}
+                self._ledger.charge_once(amounts, bytes.fromhex(name))
+            except BudgetExceeded as error:
+                refusal = error
+                self._take_back(batch, keys, units)
+            else:
+                self._db.execute(
+                    "UPDATE batch SET charged = 1, pending = NULL WHERE id = ?", (batch,)
+                )
+                self._db.executemany(
+                    "UPDATE unit SET before = NULL WHERE key = ?",
+                    [(bytes.fromhex(key),) for key in units],
+                )
+        if refusal is not None:
+            raise refusal
+
+    def _scope(self, owner: str) -> Scope:
+        return Scope("user", owner) if owner else Scope("conversation", self.path.name)
+
+    def _take_back(self, batch: int, keys: Sequence[str], units: Sequence[str]) -> None:
+        """Delete a batch that the ledger refused; its units are as they were before."""
+        self._db.execute("DELETE FROM batch WHERE id = ?", (batch,))
+        self._db.executemany(
+            "DELETE FROM line WHERE key = ?", [(bytes.fromhex(key),) for key in keys]
+        )
+        self._db.executemany(
+            "UPDATE unit SET version = version + 1, body = before, before = NULL WHERE key = ?",
+            [(bytes.fromhex(key),) for key in units],
+        )
+
+    # ---- content ----
+
+    def _batch(self, number: int) -> list[StoredRow]:
+        if number not in self._decoded:
+            (body,) = self._db.execute(
+                "SELECT body FROM batch WHERE id = ?", (number,)
+            ).fetchone() or (None,)
+            found = json.loads(self._open(body, "batch", number))
+            self._decoded[number] = [StoredRow.of(values) for values in found]
+            if len(self._decoded) > MAX_DECODED:
+                self._decoded.popitem(last=False)
+        self._decoded.move_to_end(number)
+        return self._decoded[number]
+
+    def _unit(self, key: bytes, version: int, body: bytes) -> UnitState:
+        spent, rows, numbers = json.loads(self._open(body, "unit", key, version))
+        return UnitState(version, spent, [Row.of(row) for row in rows], numbers)
+
+    def _unit_body(self, key: bytes, version: int, state: UnitState) -> bytes:
+        return self._seal(_dumped([state.spent, state.rows, state.numbers]), "unit", key, version)
+
+    def _seal(self, plain: bytes, *bound: object) -> bytes:
+        nonce = secret_key()[:NONCE_BYTES]
+        return nonce + self._aes.encrypt(nonce, _padded(plain), repr(bound).encode())
+
+    def _open(self, sealed: object, *bound: object) -> bytes:
+        try:
+            if not isinstance(sealed, bytes):
+                raise InvalidTag
+            padded = self._aes.decrypt(
+                sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], repr(bound).encode()
+            )
+        except (InvalidTag, ValueError):
+            raise VaultError(
+                f"{self.path}: wrong key, damaged or edited: an item does not open in its place"
+            ) from None
+        return padded[8 : 8 + int.from_bytes(padded[:8], "big")]
+
+    def _mac(self, *fields: object) -> bytes:
+        return hmac.digest(self._mac_key, repr(fields).encode(), "sha256")
+
+    # ---- the file ----
+
+    def _create(self, key: bytes, facts: Mapping[str, Any]) -> None:
+        """Write an empty store, whole or not at all; of two processes the first one wins."""
+        if self.path.exists():
+            return
+        salt = secret_key()[:SALT_BYTES]
+        unfinished = self.path.with_name(f".{self.path.name}-{salt.hex()}")
+        with self._failures():
+            try:
+                os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+                self._db = sqlite3.connect(unfinished, isolation_level=None)
+                self._db.execute("PRAGMA journal_mode = WAL")
+                for statement in SCHEMA:
+                    self._db.execute(statement)
+                self._derive(key, salt, SCRYPT_N)
+                stated = self._seal(_dumped(dict(facts)), "facts")
+                cost = str(SCRYPT_N).encode()
+                rows = [("format", FORMAT.encode()), ("salt", salt), ("cost", cost)]
+                rows.append(("facts", stated))
+                self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+                self._db.close()
+                os.link(unfinished, self.path)
+            except FileExistsError:
+                pass
+            finally:
+                for suffix in ("", "-wal", "-shm"):
+                    unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
+
+    def _unlock(self, key: bytes) -> None:
+        if self._meta("format") != FORMAT.encode():
+            raise VaultError(f"{self.path}: not the store of a bulk job of this version")
+        self._derive(key, self._meta("salt"), int(self._meta("cost")))
+
+    def _derive(self, key: bytes, salt: bytes, cost: int) -> None:
+        derived = Scrypt(salt=salt, length=2 * KEY_BYTES, n=cost, r=8, p=1).derive(key)
+        self._aes, self._mac_key = AESGCM(derived[:KEY_BYTES]), derived[KEY_BYTES:]
+
+    def _meta(self, name: str) -> bytes:
+        found = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return bytes(found[0]) if found and isinstance(found[0], bytes) else b""
+
+    @contextmanager
+    def _transaction(self, begin: str = "IMMEDIATE") -> Iterator[None]:
+        self._db.execute(f"BEGIN {begin}")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Turn SQLite's and the operating system's errors into a VaultError."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            told = error.strerror if isinstance(error, OSError) else str(error)
+            raise VaultError(
+                f"{self.path}: cannot be used as the store of a bulk job: "
+                f"{told or type(error).__name__}"
+            ) from None
+
+
+_OPEN = "SELECT id FROM batch WHERE charged = 0"
+
+
+def _key() -> bytes:
+    key = os.environ.get(KEY_VARIABLE, "").encode("utf-8", "surrogateescape")
+    if len(key) < MIN_KEY_LENGTH:
+        raise ValueError(
+            f"set ${KEY_VARIABLE} to the key of the job's store, at least {MIN_KEY_LENGTH} "
+            "characters, the same at every run"
+        )
+    return key
+
+
+def _ledger_key() -> bytes:
+    key = os.environ.get(LEDGER_KEY_VARIABLE, "").encode("utf-8", "surrogateescape")
+    if not key:
+        raise ValueError(f"set ${LEDGER_KEY_VARIABLE} to the ledger's key, at least 16 characters")
+    return key
+
+
+def _dumped(values: object) -> bytes:
+    return json.dumps(values, separators=(",", ":")).encode()
+
+
+def _padded(plain: bytes) -> bytes:
+    """Return length, content and zeros, up to the next power of two."""
+    framed = len(plain).to_bytes(8, "big") + plain
+    return framed.ljust(max(MIN_BLOCK, 1 << (len(framed) - 1).bit_length()), b"\0")

@@ -1,0 +1,171 @@
+"""The command `bulk`: files with sanitized columns from files, and back."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sanitizer.cli.options import (
+    INTERRUPTED,
+    VAULT_KEY,
+    build_sanitizer,
+    context_option,
+    ledger_option,
+    setting_options,
+    together,
+    write,
+)
+
+if TYPE_CHECKING:
+    from sanitizer.bulk import BulkJob, BulkReport
+
+_row_options = together(
+    click.option(
+        "--column",
+        "columns",
+        multiple=True,
+        required=True,
+        metavar="NAME[=POLICY|CLASS]",
+        help="a column to sanitize, under a policy of its own, or each cell as one thing of a "
+        "class such as PERSON",
+    ),
+    click.option("--unit-column", metavar="NAME", help="rows with the same value belong together"),
+    click.option("--id-column", metavar="NAME", help="names each row (default: its place)"),
+    click.option(
+        "--refused",
+        type=click.Choice(["stop", "empty"]),
+        default="stop",
+        help="a row that policy or budget refuses ends the job (default), or is left empty",
+    ),
+)
+_run_options = together(
+    click.option(
+        "--engine",
+        type=click.Choice(["local", "ray", "spark"]),
+        default="local",
+        help="what spreads the rows (default: local processes)",
+    ),
+    click.option("--workers", type=int, metavar="N", help="default: one for each core"),
+)
+_store_options = together(
+    click.option(
+        "--vault",
+        type=Path,
+        help="keep outputs, charges and originals of this job in this encrypted file (key in "
+        f"${VAULT_KEY}); made if it is not there",
+    ),
+    click.option(
+        "--drop-originals",
+        is_flag=True,
+        help="keep no originals once it is done; outputs and charges are in OUT.job",
+    ),
+)
+
+
+@click.command(short_help="sanitize columns of CSV, JSONL and Parquet files")
+@click.argument("source", metavar="IN", type=Path)
+@click.argument("target", metavar="OUT", type=Path)
+@_row_options
+@setting_options
+@context_option
+@_run_options
+@click.option(
+    "--budget", type=float, help="most epsilon of one unit; of one row without --unit-column"
+)
+@ledger_option
+@_store_options
+@click.option("--report", type=Path, metavar="FILE", help="write the report as JSON")
+@click.option("--restore", is_flag=True, help="put the originals of a job back; needs --vault")
+def bulk(source: Path, target: Path, report: Path | None, restore: bool, **options: Any) -> int:
+    """Sanitize columns of IN, a file or a folder, into OUT.
+
+    Stopped, and run again with the same arguments, it goes on and pays for nothing twice. All other
+    columns leave as they are.
+    """
+    if find_spec("pyarrow") is None:
+        raise ValueError('bulk needs pyarrow: pip install "sanitizer[bulk]"')
+    if restore:
+        return _restore(source, target, options)
+    from sanitizer.bulk import sanitize_files
+
+    job = _job(target, options)
+    shown = sys.stderr.isatty()
+    workers = options["workers"]
+    workers = (os.cpu_count() or 1) if workers is None else workers
+    try:
+        found = sanitize_files(
+            job, source, target, engine=options["engine"], workers=workers, progress=shown
+        )
+    except KeyboardInterrupt:
+        click.echo(
+            f"sanitizer: interrupted; {_n_done(job)} rows are done and kept in {job.store}: the "
+            "same command goes on with the rest",
+            err=True,
+        )
+        return INTERRUPTED
+    if report is not None:
+        report.write_text(json.dumps(found.as_dict(), indent=1) + "\n", "utf-8")
+    write(_described(found, job))
+    return 0
+
+
+def _job(target: Path, options: dict[str, Any]) -> BulkJob:
+    from sanitizer.bulk import BulkJob
+
+    vault, dropped = options["vault"], options["drop_originals"]
+    if (vault is None) != dropped:
+        raise ValueError("give --vault FILE for the originals, or --drop-originals")
+    settings = build_sanitizer(options).inner.settings
+    workers = options["workers"] or os.cpu_count() or 1
+    return BulkJob(
+        vault or target.with_name(f"{target.name}.job"),
+        tuple(options["columns"]),
+        policy=settings.policy,
+        mechanism=settings.mechanism,
+        unit_column=options["unit_column"],
+        id_column=options["id_column"],
+        keep_originals=not dropped,
+        budget=options["budget"],
+        ledger=options["ledger"],
+        refused=options["refused"],
+        threads=max(1, (os.cpu_count() or 1) // workers),
+    )
+
+
+def _restore(source: Path, target: Path, options: dict[str, Any]) -> int:
+    from sanitizer.bulk import restore_files
+
+    if options["vault"] is None:
+        raise ValueError("--restore needs --vault, the file of the job")
+    n = restore_files(options["vault"], source, target, tuple(options["columns"]))
+    write(f"{n} rows restored")
+    return 0
+
+
+def _n_done(job: BulkJob) -> int:
+    from sanitizer.bulk import JobStore
+
+    with JobStore(job.store) as store:
+        return store.n_done()
+
+
+def _described(report: BulkReport, job: BulkJob) -> str:
+    """Return the report in a few lines."""
+    n_refused = sum(report.n_refused.values())
+    unit = "row" if job.unit_column is None else f"value of {job.unit_column!r}"
+    lines = [
+        f"{report.n_rows} rows in {report.n_files} files, {report.n_before} of them done before, "
+        f"{n_refused} refused and left empty",
+        f"{report.n_things} things with stand-ins, {report.n_drawn} of them drawn",
+        f"epsilon {report.epsilon_total:g} in all, at most {report.epsilon_max:g} for each "
+        f"{unit} ({report.n_units} of them)",
+        f"columns that are not named left as they were; kept in {job.store}: outputs and charges, "
+        + ("and the originals, encrypted" if job.keep_originals else "no originals"),
+    ]
+    return "\n".join(lines)
