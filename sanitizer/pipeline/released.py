@@ -5,7 +5,8 @@ Charges for a group of texts: reserved before anything is drawn, settled once fo
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+import threading
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,6 +28,8 @@ from sanitizer.results import SanitizedText
 from sanitizer.storage import Budget, Charge, Vault, message_key
 from sanitizer.text import DeclaredText
 
+MAX_PREVIEWED = 10_000
+"""Texts whose previews are remembered until one of them is adopted."""
 MAX_SENT = 64
 """Texts with links that are remembered, so that the links may come back restored."""
 
@@ -54,6 +57,7 @@ class Released:
         conversation: name of the conversation.
         preview: whether results are previews, which only other previews find.
         said: the answers of the API that the vault holds; default read anew.
+        previews: what was drawn without a charge, in all conversations.
 
     Attributes:
         said: what the API said in the conversations of this vault.
@@ -66,11 +70,13 @@ class Released:
         conversation: str,
         preview: bool = False,
         said: Said | None = None,
+        previews: Previews | None = None,
     ) -> None:
         self.vault = vault
         self.conversation = conversation
         self.said = Said(vault, answer_record(settings.policy)) if said is None else said
         self.preview = preview
+        self.previews = Previews() if previews is None else previews
         self._settings = settings
 
     def message(self, role: str, text: DeclaredText) -> Message:
@@ -85,6 +91,23 @@ class Released:
     def released(self, message: Message) -> SanitizedText | None:
         """Return the result already released for a message, or None. It costs nothing now."""
         return self._again(self.vault.get(message.key))
+
+    def note_preview(self, message: Message, result: SanitizedText) -> None:
+        """Note that a preview of a text was drawn under these settings, if this is one."""
+        if self.preview:
+            price = self._settings.cost(result.record.n_units)
+            self.previews.note(self._text_key(message), message.key, price)
+
+    def price_of_choice(self, message: Message, preview: SanitizedText) -> float:
+        """Return the epsilon of a preview, and of all others of its text that were looked at.
+
+        Who has seen several draws chooses one of them by what it shows.
+        """
+        price = self._settings.cost(preview.record.n_units)
+        return max(price, self.previews.price(self._text_key(message)))
+
+    def _text_key(self, message: Message) -> bytes:
+        return self._key("previews", "", message.role, message.text)
 
     def keep(self, message: Message, result: SanitizedText) -> SanitizedText:
         """Keep a result unless the message has one already; return the one that is kept.
@@ -117,6 +140,27 @@ class Released:
 
     def _key(self, kind: str, settings: str, role: str, text: str) -> bytes:
         return message_key(self.vault.secret, kind, settings, self.conversation, role, text)
+
+
+class Previews:
+    """Prices of the previews that were drawn, by text and setting. Safe for many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._prices: OrderedDict[bytes, dict[bytes, float]] = OrderedDict()
+
+    def note(self, text: bytes, setting: bytes, price: float) -> None:
+        """Note a preview."""
+        with self._lock:
+            self._prices.setdefault(text, {})[setting] = price
+            self._prices.move_to_end(text)
+            if len(self._prices) > MAX_PREVIEWED:
+                self._prices.popitem(last=False)
+
+    def price(self, text: bytes) -> float:
+        """Return what all previews of a text cost together."""
+        with self._lock:
+            return sum(self._prices.get(text, {}).values())
 
 
 class Answers:

@@ -194,7 +194,8 @@ class Sanitizer:
                 `Prompt`, whose own words are public.
             role: role of the speaker; the same text in another role is another message. The
                 policy's `roles` may let a role pass.
-            fresh: draw anew, and pay for it, even if this text was released before.
+            fresh: draw anew, and pay for it, even if this text was released before; not for
+                previews.
             keep: phrases that you declare public wherever they occur as whole words, written like
                 this; not inside identifiers, nor where the policy lists them as sensitive.
             source: source of randomness; replace it in tests only.
@@ -273,6 +274,8 @@ class Sanitizer:
             'Mail <EMAIL_1>'
         """
         inner = self.inner
+        if fresh and inner.released.preview:
+            raise ValueError("fresh must be False for previews: the best of many is not one draw")
         read = (DeclaredText.of(text, keep) for text in texts)
         each_role = ((text, role) for text in read) if isinstance(role, str) else None
         pairs = each_role or zip(read, role, strict=True)
@@ -339,6 +342,7 @@ class Sanitizer:
                 lost = kept is not drawn and not fresh
                 charges.settle(i, released=not lost)
                 results[i] = repeated(kept) if lost else drawn
+                released.note_preview(group[i].message, results[i])
         for i, (message, found, _) in enumerate(group):
             result = found or results.get(i) or repeated(results[first[message.key]])
             yield self.inner.answers.prompted(result, message.role)
@@ -353,6 +357,9 @@ class Sanitizer:
         keep: Sequence[str] = (),
     ) -> SanitizedText:
         """Charge a result that was drawn as a preview, and keep it as the result of this text.
+
+        Where previews of this text were drawn under several settings, all of them are charged: the
+        one that leaves was chosen by what it shows.
 
         Where no words are drawn one by one, a preview has a table of its own: then the text is
         sanitized now, and what the conversation does not know yet may get other stand-ins.
@@ -379,7 +386,8 @@ class Sanitizer:
         undrawn = self.inner.treatment(role) == "identifiers"
         certified = preview.record.certified or undrawn
         with self._charges.settling() as charges:
-            charges.reserve(0, preview.record.charged, certified)
+            price = 0.0 if undrawn else released.price_of_choice(message, preview)
+            charges.reserve(0, price, certified)
             charges.start_drawing()
             kept = released.keep(message, preview)
             charges.settle(0, released=kept is preview)
@@ -519,6 +527,7 @@ class Inner:
             self.released.conversation if conversation is None else conversation,
             preview or self.released.preview,
             self.released.said if vault is self.released.vault else None,
+            self.released.previews,
         )
         loader = self._loader if same else ModelLoader(self._loader.models, mechanism)
         return Inner(settings, loader, released, self.answers.extractor)

@@ -160,3 +160,26 @@ class TestAnswers:
             s.inner.remember_answer(f"answer {i}", f"answer {i}")
         assert s.sanitize(PROMPT).record.charged == 0
         assert s.sanitize(PROMPT).text == first.text
+
+
+class TestChoices:
+    """Who looks at many draws and sends one pays for all."""
+
+    def test_a_preview_repeated_in_a_batch_is_not_free(self, s: Sanitizer) -> None:
+        shown = s.derive(charged=False).sanitize_batch([PROMPT, PROMPT])
+        assert shown[0].text == shown[1].text
+        s.adopt(PROMPT, shown[1])
+        assert s.spent == COST
+
+    def test_a_preview_is_drawn_once(self, s: Sanitizer) -> None:
+        with pytest.raises(ValueError, match="fresh"):
+            s.derive(charged=False).sanitize(PROMPT, fresh=True)
+
+    def test_previews_under_several_settings_are_charged_together(self, s: Sanitizer) -> None:
+        shown = [
+            s.derive(charged=False, mechanism=Cape(epsilon=epsilon)).sanitize(PROMPT)
+            for epsilon in (2.0, 5.0)
+        ]
+        s.derive(charged=False, conversation="other").sanitize(PROMPT)
+        s.adopt(PROMPT, shown[1])
+        assert s.spent == pytest.approx(COST * 7 / 5)
