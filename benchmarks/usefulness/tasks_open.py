@@ -92,7 +92,8 @@ def _sorted_invoices(sent: str) -> str:
 
 def _most_hours(sent: str) -> str:
     rows = _rows(sent)
-    return max(rows, key=lambda row: amount(row["hours"]))["name"]
+    best = max(rows, key=lambda row: amount(row.get("hours", "")))
+    return best.get("name", "")
 
 
 def _rows(sent: str) -> list[dict[str, str]]:
@@ -100,6 +101,8 @@ def _rows(sent: str) -> list[dict[str, str]]:
     _, _, table = sent.partition("\n\n")
     found = list(csv.DictReader(io.StringIO(table)))
     if not found or not {"hours", "status"} & set(found[0]):
+        raise NotAnswered
+    if any(None in (*row, *row.values()) for row in found):  # lines of unequal length
         raise NotAnswered
     return found
 
@@ -141,7 +144,7 @@ def _query_is_right(answer: str) -> bool:
 
 
 def _counted(sent: str) -> str:
-    found = Counter(row["status"] for row in _rows(sent))
+    found = Counter(row.get("status") for row in _rows(sent))
     return f"open: {found['open']}, closed: {found['closed']}"
 
 

@@ -187,8 +187,9 @@ class Filter:
         )
         found = finder.find(REQUESTS[name], document)
         all_light = embeds and self._rules.embeddings == "identifiers"
+        said = [slot for slot in finder.slots if self._said(slot)]
         record = self._sanitize(finder.slots, all_light)
-        self._hide(finder, all_light)
+        self._hide(finder, all_light, said)
         streams, in_json = document.get("stream") is True, _asks_for_json(document)
         return Exchange(dumps(found), record, streams, name, self._sanitizer, in_json)
 
@@ -221,12 +222,24 @@ class Filter:
         """Return what the API sent, if these are arguments of a call that it made earlier."""
         return self._sanitizer.inner.answer_for(arguments, ARGUMENTS_ROLE)
 
-    def _hide(self, finder: TextFinder, all_light: bool) -> None:
-        """Replace originals that answers gave away, where nothing tells that they are private."""
+    def _said(self, slot: TextSlot) -> bool:
+        """Return True if a text is an answer of the API, which goes back as it came."""
+        return slot.kind == "text" and self._sanitizer.inner.answered(slot.role, slot.text) is not None
+
+    def _hide(self, finder: TextFinder, all_light: bool, said: Sequence[TextSlot]) -> None:
+        """Replace originals that answers gave away, where nothing tells that they are private.
+
+        Args:
+            said: answers of the API. Its own words stay, also where they equal an original: to
+                replace them would tell the API that it has guessed.
+        """
         given_away = self._given_away
         given_away.follow(self._sanitizer.inner.restorer().originals)
         everywhere = all_light or not self._sanitizer.policy.perturb
+        as_they_came = {id(slot) for slot in said}
         for slot in finder.slots:
+            if id(slot) in as_they_came:
+                continue
             if not all_light and self._roles.get(slot.role) == "public":
                 continue  # the policy's owner declared it
             if everywhere or slot.kind == "light":
