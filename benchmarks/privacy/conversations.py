@@ -214,9 +214,7 @@ def linked(draws: ClassDraws, n_linked: int, n_samples: int = LINKED) -> dict[st
             total += float(joint.max(axis=0).sum())
         return {"right": total}
     random = np.random.default_rng(SEED)
-    hits = sum(
-        _guessed(draws, names, common, partner, random) for _ in range(n_samples)
-    )
+    hits = sum(_guessed(draws, names, common, partner, random) for _ in range(n_samples))
     return {"right": hits / n_samples, **{"interval": asdict(Rate.of(hits, n_samples))}}
 
 

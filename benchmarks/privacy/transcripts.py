@@ -91,9 +91,7 @@ class Forced(Sanitizer):
         return super().sanitize_batch(*args, **named | {"source": self.forced})
 
 
-def paths(
-    run: Callable[[Scripted], View], epsilon: float
-) -> Iterator[tuple[View, Fraction]]:
+def paths(run: Callable[[Scripted], View], epsilon: float) -> Iterator[tuple[View, Fraction]]:
     """Yield what every outcome of the draws shows, with its probability."""
     script: list[int] = []
     while True:
@@ -139,9 +137,7 @@ def _result(query: str) -> str:
     return f"Found: {query} (of {len(query.split())} words)"
 
 
-def _exchange(
-    filtered: Filter, history: list[dict[str, Any]], api: Api, sent: list[bytes]
-) -> None:
+def _exchange(filtered: Filter, history: list[dict[str, Any]], api: Api, sent: list[bytes]) -> None:
     body = json.dumps({"model": "m", "messages": history}).encode()
     exchange = filtered.request("POST", CHAT, JSON, body)
     sent.append(exchange.body)
@@ -318,15 +314,15 @@ def adaptive(most: int) -> list[dict[str, Any]]:
         policy = replace(policy, wire=replace(policy.wire, tools=tools))
         first = Forced(Cape(EPSILON), policy=policy)
         pairs = [
-            values
-            for kind in OTHERS
-            for values in neighbours(first, kind, OTHERS[kind][:most])[1:]
+            values for kind in OTHERS for values in neighbours(first, kind, OTHERS[kind][:most])[1:]
         ]
         for name, api in APIS.items():
             differ = sum(
                 _aligned(first, values, api) != _aligned(first, VALUES, api) for values in pairs
             )
-            rows.append({"api": name, "tools": tools, "differ": asdict(Rate.of(differ, len(pairs)))})
+            rows.append(
+                {"api": name, "tools": tools, "differ": asdict(Rate.of(differ, len(pairs)))}
+            )
             say(f"{name}, tools {tools}: {differ} of {len(pairs)} differ")
     return rows
 

@@ -72,6 +72,8 @@ class Variants:
         for match in SPELLED.finditer(text, at):
             name = _NAME.search(match.group().removeprefix("%3C").removeprefix("%3c"))
             assert name is not None
+            if match.group()[0] == "[" and name.group() in self._originals:
+                continue  # as code has it: the brackets are the text's own
             value = f"<{name.group().replace(chr(92), '').upper()}>"
             if (original := self._originals.get(value)) is not None:
                 return Found(*match.span(), original)

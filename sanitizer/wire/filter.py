@@ -224,7 +224,9 @@ class Filter:
 
     def _said(self, slot: TextSlot) -> bool:
         """Return True if a text is an answer of the API, which goes back as it came."""
-        return slot.kind == "text" and self._sanitizer.inner.answered(slot.role, slot.text) is not None
+        return (
+            slot.kind == "text" and self._sanitizer.inner.answered(slot.role, slot.text) is not None
+        )
 
     def _hide(self, finder: TextFinder, all_light: bool, said: Sequence[TextSlot]) -> None:
         """Replace originals that answers gave away, where nothing tells that they are private.
