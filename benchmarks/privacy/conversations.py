@@ -2,8 +2,8 @@
 
     python -m benchmarks.privacy.conversations [--letters 40] [--quick]
 
-The attacker knows the mechanism, the class and how common its members are, sees all that leaves, and
-guesses the likeliest member.
+The attacker knows the mechanism, the class and how common its members are, sees all that leaves,
+and guesses the likeliest member.
 
 Growing text: a letter in VERSIONS versions, each with one sentence more. Under `words` (what
 `balanced` was before) each version is drawn anew: likelihoods of all draws are multiplied, exactly,
@@ -215,7 +215,7 @@ def linked(draws: ClassDraws, n_linked: int, n_samples: int = LINKED) -> dict[st
         return {"right": total}
     random = np.random.default_rng(SEED)
     hits = sum(_guessed(draws, names, common, partner, random) for _ in range(n_samples))
-    return {"right": hits / n_samples, **{"interval": asdict(Rate.of(hits, n_samples))}}
+    return {"right": hits / n_samples, "interval": asdict(Rate.of(hits, n_samples))}
 
 
 def _guessed(

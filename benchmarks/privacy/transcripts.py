@@ -183,7 +183,7 @@ def numbers(received: str) -> dict[str, Any]:
 
 
 def twice(received: str) -> dict[str, Any]:
-    """Ask about a placeholder first, and then with a guess: the user reads the same, if it is right."""
+    """Ask about a placeholder first, then with a guess: if it is right, both read the same."""
     return _said("Is it <PERSON_1>?" if received.startswith("My brother") else "Is it Elena Marsh?")
 
 

@@ -56,11 +56,11 @@ def section() -> str:
     header += [f"by the packaged model, {HALVES[half]}" for half in halves]
     parts = [
         f"## Checked tasks\n\n`{ran['command']}`: tasks whose answer a program checks after it was "
-        f"put back ({counts}). A script answers from what was sent, and copies what a capable model "
-        "would copy; the packaged model answers the few that it does rightly on the original "
-        "prompt. Peers' findings are numbered and put back for them. A tool that hides nothing does "
-        "all tasks: read beside the table of what is hidden, above. In brackets 95 % bootstrap "
-        "intervals over tasks.",
+        f"put back ({counts}). A script answers from what was sent, and copies what a capable "
+        "model would copy; the packaged model answers the few that it does rightly on the original "
+        "prompt. Peers' findings are numbered and put back for them. A tool that hides nothing "
+        "does all tasks: read beside the table of what is hidden, above. In brackets 95 % "
+        "bootstrap intervals over tasks.",
         table(header, rows(results, halves)),
         folded(by_task(results, halves)),
     ]

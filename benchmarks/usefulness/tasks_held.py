@@ -96,7 +96,8 @@ def _update(sent: str) -> str:
     parts = read(
         r"table customers\(number, email\).*customer (?P<number>.+?) to (?P<email>.+?)\.?\Z", sent
     )
-    return f"UPDATE customers SET email = '{parts['email']}' WHERE number = '{parts['number']}';"
+    query = "UPDATE customers SET email = '{email}' WHERE number = '{number}';"
+    return query.format(**parts)
 
 
 def _update_is_right(answer: str) -> bool:
@@ -168,8 +169,8 @@ TASKS = (
     Task(
         "profile",
         "extract fields as JSON",
-        "Return JSON with the keys name, job, employer and town.\n\nLucjan Prewitt works as a night "
-        "porter at the Hotel Bellacourt and lives in Wexcombe.",
+        "Return JSON with the keys name, job, employer and town.\n\nLucjan Prewitt works as a "
+        "night porter at the Hotel Bellacourt and lives in Wexcombe.",
         lambda sent: json.dumps(
             dict(
                 read(

@@ -121,10 +121,8 @@ def _query(sent: str) -> str:
         r"(?P<year>.+?), ",
         sent,
     )
-    return (
-        f"SELECT name FROM {parts['table']} WHERE team = '{parts['team']}' "
-        f"AND hired > {parts['year']} ORDER BY name;"
-    )
+    query = "SELECT name FROM {table} WHERE team = '{team}' AND hired > {year} ORDER BY name;"
+    return query.format(**parts)
 
 
 def _query_is_right(answer: str) -> bool:
@@ -220,9 +218,9 @@ TASKS = (
     Task(
         "order",
         "extract fields as JSON",
-        "Return the order as JSON with the keys order, firm, quantity, place, contact and email.\n\n"
-        "Order 88-20317 from Copperhouse Joinery: 14 oak boards to Ludlow. Contact is Desmond Hale, "
-        "d.hale@copperhouse.example.",
+        "Return the order as JSON with the keys order, firm, quantity, place, contact and "
+        "email.\n\nOrder 88-20317 from Copperhouse Joinery: 14 oak boards to Ludlow. Contact is "
+        "Desmond Hale, d.hale@copperhouse.example.",
         lambda sent: json.dumps(
             dict(
                 read(
@@ -318,7 +316,8 @@ TASKS = (
     Task(
         "specialist",
         "answer about an illness",
-        "My mother was diagnosed with epilepsy last week. Which specialist does she need? One word.",
+        "My mother was diagnosed with epilepsy last week. Which specialist does she need? One "
+        "word.",
         _specialist,
         same("neurologist"),
     ),

@@ -56,7 +56,8 @@ SPELLED = re.compile(
 """A placeholder of a known kind as an API may spell it: escaped, in brackets, in lower case."""
 _LITERAL = re.compile(rf"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){{1,2}}>|{SPELLED.pattern}")
 _LITERAL_IN_CODE = re.compile(
-    rf"{_LITERAL.pattern}|(?<![^\W_])(?:{'|'.join([*CLASSES, *KINDS, 'TEXT'])})(?:_[0-9]+)+(?![^\W_])"
+    rf"{_LITERAL.pattern}|"
+    rf"(?<![^\W_])(?:{'|'.join([*CLASSES, *KINDS, 'TEXT'])})(?:_[0-9]+)+(?![^\W_])"
 )
 """The same, and as placeholders are written in code."""
 _READS = {

@@ -25,8 +25,8 @@ UNICODE = (
     "İ ı ß ẞ \u2028 \ufeff \u202e \ud800 \x00 \x07 … “x” ’s — «y» ٣٤ ᾳ ﷺ"
 ).split(" ")
 PLACEHOLDERS = (
-    "<EMAIL_1> <PERSON_1> <PERSON_1_2> <email_1> EMAIL_1 PERSON_2 [PLACE_1] <TERM\\_1> &lt;DATE_1&gt; "
-    "<PERSON_1 EMAIL_1> <<EMAIL_1>> %3CEMAIL_1%3E <MONEY_99> <X_1> PERSON_1_ "
+    "<EMAIL_1> <PERSON_1> <PERSON_1_2> <email_1> EMAIL_1 PERSON_2 [PLACE_1] <TERM\\_1> "
+    "&lt;DATE_1&gt; <PERSON_1 EMAIL_1> <<EMAIL_1>> %3CEMAIL_1%3E <MONEY_99> <X_1> PERSON_1_ "
     "GRID_1 user_PERSON_1 PERSON_12 TEXT_1 <TEXT_1> data:EMAIL_1 //<PERSON_1>"
 ).split(" ")
 CODE = (
@@ -38,7 +38,8 @@ CODE = (
     '```python\nuser_{first} = "{person}"\nprint(user_{first}, {n})\n```\n',
     "| name | firm | paid |\n|---|:---|---|\n| {person} | {firm} | {money} |\n",
     "2024-05-0{d} 12:0{d}:00 ERROR {host} user={email} id={n}\n",
-    "[{first}](https://{host}/{last}?q={email}) ![]({firm}) www.example.org/{n} data:text/plain,{last} ",
+    "[{first}](https://{host}/{last}?q={email}) ![]({firm}) www.example.org/{n} "
+    "data:text/plain,{last} ",
     "Dear Dr. {last},\n\nYours,\n{person}\n{firm}\n",
 )
 GLUE = (
@@ -128,9 +129,20 @@ class Texts:
         return self._random.choice(of)
 
     def _thing(self) -> str:
-        makers = (self._person, self._email, self._phone, self._money, self._date, self._key,
-                  self._card, self._host, self._id, lambda: self._one(FIRMS),
-                  lambda: self._one(PLACES), lambda: str(self._random.randrange(10**6)))  # fmt: skip
+        makers: tuple[Callable[[], str], ...] = (
+            self._person,
+            self._email,
+            self._phone,
+            self._money,
+            self._date,
+            self._key,
+            self._card,
+            self._host,
+            self._id,
+            lambda: self._one(FIRMS),
+            lambda: self._one(PLACES),
+            lambda: str(self._random.randrange(10**6)),
+        )
         thing = self._random.choice(makers)()
         self._things.append(thing)
         return thing
@@ -158,7 +170,8 @@ class Texts:
         )
 
     def _email(self) -> str:
-        return f"{self._one(FIRST).lower()}.{self._random.randrange(100)}@example.{self._one(['org', 'co.uk'])}"
+        user = f"{self._one(FIRST).lower()}.{self._random.randrange(100)}"
+        return f"{user}@example.{self._one(['org', 'co.uk'])}"
 
     def _phone(self) -> str:
         form = self._one(
@@ -198,12 +211,21 @@ class Texts:
         )
 
     def _values(self) -> dict[str, object]:
-        return {
-            "person": self._person(), "first": self._one(FIRST), "last": self._one(LAST), "email": self._email(),
-            "phone": self._phone(), "money": self._money(), "date": self._date(), "key": self._key(),
-            "host": self._host(), "firm": self._one(FIRMS), "n": self._random.randrange(1000),
-            "d": self._random.randrange(1, 9),
-        }  # fmt: skip
+        makers: dict[str, Callable[[], object]] = {
+            "person": self._person,
+            "first": lambda: self._one(FIRST),
+            "last": lambda: self._one(LAST),
+            "email": self._email,
+            "phone": self._phone,
+            "money": self._money,
+            "date": self._date,
+            "key": self._key,
+            "host": self._host,
+            "firm": lambda: self._one(FIRMS),
+            "n": lambda: self._random.randrange(1000),
+            "d": lambda: self._random.randrange(1, 9),
+        }
+        return {name: make() for name, make in makers.items()}
 
     def _code(self) -> str:
         return self._one(CODE).format(**self._values())
@@ -226,6 +248,6 @@ class Texts:
         return lines.getvalue()
 
     def _noise(self) -> str:
-        return "".join(chr(self._random.choice((self._random.randrange(32, 127), self._random.randrange(0x2000, 0x2100),
-                                                self._random.randrange(0xA0, 0x3000))))
-                       for _ in range(self._random.randint(1, 6)))  # fmt: skip
+        blocks = ((32, 127), (0x2000, 0x2100), (0xA0, 0x3000))
+        some = self._random.choices(blocks, k=self._random.randint(1, 6))
+        return "".join(chr(self._random.randrange(*block)) for block in some)

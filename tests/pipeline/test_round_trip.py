@@ -86,7 +86,8 @@ def test_a_link_that_was_sent_long_ago_comes_back_with_its_prompt(model: OnnxMas
 def test_a_placeholder_of_code_is_a_whole_name(model: OnnxMaskedLM) -> None:
     s = Sanitizer(policy="deidentify", model=model)
     sent = s.sanitize("```python\nElena = load(1)\nprint(Elena)\n```").text
-    assert "PERSON_1 = load" in sent
-    answer = "PERSON_1 = 2; XPERSON_1 = PERSON_12"
-    assert s.restore(answer) == "Elena = 2; XPERSON_1 = PERSON_12"
-    assert "".join(s.restored_stream(answer)) == "Elena = 2; XPERSON_1 = PERSON_12"
+    assert "TERM_1 = load" in sent
+    answer = "TERM_1 = 2; XTERM_1 = TERM_12 + get_TERM_1"
+    expected = "Elena = 2; XTERM_1 = TERM_12 + get_Elena"
+    assert s.restore(answer) == expected
+    assert "".join(s.restored_stream(answer)) == expected
