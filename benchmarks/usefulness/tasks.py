@@ -88,7 +88,7 @@ def json_is(expected: Any) -> Callable[[str], bool]:
 
     def right(answer: str) -> bool:
         try:
-            return _plain(json.loads(answer)) == _plain(expected)
+            return bool(_plain(json.loads(answer)) == _plain(expected))
         except ValueError:
             return False
 

@@ -84,7 +84,7 @@ _SPECIALISTS = {
 
 
 def _sorted_invoices(sent: str) -> str:
-    lines = [line for line in sent.split("\n\n", 1)[1].splitlines() if ":" in line]
+    lines = [line for line in sent.partition("\n\n")[2].splitlines() if ":" in line]
     if len(lines) != 3:
         raise NotAnswered
     return "\n".join(sorted(lines, key=lambda line: -amount(line.rsplit(":", 1)[1])))
