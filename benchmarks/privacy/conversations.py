@@ -226,7 +226,8 @@ def _guessed(
     random: np.random.Generator,
 ) -> bool:
     truth = int(random.choice(len(names), p=common))
-    belief, taken = np.log(common), ()
+    belief = np.log(common)
+    taken: tuple[str, ...] = ()
     for places in partner:
         rows = _table(draws, names, taken)[places]
         out = int(random.choice(len(names), p=rows[truth]))

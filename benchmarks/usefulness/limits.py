@@ -91,7 +91,8 @@ def table_share(n: int) -> dict[str, Any]:
         first.sanitize(LONG)
         shares = []
         for i in range(n):
-            s, spent = first.derive(conversation=f"{i}"), []
+            s = first.derive(conversation=f"{i}")
+            spent: list[float] = []
             with timed(spent):
                 begin = time.perf_counter()
                 s.sanitize(LONG)
