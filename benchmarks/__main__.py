@@ -80,6 +80,11 @@ def _usefulness(peers: Peers) -> list[str]:
     ]
 
 
+def _finders(peers: Peers) -> list[str]:
+    tools = [name for name in ("presidio", "spacy", "datafog") if name in peers]
+    return [part for name in tools for part in ("--peer", f"{name}={peers[name]}")]
+
+
 def _invink(peers: Peers) -> list[str] | None:
     return ["peer", *peers["invink"].split(",", 1)] if "invink" in peers else None
 
@@ -124,12 +129,16 @@ STEPS: dict[str, list[Step]] = {
         Step("audits_causal", "privacy.audits_causal", minutes=8),
         Step("classes", "privacy.classes", minutes=1),
         Step("attacks", "privacy.attacks", minutes=6),
+        Step("conversations", "privacy.conversations", minutes=6),
+        Step("transcripts", "privacy.transcripts", minutes=6),
     ],
     "utility": [
         Step("frontier", "frontier.run", size=("--sentences", "80"), minutes=16),
         Step("papers", "papers.tables_of_papers", size=("--sentences", "80"), minutes=14),
         Step("ideas", "frontier.ideas", minutes=7),
         Step("usefulness", "usefulness.run", _usefulness, minutes=4),
+        Step("tasks", "usefulness.checked", _finders, minutes=4),
+        Step("limits", "usefulness.limits", minutes=3),
     ],
     "generation": [
         Step(

@@ -243,6 +243,8 @@ SECTIONS: list[tuple[str, Callable[[], str] | str]] = [
     ("calibration", calibration),
     ("papers", papers),
     ("usefulness", "benchmarks.report.usefulness"),
+    ("tasks", "benchmarks.report.tasks"),
+    ("conversations", "benchmarks.report.conversations"),
     ("extraction", "benchmarks.report.extraction"),
     ("generation", "benchmarks.report.generation"),
     ("membership", "benchmarks.generation.membership"),

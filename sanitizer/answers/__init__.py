@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sanitizer.answers.restorer import RestoredStream as RestoredStream
     from sanitizer.answers.restorer import Restorer as Restorer
     from sanitizer.answers.variants import Links as Links
+    from sanitizer.answers.variants import may_link as may_link
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
@@ -34,6 +35,6 @@ else:
                 "extractor_for",
             ),
             "restorer": ("RestoredStream", "Restorer"),
-            "variants": ("Links",),
+            "variants": ("Links", "may_link"),
         },
     )

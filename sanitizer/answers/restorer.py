@@ -322,6 +322,7 @@ def _without_s(word: str) -> str | None:
 
 
 _ALL_LINKS = Links()
+_BARE = re.compile(r"[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+)+_?")  # a placeholder as code has it
 _REMEMBERED = 2_000  # characters before a piece in which a link may have begun
 
 
@@ -391,7 +392,7 @@ class Restorer:
         end = len(text) if final else self._variants.grows_from(text)
         parts: list[Part] = []
         done = at = 0
-        scan = _Scan(self, text, final)
+        scan = _Scan(self, text, final, before)
         while (found := scan.next(at)) is not None and found.start < end:
             at = found.start
             if found.end == at:  # may grow into a longer one
@@ -411,44 +412,59 @@ class Restorer:
         """Return the first value at or after a place that is written in another way."""
         return self._variants.find(text, at)
 
-    def exact(self, text: str, at: int, final: bool) -> Found | None:
+    def exact(self, text: str, at: int, final: bool, before: str = "") -> Found | None:
         """Return the first value at or after a place; an empty one where one may grow."""
         first = self.originals.first
         while first is not None and (found := first.search(text, at)) is not None:
             at = found.start()
             if not final and self._may_grow(text, at):
                 return Found(at, at, "")
-            if (pair := self._longest(text, at)) is not None:
+            if (pair := self._longest(text, at, before)) is not None:
                 return Found(at, at + len(pair[0]), pair[1])
             at += 1
         return None
 
-    def _longest(self, text: str, at: int) -> tuple[str, str] | None:
-        """Return the longest released value that begins at `at`, and its original."""
+    def _longest(self, text: str, at: int, before: str) -> tuple[str, str] | None:
+        """Return the longest released value that begins at `at`, and its original.
+
+        A placeholder of code counts as a whole name or between underscores: "GRID_1" holds no ID_1.
+        """
         for length in self.originals.lengths:
             value = text[at : at + length]
             original = self.originals.get(value)
-            if original is not None and value not in self.originals.drawn:
+            if original is None or value in self.originals.drawn:
+                continue
+            if _BARE.fullmatch(value) is None or _stands_alone(text, at, at + length, before):
                 return value, original
         return None
 
     def _may_grow(self, text: str, at: int) -> bool:
-        """Return True if the rest of the text is the beginning of a longer released value."""
-        return len(text) - at < self.originals.lengths[0] and text[at:] in self.originals.beginnings
+        """Return True if the rest of the text may be the beginning of a longer released value."""
+        if len(text) - at > self.originals.lengths[0]:
+            return False
+        rest = text[at:]
+        bare = rest in self.originals and _BARE.fullmatch(rest) is not None
+        return bare or rest in self.originals.beginnings
+
+
+def _stands_alone(text: str, start: int, end: int, before: str) -> bool:
+    """Return True if no letter or digit touches a stretch; `before` is what precedes the text."""
+    around = (text[start - 1] if start else before[-1:]) + text[end : end + 1]
+    return not any(c.isalnum() for c in around)
 
 
 class _Scan:
     """One pass over a text; what lies ahead is searched for once."""
 
-    def __init__(self, restorer: Restorer, text: str, final: bool) -> None:
-        self._restorer, self._text, self._final = restorer, text, final
-        self._exact = restorer.exact(text, 0, final)
+    def __init__(self, restorer: Restorer, text: str, final: bool, before: str) -> None:
+        self._restorer, self._text, self._final, self._before = restorer, text, final, before
+        self._exact = restorer.exact(text, 0, final, before)
         self._other = restorer.other(text, 0)
 
     def next(self, at: int) -> Found | None:
         """Return the first released value at or after a place; an empty one where one may grow."""
         if self._exact is not None and self._exact.start < at:
-            self._exact = self._restorer.exact(self._text, at, self._final)
+            self._exact = self._restorer.exact(self._text, at, self._final, self._before)
         if self._other is not None and self._other.start < at:
             self._other = self._restorer.other(self._text, at)
         if self._exact is None or self._other is None:

@@ -29,6 +29,7 @@ _ARTICLE = r"(?:(?P<article>an?)(?P<gap>\s+))?"
 _ENDING = r"(?P<ending>['\u2019]s|s)?"
 _RUN = re.compile(r"[^\s\"'`(){}\[\]|]*\Z")
 _LINK = re.compile(r"://|\Awww\.|\A//|\Adata:|\Amailto:")
+_MAY_LINK = re.compile(r"//|www\.|data:|mailto:")
 _LONGEST_RUN = 2_000
 
 
@@ -71,6 +72,8 @@ class Variants:
         for match in SPELLED.finditer(text, at):
             name = _NAME.search(match.group().removeprefix("%3C").removeprefix("%3c"))
             assert name is not None
+            if match.group()[0] == "[" and name.group() in self._originals:
+                continue  # as code has it: the brackets are the text's own
             value = f"<{name.group().replace(chr(92), '').upper()}>"
             if (original := self._originals.get(value)) is not None:
                 return Found(*match.span(), original)
@@ -147,6 +150,16 @@ def _cased(written: str, released: str, original: str) -> str:
     if written[:1].isupper() and not released[:1].isupper():
         return original[:1].upper() + original[1:]
     return original
+
+
+def may_link(text: str) -> bool:
+    """Return True if a text may hold a link, so that its links count as sent.
+
+    Example:
+        >>> may_link("see mailto:<EMAIL_1>"), may_link("see <EMAIL_1>")
+        (True, False)
+    """
+    return _MAY_LINK.search(text) is not None
 
 
 class Links:

@@ -20,6 +20,7 @@ from sanitizer.answers import (
     RecentPrompts,
     RestoredAnswer,
     Restorer,
+    may_link,
 )
 from sanitizer.errors import NotCertified
 from sanitizer.pipeline.record import Settings, answer_record
@@ -183,7 +184,7 @@ class Answers:
 
     def prompted(self, result: SanitizedText, role: str) -> SanitizedText:
         """Return the result; remember what an answer to it may need."""
-        if "//" in result.text or "www." in result.text:
+        if may_link(result.text):
             self._sent.append(result.text)
         if self.extractor is not None and role == "user":
             self._prompts.add(result)
@@ -209,11 +210,16 @@ class Answers:
         """Restore an answer that comes in pieces."""
         return AnswerStream(pieces, self._context(prompt))
 
-    def restorer(self) -> Restorer:
-        """Return a restorer of the identifiers that the vault holds now; raise VaultError."""
+    def restorer(self, prompts: Sequence[SanitizedText] = ()) -> Restorer:
+        """Return a restorer of the identifiers that the vault holds now; raise VaultError.
+
+        Args:
+            prompts: what was sent for certain, however long ago: its links may be restored.
+        """
         originals = self._released.vault.originals(self._released.conversation)
         guarded = self._policy.wire.links == "guard"
-        return Restorer(originals, Links(tuple(self._sent)) if guarded else None)
+        sent = (*self._sent, *(each.text for each in prompts if may_link(each.text)))
+        return Restorer(originals, Links(sent) if guarded else None)
 
     def _context(self, prompt: Answered | None) -> AnswerContext:
         if isinstance(prompt, SanitizedText):
@@ -223,7 +229,7 @@ class Answers:
             raise TypeError(
                 "prompt must be what sanitize returned, or a sequence of that, not text"
             )
-        return AnswerContext(self.restorer(), self.extractor, prompts, self._policy)
+        return AnswerContext(self.restorer(prompts), self.extractor, prompts, self._policy)
 
 
 def pieces_of(sent: str, shown: str, restorers: Sequence[Restorer]) -> tuple[Piece, ...]:

@@ -56,7 +56,8 @@ SPELLED = re.compile(
 """A placeholder of a known kind as an API may spell it: escaped, in brackets, in lower case."""
 _LITERAL = re.compile(rf"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){{1,2}}>|{SPELLED.pattern}")
 _LITERAL_IN_CODE = re.compile(
-    rf"{_LITERAL.pattern}|\b(?:{'|'.join([*CLASSES, *KINDS])})(?:_[0-9]+)+\b"
+    rf"{_LITERAL.pattern}|"
+    rf"(?<![^\W_])(?:{'|'.join([*CLASSES, *KINDS, 'TEXT'])})(?:_[0-9]+)+(?![^\W_])"
 )
 """The same, and as placeholders are written in code."""
 _READS = {
@@ -323,7 +324,12 @@ def _in_code(text: str, units: Sequence[Unit], parts: Sequence[Piece]) -> list[U
     if not code:
         return list(units)
     placed: list[Unit] = []
+    begins, ends = {unit.start for unit in units}, {unit.end for unit in units}
     for unit in units:
+        # A bare name that touches a word, or another thing, could not be told from it again.
+        touched = (unit.start in ends or text[unit.start - 1 : unit.start].isalnum()) or (
+            unit.end in begins or text[unit.end : unit.end + 1].isalnum()
+        )
         around = overlapping(code, unit.start, unit.end)
         piece = around[0][2] if around else None
         written = form_for("X", 1, piece)
@@ -337,7 +343,7 @@ def _in_code(text: str, units: Sequence[Unit], parts: Sequence[Piece]) -> list[U
         # "<h1>" must not become "<TERM_1>", which is a placeholder itself.
         tag = text[unit.start - 1 : unit.start] == "<" and text[unit.end : unit.end + 1] == ">"
         bare = "tag" if tag else "bare"
-        placed.append(replace(unit, form="prose" if "<" in written else bare))
+        placed.append(replace(unit, form="prose" if touched or "<" in written else bare))
     return placed
 
 

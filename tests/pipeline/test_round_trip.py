@@ -1,0 +1,93 @@
+"""What is put back is what was written, byte for byte, where everything went to the vault."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from sanitizer import PolicyError, Sanitizer
+from sanitizer.lm.masked import OnnxMaskedLM
+from sanitizer.storage.vault import MemoryVault
+from tests.pipeline.random_texts import Texts
+
+TURNS = 5
+"""Texts of one conversation: later ones may not change what earlier ones come back as."""
+
+
+def check(first: Sanitizer, texts: Texts, n: int) -> int:
+    """Round trips of n texts, whole and in pieces, at once and at the end of the conversation."""
+    n_done = 0
+    for number in range(n // TURNS):
+        s = first.derive(conversation=f"{number}")
+        done: list[tuple[str, str]] = []
+        for text in islice(texts, TURNS):
+            try:
+                released = s.sanitize(text).text
+            except PolicyError:  # neither English, German, French nor Spanish
+                continue
+            assert s.restore(released) == text, ascii(text)
+            assert "".join(s.restored_stream(texts.splits(released))) == text, ascii(text)
+            done.append((text, released))
+        for text, released in done:
+            assert s.restore(released) == text, ascii(text)
+        n_done += len(done)
+    return n_done
+
+
+def roomy(policy: str, model: OnnxMaskedLM) -> Sanitizer:
+    return Sanitizer(policy=policy, model=model, vault=MemoryVault(max_entries=1_000_000))
+
+
+def test_identifiers_come_back(model: OnnxMaskedLM) -> None:
+    assert check(roomy("identifiers", model), Texts(1), 300) == 300
+
+
+def test_things_come_back(model: OnnxMaskedLM) -> None:
+    assert check(roomy("deidentify", model), Texts(2, longest=8), 20) >= 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("policy", "longest"), [("identifiers", 30), ("deidentify", 10)])
+def test_ten_thousand_texts_come_back(model: OnnxMaskedLM, policy: str, longest: int) -> None:
+    assert check(roomy(policy, model), Texts(8, longest), 10_000) >= 9_500
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<a href="mailto:faith@example.org">Faith Quill</a>',
+        "non-zero: PERSON_1_, GRID_1 and user_PERSON_1 (TEXT_1)",
+        "[Ngozi](https://10.0.96.7/Quill?q=faith.1@example.org) ![](Copperhouse Joinery)",
+        "```\nprint([Ngozi], <email_1>announcement, PERSON_12)\n```",
+        "`faith.1@example.org4233 7113`, EMAIL_1DATE_2",
+    ],
+)
+def test_texts_that_once_did_not_come_back(model: OnnxMaskedLM, text: str) -> None:
+    for policy in ("identifiers", "deidentify"):
+        s = Sanitizer(policy=policy, model=model)
+        code = '```python\nElena = "Elena Marsh"  # ruth.brandt@example.org, 3 March 1971\n```'
+        s.sanitize(f"Elena Marsh, 3 March 1971, <PERSON_2>\n{code}")
+        released = s.sanitize(text).text
+        assert s.restore(released) == text
+        for at in range(len(released)):
+            assert "".join(s.restored_stream([released[:at], released[at:]])) == text
+
+
+def test_a_link_that_was_sent_long_ago_comes_back_with_its_prompt(model: OnnxMaskedLM) -> None:
+    s = Sanitizer(policy="identifiers", model=model)
+    text = "See https://example.org/?q=anna@example.org"
+    sent = s.sanitize(text)
+    for n in range(100):
+        s.sanitize(f"https://example.org/{n}?q=bob@example.org")
+    assert s.restore(sent.text, sent) == text
+
+
+def test_a_placeholder_of_code_is_a_whole_name(model: OnnxMaskedLM) -> None:
+    s = Sanitizer(policy="deidentify", model=model)
+    sent = s.sanitize("```python\nElena = load(1)\nprint(Elena)\n```").text
+    assert "TERM_1 = load" in sent
+    answer = "TERM_1 = 2; XTERM_1 = TERM_12 + get_TERM_1"
+    expected = "Elena = 2; XTERM_1 = TERM_12 + get_Elena"
+    assert s.restore(answer) == expected
+    assert "".join(s.restored_stream(answer)) == expected
