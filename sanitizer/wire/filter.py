@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from sanitizer.errors import RequestRefused, UpstreamError
@@ -17,6 +18,7 @@ from sanitizer.wire.answers import Restoration, Stamp, restored_body, stamped_bo
 from sanitizer.wire.event_streams import EventStream
 from sanitizer.wire.find_text import (
     LIGHT_ROLE,
+    SURE_KINDS,
     TextFinder,
     TextSlot,
     dumps,
@@ -32,6 +34,9 @@ MAX_BODY = 50_000_000
 
 MAX_PLAIN, MAX_PLAINS = 2_000, 20_000
 """Characters of the longest part of a schema that is noted as plain, and how many are."""
+MAX_CUT = 64
+"""Characters on each side of the end of a part in which an identifier that it cuts is found."""
+_CUT = re.compile(r"[\w@.-]{2}")
 MIN_NUMBER = 7
 """Characters of the shortest JSON number that may be an identifier by its form."""
 _KEY = re.compile(r"[\w .-]{1,64}")  # names of values that may tell what the value is
@@ -187,6 +192,7 @@ class Filter:
         said = places(finder)
         recognize(finder, self._sanitizer)
         all_light = embeds and self._rules.embeddings == "identifiers"
+        _check_joins(finder.slots)
         told = any(slot.role == "tool" for slot in finder.slots)
         record = self._sanitize(finder.slots, all_light)
         if told and (n_ended := n_told_tools(self._sanitizer)):
@@ -334,6 +340,23 @@ def _batch(
         if not str(error).startswith("text must have at most"):
             raise
         raise RequestRefused("a text of the body is too long", "size", 413) from None
+
+
+def _check_joins(slots: Sequence[TextSlot]) -> None:
+    """Raise RequestRefused if an identifier is cut in two by the end of a part or a message."""
+    for one, two in pairwise(slots):
+        if one.role != two.role or one.kind != "text" or two.kind != "text" or one.key or two.key:
+            continue
+        tail, head = one.text[-MAX_CUT:], two.text[:MAX_CUT]
+        if not (tail and head and _CUT.search(tail[-1] + head[0])):
+            continue
+        for found in find(tail + head, SURE_KINDS):
+            if found.start < len(tail) < found.end:
+                raise RequestRefused(
+                    f"an identifier ({found.kind}) is cut in two by the end of a part or a"
+                    " message; send it in one",
+                    "structure",
+                )
 
 
 def _named(slot: TextSlot) -> str:

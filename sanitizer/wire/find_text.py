@@ -226,7 +226,8 @@ _DATA = r"data:(\w*)[^,\s]{0,200};base64,"
 _DATA_URL = re.compile(_DATA + r"[\w+/=%-]*", re.ASCII | re.IGNORECASE)
 _EMBEDDED = re.compile(rf"\s*{_DATA}|.*?{_DATA}[\w+/%]{{64}}", re.ASCII | re.IGNORECASE | re.DOTALL)
 _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|(-?[0-9][0-9.eE+-]*)')
-_SURE = frozenset(["CARD", "EMAIL", "IBAN", "SSN"])
+SURE_KINDS = frozenset(["CARD", "EMAIL", "IBAN", "SSN"])
+"""Kinds of identifiers whose form alone is proof."""
 _FORBIDDEN = re.compile(r"[\s<|\\/>]+")  # in names of participants
 
 
@@ -446,7 +447,7 @@ def sure_kind(text: str) -> str | None:
     >>> sure_kind("anna@example.org"), sure_kind("gpt-4o-2024-08-06")
     ('EMAIL', None)
     """
-    return next((each.kind for each in find(text, _SURE)), None)
+    return next((each.kind for each in find(text, SURE_KINDS)), None)
 
 
 def person(text: str) -> str:
