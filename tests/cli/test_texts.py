@@ -12,11 +12,11 @@ import pytest
 from sanitizer.cli.program import main
 from sanitizer.errors import ModelError
 from sanitizer.pipeline.sanitizer import Inner
-from tests.cli.running import PROMPT, one_line, run
+from tests.cli.running import PROMPT, one_line, run, run_process
 
 
 def test_plain_text_comes_out() -> None:
-    done = run("sanitize", PROMPT)
+    done = run_process("sanitize", PROMPT)
     assert done.returncode == 0
     assert done.stdout.startswith(b"My father ")
     assert b"Leeds" not in done.stdout
