@@ -7,7 +7,6 @@ import pytest
 from benchmarks.usefulness.floors import PRESETS, figures, load, prompts, worse
 from benchmarks.usefulness.presets import known
 
-
 # One preset is enough for a quick look: the others read with the same detector.
 QUICK = "balanced"
 
