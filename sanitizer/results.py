@@ -193,9 +193,8 @@ class SanitizedText:
             ]
             at = each.end
         shown.append(escape(self.text[at:]))
-        return (
-            f'<div style="white-space: pre-wrap">{"".join(shown)}</div>{self.record._repr_html_()}'
-        )
+        text = "".join(shown)
+        return f'<div style="white-space: pre-wrap">{text}</div>{self.record._repr_html_()}'
 
     def as_dict(self, reveal: bool = False) -> dict[str, Any]:
         """Return plain values for JSON; originals only when `reveal` is true."""

@@ -1,4 +1,4 @@
-"""What a user of the Python interface meets: clear errors, short reprs, pickles without originals."""
+"""The Python interface as users meet it: clear errors, short reprs, pickles without originals."""
 
 from __future__ import annotations
 
