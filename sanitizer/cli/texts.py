@@ -69,19 +69,24 @@ class Source(NamedTuple):
     document: Document | None = None
 
 
-def sources(arguments: Sequence[str], files: Sequence[Path], images: bool) -> list[Source]:
+def sources(
+    arguments: Sequence[str], files: Sequence[Path], images: bool, must_exist: bool = False
+) -> list[Source]:
     """Return the inputs of a command: files by option or argument, one text, or standard input.
 
     Arguments that all name files are read as files.
 
     Args:
         images: True if images inside documents may stay.
+        must_exist: True if a text that looks like a file's name cannot be meant as a text.
 
     Raises:
         ValueError: both a text and files, several texts, or nothing on a terminal.
         OSError: a file cannot be read.
         SanitizerError: a document cannot be used.
     """
+    from sanitizer.documents import is_document
+
     paths = [Path(each) for each in arguments if _is_file(each)]
     if arguments and len(paths) == len(arguments):
         return [_read(path, images) for path in (*files, *paths)]
@@ -96,6 +101,8 @@ def sources(arguments: Sequence[str], files: Sequence[Path], images: bool) -> li
         raise ValueError("unrecognized arguments (quote the text, or put -- before it)")
     text = arguments[0] if arguments else None
     if text is not None and is_file_name(text):
+        if must_exist or is_document(Path(text)):
+            raise ValueError(f"{text}: no such file")
         click.echo("sanitizer: note: no such file, so the argument is taken as a text", err=True)
     return [Source(None, read_text(text, None))]
 
@@ -187,7 +194,7 @@ def sanitize(
     sanitizer = build_sanitizer(
         setting, conversation=conversation, budget=budget, ledger=ledger, vault=vault
     )
-    inputs = sources(arguments, files, sanitizer.policy.wire.images == "pass")
+    inputs = sources(arguments, files, sanitizer.policy.wire.images == "pass", output is not None)
     places = destinations(output, inputs)
     _check_formats(inputs, places)
     texts = [text for each in inputs for text in texts_of(each.text, lines)]
@@ -373,7 +380,7 @@ def restore(
     """Put the originals back into the answer TEXT or files; - or nothing reads standard input."""
     from sanitizer.answers import Restorer
 
-    inputs = sources(arguments, files, images=True)
+    inputs = sources(arguments, files, images=True, must_exist=output is not None)
     places = destinations(output, inputs)
     _check_formats(inputs, places)
     restorer = Restorer(open_vault(vault, create=False).originals(conversation))

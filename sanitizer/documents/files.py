@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -114,6 +114,21 @@ def open_document(path: Path, images: bool = False) -> Document:
             f'{suffix} files need {error.name}: pip install "sanitizer[documents]"'
         ) from None
     return document
+
+
+def target_pieces(target: str, put: Callable[[str], None]) -> Iterator[Piece]:
+    """Yield where a link leads, as a line of its own.
+
+    Programs take a file with other characters in an address for damaged, so they are escaped. An
+    address of mail is shown without its scheme: it is no link that sends what it holds.
+    """
+    start = len("mailto:") if target[:7].lower() == "mailto:" else 0
+
+    def put_escaped(new: str) -> None:
+        put(target[:start] + new.replace("<", "%3C").replace(">", "%3E").replace(" ", "%20"))
+
+    yield Piece(target[start:].replace("%3C", "<").replace("%3E", ">"), put_escaped)
+    yield Piece("\n")
 
 
 def refused(what: str) -> PolicyError:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sanitizer.documents.files import Piece, PiecedDocument, check_images, refused
+from sanitizer.documents.files import Piece, PiecedDocument, check_images, refused, target_pieces
 from sanitizer.errors import PolicyError
 
 _SHOWN = ("From", "To", "Cc", "Bcc", "Reply-To", "Subject", "Date")
@@ -142,8 +142,7 @@ def _element(element: Any) -> Iterator[Piece]:
     for key in _ATTRIBUTES:
         if element.get(key):
             yield Piece("\n")
-            yield Piece(element.get(key), partial(element.set, key))
-            yield Piece("\n")
+            yield from target_pieces(element.get(key), partial(element.set, key))
     if element.text:
         yield Piece(element.text, partial(setattr, element, "text"))
     for child in element:

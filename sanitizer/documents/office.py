@@ -7,6 +7,7 @@ piece, properties are removed, and anything else that may tell something refuses
 
 from __future__ import annotations
 
+import posixpath
 import re
 import zipfile
 from collections.abc import Iterator
@@ -17,7 +18,14 @@ from typing import Any
 
 from lxml import etree
 
-from sanitizer.documents.files import MAX_BYTES, Piece, PiecedDocument, check_images, refused
+from sanitizer.documents.files import (
+    MAX_BYTES,
+    Piece,
+    PiecedDocument,
+    check_images,
+    refused,
+    target_pieces,
+)
 from sanitizer.errors import PolicyError
 
 _TEXTS = frozenset({"t", "delText", "instrText", "delInstrText", "text"})
@@ -35,7 +43,10 @@ _LAYOUT = re.compile(
     r"|viewProps|presProps)(\d*\.xml)?"
 )
 _IMAGES = re.compile(r"(.*/)?media/[^/]+\.(png|jpe?g|gif|bmp|tiff?|emf|wmf|svg)", re.I)
-_PLAIN = ("[Content_Types].xml", ".odttf", ".fntdata")
+_GONE = re.compile(r"docProps/.*(?<!\.xml)|(.*/)?printerSettings/[^/]+")
+"""Parts that are left out: a picture of the first page, names of printers."""
+_CONTENTS = "[Content_Types].xml"
+_PLAIN = (_CONTENTS, ".odttf", ".fntdata")
 """Ends of parts without text: the table of contents, and fonts."""
 _LINK = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -47,17 +58,18 @@ def read(path: Path, images: bool) -> PiecedDocument:
     check_images(sum(1 for name in parts if _IMAGES.fullmatch(name)), images)
     trees: dict[str, Any] = {}
     pieces: list[Piece] = []
-    for name in sorted(parts, key=_order):
+    gone = {name for name in parts if _GONE.fullmatch(name)}
+    for name in sorted(parts.keys() - gone, key=_order):
         if name.startswith("docProps/"):
-            if name.endswith(".xml"):
-                trees[name] = _parsed(parts[name])
-                trees[name][:] = []
-            else:
-                parts[name] = b""  # the thumbnail shows the first page
-        elif name.endswith((".xml", ".rels", ".vml")) and name != "[Content_Types].xml":
             trees[name] = _parsed(parts[name])
-            found = _links if name.endswith(".rels") else _texts
-            pieces += found(trees[name], bool(_LAYOUT.fullmatch(name)))
+            trees[name][:] = []
+        elif name.endswith(".rels"):
+            trees[name] = _parsed(parts[name])
+            _drop_links(trees[name], name, gone)
+            pieces += _links(trees[name])
+        elif name.endswith((".xml", ".vml")) and name != _CONTENTS:
+            trees[name] = _parsed(parts[name])
+            pieces += _texts(trees[name], bool(_LAYOUT.fullmatch(name)))
         elif not (_IMAGES.fullmatch(name) or name.endswith(_PLAIN)):
             raise refused("an embedded object, a macro or a sound")
 
@@ -66,19 +78,19 @@ def read(path: Path, images: bool) -> PiecedDocument:
             parts[name] = etree.tostring(
                 tree, xml_declaration=True, encoding="UTF-8", standalone=True
             )
-        _drop_thumbnail(parts)
         with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as packed:
-            for name, content in parts.items():
-                packed.writestr(name, content)
+            for name in parts.keys() - gone:
+                packed.writestr(name, parts[name])
 
     return PiecedDocument(pieces, write, path.suffix.lower())
 
 
 def _order(name: str) -> tuple[bool, str, int, str]:
-    """Return a key that puts the body first, and numbered parts such as slides in order."""
+    """Return a key that puts the contents first and numbered parts such as slides in order."""
     number = re.search(r"(\d+)\.xml", name)
     stem = re.sub(r"\d+\.xml.*", "", name)
-    return not name.endswith("document.xml"), stem, int(number[1]) if number else 0, name
+    is_body = re.search(r"document\.xml$|/slides/slide", name) is not None
+    return not is_body, stem, int(number[1]) if number else 0, name
 
 
 def _unpacked(path: Path) -> dict[str, bytes]:
@@ -114,7 +126,7 @@ def _texts(root: Any, is_layout: bool) -> Iterator[Piece]:
             continue
         name = etree.QName(element).localname
         _clear(element, name)
-        if name in _BREAKS:
+        if name in _BREAKS and not is_layout and not _is_setting(element):
             yield Piece(_BREAKS[name])
         if not (element.text or "").strip() and name not in _TEXTS:
             continue
@@ -122,7 +134,14 @@ def _texts(root: Any, is_layout: bool) -> Iterator[Piece]:
             yield Piece(element.text or "", partial(_put, element))
         elif not (is_layout or name in _SETTINGS):
             raise refused("a chart, a form or other data in a part that is not read")
-    yield Piece("\n")
+    if not is_layout:
+        yield Piece("\n")
+
+
+def _is_setting(element: Any) -> bool:
+    """Return True for a tab stop among the settings of a paragraph."""
+    parent = element.getparent()
+    return parent is not None and etree.QName(parent).localname == "tabs"
 
 
 def _put(element: Any, text: str) -> None:
@@ -141,28 +160,17 @@ def _clear(element: Any, name: str) -> None:
             element.set(key, "")
 
 
-def _links(root: Any, is_layout: bool) -> Iterator[Piece]:
+def _links(root: Any) -> Iterator[Piece]:
     """Yield the targets outside the document, which may be addresses."""
     for link in root.iter(_LINK):
         if link.get("TargetMode") == "External":
-            target = link.get("Target", "").replace("%3C", "<").replace("%3E", ">")
-            yield Piece(target, partial(_put_target, link))
-            yield Piece("\n")
+            yield from target_pieces(link.get("Target", ""), partial(link.set, "Target"))
 
 
-def _put_target(link: Any, text: str) -> None:
-    # Programs take a file with other characters in an address for damaged.
-    link.set("Target", text.replace("<", "%3C").replace(">", "%3E").replace(" ", "%20"))
-
-
-def _drop_thumbnail(parts: dict[str, bytes]) -> None:
-    gone = [name for name in parts if name.startswith("docProps/") and not name.endswith(".xml")]
-    if not gone:
-        return
-    root = _parsed(parts["_rels/.rels"])
+def _drop_links(root: Any, name: str, gone: set[str]) -> None:
+    """Remove the relationships of a part that lead to parts which are left out."""
+    folder = posixpath.dirname(posixpath.dirname(name))
     for link in list(root.iter(_LINK)):
-        if link.get("Target", "").lstrip("/") in gone:
+        target = posixpath.normpath(posixpath.join("/", folder, link.get("Target", "")))
+        if target.lstrip("/") in gone:
             root.remove(link)
-    parts["_rels/.rels"] = etree.tostring(root, xml_declaration=True, encoding="UTF-8")
-    for name in gone:
-        del parts[name]

@@ -13,7 +13,7 @@ from openpyxl import load_workbook
 from openpyxl.packaging.core import DocumentProperties
 from openpyxl.packaging.custom import CustomPropertyList
 
-from sanitizer.documents.files import Piece, PiecedDocument, check_images, refused
+from sanitizer.documents.files import Piece, PiecedDocument, check_images, refused, target_pieces
 from sanitizer.errors import PolicyError
 
 _LITERAL = re.compile(r'"((?:[^"]|"")*)"')
@@ -55,25 +55,34 @@ def read(path: Path, images: bool) -> PiecedDocument:
 
 
 def _cells(sheet: Any) -> Iterator[Piece]:
-    """Yield the cells of a sheet, tabs and line ends between them, as the table they are."""
+    """Yield the cells of a sheet as the table they are, then what belongs to single cells."""
+    beside: list[Piece] = []
+    yield Piece("\n")
     for row in sheet.iter_rows():
-        for cell in row:
+        for number, cell in enumerate(row):
+            if number:
+                yield Piece("\t")
             if cell.data_type == "f":
                 if not isinstance(cell.value, str):
                     raise refused("an array formula")
-                yield from _literals(cell.value, partial(setattr, cell, "value"))
+                beside += _literals(cell.value, partial(setattr, cell, "value"))
             elif cell.value is not None:
                 yield Piece(_shown(cell.value), partial(_put_cell, cell))
-            yield Piece("\t")
-            if cell.comment is not None:
-                cell.comment.author = "author"
-                yield Piece(cell.comment.text, partial(setattr, cell.comment, "text"))
-                yield Piece("\t")
-            if cell.hyperlink is not None:
-                cell.hyperlink.tooltip = cell.hyperlink.display = None
-                yield Piece(cell.hyperlink.target or "", partial(_put_link, cell.hyperlink))
-                yield Piece("\t")
+            beside += _beside(cell)
         yield Piece("\n")
+    yield from (Piece("\n"), *beside)
+
+
+def _beside(cell: Any) -> Iterator[Piece]:
+    """Yield the comment and the link of a cell."""
+    if cell.comment is not None:
+        cell.comment.author = "author"
+        yield Piece(cell.comment.text, partial(setattr, cell.comment, "text"))
+        yield Piece("\n")
+    if cell.hyperlink is not None:
+        cell.hyperlink.tooltip = cell.hyperlink.display = None
+        put = partial(setattr, cell.hyperlink, "target")
+        yield from target_pieces(cell.hyperlink.target or "", put)
 
 
 def _shown(value: Any) -> str:
@@ -92,10 +101,6 @@ def _put_cell(cell: Any, text: str) -> None:
     cell.data_type = "s"  # a text that begins with "=" is no formula
 
 
-def _put_link(link: Any, text: str) -> None:
-    link.target = text.replace("<", "%3C").replace(">", "%3E").replace(" ", "%20")
-
-
 def _put_title(sheet: Any, text: str) -> None:
     sheet.title = re.sub(r"[\[\]:*?/\\]", "_", text)[:MAX_TITLE]
 
@@ -111,7 +116,7 @@ def _literals(formula: str, put: Callable[[str], None]) -> Iterator[Piece]:
 
     for number in range(1, len(parts), 2):
         yield Piece(parts[number].replace('""', '"'), partial(put_one, number))
-        yield Piece("\t")
+        yield Piece("\n")
 
 
 def _around(sheet: Any) -> Iterator[Piece]:
