@@ -47,11 +47,13 @@ MECHANISM_OPTIONS = ("variant", "epsilon", *CAPE_ONLY, "consistent")
 policy_option = click.option(
     "--policy",
     default="balanced",
+    metavar="PRESET",
     help="identifiers, deidentify, balanced (default), strict, or a .toml file",
 )
 words_policy_option = click.option(
     "--policy",
     default="strict",
+    metavar="PRESET",
     help="one that draws words one by one: strict (default), words, or a .toml file",
 )
 model_option = click.option(
@@ -68,7 +70,11 @@ _mechanism_options = together(
         type=click.Choice(["cape", "dyntext"]),
         help="default: cape, or as the policy file says",
     ),
-    click.option("--variant", type=click.Choice(["certified", "published"])),
+    click.option(
+        "--variant",
+        type=click.Choice(["certified", "published"]),
+        help="ours (default), or the paper's algorithm, for comparison",
+    ),
     click.option(
         "--epsilon", type=float, help="per private word, in nats (default: cape 5, dyntext 10)"
     ),
@@ -91,8 +97,8 @@ _mechanism_options = together(
     ),
     click.option("--consistent", is_flag=True, help="one draw per distinct word"),
 )
-setting_options = together(_mechanism_options, policy_option)
-measured_options = together(_mechanism_options, words_policy_option)
+setting_options = together(policy_option, _mechanism_options)
+measured_options = together(words_policy_option, _mechanism_options)
 json_option = click.option("--json", "as_json", is_flag=True, help="print JSON")
 ledger_option = click.option(
     "--ledger", type=Path, metavar="FILE", help=f"charge this ledger (key in ${LEDGER_KEY})"

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from shutil import get_terminal_size
 
 import click
 
@@ -45,7 +47,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return end.exit_code
     except (click.UsageError, SanitizerError, ValueError, OSError, KeyboardInterrupt) as error:
         where, message, status = _explained(error)
-        sys.stderr.write(f"{where}: error: {message}\n")
+        said = f"{where}: error: {message}"
+        if sys.stderr.isatty():
+            # One line elsewhere, so that programs can read it.
+            said = textwrap.fill(said, get_terminal_size().columns - 1, subsequent_indent="  ")
+        sys.stderr.write(f"{said}\n")
         return status
 
 

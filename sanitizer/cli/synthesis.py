@@ -59,7 +59,11 @@ _numbers = together(
 @click.option(
     "--method", type=click.Choice(["invisibleink", "dps-mozo"]), help="default invisibleink"
 )
-@click.option("--variant", type=click.Choice(["certified", "published"]))
+@click.option(
+    "--variant",
+    type=click.Choice(["certified", "published"]),
+    help="ours (default), or the paper's algorithm",
+)
 @_numbers
 @click.option(
     "--n-texts",

@@ -163,16 +163,16 @@ def destinations(output: Path | None, inputs: Sequence[Source]) -> list[Path | N
 @click.argument("arguments", metavar="[TEXT | FILE...]", nargs=-1)
 @_file_option
 @_output_option
-@setting_options
-@context_option
-@model_option
-@conversation_option
-@budget_option
-@ledger_option
 @vault_option
+@conversation_option
 @click.option("--lines", is_flag=True, help="each line of the input is a text of its own")
 @json_option
 @click.option("--reveal", is_flag=True, help="show the private words beside their replacements")
+@budget_option
+@ledger_option
+@setting_options
+@context_option
+@model_option
 def sanitize(
     arguments: tuple[str, ...],
     files: tuple[Path, ...],
@@ -436,7 +436,7 @@ def demo(text: str | None, **setting: Any) -> None:
     shown = [f"{title}\n{_indented(content, width())}" for title, content in steps]
     write("\n\n".join([*shown, _indented(result.record.summary(), width(), "")]))
     write(
-        "\nNext:  sanitizer sanitize TEXT          your own text\n"
+        "\nNext:  sanitizer sanitize TEXT         your own text\n"
         "       sanitizer run -- COMMAND        a program that talks to an API\n"
         "       sanitizer --help                everything else"
     )

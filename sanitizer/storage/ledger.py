@@ -357,8 +357,10 @@ class Ledger:
             amounts = f"the {account.kind} budget has {_show(left)} of {_show(total)} left"
             raise BudgetExceeded(
                 f"this needs epsilon {_show(amount)}, {amounts}",
-                *(value / NANO for value in (amount, left, total)),
-                account.kind,
+                needed=amount / NANO,
+                left=left / NANO,
+                limit=total / NANO,
+                scope=account.kind,
             )
 
     def _cap(self, account: Account) -> int | None:

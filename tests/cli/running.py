@@ -6,6 +6,8 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
+from typing import Any
 from unittest import mock
 
 from sanitizer.cli import main
@@ -15,15 +17,18 @@ PROMPT = "My father Peter has hepatitis and lives in Leeds."
 Done = subprocess.CompletedProcess[bytes]
 
 
-def run(*arguments: str, stdin: bytes = b"", **environment: str) -> Done:
+def run(*arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> Done:
     """Run a command in this process, which saves the start of another; nothing is a terminal."""
     out, err = io.BytesIO(), io.BytesIO()
-    streams = {
+    streams: dict[str, Any] = {
         "stdin": io.TextIOWrapper(io.BytesIO(stdin), "utf-8"),
         "stdout": io.TextIOWrapper(out, "utf-8", write_through=True),
         "stderr": io.TextIOWrapper(err, "utf-8", write_through=True),
     }
-    with mock.patch.multiple(sys, **streams), mock.patch.dict(os.environ, environment):
+    with (
+        mock.patch.multiple(sys, **streams),
+        mock.patch.dict(os.environ, environment or {}),
+    ):
         status = main(arguments)
     return Done(arguments, status, out.getvalue(), err.getvalue())
 

@@ -105,12 +105,14 @@ def test_nothing_private_stays_and_all_comes_back(name: str, tmp_path: Path) -> 
     path, sent, back = tmp_path / name, tmp_path / f"sent-{name}", tmp_path / f"back-{name}"
     MADE[name](path)
     vault = ("--vault", str(tmp_path / "vault"))
-    done = run("sanitize", str(path), "-o", str(sent), "--policy", "identifiers", *vault, **KEY)
+    done = run(
+        "sanitize", str(path), "-o", str(sent), "--policy", "identifiers", *vault, environment=KEY
+    )
     assert (done.returncode, done.stdout) == (0, b"")
     assert b"replaced, epsilon 0 charged" in done.stderr
     assert [word for word in PRIVATE if word.encode() in content(sent)] == []
     assert b"EMAIL_1" in content(sent)
-    done = run("restore", str(sent), "-o", str(back), *vault, **KEY)
+    done = run("restore", str(sent), "-o", str(back), *vault, environment=KEY)
     assert done.returncode == 0
     assert open_document(back).text == open_document(path).text
     assert MAIL in open_document(back).text
@@ -147,11 +149,28 @@ def test_numbers_formulas_and_names_of_a_workbook_hold(tmp_path: Path) -> None:
     assert "EMAIL" in book.active.title
 
 
+def pdf(path: Path, line: str) -> None:
+    """Write a PDF file of one page with one line."""
+    drawn = f"BT /F1 12 Tf 72 700 Td ({line}) Tj ET"
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R "
+        "/Resources << /Font << /F1 5 0 R >> >> >>",
+        f"<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    written, places = "%PDF-1.4\n", []
+    for number, each in enumerate(objects, 1):
+        places.append(f"{len(written):010} 00000 n \n")
+        written += f"{number} 0 obj\n{each}\nendobj\n"
+    table = f"xref\n0 6\n0000000000 65535 f \n{''.join(places)}"
+    end = f"trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n{len(written)}\n%%EOF\n"
+    path.write_bytes((written + table + end).encode())
+
+
 def test_a_pdf_gives_its_text_and_is_written_as_text(tmp_path: Path) -> None:
-    canvas = pytest.importorskip("reportlab.pdfgen.canvas")
-    made = canvas.Canvas(str(tmp_path / "a.pdf"))
-    made.drawString(72, 700, f"Write to {MAIL} now.")
-    made.save()
+    pdf(tmp_path / "a.pdf", f"Write to {MAIL} now.")
     arguments = ("sanitize", "--policy", "identifiers", str(tmp_path / "a.pdf"))
     assert run(*arguments).stdout == b"Write to <EMAIL_1> now.\n"
     wrong = run(*arguments, "-o", str(tmp_path / "b.pdf"))
@@ -245,7 +264,12 @@ def test_entities_are_not_followed(tmp_path: Path) -> None:
 
 def test_a_missing_document_is_no_text(tmp_path: Path) -> None:
     for command in ("sanitize", "restore"):
-        done = run(command, "gone.docx", *(["--vault", "v"] if command == "restore" else []), **KEY)
+        done = run(
+            command,
+            "gone.docx",
+            *(["--vault", "v"] if command == "restore" else []),
+            environment=KEY,
+        )
         assert (done.returncode, done.stdout) == (2, b"")
         assert b"gone.docx: no such file" in done.stderr
 

@@ -59,7 +59,7 @@ def serving(
 
 def refused(*arguments: str, **environment: str) -> tuple[int, str]:
     """(exit status, what was said) of a command that must not start."""
-    done = run(*SERVE[3:], "--port", "0", *arguments, **environment)
+    done = run(*SERVE[3:], "--port", "0", *arguments, environment=environment)
     said = done.stderr.decode()
     assert done.stdout == b""
     assert "Traceback" not in said
