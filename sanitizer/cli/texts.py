@@ -261,6 +261,8 @@ def _stop_asked() -> Iterator[threading.Event]:
         if asked.is_set():
             raise KeyboardInterrupt
         asked.set()
+        if sys.stderr.isatty():
+            sys.stderr.write("\nending after what is paid for; Ctrl-C again ends at once\n")
 
     kept = signal.signal(signal.SIGINT, on_interrupt)
     try:
