@@ -30,6 +30,14 @@ if TYPE_CHECKING:
         Replacement,
         SanitizedText,
     )
+    from sanitizer.risk import (
+        Advice,
+        AttackReport,
+        AuditReport,
+        advise,
+        audit,
+        run_attacks,
+    )
     from sanitizer.storage import (
         FileVault,
         Ledger,
@@ -41,7 +49,12 @@ if TYPE_CHECKING:
     )
     from sanitizer.text import Policy, Prompt
 
+    __version__: str
+
 __all__ = [
+    "Advice",
+    "AttackReport",
+    "AuditReport",
     "BudgetExceeded",
     "Cape",
     "DynText",
@@ -63,6 +76,9 @@ __all__ = [
     "SynthesizedText",
     "UpstreamError",
     "VaultError",
+    "advise",
+    "audit",
+    "run_attacks",
     "shield",
     "synthesize",
     "synthesize_batch",
@@ -96,8 +112,19 @@ def lazy_door(
     return load, lambda: sorted(home_of)
 
 
+def _version() -> str:
+    """Return the version of the installed package; "0+unknown" where none is installed."""
+    # Slow to import and needed here only.
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("sanitizer")
+    except PackageNotFoundError:
+        return "0+unknown"
+
+
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy_door(
+    _load, __dir__ = lazy_door(
         __name__,
         {
             "clients": ("shield",),
@@ -123,6 +150,14 @@ if not TYPE_CHECKING:
                 "Replacement",
                 "SanitizedText",
             ),
+            "risk": (
+                "Advice",
+                "AttackReport",
+                "AuditReport",
+                "advise",
+                "audit",
+                "run_attacks",
+            ),
             "storage": (
                 "FileVault",
                 "Ledger",
@@ -135,3 +170,6 @@ if not TYPE_CHECKING:
             "text": ("Policy", "Prompt"),
         },
     )
+
+    def __getattr__(name: str) -> Any:
+        return _version() if name == "__version__" else _load(name)

@@ -14,6 +14,7 @@ SanitizerError
 Bad arguments raise ValueError naming argument and value. No message ever contains prompt text.
 """
 
+from math import nan
 from typing import Any
 
 
@@ -36,7 +37,32 @@ class PrivacyError(SanitizerError):
 
 
 class BudgetExceeded(PrivacyError):
-    """The request needs more epsilon than the budget has left; what exceeds it was not released."""
+    """The request needs more epsilon than the budget has left; what exceeds it was not released.
+
+    Attributes:
+        needed: epsilon that the request needs, in nats.
+        left: epsilon that the budget has left.
+        limit: epsilon that the budget had in all.
+        scope: kind of the budget: "conversation", "user" or "day" in a ledger, else "process".
+
+    >>> from sanitizer import Sanitizer
+    >>> try:
+    ...     _ = Sanitizer(policy="strict", budget=7.5).sanitize("I live in Leeds.")
+    ... except BudgetExceeded as error:
+    ...     error.needed, error.left, error.limit, error.scope
+    (10.0, 7.5, 7.5, 'process')
+    """
+
+    def __init__(
+        self,
+        message: str,
+        needed: float = nan,
+        left: float = nan,
+        limit: float = nan,
+        scope: str = "process",
+    ) -> None:
+        super().__init__(message)
+        self.needed, self.left, self.limit, self.scope = needed, left, limit, scope
 
 
 class NotCertified(PrivacyError):
@@ -59,6 +85,9 @@ class RequestRefused(PolicyError):
         super().__init__(message)
         self.reason = reason
         self.status = status
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.reason, self.status), self.__dict__
 
 
 class VaultError(SanitizerError):

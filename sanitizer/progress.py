@@ -3,10 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import TypeVar
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
+Report = Callable[[int, int, bool], None]
+_REPORT: ContextVar[Report | None] = ContextVar("report", default=None)
+_LONG = 1500  # pieces of a text, about three windows of the tagger: shorter ones need no bar
+
+
+def report(done: int, total: int, charged: bool = False) -> None:
+    """Tell whoever watches this thread how far the work on a text is; without one, do nothing.
+
+    Args:
+        done, total: in units of the caller.
+        charged: True once the text may have been charged, so that stopping would lose it.
+    """
+    if (watcher := _REPORT.get()) is not None:
+        watcher(done, total, charged)
+
+
+@contextmanager
+def reported_to(watcher: Report) -> Iterator[None]:
+    """Call `watcher(done, total, charged)` while texts are worked on in this context.
+
+    What it raises ends the work, so that it can be cancelled while nothing is charged.
+
+    >>> with reported_to(lambda done, total, charged: print(f"{done} of {total}")):
+    ...     report(1, 2)
+    1 of 2
+    """
+    token = _REPORT.set(watcher)
+    try:
+        yield
+    finally:
+        _REPORT.reset(token)
+
+
+@contextmanager
+def reading_bar(shown: bool) -> Iterator[Report]:
+    """Yield a watcher for `reported_to` that shows a bar for each long text."""
+    with ExitStack() as bars:
+        bar: Any = None
+
+        def watcher(done: int, total: int, charged: bool) -> None:
+            nonlocal bar
+            if shown and bar is None and done < total and total > _LONG:
+                from tqdm import tqdm
+
+                bar = bars.enter_context(tqdm(total=total, desc="reading", leave=False))
+            if bar is not None:
+                bar.update(done - bar.n)
+                if done >= total:
+                    bar.close()
+                    bar = None
+
+        yield watcher
 
 
 @contextmanager

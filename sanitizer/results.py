@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from html import escape
 from math import isfinite
 from typing import Any
+
+LONGEST = 200  # characters of a text in a repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +20,8 @@ class Replacement:
         replacement: the released characters.
         kind: "word", "number", "article" (a/an made to agree with a released word), or, in
             capitals, what it is in the vault, such as "EMAIL" or "NUMBER".
-        original: the private characters; never in a repr, and in JSON only on request.
+        original: the private characters; never in a repr, and in JSON only on request. "" after
+            pickling.
 
     >>> Replacement(0, 4, "Anna", "word", "Jane")
     Replacement(start=0, end=4, replacement='Anna', kind='word')
@@ -28,6 +32,16 @@ class Replacement:
     replacement: str
     kind: str
     original: str = field(repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A pickle may be stored or sent to other machines, so that it holds no private word.
+        return Replacement, (self.start, self.end, self.replacement, self.kind, "")
+
+    def __copy__(self) -> Replacement:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Replacement:
+        return self
 
     def as_dict(self, reveal: bool = False) -> dict[str, Any]:
         """Return plain values for JSON; the original only when `reveal` is true."""
@@ -107,6 +121,23 @@ class Record:
     language: str | None = None
     declared: int = 0
 
+    def __repr__(self) -> str:
+        return f"Record({self.summary()})"
+
+    def _repr_html_(self) -> str:
+        return f"<small>{escape(self.summary())}</small>"
+
+    def summary(self) -> str:
+        """Return what was done and what it costs, in one line without text of the prompt."""
+        made = "certified" if self.certified else "NOT certified"
+        if self.detector == "none" and self.mechanism == "none":
+            made = "no differential privacy"
+        n = self.n_things if self.detector != "none" else self.n_units + self.n_identifiers
+        return (
+            f"policy {self.policy}, {n} replaced, epsilon {self.charged:g} charged, "
+            f"{self.epsilon_total:g} in all, {made}"
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, which has no infinity: such a bound becomes None."""
         return {
@@ -144,6 +175,26 @@ class SanitizedText:
     replacements: tuple[Replacement, ...] = field(repr=False)
     record: Record
     warnings: tuple[FactWarning, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        text = self.text if len(self.text) <= LONGEST else f"{self.text[: LONGEST - 3]}..."
+        return f"SanitizedText({text!r}, {self.record!r})"
+
+    def _repr_html_(self) -> str:
+        """Return the released text for a notebook, what was replaced in it marked; no originals."""
+        shown, at = [], 0
+        for each in self.replacements:
+            shown += [
+                escape(self.text[at : each.start]),
+                f"<mark>{escape(each.replacement)}</mark>",
+            ]
+            at = each.end
+        shown.append(escape(self.text[at:]))
+        text = "".join(shown)
+        return f'<div style="white-space: pre-wrap">{text}</div>{self.record._repr_html_()}'
 
     def as_dict(self, reveal: bool = False) -> dict[str, Any]:
         """Return plain values for JSON; originals only when `reveal` is true."""

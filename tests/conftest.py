@@ -16,8 +16,10 @@ from hypothesis import settings
 from sanitizer.identifiers import NameFinder
 from sanitizer.lm import OnnxMaskedLM, model_folder
 
-# Ten times as many examples where a test names no number of its own: --hypothesis-profile nightly
+# Examples of a test that names no number of its own; more with --hypothesis-profile nightly.
+settings.register_profile("quick", max_examples=30)
 settings.register_profile("nightly", max_examples=1000, deadline=None)
+settings.load_profile("quick")
 
 # Fixtures that start a program: every test that asks for one is slow.
 PROGRAMS = {"browser", "display"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sanitizer.progress import counted, progress_bar
+from sanitizer import Sanitizer
+from sanitizer.progress import counted, progress_bar, reading_bar, report, reported_to
 
 
 def test_a_bar_that_is_not_shown_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,3 +38,22 @@ def test_an_error_ends_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(KeyError):
         items.throw(KeyError())  # type: ignore[attr-defined]
     assert "1/2" in capsys.readouterr().err
+
+
+def test_a_long_text_has_a_bar_and_a_short_one_has_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with reading_bar(shown=True) as watcher, reported_to(watcher):
+        report(1, 100)
+        assert capsys.readouterr().err == ""
+        report(500, 5000)
+        report(5000, 5000)
+        report(600, 6000)
+    assert "reading" in capsys.readouterr().err
+
+
+def test_who_watches_can_end_the_reading() -> None:
+    def stop(done: int, total: int, charged: bool) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), reported_to(stop):
+        Sanitizer(policy="deidentify").sanitize("Anna Lund lives with her brother in Leeds.")
+    report(1, 2)  # nobody watches any more

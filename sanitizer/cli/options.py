@@ -24,6 +24,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 INTERRUPTED = 130  # exit status after Ctrl-C, as shells have it
 LEDGER_KEY = "SANITIZER_LEDGER_KEY"
 VAULT_KEY = "SANITIZER_VAULT_KEY"
+VAULT_HELP = (
+    f"file that keeps the originals, encrypted (key in ${VAULT_KEY}); made if it is not there"
+)
 URL_HELP = "base URL of the API, such as https://api.openai.com/v1"
 
 
@@ -44,14 +47,18 @@ MECHANISM_OPTIONS = ("variant", "epsilon", *CAPE_ONLY, "consistent")
 policy_option = click.option(
     "--policy",
     default="balanced",
+    metavar="PRESET",
     help="identifiers, deidentify, balanced (default), strict, or a .toml file",
 )
 words_policy_option = click.option(
     "--policy",
     default="strict",
+    metavar="PRESET",
     help="one that draws words one by one: strict (default), words, or a .toml file",
 )
-model_option = click.option("--model", type=Path, help="another model folder")
+model_option = click.option(
+    "--model", type=Path, metavar="FOLDER", help="another masked model on this machine"
+)
 context_option = click.option(
     "--context",
     type=click.Choice(["released", "original"]),
@@ -63,7 +70,11 @@ _mechanism_options = together(
         type=click.Choice(["cape", "dyntext"]),
         help="default: cape, or as the policy file says",
     ),
-    click.option("--variant", type=click.Choice(["certified", "published"])),
+    click.option(
+        "--variant",
+        type=click.Choice(["certified", "published"]),
+        help="ours (default), or the paper's algorithm, for comparison",
+    ),
     click.option(
         "--epsilon", type=float, help="per private word, in nats (default: cape 5, dyntext 10)"
     ),
@@ -86,15 +97,38 @@ _mechanism_options = together(
     ),
     click.option("--consistent", is_flag=True, help="one draw per distinct word"),
 )
-setting_options = together(_mechanism_options, policy_option)
-measured_options = together(_mechanism_options, words_policy_option)
+setting_options = together(policy_option, _mechanism_options)
+measured_options = together(words_policy_option, _mechanism_options)
 json_option = click.option("--json", "as_json", is_flag=True, help="print JSON")
 ledger_option = click.option(
-    "--ledger", type=Path, help=f"charge this ledger (key in ${LEDGER_KEY})"
+    "--ledger", type=Path, metavar="FILE", help=f"charge this ledger (key in ${LEDGER_KEY})"
 )
-vault_option = click.option(
-    "--vault", type=Path, help=f"keep originals in this encrypted file (key in ${VAULT_KEY})"
+vault_option = click.option("--vault", type=Path, metavar="FILE", help=VAULT_HELP)
+budget_option = click.option(
+    "--budget",
+    type=float,
+    metavar="EPSILON",
+    help="refuse what would spend more epsilon than this in all",
 )
+conversation_option = click.option(
+    "--conversation",
+    default="",
+    metavar="NAME",
+    help="name of the conversation, for ledger and vault",
+)
+_FILE_NAME = re.compile(
+    r"(?!\S*@)[^\s\x00-\x1f\"'<>]{0,200}(?:[/\\][^\s\"'<>]{1,100}|\.[A-Za-z]\w{0,4})"
+)
+
+
+def is_file_name(text: str) -> bool:
+    """Return True if a text looks like a file's name, so that a message may show it."""
+    return _FILE_NAME.fullmatch(text) is not None
+
+
+def examples(*lines: str) -> str:
+    """Return the end of a command's help: examples, one a line, which click does not wrap."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
 class TextCommand(click.Command):
@@ -117,7 +151,7 @@ class TextCommand(click.Command):
         rest = iter(args)
         for arg in rest:
             if arg == "--":
-                texts += rest
+                texts += list(rest)
             elif arg in with_value:
                 before += [arg, *islice(rest, 1)]
             elif (

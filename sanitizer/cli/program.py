@@ -6,16 +6,22 @@ one line on standard error, without a traceback and without prompt text.
 
 from __future__ import annotations
 
+import re
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from shutil import get_terminal_size
 
 import click
 
 from sanitizer.cli.api import chat, serve
 from sanitizer.cli.bulk import bulk
 from sanitizer.cli.measure import advise, attack, audit, budget, models
-from sanitizer.cli.options import INTERRUPTED
-from sanitizer.cli.texts import restore, sanitize, synthesize
+from sanitizer.cli.options import INTERRUPTED, examples, is_file_name
+from sanitizer.cli.run import run
+from sanitizer.cli.synthesis import synthesize
+from sanitizer.cli.texts import demo, restore, sanitize
 from sanitizer.errors import SanitizerError
 
 REFUSED, BAD_ARGUMENTS = 1, 2
@@ -42,7 +48,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return end.exit_code
     except (click.UsageError, SanitizerError, ValueError, OSError, KeyboardInterrupt) as error:
         where, message, status = _explained(error)
-        sys.stderr.write(f"{where}: error: {message}\n")
+        said = f"{where}: error: {message}"
+        if sys.stderr.isatty():
+            # One line elsewhere, so that programs can read it.
+            said = textwrap.fill(said, get_terminal_size().columns - 1, subsequent_indent="  ")
+        sys.stderr.write(f"{said}\n")
         return status
 
 
@@ -54,9 +64,10 @@ def _explained(error: BaseException) -> tuple[str, str, int]:
     if isinstance(error, SanitizerError):
         return "sanitizer", str(error), REFUSED
     if isinstance(error, OSError):
-        # Without the file's name, which may be a text that was given to the wrong option.
         reason = error.strerror or "input or output failed"
-        return "sanitizer", f"file or output: {reason}", BAD_ARGUMENTS
+        # What is no file's name may be a text that was given to the wrong option.
+        name = str(error.filename or "")
+        return "sanitizer", f"{name if is_file_name(name) else 'file or output'}: {reason}", 2
     if isinstance(error, KeyboardInterrupt):
         return "sanitizer", "interrupted; nothing was released", INTERRUPTED
     return "sanitizer", str(error), BAD_ARGUMENTS
@@ -66,7 +77,7 @@ def without_values(error: click.UsageError) -> str:
     """Return a message that names the option at fault and quotes nothing that was typed.
 
     click's own messages quote values, surplus arguments and mistyped options. Any of these may be
-    the prompt, or part of it.
+    the prompt, or part of it. What is named is a command or option of the program.
     """
     if isinstance(error, click.MissingParameter):
         return f"{_name(error.param)} is required"
@@ -81,10 +92,33 @@ def without_values(error: click.UsageError) -> str:
         parameters = [each for command in program.commands.values() for each in command.params]
         option = next((each for each in parameters if error.option_name in each.opts), None)
         return f"{_name(option)}: wrong number of values"
-    in_a_command = error.ctx is None or error.ctx.command is not program
-    if in_a_command or isinstance(error, click.NoSuchOption):
+    return _unknown(error)
+
+
+def _unknown(error: click.UsageError) -> str:
+    """Return a message about a command, an option or an argument that there is none of."""
+    command = error.ctx.command if error.ctx else program
+    hint = ""
+    if isinstance(error, click.NoSuchOption):
+        options = command.get_params(error.ctx or click.Context(command))
+        hint = _meant(error.option_name, [n for o in options for n in o.opts if n[:2] == "--"])
+    if hint:
+        return f"no such option{hint}"
+    if command is not program or isinstance(error, click.NoSuchOption):
         return "unrecognized arguments (quote the text, or put -- before it)"
-    return f"argument COMMAND: invalid choice (not shown; {_one_of(program.commands)})"
+    # The unknown command stands in the message only, between quotes.
+    found = re.search("'(.*)'", error.message, re.S)
+    typed = found[1] if found else ""
+    hint = _meant(typed, list(program.commands))
+    if not hint and re.search(r"\s", typed):
+        hint = "; to sanitize a text: sanitizer sanitize TEXT"
+    return f"no such command (not shown){hint or '; ' + _one_of(program.commands)}"
+
+
+def _meant(typed: str, known: Sequence[str]) -> str:
+    """Return a question after the name that was probably meant, or "" if none is near."""
+    near = get_close_matches(typed, known, 1, 0.6)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _name(parameter: click.Parameter | None) -> str:
@@ -102,20 +136,46 @@ def _one_of(names: Iterable[str]) -> str:
 def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted:
         return
-    # Slow to import and needed here only.
-    from importlib.metadata import PackageNotFoundError, version
+    from sanitizer import __version__
 
-    try:
-        click.echo(f"sanitizer {version('sanitizer')}")
-    except PackageNotFoundError:
-        click.echo("sanitizer (not installed, so without a version)")
+    click.echo(f"sanitizer {__version__}")
     context.exit()
 
 
+GROUPS = {
+    "Texts and files": ("demo", "sanitize", "restore"),
+    "APIs and the programs that use them": ("run", "serve", "chat"),
+    "What a setting gives away": ("audit", "attack", "advise"),
+    "Budgets and models": ("budget", "models"),
+    "Many rows, and private documents as examples": ("bulk", "synthesize"),
+}
+"""The commands by what they are for, in the order of the help; others come last."""
+
+
+class Program(click.Group):
+    """The program: its help lists commands by group."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        grouped = {name for names in GROUPS.values() for name in names}
+        others = tuple(name for name in self.commands if name not in grouped)
+        for title, names in (*GROUPS.items(), ("Others", others)):
+            rows = [(name, self.commands[name].get_short_help_str(100)) for name in names]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
 @click.group(
+    cls=Program,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     subcommand_metavar="COMMAND ...",
+    epilog=examples(
+        "sanitizer demo",
+        'sanitizer sanitize "My father Peter has hepatitis."',
+        "sanitizer sanitize letter.docx --output out.docx",
+        "sanitizer run -- python my_script.py",
+    ),
 )
 @click.option(
     "--version",
@@ -135,16 +195,7 @@ def program(context: click.Context) -> None:
 
 
 for _each in (
-    sanitize,
-    restore,
-    audit,
-    attack,
-    advise,
-    budget,
-    serve,
-    synthesize,
-    chat,
-    models,
-    bulk,
+    *(demo, sanitize, restore, bulk, run, serve, chat),
+    *(audit, attack, advise, budget, models, synthesize),
 ):
     program.add_command(_each)

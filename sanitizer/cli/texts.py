@@ -1,22 +1,31 @@
-"""The commands that write texts: `sanitize`, `restore` and `synthesize`."""
+"""The commands that read texts and files: `sanitize`, `restore` and `demo`."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
-import time
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from sanitizer.cli.options import (
-    VAULT_KEY,
+    INTERRUPTED,
+    VAULT_HELP,
     TextCommand,
+    budget_option,
     build_sanitizer,
     context_option,
+    conversation_option,
+    examples,
+    is_file_name,
+    json_option,
     ledger_option,
     model_option,
     open_vault,
@@ -24,39 +33,150 @@ from sanitizer.cli.options import (
     read_text,
     setting_options,
     texts_of,
-    together,
+    vault_option,
     write,
 )
 from sanitizer.errors import SanitizerError
 
 if TYPE_CHECKING:
+    from sanitizer.documents import Document
+    from sanitizer.pipeline import Sanitizer
     from sanitizer.results import SanitizedText
-    from sanitizer.synthesis import Reference
 
-VAULT_HELP = (
-    f"file that keeps the originals, encrypted (key in ${VAULT_KEY}); made if it is not there"
+_file_option = click.option(
+    "-f", "--file", "files", type=Path, multiple=True, metavar="FILE", help="read this UTF-8 file"
+)
+_output_option = click.option(
+    "-o",
+    "--output",
+    type=Path,
+    metavar="PATH",
+    help="write here, in the format of the input; of several files: a folder",
 )
 
 
-# ---- sanitize and restore ----
+class Source(NamedTuple):
+    """One input of a command.
+
+    Attributes:
+        path: the file; None for a text that was typed or came in by a pipe.
+        text: what it says.
+        document: the file as a document, if it is one.
+    """
+
+    path: Path | None
+    text: str
+    document: Document | None = None
 
 
-@click.command(cls=TextCommand, short_help="replace the private words of a text")
-@click.argument("text", required=False)
-@click.option("-f", "--file", type=Path, help="read the text from a UTF-8 file")
+def sources(
+    arguments: Sequence[str], files: Sequence[Path], images: bool, must_exist: bool = False
+) -> list[Source]:
+    """Return the inputs of a command: files by option or argument, one text, or standard input.
+
+    Arguments that all name files are read as files.
+
+    Args:
+        images: True if images inside documents may stay.
+        must_exist: True if a text that looks like a file's name cannot be meant as a text.
+
+    Raises:
+        ValueError: both a text and files, several texts, or nothing on a terminal.
+        OSError: a file cannot be read.
+        SanitizerError: a document cannot be used.
+    """
+    from sanitizer.documents import is_document
+
+    paths = [Path(each) for each in arguments if _is_file(each)]
+    if arguments and len(paths) == len(arguments):
+        return [_read(path, images) for path in (*files, *paths)]
+    if files and arguments:
+        raise ValueError("give a text or files (-f), not both")
+    if files:
+        return [_read(path, images) for path in files]
+    if len(arguments) > 1:
+        missing = [each for each in arguments if is_file_name(each) and not _is_file(each)]
+        if len(paths) + len(missing) == len(arguments):
+            raise ValueError(f"{missing[0]}: no such file")
+        raise ValueError("unrecognized arguments (quote the text, or put -- before it)")
+    text = arguments[0] if arguments else None
+    if text is not None and is_file_name(text):
+        if must_exist or is_document(Path(text)):
+            raise ValueError(f"{text}: no such file")
+        click.echo("sanitizer: note: no such file, so the argument is taken as a text", err=True)
+    return [Source(None, read_text(text, None))]
+
+
+def _is_file(argument: str) -> bool:
+    try:
+        return argument != "-" and Path(argument).is_file()
+    except (OSError, ValueError):  # too long for a name, or with a zero byte
+        return False
+
+
+def _read(path: Path, images: bool) -> Source:
+    from sanitizer.documents import is_document, open_document
+
+    if is_document(path):
+        document = open_document(path, images)
+        return Source(path, document.text, document)
+    return Source(path, read_file(path))
+
+
+def destinations(output: Path | None, inputs: Sequence[Source]) -> list[Path | None]:
+    """Return where each input is written; None: to standard output.
+
+    Raises:
+        ValueError: several files for one place, or a place that is the input itself.
+    """
+    if output is None:
+        return [None] * len(inputs)
+    if output.is_dir():
+        if any(each.path is None for each in inputs):
+            raise ValueError("--output must be a file for a text, got a folder")
+        found = [output / each.path.name for each in inputs if each.path is not None]
+    elif len(inputs) > 1:
+        raise ValueError("--output must be an existing folder for several files")
+    else:
+        found = [output]
+    for path, each in zip(found, inputs, strict=True):
+        if each.path is not None and path.exists() and path.samefile(each.path):
+            raise ValueError("--output must not be the input itself")
+    if len(set(found)) < len(found):
+        raise ValueError("several files have one name; write them one by one")
+    return list(found)
+
+
+# ---- sanitize ----
+
+
+@click.command(
+    cls=TextCommand,
+    short_help="replace the private words of a text or of files",
+    epilog=examples(
+        'sanitizer sanitize "My father Peter has hepatitis."',
+        "sanitizer sanitize letter.docx --output out.docx --vault my.vault",
+        "sanitizer sanitize --lines --json -f prompts.txt",
+        "pbpaste | sanitizer sanitize",
+    ),
+)
+@click.argument("arguments", metavar="[TEXT | FILE...]", nargs=-1)
+@_file_option
+@_output_option
+@vault_option
+@conversation_option
+@click.option("--lines", is_flag=True, help="each line of the input is a text of its own")
+@json_option
+@click.option("--reveal", is_flag=True, help="show the private words beside their replacements")
+@budget_option
+@ledger_option
 @setting_options
 @context_option
 @model_option
-@click.option("--conversation", default="", help="name of the conversation, for the ledger")
-@click.option("--budget", type=float, help="refuse what would spend more epsilon than this")
-@ledger_option
-@click.option("--vault", type=Path, help=VAULT_HELP)
-@click.option("--lines", is_flag=True, help="each line of the input is a text of its own")
-@click.option("--json", "as_json", is_flag=True, help="one JSON object per text")
-@click.option("--reveal", is_flag=True, help="show the private words beside their replacements")
 def sanitize(
-    text: str | None,
-    file: Path | None,
+    arguments: tuple[str, ...],
+    files: tuple[Path, ...],
+    output: Path | None,
     conversation: str,
     budget: float | None,
     ledger: Path | None,
@@ -65,31 +185,158 @@ def sanitize(
     as_json: bool,
     reveal: bool,
     **setting: Any,
-) -> None:
-    """Replace the private words of TEXT; - or nothing reads standard input."""
+) -> int:
+    """Replace the private words of TEXT or of files; - or nothing reads standard input.
+
+    Word, Excel, PowerPoint, mail (.eml) and PDF files need the extra "documents". With --output
+    they are written in their own format (PDF: as text); restore brings the originals back.
+    """
     sanitizer = build_sanitizer(
         setting, conversation=conversation, budget=budget, ledger=ledger, vault=vault
     )
-    whole = read_text(text, file)
-    texts = texts_of(whole, lines)
-
-    def show(results: Sequence[SanitizedText]) -> None:
-        _warn(results)
-        pretty = not as_json and (reveal or sys.stdout.isatty())
-        newline = as_json or lines or pretty or not whole.endswith("\n")
-        if as_json:
-            shown = [json.dumps(result.as_dict(reveal)) for result in results]
-        elif pretty:
-            shown = _pretty(texts, results)
-        else:
-            shown = [result.text for result in results]
-        write("\n".join(shown), newline and bool(shown))
-
+    inputs = sources(arguments, files, sanitizer.policy.wire.images == "pass", output is not None)
+    places = destinations(output, inputs)
+    _check_formats(inputs, places)
+    texts = [text for each in inputs for text in texts_of(each.text, lines)]
+    results: list[SanitizedText] = []
+    status, refusal = 0, None
     try:
-        show(sanitizer.sanitize_batch(texts, progress=lines and sys.stderr.isatty()))
+        stopped = _sanitize(sanitizer, texts, results, bar=lines and sys.stderr.isatty())
     except SanitizerError as error:
-        show(error.released)  # whole texts that were released and paid for
-        raise
+        stopped, refusal = False, error
+    _warn(results)
+    if output is not None and not stopped and refusal is None:
+        _save(inputs, places, texts, results, lines)
+    else:
+        _show(inputs, texts, results, as_json, reveal, lines)
+    if stopped:
+        done = f"{len(results)} of {len(texts)} texts were released, and are printed"
+        click.echo(
+            f"sanitizer: error: interrupted; {done if results else 'nothing was released'}",
+            err=True,
+        )
+        status = INTERRUPTED
+    if refusal is not None:
+        raise refusal  # whole texts that were released and paid for are printed already
+    return status
+
+
+def _sanitize(
+    sanitizer: Sanitizer, texts: Sequence[str], results: list[SanitizedText], bar: bool
+) -> bool:
+    """Append the results of the texts in order; return True if the user stopped it.
+
+    After Ctrl-C what is paid for is finished and kept; a second one ends it at once.
+    """
+    from sanitizer.progress import counted, reading_bar, reported_to
+
+    stream = sanitizer.sanitize_stream(texts)
+    with _stop_asked() as asked, reading_bar(sys.stderr.isatty() and not bar) as shown:
+
+        def watcher(done: int, total: int, charged: bool) -> None:
+            if asked.is_set() and not charged:
+                raise KeyboardInterrupt
+            shown(done, total, charged)
+
+        with reported_to(watcher):
+            try:
+                for result in counted(stream, len(texts)) if bar else stream:
+                    results.append(result)
+                    if asked.is_set() and len(results) < len(texts):
+                        return True
+            except KeyboardInterrupt:
+                return True
+    return False
+
+
+@contextmanager
+def _stop_asked() -> Iterator[threading.Event]:
+    """Yield an event that the first Ctrl-C sets; the second raises KeyboardInterrupt."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+
+    def on_interrupt(number: int, frame: FrameType | None) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+        if sys.stderr.isatty():
+            sys.stderr.write("\nending after what is paid for; Ctrl-C again ends at once\n")
+
+    kept = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, kept)
+
+
+def _show(
+    inputs: Sequence[Source],
+    texts: Sequence[str],
+    results: Sequence[SanitizedText],
+    as_json: bool,
+    reveal: bool,
+    lines: bool,
+) -> None:
+    """Print results: as JSON, side by side with the originals for a person, or as they are."""
+    pretty = not as_json and (reveal or sys.stdout.isatty())
+    if as_json:
+        shown = [json.dumps(result.as_dict(reveal)) for result in results]
+    elif pretty:
+        from sanitizer.cli.display import before_after
+
+        colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        found = before_after(texts, results, colour)
+        shown = [found] if found else []
+    else:
+        shown = [result.text for result in results]
+    whole = inputs[-1].text
+    newline = as_json or lines or pretty or not whole.endswith("\n")
+    joined = "\n" if as_json or lines or pretty else ""
+    if not joined:
+        # Files one after the other, as they are, but each on lines of its own.
+        shown[:-1] = [text if text.endswith("\n") else f"{text}\n" for text in shown[:-1]]
+    write(joined.join(shown), newline and bool(shown))
+
+
+def _check_formats(inputs: Sequence[Source], places: Sequence[Path | None]) -> None:
+    """Raise ValueError for an output in another format than its input, before anything is paid."""
+    for each, place in zip(inputs, places, strict=True):
+        wanted = each.document.suffix if each.document else None
+        if place is not None and wanted is not None and place.suffix.lower() != wanted:
+            name = place.name if is_file_name(place.name) else "--output"
+            raise ValueError(f"{name}: must end in {wanted}, the format that is written")
+
+
+def _save(
+    inputs: Sequence[Source],
+    places: Sequence[Path | None],
+    texts: Sequence[str],
+    results: Sequence[SanitizedText],
+    lines: bool,
+) -> None:
+    """Write the results of each input to its place, and say so."""
+    from sanitizer.documents import edits_of
+
+    rest = list(zip(texts, results, strict=True))
+    for each, place in zip(inputs, places, strict=True):
+        n_texts = len(texts_of(each.text, lines))
+        pairs, rest = rest[:n_texts], rest[n_texts:]
+        assert place is not None
+        if each.document is None:
+            end = "\n" if lines and each.text.endswith("\n") else ""
+            content = "\n".join(result.text for _, result in pairs) + end
+            place.write_bytes(content.encode("utf-8", "surrogatepass"))
+        else:
+            edits, at = [], 0
+            for original, result in pairs:
+                edits += [edit.shifted(at) for edit in edits_of(original, result)]
+                at += len(original) + 1
+            each.document.save(place, edits)
+        n_replaced = sum(len(result.replacements) for _, result in pairs)
+        charged = sum(result.record.charged for _, result in pairs)
+        click.echo(f"{place}: {n_replaced} replaced, epsilon {charged:g} charged", err=True)
 
 
 def _warn(results: Sequence[SanitizedText]) -> None:
@@ -109,148 +356,104 @@ def _warn(results: Sequence[SanitizedText]) -> None:
         )
 
 
-def _pretty(texts: Sequence[str], results: Sequence[SanitizedText]) -> list[str]:
-    from sanitizer.cli.display import before_after
-
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    # After a refusal there are fewer results than texts.
-    pairs = zip(texts, results, strict=False)
-    return [before_after(original, result, colour) for original, result in pairs]
+# ---- restore ----
 
 
-@click.command(cls=TextCommand, short_help="put the originals back into an answer")
-@click.argument("text", required=False)
-@click.option("-f", "--file", type=Path, help="read the answer from a UTF-8 file")
-@click.option("--conversation", default="", help="name of the conversation")
-@click.option("--vault", type=Path, required=True, help=VAULT_HELP)
-def restore(text: str | None, file: Path | None, conversation: str, vault: Path) -> None:
-    """Put the originals back into the answer TEXT; - or nothing reads standard input."""
+@click.command(
+    cls=TextCommand,
+    short_help="put the originals back into an answer",
+    epilog=examples(
+        'sanitizer restore "Write to <EMAIL_1>." --vault my.vault',
+        "sanitizer restore answer.docx --output letter.docx --vault my.vault",
+    ),
+)
+@click.argument("arguments", metavar="[TEXT | FILE...]", nargs=-1)
+@_file_option
+@_output_option
+@conversation_option
+@click.option("--vault", type=Path, required=True, metavar="FILE", help=VAULT_HELP)
+def restore(
+    arguments: tuple[str, ...],
+    files: tuple[Path, ...],
+    output: Path | None,
+    conversation: str,
+    vault: Path,
+) -> None:
+    """Put the originals back into the answer TEXT or files; - or nothing reads standard input."""
     from sanitizer.answers import Restorer
 
-    answer = read_text(text, file)
-    originals = open_vault(vault, create=False).originals(conversation)
-    write(Restorer(originals).text(answer), newline=not answer.endswith("\n"))
+    inputs = sources(arguments, files, images=True, must_exist=output is not None)
+    places = destinations(output, inputs)
+    _check_formats(inputs, places)
+    restorer = Restorer(open_vault(vault, create=False).originals(conversation))
+    for each, place in zip(inputs, places, strict=True):
+        if each.document is not None and place is not None:
+            from sanitizer.documents import edits_between
+
+            restored = [restorer.text(line) for line in each.text.split("\n")]
+            each.document.save(place, edits_between(each.text.split("\n"), restored))
+        else:
+            text = restorer.text(each.text)
+            if place is None:
+                write(text, newline=not text.endswith("\n"))
+            else:
+                place.write_bytes(text.encode("utf-8", "surrogatepass"))
+        if place is not None:
+            click.echo(f"{place}: written, with the originals in it", err=True)
 
 
-# ---- synthesize ----
+# ---- demo ----
 
-_numbers = together(
-    click.option("--epsilon", type=float, help="of one reference, in nats (default 10)"),
-    click.option("--delta", type=float, help="default 1e-6"),
-    click.option("--max-tokens", type=int, help="of one text (default 64)"),
-    click.option("--temperature", type=float, help="of invisibleink (default 0.8)"),
-    click.option("--top-k", type=int, help="how many tokens may come (default 50; dps-mozo 100)"),
-    click.option(
-        "--batch-size", type=int, help="references read for one text (default 8; dps-mozo 4)"
-    ),
-    click.option(
-        "--n-queries",
-        type=int,
-        help="texts from these references that epsilon covers, this run's among them (default 1)",
-    ),
+EXAMPLE = (
+    "My father Peter has hepatitis and lives in Leeds. Write to peter.lund@example.com about it."
 )
 
 
-@click.command(short_help="write a text like your private documents, with a privacy bound")
-@click.option(
-    "--references",
-    type=Path,
-    required=True,
-    metavar="PATH",
-    help="folder of .txt files, or a .jsonl file",
+@click.command(
+    cls=TextCommand,
+    short_help="show the way in and the way back, without an API",
+    epilog=examples("sanitizer demo", 'sanitizer demo "Call Anna at +44 20 7946 0958."'),
 )
-@click.option(
-    "--field",
-    help="the field of each JSON object that is the document; without it objects of several "
-    "fields are demonstrations",
-)
-@click.option(
-    "--query",
-    required=True,
-    help="what to write; for demonstrations, the input, or a JSON object of fields",
-)
-@click.option(
-    "--method", type=click.Choice(["invisibleink", "dps-mozo"]), help="default invisibleink"
-)
-@click.option("--variant", type=click.Choice(["certified", "published"]))
-@_numbers
-@click.option(
-    "--n-texts",
-    type=int,
-    default=1,
-    metavar="N",
-    help="each from references of its own (default 1)",
-)
-@click.option("--template", help="with {query} and {reference}, or a demonstration's fields")
-@model_option
-@click.option("--json", "as_json", is_flag=True, help="one JSON object per text")
-def synthesize(
-    references: Path, field: str | None, query: str, n_texts: int, as_json: bool, **setting: Any
-) -> None:
-    """Write a text like your private documents, with a privacy bound."""
-    from sanitizer.cli.display import describe_synthesis, safe, speed
-    from sanitizer.synthesis import synthesize_batch
+@click.argument("text", required=False)
+@setting_options
+def demo(text: str | None, **setting: Any) -> None:
+    """Show the way in and the way back of an example, or of TEXT, without an API.
 
-    documents = _references(references, field)
-    are_demonstrations = bool(documents) and isinstance(documents[0], Mapping)
-    wanted = _object(query) if are_demonstrations and query.startswith("{") else query
-    given = {name: value for name, value in setting.items() if value is not None}
-    times: list[float] = []  # of the first token and the last
+    Nothing leaves the machine: the answer that comes back is what left, word for word.
+    """
+    from sanitizer.cli.display import before_after, width
 
-    def on_token(_: int) -> None:
-        times[1:] = [time.monotonic()]
-
-    try:
-        texts = synthesize_batch(
-            documents, wanted, n_texts, progress=sys.stderr.isatty(), on_token=on_token, **given
-        )
-    except TypeError as error:
-        # The files hold other things than the query or the template is for.
-        raise ValueError(str(error)) from None
-    if as_json:
-        write("".join(json.dumps(text.as_dict()) + "\n" for text in texts), newline=False)
-        return
-    write("\n\n".join(safe(text) for text in texts))
-    n_tokens = sum(text.record.n_tokens for text in texts)
-    seconds = times[-1] - times[0] if times else 0.0
-    sys.stderr.write(f"\n{describe_synthesis(texts)}\n{speed(n_tokens, seconds)}")
+    sanitizer = build_sanitizer(setting)
+    text = EXAMPLE if text is None else read_text(text, None)
+    result = sanitizer.sanitize(text)
+    answer = f"You wrote: {result.text}"
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    before, after = before_after([text], [result], colour).split("\n\n", 1)[0].split("\nafter   ")
+    steps = [
+        ("1. You write", before.removeprefix("before  ")),
+        ("2. What leaves this machine", after),
+        ("3. The API answers (here: an echo, made on this machine)", answer),
+        ("4. What you read", sanitizer.restore(answer, result)),
+    ]
+    shown = [f"{title}\n{_indented(content, width())}" for title, content in steps]
+    write("\n\n".join([*shown, _indented(result.record.summary(), width(), "")]))
+    write(
+        "\nNext:  sanitizer sanitize TEXT         your own text\n"
+        "       sanitizer run -- COMMAND        a program that talks to an API\n"
+        "       sanitizer --help                everything else"
+    )
 
 
-def _references(path: Path, field: str | None) -> list[Reference]:
-    """Return the text files of a folder in the order of their names, or the lines of a file."""
-    if path.is_dir():
-        if field is not None:
-            raise ValueError("--field belongs to a .jsonl file")
-        return [_file(each) for each in sorted(path.glob("*.txt"))]
-    lines = _file(path).split("\n")
-    return [_reference(line, i, field) for i, line in enumerate(lines, 1) if line.strip()]
+def _indented(text: str, columns: int, indent: str = "   ") -> str:
+    """Return a text wrapped to a width, terminal colours not counted."""
+    import re
 
-
-def _file(path: Path) -> str:
-    return read_file(path, "the references are")
-
-
-def _reference(line: str, number: int, field: str | None) -> Reference:
-    """Return one reference from its line of JSON; messages give the number, not the line."""
-    try:
-        value = json.loads(line)
-    except ValueError:
-        raise ValueError(f"line {number} of the references is not JSON") from None
-    # An object of one field is a document; a demonstration has two fields or more.
-    if isinstance(value, dict) and (field is not None or len(value) == 1):
-        value = value.get(field) if field is not None else next(iter(value.values()))
-    if isinstance(value, str) or (field is None and isinstance(value, dict)):
-        return value
-    wanted = "a string, or an object "
-    wanted += f"with a string {field!r}" if field else "of strings"
-    raise ValueError(f"line {number} of the references must be {wanted}")
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise ValueError("query must be text or a JSON object")
-    return found
+    lines, line, n_shown = [], indent, len(indent)
+    for word in re.findall(r"\S+\s*|\s+", text):
+        n_word = len(re.sub("\x1b\\[[0-9]*m", "", word).rstrip())
+        if n_shown + n_word > columns and n_shown > len(indent):
+            lines.append(line.rstrip())
+            line, n_shown = indent, len(indent)
+        line += word
+        n_shown += len(re.sub("\x1b\\[[0-9]*m", "", word))
+    return "\n".join([*lines, line.rstrip()])

@@ -45,6 +45,7 @@ from sanitizer.pipeline.outputs import (
     known_pieces,
 )
 from sanitizer.privacy import Cape, DynText, Event, Neighborhood, PureEvent, StaircaseEvent, Weights
+from sanitizer.progress import report
 from sanitizer.randomness import Source
 from sanitizer.text import Detector, detector_for
 
@@ -435,8 +436,11 @@ context is read.
 def draw(texts: Sequence[MaskedText], models: LoadedModels, source: Source) -> list[Choices]:
     """Draw every private word of the texts and return one `Choices` for each text."""
     choices = [Choices(text) for text in texts]
+    n_done, n_words = 0, sum(len(text.drawn) for text in texts)
     for units, logits in contexts(models, choices):
         choose(models, choices, units, logits, source)
+        n_done += len(units)
+        report(n_done, n_words, charged=True)
     return choices
 
 

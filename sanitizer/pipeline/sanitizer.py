@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import copy
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sanitizer.answers import AnswerStream, Extractor, RestoredAnswer, Restorer, extractor_for
 from sanitizer.errors import BudgetExceeded, SanitizerError
@@ -72,7 +73,7 @@ class Sanitizer:
         mechanism: how private words are drawn; default the policy file's mechanism if it names one,
             or else certified Cape.
         policy: "strict", "balanced", "identifiers" (no differential privacy), a Policy, or the path
-            of a TOML file.
+            of a TOML file, or a dict of what such a file holds.
         model: model folder, or a loaded model; default the packaged one, loaded at first use.
         conversation: name of the conversation; equal texts in different conversations are drawn
             anew.
@@ -98,7 +99,7 @@ class Sanitizer:
 
     Raises:
         ValueError: naming argument and value.
-        TypeError: not a mechanism.
+        TypeError: not a mechanism, a policy or a number.
         PolicyError: an unusable policy file.
 
     Example:
@@ -112,7 +113,7 @@ class Sanitizer:
     def __init__(
         self,
         mechanism: WordMechanism | None = None,
-        policy: Policy | str | Path = "balanced",
+        policy: Policy | str | Path | Mapping[str, Any] = "balanced",
         *,
         model: MaskedLM | Path | None = None,
         conversation: str = "",
@@ -144,7 +145,7 @@ class Sanitizer:
         self,
         *,
         conversation: str | None = None,
-        policy: Policy | str | Path | None = None,
+        policy: Policy | str | Path | Mapping[str, Any] | None = None,
         mechanism: WordMechanism | None = None,
         vault: Vault | None = None,
         charged: bool = True,
@@ -169,7 +170,8 @@ class Sanitizer:
             >>> second.conversation
             'b'
         """
-        other = copy.copy(self)
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
         other.inner = self.inner.derive(conversation, policy, mechanism, vault, not charged)
         if not charged:
             other._charges = Charges(LocalBudget(None))
@@ -440,6 +442,55 @@ class Sanitizer:
         """
         return self.inner.answers.stream(pieces, prompt)
 
+    async def asanitize(
+        self,
+        text: str | DeclaredText,
+        *,
+        role: str = "user",
+        fresh: bool = False,
+        keep: Sequence[str] = (),
+    ) -> SanitizedText:
+        """Make one text private, in a thread; arguments and errors are those of `sanitize`.
+
+        Where the caller is cancelled, the text is still sanitized and charged.
+
+        Example:
+            >>> import asyncio
+            >>> asyncio.run(Sanitizer(policy="identifiers").asanitize("Mail joe@x.org")).text
+            'Mail <EMAIL_1>'
+        """
+        return await asyncio.to_thread(self.sanitize, text, role=role, fresh=fresh, keep=keep)
+
+    async def asanitize_batch(
+        self,
+        texts: Iterable[str | DeclaredText],
+        *,
+        role: str | Sequence[str] = "user",
+        fresh: bool = False,
+        keep: Sequence[str] = (),
+    ) -> list[SanitizedText]:
+        """Make many texts private, in a thread; as `sanitize_batch`."""
+        return await asyncio.to_thread(
+            self.sanitize_batch, texts, role=role, fresh=fresh, keep=keep
+        )
+
+    async def arestore(self, answer: str, prompt: Answered | None = None) -> RestoredAnswer:
+        """Return an answer with the originals in it, made in a thread; as `restore`."""
+        return await asyncio.to_thread(self.restore, answer, prompt)
+
+    def __repr__(self) -> str:
+        # What a ledger holds is not read for a repr.
+        budget = "ledger" if self._ledger else f"{self.spent:g} of {self._limit or inf:g} spent"
+        return (
+            f"Sanitizer(policy={self.policy.name!r}, mechanism={self.mechanism.name!r}, "
+            f"epsilon={self.mechanism.epsilon:g}, {budget})"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(
+            "a Sanitizer cannot be pickled: it holds originals; make one in each process"
+        )
+
     @property
     def conversation(self) -> str:
         """Name of the conversation."""
@@ -506,7 +557,7 @@ class Inner:
     def derive(
         self,
         conversation: str | None,
-        policy: Policy | str | Path | None,
+        policy: Policy | str | Path | Mapping[str, Any] | None,
         mechanism: WordMechanism | None,
         vault: Vault | None,
         preview: bool,

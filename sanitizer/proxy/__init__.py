@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sanitizer.proxy.access import ProxySettings as ProxySettings
     from sanitizer.proxy.server import Listener as Listener
     from sanitizer.proxy.server import create_app as create_app
+    from sanitizer.proxy.server import make_server as make_server
     from sanitizer.proxy.server import run as run
 else:
     __getattr__, __dir__ = lazy_door(
@@ -21,6 +22,7 @@ else:
             "server": (
                 "create_app",
                 "Listener",
+                "make_server",
                 "run",
             ),
         },

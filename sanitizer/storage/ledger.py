@@ -388,7 +388,13 @@ class Ledger:
         left = max(0, total - account.spent - account.reserved)
         if amount > left:
             amounts = f"the {account.kind} budget has {_show(left)} of {_show(total)} left"
-            raise BudgetExceeded(f"this needs epsilon {_show(amount)}, {amounts}")
+            raise BudgetExceeded(
+                f"this needs epsilon {_show(amount)}, {amounts}",
+                needed=amount / NANO,
+                left=left / NANO,
+                limit=total / NANO,
+                scope=account.kind,
+            )
 
     def _cap(self, account: Account) -> int | None:
         if account.cap is not None:
@@ -411,6 +417,7 @@ class LocalBudget:
 
     Raises:
         ValueError: otherwise.
+        TypeError: no number, such as "10".
 
     >>> budget = LocalBudget(1.0)
     >>> charges = [budget.reserve(0.1) for _ in range(9)]
@@ -422,6 +429,10 @@ class LocalBudget:
     """
 
     def __init__(self, limit: float | None) -> None:
+        if isinstance(limit, bool) or not isinstance(limit, int | float | None):
+            raise TypeError(
+                f"budget must be a number (of epsilon) or None, got {type(limit).__name__}"
+            )
         if limit is not None and not (math.isfinite(limit) and limit > 0):
             raise ValueError(f"budget must be finite and positive, got {limit!r}")
         self._limit = None if limit is None else as_printed(limit)
@@ -446,7 +457,10 @@ class LocalBudget:
             if self._limit is not None and self._spent + amount > self._limit:
                 left, limit = float(self._limit - self._spent), float(self._limit)
                 raise BudgetExceeded(
-                    f"this needs epsilon {epsilon:g}, the budget has {left:g} of {limit:g} left"
+                    f"this needs epsilon {epsilon:g}, the budget has {left:g} of {limit:g} left",
+                    epsilon,
+                    left,
+                    limit,
                 )
             self._spent += amount
         return _LocalCharge(self, amount)
@@ -514,11 +528,13 @@ def budget_for(
     Raises:
         ValueError: scopes without a ledger, a ledger without anything to charge, or a limit that
             belongs to no conversation of the ledger.
+        TypeError: the limit is no number.
     """
+    local = LocalBudget(limit)  # checks the limit
     if ledger is None:
         if scopes:
             raise ValueError("scopes need a ledger, got None")
-        return LocalBudget(limit)
+        return local
     if conversation:
         own = Scope("conversation", conversation)
         if limit is not None:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces, model_folder
+from sanitizer.progress import report
 from sanitizer.text.classes import Gazetteers
 from sanitizer.text.language import language_lists, language_of
 from sanitizer.text.policy import word_list
@@ -323,6 +324,7 @@ class Detector:
             ]
             facts = self._label(found, tokens, numbers, begin, states, labels)
             odds[first:last] = facts[1 + first - begin : 1 + last - begin]
+            report(last, len(tokens.ids))
         return labels, list(_facts(found.text, tokens, odds))
 
     def _label(

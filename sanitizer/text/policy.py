@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -254,12 +254,15 @@ class Policy:
         return cls(name, public | frozenset(word_list("public.txt")), numbers="vault")
 
     @classmethod
-    def load(cls, policy: Policy | str | Path) -> Policy:
+    def load(cls, policy: Policy | str | Path | Mapping[str, Any]) -> Policy:
         """Return a policy as it is, a preset by name, or the policy of a TOML file by path.
+
+        A mapping holds what such a file does: see `from_dict`.
 
         Raises:
             ValueError: unknown name.
-            PolicyError: an unusable file.
+            TypeError: nothing of these.
+            PolicyError: an unusable file or mapping.
 
         Example:
             >>> Policy.load("strict").numbers
@@ -267,18 +270,41 @@ class Policy:
         """
         if isinstance(policy, Policy):
             return policy
+        if isinstance(policy, Mapping):
+            return cls.from_dict(policy)
+        if not isinstance(policy, str | Path):
+            raise TypeError(
+                "policy must be a Policy, a name, the path of a .toml file or a dict, "
+                f"got {type(policy).__name__}"
+            )
         if isinstance(policy, Path) or policy.endswith(".toml"):
-            return cls.from_toml(Path(policy))
+            return cls.from_toml(policy)
         return cls.preset(policy)
 
     @classmethod
-    def from_toml(cls, path: Path) -> Policy:
+    def from_toml(cls, path: str | Path) -> Policy:
         """Read a policy file (format: docs/policy.md).
 
         Raises:
             PolicyError: naming file, line and key.
         """
-        return _PolicyFile(path).policy()
+        return _PolicyFile.read(Path(path)).policy()
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Policy:
+        """Return the policy that a file with these tables and keys would describe.
+
+        Raises:
+            PolicyError: naming the key.
+
+        Example:
+            >>> Policy.from_dict({"base": "strict", "mechanism": {"epsilon": 2}}).mechanism.epsilon
+            2
+        """
+        return _PolicyFile(dict(values)).policy()
+
+    def __repr__(self) -> str:
+        return f"Policy({self.name!r})"
 
     @cached_property
     def digest(self) -> str:
@@ -580,13 +606,17 @@ _KEYS: dict[str, dict[str, _Key]] = {
 
 
 class _PolicyFile:
-    """One TOML file that is read into a Policy; every complaint names file, line and key."""
+    """One TOML file, or its content, that is read into a Policy; complaints name line and key."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, data: dict[str, Any], source: str = "", path: Path | None = None) -> None:
+        self._data, self._source, self._path = data, source, path
+
+    @classmethod
+    def read(cls, path: Path) -> _PolicyFile:
+        """Return the content of a file, or raise PolicyError."""
         try:
-            self._source = path.read_text("utf-8")
-            self._data = tomllib.loads(self._source)
+            source = path.read_text("utf-8")
+            return cls(tomllib.loads(source), source, path)
         except OSError as error:
             raise PolicyError(f"{path}: cannot be read ({error.strerror})") from None
         except UnicodeDecodeError:
@@ -610,7 +640,7 @@ class _PolicyFile:
         set_here["public"] = base.public | set_here.get("public", frozenset())
         return replace(
             base,
-            **{"name": self._path.stem, **set_here},
+            **{"name": self._path.stem if self._path else "custom", **set_here},
             wire=wire,
             mechanism=self._mechanism(**mechanism) if mechanism else None,
             options={key: value for key, value in mechanism.items() if key != "name"},
@@ -651,6 +681,8 @@ class _PolicyFile:
 
     def _error(self, table: str, key: str, message: str) -> PolicyError:
         where = f"[{table}] {key}" if table else key
+        if self._path is None:
+            return PolicyError(f"policy: {where}: {message}")
         return PolicyError(f"{self._path}, line {self._line(table, key)}: {where}: {message}")
 
     def _line(self, table: str, key: str) -> int:

@@ -21,6 +21,8 @@ from sanitizer.pipeline.engines import Logits, engine_for
 from sanitizer.pipeline.masked_text import Choices
 from sanitizer.testing.models import ToyCausalLM
 
+pytestmark = pytest.mark.slow
+
 TEXT = "My father Peter has hepatitis and lives in Leeds."
 WORDS = ("hepatitis", "Leeds", "doctor", "Qwyjibo", "zzzzqqq")
 

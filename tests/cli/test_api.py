@@ -14,6 +14,7 @@ from sanitizer.cli.api import Chat
 from sanitizer.cli.program import main
 from sanitizer.clients.chat import ChatConnection
 from sanitizer.testing.server import Answer, RecordingServer, error, says
+from tests.cli.running import one_line, run
 from tests.clients.tool_calls import toy
 
 MAIL, CARD = "peter.quill@example.com", "4111 1111 1111 1111"
@@ -171,7 +172,7 @@ def test_the_command_reads_lines_to_their_end(server: RecordingServer, tmp_path:
         "identifiers",
     ]
     done = subprocess.run(
-        [*command, "--model", "tiny"],
+        [*command, "--api-model", "tiny"],
         input=f"Write to {MAIL}\n\nThanks\n".encode(),
         capture_output=True,
         check=False,
@@ -204,3 +205,25 @@ def test_input_that_is_no_utf_8_is_refused(
     assert main(["chat", "--upstream", server.url, "--policy", "identifiers"]) == 2
     assert "not UTF-8" in capsys.readouterr().err
     assert server.requests == []
+
+
+def test_the_status_tells_that_a_message_was_not_answered(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with RecordingServer(says("well")) as server:
+        server.script(says("well"), error(500, "broken"))
+        done = run(
+            *("chat", "--upstream", server.url, "--policy", "identifiers"),
+            stdin=b"one\ntwo\nthree\n",
+        )
+    assert done.returncode == 1
+    assert done.stdout.count(b"\nwell") == 2
+    assert one_line(done.stderr)
+
+
+def test_what_the_figures_mean_is_said_once(
+    capsys: pytest.CaptureFixture[str], server: RecordingServer
+) -> None:
+    shown = talk(capsys, server, "My Zorblaxian", "His Zorblaxian", "Her Zorblaxian")
+    assert shown.count("[epsilon ") == 3
+    assert shown.count("[compared: ") == 1

@@ -4,18 +4,47 @@ from __future__ import annotations
 
 import pytest
 
-from sanitizer.cli.display import before_after, safe, speed
-from sanitizer.pipeline.sanitizer import Sanitizer
+from sanitizer import Cape, Sanitizer
+from sanitizer.cli.display import WIDTH, before_after, joined_record, safe, speed, width
 
 
 def test_before_and_after_mark_what_changed() -> None:
     text = "Call \x1b[7;1H then Peter now."
     result = Sanitizer(policy="words").sanitize(text)
-    plain = before_after(text, result, colour=False)
+    plain = before_after([text], [result], colour=False)
     assert "[Peter]" in plain
     assert "\x1b" not in plain
     assert "not protected:" in plain
-    assert "\x1b[32m" in before_after(text, result, colour=True)
+    assert "\x1b[32m" in before_after([text], [result], colour=True)
+
+
+def test_many_texts_have_one_record_with_their_sums() -> None:
+    texts = ["Peter is ill.", "Anna met Peter.", "Who?"]
+    results = Sanitizer(policy="strict").sanitize_batch(texts)
+    shown = before_after(texts, results, colour=False)
+    assert shown.count("before  ") == 3
+    assert shown.count("not protected:") == shown.count("3 texts together:") == 1
+    total = sum(result.record.charged for result in results)
+    assert joined_record(results).charged == total > 0
+    assert f"epsilon {total:g} for the whole text" in " ".join(shown.split())
+
+
+def test_a_record_of_many_is_certified_only_if_all_are() -> None:
+    text = "Peter is ill."
+    sure = Sanitizer(policy="strict").sanitize(text)
+    claimed = Sanitizer(Cape(variant="published"), "strict").sanitize(text)
+    assert joined_record([sure, sure]).certified
+    assert not joined_record([sure, claimed]).certified
+
+
+@pytest.mark.parametrize(("columns", "wrapped"), [("60", 60), ("300", WIDTH), ("10", 40)])
+def test_paragraphs_are_as_wide_as_the_terminal(
+    columns: str, wrapped: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert width() == WIDTH
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert width() == wrapped
 
 
 @pytest.mark.parametrize(

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sanitizer.cli.program import main
 from sanitizer.errors import ModelError
 from sanitizer.pipeline.sanitizer import Inner
-from tests.cli.running import PROMPT, one_line, run
+from sanitizer.progress import report
+from sanitizer.results import SanitizedText
+from tests.cli.running import PROMPT, one_line, run, run_process
 
 
 def test_plain_text_comes_out() -> None:
-    done = run("sanitize", PROMPT)
+    done = run_process("sanitize", PROMPT)
     assert done.returncode == 0
     assert done.stdout.startswith(b"My father ")
     assert b"Leeds" not in done.stdout
@@ -161,3 +165,85 @@ def test_an_answer_gets_its_originals_back(
     assert main(["sanitize", *vault, "--policy", "identifiers", "Write to a@b.com"]) == 0
     assert main(["restore", *vault, "- to <EMAIL_1>"]) == 0
     assert capsysbinary.readouterr().out == b"Write to <EMAIL_1>\n- to a@b.com\n"
+
+
+MAIL, OTHER = "anna@example.org", "joe@example.org"
+IDENTIFIERS = ("sanitize", "--policy", "identifiers")
+
+
+def test_arguments_that_name_files_are_read_as_files(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.txt", tmp_path / "b.txt"
+    first.write_text(f"To {MAIL}")
+    second.write_text(f"To {OTHER} and {MAIL}\n")
+    for files in ((str(first), str(second)), ("-f", str(first), "-f", str(second))):
+        done = run(*IDENTIFIERS, *files)
+        assert done.stdout == b"To <EMAIL_1>\nTo <EMAIL_2> and <EMAIL_1>\n"
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_missing_file_among_files_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    done = run("sanitize", str(tmp_path / "a.txt"), "nosuch.txt")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"nosuch.txt: no such file" in done.stderr
+
+
+def test_a_text_that_looks_like_a_file_is_said_to_be_none() -> None:
+    done = run(*IDENTIFIERS, "letter.txt")
+    assert done.returncode == 0
+    assert b"no such file" in done.stderr
+    assert one_line(done.stderr)
+
+
+def test_files_are_written_to_a_folder_and_never_over_the_input(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for path, mail in zip(files, (MAIL, OTHER), strict=True):
+        path.write_text(f"To {mail}\n")
+    done = run(*IDENTIFIERS, *map(str, files), "-o", str(out))
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert [(out / path.name).read_text() for path in files] == ["To <EMAIL_1>\n", "To <EMAIL_2>\n"]
+    for wrong in (tmp_path, files[0], tmp_path / "both.txt"):
+        done = run(*IDENTIFIERS, *map(str, files), "-o", str(wrong))
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert one_line(done.stderr)
+    assert files[0].read_text() == f"To {MAIL}\n"
+
+
+def test_ctrl_c_keeps_what_was_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    released: list[SanitizedText] = []
+    undrawn = Inner.undrawn
+
+    def slow(*args: Any) -> SanitizedText:
+        if len(released) == 2:
+            signal.raise_signal(signal.SIGINT)
+        released.append(undrawn(*args))
+        return released[-1]
+
+    monkeypatch.setattr(Inner, "undrawn", slow)
+    lines = "".join(f"To joe{i}@example.org\n" for i in range(5))
+    done = run(*IDENTIFIERS, "--lines", stdin=lines.encode())
+    assert done.returncode == 130
+    assert done.stdout == b"To <EMAIL_1>\nTo <EMAIL_2>\nTo <EMAIL_3>\n"
+    assert b"3 of 5 texts were released" in done.stderr
+
+
+def test_ctrl_c_while_a_text_is_read_releases_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: Any, **kwargs: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        report(1, 2)
+
+    monkeypatch.setattr(Inner, "mask", interrupted)
+    done = run("sanitize", PROMPT)
+    assert (done.returncode, done.stdout) == (130, b"")
+    assert done.stderr == b"sanitizer: error: interrupted; nothing was released\n"
+
+
+def test_the_demo_shows_the_way_in_and_back() -> None:
+    done = run("demo", "--policy", "identifiers", f"To {MAIL}")
+    assert (done.returncode, done.stderr) == (0, b"")
+    shown = done.stdout.decode()
+    written, left, answer, read = (part.split("\n")[1].strip() for part in shown.split("\n\n")[:4])
+    assert (written, left) == (f"To [{MAIL}]", "To [<EMAIL_1>]")
+    assert (answer, read) == ("You wrote: To <EMAIL_1>", f"You wrote: To {MAIL}")

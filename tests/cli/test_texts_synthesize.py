@@ -128,7 +128,7 @@ def test_uncertified_and_unread_are_said(home: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("references", "more", "words"),
     [
-        ("nothing", [], "file or output"),
+        ("nothing", [], "nothing: No such file"),
         ("empty", [], "references must not be empty"),
         ("texts", ["--field", "body"], "--field"),
         ("objects.jsonl", ["--field", "text"], "line 1"),

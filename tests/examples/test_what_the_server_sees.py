@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 MAIL, ACCOUNT = "peter.lund@example.com", "DE89 3704 0044 0532 0130 00"
 
@@ -36,6 +38,7 @@ def test_the_server_sees_no_identifier_and_the_application_gets_all_back() -> No
     assert "that arrived: 0" in done.stdout.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_an_identifier_that_arrives_is_told_by_the_exit_status() -> None:
     code = (
         "import sys, examples.what_the_server_sees as e;"

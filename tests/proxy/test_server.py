@@ -21,6 +21,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from tests.cli.running import run
 from tests.proxy.servers import (
     DONE,
     MAIL,
@@ -58,19 +59,12 @@ def serving(
 
 def refused(*arguments: str, **environment: str) -> tuple[int, str]:
     """(exit status, what was said) of a command that must not start."""
-    command = [*SERVE, "--port", "0", *arguments]
-    run = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        env=os.environ | environment,
-        timeout=60,
-        check=False,
-    )
-    assert run.stdout == ""
-    assert "Traceback" not in run.stderr
-    assert run.stderr.count("\n") == 1
-    return run.returncode, run.stderr
+    done = run(*SERVE[3:], "--port", "0", *arguments, environment=environment)
+    said = done.stderr.decode()
+    assert done.stdout == b""
+    assert "Traceback" not in said
+    assert said.count("\n") == 1
+    return done.returncode, said
 
 
 def chat(url: str, text: str = MAIL, **options: object) -> httpx.Response:

@@ -40,6 +40,7 @@ def test_dyntext_never_exceeds_its_certificate(model: OnnxMaskedLM) -> None:
     assert 7.0 < report.exact <= 8.0 + 1e-9
 
 
+@pytest.mark.slow
 def test_published_cape_exceeds_its_nominal_epsilon(model: OnnxMaskedLM) -> None:
     report = audit(
         Sanitizer(Cape(1.0, variant="published"), model=model, policy="words"), n_inputs=40

@@ -95,6 +95,7 @@ def test_each_word_of_a_run_has_the_label_of_the_span_it_is_in() -> None:
     assert encoded.ids[encoded.at[0]] == Encoder().pieces.mask
 
 
+@pytest.mark.slow
 def test_four_bits_keep_what_they_can_hold_and_lose_little_else() -> None:
     pytest.importorskip("torch", reason="only the scripts need torch")
     pytest.importorskip("onnx", reason="only the scripts need onnx")

@@ -1,0 +1,118 @@
+"""`sanitizer run`: a program behind the proxy, its exit status, and what is told at the end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sanitizer.cli.run import variables_for
+from sanitizer.testing.server import RecordingServer
+from tests.cli.running import Done, run
+
+MAIL = "anna@example.org"
+ASK = f"""
+import httpx, os, sys
+base = os.environ["OPENAI_BASE_URL"]
+assert base == os.environ["OPENAI_API_BASE"] and "127.0.0.1" in os.environ["NO_PROXY"]
+body = {{"model": "m", "messages": [{{"role": "user", "content": "Write to {MAIL}"}}]}}
+for path in sys.argv[1:]:
+    print(httpx.post(base + path, json=body).text)
+sys.exit(7)
+"""
+CHAT = "/chat/completions"
+
+
+@pytest.fixture
+def server() -> Iterator[RecordingServer]:
+    with RecordingServer() as server:
+        yield server
+
+
+def ran(server: RecordingServer, *arguments: str) -> Done:
+    return run("run", "--upstream", server.url, "--policy", "identifiers", *arguments)
+
+
+def test_the_command_s_requests_go_through_the_proxy(
+    server: RecordingServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    done = ran(server, "--", sys.executable, "-c", ASK, CHAT, CHAT)
+    assert done.returncode == 7
+    assert capfd.readouterr().out.count(MAIL) == 2  # restored in the answer
+    assert len(server.requests) == 2
+    assert MAIL.encode() not in server.received
+    assert b"<EMAIL_1>" in server.received
+    said = done.stderr.decode()
+    assert "2 requests" in said
+    assert "2 answered\n" in said
+    assert "1 private thing left as stand-ins, 1 came back in answers; epsilon 0" in said
+    assert MAIL not in said
+
+
+def test_what_left_is_listed_on_request_only(server: RecordingServer) -> None:
+    done = ran(server, "--reveal", "--", sys.executable, "-c", ASK, CHAT)
+    assert f"  <EMAIL_1>  was  {MAIL}\n".encode() in done.stderr
+    assert ran(server, "--quiet", "--", sys.executable, "-c", ASK, CHAT).stderr == b""
+
+
+def test_a_refused_request_is_counted(server: RecordingServer) -> None:
+    done = ran(server, "--", sys.executable, "-c", ASK, CHAT, "/files")
+    assert b"2 requests" in done.stderr
+    assert b"1 answered, 1 refused or failed" in done.stderr
+    assert len(server.requests) == 1
+
+
+def test_a_command_that_asks_nobody_is_told(server: RecordingServer) -> None:
+    done = ran(server, "--", sys.executable, "-c", "")
+    assert done.returncode == 0
+    assert b"did not use the proxy" in done.stderr
+
+
+def test_exit_statuses_are_those_of_shells(server: RecordingServer, tmp_path: Path) -> None:
+    assert ran(server, "--", "no-such-command-anywhere").returncode == 127
+    plain = tmp_path / "plain"
+    plain.write_text("no program")
+    assert ran(server, "--", str(plain)).returncode == 126
+    killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    assert ran(server, "--", sys.executable, "-c", killed).returncode == 128 + signal.SIGKILL
+    assert run("run").returncode == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_go_on_to_the_command(server: RecordingServer, number: signal.Signals) -> None:
+    code = (
+        "import signal, sys, time\n"
+        f"signal.signal({int(number)}, lambda *_: sys.exit(5))\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(60)"
+    )
+    command = [
+        *(sys.executable, "-m", "sanitizer", "run", "--upstream", server.url),
+        *("--policy", "identifiers", "--", sys.executable, "-c", code),
+    ]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        os.kill(process.pid, number)
+        assert process.wait(30) == 5
+
+
+def test_only_clients_of_the_upstream_s_kind_are_pointed_at_the_proxy() -> None:
+    assert "ANTHROPIC_BASE_URL" not in variables_for("https://api.openai.com/v1")
+
+
+def test_the_vault_is_that_of_restore(
+    server: RecordingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANITIZER_VAULT_KEY", "a key of sixteen bytes")
+    vault = ("--vault", str(tmp_path / "vault"))
+    ran(server, *vault, "--", sys.executable, "-c", ASK, CHAT)
+    done = run("restore", *vault, "--conversation", "default", "To <EMAIL_1>")
+    assert done.stdout == f"To {MAIL}\n".encode()

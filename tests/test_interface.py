@@ -1,0 +1,155 @@
+"""The Python interface as users meet it: clear errors, short reprs, pickles without originals."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import pickle
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sanitizer as package
+from sanitizer import (
+    BudgetExceeded,
+    Ledger,
+    Policy,
+    PolicyError,
+    RequestRefused,
+    SanitizedText,
+    Sanitizer,
+    SynthesizedText,
+)
+
+PROMPT = "Write to anna@example.org, or to <joe@example.org> & co."
+
+
+@pytest.fixture
+def sanitizer() -> Sanitizer:
+    return Sanitizer(policy="identifiers", budget=10.0, conversation="about Zoltan")
+
+
+@pytest.fixture
+def result(sanitizer: Sanitizer) -> SanitizedText:
+    return sanitizer.sanitize(PROMPT)
+
+
+def test_the_version_is_the_packages() -> None:
+    assert package.__version__ == version("sanitizer")
+
+
+@pytest.mark.parametrize("budget", ["10", True, [10]])
+def test_a_budget_that_is_no_number_is_named(budget: Any, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="budget must be a number"):
+        Sanitizer(budget=budget)
+    with (
+        Ledger.create(tmp_path / "ledger", b"a key of sixteen bytes") as ledger,
+        pytest.raises(TypeError, match="budget must be a number"),
+    ):
+        Sanitizer(budget=budget, ledger=ledger, conversation="c")
+
+
+def test_a_policy_may_be_a_dict_as_its_file_would_be() -> None:
+    wanted = {"base": "strict", "public": {"words": ["Leeds"]}, "mechanism": {"epsilon": 2.5}}
+    policy = Sanitizer(policy=wanted).policy
+    assert policy.name == "custom"
+    assert "leeds" in policy.public
+    assert policy.mechanism is not None
+    assert policy.mechanism.epsilon == 2.5
+
+
+@pytest.mark.parametrize(
+    ("wanted", "named"),
+    [
+        ({"bas": "strict"}, "policy: bas: unknown key"),
+        ({"classes": {"PERSON": "hide"}}, r"policy: \[classes\] PERSON: must be one of"),
+        ({"classes": 5}, "policy: classes"),
+    ],
+)
+def test_an_error_in_a_dict_names_its_key(wanted: dict[str, Any], named: str) -> None:
+    with pytest.raises(PolicyError, match=named):
+        Sanitizer(policy=wanted)
+
+
+def test_a_policy_file_may_be_named_by_a_string(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('base = "strict"\n')
+    assert Policy.from_toml(str(path)).name == "mine"
+    with pytest.raises(PolicyError, match="nowhere: cannot be read"):
+        Policy.from_toml("nowhere")
+
+
+def test_what_is_no_policy_is_told() -> None:
+    with pytest.raises(TypeError, match="policy must be a Policy, a name"):
+        Sanitizer(policy=5)  # type: ignore[arg-type]
+
+
+def test_a_refusal_carries_its_numbers_through_a_pickle(tmp_path: Path) -> None:
+    with pytest.raises(BudgetExceeded) as caught:
+        Sanitizer(policy="strict", budget=7.5).sanitize("I live in Leeds.")
+    with Ledger.create(tmp_path / "ledger", b"a key of sixteen bytes") as ledger:
+        kept = Sanitizer(policy="strict", budget=3.0, ledger=ledger, conversation="c")
+        with pytest.raises(BudgetExceeded) as in_ledger:
+            kept.sanitize("I live in Leeds.")
+    for error, numbers in ((caught.value, (10, 7.5, 7.5)), (in_ledger.value, (10, 3, 3))):
+        again = pickle.loads(pickle.dumps(error))  # noqa: S301
+        assert str(again) == str(error)
+        assert (again.needed, again.left, again.limit) == numbers
+    assert (caught.value.scope, in_ledger.value.scope) == ("process", "conversation")
+
+
+def test_every_error_survives_a_pickle() -> None:
+    refused = pickle.loads(pickle.dumps(RequestRefused("no images", "image", 415)))  # noqa: S301
+    assert (str(refused), refused.reason, refused.status) == ("no images", "image", 415)
+
+
+def test_reprs_are_short_and_hold_nothing_private(
+    sanitizer: Sanitizer, result: SanitizedText
+) -> None:
+    long = sanitizer.sanitize("word " * 1000 + PROMPT)
+    for shown in (sanitizer, sanitizer.policy, result, result.record, long):
+        assert len(repr(shown)) < 400
+        assert "\n" not in repr(shown)
+        assert not any(word in repr(shown) for word in ("anna", "joe@", "Zoltan"))
+    assert str(result) == result.text
+
+
+def test_a_notebook_shows_what_is_released_and_marks_it(result: SanitizedText) -> None:
+    shown = result._repr_html_()
+    assert "Write to <mark>&lt;EMAIL_1&gt;</mark>, or to &lt;<mark>&lt;EMAIL_2&gt;</mark>" in shown
+    assert "&amp; co." in shown
+    assert "anna" not in shown
+    assert result.record.summary() in shown
+
+
+def test_a_pickle_holds_no_originals_and_a_copy_does(result: SanitizedText) -> None:
+    stored = pickle.dumps(result)
+    assert b"anna" not in stored
+    again = pickle.loads(stored)  # noqa: S301
+    assert (again.text, again.record) == (result.text, result.record)
+    assert [each.original for each in again.replacements] == ["", ""]
+    for same in (copy.copy(result), copy.deepcopy(result)):
+        assert same == result
+
+
+def test_a_sanitizer_is_not_pickled(sanitizer: Sanitizer) -> None:
+    with pytest.raises(TypeError, match="make one in each process"):
+        pickle.dumps(sanitizer)
+
+
+def test_coroutines_do_what_the_methods_do(sanitizer: Sanitizer) -> None:
+    async def both_ways() -> tuple[list[str], str]:
+        first = await sanitizer.asanitize(PROMPT)
+        rest = await sanitizer.asanitize_batch(["Ask joe@example.org", "Ask nobody"])
+        return [each.text for each in (first, *rest)], await sanitizer.arestore("<EMAIL_2>?")
+
+    texts, answer = asyncio.run(both_ways())
+    assert texts[1:] == ["Ask <EMAIL_2>", "Ask nobody"]
+    assert answer == "joe@example.org?"
+
+
+def test_a_synthetic_text_prints_its_text() -> None:
+    text = SynthesizedText("Once.", None)  # type: ignore[arg-type]
+    assert (str(text), f"{text}", repr(text)) == ("Once.", "Once.", "'Once.'")
