@@ -14,22 +14,26 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDER = os.environ.get("SANITIZER_TEST_CLIENTS", "")
-FRAMEWORKS = ("langchain", "litellm", "llama_index", "openai_agents")
+TESTS = {
+    "langchain": ("langchain",),
+    "litellm": ("litellm", "litellm_proxy", "portkey"),
+    "llama_index": ("llama_index",),
+    "openai_agents": ("openai_agents",),
+}
 SECONDS = 600
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize("framework", TESTS)
 def test_in_an_environment_of_its_own(framework: str) -> None:
     python = Path(FOLDER) / framework / "bin" / "python"
     if not FOLDER or not python.exists():
         pytest.skip(f"SANITIZER_TEST_CLIENTS has no environment {framework} (.ci/clients makes it)")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    environment.pop("SANITIZER_TEST_CLIENTS")
-    tests = f"tests/integrations/test_{framework}.py"
+    tests = [f"tests/integrations/test_{name}.py" for name in TESTS[framework]]
     # Frameworks warn of what they deprecate themselves; that is no failure of ours.
     options = ["-n", "0", "-m", "slow or not slow", "-p", "no:cacheprovider"]
-    command = [str(python), "-m", "pytest", *options, "-o", "filterwarnings=default", tests]
+    command = [str(python), "-m", "pytest", *options, "-o", "filterwarnings=default", *tests]
     done = subprocess.run(
         command,
         env=environment,

@@ -1,8 +1,11 @@
-"""LiteLLM's real package: what it would send past a shielded client is refused."""
+"""LiteLLM's real package: what it would send past a shielded client is refused, and its own calls
+are sanitized before it chooses where to send them.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,9 +18,11 @@ pytest.importorskip("litellm", reason="litellm is not installed")
 import litellm
 from openai import AsyncOpenAI, OpenAI
 
-from sanitizer import shield
-from sanitizer.testing import RecordingServer
-from tests.integrations.parties import TEXT, assert_clean, identifiers, leaked
+from sanitizer import RequestRefused, shield
+from sanitizer.integrations.litellm import ShieldedLiteLLM
+from sanitizer.testing import Answer, RecordingServer, calls
+from sanitizer.testing.server import error
+from tests.integrations.parties import MAIL, TEXT, assert_clean, identifiers, leaked
 
 pytestmark = pytest.mark.slow
 
@@ -92,7 +97,7 @@ def test_the_function_of_the_responses_api(server: RecordingServer) -> None:
 
 
 def test_fallbacks_do_not_leak(server: RecordingServer) -> None:
-    server.script(*[_error] * 3)
+    server.script(*[error(400)] * 3)
     with pytest.raises(Exception, match="sanitizer"):
         litellm.completion(
             model="openai/gpt-4.1-mini",
@@ -101,12 +106,6 @@ def test_fallbacks_do_not_leak(server: RecordingServer) -> None:
             fallbacks=["openai/gpt-5-codex"],
         )
     assert leaked(server) == []
-
-
-def _error(received: Any) -> Any:
-    from sanitizer.testing.server import error
-
-    return error(400)
 
 
 @pytest.mark.parametrize("ask", [litellm.completion, litellm.text_completion])
@@ -120,3 +119,98 @@ def test_clients_that_it_uses_are_shielded(
     choice = answer.choices[0]
     assert getattr(choice, "text", None) or choice.message.content == TEXT
     assert_clean(server)
+
+
+class TestShieldedLiteLLM:
+    @pytest.mark.parametrize("call", LEAKS, ids=lambda call: "-".join(map(str, call.values()))[:40])
+    def test_calls_that_leaked(self, server: RecordingServer, call: dict[str, Any]) -> None:
+        client = ShieldedLiteLLM(identifiers())
+        answer = client.completion(messages=MESSAGES, **_at(call, server))
+        assert _text(answer) == TEXT
+        assert_clean(server)
+
+    @pytest.mark.parametrize("stream", [False, True])
+    @pytest.mark.parametrize("model", ["openai/gpt-4.1-mini", "openai/gpt-5-codex"])
+    def test_asynchronous(self, server: RecordingServer, model: str, stream: bool) -> None:
+        async def ask() -> str:
+            client = ShieldedLiteLLM(identifiers())
+            answer = await client.acompletion(model=model, messages=MESSAGES, stream=stream)
+            return _text([chunk async for chunk in answer] if stream else answer)
+
+        assert asyncio.run(ask()) == TEXT
+        assert_clean(server)
+
+    @pytest.mark.parametrize("stream", [False, True])
+    @pytest.mark.parametrize("model", ["openai/gpt-4.1-mini", "openai/gpt-5-codex"])
+    def test_tool_calls(self, server: RecordingServer, model: str, stream: bool) -> None:
+        server.script(calls("send"))
+        client = ShieldedLiteLLM(identifiers())
+        answer = client.completion(model=model, messages=MESSAGES, tools=[TOOL], stream=stream)
+        found = [chunk.choices[0].delta for chunk in answer] if stream else []
+        found = found or [answer.choices[0].message]
+        made = [call.function for part in found for call in part.tool_calls or []]
+        assert json.loads("".join(call.arguments or "" for call in made)) == {"text": TEXT}
+        assert [call.name for call in made if call.name] == ["send"]
+        assert_clean(server)
+
+    def test_its_own_messages_go_back(self, server: RecordingServer) -> None:
+        client = ShieldedLiteLLM(identifiers())
+        answer = client.completion(model="openai/gpt-4.1-mini", messages=MESSAGES)
+        history = [*MESSAGES, answer.choices[0].message, {"role": "user", "content": "And?"}]
+        client.completion(model="openai/gpt-4.1-mini", messages=history)
+        assert_clean(server, n_requests=2)
+
+    def test_another_provider_s_own_format(self, server: RecordingServer) -> None:
+        said = [{"type": "text", "text": "Dear <EMAIL_1>"}]
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        message = {"id": "m", "type": "message", "role": "assistant", "model": "c"}
+        done = {**message, "content": said, "stop_reason": "end_turn", "usage": usage}
+        server.script(Answer(json.dumps(done).encode()))
+        answer = ShieldedLiteLLM(identifiers()).completion(
+            model="anthropic/claude-sonnet-4-5",
+            messages=MESSAGES,
+            api_base=server.url,
+            api_key="test",
+            max_tokens=5,
+        )
+        assert _text(answer) == f"Dear {MAIL}"
+        assert_clean(server)
+        assert server.requests[0].target.endswith("/messages")
+
+    def test_callbacks_see_stand_ins(self, server: RecordingServer) -> None:
+        seen: list[str] = []
+
+        class Spy(litellm.integrations.custom_logger.CustomLogger):  # type: ignore[misc, name-defined, unused-ignore]
+            def log_pre_api_call(self, model: Any, messages: Any, kwargs: Any) -> None:
+                seen.append(f"{messages} {kwargs}")
+
+        litellm.callbacks.append(spy := Spy())
+        try:
+            ShieldedLiteLLM(identifiers()).completion(
+                model="openai/gpt-4.1-mini", messages=MESSAGES
+            )
+        finally:
+            litellm.callbacks.remove(spy)
+        assert seen
+        assert MAIL not in "".join(seen)
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {"image": object()},
+            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": "x"}]}]},
+        ],
+    )
+    def test_what_cannot_be_read_is_refused(
+        self, server: RecordingServer, more: dict[str, Any]
+    ) -> None:
+        with pytest.raises(RequestRefused):
+            call = {"model": "openai/gpt-4.1-mini", "messages": MESSAGES, **more}
+            ShieldedLiteLLM(identifiers()).completion(**call)
+        assert server.requests == []
+
+
+def _text(answer: Any) -> str:
+    if hasattr(answer, "choices"):
+        return str(answer.choices[0].message.content)
+    return "".join(chunk.choices[0].delta.content or "" for chunk in answer)
