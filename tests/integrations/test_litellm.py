@@ -204,8 +204,8 @@ class TestShieldedLiteLLM:
     def test_what_cannot_be_read_is_refused(
         self, server: RecordingServer, more: dict[str, Any]
     ) -> None:
+        call = {"model": "openai/gpt-4.1-mini", "messages": MESSAGES, **more}
         with pytest.raises(RequestRefused):
-            call = {"model": "openai/gpt-4.1-mini", "messages": MESSAGES, **more}
             ShieldedLiteLLM(identifiers()).completion(**call)
         assert server.requests == []
 
