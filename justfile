@@ -23,9 +23,10 @@ test *arguments:
 slow *arguments:
     pytest -m slow {{arguments}}
 
-# all tests, with ten times as many random examples
+# all tests, with ten times as many random examples, and every framework and client of the recipes
 nightly:
-    pytest -m "slow or not slow" --hypothesis-profile nightly
+    .ci/clients build-cache/clients
+    SANITIZER_TEST_CLIENTS=build-cache/clients pytest -m "slow or not slow" --hypothesis-profile nightly
 
 # little of every benchmark; results go to a temporary folder
 bench-quick:

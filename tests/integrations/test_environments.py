@@ -29,11 +29,21 @@ def test_in_an_environment_of_its_own(framework: str) -> None:
     python = Path(FOLDER) / framework / "bin" / "python"
     if not FOLDER or not python.exists():
         pytest.skip(f"SANITIZER_TEST_CLIENTS has no environment {framework} (.ci/clients makes it)")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    # absolute, since its tests look there for what npm installed
+    clients = str(Path(FOLDER).resolve())
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SANITIZER_TEST_CLIENTS": clients}
     tests = [f"tests/integrations/test_{name}.py" for name in TESTS[framework]]
     # Frameworks warn of what they deprecate themselves; that is no failure of ours.
     options = ["-n", "0", "-m", "slow or not slow", "-p", "no:cacheprovider"]
-    command = [str(python), "-m", "pytest", *options, "-o", "filterwarnings=default", *tests]
+    command = [
+        str(python.absolute()),
+        "-m",
+        "pytest",
+        *options,
+        "-o",
+        "filterwarnings=default",
+        *tests,
+    ]
     done = subprocess.run(
         command,
         env=environment,

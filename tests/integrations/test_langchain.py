@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -67,14 +68,11 @@ def test_tracing_to_langsmith_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 
 # ---- the agent's middleware ----
 
-create_agent: Any = None
-try:
+if HAS_LANGCHAIN := find_spec("langchain") is not None:
     from langchain.agents import create_agent
     from langchain_core.tools import tool
-except ImportError:
-    pass
 
-needs_langchain = pytest.mark.skipif(create_agent is None, reason="langchain is not installed")
+needs_langchain = pytest.mark.skipif(not HAS_LANGCHAIN, reason="langchain is not installed")
 STATE: Any = {"messages": [{"role": "user", "content": TEXT}]}
 
 

@@ -41,7 +41,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def ask(gateway: str, provider: RecordingServer, guard: str, fail: bool, stream: bool) -> Any:
     headers = {"authorization": f"Bearer {TOKEN}", "x-session-id": "session-1"}
-    webhook = {"webhookURL": f"{guard}/v1/guard/portkey", "headers": headers}
+    webhook: dict[str, Any] = {"webhookURL": f"{guard}/v1/guard/portkey", "headers": headers}
     if fail:
         webhook |= {"failOnError": True}
     check = {"default.webhook": webhook, "deny": True}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sanitizer import Policy, Sanitizer
+from sanitizer import Sanitizer
 from sanitizer.answers import Restorer
 from sanitizer.proxy.guard_api import Carry, Sessions, redacted, rehydrated, step
 from sanitizer.storage import FileVault
@@ -151,8 +151,9 @@ class TestRefusals:
     def test_too_many(self, guard: Proxy) -> None:
         assert ask(guard, "redact", texts=[""] * 10_001).status_code == 413
 
-    def test_what_the_policy_refuses_is_an_error_without_text(self) -> None:
-        refusing = replace(Policy.preset("identifiers"), refuse=frozenset({"heron"}))
+    def test_what_the_policy_refuses_is_an_error_without_text(self, tmp_path: Path) -> None:
+        refusing = tmp_path / "policy.toml"
+        refusing.write_text('name = "own"\nbase = "identifiers"\n[refuse]\nwords = ["heron"]\n')
         with upstream() as up, proxy(up.url, Sanitizer(policy=refusing)) as running:
             answer = ask(running, "redact", texts=["Codename Heron"])
             assert answer.status_code == 403
