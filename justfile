@@ -23,10 +23,11 @@ test *arguments:
 slow *arguments:
     pytest -m slow {{arguments}}
 
-# all tests, with ten times as many random examples; those of Ray and Spark need both installed
-# (pip install -e ".[ray,spark]", best in an environment of their own) and a Java 17, else they skip
+# all tests, with ten times as many random examples, and every framework and client of the recipes; those
+# of Ray and Spark need both installed (pip install -e ".[ray,spark]") and a Java 17, else they skip
 nightly:
-    pytest -m "slow or not slow" --hypothesis-profile nightly
+    .ci/clients build-cache/clients
+    SANITIZER_TEST_CLIENTS=build-cache/clients pytest -m "slow or not slow" --hypothesis-profile nightly
 
 # little of every benchmark; results go to a temporary folder
 bench-quick:

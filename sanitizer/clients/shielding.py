@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any, NoReturn, TypeVar, cast
 
-from sanitizer.clients.transport import TransportFilter
+from sanitizer.clients.transport import TransportFilter, is_filter
 from sanitizer.errors import RequestRefused, SanitizerError
 from sanitizer.pipeline import Sanitizer
 from sanitizer.wire import Exchange, Stamp
@@ -24,7 +26,7 @@ _HOW_ELSE = (
 _NOWHERE = "wss://refused.invalid"  # the SDK wants an address for WebSockets; it is never used
 
 
-def shield(client: ClientT, sanitizer: Sanitizer) -> ClientT:
+def shield(client: ClientT, sanitizer: Sanitizer, *, trusted_tracing: bool = False) -> ClientT:
     """Return a client of the same kind and settings through which only sanitized text leaves.
 
     Key, organization, project, retries, timeout, base URL, headers, query, proxies, mounts, hooks
@@ -40,7 +42,10 @@ def shield(client: ClientT, sanitizer: Sanitizer) -> ClientT:
     Guarantee: as `Filter`; what it does not know is refused, nothing is sent. WebSockets
     (`realtime`, `responses.connect`) are refused before anything is opened. Errors of the filter
     are raised as they are, at once, without a retry, and can be caught as `openai.OpenAIError` too.
-    Not protected: headers and names in the URL; requests that never go through the client.
+    Not protected: headers and names in the URL; requests that never go through the client, such as
+    those of a second client that a framework builds beside it (`http_twins`, `check_shielded`).
+    Refused where it is noticed: LiteLLM's replacing the client by one of its own (for asynchronous
+    calls only if LiteLLM was imported before), and traces of LangSmith and openai-agents.
 
     >>> from openai import OpenAI
     >>> from sanitizer import Sanitizer
@@ -61,6 +66,7 @@ def shield(client: ClientT, sanitizer: Sanitizer) -> ClientT:
     Args:
         client: OpenAI, AsyncOpenAI, AzureOpenAI, AsyncAzureOpenAI, or a subclass.
         sanitizer: Sanitizer of the conversation.
+        trusted_tracing: traces of frameworks may leave as they are, past the filter.
 
     Raises:
         TypeError: another kind of client.
@@ -76,10 +82,32 @@ def shield(client: ClientT, sanitizer: Sanitizer) -> ClientT:
     kind: Any = type(given)
     if hasattr(given, "_shielded_by"):
         raise ValueError("client must not be shielded already; shield the original")
-    copied = given.copy(http_client=_filtered(given._client, sanitizer, user=given))
+    import_module("sanitizer.clients.frameworks").watch_litellm()
+    by = _Shield(sanitizer, trusted_tracing)
+    copied = given.copy(http_client=by.filtered(given._client, user=given))
     copied.__class__ = _shielded_kind(kind)
-    copied._shielded_by = sanitizer
+    copied._shielded_by = by
     return cast(ClientT, copied)
+
+
+def shielded_http_client(http_client: Any, sanitizer: Sanitizer, trusted_tracing: bool) -> Any:
+    """Return an HTTP client of either library whose transports are filtered, for the SDK's use.
+
+    Args:
+        http_client: client of httpx2 or httpx.
+        sanitizer, trusted_tracing: as for `shield`.
+
+    Raises:
+        TypeError: of neither library. ValueError: filtered already.
+    """
+    return _Shield(sanitizer, trusted_tracing).filtered(http_client)
+
+
+def is_shielded(client: Any) -> bool:
+    """Return True if every request of one of the SDK's clients goes through a filter."""
+    http_client = client._client
+    mounts = [mount for mount in http_client._mounts.values() if mount is not None]
+    return all(is_filter(each) for each in [http_client._transport, *mounts])
 
 
 @cache
@@ -87,12 +115,21 @@ def _shielded_kind(kind: Any) -> Any:
     """Return a subclass of the client's class whose copies are shielded too."""
 
     class Shielded(kind):  # type: ignore[misc]
-        _shielded_by: Sanitizer
+        _shielded_by: _Shield
+
+        @property  # type: ignore[misc]
+        def __class__(self) -> Any:
+            """The class; refuse if LiteLLM asks in order to put a client of its own here."""
+            # `isinstance` asks here once the type itself has not answered.
+            asker = sys._getframe(1).f_globals.get("__name__", "")
+            if asker.startswith("litellm."):
+                import_module("sanitizer.clients.frameworks").refuse_replacement(asker)
+            return type(self)
 
         @property
         def websocket_base_url(self) -> NoReturn:
             """Refuse: every WebSocket of the SDK asks here before anything is opened."""
-            raise _as_sdk_error(
+            raise as_sdk_error(
                 RequestRefused("WebSocket connections cannot be sanitized", "endpoint", 404)
             )
 
@@ -103,11 +140,11 @@ def _shielded_kind(kind: Any) -> Any:
         def copy(self, **options: Any) -> Any:
             """Copy as the SDK does; the copy is shielded by the same Sanitizer."""
             if options.get("http_client") is not None:
-                options["http_client"] = _filtered(options["http_client"], self._shielded_by)
+                options["http_client"] = self._shielded_by.filtered(options["http_client"])
             # Given one, the SDK does not ask for ours; it takes no address beside data_residency.
             if options.get("data_residency") is None:
                 options["websocket_base_url"] = _NOWHERE
-            copied = super().copy(**options)
+            copied = kind.copy(self, **options)  # no super(), which `__class__` above would mislead
             copied._shielded_by = self._shielded_by
             return copied
 
@@ -119,14 +156,26 @@ def _shielded_kind(kind: Any) -> Any:
     return Shielded
 
 
-def _filtered(http_client: Any, sanitizer: Sanitizer, user: object | None = None) -> Any:
-    """Filter every transport of an HTTP client, whichever of the two libraries it belongs to."""
-    for name in ("httpx2", "httpx"):
-        library = sys.modules.get(name)
-        if library is not None and isinstance(http_client, (library.Client, library.AsyncClient)):
-            adapter = import_module(f"sanitizer.clients.{name}")
-            return adapter.filtered(http_client, sanitizer, filter_class=_SdkFilter, user=user)
-    raise TypeError(f"http_client must be of httpx2 or httpx, got {type(http_client).__name__}")
+@dataclass(frozen=True)
+class _Shield:
+    """How one client is shielded, and so are its copies."""
+
+    sanitizer: Sanitizer
+    trusted_tracing: bool
+
+    def filtered(self, http_client: Any, user: object | None = None) -> Any:
+        """Filter every transport of an HTTP client of either library."""
+        filter_class = _SdkFilter if self.trusted_tracing else _TracelessFilter
+        for name in ("httpx2", "httpx"):
+            library = sys.modules.get(name)
+            if library is not None and isinstance(
+                http_client, (library.Client, library.AsyncClient)
+            ):
+                adapter = import_module(f"sanitizer.clients.{name}")
+                return adapter.filtered(
+                    http_client, self.sanitizer, filter_class=filter_class, user=user
+                )
+        raise TypeError(f"http_client must be of httpx2 or httpx, got {type(http_client).__name__}")
 
 
 class _SdkFilter(TransportFilter):
@@ -137,10 +186,21 @@ class _SdkFilter(TransportFilter):
         return lambda answer: {**answer, KEY: record}
 
     def error(self, error: SanitizerError) -> SanitizerError:
-        return _as_sdk_error(error)
+        return as_sdk_error(error)
 
 
-def _as_sdk_error(error: SanitizerError) -> SanitizerError:
+class _TracelessFilter(_SdkFilter):
+    """A filter that lets nothing out while a framework sends traces past it."""
+
+    def request(
+        self, method: str, target: bytes, headers: Mapping[str, str], body: bytes
+    ) -> Exchange:
+        with self._stage("whether traces are sent could not be found out, nothing was sent"):
+            import_module("sanitizer.clients.frameworks").refuse_tracing()
+        return super().request(method, target, headers, body)
+
+
+def as_sdk_error(error: SanitizerError) -> SanitizerError:
     """Make the error one of the SDK's too, and return it."""
     # The SDK passes its own errors on at once; others it may wrap, and send the request again.
     theirs: Any = sys.modules["openai"].OpenAIError

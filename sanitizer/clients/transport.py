@@ -248,6 +248,11 @@ class _Transport(Generic[TransportT]):
         return self._owner is None or self._owner.let_go()
 
 
+def is_filter(transport: object) -> bool:
+    """Return True if a transport passes its requests through the filter."""
+    return isinstance(transport, _Transport)
+
+
 class SyncTransport(_Transport[TransportT]):
     """Behaviour of a `FilterTransport`."""
 

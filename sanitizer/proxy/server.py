@@ -30,6 +30,7 @@ from sanitizer.identifiers import NameFinder
 from sanitizer.pipeline import Sanitizer
 from sanitizer.proxy.access import ASK, AccessCheck, Headers, ProxySettings, plain_headers
 from sanitizer.proxy.api import JSON, Api, ClientGone, Failure, answer, answer_failure, drain
+from sanitizer.proxy.guard_api import GuardApi
 from sanitizer.proxy.page_api import PageApi, page_routes
 from sanitizer.proxy.shared import CONTENT_TYPE, Conversations, Metrics, Workers
 from sanitizer.proxy.upstream import Upstream, endpoint_of
@@ -292,6 +293,7 @@ def create_app(
     conversations = Conversations(sanitizer, conversation_key or secret_key())
     upstream, workers = Upstream(settings), Workers(may_block or _is_slow(sanitizer))
     routes = [Route("/healthz", _healthz), Route("/metrics", _metrics(metrics))]
+    routes += GuardApi(sanitizer, settings, conversations, metrics, workers).routes()
     page = PageApi(sanitizer, settings, conversations, metrics) if settings.page else None
     if page is not None:
         routes += page_routes(page)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -25,20 +26,28 @@ from typing import IO
 import httpx
 import pytest
 
-from sanitizer.testing.server import Answer, Received, RecordingServer, Responder, calls, echo
+from sanitizer.testing.server import Answer, Received, RecordingServer, Responder, calls, echo, says
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "recipes.md").read_text("utf-8")
 MAIL, PHONE, CARD = "peter.lund@example.com", "+49 30 901820", "4111 1111 1111 1111"
 GERMAN, FRENCH = "DE89 3704 0044 0532 0130 00", "FR14 2004 1010 0505 0001 3M02 606"
+CLIENTS = Path(os.environ.get("SANITIZER_TEST_CLIENTS", "nowhere")).absolute()  # .ci/clients
 INTERPRETERS = [
     sys.executable,
     *filter(None, os.environ.get("SANITIZER_TEST_RECIPES", "").split(os.pathsep)),
+    *map(str, sorted(CLIENTS.glob("*/bin/python"))),
 ]
+PROGRAMS = CLIENTS / "node" / "node_modules" / ".bin"
 HAS = """
 import sys
 from importlib.util import find_spec
-sys.exit(any(find_spec(name) is None for name in sys.argv[1:]))
+def has(name):
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+sys.exit(not all(map(has, sys.argv[1:])))
 """
 SECONDS = 120  # for a block, or until a server listens
 LLAMA = """
@@ -139,14 +148,12 @@ class Desk:
         return [t for t in texts if any(form in seen for form in forms[t])]
 
     def _command(self, found: Block) -> list[str]:
-        path = (
-            self.folder / f"{found.name}.{found.language}"
-        )  # not .py: openai.py would hide the package
+        # not .py: openai.py would hide the package
+        ending = {"js": "mjs"}.get(found.language, found.language)
+        path = self.folder / f"{found.name}.{ending}"
         path.write_text(found.source, "utf-8")
-        program = (
-            [str(self.folder / "bin" / "python")] if found.language == "python" else ["sh", "-e"]
-        )
-        return [*program, str(path)]
+        programs = {"python": [str(self.folder / "bin" / "python")], "js": ["node"]}
+        return [*programs.get(found.language, ["sh", "-e"]), str(path)]
 
     def _environment(self) -> dict[str, str]:
         """`python` has what the recipe needs, `sanitizer` is the one under test; no proxy, no
@@ -162,7 +169,7 @@ class Desk:
             (tools / name).chmod(0o755)
         return {
             "PATH": os.pathsep.join(
-                [str(tools), str(Path(self.python).parent), os.environ["PATH"]]
+                [str(tools), str(Path(self.python).parent), str(PROGRAMS), os.environ["PATH"]]
             ),
             "HOME": str(self.folder),
             "OPENAI_API_KEY": "sk-of-the-tests",
@@ -171,6 +178,8 @@ class Desk:
             "LITELLM_MASTER_KEY": "sk-8d1f0c5be2a94b7790aa31c66e5f2d48",
             # a price list; else it asks the network for a newer one
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+            "LLM_USER_PATH": str(self.folder),
+            "HAYSTACK_TELEMETRY_ENABLED": "False",
         }
 
 
@@ -290,15 +299,132 @@ def test_tool_calls(tmp_path: Path) -> None:
         assert not d.received(MAIL, GERMAN)
 
 
-def test_langchain(tmp_path: Path) -> None:
-    with desk(tmp_path, "langchain_openai") as d:
-        assert d.run("langchain") == f"Write a line to {MAIL}.\n"
+LINE = f"Write a line to {MAIL}.\n"
+
+
+@pytest.mark.slow
+def test_openai_2(tmp_path: Path) -> None:
+    """The first recipe once more, with the last SDK on httpx."""
+    version = "import importlib.metadata as m; assert m.version('openai').startswith('2.')"
+    asked = [
+        subprocess.run([p, "-c", version], capture_output=True, check=False) for p in INTERPRETERS
+    ]
+    with_it = [p for p, done in zip(INTERPRETERS, asked, strict=True) if not done.returncode]
+    if not with_it:
+        pytest.skip("no interpreter has openai 2; .ci/clients makes one")
+    with RecordingServer() as server:
+        d = Desk(tmp_path, server, with_it[0])
+        assert MAIL in d.run("openai")
         assert not d.received(MAIL)
 
 
+def test_langchain(tmp_path: Path) -> None:
+    with desk(tmp_path, "langchain_openai") as d:
+        assert d.run("langchain") == LINE * 2
+        assert not d.received(MAIL)
+
+
+def orders(received: Received) -> Answer:
+    asked = received.json["messages"][-1]["role"] == "user"
+    return calls("find_orders")(received) if asked else echo(received)
+
+
+@pytest.mark.slow
+def test_langchain_agent(tmp_path: Path) -> None:
+    with desk(tmp_path, "langchain", "langchain_openai", responder=orders) as d:
+        tool, answer = d.run("langchain-agent").splitlines()
+        assert tool == f"the tool reads: What did {MAIL} order?"
+        assert answer == f"Order 1, paid from {GERMAN}"
+        assert not d.received(MAIL, GERMAN)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "package", "n_lines"),
+    [
+        ("llama-index", "llama_index.llms.openai", 2),
+        ("openai-agents", "agents", 1),
+        ("pydantic-ai", "pydantic_ai", 1),
+    ],
+)
+def test_frameworks(tmp_path: Path, name: str, package: str, n_lines: int) -> None:
+    with desk(tmp_path, package) as d:
+        assert d.run(name) == LINE * n_lines
+        assert len(d.server.requests) == n_lines
+        assert not d.received(MAIL)
+
+
+@pytest.mark.slow
+def test_instructor(tmp_path: Path) -> None:
+    with desk(tmp_path, "instructor", responder=calls("Letter")) as d:
+        assert d.run("instructor") == LINE
+        assert not d.received(MAIL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "package"), [("dspy", "dspy"), ("haystack", "haystack"), ("llm", "llm")]
+)
+def test_programs_with_a_base_url(tmp_path: Path, name: str, package: str) -> None:
+    with proxied(tmp_path, needed=(package,)) as d:
+        if name == "llm":
+            d.write("extra-openai-models.yaml")
+        assert d.run(name).strip() == LINE.strip()
+        assert not d.received(MAIL)
+
+
+@pytest.mark.slow
+def test_aider(tmp_path: Path) -> None:
+    def asked(received: Received) -> Answer:
+        """The last message is a reminder of aider's own: answer with the one before."""
+        said = [m["content"] for m in received.json["messages"] if "EMAIL_1" in m["content"]]
+        return says(said[-1])(received)
+
+    with proxied(tmp_path, needed=("aider",), responder=asked) as d:
+        assert LINE.strip() in d.run("aider")  # it fills lines with spaces
+        assert len(d.server.requests) == 1
+        assert not d.received(MAIL)
+
+
+def needs_node(package: str) -> None:
+    if shutil.which("node") is None or not (PROGRAMS.parent / package).exists():
+        pytest.skip(f"SANITIZER_TEST_CLIENTS has no {package} (.ci/clients installs it)")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "package"), [("npm-openai", "openai"), ("vercel", "ai")])
+def test_javascript(tmp_path: Path, name: str, package: str) -> None:
+    needs_node(package)
+    (tmp_path / "node_modules").symlink_to(PROGRAMS.parent)
+    with proxied(tmp_path) as d:
+        assert d.run(name) == LINE.strip()
+        assert d.server.requests[0].json["stream"] is True
+        assert not d.received(MAIL)
+
+
+@pytest.mark.slow
+def test_codex(tmp_path: Path) -> None:
+    needs_node("@openai/codex")
+    with proxied(tmp_path) as d:
+        assert LINE in d.run("codex")
+        assert not d.received(MAIL)
+
+
+@pytest.mark.slow
+def test_litellm_proxy_with_a_guardrail(tmp_path: Path) -> None:
+    with proxied(tmp_path, needed=("litellm", "apscheduler")) as d:
+        d.write("litellm-guard.yaml")
+        with d.serving("litellm-guard", "Uvicorn running", 4000):
+            answer = json.loads(d.run("litellm-proxy"))
+        assert answer["choices"][0]["message"]["content"] == LINE.strip()
+        assert not d.received(MAIL)
+
+
+@pytest.mark.slow
 def test_litellm(tmp_path: Path) -> None:
-    with desk(tmp_path, "litellm") as d:
-        assert d.run("litellm") == f"Write a line to {MAIL}.\n"
+    with desk(tmp_path, "litellm", "fastapi") as d:  # others pin old versions
+        assert d.run("litellm") == LINE
+        assert [r.endpoint for r in d.server.requests] == ["responses"]
         assert not d.received(MAIL)
 
 

@@ -1,0 +1,315 @@
+"""Guard endpoints: a gateway hands over texts and gets stand-ins, then answers and gets originals.
+
+They speak to gateways that ask the provider themselves: LiteLLM's guardrail `llm_shield_proxy`
+(`/v1/guard/redact`, `/v1/guard/rehydrate`, `/v1/guard/rehydrate/stream`), and Portkey's webhook
+(`/v1/guard/portkey`). The upstream of this proxy is not asked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sanitizer.answers import Restorer
+from sanitizer.errors import RequestRefused
+from sanitizer.pipeline import Sanitizer
+from sanitizer.proxy.access import ProxySettings
+from sanitizer.proxy.api import read_body, while_client_waits
+from sanitizer.proxy.shared import HEADER, Conversations, Metrics, Workers
+from sanitizer.storage import MemoryVault
+from sanitizer.wire import Exchange, Filter
+
+SESSION = "x-session-id"
+"""Header that names a session: one exchange of LiteLLM's, a conversation of Portkey's."""
+MAX_SESSIONS = 10_000
+MAX_TEXTS = 10_000
+"""Most texts of one call."""
+
+CHAT = "/v1/chat/completions"
+_BEFORE = 2_000  # characters of an answer before a piece, in which a link may have begun
+_JSON = {"content-type": "application/json"}
+# "<" and ">" as some writers of JSON escape them; an escaped backslash before them is another one.
+_ANGLE = re.compile(r"((?<!\\)(?:\\\\)*)\\u003([ce])", re.I)
+Json = dict[str, Any]
+
+
+class Sessions:
+    """Sanitizers of the sessions used last; each has originals of its own. Safe for many threads.
+
+    A session that is dropped loses its originals: its answers keep their stand-ins. With a vault
+    on disk they are found again.
+
+    Args:
+        sanitizer: its settings hold for every session.
+        most: sessions kept.
+    """
+
+    def __init__(self, sanitizer: Sanitizer, most: int = MAX_SESSIONS) -> None:
+        self._sanitizer = sanitizer
+        self._most = most
+        # Sessions are short and many: in memory their originals must go with them.
+        self._apart = isinstance(sanitizer.inner.released.vault, MemoryVault)
+        self._kept: OrderedDict[str, tuple[Sanitizer, Filter]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, name: str) -> tuple[Sanitizer, Filter]:
+        """Return Sanitizer and filter of a session. Raises LedgerError, VaultError."""
+        with self._lock:
+            if (found := self._kept.get(name)) is not None:
+                self._kept.move_to_end(name)
+                return found
+            vault = MemoryVault() if self._apart else None
+            derived = self._sanitizer.derive(conversation=name, vault=vault)
+            found = self._kept[name] = derived, Filter(derived)
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+            return found
+
+
+def redacted(session: Filter, texts: list[str]) -> tuple[list[str], Exchange]:
+    """Return the texts as they may leave, and the exchange that sanitized them.
+
+    A text that is a JSON object or array, as arguments of tools are, stays one: its values are
+    sanitized, and its keys lose identifiers.
+
+    Raises:
+        SanitizerError: as `Filter.request`; none of the texts may leave.
+    """
+    messages = [_call(text) if _is_json(text) else _said(text) for text in texts]
+    exchange = session.request("POST", CHAT, _JSON, json.dumps({"messages": messages}).encode())
+    sent = json.loads(exchange.body)["messages"]
+    return [
+        message["tool_calls"][0]["function"]["arguments"]
+        if "tool_calls" in message
+        else message["content"]
+        for message in sent
+    ], exchange
+
+
+def _said(text: str) -> Json:
+    return {"role": "user", "content": text}
+
+
+def _call(arguments: str) -> Json:
+    call = {"type": "function", "function": {"name": "tool", "arguments": arguments}}
+    return {"role": "assistant", "tool_calls": [call]}
+
+
+def _is_json(text: str) -> bool:
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def rehydrated(restorer: Restorer, text: str) -> str:
+    """Return a text of an answer with originals; a JSON object or array stays one."""
+    if not _is_json(text):
+        return restorer.text(text)
+    plain = _ANGLE.sub(lambda found: found[1] + {"c": "<", "e": ">"}[found[2].lower()], text)
+    return _shown(restorer.parts(plain)[0], in_json=True)
+
+
+def _shown(parts: list[Any], in_json: bool) -> str:
+    def escaped(original: str) -> str:
+        return json.dumps(original, ensure_ascii=False)[1:-1] if in_json else original
+
+    return "".join(p.text if p.original is None else escaped(p.original) for p in parts)
+
+
+@dataclass(frozen=True)
+class Carry:
+    """What a gateway carries from one piece of a text to the next; the proxy keeps nothing.
+
+    Attributes:
+        held: end of the text that may become a released value.
+        before: text before it, as the API wrote it, in which a link may have begun.
+        in_json: the text is a JSON object, so that originals are escaped.
+    """
+
+    held: str = ""
+    before: str = ""
+    in_json: bool = False
+
+    @classmethod
+    def read(cls, written: str, piece: str) -> Carry:
+        """Read what came with a piece; the first piece decides whether the text is JSON.
+
+        Raises:
+            RequestRefused: it was not written by `write`.
+        """
+        if not written:
+            return cls(in_json=piece.lstrip().startswith("{"))
+        try:
+            held, before, in_json = json.loads(written)
+        except (ValueError, TypeError, RecursionError):
+            held = before = in_json = None
+        if not (isinstance(held, str) and isinstance(before, str) and isinstance(in_json, bool)):
+            raise RequestRefused("carry must be what this endpoint returned before", "field")
+        return cls(held, before, in_json)
+
+    def write(self) -> str:
+        """Return it as a text."""
+        return json.dumps([self.held, self.before, self.in_json])
+
+
+def step(restorer: Restorer, piece: str, carry: Carry, final: bool) -> tuple[str, str]:
+    """Feed one piece of an answer; return the text that can be shown now, and what to carry on."""
+    text = carry.held + piece
+    parts, held = restorer.parts(text, final, carry.before)
+    if final:
+        return _shown(parts, carry.in_json), ""
+    before = (carry.before + text[: len(text) - len(held)])[-_BEFORE:]
+    return _shown(parts, carry.in_json), Carry(held, before, carry.in_json).write()
+
+
+class GuardApi:
+    """The guard endpoints; JSON in, JSON out.
+
+    Guarantee: `redact` answers with texts that the filter released, or with an error. What it
+    counts and logs holds no text.
+    Not protected: what the gateway itself keeps and logs; strings that it does not hand over. Each
+    session is a conversation of its own: what a policy draws is drawn, and paid for, in each.
+
+    Args:
+        sanitizer: its settings hold for every session.
+        settings: limits of bodies and times.
+        conversations: names sessions after the caller's key too.
+        metrics: counts what was charged.
+        workers: threads for what takes long.
+    """
+
+    def __init__(
+        self,
+        sanitizer: Sanitizer,
+        settings: ProxySettings,
+        conversations: Conversations,
+        metrics: Metrics,
+        workers: Workers,
+    ) -> None:
+        self._sessions = Sessions(sanitizer)
+        self._settings = settings
+        self._conversations = conversations
+        self._metrics = metrics
+        self._workers = workers
+
+    def routes(self) -> list[Route]:
+        """Return the routes of the endpoints."""
+        endpoints: dict[str, Callable[[str, Json], Json]] = {
+            "redact": self._redact,
+            "rehydrate": self._rehydrate,
+            "rehydrate/stream": self._rehydrate_piece,
+            "portkey": self._portkey,
+        }
+        return [
+            Route(f"/v1/guard/{name}", self._answering(work), methods=["POST"])
+            for name, work in endpoints.items()
+        ]
+
+    def _answering(self, work: Callable[[str, Json], Json]) -> Callable[[Request], Any]:
+        async def answer(request: Request) -> Response:
+            headers: dict[str, str] = request.state.headers
+            session = self._session(headers)
+            body = await read_body(
+                request.receive, headers, self._settings.max_body, self._settings.timeout
+            )
+            given = _object(body)
+            done = self._workers.run(len(body), lambda: work(session, given))
+            found = json.dumps(await while_client_waits(done, request.receive))
+            no_store = {"cache-control": "no-store"}
+            return Response(found, media_type="application/json", headers=no_store)
+
+        return answer
+
+    def _session(self, headers: Mapping[str, str]) -> str:
+        """Return the name of a session, bound to the key that the caller sends."""
+        name = headers.get(SESSION) or headers.get(HEADER)
+        if not name:
+            raise RequestRefused(f"the header {SESSION} must name a session", "conversation")
+        return "guard/" + self._conversations.name({**headers, HEADER: name})
+
+    def _redact(self, session: str, given: Json) -> Json:
+        texts, exchange = redacted(self._sessions.of(session)[1], _texts(given))
+        if exchange.record.charged:
+            self._metrics.charge(exchange.record.charged)
+        return {"texts": texts}
+
+    def _rehydrate(self, session: str, given: Json) -> Json:
+        restorer = self._sessions.of(session)[0].inner.restorer()
+        return {"texts": [rehydrated(restorer, text) for text in _texts(given)]}
+
+    def _rehydrate_piece(self, session: str, given: Json) -> Json:
+        piece, carry, final = given.get("text"), given.get("carry", ""), given.get("final", False)
+        if not (isinstance(piece, str) and isinstance(carry, str) and isinstance(final, bool)):
+            raise RequestRefused("text and carry must be strings, final true or false", "field")
+        restorer = self._sessions.of(session)[0].inner.restorer()
+        text, carried = step(restorer, piece, Carry.read(carry, piece), final)
+        return {"text": text, "carry": carried}
+
+    def _portkey(self, session: str, given: Json) -> Json:
+        """Answer Portkey's webhook: the request with stand-ins, or the answer with originals."""
+        hook = given.get("eventType")
+        part = {"beforeRequestHook": "request", "afterRequestHook": "response"}.get(str(hook))
+        held = given.get(part) if part else None
+        document = held.get("json") if isinstance(held, dict) else None
+        if part is None or not isinstance(document, dict):
+            raise RequestRefused("eventType and its JSON must be those of a webhook", "field")
+        if part == "request":
+            changed = self._portkey_request(session, given, document)
+        else:
+            restorer = self._sessions.of(session)[0].inner.restorer()
+            changed = _everywhere(document, lambda text: rehydrated(restorer, text))
+        return {"verdict": True, "transformedData": {part: {"json": changed}}}
+
+    def _portkey_request(self, session: str, given: Json, document: Json) -> Any:
+        kinds = {"chatComplete": "chat/completions", "complete": "completions"}
+        endpoint = kinds.get(str(given.get("requestType")))
+        if endpoint is None:
+            raise RequestRefused("requestType must be chatComplete or complete", "endpoint")
+        guard = self._sessions.of(session)[1]
+        exchange = guard.request("POST", f"/v1/{endpoint}", _JSON, json.dumps(document).encode())
+        if exchange.record.charged:
+            self._metrics.charge(exchange.record.charged)
+        return json.loads(exchange.body)
+
+
+def _object(body: bytes) -> Json:
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError):
+        raise RequestRefused("malformed JSON", "json") from None
+    if not isinstance(given, dict):
+        raise RequestRefused("the body must be a JSON object", "json")
+    return given
+
+
+def _texts(given: Json) -> list[str]:
+    texts = given.get("texts")
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise RequestRefused("texts must be a list of strings", "field")
+    if len(texts) > MAX_TEXTS:
+        raise RequestRefused(f"texts may be at most {MAX_TEXTS}", "size", 413)
+    return texts
+
+
+def _everywhere(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a document with every string value changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [_everywhere(inner, change) for inner in value]
+    if isinstance(value, dict):
+        return {key: _everywhere(inner, change) for key, inner in value.items()}
+    return value
