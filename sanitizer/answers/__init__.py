@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from sanitizer.answers.extractors import extractor_for as extractor_for
     from sanitizer.answers.restorer import RestoredStream as RestoredStream
     from sanitizer.answers.restorer import Restorer as Restorer
+    from sanitizer.answers.variants import MAY_LINK as MAY_LINK
     from sanitizer.answers.variants import Links as Links
-    from sanitizer.answers.variants import may_link as may_link
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
@@ -35,6 +35,6 @@ else:
                 "extractor_for",
             ),
             "restorer": ("RestoredStream", "Restorer"),
-            "variants": ("Links", "may_link"),
+            "variants": ("Links", "MAY_LINK"),
         },
     )

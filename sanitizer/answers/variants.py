@@ -29,7 +29,8 @@ _ARTICLE = r"(?:(?P<article>an?)(?P<gap>\s+))?"
 _ENDING = r"(?P<ending>['\u2019]s|s)?"
 _RUN = re.compile(r"[^\s\"'`(){}\[\]|]*\Z")
 _LINK = re.compile(r"://|\Awww\.|\A//|\Adata:|\Amailto:")
-_MAY_LINK = re.compile(r"//|www\.|data:|mailto:")
+MAY_LINK = re.compile(r"//|www\.|data:|mailto:")
+"""Matches where a text may hold a link."""
 _LONGEST_RUN = 2_000
 
 
@@ -150,16 +151,6 @@ def _cased(written: str, released: str, original: str) -> str:
     if written[:1].isupper() and not released[:1].isupper():
         return original[:1].upper() + original[1:]
     return original
-
-
-def may_link(text: str) -> bool:
-    """Return True if a text may hold a link, so that its links count as sent.
-
-    Example:
-        >>> may_link("see mailto:<EMAIL_1>"), may_link("see <EMAIL_1>")
-        (True, False)
-    """
-    return _MAY_LINK.search(text) is not None
 
 
 class Links:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from sanitizer.answers import (
+    MAY_LINK,
     AnswerContext,
     AnswerStream,
     Extractor,
@@ -20,7 +21,6 @@ from sanitizer.answers import (
     RecentPrompts,
     RestoredAnswer,
     Restorer,
-    may_link,
 )
 from sanitizer.errors import NotCertified
 from sanitizer.pipeline.record import Settings, answer_record
@@ -184,7 +184,7 @@ class Answers:
 
     def prompted(self, result: SanitizedText, role: str) -> SanitizedText:
         """Return the result; remember what an answer to it may need."""
-        if may_link(result.text):
+        if MAY_LINK.search(result.text):
             self._sent.append(result.text)
         if self.extractor is not None and role == "user":
             self._prompts.add(result)
@@ -218,7 +218,7 @@ class Answers:
         """
         originals = self._released.vault.originals(self._released.conversation)
         guarded = self._policy.wire.links == "guard"
-        sent = (*self._sent, *(each.text for each in prompts if may_link(each.text)))
+        sent = (*self._sent, *(each.text for each in prompts if MAY_LINK.search(each.text)))
         return Restorer(originals, Links(sent) if guarded else None)
 
     def _context(self, prompt: Answered | None) -> AnswerContext:

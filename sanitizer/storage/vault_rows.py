@@ -262,7 +262,9 @@ class VaultRows(SQLiteFile[VaultHead]):
         ).fetchone()
         for place, seal, _ in found:
             chain = self._sealer.mac("chain", chain, place, seal)
-        complete = (lowest, highest) == (1, last) and [row[0] for row in found] == list(range(first, last + 1))
+        complete = (lowest, highest) == (1, last) and [row[0] for row in found] == list(
+            range(first, last + 1)
+        )
         if not complete or chain != end:
             raise self.damaged("entries are missing or not as they were written")
         return [
