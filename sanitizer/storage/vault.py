@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self
 
 from sanitizer.errors import VaultError
-from sanitizer.randomness import secret_key
+from sanitizer.randomness import SYSTEM_RANDOM, secret_key
 from sanitizer.results import SanitizedText
 
 MAX_MESSAGES = 10_000
@@ -36,6 +36,9 @@ Values of one form may run out, and those that were forgotten may be drawn again
 """
 
 
+NUMBERING = ("from 1", "apart")
+APART_STEP = 100
+"""Numbers of one process before they could meet those of another that began just below."""
 _PLACEHOLDER = re.compile(r"<(([A-Z]+(?:_[A-Z]+)*)(?:_[0-9]+){1,2})>")
 
 
@@ -378,6 +381,9 @@ class MemoryVault:
             conversation that is full refuses new things. Numbers are never used again, so that what
             was released cannot come back as another's. A value of the same form has none: once a
             conversation with one is forgotten, new identifiers get placeholders.
+        numbers: "from 1", or "apart": numbers begin at one drawn for this vault, with five or more
+            digits, so that a placeholder of an earlier process or of another replica is not taken
+            for one of this vault but stays as it is (but for one chance in about 50,000).
 
     >>> vault = MemoryVault()
     >>> pairs = [("EMAIL", "ada@example.org"), ("EMAIL", "bob@example.org")]
@@ -387,15 +393,22 @@ class MemoryVault:
     'bob@example.org'
     """
 
-    def __init__(self, max_messages: int = MAX_MESSAGES, max_entries: int = MAX_ENTRIES) -> None:
+    def __init__(
+        self,
+        max_messages: int = MAX_MESSAGES,
+        max_entries: int = MAX_ENTRIES,
+        numbers: str = "from 1",
+    ) -> None:
         for name, value in (("max_messages", max_messages), ("max_entries", max_entries)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value!r}")
+        if numbers not in NUMBERING:
+            raise ValueError(f"numbers must be one of {NUMBERING}, got {numbers!r}")
         self._max_entries = max_entries
         self._messages, self._answers = _Messages(max_messages), _Messages(max_messages)
         self._conversations: OrderedDict[str, Entries] = OrderedDict()
         self._n_entries = 0
-        self._floor = 0
+        self._floor = 0 if numbers == "from 1" else _apart()
         self._secret = secret_key()
         self._lock = threading.Lock()
 
@@ -472,6 +485,11 @@ class MemoryVault:
 
     def __repr__(self) -> str:
         return f"MemoryVault({len(self._messages)} messages, {self._n_entries} identifiers)"
+
+
+def _apart() -> int:
+    """Return the number below the first of a vault whose placeholders no other one has."""
+    return APART_STEP * (100 + SYSTEM_RANDOM.randbelow(99_900))
 
 
 def _size(result: SanitizedText) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sanitizer import Sanitizer
 from sanitizer.errors import VaultError
 from sanitizer.pipeline.record import answer_record
 from sanitizer.results import SanitizedText
@@ -103,3 +104,15 @@ def test_keys_keep_conversation_role_and_content_apart() -> None:
     assert len(keys) == 4
     assert message_key(KEY, "a", "b", "c") != message_key(KEY[::-1], "a", "b", "c")
     assert len(message_key(KEY, "", "", "\ud800")) == 32
+
+
+def test_a_placeholder_of_an_earlier_process_is_not_taken_for_one_of_now() -> None:
+    """One patient's address must not come back as another's."""
+    one = Sanitizer(policy="identifiers", vault=MemoryVault(numbers="apart"))
+    two = Sanitizer(policy="identifiers", vault=MemoryVault(numbers="apart"))
+    sent = one.sanitize("Write to anna@example.org and eve@example.org").text
+    two.sanitize("Write to otto@example.org and joe@example.org")
+    assert two.restore(sent) == sent
+    assert one.restore(sent) == "Write to anna@example.org and eve@example.org"
+    with pytest.raises(ValueError, match="numbers"):
+        MemoryVault(numbers="random")
