@@ -31,6 +31,10 @@ words occur than of any other language: names and rare words may be most of a sh
 SHARED = 0.25
 FEW_WORDS = 6
 """A text of fewer words shows too little to be refused."""
+SHORT_WORDS = 10
+"""Most words of a text for which one word of `DEFAULT`, and none of another language alone, is enough:
+most of "Anna Lund met Peter in Leeds" are names.
+"""
 MAX_WORDS = 20_000
 """Words at the beginning of a text that are read, in a tenth of a second. A cut by characters would
 depend on the lengths of hidden words.
@@ -82,6 +86,8 @@ def language_of(
         return best
     if any(mark in text for mark in _FOREIGN_MARKS):
         return None
+    if listed[DEFAULT] and not own.keys() - {DEFAULT} and len(words) <= SHORT_WORDS:
+        return DEFAULT
     if best == DEFAULT and listed[DEFAULT] >= MIN_DEFAULT * len(words):
         return DEFAULT
     if len(words) >= FEW_WORDS and not _is_structured(text, len(words)):
