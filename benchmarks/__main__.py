@@ -19,7 +19,8 @@ temporary folder.
 Not among them, since they measure what is packaged or choose constants, and change only with those:
 benchmarks.calibration.* and benchmarks.speed.causal.
 
-So that all of it ends within two and a half hours on two cores, some steps measure less here than when they
+So that all of it ends within two and a half hours on two cores, some steps measure less here than
+when they
 are run by their own name (`python -m benchmarks.extraction.run --peer PYTHON` and so on):
 `Step.size`. The frontier has 80 sentences instead of 250 (913 private words: intervals of the
 words' cosine are 0.03 wide), the papers' tables 80 instead of 120, extraction 40 beginnings instead
