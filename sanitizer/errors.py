@@ -23,9 +23,11 @@ class SanitizerError(Exception):
 
     Attributes:
         released: results of a batch that were released and charged before the error.
+        retry_after: seconds after which the same may succeed; None if waiting does not help.
     """
 
     released: tuple[Any, ...] = ()
+    retry_after: float | None = None
 
 
 class ModelError(SanitizerError):

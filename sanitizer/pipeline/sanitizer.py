@@ -45,7 +45,7 @@ from sanitizer.progress import counted
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.results import FactWarning, SanitizedText
 from sanitizer.storage import (
-    Ledger,
+    Budgets,
     LocalBudget,
     MemoryVault,
     Scope,
@@ -118,7 +118,7 @@ class Sanitizer:
         model: MaskedLM | Path | None = None,
         conversation: str = "",
         budget: float | None = None,
-        ledger: Ledger | None = None,
+        ledger: Budgets | None = None,
         scopes: Iterable[Scope] = (),
         delta: float = 0.0,
         vault: Vault | None = None,
@@ -331,7 +331,10 @@ class Sanitizer:
                     continue
                 try:
                     charges.reserve(
-                        i, settings.cost(len(masked.drawn)), settings.mechanism.certified
+                        i,
+                        settings.cost(len(masked.drawn)),
+                        settings.mechanism.certified,
+                        None if fresh else message.key,
                     )
                 except BudgetExceeded as error:
                     refusal, group = error, group[:i]
@@ -389,7 +392,7 @@ class Sanitizer:
         certified = preview.record.certified or undrawn
         with self._charges.settling() as charges:
             price = 0.0 if undrawn else released.price_of_choice(message, preview)
-            charges.reserve(0, price, certified)
+            charges.reserve(0, price, certified, message.key)
             charges.start_drawing()
             kept = released.keep(message, preview)
             charges.settle(0, released=kept is preview)
