@@ -43,6 +43,8 @@ SECONDS = 1.5
 """How long a statement waits for the database before it fails."""
 SERVER_SHARE = 0.8
 """Share of it after which the server itself ends a statement that waits for another's lock."""
+PATIENCE = 30.0
+"""How long a statement may take while the tables are made, or rows are sealed again."""
 CONNECTIONS = 8
 """Most connections of one process."""
 PROBE_SECONDS = 0.25
@@ -97,10 +99,12 @@ class Transaction:
     Attributes:
         thing: name of the charge for the thing that is being assigned in it, or None.
         about: digest of policy and model, stored beside charges.
+        seconds: how long a statement may take.
     """
 
     _database: Database
     _error: type[SanitizerError]
+    seconds: float
     thing: bytes | None = None
     about: str = ""
     _connection: Any = field(default=None, repr=False)
@@ -138,7 +142,7 @@ class Transaction:
 
     def _wait(self, work: Coroutine[Any, Any, Result]) -> Result:
         try:
-            return self._database.wait(work, self._database.seconds, self._error)
+            return self._database.wait(work, self.seconds, self._error)
         except BaseException:
             self._failed = True
             raise
@@ -193,8 +197,13 @@ class Database:
             raise
 
     @contextmanager
-    def transaction(self, error: type[SanitizerError]) -> Iterator[Transaction]:
+    def transaction(
+        self, error: type[SanitizerError], seconds: float | None = None
+    ) -> Iterator[Transaction]:
         """Run one transaction of this thread; inside another one, a part of that.
+
+        Args:
+            seconds: how long a statement may take, where that is not the usual time.
 
         Raises:
             SanitizerError: of the class `error`, whatever goes wrong with the database; its
@@ -205,8 +214,11 @@ class Database:
             yield outer
             return
         self._check(error)
-        inner = self._local.transaction = Transaction(self, error)
+        inner = self._local.transaction = Transaction(self, error, seconds or self.seconds)
         try:
+            if seconds is not None:
+                inner.rows(f"SET LOCAL statement_timeout = {seconds * 1000:.0f}")
+                inner.rows(f"SET LOCAL lock_timeout = {seconds * 1000:.0f}")
             yield inner
             inner.commit()
         except BaseException:
@@ -227,7 +239,7 @@ class Database:
         """Run several statements without values, in the transaction of this thread."""
         with self.transaction(error) as transaction:
             transaction.row("SELECT 1")
-            self.wait(transaction._connection.execute(statements), self.seconds, error)
+            self.wait(transaction._connection.execute(statements), transaction.seconds, error)
 
     def wait(
         self, work: Coroutine[Any, Any, Result], seconds: float, error: type[SanitizerError]
@@ -501,7 +513,7 @@ class PostgresStore:
         Raises:
             VaultError: more keys than one, or the database fails; calling it again continues.
         """
-        with self.database.transaction(VaultError) as transaction:
+        with self.database.transaction(VaultError, PATIENCE) as transaction:
             slots = transaction.rows("SELECT slot FROM sanitizer.keyring FOR UPDATE")
             if len(slots) != 1:
                 raise VaultError(f"{self.where}: {len(slots)} keys open it; remove all but one")
@@ -532,7 +544,7 @@ class PostgresStore:
         places = SEALED[table].split(", ")
         newest = self._ring.current.to_bytes(_GENERATION, "big")
         which = " AND ".join(f"{name} = ${i}" for i, name in enumerate(places, 3))
-        with self.database.transaction(VaultError) as transaction:
+        with self.database.transaction(VaultError, PATIENCE) as transaction:
             found = transaction.rows(
                 f"SELECT * FROM sanitizer.{table} WHERE substr(seal, 1, {_GENERATION}) <> $1 "  # noqa: S608  names of this file
                 f"LIMIT {batch} FOR UPDATE",
@@ -551,21 +563,33 @@ class PostgresStore:
 
     def _prepare(self, create: bool) -> None:
         """Make the tables if there are none, and load the keys."""
-        with self.database.transaction(VaultError) as transaction:
-            transaction.rows("SELECT pg_advisory_xact_lock($1)", CREATING)
-            there = transaction.row("SELECT to_regclass('sanitizer.meta') IS NOT NULL AS found")
-            if not there["found"]:
-                if not create:
-                    raise VaultError(f"{self.where}: holds no store")
-                self.database.script(VaultError, SCHEMA)
-                ring = Ring.new()
-                self._put_slot(transaction, self._key, ring)
-                mac = hmac_of(ring.macs, "meta", VERSION, 0)
-                transaction.rows("INSERT INTO sanitizer.meta VALUES ($1, 0, $2)", VERSION, mac)
+        if not self._exists():
+            if not create:
+                raise VaultError(f"{self.where}: holds no store")
+            with self.database.transaction(VaultError, PATIENCE) as transaction:
+                transaction.rows("SELECT pg_advisory_xact_lock($1)", CREATING)
+                if not self._exists():
+                    self._create(transaction)
         found = self.database.read(VaultError, "SELECT version FROM sanitizer.meta")
         if [row["version"] for row in found] != [VERSION]:
             raise VaultError(f"{self.where}: not a store of version {VERSION}")
         self._load()
+
+    def _exists(self) -> bool:
+        # Not to_regclass: it may answer from a cache that is older than the lock.
+        return bool(
+            self.database.read(
+                VaultError,
+                "SELECT 1 FROM pg_tables WHERE schemaname = 'sanitizer' AND tablename = 'meta'",
+            )
+        )
+
+    def _create(self, transaction: Transaction) -> None:
+        self.database.script(VaultError, SCHEMA)
+        ring = Ring.new()
+        self._put_slot(transaction, self._key, ring)
+        mac = hmac_of(ring.macs, "meta", VERSION, 0)
+        transaction.rows("INSERT INTO sanitizer.meta VALUES ($1, 0, $2)", VERSION, mac)
 
     def _put_slot(self, transaction: Transaction, key: bytes, ring: Ring) -> None:
         slot, salt = secret_key()[:SALT_BYTES], secret_key()[:SALT_BYTES]

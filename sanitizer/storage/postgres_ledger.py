@@ -38,7 +38,7 @@ from sanitizer.storage.ledger import (
     nano_down,
 )
 from sanitizer.storage.ledger_rows import LATEST, Account, Entry
-from sanitizer.storage.postgres import VERSION, PostgresStore, Transaction
+from sanitizer.storage.postgres import PATIENCE, VERSION, PostgresStore, Transaction
 
 OPEN, SPENT = "open", "spent"
 
@@ -169,7 +169,7 @@ class PostgresLedger:
         Raises:
             LedgerError: a row was changed, or the sums differ.
         """
-        with self._store.database.transaction(LedgerError) as transaction:
+        with self._store.database.transaction(LedgerError, PATIENCE) as transaction:
             # No grant may come between the two reads.
             transaction.rows("LOCK TABLE sanitizer.account IN SHARE MODE")
             accounts = [
