@@ -56,6 +56,7 @@ class _Charge:
         holders: how many use it; one that was killed is counted for ever, so that it stays.
         created: seconds since 1970.
         about: digest of policy and model.
+        kept: True once a result is kept under the name; set by the vault, and not in the HMAC.
     """
 
     number: int
@@ -67,6 +68,7 @@ class _Charge:
     holders: int
     created: int
     about: str
+    kept: bool = False
 
     @property
     def entry(self) -> Entry:
@@ -74,7 +76,16 @@ class _Charge:
         return Entry(self.number, self.amount, self.accounts, self.created)
 
 
-_COLUMNS = "number, name, amount, spent, accounts, state, holders, created, about"
+_COLUMNS = "number, name, amount, spent, accounts, state, holders, created, about, kept, mac"
+_CHANGE = """
+UPDATE sanitizer.account AS old SET kind = new.kind, cap = new.cap, spent = new.spent,
+    reserved = new.reserved, updated = new.updated, mac = new.mac
+FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[],
+    $7::bigint[], $8::bigint[], $9::bytea[])
+    AS new(id, was_spent, was_reserved, kind, cap, spent, reserved, updated, mac)
+WHERE old.id = new.id AND old.spent = new.was_spent AND old.reserved = new.was_reserved
+RETURNING old.id
+"""
 
 
 class PostgresLedger:
@@ -123,14 +134,13 @@ class PostgresLedger:
         amount, distinct = asked_for(scopes, epsilon)
         with self._store.database.transaction(LedgerError) as transaction:
             now = self._now(transaction)
-            accounts = self._locked(transaction, distinct, now)
+            accounts, caps = self._locked(transaction, distinct, now)
             name = transaction.thing or self._name(key)
             old = self._charge_of(transaction, name)
             if old is not None and self._is_joined(transaction, old):
                 if old.state == OPEN:
                     self._put_charge(transaction, replace(old, holders=old.holders + 1))
                 return _SharedReservation(self, old.number, old.amount)
-            caps = self._found(transaction, [self._every(scope.kind) for scope in distinct])
             for account in accounts:
                 check_room(account, self._cap(account, caps), amount)
             spent = transaction.thing is not None
@@ -156,7 +166,7 @@ class PostgresLedger:
         with self._store.database.transaction(LedgerError) as transaction:
             accounts = transaction.rows("SELECT * FROM sanitizer.account ORDER BY kind, id")
             charges = transaction.rows(
-                f"SELECT {_COLUMNS}, mac FROM sanitizer.charge "  # noqa: S608
+                f"SELECT {_COLUMNS} FROM sanitizer.charge "  # noqa: S608
                 "WHERE state = 'open' ORDER BY number"
             )
         return exported(
@@ -177,7 +187,7 @@ class PostgresLedger:
             ]
             charges = [
                 self._charge(row)
-                for row in transaction.rows(f"SELECT {_COLUMNS}, mac FROM sanitizer.charge")  # noqa: S608
+                for row in transaction.rows(f"SELECT {_COLUMNS} FROM sanitizer.charge")  # noqa: S608
             ]
         sums = {account.id: [0, 0] for account in accounts}
         for charge in charges:
@@ -202,7 +212,7 @@ class PostgresLedger:
             charge, accounts = self._open_charge(transaction, number)
             if charge is None:
                 return False
-            if charged == 0 and self._is_used(transaction, charge):
+            if charged == 0 and (charge.holders > 1 or charge.kept):
                 self._put_charge(transaction, replace(charge, holders=charge.holders - 1))
             else:
                 self._spend(transaction, charge, accounts, charged)
@@ -264,20 +274,15 @@ class PostgresLedger:
             for old in accounts
         ]
         self._change(transaction, changed)
-        found = transaction.row(
-            "SELECT nextval('sanitizer.charge_number_seq') AS number",
-        )
         ids = b"".join(account.id for account in accounts)
         state = SPENT if spent else OPEN
-        charge = _Charge(
-            found["number"], name, amount, amount * spent, ids, state, 1, now, transaction.about
+        charge = _Charge(0, name, amount, amount * spent, ids, state, 1, now, transaction.about)
+        row = transaction.row(
+            "INSERT INTO sanitizer.charge (name, amount, spent, accounts, state, holders, created, "
+            "about, mac) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING number",
+            *(*astuple(charge)[1:-1], self._charge_mac(charge)),
         )
-        transaction.rows(
-            f"INSERT INTO sanitizer.charge ({_COLUMNS}, mac) "  # noqa: S608
-            "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-            *(*astuple(charge), self._charge_mac(charge)),
-        )
-        return charge.number
+        return int(row["number"])
 
     def _is_joined(self, transaction: Transaction, old: _Charge) -> bool:
         """Return True if an earlier charge of the name holds for what is drawn now.
@@ -287,26 +292,23 @@ class PostgresLedger:
         """
         if transaction.row("SELECT 1 FROM sanitizer.message WHERE id = $1", old.name):
             return True
-        if old.state == OPEN and not self._is_kept(transaction, old):
+        if old.state == OPEN and not old.kept:
             return True
         self._put_charge(transaction, replace(old, name=secret_key()))
         return False
 
-    def _is_used(self, transaction: Transaction, charge: _Charge) -> bool:
-        return charge.holders > 1 or self._is_kept(transaction, charge)
-
-    def _is_kept(self, transaction: Transaction, charge: _Charge) -> bool:
-        row = transaction.row("SELECT kept FROM sanitizer.charge WHERE number = $1", charge.number)
-        return bool(row["kept"])
-
-    def _locked(self, transaction: Transaction, scopes: Sequence[Scope], now: int) -> list[Account]:
-        """Return the accounts of scopes, locked in the order of their ids, made where missing.
+    def _locked(
+        self, transaction: Transaction, scopes: Sequence[Scope], now: int
+    ) -> tuple[list[Account], dict[bytes, Account]]:
+        """Return the accounts of scopes, locked in the order of their ids, and those of limits.
 
         What is missing is made before anything is locked, in the same order: two transactions
         never wait for each other.
         """
         kinds = {self._id(scope, now): scope.kind for scope in scopes}
-        missing = sorted(set(kinds) - set(self._found(transaction, list(kinds))))
+        every = [self._every(kind) for kind in set(kinds.values())]
+        there = self._found(transaction, [*kinds, *every])
+        missing = sorted(set(kinds) - set(there))
         fresh = [Account(account_id, kinds[account_id]) for account_id in missing]
         transaction.many(
             "INSERT INTO sanitizer.account VALUES ($1, $2, $3, $4, $5, $6, $7) "
@@ -314,7 +316,7 @@ class PostgresLedger:
             [(*account, self._account_mac(account)) for account in fresh],
         )
         found = self._found(transaction, list(kinds), lock=True)
-        return [found[account_id] for account_id in kinds]
+        return [found[account_id] for account_id in kinds], there
 
     def _found(
         self, transaction: Transaction, ids: Sequence[bytes], lock: bool = False
@@ -325,15 +327,13 @@ class PostgresLedger:
 
     def _change(self, transaction: Transaction, changed: Sequence[tuple[Account, Account]]) -> None:
         """Write accounts; the sums that were read are part of the condition."""
-        for old, new in changed:
-            done = transaction.rows(
-                "UPDATE sanitizer.account SET kind = $4, cap = $5, spent = $6, reserved = $7, "
-                "updated = $8, mac = $9 WHERE id = $1 AND spent = $2 AND reserved = $3 "
-                "RETURNING id",
-                *(old.id, old.spent, old.reserved, *new[1:], self._account_mac(new)),
-            )
-            if not done:
-                raise self._damaged("a balance changed under its lock")
+        rows = [
+            (old.id, old.spent, old.reserved, *new[1:], self._account_mac(new))
+            for old, new in changed
+        ]
+        done = transaction.rows(_CHANGE, *(list(column) for column in zip(*rows, strict=True)))
+        if len(done) != len(changed):
+            raise self._damaged("a balance changed under its lock")
 
     def _set_cap(self, account_id: bytes, kind: str, epsilon: float) -> None:
         cap = nano_down(epsilon)
@@ -359,7 +359,7 @@ class PostgresLedger:
 
     def _charge_of(self, transaction: Transaction, name: bytes) -> _Charge | None:
         row = transaction.row(
-            f"SELECT {_COLUMNS}, mac FROM sanitizer.charge WHERE name = $1 FOR UPDATE",  # noqa: S608
+            f"SELECT {_COLUMNS} FROM sanitizer.charge WHERE name = $1 FOR UPDATE",  # noqa: S608
             name,
         )
         return None if row is None else self._charge(row)
@@ -367,7 +367,7 @@ class PostgresLedger:
     def _numbered(
         self, transaction: Transaction, number: int, lock: bool = False
     ) -> _Charge | None:
-        select = f"SELECT {_COLUMNS}, mac FROM sanitizer.charge WHERE number = $1"  # noqa: S608
+        select = f"SELECT {_COLUMNS} FROM sanitizer.charge WHERE number = $1"  # noqa: S608
         row = transaction.row(f"{select} FOR UPDATE" if lock else select, number)
         return None if row is None else self._charge(row)
 
@@ -397,7 +397,7 @@ class PostgresLedger:
         return self._store.mac("account", *account)
 
     def _charge_mac(self, charge: _Charge) -> bytes:
-        return self._store.mac("charge row", *astuple(charge))
+        return self._store.mac("charge row", *astuple(charge)[1:-1])
 
     def _name(self, key: bytes | None) -> bytes:
         return secret_key() if key is None else self._store.mac("message", key)

@@ -90,5 +90,5 @@ def postgres(running_postgres: PostgresServer) -> PostgresServer:
 
 @pytest.fixture
 def store(postgres: PostgresServer) -> Iterator[PostgresStore]:
-    with PostgresStore(postgres.url, vault_contract.KEY) as made:
+    with PostgresStore(postgres.url, vault_contract.KEY, seconds=20.0) as made:
         yield made

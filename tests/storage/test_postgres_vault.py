@@ -51,7 +51,7 @@ class TestPostgresVault(VaultContract):
 @pytest.fixture
 def other(postgres: PostgresServer, store: PostgresStore) -> Iterator[PostgresStore]:
     """Another replica."""
-    with PostgresStore(postgres.url, KEY, create=False) as opened:
+    with PostgresStore(postgres.url, KEY, create=False, seconds=20.0) as opened:
         yield opened
 
 
