@@ -237,7 +237,7 @@ def _serve_tenants(config: Path, workers: int, options: dict[str, Any]) -> None:
         run(create_app(tenants, settings), listener, announce, tenants.reload, sock)
 
     def announce(url: str) -> None:
-        click.echo(f"sanitizer: {url}, tenants of {config}", err=True)
+        click.echo(f"sanitizer: {url} -> tenants of {config}", err=True)
 
     if workers == 1:
         serve_one(None, announce)

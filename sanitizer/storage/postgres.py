@@ -62,7 +62,8 @@ SCHEMA = """
 CREATE SCHEMA IF NOT EXISTS sanitizer;
 CREATE TABLE sanitizer.meta (version int NOT NULL, day bigint NOT NULL, mac bytea NOT NULL);
 CREATE TABLE sanitizer.keyring (
-    slot bytea PRIMARY KEY, salt bytea NOT NULL, seal bytea NOT NULL, body bytea NOT NULL);
+    slot bytea PRIMARY KEY, salt bytea NOT NULL, cost int NOT NULL, seal bytea NOT NULL,
+    body bytea NOT NULL);
 CREATE TABLE sanitizer.conversation (
     id bytea PRIMARY KEY, seal bytea NOT NULL, body bytea NOT NULL);
 CREATE TABLE sanitizer.entry (
@@ -313,7 +314,7 @@ class Database:
         milliseconds = f"{self.seconds * SERVER_SHARE * 1000:.0f}"
         self._pool = await asyncpg.create_pool(
             self._url,
-            min_size=1,
+            min_size=0,
             max_size=self._connections,
             timeout=self.seconds,
             reset=keep,
@@ -595,13 +596,14 @@ class PostgresStore:
         slot, salt = secret_key()[:SALT_BYTES], secret_key()[:SALT_BYTES]
         sealed = derived_keys(self.where, key, salt, SCRYPT_N).seal(ring.encoded(), "ring", slot)
         transaction.rows(
-            "INSERT INTO sanitizer.keyring VALUES ($1, $2, $3, $4)", slot, salt, *sealed
+            "INSERT INTO sanitizer.keyring VALUES ($1, $2, $3, $4, $5)",
+            *(slot, salt, SCRYPT_N, *sealed),
         )
 
     def _slot(self, key: bytes) -> tuple[bytes, Ring]:
         """Return the slot that a key opens, and what is in it. Raises VaultError."""
         for row in self.database.read(VaultError, "SELECT * FROM sanitizer.keyring"):
-            keys: Keys = derived_keys(self.where, key, row["salt"], SCRYPT_N)
+            keys: Keys = derived_keys(self.where, key, row["salt"], row["cost"])
             try:
                 plain = keys.open(row["seal"], row["body"], "ring", row["slot"])
             except VaultError:

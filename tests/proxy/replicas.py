@@ -71,11 +71,8 @@ class Replica:
         return False
 
 
-@contextmanager
-def replicas(
-    server: PostgresServer, up: Upstream, folder: Path, count: int
-) -> Iterator[list[Replica]]:
-    """Replicas that share a store, with one tenant, all of them ready."""
+def configured(server: PostgresServer, up: Upstream, folder: Path) -> Path:
+    """The configuration of one tenant with a store on a server."""
     (folder / "policy.toml").write_text('base = "balanced"\n' + POLICY)
     (folder / "key").write_text(KEY)
     (folder / "store-key").write_text(STORE_KEY)
@@ -87,6 +84,7 @@ def replicas(
 url = "file:{folder / "url"}"
 key = "file:{folder / "store-key"}"
 connections = 4
+seconds = 5.0
 [audit]
 to = "database"
 [upstreams.echo]
@@ -99,6 +97,15 @@ scopes = ["user:ada", "team:legal", "day"]
 budget = 1000000.0
 """
     )
+    return config
+
+
+@contextmanager
+def replicas(
+    server: PostgresServer, up: Upstream, folder: Path, count: int
+) -> Iterator[list[Replica]]:
+    """Replicas that share a store, with one tenant, all of them ready."""
+    config = configured(server, up, folder)
     made = [Replica(free_port(), config, folder) for _ in range(count)]
     try:
         for each in made:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,8 @@ from typing import Any
 
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from sanitizer import Sanitizer
 from sanitizer.errors import PolicyError
@@ -77,19 +80,30 @@ def sanitizer_for(tenant: Tenant, vault: Vault, ledger: Budgets) -> Sanitizer:
 
 
 @contextmanager
-def served(up: Upstream, folder: Path, text: str = "", **settings: Any) -> Iterator[Served]:
+def served(
+    up: Upstream,
+    folder: Path,
+    text: str = "",
+    listener: Listener = Listener(port=0),  # noqa: B008  frozen
+    verify: ssl.SSLContext | bool = True,
+    **settings: Any,
+) -> Iterator[Served]:
     path = folder / "proxy.toml"
     path.write_text(text or text_of(up.url))
     made = ProxySettings("http://configured.invalid", **settings)
     tenants = Tenants(path, made, sanitizer_for)
-    listener = Listener(port=0)
     server = make_server(create_app(tenants, made), replace(listener, port=0))
     sock = listener.open()
     thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
     thread.start()
     port = sock.getsockname()[1]
     try:
-        with httpx.Client(base_url=listener.url(port), timeout=20, trust_env=False) as client:
+        with httpx.Client(
+            base_url=listener.url(port).replace("127.0.0.1", "localhost"),
+            timeout=20,
+            trust_env=False,
+            verify=verify,
+        ) as client:
             yield Served(Proxy(port, client), tenants, folder)
     finally:
         server.should_exit = True
@@ -163,6 +177,23 @@ def test_traces_and_listed_headers_pass_where_they_are_well_formed(
     first, second = (each.headers for each in up.requests)
     assert {name: first.get(name) for name in more} == {**more, "x-other": None}
     assert not {"traceparent", "tracestate"} & set(second)
+
+
+def test_a_client_certificate_of_the_file_is_as_good_as_a_key(
+    up: Upstream, tmp_path: Path, certificate: tuple[Path, Path]
+) -> None:
+    cert, key = certificate
+    der = x509.load_pem_x509_certificate(cert.read_bytes()).public_bytes(Encoding.DER)
+    text = text_of(up.url, ada=f'certificates = ["sha256:{digest_of(der)}"]')
+    with_it, without = (ssl.create_default_context(cafile=str(cert)) for _ in range(2))
+    with_it.load_cert_chain(cert, key)
+    listener = Listener(port=0, certfile=cert, keyfile=key, client_ca=cert)
+    for context, status in ((with_it, 200), (without, 401)):
+        with served(up, tmp_path, text, listener, context) as running:
+            assert running.api.chat("Hello").status_code == status
+            named = {"certificate": digest_of(der), "x-client-cert": digest_of(der)}
+            again = running.api.chat("Hello", named)
+            assert again.status_code == status, "no header stands for a certificate"
 
 
 # ---- budgets ----
