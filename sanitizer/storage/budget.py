@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
 from sanitizer.errors import BudgetExceeded, LedgerError
@@ -27,6 +27,7 @@ from sanitizer.storage.ledger import (
     check_room,
     exported,
     nano_down,
+    nano_up,
 )
 from sanitizer.storage.ledger_rows import LATEST, Account, Entry
 from sanitizer.storage.sqlite_file import hmac_of
@@ -220,6 +221,20 @@ class MemoryLedger:
             charged = b"".join(account.id for account in accounts)
             self._entries[self._granted] = Entry(self._granted, amount, charged, self._seen)
             return Reservation(self, self._granted, amount)
+
+    def charge_once(self, amounts: Mapping[Scope, Fraction], name: bytes) -> bool:
+        nano = {scope: nano_up(amount) for scope, amount in amounts.items()}
+        with self._lock:
+            marker = self._account(self._mac("charge", name), "charge")
+            if marker.id in self._accounts:
+                return False
+            charged = [(self._account(self._id(scope), scope.kind), nano[scope]) for scope in nano]
+            for account, amount in charged:
+                check_room(account, self._cap(account), amount)
+            for account, amount in charged:
+                self._put(account._replace(spent=account.spent + amount))
+            self._put(marker._replace(spent=sum(nano.values())))
+        return True
 
     def resolve_stale(self, older_than: float = 3600.0) -> int:
         check_age(older_than)

@@ -154,6 +154,9 @@ class Budgets(Protocol):
             LedgerError: nothing is granted.
         """
 
+    def charge_once(self, amounts: Mapping[Scope, Fraction], name: bytes) -> bool:
+        """Charge each scope its own amount, once for a name; see `Ledger.charge_once`."""
+
     def resolve_stale(self, older_than: float = 3600.0) -> int:
         """Count reservations open for `older_than` seconds as spent; return how many."""
 
@@ -194,7 +197,7 @@ class Reservation:
             LedgerError: it was settled before, or the file cannot be written and all of it stays
                 charged.
         """
-        charged = self._amount if epsilon is None else _nano_up(epsilon)
+        charged = self._amount if epsilon is None else nano_up(epsilon)
         if charged > self._amount:
             raise ValueError(
                 f"epsilon must be at most the {self.epsilon!r} reserved, got {epsilon!r}"
@@ -345,7 +348,7 @@ class Ledger:
             BudgetExceeded: a scope has not enough left; nothing is charged.
             LedgerError: damaged, not writable, or busy for a minute; nothing is granted.
         """
-        nano = {scope: _nano_up(amount) for scope, amount in amounts.items()}
+        nano = {scope: nano_up(amount) for scope, amount in amounts.items()}
         with self._store.transaction("IMMEDIATE", GRANT_SYNC) as head:
             marker = self._account(self._store.mac("charge", name), "charge")
             if self._store.find(Account, marker.id) is not None:
@@ -450,7 +453,7 @@ def asked_for(scopes: Iterable[Scope], epsilon: float) -> tuple[int, list[Scope]
     Raises:
         ValueError: no scope, or epsilon not positive and at most 1e9.
     """
-    amount = _nano_up(epsilon)
+    amount = nano_up(epsilon)
     distinct = list(dict.fromkeys(scopes))
     if not distinct:
         raise ValueError("scopes must name at least one scope, got none")
@@ -497,6 +500,11 @@ def exported(accounts: Iterable[Account], entries: Iterable[Entry]) -> list[dict
     return balances + open_ones
 
 
+def nano_up(epsilon: float | Fraction) -> int:
+    """Return whole nano-epsilon, rounded up. Raises ValueError: not positive, or above 1e9."""
+    return math.ceil(_nano(epsilon))
+
+
 def nano_down(epsilon: float) -> int:
     """Return whole nano-epsilon, rounded down. Raises ValueError: not positive, or above 1e9."""
     return math.floor(_nano(epsilon))
@@ -507,10 +515,6 @@ def _nano(epsilon: float | Fraction) -> Fraction:
     if not 0 < epsilon <= MAX_CHARGE:
         raise ValueError(f"epsilon must be positive and at most {MAX_CHARGE:g}, got {epsilon!r}")
     return (epsilon if isinstance(epsilon, Fraction) else as_printed(epsilon)) * NANO
-
-
-def _nano_up(epsilon: float | Fraction) -> int:
-    return math.ceil(_nano(epsilon))
 
 
 def _show(amount: int) -> str:

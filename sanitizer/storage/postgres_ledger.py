@@ -17,8 +17,9 @@ Not protected: from whoever may write to the database, who can put older rows ba
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from sanitizer.errors import LedgerError
@@ -36,6 +37,7 @@ from sanitizer.storage.ledger import (
     check_room,
     exported,
     nano_down,
+    nano_up,
 )
 from sanitizer.storage.ledger_rows import LATEST, Account, Entry
 from sanitizer.storage.postgres import PATIENCE, VERSION, PostgresStore, Transaction
@@ -148,6 +150,25 @@ class PostgresLedger:
         if key is None and not spent:
             return Reservation(self, number, amount)
         return _SharedReservation(self, number, amount, settled=spent)
+
+    def charge_once(self, amounts: Mapping[Scope, Fraction], name: bytes) -> bool:
+        """Charge each scope its own amount, all of them or none, and only once for this name.
+
+        See `Ledger.charge_once`. Each amount is a charge of its own here.
+        """
+        nano = {scope: nano_up(amount) for scope, amount in amounts.items()}
+        with self._store.database.transaction(LedgerError) as transaction:
+            now = self._now(transaction)
+            accounts, caps = self._locked(transaction, list(nano), now)
+            names = [self._store.mac("once", name, number) for number in range(len(nano))]
+            if names and self._charge_of(transaction, names[0]) is not None:
+                return False
+            charged = list(zip(accounts, nano.values(), names, strict=True))
+            for account, amount, _ in charged:
+                check_room(account, self._cap(account, caps), amount)
+            for account, amount, charge in charged:
+                self._grant(transaction, [account], charge, amount, now, spent=True)
+        return True
 
     def resolve_stale(self, older_than: float = 3600.0) -> int:
         """Count charges open for `older_than` seconds as spent; return how many there were."""

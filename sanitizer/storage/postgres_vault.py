@@ -75,7 +75,7 @@ class PostgresVault:
         about: digest of policy and model, stored beside what is assigned and charged; not part of
             any key.
         max_messages: released messages kept of one conversation, at least 1; its oldest are
-            dropped first.
+            dropped first. Answers of an API: as many again, so that they push out no message.
         max_entries: forms of things kept of one conversation, at least 1. A full table refuses.
 
     Raises:
@@ -122,6 +122,8 @@ class PostgresVault:
         """
         message_id = self._store.mac("message", key)
         owner = b"" if conversation is None else self._id(conversation)
+        if result.record.variant == "answer":
+            owner = self._answers_of(owner)
         sealed = self._store.seal(encoded(result), "message", message_id, owner)
         with self._store.database.transaction(VaultError) as transaction:
             new = transaction.row(
@@ -180,11 +182,13 @@ class PostgresVault:
                 state = self._loaded(conversation_id, row)
                 floor = max(state.floor, state.entries.floor_without())
                 again = _Conversation(floor=floor)
-                for table, column in (("entry", "conversation"), ("message", "owner")):
-                    transaction.rows(
-                        f"DELETE FROM sanitizer.{table} WHERE {column} = $1",  # noqa: S608
-                        conversation_id,
-                    )
+                transaction.rows(
+                    "DELETE FROM sanitizer.entry WHERE conversation = $1", conversation_id
+                )
+                transaction.rows(
+                    "DELETE FROM sanitizer.message WHERE owner = ANY($1::bytea[])",
+                    [conversation_id, self._answers_of(conversation_id)],
+                )
                 self._put(transaction, conversation_id, again)
             self._keep(conversation_id, again)
 
@@ -198,6 +202,9 @@ class PostgresVault:
 
     def _id(self, conversation: str) -> bytes:
         return self._store.mac("conversation", conversation)
+
+    def _answers_of(self, owner: bytes) -> bytes:
+        return self._store.mac("answers", owner)
 
     @contextmanager
     def _alone(self, conversation_id: bytes) -> Iterator[None]:

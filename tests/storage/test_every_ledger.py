@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -210,6 +211,16 @@ def test_nothing_to_charge_is_an_error(ledger: Budgets) -> None:
         ledger.reserve([], 1.0)
     with pytest.raises(ValueError, match="kind must be one of"):
         ledger.set_default_limit("anna", 1.0)
+
+
+def test_a_name_is_charged_once_and_each_scope_its_own_amount(ledger: Budgets) -> None:
+    ledger.set_limit(TALK, 2.0)
+    amounts = {ADA: Fraction(1, 3), TALK: Fraction(2)}
+    assert ledger.charge_once(amounts, b"job and row")
+    assert not ledger.charge_once(amounts, b"job and row")
+    with pytest.raises(BudgetExceeded):
+        ledger.charge_once(amounts, b"job and another row")
+    assert (ledger.balance(ADA).spent, ledger.balance(TALK).spent) == (0.333333334, 2.0)
 
 
 def test_what_is_exported_names_nobody(ledger: Budgets) -> None:
