@@ -41,7 +41,8 @@ class Served:
     folder: Path
 
     def ask(self, text: str, key: str = ADA, **headers: str) -> httpx.Response:
-        return self.api.chat(text, {"authorization": f"Bearer {key}"}, **headers)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.api.chat(text, {"authorization": f"Bearer {key}", **named})
 
     def log(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (self.folder / "audit").read_text().splitlines()]
