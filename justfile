@@ -23,7 +23,7 @@ test *arguments:
 slow *arguments:
     pytest -m slow {{arguments}}
 
-# all tests, with ten times as many random examples, and every framework and client of the recipes; those
+# all tests, those of minutes too, with ten times as many random examples, and every framework and client of the recipes; those
 # of Ray and Spark need both installed (pip install -e ".[ray,spark]") and a Java 17, else they skip
 nightly:
     .ci/clients build-cache/clients

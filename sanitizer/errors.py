@@ -8,6 +8,7 @@ SanitizerError
 ├── PolicyError        a policy file is wrong, or the policy refuses this content
 │   └── RequestRefused     an API request must not leave: unknown endpoint, image, malformed body
 ├── VaultError         a vault is missing, damaged, full, not writable, or has another key
+├── AuditError         the audit log cannot be written
 ├── UpstreamError      the API could not be reached, or its answer cannot be restored
 └── LedgerError        a ledger is missing, damaged, not writable, or has another key
 
@@ -23,9 +24,11 @@ class SanitizerError(Exception):
 
     Attributes:
         released: results of a batch that were released and charged before the error.
+        retry_after: seconds after which the same may succeed; None if waiting does not help.
     """
 
     released: tuple[Any, ...] = ()
+    retry_after: float | None = None
 
 
 class ModelError(SanitizerError):
@@ -95,6 +98,10 @@ class VaultError(SanitizerError):
 
     Nothing was released.
     """
+
+
+class AuditError(SanitizerError):
+    """The audit log cannot be written; nothing was sent."""
 
 
 class UpstreamError(SanitizerError):

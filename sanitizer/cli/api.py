@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from socket import socket
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,6 +30,7 @@ from sanitizer.cli.options import (
     examples,
     ledger_option,
     model_option,
+    open_ledger,
     secret,
     setting_options,
     together,
@@ -37,7 +42,9 @@ if TYPE_CHECKING:
     from sanitizer.clients import ChatConnection
     from sanitizer.pipeline import Sanitizer
     from sanitizer.proxy import Listener, ProxySettings
+    from sanitizer.proxy.configuration import Tenant
     from sanitizer.results import Record, SanitizedText
+    from sanitizer.storage import Budgets, Vault
 
 MODEL = "gpt-4.1-mini"
 
@@ -46,6 +53,9 @@ upstream_option = click.option("--upstream", required=True, metavar="URL", help=
 
 # ---- serve ----
 
+EVERYONE = "proxy"
+"""Name of the user scope that a proxy without tenants charges for all requests."""
+START_SECONDS = 1.0
 PROXY_LIBRARIES = ("aiohttp", "prometheus_client", "starlette", "uvicorn")
 
 _listener_options = together(
@@ -58,6 +68,16 @@ _listener_options = together(
     ),
     click.option("--certfile", type=Path, help="PEM certificate, to serve https"),
     click.option("--keyfile", type=Path, help="its key, if in another file"),
+    click.option(
+        "--client-ca", type=Path, help="PEM authorities of client certificates (with --config)"
+    ),
+    click.option(
+        "--workers",
+        type=click.IntRange(1, 64),
+        default=1,
+        metavar="N",
+        help="processes that serve the address; more than one need a shared store (--config)",
+    ),
 )
 _access_options = together(
     click.option(
@@ -106,7 +126,12 @@ _limit_options = together(
     short_help="run the proxy: the API's endpoints on this machine, and a page",
     epilog=examples("sanitizer serve --upstream https://api.openai.com/v1"),
 )
-@upstream_option
+@click.option("--upstream", metavar="URL", help=URL_HELP)
+@click.option(
+    "--config",
+    type=Path,
+    help="TOML file of tenants, upstreams, limits and storage, in place of --upstream",
+)
 @_listener_options
 @setting_options
 @context_option
@@ -122,13 +147,30 @@ _limit_options = together(
     type=Path,
     help="PEM certificates to trust for the upstream, in place of the usual ones",
 )
-def serve(budget: float | None, ledger: Path | None, vault: Path | None, **options: Any) -> None:
+def serve(
+    upstream: str | None,
+    config: Path | None,
+    budget: float | None,
+    ledger: Path | None,
+    vault: Path | None,
+    workers: int,
+    **options: Any,
+) -> None:
     """Run the proxy: the API's endpoints on this machine, and a page.
 
-    With a ledger the budget is that of each conversation, else of all together.
+    The budget is that of all requests together; with --config, the file says whose is how much.
     """
     check_libraries()
-    _serve(budget, ledger, vault, options)
+    if (upstream is None) == (config is None):
+        raise ValueError("serve needs either --upstream or --config")
+    if config is not None:
+        if budget is not None or ledger is not None or vault is not None:
+            raise ValueError("with --config, that file says where budgets and originals are")
+        _serve_tenants(config, workers, options)
+        return
+    if workers > 1:
+        raise ValueError("--workers needs --config with [storage]: each would have its own budget")
+    _serve(upstream, budget, ledger, vault, options)
 
 
 def check_libraries() -> None:
@@ -138,16 +180,17 @@ def check_libraries() -> None:
 
 
 def _serve(
-    budget: float | None, ledger: Path | None, vault: Path | None, options: dict[str, Any]
+    upstream: str | None,
+    budget: float | None,
+    ledger: Path | None,
+    vault: Path | None,
+    options: dict[str, Any],
 ) -> None:
     from sanitizer.proxy import create_app, run
 
-    settings, listener = _settings(options), _listener(options)
+    settings, listener = _settings(upstream, options), _listener(options)
     listener.check(settings.token)
-    # A ledger needs a name to charge; the conversation of each request takes its place.
-    sanitizer = build_sanitizer(
-        options, conversation="default", budget=budget, ledger=ledger, vault=vault
-    )
+    sanitizer = _sanitizer(options, budget, ledger, vault)
     sanitizer.load()
     app = create_app(
         sanitizer,
@@ -159,13 +202,120 @@ def _serve(
     run(app, listener, lambda url: click.echo(f"sanitizer: {url} {about}", err=True))
 
 
-def _settings(options: dict[str, Any]) -> ProxySettings:
+def _sanitizer(
+    options: dict[str, Any], budget: float | None, ledger: Path | None, vault: Path | None
+) -> Sanitizer:
+    """Return the Sanitizer of a proxy without tenants.
+
+    Its limit is that of all requests: a client can always begin another conversation, or show
+    another key.
+    """
+    from sanitizer.storage import DAY, Scope
+
+    if ledger is None:
+        return build_sanitizer(options, conversation="default", budget=budget, vault=vault)
+    opened, everyone = open_ledger(ledger), Scope("user", EVERYONE)
+    if budget is not None:
+        opened.set_limit(everyone, budget)
+    return build_sanitizer(
+        options, conversation="default", ledger=opened, vault=vault, scopes=(everyone, DAY)
+    )
+
+
+def _serve_tenants(config: Path, workers: int, options: dict[str, Any]) -> None:
+    """Serve the tenants of a configuration, by one process or several."""
+    from sanitizer.proxy import Tenants, create_app, run
+
+    settings, listener = _settings("http://configured.invalid", options), _listener(options)
+    listener.check(settings.token, has_tenants=True)
+
+    def serve_one(sock: socket | None, announce: Callable[[str], None]) -> None:
+        tenants = Tenants(config, settings, partial(_for_tenants, options))
+        if workers > 1 and not tenants.may_block:
+            raise ValueError("--workers needs [storage]: each would have its own budget")
+        tenants.load()
+        run(create_app(tenants, settings), listener, announce, tenants.reload, sock)
+
+    def announce(url: str) -> None:
+        click.echo(f"sanitizer: {url} -> tenants of {config}", err=True)
+
+    if workers == 1:
+        serve_one(None, announce)
+    else:
+        with listener.open() as sock:
+            run_workers(workers, lambda: serve_one(sock, announce))
+
+
+def _for_tenants(
+    options: dict[str, Any], tenant: Tenant, vault: Vault, ledger: Budgets
+) -> Sanitizer:
+    """Return the Sanitizer whose models those of all tenants share."""
+    setting = {**options, "policy": tenant.policy}
+    return build_sanitizer(setting, conversation="default", vault=vault, ledger=ledger)
+
+
+def run_workers(count: int, work: Callable[[], None]) -> None:
+    """Run `work` in several processes until SIGINT or SIGTERM; one that ends is replaced.
+
+    SIGHUP is passed on. A worker that ends within its first second ends all of them: the
+    configuration is wrong, and would be again.
+
+    Raises:
+        ValueError: a worker could not start; it has said why.
+    """
+    running: dict[int, float] = {}
+    ending = False
+
+    def start() -> None:
+        if number := os.fork():
+            running[number] = monotonic()
+            return
+        for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(each, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os._exit(_exit_status(work))
+
+    def pass_on(number: int, frame: object) -> None:
+        nonlocal ending
+        ending = ending or number != signal.SIGHUP
+        for process in running:
+            os.kill(process, number)
+
+    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(each, pass_on)
+    for _ in range(count):
+        start()
+    while running:
+        process, _ = os.wait()
+        failed = monotonic() - running.pop(process) < START_SECONDS
+        if failed and not ending:
+            pass_on(signal.SIGTERM, None)
+            while running:
+                running.pop(os.wait()[0])
+            raise ValueError("a worker ended as soon as it had started; see its message")
+        if not ending:
+            start()
+
+
+def _exit_status(work: Callable[[], None]) -> int:
+    """Run a worker; return its exit status. Its errors are shown as those of a command are."""
+    try:
+        work()
+    except (SanitizerError, ValueError, OSError) as error:
+        click.echo(f"sanitizer: error: {safe(str(error))}", err=True)
+        return 2
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0
+
+
+def _settings(upstream: str | None, options: dict[str, Any]) -> ProxySettings:
     from sanitizer.proxy import ProxySettings
     from sanitizer.urls import is_loopback
 
     own = [] if is_loopback(options["host"]) else [options["host"]]
     return ProxySettings(
-        upstream=options["upstream"],
+        upstream=upstream or "",
         key=secret("key-env", options["key_env"]),
         token=secret("token-env", options["token_env"]),
         hosts=(*options["allow_host"], *own),
@@ -186,6 +336,7 @@ def _listener(options: dict[str, Any]) -> Listener:
         port=options["port"],
         certfile=options["certfile"],
         keyfile=options["keyfile"],
+        client_ca=options["client_ca"],
         exposed=options["expose"],
         connections=2 * options["max_connections"],
     )

@@ -17,7 +17,7 @@ import click
 
 if TYPE_CHECKING:
     from sanitizer.pipeline import Sanitizer
-    from sanitizer.storage import FileVault, Ledger
+    from sanitizer.storage import Budgets, FileVault, Ledger, Scope, Vault
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -170,9 +170,10 @@ def build_sanitizer(
     *,
     conversation: str = "",
     budget: float | None = None,
-    ledger: Path | None = None,
-    vault: Path | None = None,
+    ledger: Path | Budgets | None = None,
+    vault: Path | Vault | None = None,
     extractor: str | None = None,
+    scopes: Sequence[Scope] = (),
 ) -> Sanitizer:
     """Return the Sanitizer that the options of a command describe.
 
@@ -180,9 +181,10 @@ def build_sanitizer(
         setting: values of `setting_options`, and of "context" and "model" where a command has them.
         conversation: name of the conversation, for ledger and vault.
         budget: most epsilon to spend.
-        ledger: file of the ledger to charge.
-        vault: file of the vault to keep originals in.
+        ledger: the ledger to charge, or its file.
+        vault: the vault to keep originals in, or its file.
         extractor: how answers are rewritten, if at all.
+        scopes: charged in the ledger besides the conversation.
 
     Raises:
         ValueError: options that do not fit each other, or a key that is not set.
@@ -207,8 +209,9 @@ def build_sanitizer(
         model=setting.get("model"),
         conversation=conversation,
         budget=budget,
-        ledger=open_ledger(ledger) if ledger else None,
-        vault=open_vault(vault) if vault else None,
+        ledger=open_ledger(ledger) if isinstance(ledger, Path) else ledger,
+        scopes=scopes,
+        vault=open_vault(vault) if isinstance(vault, Path) else vault,
         extractor=extractor,
     )
 

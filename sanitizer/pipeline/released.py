@@ -285,8 +285,11 @@ class OpenCharges:
         self._open: defaultdict[int, list[Charge]] = defaultdict(list)
         self._drawn = False
 
-    def reserve(self, text: int, epsilon: float, certified: bool) -> None:
+    def reserve(self, text: int, epsilon: float, certified: bool, key: bytes | None = None) -> None:
         """Reserve the price of a text, or of one more draw for it.
+
+        Args:
+            key: of the message that will be kept; a shared ledger charges it once.
 
         Raises:
             BudgetExceeded: the budget has less left.
@@ -295,7 +298,7 @@ class OpenCharges:
         if self._budget.limited and not certified:
             raise NotCertified("a budget needs a certified mechanism")
         if epsilon:
-            self._open[text].append(self._budget.reserve(epsilon))
+            self._open[text].append(self._budget.reserve(epsilon, key))
 
     def start_drawing(self) -> None:
         """Commit, instead of releasing, whatever is still open when something fails from here."""

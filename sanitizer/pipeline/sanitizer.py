@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
@@ -45,7 +46,7 @@ from sanitizer.progress import counted
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.results import FactWarning, SanitizedText
 from sanitizer.storage import (
-    Ledger,
+    Budgets,
     LocalBudget,
     MemoryVault,
     Scope,
@@ -118,7 +119,7 @@ class Sanitizer:
         model: MaskedLM | Path | None = None,
         conversation: str = "",
         budget: float | None = None,
-        ledger: Ledger | None = None,
+        ledger: Budgets | None = None,
         scopes: Iterable[Scope] = (),
         delta: float = 0.0,
         vault: Vault | None = None,
@@ -148,6 +149,7 @@ class Sanitizer:
         policy: Policy | str | Path | Mapping[str, Any] | None = None,
         mechanism: WordMechanism | None = None,
         vault: Vault | None = None,
+        scopes: Iterable[Scope] | None = None,
         charged: bool = True,
     ) -> Sanitizer:
         """Return a Sanitizer with some settings changed; model, vault and budget are shared.
@@ -156,6 +158,7 @@ class Sanitizer:
         first.
 
         Args:
+            scopes: what else to charge in the ledger, in place of the first one's scopes.
             charged: False for previews that never leave the machine: no budget, no charge.
 
         Raises:
@@ -173,10 +176,11 @@ class Sanitizer:
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.inner = self.inner.derive(conversation, policy, mechanism, vault, not charged)
+        other._scopes = self._scopes if scopes is None else tuple(scopes)
         if not charged:
             other._charges = Charges(LocalBudget(None))
-        elif conversation is not None and self._ledger is not None:
-            budget = budget_for(self._limit, self._ledger, conversation, self._scopes)
+        elif self._ledger is not None and (conversation is not None or scopes is not None):
+            budget = budget_for(self._limit, self._ledger, other.conversation, other._scopes)
             other._charges = Charges(budget)
         return other
 
@@ -331,7 +335,10 @@ class Sanitizer:
                     continue
                 try:
                     charges.reserve(
-                        i, settings.cost(len(masked.drawn)), settings.mechanism.certified
+                        i,
+                        settings.cost(len(masked.drawn)),
+                        settings.mechanism.certified,
+                        None if fresh else message.key,
                     )
                 except BudgetExceeded as error:
                     refusal, group = error, group[:i]
@@ -389,7 +396,7 @@ class Sanitizer:
         certified = preview.record.certified or undrawn
         with self._charges.settling() as charges:
             price = 0.0 if undrawn else released.price_of_choice(message, preview)
-            charges.reserve(0, price, certified)
+            charges.reserve(0, price, certified, message.key)
             charges.start_drawing()
             kept = released.keep(message, preview)
             charges.settle(0, released=kept is preview)
@@ -582,6 +589,13 @@ class Inner:
         )
         loader = self._loader if same else ModelLoader(self._loader.models, mechanism)
         return Inner(settings, loader, released, self.answers.extractor)
+
+    @property
+    def digest(self) -> str:
+        """Digest of policy, mechanism and models: what decides how a thing is read and drawn."""
+        models = self._loader.models
+        tagger = models.tagger().sha256 if self.settings.policy.detector != "none" else ""
+        return hashlib.sha256(f"{self.settings.digest} {tagger}".encode()).hexdigest()
 
     def models(self) -> LoadedModels:
         """Return the loaded model, tokenizer and engine.

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sanitizer.proxy.server import create_app as create_app
     from sanitizer.proxy.server import make_server as make_server
     from sanitizer.proxy.server import run as run
+    from sanitizer.proxy.tenants import Tenants as Tenants
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
@@ -25,5 +26,6 @@ else:
                 "make_server",
                 "run",
             ),
+            "tenants": ("Tenants",),
         },
     )

@@ -23,7 +23,8 @@ Headers = list[tuple[bytes, bytes]]
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 MIN_TOKEN = 16
 TOKEN = "sanitizer-token"  # noqa: S105  the header's name
-FREE_PATHS = frozenset({"/healthz"})
+FREE_PATHS = frozenset({"/healthz", "/readyz"})
+METRICS = "/metrics"
 ASK = (b"www-authenticate", b'Basic realm="sanitizer", charset="UTF-8"')
 _PREFLIGHT_SECONDS = b"600"
 
@@ -46,7 +47,7 @@ class ProxySettings:
         token: secret that clients must send: as `sanitizer-token`, or as `Authorization: Bearer`
             where that header does not carry the upstream's key. None: no token is asked for.
         hosts: names accepted in the `Host` header beside those of this machine ("localhost",
-            "127.0.0.1", "[::1]").
+            "127.0.0.1", "[::1]"); "*" accepts all, for proxies whose clients must show a key.
         origins: web pages that may ask, such as "https://app.example", beside the proxy's own.
         max_body: largest body of a request, in bytes.
         max_connections: most requests under way at once.
@@ -126,9 +127,17 @@ class AccessCheck:
     Args:
         own: paths of the proxy itself, which are not the API's. A browser may send the token there
             as the password of Basic authentication, which it asks its user for.
+        free: paths of these that probes ask for, by any host name and without a token.
     """
 
-    def __init__(self, settings: ProxySettings, own: frozenset[str]) -> None:
+    def __init__(
+        self,
+        settings: ProxySettings,
+        own: frozenset[str],
+        free: frozenset[str] = FREE_PATHS,
+    ) -> None:
+        self.free = free
+        self._any_host = "*" in settings.hosts
         self._hosts = {url_host(name) for name in (*LOOPBACK_NAMES, *settings.hosts)}
         self._origins = frozenset(settings.origins)
         self._token = settings.token.encode() if settings.token else None
@@ -141,8 +150,10 @@ class AccessCheck:
         Raises:
             RequestRefused: 403 for a foreign host or origin, 401 without the token.
         """
+        if scope["path"] in self.free:
+            return
         host, origin = headers.get("host", ""), headers.get("origin")
-        if _without_port(host) not in self._hosts:
+        if not self._any_host and _without_port(host) not in self._hosts:
             raise RequestRefused(
                 "this Host is not one of the proxy's own names (--allow-host)", "host", 403
             )
@@ -155,7 +166,7 @@ class AccessCheck:
             raise RequestRefused(
                 "web pages of other origins may not ask (--allow-origin)", "origin", 403
             )
-        if self._token and scope["path"] not in FREE_PATHS:
+        if self._token:
             self._check_token(self._token, scope["path"], headers)
 
     def cross_origin(self, scope: Scope, headers: Mapping[str, str]) -> Headers:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Coroutine, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from math import ceil
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -17,20 +18,22 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from sanitizer.errors import (
+    AuditError,
     BudgetExceeded,
     LedgerError,
     ModelError,
     NotCertified,
     PolicyError,
     RequestRefused,
+    SanitizerError,
     UpstreamError,
     VaultError,
 )
 from sanitizer.proxy.access import Headers, ProxySettings
-from sanitizer.proxy.shared import HEADER, Conversations, Metrics, Workers
+from sanitizer.proxy.shared import HEADER, Metrics, Workers
+from sanitizer.proxy.tenants import Caller, Callers
 from sanitizer.proxy.upstream import (
     MAX_ANSWER,
-    Upstream,
     UpstreamAnswer,
     endpoint_of,
     target,
@@ -49,7 +52,8 @@ UNWATCHED_SECONDS = 0.02  # what is answered sooner is answered, whether or not 
 JSON: Headers = [(b"content-type", b"application/json")]
 NO_RETRY = (b"x-should-retry", b"false")  # the SDKs obey this before they look at the status
 _REFUSED = {BudgetExceeded: "budget_exceeded", NotCertified: "not_certified", PolicyError: "policy"}
-_FAILED = {VaultError: "vault", LedgerError: "ledger", ModelError: "model"}
+_FAILED = {VaultError: "vault", LedgerError: "ledger", ModelError: "model", AuditError: "audit"}
+RETRY_AFTER = 1.0  # seconds, where the error itself says nothing
 
 
 # ---- errors as answers ----
@@ -64,12 +68,14 @@ class Failure:
         message: what happened, in words that hold no text of the request.
         code: a short fixed word, for metrics too.
         retry: True if the same request may succeed soon.
+        retry_after: seconds to wait before that.
     """
 
     status: int
     message: str
     code: str
     retry: bool = False
+    retry_after: float = RETRY_AFTER
 
     @classmethod
     def of(cls, error: BaseException) -> Failure:
@@ -89,6 +95,9 @@ class Failure:
             if isinstance(error, kind):
                 return cls(403, str(error), code)
         code = next((code for kind, code in _FAILED.items() if isinstance(error, kind)), "internal")
+        if isinstance(error, SanitizerError) and error.retry_after is not None:
+            told = f"the proxy's storage does not answer ({code}); nothing was sent, try again"
+            return cls(503, told, code, True, error.retry_after)
         return cls(500, f"the proxy failed ({code}); its log says how", code)
 
     @property
@@ -132,6 +141,8 @@ async def answer(send: Send, status: int, body: bytes, headers: Headers = JSON) 
 async def answer_failure(send: Send, failure: Failure) -> None:
     """Send an error, and tell the SDKs if they should not try again."""
     retry = [] if failure.retry else [NO_RETRY]
+    if failure.status in (429, 503):
+        retry.append((b"retry-after", str(max(1, ceil(failure.retry_after))).encode()))
     await answer(send, failure.status, failure.body(), [*JSON, *retry])
 
 
@@ -247,7 +258,7 @@ class Call:
         method: method of the request.
         path: path and query, for the filter.
         url: URL to ask the upstream for.
-        conversation: name of the conversation that the request belongs to.
+        caller: who asks, and what holds for them.
         headers: headers of the request, by lower-case name.
         body: the whole body.
         send: sends the answer's messages.
@@ -256,7 +267,7 @@ class Call:
     method: str
     path: str
     url: str
-    conversation: str
+    caller: Caller
     headers: Mapping[str, str] = field(repr=False)
     body: bytes = field(repr=False)
     send: Send = field(repr=False)
@@ -272,25 +283,39 @@ class Api:
     def __init__(
         self,
         settings: ProxySettings,
-        conversations: Conversations,
-        upstream: Upstream,
+        callers: Callers,
         workers: Workers,
         metrics: Metrics,
     ) -> None:
         self._settings = settings
-        self._conversations = conversations
-        self._upstream = upstream
+        self._callers = callers
         self._workers = workers
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = scope["state"]["headers"]
         raw_path = scope["raw_path"].decode("latin-1")
-        path, url = target(self._settings.upstream, raw_path, scope["query_string"])
-        conversation = self._conversations.name(headers)
-        body = await read_body(receive, headers, self._settings.max_body, self._settings.timeout)
-        call = Call(scope["method"], path, url, conversation, headers, body, send)
-        await while_client_waits(self._exchange(call), receive)
+        who: Mapping[str, str] = {}
+        try:
+            caller = self._callers.caller(headers, scope["state"].get("certificate"))
+            who = caller.who
+            path, url = target(caller.upstream.url, raw_path, scope["query_string"])
+            settings = self._settings
+            body = await read_body(receive, headers, settings.max_body, settings.timeout)
+            call = Call(scope["method"], path, url, caller, headers, body, send)
+            await while_client_waits(self._exchange(call), receive)
+        except Exception as error:
+            if self._callers.audit.is_on and not isinstance(error, ClientGone | AuditError):
+                code = Failure.of(error).code
+                await self._workers.run(0, lambda: self._refused(who, headers, code))
+            raise
+
+    def _refused(self, who: Mapping[str, str], headers: Mapping[str, str], code: str) -> None:
+        try:
+            self._callers.audit.refused(who, headers, code)
+        except AuditError:
+            # Nothing leaves all the same, and the client shall learn of the first error.
+            self._metrics.refusal("audit")
 
     async def _exchange(self, call: Call) -> None:
         begin = perf_counter()
@@ -313,15 +338,18 @@ class Api:
         self._metrics.time("request", perf_counter() - begin)
 
     def _filtered(self, call: Call) -> Exchange:
-        return self._conversations.filter(call.conversation).request(
-            call.method, call.path, call.headers, call.body
-        )
+        exchange = call.caller.filter().request(call.method, call.path, call.headers, call.body)
+        self._callers.audit.sent(call.caller.who, call.headers, exchange.record)
+        return exchange
 
     async def _ask(self, call: Call, exchange: Exchange) -> UpstreamAnswer:
-        headers = to_upstream(call.headers, self._settings.key, exchange.body, exchange.streams)
+        caller = call.caller
+        headers = to_upstream(
+            call.headers, caller.key, exchange.body, exchange.streams, caller.headers
+        )
         try:
             async with asyncio.timeout(self._settings.timeout):
-                return await self._upstream.send(call.method, call.url, headers, exchange.body)
+                return await caller.upstream.send(call.method, call.url, headers, exchange.body)
         except TimeoutError:
             raise UpstreamError(SILENT, 504) from None
 
@@ -413,4 +441,4 @@ class Api:
 
 
 def _record_headers(call: Call, exchange: Exchange) -> Headers:
-    return [*record_headers(exchange.record), (HEADER.encode(), call.conversation.encode())]
+    return [*record_headers(exchange.record), (HEADER.encode(), call.caller.conversation.encode())]

@@ -10,6 +10,7 @@ import logging
 import signal
 import socket
 import ssl
+import threading
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -28,16 +29,27 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from sanitizer.errors import RequestRefused, SanitizerError, UpstreamError
 from sanitizer.identifiers import NameFinder
 from sanitizer.pipeline import Sanitizer
-from sanitizer.proxy.access import ASK, AccessCheck, Headers, ProxySettings, plain_headers
+from sanitizer.proxy.access import (
+    ASK,
+    FREE_PATHS,
+    METRICS,
+    AccessCheck,
+    Headers,
+    ProxySettings,
+    plain_headers,
+)
 from sanitizer.proxy.api import JSON, Api, ClientGone, Failure, answer, answer_failure, drain
+from sanitizer.proxy.configuration import digest_of
 from sanitizer.proxy.guard_api import GuardApi
 from sanitizer.proxy.page_api import PageApi, page_routes
 from sanitizer.proxy.shared import CONTENT_TYPE, Conversations, Metrics, Workers
-from sanitizer.proxy.upstream import Upstream, endpoint_of
+from sanitizer.proxy.tenants import Anyone, Callers, Tenants
+from sanitizer.proxy.upstream import endpoint_of
 from sanitizer.randomness import secret_key
 from sanitizer.urls import is_loopback, url_host
 
 HEAD_BYTES = 65_536
+SPARE_CONNECTIONS = 64  # beyond the limit, for probes: other requests on them are refused
 SHUTDOWN_SECONDS = 30
 TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
@@ -62,7 +74,9 @@ class Listener:
         certfile: PEM certificate, to serve https.
         keyfile: PEM key of the certificate, if it is not in the same file.
         exposed: True if the host may be one that other machines reach; needs a token.
-        connections: connections open at once; further ones are closed.
+        connections: connections open at once. On a few more only probes are answered, and others
+            told to come back; still further ones are closed.
+        client_ca: PEM file of the authorities whose client certificates are accepted.
         head_seconds: seconds within which the head of a request must arrive.
     """
 
@@ -72,15 +86,21 @@ class Listener:
     keyfile: Path | None = None
     exposed: bool = False
     connections: int = 1000
+    client_ca: Path | None = None
     head_seconds: float = 10.0
 
-    def check(self, token: str | None) -> None:
+    def check(self, token: str | None, has_tenants: bool = False) -> None:
         """Check the address.
+
+        Args:
+            has_tenants: clients must show a key of the configuration, which stands for a token.
 
         Raises:
             ValueError: a host that other machines reach, without `exposed` or without a token; a
-                port that does not exist; a key without a certificate.
+                port that does not exist; a key or an authority without a certificate.
         """
+        if self.client_ca is not None and self.certfile is None:
+            raise ValueError("client-ca needs a certfile")
         if not 0 <= self.port <= 65_535:
             raise ValueError(f"port must be from 0 to 65535, got {self.port!r}")
         if self.keyfile is not None and self.certfile is None:
@@ -91,7 +111,7 @@ class Listener:
             raise ValueError(
                 f"host {self.host} can be reached from other machines; if you mean it, add --expose"
             )
-        if token is None:
+        if token is None and not has_tenants:
             raise ValueError("--expose needs a token (--token-env NAME)")
 
     def open(self) -> socket.socket:
@@ -115,7 +135,13 @@ class Listener:
         return f"{'https' if self.certfile else 'http'}://{url_host(self.host)}:{port}"
 
 
-def run(app: ASGIApp, listener: Listener, announce: Callable[[str], None]) -> None:
+def run(
+    app: ASGIApp,
+    listener: Listener,
+    announce: Callable[[str], None],
+    reload: Callable[[], None] | None = None,
+    sock: socket.socket | None = None,
+) -> None:
     """Serve until SIGINT or SIGTERM; requests under way then have half a minute to end.
 
     >>> import signal
@@ -133,13 +159,15 @@ def run(app: ASGIApp, listener: Listener, announce: Callable[[str], None]) -> No
         app: ASGI application, as `create_app` returns it.
         listener: address and limits of connections.
         announce: called with the URL once it can be reached.
+        reload: called in a thread of its own at SIGHUP.
+        sock: the listening socket, if it is open already.
 
     Raises:
         ValueError: a certificate that cannot be used, or an address that cannot be listened on.
     """
-    with listener.open() as sock, _ended_by_signals():
-        url = listener.url(sock.getsockname()[1])
-        make_server(app, listener, lambda: announce(url)).run(sockets=[sock])
+    with sock or listener.open() as opened, _ended_by_signals(), _reloaded_by_signal(reload):
+        url = listener.url(opened.getsockname()[1])
+        make_server(app, listener, lambda: announce(url)).run(sockets=[opened])
 
 
 class _Server(uvicorn.Server):
@@ -174,6 +202,8 @@ def make_server(
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         ssl_certfile=listener.certfile,
         ssl_keyfile=listener.keyfile,
+        ssl_ca_certs=None if listener.client_ca is None else str(listener.client_ca),
+        ssl_cert_reqs=ssl.CERT_NONE if listener.client_ca is None else ssl.CERT_OPTIONAL,
     )
     try:
         config.load()
@@ -196,6 +226,21 @@ def _ended_by_signals() -> Iterator[None]:
         signal.signal(signal.SIGTERM, kept)
 
 
+@contextmanager
+def _reloaded_by_signal(reload: Callable[[], None] | None) -> Iterator[None]:
+    """Call `reload` at SIGHUP, outside the event loop, which it would hold up."""
+    if reload is None or not hasattr(signal, "SIGHUP"):
+        yield
+        return
+    kept = signal.signal(
+        signal.SIGHUP, lambda number, frame: threading.Thread(target=reload, daemon=True).start()
+    )
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, kept)
+
+
 def limited_protocol(most: int, head_seconds: float) -> type[asyncio.Protocol]:
     """Return uvicorn's HTTP protocol with three more limits.
 
@@ -209,13 +254,18 @@ def limited_protocol(most: int, head_seconds: float) -> type[asyncio.Protocol]:
     base: Any = AutoHTTPProtocol
 
     class LimitedProtocol(base):  # type: ignore[misc]  # the server's choice of two classes
+        app_state: dict[str, Any]
         _head: asyncio.TimerHandle | None = None
         _n_bytes = 0
 
         def connection_made(self, transport: asyncio.Transport) -> None:
             super().connection_made(transport)
-            if len(self.connections) > most:
+            n_open = len(self.connections)
+            if n_open > most + SPARE_CONNECTIONS:
                 transport.close()
+            self.app_state = {**self.app_state, "spare": n_open > most}
+            if shown := _certificate(transport):
+                self.app_state["certificate"] = digest_of(shown)
             self._expect_head()
 
         def data_received(self, data: bytes) -> None:
@@ -250,12 +300,18 @@ def limited_protocol(most: int, head_seconds: float) -> type[asyncio.Protocol]:
     return LimitedProtocol
 
 
+def _certificate(transport: asyncio.Transport) -> bytes | None:
+    """Return the certificate (DER) that the client showed, if it is one of those accepted."""
+    shown: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
+    return None if shown is None else shown.getpeercert(binary_form=True)
+
+
 log = logging.getLogger("sanitizer.proxy")
 CLOSE = (b"connection", b"close")
 
 
 def create_app(
-    sanitizer: Sanitizer,
+    sanitizer: Sanitizer | Tenants,
     settings: ProxySettings,
     *,
     conversation_key: bytes | None = None,
@@ -283,36 +339,52 @@ def create_app(
 
     Args:
         sanitizer: its settings hold for everyone; each conversation gets a Sanitizer derived from
-            it. With a ledger each conversation has its own budget, without one all share the limit.
+            it. A limit of one conversation is none for a client, who can begin another: set those
+            of the scopes. Or the tenants of a configuration; then there is no page.
         settings: the upstream, who may ask, and how much.
         conversation_key: key of the keyed hash that names a conversation after an API key; give
             the same after a restart if ledger or vault outlive the process. Default: a fresh one.
         may_block: True if the vault is on disk, so that no work is done on the event loop.
     """
     metrics = Metrics()
-    conversations = Conversations(sanitizer, conversation_key or secret_key())
-    upstream, workers = Upstream(settings), Workers(may_block or _is_slow(sanitizer))
-    routes = [Route("/healthz", _healthz), Route("/metrics", _metrics(metrics))]
-    routes += GuardApi(sanitizer, settings, conversations, metrics, workers).routes()
-    page = PageApi(sanitizer, settings, conversations, metrics) if settings.page else None
-    if page is not None:
-        routes += page_routes(page)
+    own_routes: list[Route] = []
+    page: PageApi | None = None
+    callers: Callers
+    if isinstance(sanitizer, Tenants):
+        callers, workers = sanitizer, Workers(True)
+    else:
+        conversations = Conversations(sanitizer, conversation_key or secret_key())
+        callers, workers = (
+            Anyone(settings, conversations),
+            Workers(may_block or _is_slow(sanitizer)),
+        )
+        # Neither knows a tenant, so neither is there for tenants.
+        own_routes += GuardApi(sanitizer, settings, conversations, metrics, workers).routes()
+        page = PageApi(sanitizer, settings, conversations, metrics) if settings.page else None
+    routes = [
+        Route("/healthz", _healthz),
+        Route("/readyz", _readyz(callers)),
+        Route(METRICS, _metrics(metrics)),
+        *own_routes,
+        *(page_routes(page) if page is not None else ()),
+    ]
 
     @asynccontextmanager
     async def lifespan(app: ASGIApp) -> AsyncIterator[None]:
-        await upstream.open()
         try:
             yield
         finally:
-            await upstream.close()
+            await callers.close()
             workers.close()
             if page is not None:
                 page.close()
 
     own = frozenset(route.path for route in routes)
-    api = Api(settings, conversations, upstream, workers, metrics)
+    # Clients of tenants show keys to the API; a scraper has none.
+    free = FREE_PATHS | {METRICS} if isinstance(sanitizer, Tenants) else FREE_PATHS
+    api = Api(settings, callers, workers, metrics)
     router = Router(routes, redirect_slashes=False, lifespan=lifespan)
-    access = AccessCheck(settings, own)
+    access = AccessCheck(settings, own, free)
     return ErrorLayer(api, router, access, metrics, own, settings.max_connections)
 
 
@@ -324,6 +396,15 @@ def _is_slow(sanitizer: Sanitizer) -> bool:
 
 async def _healthz(request: Request) -> Response:
     return Response(b"ok\n", media_type="text/plain")
+
+
+def _readyz(callers: Callers) -> Callable[[Request], Awaitable[Response]]:
+    async def show(request: Request) -> Response:
+        # Not by the workers of the API, who may all be busy.
+        await asyncio.get_running_loop().run_in_executor(None, callers.ready)
+        return Response(b"ok\n", media_type="text/plain")
+
+    return show
 
 
 def _metrics(metrics: Metrics) -> Callable[[Request], Awaitable[Response]]:
@@ -417,7 +498,8 @@ class ErrorLayer:
 
     async def _answer(self, scope: Scope, receive: Receive, reply: Reply, app: ASGIApp) -> None:
         headers = scope["state"]["headers"]
-        if self._metrics.enter() > self._most:
+        is_probe = scope["path"] in FREE_PATHS or scope["path"] == METRICS
+        if (self._metrics.enter() > self._most or scope["state"].get("spare")) and not is_probe:
             raise RequestRefused(f"more than {self._most} requests are under way", "busy", 429)
         if self._access.is_preflight(scope, headers):
             await answer(reply, 200, b"", [])

@@ -2,8 +2,9 @@
 
 The only file of the proxy that opens a connection. Beside the body a short list of headers passes;
 everything else stays here. Not passed to the upstream: cookies, addresses (`X-Forwarded-For`,
-`Forwarded`, `Via`), `Referer`, `Origin`, tracing, the client's `User-Agent` and `X-Stainless-*`
-(they describe its machine), and every header that is not named below.
+`Forwarded`, `Via`), `Referer`, `Origin`, the client's `User-Agent` and `X-Stainless-*` (they
+describe its machine), and every header that is named neither below nor in the configuration, by
+which `traceparent` passes too.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ _TO_CLIENT = re.compile(
     rb"|x-ratelimit-[a-z-]+|retry-after(-ms)?|x-should-retry"
 )
 USER_AGENT = "sanitizer"
+_TRACE = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 def target(upstream: str, path: str, query: bytes) -> tuple[str, str]:
@@ -71,12 +73,22 @@ def endpoint_of(path: str) -> str:
 
 
 def to_upstream(
-    headers: Mapping[str, str], key: str | None, body: bytes, streams: bool
+    headers: Mapping[str, str],
+    key: str | None,
+    body: bytes,
+    streams: bool,
+    passed: frozenset[str] = frozenset(),
 ) -> dict[str, str]:
-    """Request headers. `identity`: the answer has to be read here, and what decompresses to much
-    must not.
+    """Return the headers of a request. `identity`: the answer has to be read here, and what
+    decompresses to much must not.
+
+    Args:
+        passed: names of headers that pass besides the usual ones.
     """
-    kept = dict(sent_headers(headers.items(), only=TO_UPSTREAM))
+    kept = dict(sent_headers(headers.items(), only=passed.union(TO_UPSTREAM)))
+    if not _TRACE.fullmatch(kept.get("traceparent", "")):
+        for name in ("traceparent", "tracestate"):
+            kept.pop(name, None)
     if key is not None:
         kept.pop("api-key", None)
         kept["authorization"] = f"Bearer {key}"
@@ -140,6 +152,7 @@ class Upstream:
     """
 
     def __init__(self, settings: ProxySettings) -> None:
+        self.url = settings.upstream
         self._most = settings.max_connections
         self._verify = ssl.create_default_context(cafile=str(settings.ca)) if settings.ca else True
         self._proxy = _proxy_for(settings.upstream)
@@ -147,8 +160,10 @@ class Upstream:
         self._timeout = aiohttp.ClientTimeout(sock_connect=min(CONNECT_SECONDS, settings.timeout))
         self._session: aiohttp.ClientSession | None = None
 
-    async def open(self) -> None:
-        """Make the session; call once, in the event loop that will send."""
+    def _opened(self) -> aiohttp.ClientSession:
+        """Return the session, made at the first request in the event loop that sends."""
+        if self._session is not None:
+            return self._session
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self._most, ssl=self._verify),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -156,6 +171,7 @@ class Upstream:
             auto_decompress=False,
             timeout=self._timeout,
         )
+        return self._session
 
     async def send(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
@@ -165,9 +181,8 @@ class Upstream:
         Raises:
             UpstreamError: 502, or 504 if no connection was made in time.
         """
-        assert self._session is not None
         try:
-            response = await self._session.request(
+            response = await self._opened().request(
                 method,
                 _parsed(url),
                 headers=headers,

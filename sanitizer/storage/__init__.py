@@ -1,8 +1,8 @@
 """What outlives a call: originals, released messages and spent budgets.
 
-They are kept in memory or in one SQLite file. What enters: keys, originals, amounts. What leaves:
-the same, exactly once and never damaged unnoticed. This package decides nothing: what is private,
-and what a release costs, is decided by the packages that use it.
+They are kept in memory, in one SQLite file, or on PostgreSQL. What enters: keys, originals,
+amounts. What leaves: the same, exactly once and never damaged unnoticed. This package decides
+nothing: what is private, and what a release costs, is decided by the packages that use it.
 """
 
 from typing import TYPE_CHECKING
@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
+    from sanitizer.storage.budget import LocalBudget as LocalBudget
+    from sanitizer.storage.budget import MemoryLedger as MemoryLedger
+    from sanitizer.storage.budget import budget_for as budget_for
     from sanitizer.storage.file_vault import FileVault as FileVault
+    from sanitizer.storage.ledger import DAY as DAY
     from sanitizer.storage.ledger import Budget as Budget
+    from sanitizer.storage.ledger import Budgets as Budgets
     from sanitizer.storage.ledger import Charge as Charge
     from sanitizer.storage.ledger import Ledger as Ledger
-    from sanitizer.storage.ledger import LocalBudget as LocalBudget
     from sanitizer.storage.ledger import Scope as Scope
     from sanitizer.storage.ledger import as_printed as as_printed
-    from sanitizer.storage.ledger import budget_for as budget_for
+    from sanitizer.storage.postgres import PostgresStore as PostgresStore
+    from sanitizer.storage.postgres_ledger import PostgresLedger as PostgresLedger
+    from sanitizer.storage.postgres_vault import PostgresVault as PostgresVault
+    from sanitizer.storage.sealing import read_secret as read_secret
     from sanitizer.storage.vault import MAX_FORMED as MAX_FORMED
     from sanitizer.storage.vault import Drawn as Drawn
     from sanitizer.storage.vault import Entries as Entries
@@ -33,16 +40,21 @@ else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
+            "budget": ("LocalBudget", "MemoryLedger", "budget_for"),
             "file_vault": ("FileVault",),
             "ledger": (
+                "DAY",
                 "Budget",
+                "Budgets",
                 "Charge",
                 "Ledger",
-                "LocalBudget",
                 "Scope",
                 "as_printed",
-                "budget_for",
             ),
+            "postgres": ("PostgresStore",),
+            "postgres_ledger": ("PostgresLedger",),
+            "postgres_vault": ("PostgresVault",),
+            "sealing": ("read_secret",),
             "vault": (
                 "MAX_FORMED",
                 "Drawn",

@@ -23,19 +23,24 @@ import os
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Self
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
-
 from sanitizer.errors import VaultError
 from sanitizer.randomness import secret_key
-from sanitizer.results import Record, Replacement, SanitizedText
-from sanitizer.storage.sqlite_file import hmac_of
+from sanitizer.results import SanitizedText
+from sanitizer.storage.sealing import (
+    SALT_BYTES,
+    SCRYPT_N,
+    Keys,
+    decoded,
+    derived_keys,
+    dumped,
+    encoded,
+    key_bytes,
+)
 from sanitizer.storage.vault import (
     MAX_ENTRIES,
     MAX_MESSAGES,
@@ -50,14 +55,8 @@ from sanitizer.storage.vault_rows import VaultHead, VaultRows
 
 KEY_VARIABLE = "SANITIZER_VAULT_KEY"
 """Environment variable that holds the key where none is given."""
-MIN_KEY_LENGTH = 16
 MAX_CACHED = 1000
 """Conversations kept decrypted in memory."""
-NONCE_BYTES, TAG_BYTES, SALT_BYTES = 12, 16, 16
-MIN_BLOCK = 128
-"""Smallest padded content in bytes: most identifiers fit, so that their sizes tell nothing."""
-SCRYPT_N = 2**15
-"""Cost of deriving the keys: 32 MiB and a tenth of a second for each guess."""
 
 
 @dataclass
@@ -81,7 +80,7 @@ class _Conversation:
 
     def encoded(self) -> bytes:
         """Serialize what the file holds of it besides its entries."""
-        return _dumped([self.life.hex(), self.n, self.chain.hex(), self.entries.numbers])
+        return dumped([self.life.hex(), self.n, self.chain.hex(), self.entries.numbers])
 
 
 class FileVault:
@@ -162,7 +161,7 @@ class FileVault:
                 return kept
             head.last_age += 1
             owner = None if conversation is None else self._id(conversation)
-            self._store.put(head, self._message_id(key), owner, head.last_age, _encoded(result))
+            self._store.put(head, self._message_id(key), owner, head.last_age, encoded(result))
             head.n_messages += 1
             self._store.remove(
                 head, self._store.oldest(max(0, head.n_messages - self._max_messages))
@@ -243,12 +242,7 @@ class FileVault:
 
     def _message(self, head: VaultHead, key: bytes) -> SanitizedText | None:
         plain = self._store.find(head, self._message_id(key))
-        try:
-            return None if plain is None else _decoded(plain)
-        except TypeError:
-            raise VaultError(
-                f"{self._path}: holds a message kept by another version of this package"
-            ) from None
+        return None if plain is None else decoded(plain, self._path)
 
     def _current(self, conversation: str) -> _Conversation:
         """Return the conversation as the file has it now.
@@ -302,7 +296,7 @@ class FileVault:
                     continue
                 row = state.entries.assign(each, make, head.floor)
                 state.n += 1
-                entry = _dumped(row)
+                entry = dumped(row)
                 state.chain = self._store.add_entry(
                     conversation_id, state.n, state.chain or state.life, entry
                 )
@@ -321,68 +315,12 @@ class FileVault:
             self._cache.popitem(last=False)
 
 
-class _Keys:
-    """AES-256-GCM and HMAC-SHA256 under one pair of keys; implements `Sealer`."""
-
-    def __init__(self, path: Path, derived: bytes) -> None:
-        self._path = path  # for errors
-        self._aes = AESGCM(derived[:32])
-        self._mac_key = derived[32:]
-
-    def seal(self, plain: bytes, *bound: object) -> tuple[bytes, bytes]:
-        nonce = secret_key()[:NONCE_BYTES]
-        sealed = self._aes.encrypt(nonce, _padded(plain), repr(bound).encode())
-        return nonce + sealed[-TAG_BYTES:], sealed[:-TAG_BYTES]
-
-    def open(self, seal: object, body: object, *bound: object) -> bytes:
-        try:
-            if (
-                not isinstance(seal, bytes)
-                or not isinstance(body, bytes)
-                or len(seal) != NONCE_BYTES + TAG_BYTES
-            ):
-                raise InvalidTag
-            padded = self._aes.decrypt(
-                seal[:NONCE_BYTES], body + seal[NONCE_BYTES:], repr(bound).encode()
-            )
-        except InvalidTag:
-            raise VaultError(
-                f"{self._path}: damaged or edited: a row does not open in its place"
-            ) from None
-        return padded[8 : 8 + int.from_bytes(padded[:8], "big")]
-
-    def mac(self, *fields: object) -> bytes:
-        return hmac_of(self._mac_key, *fields)
-
-
-def _keys(path: Path, key: bytes, salt: bytes) -> _Keys:
-    return _Keys(path, Scrypt(salt=salt, length=64, n=SCRYPT_N, r=8, p=1).derive(key))
+def _keys(path: Path, key: bytes, salt: bytes) -> Keys:
+    return derived_keys(path, key, salt, SCRYPT_N)
 
 
 def _key_bytes(key: bytes | str | None) -> bytes:
     key = os.environ.get(KEY_VARIABLE) if key is None else key
     if key is None:
         raise ValueError(f"key must be given, or set in the environment variable {KEY_VARIABLE}")
-    if len(key) < MIN_KEY_LENGTH:
-        raise ValueError(f"key must have at least {MIN_KEY_LENGTH} characters, got {len(key)}")
-    return key.encode("utf-8", "surrogatepass") if isinstance(key, str) else bytes(key)
-
-
-def _padded(plain: bytes) -> bytes:
-    """Return length, content and zeros, up to the next power of two."""
-    framed = len(plain).to_bytes(8, "big") + plain
-    return framed.ljust(max(MIN_BLOCK, 1 << (len(framed) - 1).bit_length()), b"\0")
-
-
-def _dumped(values: object) -> bytes:
-    """Return JSON in ASCII, which keeps lone surrogates, infinities, and every bit of a float."""
-    return json.dumps(values, separators=(",", ":")).encode()
-
-
-def _encoded(result: SanitizedText) -> bytes:
-    return _dumped([result.text, [asdict(r) for r in result.replacements], asdict(result.record)])
-
-
-def _decoded(plain: bytes) -> SanitizedText:
-    text, replacements, record = json.loads(plain)
-    return SanitizedText(text, tuple(Replacement(**r) for r in replacements), Record(**record))
+    return key_bytes(key)

@@ -1,8 +1,8 @@
-"""Budgets of epsilon: in one file that outlives the process, or in this process only.
+"""Budgets of epsilon in one file that outlives the process, and what every ledger offers.
 
 A `Ledger` is a file that many threads and processes may use at once. In it a budget belongs to a
-scope: a conversation, a user, or the day (UTC). Epsilon is reserved before anything is drawn and
-committed afterwards; what is never settled stays charged.
+scope: a conversation, a user, a team, or the day (UTC). Epsilon is reserved before anything is
+drawn and committed afterwards; what is never settled stays charged.
 
 Guarantee: no scope is granted more than its limit, and no grant is forgotten. Reservations and
 their sums are changed in one SQLite transaction under the write lock (BEGIN IMMEDIATE). A killed
@@ -16,7 +16,7 @@ names, no history of requests. Damage and edits are found at opening and when a 
 Not protected: all files replaced together by older copies; whoever holds the key; network file
 systems, on which WAL does not work. Keep `PATH`, `PATH-wal` and `PATH-mark` together.
 
-`Budget` is what a Sanitizer charges: a `LocalBudget` in this process, or scopes of a ledger.
+`Budget` is what a Sanitizer charges (see `budget`); `Budgets` is what every ledger offers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from typing import Literal, Protocol, Self
 from sanitizer.errors import BudgetExceeded, LedgerError
 from sanitizer.storage.ledger_rows import Account, Entry, LedgerHead, LedgerRows
 
-KINDS = ("conversation", "user", "day")
+KINDS = ("conversation", "user", "team", "day")
 NANO = 10**9
 """Units of one epsilon in the file: amounts are integers, so that sums are exact."""
 MAX_CHARGE = 1e9
@@ -46,7 +46,8 @@ UNLIMITED = 2**63 - 1
 """Limit of a scope without one: the largest integer that SQLite stores."""
 
 
-def _check_kind(kind: str) -> None:
+def check_kind(kind: str) -> None:
+    """Raise ValueError unless there is such a kind of scope."""
     if kind not in KINDS:
         # The value is not shown: it may be a name in the wrong place.
         raise ValueError(f"kind must be one of {', '.join(KINDS)}")
@@ -54,10 +55,10 @@ def _check_kind(kind: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Owner of a budget: a conversation, a user, or the day, which has no name.
+    """Owner of a budget: a conversation, a user, a team, or the day, which has no name.
 
     Args:
-        kind: "conversation", "user" or "day".
+        kind: "conversation", "user", "team" or "day".
         name: which one; stored as a hash, never shown.
 
     Raises:
@@ -71,7 +72,7 @@ class Scope:
     name: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        _check_kind(self.kind)
+        check_kind(self.kind)
         if not isinstance(self.name, str):
             raise TypeError(f"name must be a str, got {type(self.name).__name__}")
         if (self.kind == "day") == bool(self.name):
@@ -118,18 +119,65 @@ class Budget(Protocol):
     def left(self) -> float | None:
         """Epsilon that may still be spent; None without a limit."""
 
-    def reserve(self, epsilon: float) -> Charge:
-        """Set epsilon aside. Raises BudgetExceeded."""
+    def reserve(self, epsilon: float, key: bytes | None = None) -> Charge:
+        """Set epsilon aside. Raises BudgetExceeded.
+
+        Args:
+            key: of what is drawn for it; see `Budgets.reserve`.
+        """
+
+
+class Budgets(Protocol):
+    """Budgets of many scopes: in this process, in a file (`Ledger`), or on PostgreSQL."""
+
+    def set_limit(self, scope: Scope, epsilon: float) -> None:
+        """Set the most that a scope may spend; for `DAY`: on every day."""
+
+    def set_default_limit(self, kind: str, epsilon: float) -> None:
+        """Set the limit of every scope of a kind that has none of its own."""
+
+    def balance(self, scope: Scope) -> Balance:
+        """Return what a scope (for `DAY`: today) has spent, reserved and left."""
+
+    def reserve(
+        self, scopes: Iterable[Scope], epsilon: float, key: bytes | None = None
+    ) -> Reservation:
+        """Charge epsilon to every scope or to none, before anything is drawn.
+
+        Args:
+            key: of what is drawn for it. A store that other processes share charges a key once:
+                whoever reserves it again joins the charge, until a result is kept under the key.
+                Others charge again, and give back what was not used.
+
+        Raises:
+            BudgetExceeded: a scope has not enough left; nothing is charged.
+            LedgerError: nothing is granted.
+        """
+
+    def charge_once(self, amounts: Mapping[Scope, Fraction], name: bytes) -> bool:
+        """Charge each scope its own amount, once for a name; see `Ledger.charge_once`."""
+
+    def resolve_stale(self, older_than: float = 3600.0) -> int:
+        """Count reservations open for `older_than` seconds as spent; return how many."""
+
+    def export(self) -> list[dict[str, object]]:
+        """Return every balance and open reservation, for JSON."""
+
+    def close(self) -> None:
+        """Close it; open reservations stay charged."""
+
+    def _settle(self, number: int, charged: int) -> bool:
+        """Settle a reservation; False if it was resolved as spent before."""
 
 
 class Reservation:
-    """Epsilon set aside by `Ledger.reserve`, charged unless `release` is called.
+    """Epsilon set aside by `Budgets.reserve`, charged unless `release` is called.
 
     As a context manager it is committed in full at the end, after an exception too (something may
     have been drawn), unless it was settled inside.
     """
 
-    def __init__(self, ledger: Ledger, number: int, amount: int) -> None:
+    def __init__(self, ledger: Budgets, number: int, amount: int) -> None:
         self.id = number
         self._ledger = ledger
         self._amount = amount
@@ -149,7 +197,7 @@ class Reservation:
             LedgerError: it was settled before, or the file cannot be written and all of it stays
                 charged.
         """
-        charged = self._amount if epsilon is None else _nano_up(epsilon)
+        charged = self._amount if epsilon is None else nano_up(epsilon)
         if charged > self._amount:
             raise ValueError(
                 f"epsilon must be at most the {self.epsilon!r} reserved, got {epsilon!r}"
@@ -246,7 +294,7 @@ class Ledger:
 
         A scope without either may spend anything; what it spends is recorded.
         """
-        _check_kind(kind)
+        check_kind(kind)
         self._set_cap(self._store.mac("every", kind), f"every {kind}", epsilon)
 
     def balance(self, scope: Scope) -> Balance:
@@ -254,11 +302,11 @@ class Ledger:
         with self._store.transaction("DEFERRED") as head:
             account = self._account(self._id(scope, head), scope.kind)
             cap = self._cap(account)
-        left = math.inf if cap is None else max(0, cap - account.spent - account.reserved) / NANO
-        limit = None if cap is None else cap / NANO
-        return Balance(limit, account.spent / NANO, account.reserved / NANO, left)
+        return balance_of(account, cap)
 
-    def reserve(self, scopes: Iterable[Scope], epsilon: float) -> Reservation:
+    def reserve(
+        self, scopes: Iterable[Scope], epsilon: float, key: bytes | None = None
+    ) -> Reservation:
         """Charge `epsilon`, rounded up to nano-epsilon, to every scope or to none.
 
         Call it before drawing. A float counts as the decimal number it prints as. A scope named
@@ -269,14 +317,11 @@ class Ledger:
             BudgetExceeded: a scope has not enough left; nothing is charged.
             LedgerError: damaged, not writable, or busy for a minute; nothing is granted.
         """
-        amount = _nano_up(epsilon)
-        distinct = list(dict.fromkeys(scopes))
-        if not distinct:
-            raise ValueError("scopes must name at least one scope, got none")
+        amount, distinct = asked_for(scopes, epsilon)
         with self._store.transaction("IMMEDIATE", GRANT_SYNC) as head:
             accounts = [self._account(self._id(scope, head), scope.kind) for scope in distinct]
             for account in accounts:
-                self._check_room(account, amount)
+                check_room(account, self._cap(account), amount)
             for account in accounts:
                 reserved = account.reserved + amount
                 self._store.put(head, account._replace(reserved=reserved, updated=head.seen))
@@ -303,14 +348,14 @@ class Ledger:
             BudgetExceeded: a scope has not enough left; nothing is charged.
             LedgerError: damaged, not writable, or busy for a minute; nothing is granted.
         """
-        nano = {scope: _nano_up(amount) for scope, amount in amounts.items()}
+        nano = {scope: nano_up(amount) for scope, amount in amounts.items()}
         with self._store.transaction("IMMEDIATE", GRANT_SYNC) as head:
             marker = self._account(self._store.mac("charge", name), "charge")
             if self._store.find(Account, marker.id) is not None:
                 return False
             for scope, amount in nano.items():
                 account = self._account(self._id(scope, head), scope.kind)
-                self._check_room(account, amount)
+                check_room(account, self._cap(account), amount)
                 spent = account.spent + amount
                 self._store.put(head, account._replace(spent=spent, updated=head.seen))
             total = sum(nano.values())
@@ -323,8 +368,7 @@ class Ledger:
 
         They are never freed: whoever made them may have drawn.
         """
-        if not older_than >= 0:
-            raise ValueError(f"older_than must be at least 0, got {older_than!r}")
+        check_age(older_than)
         with self._store.transaction("IMMEDIATE", "NORMAL") as head:
             stale = [e for e in self._store.rows(Entry) if head.seen - e.created >= older_than]
             for entry in stale:
@@ -339,14 +383,7 @@ class Ledger:
         with self._store.transaction("DEFERRED"):
             accounts = self._store.rows(Account)
             entries = self._store.rows(Entry)
-        balances = [
-            _renamed(a._asdict(), id="scope", cap="limit") | {"scope": a.id.hex()} for a in accounts
-        ]
-        open_ones = [
-            _renamed(e._asdict(), id="reservation") | {"scopes": [i.hex() for i in e.scope_ids()]}
-            for e in entries
-        ]
-        return balances + open_ones
+        return exported(accounts, entries)
 
     def close(self) -> None:
         """Close the file; open reservations stay charged."""
@@ -377,24 +414,10 @@ class Ledger:
             self._store.put(head, old._replace(spent=spent, reserved=reserved, updated=head.seen))
 
     def _set_cap(self, account_id: bytes, kind: str, epsilon: float) -> None:
-        cap = math.floor(_nano(epsilon))
+        cap = nano_down(epsilon)
         with self._store.transaction("IMMEDIATE", GRANT_SYNC) as head:
             account = self._account(account_id, kind)
             self._store.put(head, account._replace(cap=cap, updated=head.seen))
-
-    def _check_room(self, account: Account, amount: int) -> None:
-        cap = self._cap(account)
-        total = UNLIMITED if cap is None else cap
-        left = max(0, total - account.spent - account.reserved)
-        if amount > left:
-            amounts = f"the {account.kind} budget has {_show(left)} of {_show(total)} left"
-            raise BudgetExceeded(
-                f"this needs epsilon {_show(amount)}, {amounts}",
-                needed=amount / NANO,
-                left=left / NANO,
-                limit=total / NANO,
-                scope=account.kind,
-            )
 
     def _cap(self, account: Account) -> int | None:
         if account.cap is not None:
@@ -407,142 +430,6 @@ class Ledger:
     def _id(self, scope: Scope, head: LedgerHead) -> bytes:
         name = str(head.seen // DAY_SECONDS) if scope == DAY else scope.name
         return self._store.mac("scope", scope.kind, name)
-
-
-class LocalBudget:
-    """Limit in this process, gone with it.
-
-    Args:
-        limit: finite and positive, or None.
-
-    Raises:
-        ValueError: otherwise.
-        TypeError: no number, such as "10".
-
-    >>> budget = LocalBudget(1.0)
-    >>> charges = [budget.reserve(0.1) for _ in range(9)]
-    >>> budget.spent, budget.left
-    (0.9, 0.1)
-    >>> charges[0].release()
-    >>> budget.left
-    0.2
-    """
-
-    def __init__(self, limit: float | None) -> None:
-        if isinstance(limit, bool) or not isinstance(limit, int | float | None):
-            raise TypeError(
-                f"budget must be a number (of epsilon) or None, got {type(limit).__name__}"
-            )
-        if limit is not None and not (math.isfinite(limit) and limit > 0):
-            raise ValueError(f"budget must be finite and positive, got {limit!r}")
-        self._limit = None if limit is None else as_printed(limit)
-        self._spent = Fraction(0)
-        self._lock = threading.Lock()
-
-    @property
-    def limited(self) -> bool:
-        return self._limit is not None
-
-    @property
-    def spent(self) -> float:
-        return float(self._spent)
-
-    @property
-    def left(self) -> float | None:
-        return None if self._limit is None else float(self._limit - self._spent)
-
-    def reserve(self, epsilon: float) -> Charge:
-        amount = as_printed(epsilon)
-        with self._lock:
-            if self._limit is not None and self._spent + amount > self._limit:
-                left, limit = float(self._limit - self._spent), float(self._limit)
-                raise BudgetExceeded(
-                    f"this needs epsilon {epsilon:g}, the budget has {left:g} of {limit:g} left",
-                    epsilon,
-                    left,
-                    limit,
-                )
-            self._spent += amount
-        return _LocalCharge(self, amount)
-
-    def _give_back(self, epsilon: Fraction) -> None:
-        with self._lock:
-            self._spent -= epsilon
-
-
-class _LocalCharge:
-    """Epsilon set aside in a `LocalBudget`."""
-
-    def __init__(self, budget: LocalBudget, epsilon: Fraction) -> None:
-        self._budget = budget
-        self._epsilon = epsilon
-
-    def commit(self) -> None:
-        """Do nothing: `reserve` has already counted the amount."""
-
-    def release(self) -> None:
-        self._budget._give_back(self._epsilon)
-
-
-class LedgerBudget:
-    """Scopes of a ledger that are charged together.
-
-    Args:
-        ledger: an open ledger.
-        scopes: at least one; `spent` is that of the first.
-    """
-
-    limited = True
-
-    def __init__(self, ledger: Ledger, scopes: tuple[Scope, ...]) -> None:
-        if not scopes:
-            raise ValueError("a ledger needs a conversation or scopes to charge, got none")
-        self._ledger = ledger
-        self._scopes = scopes
-
-    @property
-    def spent(self) -> float:
-        balance = self._ledger.balance(self._scopes[0])
-        return balance.spent + balance.reserved
-
-    @property
-    def left(self) -> float | None:
-        left = min(self._ledger.balance(scope).left for scope in self._scopes)
-        return left if math.isfinite(left) else None
-
-    def reserve(self, epsilon: float) -> Charge:
-        return self._ledger.reserve(self._scopes, epsilon)
-
-
-def budget_for(
-    limit: float | None, ledger: Ledger | None, conversation: str, scopes: tuple[Scope, ...]
-) -> Budget:
-    """Return the budget of a Sanitizer.
-
-    Args:
-        limit: in epsilon; with a ledger, the limit of the conversation.
-        ledger: where epsilon is charged; None: in this process only.
-        conversation: name of the conversation, charged in the ledger too; "" for none.
-        scopes: of the ledger, charged besides the conversation.
-
-    Raises:
-        ValueError: scopes without a ledger, a ledger without anything to charge, or a limit that
-            belongs to no conversation of the ledger.
-        TypeError: the limit is no number.
-    """
-    local = LocalBudget(limit)  # checks the limit
-    if ledger is None:
-        if scopes:
-            raise ValueError("scopes need a ledger, got None")
-        return local
-    if conversation:
-        own = Scope("conversation", conversation)
-        if limit is not None:
-            ledger.set_limit(own, limit)
-        scopes = (own, *scopes)
-    elif limit is not None:
-        raise ValueError("budget with a ledger needs a conversation, got ''")
-    return LedgerBudget(ledger, scopes)
 
 
 def as_printed(epsilon: float) -> Fraction:
@@ -560,15 +447,74 @@ def _check_key(key: bytes) -> bytes:
     return bytes(key)
 
 
+def asked_for(scopes: Iterable[Scope], epsilon: float) -> tuple[int, list[Scope]]:
+    """Return an amount in nano-epsilon, rounded up, and the distinct scopes.
+
+    Raises:
+        ValueError: no scope, or epsilon not positive and at most 1e9.
+    """
+    amount = nano_up(epsilon)
+    distinct = list(dict.fromkeys(scopes))
+    if not distinct:
+        raise ValueError("scopes must name at least one scope, got none")
+    return amount, distinct
+
+
+def check_age(older_than: float) -> None:
+    """Raise ValueError unless it is an age in seconds."""
+    if not older_than >= 0:
+        raise ValueError(f"older_than must be at least 0, got {older_than!r}")
+
+
+def check_room(account: Account, cap: int | None, amount: int) -> None:
+    """Raise BudgetExceeded if an account has not that much left, in nano-epsilon."""
+    total = UNLIMITED if cap is None else cap
+    left = max(0, total - account.spent - account.reserved)
+    if amount > left:
+        amounts = f"the {account.kind} budget has {_show(left)} of {_show(total)} left"
+        raise BudgetExceeded(
+            f"this needs epsilon {_show(amount)}, {amounts}",
+            needed=amount / NANO,
+            left=left / NANO,
+            limit=total / NANO,
+            scope=account.kind,
+        )
+
+
+def balance_of(account: Account, cap: int | None) -> Balance:
+    """Return an account in epsilon."""
+    left = math.inf if cap is None else max(0, cap - account.spent - account.reserved) / NANO
+    limit = None if cap is None else cap / NANO
+    return Balance(limit, account.spent / NANO, account.reserved / NANO, left)
+
+
+def exported(accounts: Iterable[Account], entries: Iterable[Entry]) -> list[dict[str, object]]:
+    """Return accounts and open reservations as plain values for JSON."""
+    balances = [
+        _renamed(a._asdict(), id="scope", cap="limit") | {"scope": a.id.hex()} for a in accounts
+    ]
+    open_ones = [
+        _renamed(e._asdict(), id="reservation") | {"scopes": [i.hex() for i in e.scope_ids()]}
+        for e in entries
+    ]
+    return balances + open_ones
+
+
+def nano_up(epsilon: float | Fraction) -> int:
+    """Return whole nano-epsilon, rounded up. Raises ValueError: not positive, or above 1e9."""
+    return math.ceil(_nano(epsilon))
+
+
+def nano_down(epsilon: float) -> int:
+    """Return whole nano-epsilon, rounded down. Raises ValueError: not positive, or above 1e9."""
+    return math.floor(_nano(epsilon))
+
+
 def _nano(epsilon: float | Fraction) -> Fraction:
     """Return exact nano-epsilon, unrounded."""
     if not 0 < epsilon <= MAX_CHARGE:
         raise ValueError(f"epsilon must be positive and at most {MAX_CHARGE:g}, got {epsilon!r}")
     return (epsilon if isinstance(epsilon, Fraction) else as_printed(epsilon)) * NANO
-
-
-def _nano_up(epsilon: float | Fraction) -> int:
-    return math.ceil(_nano(epsilon))
 
 
 def _show(amount: int) -> str:

@@ -108,7 +108,9 @@ def test_the_group_quotes_nothing_either(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_missing_option_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve"]) == 2
-    assert capsys.readouterr().err == "sanitizer serve: error: argument --upstream is required\n"
+    assert (
+        capsys.readouterr().err == "sanitizer: error: serve needs either --upstream or --config\n"
+    )
     assert main(["sanitize", "--epsilon"]) == 2
     assert "--epsilon" in capsys.readouterr().err
 

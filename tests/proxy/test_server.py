@@ -12,14 +12,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.cli.running import run
 from tests.proxy.servers import (
@@ -134,23 +130,6 @@ def test_an_interrupt_ends_it_quietly(up: Upstream) -> None:
         assert process.stderr.read() == ""
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """(certificate, key) of "localhost", its own authority."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    names = x509.SubjectAlternativeName([x509.DNSName("localhost")])
-    built = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-    built = built.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
-    signed = built.add_extension(names, False).sign(key, hashes.SHA256())
-    folder = tmp_path_factory.mktemp("tls")
-    (folder / "cert.pem").write_bytes(signed.public_bytes(serialization.Encoding.PEM))
-    private = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    (folder / "key.pem").write_bytes(key.private_bytes(serialization.Encoding.PEM, *private))
-    return folder / "cert.pem", folder / "key.pem"
-
-
 def test_both_sides_speak_tls(certificate: tuple[Path, Path]) -> None:
     cert, key = map(str, certificate)
     server, client = (
@@ -177,6 +156,10 @@ UP = ("--upstream", "http://127.0.0.1:9/v1")
     ("arguments", "named"),
     [
         (("--upstream", "file:///etc/passwd"), "upstream"),
+        ((*UP, "--config", "proxy.toml"), "either --upstream or --config"),
+        (("--config", "proxy.toml", "--budget", "5"), "that file says"),
+        ((*UP, "--workers", "2"), "--workers needs --config"),
+        ((*UP, "--client-ca", "/nonexistent"), "client-ca needs a certfile"),
         (("--upstream", "api.openai.com/v1"), "https://"),
         (("--upstream", "http://127.0.0.1:9/v1/chat/completions"), "base URL"),
         ((*UP, "--key-env", "sk-the-key-itself"), "the one given is not"),

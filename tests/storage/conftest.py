@@ -9,8 +9,10 @@ import pytest
 
 from sanitizer.storage.file_vault import FileVault
 from sanitizer.storage.ledger import DAY, Ledger
+from sanitizer.storage.postgres import PostgresStore
 from tests.storage import ledgers, vault_contract
 from tests.storage.ledgers import ADA, TALK, Clock
+from tests.storage.postgres_server import PostgresServer, postgres_server
 from tests.storage.vault_contract import ANNA, BERTA, PHONE, placeholder, result
 
 QUICK_SCRYPT = 2**4
@@ -20,6 +22,7 @@ QUICK_SCRYPT = 2**4
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The work of deriving keys is not the subject here."""
     monkeypatch.setattr("sanitizer.storage.file_vault.SCRYPT_N", QUICK_SCRYPT)
+    monkeypatch.setattr("sanitizer.storage.postgres.SCRYPT_N", QUICK_SCRYPT)
 
 
 @pytest.fixture
@@ -69,3 +72,23 @@ def used_vault(vault: FileVault, vault_path: Path) -> Path:
         vault.put_first(key, result(key.decode(), ANNA[1]), "c")
     vault.close()
     return vault_path
+
+
+@pytest.fixture(scope="session")
+def running_postgres() -> Iterator[PostgresServer]:
+    """One server for all tests of a process."""
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres(running_postgres: PostgresServer) -> PostgresServer:
+    """The server, with nothing of ours in its database."""
+    running_postgres.sql("DROP SCHEMA IF EXISTS sanitizer CASCADE")
+    return running_postgres
+
+
+@pytest.fixture
+def store(postgres: PostgresServer) -> Iterator[PostgresStore]:
+    with PostgresStore(postgres.url, vault_contract.KEY, seconds=20.0) as made:
+        yield made

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from sanitizer.storage.ledger import DAY_SECONDS, Ledger, Scope
+from sanitizer.storage.ledger import DAY_SECONDS, Budgets, Scope
 
 KEY = bytes(range(32))
-TALK, OTHER, ADA = (
+TALK, OTHER, ADA, TEAM = (
     Scope("conversation", "c-17"),
     Scope("conversation", "c-18"),
     Scope("user", "ada@example.org"),
+    Scope("team", "legal"),
 )
 NOON = 20_000 * DAY_SECONDS + 43_200
 
@@ -23,6 +24,6 @@ class Clock:
         return self.now
 
 
-def charged(ledger: Ledger, scope: Scope) -> float:
+def charged(ledger: Budgets, scope: Scope) -> float:
     balance = ledger.balance(scope)
     return balance.spent + balance.reserved

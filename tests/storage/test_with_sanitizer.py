@@ -11,7 +11,8 @@ from sanitizer import BudgetExceeded, Cape, ModelError, Policy, PolicyError, San
 from sanitizer.errors import LedgerError
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.pipeline.masked_text import Choices
-from sanitizer.storage.ledger import DAY, Ledger, LocalBudget, Scope
+from sanitizer.storage.budget import LocalBudget
+from sanitizer.storage.ledger import DAY, Ledger, Scope
 from sanitizer.text.policy import WordSet
 
 PROMPT = "My father Peter has hepatitis and lives in Leeds."

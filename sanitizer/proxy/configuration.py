@@ -1,0 +1,377 @@
+"""The configuration file of a proxy for many: tenants, upstreams, limits, storage, audit log.
+
+Who asks is decided here, by the digest of an API key or of a client certificate, and with it
+policy, upstream and budget; nothing that a client sends changes them. Read by hand, as policy files
+are: messages name the key of the file, and never a value that may be secret.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sanitizer.errors import PolicyError
+from sanitizer.storage import Scope, read_secret
+from sanitizer.text import Policy
+from sanitizer.urls import check_base_url
+
+Value = TypeVar("Value")
+
+MIN_KEY = 16
+"""Least characters of a tenant's key: its digest is no secret, and short keys can be guessed."""
+TRACES = ("traceparent", "tracestate")
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
+_HEADER = re.compile(r"[a-z0-9-]{1,64}")
+_NEVER_PASSED = frozenset({"authorization", "api-key", "cookie", "host", "content-type", "accept"})
+
+
+@dataclass(frozen=True)
+class UpstreamPlace:
+    """An API that requests are sent to.
+
+    Attributes:
+        url: base URL. key: sent in place of the client's; None passes what the client sends.
+        ca: PEM file of the certificates to trust for it.
+        headers: lower-case names of headers that pass besides the usual ones.
+    """
+
+    url: str
+    key: str | None = field(default=None, repr=False)
+    ca: Path | None = None
+    headers: frozenset[str] = frozenset(TRACES)
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """Someone who may ask, and what holds for them.
+
+    Attributes:
+        name: in the audit log and in names of conversations.
+        keys, certificates: SHA-256 digests in hex, of API keys and of client certificates (DER).
+        policy: what is public and what is not.
+        upstreams: names of those that may be asked; the first unless a header chooses.
+        scopes: charged in the ledger, besides the conversation.
+        budget: limit of the first scope; None sets none.
+    """
+
+    name: str
+    keys: frozenset[str] = field(repr=False)
+    certificates: frozenset[str] = field(repr=False)
+    policy: Policy = field(repr=False)
+    upstreams: tuple[str, ...]
+    scopes: tuple[Scope, ...]
+    budget: float | None = None
+
+
+@dataclass(frozen=True)
+class StoragePlace:
+    """Where originals and budgets are: PostgreSQL. Attributes: see `PostgresStore`."""
+
+    url: str = field(repr=False)
+    key: str = field(repr=False)
+    create: bool = True
+    seconds: float = 1.5
+    connections: int = 8
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What a configuration file says.
+
+    >>> import os
+    >>> os.environ["ADAS_KEY"] = "a-made-up-key-of-ada"
+    >>> text = '''
+    ... [upstreams.openai]
+    ... url = "https://api.openai.com/v1"
+    ... [[tenants]]
+    ... name = "ada"
+    ... keys = ["env:ADAS_KEY"]
+    ... upstreams = ["openai"]
+    ... scopes = ["user:ada", "team:legal", "day"]
+    ... budget = 100.0
+    ... '''
+    >>> configuration = Configuration.of(text)
+    >>> configuration.tenants[0].name, configuration.tenants[0].policy.name
+    ('ada', 'balanced')
+
+    Attributes:
+        tenants: who may ask.
+        upstreams: name -> API.
+        limits: "day", a kind of scopes, or "kind:name" -> the most epsilon to spend.
+        storage: None keeps everything in this process.
+        audit: "stdout", "database", "file:PATH", or "" for none.
+    """
+
+    tenants: tuple[Tenant, ...]
+    upstreams: Mapping[str, UpstreamPlace]
+    limits: Mapping[str, float] = field(default_factory=dict)
+    storage: StoragePlace | None = None
+    audit: str = ""
+
+    @classmethod
+    def load(cls, path: Path) -> Configuration:
+        """Read a file; paths in it are relative to its folder.
+
+        Raises:
+            PolicyError: the file cannot be used; the message names the key.
+        """
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise PolicyError(f"{path}: cannot be read: {type(error).__name__}") from None
+        return cls.of(text, path)
+
+    @classmethod
+    def of(cls, text: str, path: Path = Path("configuration.toml")) -> Configuration:
+        """Read the text of a file. Raises PolicyError."""
+        try:
+            top = _Table(tomllib.loads(text), str(path), path.parent)
+            return _configuration(top)
+        except tomllib.TOMLDecodeError as error:
+            where = re.search(r"\(at line \d+, column \d+\)", str(error))
+            raise PolicyError(f"{path}: no TOML {where[0] if where else ''}".rstrip()) from None
+
+
+class _Table:
+    """One table of the file; each key is taken once, and none may be left."""
+
+    def __init__(self, values: dict[str, Any], where: str, folder: Path) -> None:
+        self._values = dict(values)
+        self.where = where
+        self.folder = folder
+
+    def take(self, key: str, kind: type[Value], default: Value | None = None) -> Value | None:
+        """Return a value of the given type; the default if it is missing."""
+        value = self._values.pop(key, None)
+        if value is None:
+            return default
+        if kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kind:
+            raise self.wrong(key, f"must be of type {kind.__name__}")
+        return value
+
+    def need(self, key: str, kind: type[Value]) -> Value:
+        """Return a value that must be there."""
+        value = self.take(key, kind)
+        if value is None:
+            raise self.wrong(key, "is missing")
+        return value
+
+    def names(self, key: str) -> list[str]:
+        """Return a list of strings, empty if it is missing."""
+        found: list[Any] = self.take(key, list) or []
+        if not all(isinstance(each, str) for each in found):
+            raise self.wrong(key, "must be a list of strings")
+        return found
+
+    def tables(self, key: str) -> dict[str, _Table]:
+        """Return the tables of a table by name."""
+        found: dict[str, Any] = self.take(key, dict) or {}
+        if not all(isinstance(each, dict) for each in found.values()):
+            raise self.wrong(key, "must hold tables")
+        return {name: self._inner(f"{key}.{name}", each) for name, each in found.items()}
+
+    def table(self, key: str) -> _Table:
+        """Return a table, empty if it is missing."""
+        return self._inner(key, self.take(key, dict) or {})
+
+    def listed(self, key: str) -> list[_Table]:
+        """Return an array of tables."""
+        found: list[Any] = self.take(key, list) or []
+        if not all(isinstance(each, dict) for each in found):
+            raise self.wrong(key, "must be written [[" + key + "]]")
+        return [self._inner(f"{key}[{i}]", each) for i, each in enumerate(found, 1)]
+
+    def secret(self, key: str) -> str | None:
+        """Return a secret from where the value says it is kept."""
+        source = self.take(key, str)
+        try:
+            return None if source is None else read_secret(source)
+        except ValueError as error:
+            raise self.wrong(key, f"cannot be used: {error}") from None
+
+    def path(self, key: str) -> Path | None:
+        """Return a path, relative to the folder of the file."""
+        value = self.take(key, str)
+        return None if value is None else self.folder / value
+
+    def rest(self) -> dict[str, Any]:
+        """Return all that was not taken, and take it."""
+        values, self._values = self._values, {}
+        return values
+
+    def end(self) -> None:
+        """Raise if a key was not taken."""
+        if self._values:
+            raise self.wrong(min(self._values), "is unknown")
+
+    def wrong(self, key: str, what: str) -> PolicyError:
+        """Return the error that names a key."""
+        return PolicyError(f"{self.where}: {key} {what}")
+
+    def _inner(self, key: str, values: dict[str, Any]) -> _Table:
+        return _Table(values, f"{self.where}: {key}", self.folder)
+
+
+def _configuration(top: _Table) -> Configuration:
+    upstreams = {name: _upstream(each) for name, each in top.tables("upstreams").items()}
+    if not upstreams:
+        raise top.wrong("upstreams", "must name at least one, as [upstreams.NAME]")
+    tenants = tuple(_tenant(each, upstreams) for each in top.listed("tenants"))
+    if not tenants:
+        raise top.wrong("tenants", "must name at least one, as [[tenants]]")
+    _check_distinct(top, tenants)
+    storage, audit = top.table("storage"), top.table("audit")
+    found = Configuration(
+        tenants, upstreams, _limits(top.table("limits")), _storage(storage), _audit(audit)
+    )
+    top.end()
+    if found.audit == "database" and found.storage is None:
+        raise audit.wrong("to", "needs [storage] to be a database")
+    return found
+
+
+def _check_distinct(top: _Table, tenants: tuple[Tenant, ...]) -> None:
+    """Raise if two tenants could be mistaken for each other."""
+    for what in ("name", "keys", "certificates"):
+        seen: set[str] = set()
+        for tenant in tenants:
+            values = {tenant.name} if what == "name" else getattr(tenant, what)
+            if seen & values:
+                raise top.wrong("tenants", f"of two have the same {what}: see {tenant.name}")
+            seen |= values
+
+
+def _upstream(table: _Table) -> UpstreamPlace:
+    url = table.need("url", str)
+    try:
+        check_base_url("url", url)
+    except ValueError as error:
+        raise PolicyError(f"{table.where}: {error}") from None
+    headers = [name.lower() for name in table.names("headers")]
+    if not all(_HEADER.fullmatch(name) and name not in _NEVER_PASSED for name in headers):
+        raise table.wrong("headers", "must be names of headers that may pass")
+    place = UpstreamPlace(
+        url, table.secret("key"), table.path("ca"), frozenset({*TRACES, *headers})
+    )
+    table.end()
+    return place
+
+
+def _tenant(table: _Table, upstreams: Mapping[str, UpstreamPlace]) -> Tenant:
+    name = table.need("name", str)
+    if not _NAME.fullmatch(name):
+        raise table.wrong("name", "must be 1 to 64 letters, digits or . _ -")
+    table = _Table(table.rest(), f"{table.where} ({name})", table.folder)
+    asked = tuple(table.names("upstreams")) or tuple(upstreams)[:1]
+    if unknown := [each for each in asked if each not in upstreams]:
+        raise table.wrong("upstreams", f"names one that is not there: {unknown[0]!r}")
+    tenant = Tenant(
+        name,
+        frozenset(_key_digest(table, each) for each in table.names("keys")),
+        frozenset(_digest(table, "certificates", each) for each in table.names("certificates")),
+        _policy(table),
+        asked,
+        tuple(_scope(table, each) for each in table.names("scopes") or [f"user:{name}", "day"]),
+        _amount(table, "budget", table.take("budget", float)),
+    )
+    table.end()
+    if not tenant.keys and not tenant.certificates:
+        raise table.wrong("keys", "or certificates must name at least one")
+    if tenant.budget is not None and tenant.scopes[0].kind == "day":
+        raise table.wrong("budget", "belongs to the first scope, which must not be the day")
+    return tenant
+
+
+def _policy(table: _Table) -> Policy:
+    name = table.take("policy", str) or "balanced"
+    try:
+        return Policy.load(table.folder / name if name.endswith(".toml") else name)
+    except (PolicyError, ValueError) as error:
+        raise table.wrong("policy", f"cannot be used: {error}") from None
+
+
+def _key_digest(table: _Table, value: str) -> str:
+    """Return the digest of a key: as it is written, or of a secret kept elsewhere."""
+    if value.startswith("sha256:"):
+        return _digest(table, "keys", value)
+    try:
+        secret = read_secret(value)
+    except ValueError:
+        raise table.wrong(
+            "keys", "must be sha256:HEX, env:NAME, file:PATH or command:..."
+        ) from None
+    if len(secret) < MIN_KEY:
+        raise table.wrong("keys", f"must have at least {MIN_KEY} characters")
+    return digest_of(secret)
+
+
+def _digest(table: _Table, key: str, value: str) -> str:
+    if (found := _DIGEST.fullmatch(value)) is None:
+        raise table.wrong(key, "must be sha256: and 64 digits of lower-case hex")
+    return found[1]
+
+
+def digest_of(secret: str | bytes) -> str:
+    """Return the digest of a key or a certificate, as the file has it after "sha256:"."""
+    return hashlib.sha256(secret if isinstance(secret, bytes) else secret.encode()).hexdigest()
+
+
+def _scope(table: _Table, text: str) -> Scope:
+    kind, _, name = text.partition(":")
+    try:
+        return Scope(kind, name)
+    except ValueError as error:
+        raise table.wrong("scopes", f"must be like user:NAME, team:NAME, day: {error}") from None
+
+
+def _amount(table: _Table, key: str, epsilon: float | None) -> float | None:
+    if epsilon is not None and not 0 < epsilon <= 1e9:
+        raise table.wrong(key, "must be positive and at most 1e9")
+    return epsilon
+
+
+def _limits(table: _Table) -> dict[str, float]:
+    limits: dict[str, float] = {}
+    for name, value in table.rest().items():
+        if type(value) not in (int, float):
+            raise table.wrong(name, "must be a number")
+        if name not in ("day", "user", "team", "conversation"):
+            _scope(table, name)
+        limits[name] = float(_amount(table, name, float(value)) or 0)
+    return limits
+
+
+def _storage(table: _Table) -> StoragePlace | None:
+    url, key = table.secret("url"), table.secret("key")
+    if url is None and key is None:
+        table.end()
+        return None
+    if url is None or key is None:
+        raise table.wrong("url and key", "must both be given")
+    place = StoragePlace(
+        url,
+        key,
+        table.take("create", bool, True) is not False,
+        table.take("seconds", float) or StoragePlace.seconds,
+        table.take("connections", int) or StoragePlace.connections,
+    )
+    table.end()
+    return place
+
+
+def _audit(table: _Table) -> str:
+    to = table.take("to", str) or ""
+    table.end()
+    if to.startswith("file:"):
+        return f"file:{table.folder / to.removeprefix('file:')}"
+    if to not in ("", "stdout", "database"):
+        raise table.wrong("to", "must be stdout, database or file:PATH")
+    return to

@@ -1,0 +1,317 @@
+"""Who asks: with a configuration its tenants, without one anybody with access to the proxy."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from sanitizer.errors import PolicyError, RequestRefused
+from sanitizer.pipeline import Sanitizer
+from sanitizer.proxy.access import TOKEN, ProxySettings
+from sanitizer.proxy.audit_log import AuditLog
+from sanitizer.proxy.configuration import Configuration, StoragePlace, Tenant, digest_of
+from sanitizer.proxy.shared import HEADER, MAX_CONVERSATIONS, Conversations
+from sanitizer.proxy.upstream import Upstream
+from sanitizer.storage import (
+    Budgets,
+    MemoryLedger,
+    MemoryVault,
+    PostgresLedger,
+    PostgresStore,
+    PostgresVault,
+    Scope,
+    Vault,
+)
+from sanitizer.wire import Filter
+
+UPSTREAM = "sanitizer-upstream"
+_NAME = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
+log = logging.getLogger("sanitizer.proxy")
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks, and what holds for this request.
+
+    Attributes:
+        who: for the audit log.
+        conversation: name of the conversation.
+        upstream: where the request goes.
+        key: sent to it in place of what the client sends, or None.
+        headers: names of headers that pass besides the usual ones.
+        filter: returns the filter of the conversation; raises LedgerError, VaultError.
+    """
+
+    who: Mapping[str, str]
+    conversation: str
+    upstream: Upstream
+    filter: Callable[[], Filter] = field(repr=False)
+    key: str | None = field(default=None, repr=False)
+    headers: frozenset[str] = frozenset()
+
+
+class Callers(Protocol):
+    """Everyone who may ask."""
+
+    audit: AuditLog
+
+    def caller(self, headers: Mapping[str, str], certificate: str | None) -> Caller:
+        """Return who asks.
+
+        Args:
+            headers: of the request, by lower-case name.
+            certificate: digest of the client's certificate, if it showed one.
+
+        Raises:
+            RequestRefused: 401, nobody known; 400, a name that cannot be one.
+        """
+
+    def ready(self) -> None:
+        """Raise SanitizerError if a request could not be answered now."""
+
+    def reload(self) -> None:
+        """Read again what may have changed."""
+
+    async def close(self) -> None:
+        """Close connections and files."""
+
+
+class Anyone:
+    """All who may use a proxy without a configuration: conversations go by header and API key."""
+
+    def __init__(self, settings: ProxySettings, conversations: Conversations) -> None:
+        self.audit = AuditLog()
+        self._upstream = Upstream(settings)
+        self._key = settings.key
+        self._conversations = conversations
+
+    def caller(self, headers: Mapping[str, str], certificate: str | None) -> Caller:
+        name = self._conversations.name(headers)
+        return Caller({}, name, self._upstream, lambda: self._conversations.filter(name), self._key)
+
+    def ready(self) -> None:
+        """Do nothing: a vault or a ledger in files is ready once it is open."""
+
+    def reload(self) -> None:
+        """Do nothing: there is no configuration."""
+
+    async def close(self) -> None:
+        await self._upstream.close()
+
+
+@dataclass(frozen=True)
+class _Served:
+    """A tenant with its Sanitizer and its upstreams."""
+
+    tenant: Tenant
+    sanitizer: Sanitizer = field(repr=False)
+    upstreams: Mapping[str, tuple[Upstream, str | None, frozenset[str]]] = field(repr=False)
+
+
+class Tenants:
+    """The tenants of a configuration file. Safe for many threads.
+
+    Guarantee: who asks is known by a key or a certificate of the file; the policy, the scopes that
+    are charged and their limits follow from that alone. The name of a conversation ends with that
+    of the tenant, so that no tenant reaches another's.
+
+    Args:
+        path: of the configuration.
+        settings: of the proxy; those of each upstream take the place of `upstream`, `key`, `ca`.
+        sanitizer: makes the first Sanitizer, whose models all others share, from vault, ledger and
+            policy.
+
+    Raises:
+        PolicyError: the configuration cannot be used.
+        VaultError, LedgerError: the storage cannot.
+        AuditError: the audit log cannot be written.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        settings: ProxySettings,
+        sanitizer: Callable[[Tenant, Vault, Budgets], Sanitizer],
+    ) -> None:
+        self._path = path
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._filters: OrderedDict[str, Filter] = OrderedDict()
+        self._upstreams: dict[ProxySettings, Upstream] = {}
+        configuration = Configuration.load(path)
+        self._place = configuration.storage
+        self._store = _opened(configuration.storage)
+        try:
+            self.ledger: Budgets = (
+                MemoryLedger() if self._store is None else PostgresLedger(self._store)
+            )
+            first = configuration.tenants[0]
+            vault = MemoryVault() if self._store is None else PostgresVault(self._store)
+            self._base = sanitizer(first, vault, self.ledger)
+            self._audit_to = configuration.audit
+            self.audit = AuditLog(configuration.audit, self._store)
+            self._served = self._all(configuration)
+        except BaseException:
+            if self._store is not None:
+                self._store.close()
+            raise
+
+    @property
+    def may_block(self) -> bool:
+        """True if requests wait for a database."""
+        return self._store is not None
+
+    def load(self) -> None:
+        """Load what requests need, for every policy; raise ModelError."""
+        for served in self._served.values():
+            served.sanitizer.load()
+            if served.tenant.policy.max_drawn:
+                # Not inside a transaction: others would wait for it.
+                served.sanitizer.inner.class_draws()
+
+    def caller(self, headers: Mapping[str, str], certificate: str | None) -> Caller:
+        served = self._found(headers, certificate)
+        tenant = served.tenant
+        name = headers.get(HEADER, "default")
+        if not _NAME.fullmatch(name):
+            raise RequestRefused(
+                f"{HEADER} must be 1 to 128 letters, digits or . _ : @ -", "conversation"
+            )
+        chosen = headers.get(UPSTREAM, tenant.upstreams[0])
+        if chosen not in tenant.upstreams:
+            raise RequestRefused(f"{UPSTREAM} must name one that you may ask", "upstream")
+        upstream, key, passed = served.upstreams[chosen]
+        conversation = f"{name}/{tenant.name}"
+        who = {"tenant": tenant.name, "policy": tenant.policy.name, "upstream": chosen}
+        return Caller(
+            who, conversation, upstream, lambda: self._filter(served, conversation), key, passed
+        )
+
+    def ready(self) -> None:
+        if self._store is not None:
+            self._store.check()
+
+    def reload(self) -> None:
+        """Read the configuration again; one that cannot be used is logged, and changes nothing.
+
+        Storage stays what it is: another one needs a restart.
+        """
+        try:
+            configuration = Configuration.load(self._path)
+            if (configuration.storage, configuration.audit) != (self._place, self._audit_to):
+                raise PolicyError(f"{self._path}: storage and audit change at a restart only")
+            served = self._all(configuration)
+            self.audit.reopen()
+        except Exception as error:
+            told = f": {error}" if isinstance(error, PolicyError) else ""
+            log.error("the configuration was not reloaded: %s%s", type(error).__name__, told)
+            return
+        with self._lock:
+            changed = [name for name in self._served if self._served[name] is not served.get(name)]
+            self._served = served
+            for conversation in list(self._filters):
+                if conversation.rpartition("/")[2] in changed:
+                    del self._filters[conversation]
+        log.warning("the configuration was reloaded: %d tenants", len(served))
+
+    async def close(self) -> None:
+        for upstream in self._upstreams.values():
+            await upstream.close()
+        self.audit.close()
+        if self._store is not None:
+            self._store.close()
+
+    def _found(self, headers: Mapping[str, str], certificate: str | None) -> _Served:
+        """Return the tenant that a request belongs to.
+
+        A key in the proxy's own header comes first, so that the others may be the upstream's.
+        """
+        digests = [digest_of(each) for each in _keys(headers)]
+        for served in list(self._served.values()):
+            tenant = served.tenant
+            if any(hmac.compare_digest(given, known) for given in digests for known in tenant.keys):
+                return served
+            if not digests and certificate in tenant.certificates:
+                return served
+        raise RequestRefused("the API key is missing or not one of the proxy's", "key", 401)
+
+    def _filter(self, served: _Served, conversation: str) -> Filter:
+        with self._lock:
+            if (found := self._filters.get(conversation)) is not None:
+                self._filters.move_to_end(conversation)
+                return found
+        # The database may be asked, so not under the lock; the first one made is the one used.
+        made = Filter(served.sanitizer.derive(conversation=conversation))
+        with self._lock:
+            found = self._filters.setdefault(conversation, made)
+            if len(self._filters) > MAX_CONVERSATIONS:
+                self._filters.popitem(last=False)
+            return found
+
+    def _all(self, configuration: Configuration) -> dict[str, _Served]:
+        """Return the tenants of a configuration; those that did not change stay as they are."""
+        self._set_limits(configuration)
+        places = configuration.upstreams
+        settings = {
+            name: replace(self._settings, upstream=each.url, key=each.key, ca=each.ca)
+            for name, each in places.items()
+        }
+        for each in settings.values():
+            self._upstreams.setdefault(each, Upstream(each))
+        old = getattr(self, "_served", {})
+        served: dict[str, _Served] = {}
+        for tenant in configuration.tenants:
+            upstreams = {
+                name: (self._upstreams[settings[name]], places[name].key, places[name].headers)
+                for name in tenant.upstreams
+            }
+            before = old.get(tenant.name)
+            if before is not None and (before.tenant, before.upstreams) == (tenant, upstreams):
+                served[tenant.name] = before
+                continue
+            sanitizer = self._base.derive(policy=tenant.policy, scopes=tenant.scopes)
+            if self._store is not None:
+                vault = PostgresVault(self._store, sanitizer.inner.digest)
+                sanitizer = sanitizer.derive(vault=vault)
+            served[tenant.name] = _Served(tenant, sanitizer, upstreams)
+        return served
+
+    def _set_limits(self, configuration: Configuration) -> None:
+        for name, epsilon in configuration.limits.items():
+            kind, _, owner = name.partition(":")
+            if owner:
+                self.ledger.set_limit(Scope(kind, owner), epsilon)
+            else:
+                self.ledger.set_default_limit(kind, epsilon)
+        for tenant in configuration.tenants:
+            if tenant.budget is not None:
+                self.ledger.set_limit(tenant.scopes[0], tenant.budget)
+
+
+def _opened(place: StoragePlace | None) -> PostgresStore | None:
+    if place is None:
+        return None
+    return PostgresStore(
+        place.url,
+        place.key,
+        create=place.create,
+        seconds=place.seconds,
+        connections=place.connections,
+    )
+
+
+def _keys(headers: Mapping[str, str]) -> list[str]:
+    """Return the API keys that a request shows: that of the proxy's own header, or all others."""
+    if TOKEN in headers:
+        return [headers[TOKEN]]
+    scheme, _, bearer = headers.get("authorization", "").partition(" ")
+    found = [bearer.strip()] if scheme.lower() == "bearer" else []
+    found += [headers[name] for name in ("api-key", "x-api-key") if name in headers]
+    return [each for each in found if each]

@@ -1,0 +1,373 @@
+"""Vault on PostgreSQL: one table of things for all replicas, whoever asks first.
+
+A conversation has one row, whose lock (SELECT ... FOR UPDATE) makes assigning atomic over all
+processes. What a draw costs is charged in the same transaction, if the ledger is in the same
+store: a stand-in is kept if and only if it was charged, and a retry finds it.
+
+The conversation's row holds, sealed, how many entries there are and the chained HMAC of them all,
+so that a missing or older entry is found. Rows are checked by one read at each call; entries that
+are known already come from a cache in this process.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from sanitizer.errors import VaultError
+from sanitizer.randomness import secret_key
+from sanitizer.results import SanitizedText
+from sanitizer.storage.postgres import PostgresStore, Transaction
+from sanitizer.storage.sealing import decoded, dumped, encoded
+from sanitizer.storage.vault import (
+    MAX_ENTRIES,
+    MAX_MESSAGES,
+    Entries,
+    Make,
+    MemoryVault,
+    Originals,
+    Row,
+    Wanted,
+)
+
+MAX_CACHED = 1000
+"""Conversations kept decrypted in memory."""
+LOCKS = 256
+"""Locks of this process; conversations that share one wait for each other."""
+
+
+@dataclass
+class _Conversation:
+    """One conversation, decrypted.
+
+    Attributes:
+        seal: of its row, as it was when this was current.
+        life: drawn when its table begins, and again when it is forgotten.
+        n: how many entries it has.
+        chain: the chained HMAC that ends with entry n.
+        floor: numbers up to it were used in an earlier life.
+        entries: its things.
+    """
+
+    seal: bytes = b""
+    life: bytes = field(default_factory=secret_key)
+    n: int = 0
+    chain: bytes = b""
+    floor: int = 0
+    entries: Entries = field(default_factory=Entries, repr=False)
+
+    def encoded(self) -> bytes:
+        """Serialize what its row holds."""
+        numbers = self.entries.numbers
+        return dumped([self.life.hex(), self.n, self.chain.hex(), self.floor, numbers])
+
+
+class PostgresVault:
+    """Vault in a store on PostgreSQL; implements the protocol `Vault`.
+
+    Args:
+        store: an open store.
+        about: digest of policy and model, stored beside what is assigned and charged; not part of
+            any key.
+        max_messages: released messages kept of one conversation, at least 1; its oldest are
+            dropped first. Answers of an API: as many again, so that they push out no message.
+        max_entries: forms of things kept of one conversation, at least 1. A full table refuses.
+
+    Raises:
+        ValueError: a limit below 1.
+        VaultError: from every method: the database fails, or a row does not open.
+    """
+
+    def __init__(
+        self,
+        store: PostgresStore,
+        about: str = "",
+        *,
+        max_messages: int = MAX_MESSAGES,
+        max_entries: int = MAX_ENTRIES,
+    ) -> None:
+        for name, value in (("max_messages", max_messages), ("max_entries", max_entries)):
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value!r}")
+        self._store = store
+        self._about = about
+        self._max_messages = max_messages
+        self._max_entries = max_entries
+        self._cache: OrderedDict[bytes, _Conversation] = OrderedDict()
+        self._lock = threading.Lock()
+        self._locks = [threading.Lock() for _ in range(LOCKS)]
+
+    @property
+    def secret(self) -> bytes:
+        return self._store.secret
+
+    def get(self, key: bytes) -> SanitizedText | None:
+        message_id = self._store.mac("message", key)
+        found = self._store.database.read(
+            VaultError, "SELECT * FROM sanitizer.message WHERE id = $1", message_id
+        )
+        return self._message(found[0]) if found else None
+
+    def put_first(
+        self, key: bytes, result: SanitizedText, conversation: str | None = None
+    ) -> SanitizedText:
+        """Keep a result unless one is there already; return the one that is kept.
+
+        The charge that was reserved under this key counts as used from here on.
+        """
+        message_id = self._store.mac("message", key)
+        owner = b"" if conversation is None else self._id(conversation)
+        if result.record.variant == "answer":
+            owner = self._answers_of(owner)
+        sealed = self._store.seal(encoded(result), "message", message_id, owner)
+        with self._store.database.transaction(VaultError) as transaction:
+            new = transaction.row(
+                "INSERT INTO sanitizer.message (id, owner, seal, body) "
+                "VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING RETURNING number",
+                *(message_id, owner, *sealed),
+            )
+            if new is None:
+                kept = transaction.row("SELECT * FROM sanitizer.message WHERE id = $1", message_id)
+                if kept is None:
+                    raise VaultError(f"{self._store.where}: a message was dropped meanwhile")
+                return self._message(kept)
+            # Its charge has the same name: from here on it is never given back.
+            transaction.rows("UPDATE sanitizer.charge SET kept = true WHERE name = $1", message_id)
+            if new["number"] % max(1, self._max_messages // 100) == 0:
+                self._drop_oldest(transaction, owner)
+        return result
+
+    def substitutes(
+        self, conversation: str, wanted: Sequence[Wanted | tuple[str, str]], make: Make
+    ) -> list[str]:
+        forms = [Wanted(*each) for each in wanted]
+        if not forms:
+            return []
+        conversation_id = self._id(conversation)
+        with self._alone(conversation_id):
+            entries = self._current(conversation_id).entries
+            if any(entries.find(each) is None for each in forms):
+                entries = self._assign(conversation_id, forms, make).entries
+            return [str(entries.values[each.original, each.place]) for each in forms]
+
+    def originals(self, conversation: str) -> Originals:
+        conversation_id = self._id(conversation)
+        with self._alone(conversation_id):
+            return self._current(conversation_id).entries.originals
+
+    def known(self, conversation: str, forms: Collection[str]) -> dict[str, str]:
+        conversation_id = self._id(conversation)
+        with self._alone(conversation_id):
+            return self._current(conversation_id).entries.kinds(forms)
+
+    def scratch(self, conversation: str) -> MemoryVault:
+        conversation_id = self._id(conversation)
+        with self._alone(conversation_id):
+            return MemoryVault.of(conversation, self._current(conversation_id).entries)
+
+    def forget(self, conversation: str) -> None:
+        """Remove a conversation's things and messages; its numbers are not used again.
+
+        The rows' bytes stay in the database's files until it is vacuumed, and in its backups.
+        """
+        conversation_id = self._id(conversation)
+        with self._alone(conversation_id):
+            with self._store.database.transaction(VaultError) as transaction:
+                row = self._locked(transaction, conversation_id)
+                state = self._loaded(conversation_id, row)
+                floor = max(state.floor, state.entries.floor_without())
+                again = _Conversation(floor=floor)
+                transaction.rows(
+                    "DELETE FROM sanitizer.entry WHERE conversation = $1", conversation_id
+                )
+                transaction.rows(
+                    "DELETE FROM sanitizer.message WHERE owner = ANY($1::bytea[])",
+                    [conversation_id, self._answers_of(conversation_id)],
+                )
+                self._put(transaction, conversation_id, again)
+            self._keep(conversation_id, again)
+
+    def __repr__(self) -> str:
+        (counts,) = self._store.database.read(
+            VaultError,
+            "SELECT (SELECT count(*) FROM sanitizer.message) AS messages, "
+            "(SELECT count(*) FROM sanitizer.entry) AS entries",
+        )
+        return f"PostgresVault({counts['messages']} messages, {counts['entries']} identifiers)"
+
+    def _id(self, conversation: str) -> bytes:
+        return self._store.mac("conversation", conversation)
+
+    def _answers_of(self, owner: bytes) -> bytes:
+        return self._store.mac("answers", owner)
+
+    @contextmanager
+    def _alone(self, conversation_id: bytes) -> Iterator[None]:
+        """Let one thread of this process at a time read and change a conversation."""
+        lock = self._locks[conversation_id[0] % LOCKS]
+        seconds = self._store.database.seconds
+        if not lock.acquire(timeout=seconds):
+            busy = VaultError(f"{self._store.where}: the conversation is busy")
+            busy.retry_after = seconds
+            raise busy
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _message(self, row: Any) -> SanitizedText:
+        plain = self._store.open(row["seal"], row["body"], "message", row["id"], row["owner"])
+        return decoded(plain, self._store.where)
+
+    def _drop_oldest(self, transaction: Transaction, owner: bytes) -> None:
+        transaction.rows(
+            "DELETE FROM sanitizer.message WHERE id IN (SELECT id FROM sanitizer.message "
+            "WHERE owner = $1 ORDER BY number DESC OFFSET $2)",
+            *(owner, self._max_messages),
+        )
+
+    def _current(self, conversation_id: bytes) -> _Conversation:
+        """Return the conversation as the database has it now."""
+        found = self._row(conversation_id)
+        while found is not None:
+            try:
+                state = self._loaded(conversation_id, found)
+            except VaultError:
+                # It may have been forgotten between the two reads.
+                before, found = found, self._row(conversation_id)
+                if found is None or found["seal"] == before["seal"]:
+                    raise
+            else:
+                self._keep(conversation_id, state)
+                return state
+        return _Conversation()
+
+    def _row(self, conversation_id: bytes) -> Any:
+        found = self._store.database.read(
+            VaultError, "SELECT * FROM sanitizer.conversation WHERE id = $1", conversation_id
+        )
+        return found[0] if found else None
+
+    def _loaded(self, conversation_id: bytes, row: Any) -> _Conversation:
+        """Return a conversation, reading from the database what the cache does not have.
+
+        It is out of the cache until `_keep`: if something fails, a half-changed one must not stay.
+        """
+        with self._lock:
+            state = self._cache.pop(conversation_id, None)
+        if state is not None and state.seal == row["seal"]:
+            return state
+        plain = self._store.open(row["seal"], row["body"], "conversation", conversation_id)
+        life, n, chain, floor, numbers = json.loads(plain)
+        if state is None or state.life.hex() != life or state.n > n:
+            state = _Conversation(life=bytes.fromhex(life))
+        for entry in self._entries(conversation_id, state, n, bytes.fromhex(chain)):
+            state.entries.add(Row.of(json.loads(entry)[0]))
+        state.seal, state.n, state.chain = row["seal"], n, bytes.fromhex(chain)
+        state.floor, state.entries.numbers = floor, Counter(numbers)
+        return state
+
+    def _entries(
+        self, conversation_id: bytes, state: _Conversation, n: int, end: bytes
+    ) -> list[bytes]:
+        """Return the entries after those that are known; raise if one is missing or older.
+
+        Entries are only ever added, but those above `n` may come from a later transaction.
+        """
+        found = self._store.database.read(
+            VaultError,
+            "SELECT place, seal, body FROM sanitizer.entry "
+            "WHERE conversation = $1 AND place > $2 AND place <= $3 ORDER BY place",
+            *(conversation_id, state.n, n),
+        )
+        opened = [
+            self._store.open(row["seal"], row["body"], "entry", conversation_id, row["place"])
+            for row in found
+        ]
+        chain = state.chain or state.life
+        for row, plain in zip(found, opened, strict=True):
+            chain = self._linked(chain, row["place"], plain)
+        complete = [row["place"] for row in found] == list(range(state.n + 1, n + 1))
+        if not complete or (n and chain != end):
+            raise VaultError(f"{self._store.where}: damaged or edited: entries are missing")
+        return opened
+
+    def _linked(self, chain: bytes, place: int, plain: bytes) -> bytes:
+        return self._store.mac("chain", chain, place, plain)
+
+    def _locked(self, transaction: Transaction, conversation_id: bytes) -> Any:
+        """Return a conversation's row, locked until the transaction ends; made if there is none."""
+        select = "SELECT * FROM sanitizer.conversation WHERE id = $1 FOR UPDATE"
+        found = transaction.row(select, conversation_id)
+        if found is None:
+            sealed = self._store.seal(_Conversation().encoded(), "conversation", conversation_id)
+            transaction.rows(
+                "INSERT INTO sanitizer.conversation VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+                *(conversation_id, *sealed),
+            )
+            found = transaction.row(select, conversation_id)
+        return found
+
+    def _assign(
+        self, conversation_id: bytes, wanted: Sequence[Wanted], make: Make
+    ) -> _Conversation:
+        """Assign released values to those that have none, and charge them, in one transaction."""
+        with self._store.database.transaction(VaultError) as transaction:
+            state = self._loaded(conversation_id, self._locked(transaction, conversation_id))
+            new = [each for each in dict.fromkeys(wanted) if state.entries.find(each) is None]
+            if len(state.entries.values) + len(new) > self._max_entries:
+                raise VaultError(
+                    f"{self._store.where}: the conversation is full: it holds at most "
+                    f"max_entries={self._max_entries} things"
+                )
+            rows = self._made(transaction, conversation_id, state, new, make)
+            transaction.many("INSERT INTO sanitizer.entry VALUES ($1, $2, $3, $4)", rows)
+            if rows:
+                self._put(transaction, conversation_id, state)
+        self._keep(conversation_id, state)
+        return state
+
+    def _made(
+        self,
+        transaction: Transaction,
+        conversation_id: bytes,
+        state: _Conversation,
+        new: Sequence[Wanted],
+        make: Make,
+    ) -> list[tuple[bytes, int, bytes, bytes]]:
+        """Return the rows of new entries; `make` may charge for them meanwhile."""
+        rows = []
+        transaction.about = self._about
+        for each in new:
+            if state.entries.find(each) is not None:
+                continue
+            transaction.thing = self._store.mac("thing", conversation_id, state.life, each.thing)
+            try:
+                row = state.entries.assign(each, make, state.floor)
+            finally:
+                transaction.thing = None
+            state.n += 1
+            plain = dumped([row, self._about])
+            seal, body = self._store.seal(plain, "entry", conversation_id, state.n)
+            state.chain = self._linked(state.chain or state.life, state.n, plain)
+            rows.append((conversation_id, state.n, seal, body))
+        return rows
+
+    def _put(self, transaction: Transaction, conversation_id: bytes, state: _Conversation) -> None:
+        state.seal, body = self._store.seal(state.encoded(), "conversation", conversation_id)
+        transaction.rows(
+            "UPDATE sanitizer.conversation SET seal = $2, body = $3 WHERE id = $1",
+            *(conversation_id, state.seal, body),
+        )
+
+    def _keep(self, conversation_id: bytes, state: _Conversation) -> None:
+        with self._lock:
+            self._cache[conversation_id] = state
+            self._cache.move_to_end(conversation_id)
+            if len(self._cache) > MAX_CACHED:
+                self._cache.popitem(last=False)

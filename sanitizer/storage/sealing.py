@@ -1,0 +1,167 @@
+"""How rows are encrypted and authenticated, how results become bytes, and where keys come from.
+
+Shared by the vault in a file and the store on PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+from dataclasses import asdict
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+
+from sanitizer.errors import VaultError
+from sanitizer.randomness import secret_key
+from sanitizer.results import Record, Replacement, SanitizedText
+from sanitizer.storage.sqlite_file import hmac_of
+
+MIN_KEY_LENGTH = 16
+NONCE_BYTES, TAG_BYTES, SALT_BYTES = 12, 16, 16
+MIN_BLOCK = 128
+"""Smallest padded content in bytes: most identifiers fit, so that their sizes tell nothing."""
+SCRYPT_N = 2**15
+"""Cost of deriving keys from a secret: 32 MiB and a tenth of a second for each guess."""
+COMMAND_SECONDS = 30.0
+"""How long a command that prints a key may run."""
+
+
+class Keys:
+    """AES-256-GCM and HMAC-SHA256 under one pair of keys; implements `Sealer`.
+
+    Args:
+        where: what the rows belong to, for errors.
+        derived: 64 secret bytes: the key of the encryption, then that of the HMAC.
+    """
+
+    def __init__(self, where: object, derived: bytes) -> None:
+        self._where = where
+        self._aes = AESGCM(derived[:32])
+        self._mac_key = derived[32:]
+
+    def seal(self, plain: bytes, *bound: object) -> tuple[bytes, bytes]:
+        nonce = secret_key()[:NONCE_BYTES]
+        sealed = self._aes.encrypt(nonce, _padded(plain), repr(bound).encode())
+        return nonce + sealed[-TAG_BYTES:], sealed[:-TAG_BYTES]
+
+    def open(self, seal: object, body: object, *bound: object) -> bytes:
+        try:
+            if (
+                not isinstance(seal, bytes)
+                or not isinstance(body, bytes)
+                or len(seal) != NONCE_BYTES + TAG_BYTES
+            ):
+                raise InvalidTag
+            padded = self._aes.decrypt(
+                seal[:NONCE_BYTES], body + seal[NONCE_BYTES:], repr(bound).encode()
+            )
+        except InvalidTag:
+            raise VaultError(
+                f"{self._where}: damaged or edited: a row does not open in its place"
+            ) from None
+        return padded[8 : 8 + int.from_bytes(padded[:8], "big")]
+
+    def mac(self, *fields: object) -> bytes:
+        return hmac_of(self._mac_key, *fields)
+
+
+def derived_keys(where: object, key: bytes, salt: bytes, cost: int) -> Keys:
+    """Return the keys that scrypt derives from a secret and a stored salt.
+
+    Args:
+        cost: scrypt's N.
+    """
+    return Keys(where, Scrypt(salt=salt, length=64, n=cost, r=8, p=1).derive(key))
+
+
+def key_bytes(key: bytes | str) -> bytes:
+    """Return a secret as bytes. Raises ValueError: shorter than 16 characters."""
+    if len(key) < MIN_KEY_LENGTH:
+        raise ValueError(f"key must have at least {MIN_KEY_LENGTH} characters, got {len(key)}")
+    return key.encode("utf-8", "surrogatepass") if isinstance(key, str) else bytes(key)
+
+
+def read_secret(source: str) -> str:
+    """Return a secret from where it is kept; no message shows it.
+
+    Args:
+        source: "env:NAME", a variable of the environment; "file:PATH", the first line of a file;
+            or "command:PROGRAM ARGUMENTS", the first line that a program prints, such as the
+            client of a key management service. It is run without a shell, for half a minute at
+            most.
+
+    Raises:
+        ValueError: no such form, or nothing is there.
+
+    >>> import os
+    >>> os.environ["EXAMPLE_KEY"] = "a long passphrase"
+    >>> read_secret("env:EXAMPLE_KEY")
+    'a long passphrase'
+    >>> read_secret("a long passphrase")
+    Traceback (most recent call last):
+    ValueError: a secret must be given as env:NAME, file:PATH or command:PROGRAM ARGUMENTS
+    """
+    form, _, where = source.partition(":")
+    if form not in ("env", "file", "command") or not where:
+        # What was given may be the secret itself, so it is not shown.
+        raise ValueError(
+            "a secret must be given as env:NAME, file:PATH or command:PROGRAM ARGUMENTS"
+        )
+    found = _printed(where) if form == "command" else ""
+    if form == "env":
+        found = os.environ.get(where, "")
+    elif form == "file":
+        try:
+            found = Path(where).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"no secret in {source}: {type(error).__name__}") from None
+    secret = found.partition("\n")[0].strip()
+    if not secret:
+        raise ValueError(f"no secret in {source.partition(' ')[0]}: it is empty or not set")
+    return secret
+
+
+def _printed(command: str) -> str:
+    """Return what a program prints. Its errors are not shown: they may quote what it was given."""
+    program = shlex.split(command)
+    try:
+        done = subprocess.run(program, capture_output=True, timeout=COMMAND_SECONDS, check=True)
+        return done.stdout.decode()
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError) as error:
+        raise ValueError(f"no secret from command:{program[0]}: {type(error).__name__}") from None
+
+
+def _padded(plain: bytes) -> bytes:
+    """Return length, content and zeros, up to the next power of two."""
+    framed = len(plain).to_bytes(8, "big") + plain
+    return framed.ljust(max(MIN_BLOCK, 1 << (len(framed) - 1).bit_length()), b"\0")
+
+
+def dumped(values: object) -> bytes:
+    """Return JSON in ASCII, which keeps lone surrogates, infinities, and every bit of a float."""
+    return json.dumps(values, separators=(",", ":")).encode()
+
+
+def encoded(result: SanitizedText) -> bytes:
+    """Serialize a result."""
+    return dumped([result.text, [asdict(r) for r in result.replacements], asdict(result.record)])
+
+
+def decoded(plain: bytes, where: object) -> SanitizedText:
+    """Restore a result from what `encoded` returned.
+
+    Raises:
+        VaultError: a version of this package with other fields wrote it.
+    """
+    text, replacements, record = json.loads(plain)
+    try:
+        return SanitizedText(text, tuple(Replacement(**r) for r in replacements), Record(**record))
+    except TypeError:
+        raise VaultError(
+            f"{where}: holds a message kept by another version of this package"
+        ) from None

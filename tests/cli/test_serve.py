@@ -1,0 +1,146 @@
+"""`sanitizer serve`: one limit for all requests, and workers that share a store."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from sanitizer.cli.api import EVERYONE, _sanitizer
+from sanitizer.cli.options import LEDGER_KEY
+from sanitizer.errors import BudgetExceeded
+from sanitizer.storage import DAY, Ledger, Scope
+from tests.proxy.replicas import KEY, configured
+from tests.proxy.servers import Upstream, upstream
+from tests.storage.postgres_server import PostgresServer, postgres_server
+
+LEDGERS_KEY = "a made up key of a ledger"
+ILL = "My father has {}."
+OPTIONS = {
+    "policy": "balanced",
+    "mechanism": None,
+    "consistent": False,
+    "context": None,
+    "model": None,
+}
+
+
+@pytest.mark.parametrize("has_ledger", [True, False])
+def test_a_budget_is_that_of_all_conversations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_ledger: bool
+) -> None:
+    monkeypatch.setenv(LEDGER_KEY, LEDGERS_KEY)
+    path = tmp_path / "ledger"
+    Ledger.create(path, LEDGERS_KEY.encode()).close()
+    sanitizer = _sanitizer(OPTIONS, 7.0, path if has_ledger else None, None)
+    sanitizer.derive(conversation="a").sanitize(ILL.format("hepatitis"))
+    for name in ("b", "another/made-up-key"):
+        with pytest.raises(BudgetExceeded):
+            sanitizer.derive(conversation=name).sanitize(ILL.format("asthma"))
+    if has_ledger:
+        with Ledger(path, LEDGERS_KEY.encode()) as ledger:
+            everyone = ledger.balance(Scope("user", EVERYONE))
+            assert (everyone.limit, everyone.spent) == (7.0, 5.0)
+            assert ledger.balance(DAY).spent == 5.0
+
+
+# ---- workers ----
+
+
+@pytest.fixture
+def server() -> Iterator[PostgresServer]:
+    with postgres_server() as running:
+        yield running
+
+
+@pytest.fixture
+def up() -> Iterator[Upstream]:
+    with upstream() as running:
+        yield running
+
+
+def children(process: subprocess.Popen[str]) -> list[int]:
+    path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    return [int(each) for each in path.read_text().split()]
+
+
+def asked(url: str) -> httpx.Response:
+    """The answer, from whichever worker takes the connection, once there is one."""
+    body = {"model": "m", "messages": [{"role": "user", "content": ILL.format("hepatitis")}]}
+    end = time.monotonic() + 60
+    while True:
+        try:
+            return httpx.post(
+                f"{url}/v1/chat/completions",
+                json=body,
+                headers={"authorization": f"Bearer {KEY}"},
+                timeout=20,
+                trust_env=False,
+            )
+        except httpx.TransportError:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+
+@pytest.mark.slow
+def test_workers_share_a_store_and_one_that_dies_is_replaced(
+    server: PostgresServer, up: Upstream, tmp_path: Path
+) -> None:
+    config = configured(server, up, tmp_path)
+    command = [sys.executable, "-m", "sanitizer", "serve", "--config", str(config)]
+    with subprocess.Popen(
+        [*command, "--port", "0", "--workers", "2"], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        found = re.match(r"sanitizer: (\S+) ", process.stderr.readline())
+        assert found
+        answers = [asked(found[1]) for _ in range(4)]
+        assert [each.status_code for each in answers] == [200] * 4
+        before = children(process)
+        assert len(before) == 2
+        os.kill(before[0], signal.SIGKILL)
+        answers += [asked(found[1]) for _ in range(4)]
+        assert [each.status_code for each in answers] == [200] * 8
+        end = time.monotonic() + 30
+        while len(now := children(process)) < 2 or set(now) == set(before):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    assert sum(float(each.headers["sanitizer-charged"]) for each in answers) == float(
+        answers[0].headers["sanitizer-charged"]
+    )
+    assert len({each.said() for each in up.requests}) == 1
+
+
+@pytest.mark.slow
+def test_workers_without_a_store_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "proxy.toml").write_text(
+        f"""
+[upstreams.first]
+url = "https://api.example/v1"
+[[tenants]]
+name = "ada"
+policy = "identifiers"
+keys = ["sha256:{"0" * 64}"]
+"""
+    )
+    command = [sys.executable, "-m", "sanitizer", "serve", "--config"]
+    done = subprocess.run(
+        [*command, str(tmp_path / "proxy.toml"), "--port", "0", "--workers", "2"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "--workers needs [storage]" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,203 @@
+"""The store opens with its key only, and refuses while the server is gone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from sanitizer.errors import LedgerError, SanitizerError, VaultError
+from sanitizer.storage.postgres import PostgresStore
+from sanitizer.storage.postgres_ledger import PostgresLedger
+from sanitizer.storage.postgres_vault import PostgresVault
+from sanitizer.storage.sealing import read_secret
+from tests.storage.ledgers import TALK
+from tests.storage.postgres_server import PostgresServer, postgres_server
+from tests.storage.vault_contract import ANNA, BERTA, KEY, PHONE, placeholder, result
+
+NEW = b"another key of sixteen bytes"
+REFUSED_SECONDS = 2.0
+
+
+# ---- opening ----
+
+
+def test_replicas_that_start_at_once_make_one_store(postgres: PostgresServer) -> None:
+    def secret(_: int) -> bytes:
+        with PostgresStore(postgres.url, KEY) as store:
+            return store.secret
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(secret, range(4)))) == 1
+
+
+def test_a_store_opens_with_its_key_only(postgres: PostgresServer, store: PostgresStore) -> None:
+    with pytest.raises(VaultError, match="wrong key"):
+        PostgresStore(postgres.url, NEW)
+    with pytest.raises(ValueError, match="16 characters"):
+        PostgresStore(postgres.url, "short")
+
+
+def test_a_missing_store_is_an_error_where_it_must_be_there(postgres: PostgresServer) -> None:
+    with pytest.raises(VaultError, match="no store"):
+        PostgresStore(postgres.url, KEY, create=False)
+
+
+def test_another_version_is_refused(postgres: PostgresServer, store: PostgresStore) -> None:
+    postgres.sql("UPDATE sanitizer.meta SET version = 2")
+    with pytest.raises(VaultError, match="not a store of version 1"):
+        PostgresStore(postgres.url, KEY)
+
+
+def test_no_message_shows_the_address_or_the_password() -> None:
+    begin = time.monotonic()
+    with pytest.raises(VaultError) as caught:
+        PostgresStore("postgresql://ada:secret-word@127.0.0.1:9/private", KEY)
+    assert time.monotonic() - begin < REFUSED_SECONDS
+    assert not {"ada", "secret-word", "private"} & set(str(caught.value).replace(":", " ").split())
+    assert caught.value.__cause__ is None
+
+
+def test_it_is_not_used_after_a_fork(store: PostgresStore) -> None:
+    number = os.fork()
+    if number == 0:
+        try:
+            PostgresLedger(store).balance(TALK)
+        except LedgerError as error:
+            os._exit(7 if "before a fork" in str(error) else 8)
+        os._exit(9)
+    assert os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) == 7
+
+
+# ---- keys ----
+
+
+def test_a_key_is_changed_while_replicas_run(
+    postgres: PostgresServer, store: PostgresStore
+) -> None:
+    vault = PostgresVault(store)
+    vault.substitutes("c", [ANNA, BERTA], placeholder)
+    vault.put_first(b"k", result("one", ANNA[1]), "c")
+    with PostgresStore(postgres.url, KEY) as admin:
+        admin.add_key(NEW)
+        with PostgresStore(postgres.url, NEW) as restarted:
+            assert PostgresVault(restarted).originals("c") == vault.originals("c")
+        with pytest.raises(VaultError, match="2 keys open it"):
+            admin.renew()
+        admin.remove_key(KEY)
+        with pytest.raises(ValueError, match="in use"):
+            admin.remove_key(NEW)
+        before = postgres.sql("SELECT body FROM sanitizer.entry ORDER BY place")
+        assert admin.renew(batch=1) == 4
+        after = postgres.sql("SELECT body FROM sanitizer.entry ORDER BY place")
+        assert not set(before.split()) & set(after.split())
+        assert PostgresVault(admin).originals("c") == {
+            "<EMAIL_1>": ANNA[1],
+            "<EMAIL_2>": BERTA[1],
+        }
+        assert PostgresVault(admin).get(b"k") == result("one", ANNA[1])
+    with pytest.raises(VaultError, match="wrong key"):
+        PostgresStore(postgres.url, KEY)
+
+
+def test_a_replica_that_runs_reads_what_another_sealed_anew(
+    postgres: PostgresServer, store: PostgresStore
+) -> None:
+    running = PostgresVault(store)
+    running.substitutes("c", [ANNA], placeholder)
+    with PostgresStore(postgres.url, KEY) as admin:
+        admin.renew()
+        PostgresVault(admin).substitutes("c", [BERTA], placeholder)
+    assert running.substitutes("c", [PHONE, BERTA], placeholder) == ["<PHONE_1>", "<EMAIL_2>"]
+    assert len(running.originals("c")) == 3
+
+
+def test_secrets_come_from_the_environment_a_file_or_a_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_KEY", "from the environment")
+    (tmp_path / "key").write_text("from a file\n")
+    assert read_secret("env:A_KEY") == "from the environment"
+    assert read_secret(f"file:{tmp_path / 'key'}") == "from a file"
+    assert read_secret("command:printf 'from a program\\nmore'") == "from a program"
+
+
+@pytest.mark.parametrize(
+    "source", ["env:NOT_SET_ANYWHERE", "file:/no/such/file", "command:false", "hunter2-hunter2", ""]
+)
+def test_a_missing_secret_is_an_error_that_shows_none(source: str) -> None:
+    with pytest.raises(ValueError, match="secret") as caught:
+        read_secret(source)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_importing_the_storage_loads_no_driver() -> None:
+    code = "import sys, sanitizer.storage as s; s.PostgresStore; print('asyncpg' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+# ---- a server that is gone ----
+
+
+@pytest.fixture
+def own_server() -> Iterator[PostgresServer]:
+    with postgres_server() as server:
+        yield server
+
+
+def refused(store: PostgresStore) -> float:
+    """How long the slowest of nine requests took to be refused, eight at once, in seconds."""
+
+    def ask(number: int) -> float:
+        vault, ledger = PostgresVault(store), PostgresLedger(store)
+        begin = time.monotonic()
+        with pytest.raises(SanitizerError, match=r"cannot be used|busy") as caught:
+            vault.get(b"k") if number % 2 else ledger.reserve([TALK], 1.0)
+        assert caught.value.retry_after
+        return time.monotonic() - begin
+
+    with ThreadPoolExecutor(8) as pool:
+        slowest = max(pool.map(ask, range(8)))
+    begin = time.monotonic()
+    with pytest.raises(VaultError):
+        PostgresVault(store).substitutes("c", [BERTA], placeholder)
+    return max(slowest, time.monotonic() - begin)
+
+
+def eventually(store: PostgresStore) -> None:
+    """Wait until the store works again."""
+    end = time.monotonic() + 20
+    while True:
+        try:
+            return store.check()
+        except VaultError:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_a_dead_database_refuses_in_time_and_loses_nothing(own_server: PostgresServer) -> None:
+    with PostgresStore(own_server.url, KEY) as store:
+        vault, ledger = PostgresVault(store), PostgresLedger(store)
+        vault.substitutes("c", [ANNA], placeholder)
+        ledger.reserve([TALK], 2.0).commit()
+        own_server.stop()
+        assert refused(store) < REFUSED_SECONDS
+        own_server.start()
+        eventually(store)
+        assert vault.substitutes("c", [ANNA, BERTA], placeholder) == ["<EMAIL_1>", "<EMAIL_2>"]
+        assert ledger.balance(TALK).spent == 2.0
+        own_server.freeze()  # connections stay open, nothing answers
+        assert refused(store) < REFUSED_SECONDS
+        assert refused(store) < 0.2, "until it answers again, nobody waits"
+        own_server.thaw()
+        eventually(store)
+        assert vault.substitutes("c", [PHONE], placeholder) == ["<PHONE_1>"]
+        ledger.check()
