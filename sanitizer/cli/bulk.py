@@ -16,6 +16,7 @@ from sanitizer.cli.options import (
     VAULT_KEY,
     build_sanitizer,
     context_option,
+    examples,
     ledger_option,
     setting_options,
     together,
@@ -57,6 +58,7 @@ _store_options = together(
     click.option(
         "--vault",
         type=Path,
+        metavar="FILE",
         help="keep outputs, charges and originals of this job in this encrypted file (key in "
         f"${VAULT_KEY}); made if it is not there",
     ),
@@ -68,7 +70,13 @@ _store_options = together(
 )
 
 
-@click.command(short_help="sanitize columns of CSV, JSONL and Parquet files")
+@click.command(
+    short_help="sanitize columns of CSV, JSONL and Parquet files",
+    epilog=examples(
+        "sanitizer bulk mails.csv out.csv --column body --vault mails.vault",
+        "sanitizer bulk reviews.parquet out.parquet --column text --drop-originals",
+    ),
+)
 @click.argument("source", metavar="IN", type=Path)
 @click.argument("target", metavar="OUT", type=Path)
 @_row_options
@@ -76,7 +84,10 @@ _store_options = together(
 @context_option
 @_run_options
 @click.option(
-    "--budget", type=float, help="most epsilon of one unit; of one row without --unit-column"
+    "--budget",
+    type=float,
+    metavar="EPSILON",
+    help="most epsilon of one unit; of one row without --unit-column",
 )
 @ledger_option
 @_store_options

@@ -36,7 +36,7 @@ MAX_PLAIN, MAX_PLAINS = 2_000, 20_000
 """Characters of the longest part of a schema that is noted as plain, and how many are."""
 MAX_CUT = 64
 """Characters on each side of the end of a part in which an identifier that it cuts is found."""
-_CUT = re.compile(r"[\w@.-]{2}")
+_CUT = re.compile(r"[\w@]{2}")
 MIN_NUMBER = 7
 """Characters of the shortest JSON number that may be an identifier by its form."""
 _KEY = re.compile(r"[\w .-]{1,64}")  # names of values that may tell what the value is
@@ -350,6 +350,8 @@ def _check_joins(slots: Sequence[TextSlot]) -> None:
         tail, head = one.text[-MAX_CUT:], two.text[:MAX_CUT]
         if not (tail and head and _CUT.search(tail[-1] + head[0])):
             continue
+        if find(tail, SURE_KINDS) or find(head, SURE_KINDS):
+            continue  # they are seen, and hidden, as they are
         for found in find(tail + head, SURE_KINDS):
             if found.start < len(tail) < found.end:
                 raise RequestRefused(
