@@ -32,7 +32,7 @@ SHARED = 0.25
 FEW_WORDS = 6
 """A text of fewer words shows too little to be refused."""
 SHORT_WORDS = 10
-"""Most words of a text for which one word of `DEFAULT`, and none of another language alone, is enough:
+"""Most words of a text for which one word of `DEFAULT`, and none of another language, is enough:
 most of "Anna Lund met Peter in Leeds" are names.
 """
 MAX_WORDS = 20_000
