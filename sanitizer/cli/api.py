@@ -208,17 +208,19 @@ def _sanitizer(
     """Return the Sanitizer of a proxy without tenants.
 
     Its limit is that of all requests: a client can always begin another conversation, or show
-    another key.
+    another key. Without a file, placeholders are numbered apart from those of the last start: an
+    API may still know these.
     """
-    from sanitizer.storage import DAY, Scope
+    from sanitizer.storage import DAY, MemoryVault, Scope
 
+    kept = MemoryVault(numbers="apart") if vault is None else vault
     if ledger is None:
-        return build_sanitizer(options, conversation="default", budget=budget, vault=vault)
+        return build_sanitizer(options, conversation="default", budget=budget, vault=kept)
     opened, everyone = open_ledger(ledger), Scope("user", EVERYONE)
     if budget is not None:
         opened.set_limit(everyone, budget)
     return build_sanitizer(
-        options, conversation="default", ledger=opened, vault=vault, scopes=(everyone, DAY)
+        options, conversation="default", ledger=opened, vault=kept, scopes=(everyone, DAY)
     )
 
 

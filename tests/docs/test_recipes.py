@@ -441,7 +441,7 @@ def test_curl(tmp_path: Path) -> None:
         head, body = d.run("curl").split("\n\n", 1)
         assert "sanitizer-n-identifiers: 1" in head
         assert json.loads(body)["choices"][0]["message"]["content"] == f"Is {CARD} a card number?"
-        assert "<CARD_1>" in d.server.requests[0].json["messages"][0]["content"]
+        assert "<CARD_" in d.server.requests[0].json["messages"][0]["content"]
         assert not d.received(CARD)
 
 

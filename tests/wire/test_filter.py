@@ -389,7 +389,9 @@ def test_headers_with_identifiers_are_refused_and_credentials_pass() -> None:
         sent_headers([(b"x-user", EMAIL.encode())])
 
 
-@pytest.mark.parametrize(("one", "two"), [("4111 1111 11", "11 1111."), ("peter.quill@", "example.org")])
+@pytest.mark.parametrize(
+    ("one", "two"), [("4111 1111 11", "11 1111."), ("peter.quill@", "example.org")]
+)
 def test_an_identifier_that_is_cut_in_two_is_refused(one: str, two: str) -> None:
     parts = [{"type": "text", "text": text} for text in (f"It is {one}", f"{two} ok")]
     with pytest.raises(RequestRefused, match="cut in two"):
