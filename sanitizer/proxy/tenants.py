@@ -153,7 +153,9 @@ class Tenants:
                 MemoryLedger() if self._store is None else PostgresLedger(self._store)
             )
             first = configuration.tenants[0]
-            vault = MemoryVault(numbers="apart") if self._store is None else PostgresVault(self._store)
+            vault = (
+                MemoryVault(numbers="apart") if self._store is None else PostgresVault(self._store)
+            )
             self._base = sanitizer(first, vault, self.ledger)
             self._audit_to = configuration.audit
             self.audit = AuditLog(configuration.audit, self._store)

@@ -28,6 +28,7 @@ CALL_ROLE = "call"
 """Role in which texts of calls that are no JSON are noted besides."""
 
 _BETWEEN = "\0"  # between values of arguments: a token of its own
+_END = Piece(_BETWEEN, _BETWEEN)
 
 
 def places(finder: TextFinder) -> Counter[str]:
@@ -79,7 +80,10 @@ def passage(
         texts, strings: what restored plain text, and strings in JSON.
     """
     pieces = _pieces_of_call(sent, shown, texts) if role == ARGUMENTS_ROLE else None
-    pieces = pieces or pieces_of(sent, shown, [texts, strings])
+    if pieces is None:
+        pieces = pieces_of(sent, shown, [texts, strings])
+        # What is no JSON comes back as one value.
+        pieces = (_END, *pieces, _END) if role == ARGUMENTS_ROLE else pieces
     return Passage(role, sent, shown, pieces, place)
 
 
@@ -167,10 +171,9 @@ def _pieces_of_call(sent: str, shown: str, texts: Restorer) -> tuple[Piece, ...]
         before = leaves(quoted(sent, texts.originals))
     if before is None or after is None or len(before) != len(after):
         return None
-    between = Piece(_BETWEEN, _BETWEEN)
-    found = [between]
+    found = [_END]
     for was, now in zip(before, after, strict=True):
-        found += [*pieces_of(was, now, [texts]), between]
+        found += [*pieces_of(was, now, [texts]), _END]
     return tuple(found)
 
 

@@ -182,7 +182,9 @@ def test_the_cache_is_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_nothing_else_starts_a_process() -> None:
+    """But the user's own command (`sanitizer run`), and the user's command for a key."""
     package = Path(sanitizer.__file__).parent
+    may = {package / name for name in ("lm/files.py", "cli/run.py", "storage/sealing.py")}
     for path in package.rglob("*.py"):
         names = {
             alias.name if isinstance(node, ast.Import) else node.module
@@ -190,7 +192,7 @@ def test_nothing_else_starts_a_process() -> None:
             if isinstance(node, ast.Import | ast.ImportFrom)
             for alias in node.names
         }
-        assert path == package / "lm" / "files.py" or "subprocess" not in names, path
+        assert path in may or "subprocess" not in names, path
 
 
 def run(*arguments: str, cache: Path) -> subprocess.CompletedProcess[str]:

@@ -161,6 +161,7 @@ quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCh
 @given(turns=TURNS)
 @example(turns=[MANY, Turn("Thanks.")])
 @example(turns=ECHO)
+@example(turns=[Turn("", (json.dumps([SECRETS[0]] * 2), SECRETS[0] + " \n")), Turn()])
 @quick
 def test_what_leaves_does_not_depend_on_the_secret(
     edit: Callable[[str], str], streams: bool, turns: list[Turn]
