@@ -94,10 +94,9 @@ class Released:
         return self._again(self.vault.get(message.key))
 
     def note_preview(self, message: Message, result: SanitizedText) -> None:
-        """Note that a preview of a text was drawn under these settings, if this is one."""
-        if self.preview:
-            price = self._settings.cost(result.record.n_units)
-            self.previews.note(self._text_key(message), message.key, price)
+        """Note that a preview of a text was drawn under these settings."""
+        price = self._settings.cost(result.record.n_units)
+        self.previews.note(self._text_key(message), message.key, price)
 
     def price_of_choice(self, message: Message, preview: SanitizedText) -> float:
         """Return the epsilon of a preview, and of all others of its text that were looked at.
@@ -119,14 +118,14 @@ class Released:
             return result
         return self.vault.put_first(message.key, result, self.conversation)
 
-    def resent(self, role: str, text: DeclaredText) -> DeclaredText | SanitizedText:
-        """Return a text with what the API wrote of it declared, or the answer that it repeats.
+    def resent(self, text: DeclaredText) -> DeclaredText | SanitizedText:
+        """Return a text of the assistant with what the API wrote of it declared.
 
-        It is another text only in the role "assistant", where answers come back.
+        Or the answer that it repeats. Where something is declared already, it stays as it is.
         """
-        if role != "assistant" or text.declared or text.keep:
+        if text.declared or text.keep:
             return text
-        (found,) = self.said.align(self.conversation, [Resent(role, text.text)])
+        (found,) = self.said.align(self.conversation, [Resent("assistant", text.text)])
         if isinstance(found, str):
             return self.answer(found)
         return declared(text.text, found) if found else text

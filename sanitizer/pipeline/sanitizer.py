@@ -308,7 +308,7 @@ class Sanitizer:
     def _pending(self, text: DeclaredText, role: str, fresh: bool, source: Source) -> _Pending:
         """Return a text with the result already released for it, or masked and to be drawn."""
         inner = self.inner
-        read = inner.released.resent(role, text)
+        read = inner.released.resent(text) if role == "assistant" else text
         if isinstance(read, SanitizedText):
             return _Pending(inner.released.message(role, text), read, None)
         text, message = read, inner.released.message(role, read)
@@ -351,7 +351,8 @@ class Sanitizer:
                 lost = kept is not drawn and not fresh
                 charges.settle(i, released=not lost)
                 results[i] = repeated(kept) if lost else drawn
-                released.note_preview(group[i].message, results[i])
+                if released.preview:
+                    released.note_preview(group[i].message, results[i])
         for i, (message, found, _) in enumerate(group):
             result = found or results.get(i) or repeated(results[first[message.key]])
             yield self.inner.answers.prompted(result, message.role)
@@ -697,7 +698,7 @@ class Inner:
         Args:
             charges: takes what stand-ins cost that are drawn within their classes.
         """
-        read = self.released.resent(role, text)
+        read = self.released.resent(text) if role == "assistant" else text
         if isinstance(read, SanitizedText):
             return read
         text = read
