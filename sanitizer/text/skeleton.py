@@ -14,12 +14,21 @@ from dataclasses import dataclass
 from sanitizer.text.words import Unit, overlapping, stretches, without_clitic
 
 NUMBER = "number"
-"""Kind of a run of decimal digits, public as such."""
+"""Kind of a run of digits, or of a spelled number such as "fifteen", public as such."""
 WORD = "word"
 """Kind of every other run that is not an identifier."""
 
 _NAMES = frozenset(["US", "IT", "WHO", "AM", "ME", "OK", "IN", "OR", "MA", "PA"])
 """Capitals that may be a country, a state, a firm or a body, though the word is public."""
+_SPELLED = frozenset(
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen twenty thirty forty fourty fifty sixty seventy eighty ninety "
+    "hundred hundreds thousand thousands dozen twice thrice fourth fifth sixth seventh eighth ninth "
+    "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth "
+    "nineteenth twentieth thirtieth".split()
+)
+"""Words that say how many, how old or when: never visible, judged as digits are. "One", "first",
+"second" and "third" are everyday words."""
 _IN_RUN = frozenset(
     [" ", "-", "'", "\N{RIGHT SINGLE QUOTATION MARK}", "&", " & ", "/", "_", "\u2010", "\u2011"]
 )
@@ -70,6 +79,8 @@ class PublicForms:
             opens: a sentence, line or list item opens with it, judged from visible text.
         """
         plain = _plain(word)
+        if plain in _SPELLED:
+            return False
         if plain in self.anywhere or word in self.anywhere:
             return word not in _NAMES
         if len(word) == 1:
@@ -95,6 +106,16 @@ class PublicForms:
     def known(self, word: str) -> bool:
         """Return True if the word is on any list, in whatever case form it is written."""
         return self.known_public(word) or _plain(word) in self.judged
+
+
+def is_number(word: str) -> bool:
+    """Return True for decimal digits and for a spelled number.
+
+    Example:
+        >>> is_number("12"), is_number("Twelve"), is_number("one")
+        (True, True, False)
+    """
+    return word.isdecimal() or word.lower() in _SPELLED
 
 
 def _plain(word: str) -> str:
@@ -150,7 +171,7 @@ def skeleton(
             stop = words[-1][0] + len(word)
             words = (*words[:-1], (words[-1][0], stop))
             if not _all_visible(text, words, forms, opens):
-                kind = NUMBER if text[start:stop].isdecimal() else WORD
+                kind = NUMBER if is_number(text[start:stop]) else WORD
                 follows = None if overlapping(declared, at, start) else hidden
                 _append(found, Run(start, stop, words, kind), gap, follows)
                 at, hidden, opening = stop, kind, opens

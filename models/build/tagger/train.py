@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from models.build.fetch import CACHE
 from models.build.tagger.batches import Batch, Batches, Mixture
-from models.build.tagger.data import CLASSES, FACT, PROMPTS, Example
+from models.build.tagger.data import CLASSES, FACT, Example
 from models.build.tagger.encode import N_PIECES, Encoded
 from models.build.tagger.model import LAYERS, Body, Tagger, packaged_arrays
 
@@ -160,7 +160,7 @@ class Training:
 def train(options: argparse.Namespace) -> None:
     """Train for the wanted minutes of wall time."""
     torch.manual_seed(1)
-    mixture = Mixture(options.data, options.prompts)
+    mixture = Mixture(options.data)
     model = Tagger(packaged_arrays(), options.layers)
     before: dict[str, Any] = {"minutes": 0.0, "steps": 0}
     if options.resume is not None:
@@ -206,7 +206,6 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, required=True, help="folder of data, see the package")
-    parser.add_argument("--prompts", type=Path, default=PROMPTS, help="labelled prompts")
     parser.add_argument("--minutes", type=float, default=22)
     parser.add_argument("--out", type=Path, default=CACHE / "tagger.pt")
     parser.add_argument("--resume", type=Path, help="checkpoint to go on from")
