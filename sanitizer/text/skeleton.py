@@ -23,8 +23,8 @@ _NAMES = frozenset(["US", "IT", "WHO", "AM", "ME", "OK", "IN", "OR", "MA", "PA"]
 _SPELLED = frozenset(
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen twenty thirty forty fourty fifty sixty seventy eighty ninety "
-    "hundred hundreds thousand thousands dozen twice thrice fourth fifth sixth seventh eighth ninth "
-    "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth "
+    "hundred hundreds thousand thousands dozen twice thrice fourth fifth sixth seventh eighth "
+    "ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth "
     "nineteenth twentieth thirtieth".split()
 )
 """Words that say how many, how old or when: never visible, judged as digits are. "One", "first",
