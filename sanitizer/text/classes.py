@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from sanitizer.text.policy import DRAWN, straight, word_list
-from sanitizer.text.skeleton import NUMBER, Run, Skeleton
+from sanitizer.text.skeleton import NUMBERS, NUMERAL, Run, Skeleton
 from sanitizer.text.words import overlapping, word_spans
 
 _LEAST_TYPED = 6  # letters of the shortest name of which a typing error is recognized
@@ -225,6 +225,8 @@ _MONTH = (
 )
 _DAY = r"(?i:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?i:day)?"
 _PART_OF_DAY = r"(?i:morning|afternoon|evening|night|noon|midnight)"
+_ONES = re.compile(r"-(?:one|first|second|third)\b", re.I)
+"""Visible end of a number in words: "forty-one"."""
 _TAKEN_BEFORE = {
     "MONEY": re.compile(
         r"(?:(?:\b(?:R|CA|AU|A|US|NZ))?[$\u00a3\u20ac\u00a5\u20b9]|"
@@ -347,13 +349,13 @@ def _beside(text: str, run: Run, number: int) -> bool:
 def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
     """Give words of one number the class of one of them: "four hundred ten", "12 thousand".
 
-    Which runs are numbers, and whether in words, is part of how they are read.
+    Which runs are numbers, and which are in words, is public.
     """
     pairs = list(pairwise(range(len(decided))))
     for one, other in [*pairs, *((b, a) for a, b in reversed(pairs))]:
         first, last = sorted([found.runs[one], found.runs[other]], key=lambda run: run.start)
-        spelled = last.kind == NUMBER and not found.text[last.start].isdecimal()
-        if spelled and first.kind == NUMBER and found.text[first.end : last.start] == " ":
+        beside = found.text[first.end : last.start] == " "
+        if beside and first.kind in NUMBERS and last.kind == NUMERAL:
             decided[other] = [decided[other][0] or decided[one][0]]
 
 
@@ -376,7 +378,7 @@ def joined(
             held, first, _ = groups[-1]
             between = found.text[held.end : finding.start]
             apart = overlapping(declared, held.end, finding.start) or (
-                held.kind == "NUMBER" and between == " " and found.text[finding.start].isdecimal()
+                held.kind == "NUMBER" and between == " " and found.runs[run].kind != NUMERAL
             )
             if not apart and _JOINS.get(held.kind, _JOIN).fullmatch(between):
                 groups[-1] = Finding(held.start, finding.end, held.kind), first, run
@@ -427,6 +429,8 @@ def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Findin
     high = min(runs[last + 1].start if last + 1 < len(runs) else len(text), end + 40)
     if before is not None and (match := before.search(text[low:start])):
         start -= len(match.group())
+    if runs[last].kind == NUMERAL and (match := _ONES.match(text[end:high])):
+        end += len(match.group())
     if after is not None and (match := after.match(text[end:high])):
         end += len(match.group())
     return Finding(start, end, kind)

@@ -31,7 +31,7 @@ from sanitizer.text.classes import (
 from sanitizer.text.language import language_lists, language_of
 from sanitizer.text.policy import word_list
 from sanitizer.text.prompt import merged
-from sanitizer.text.skeleton import NUMBER, WORD, PublicForms, Run, Skeleton, skeleton
+from sanitizer.text.skeleton import NUMBERS, WORD, PublicForms, Run, Skeleton, skeleton
 from sanitizer.text.syntax import Piece, is_code_word, pieces
 from sanitizer.text.tables import NAME_PARTS, Fields
 from sanitizer.text.words import Unit, outside, overlapping
@@ -41,7 +41,7 @@ UNKNOWN = "TERM"
 FACT = "FACT"
 """Class of a word that is part of a sensitive fact; hidden as UNKNOWN."""
 
-_READS = {NUMBER: "two", "PERSON": "she", "PLACE": "home", "ORGANIZATION": "work"}
+_READS = {**dict.fromkeys(NUMBERS, "two"), "PERSON": "she", "PLACE": "home", "ORGANIZATION": "work"}
 _SLOT = "\ufffc"
 _MARGIN = 32  # tokens that neighbouring windows of a long text share on each side
 _THRESHOLDS = dict.fromkeys(("PERSON", "ORGANIZATION", "PLACE", "PRODUCT"), 0.05)
@@ -193,11 +193,11 @@ class Detector:
         shown = _Shown(found)
         decided: list[list[str | None]] = []
         for number, run in enumerate(found.runs):
-            if run.kind not in (WORD, NUMBER):
+            if run.kind != WORD and run.kind not in NUMBERS:
                 decided.append([])
                 continue
             before, field = shown.before(number), fields.kind_at(run.start)
-            if run.kind == NUMBER:
+            if run.kind in NUMBERS:
                 word = found.text[run.start : run.end]
                 known = field if field in _FIELDS_OF_NUMBERS else None
                 after = shown.after(number)
@@ -245,7 +245,7 @@ class Detector:
             return None  # a count in a table is for the task
         if label is not None:
             return label
-        if len(word) > 2 and _NUMBERED.search(before):
+        if len(word) > 2 and word[0].isdecimal() and _NUMBERED.search(before):
             return "ID"
         return role(before, after)
 
@@ -267,7 +267,7 @@ class Detector:
         """The tagger's class of each word of each run, and the sentences that tell a fact."""
         tokens = self._tokens(found)
         labels: list[list[str | None]] = [
-            [None] * (1 if run.kind == NUMBER else len(run.words)) for run in found.runs
+            [None] * (1 if run.kind in NUMBERS else len(run.words)) for run in found.runs
         ]
         odds = np.full(len(tokens.ids), -np.inf, np.float32)
         for begin, end, first, last in _windows(len(tokens.ids), self._model.max_length - 2):
@@ -277,7 +277,7 @@ class Detector:
             states = self._model.states(ids, self._tagger.layers)
             inside = (tokens.slots >= first) & (tokens.slots < last)
             numbers = [
-                int(i) for i in np.flatnonzero(inside) if found.runs[i].kind in (WORD, NUMBER)
+                int(i) for i in np.flatnonzero(inside) if found.runs[i].kind in {WORD, *NUMBERS}
             ]
             facts = self._label(found, tokens, numbers, begin, states, labels)
             odds[first:last] = facts[1 + first - begin : 1 + last - begin]
@@ -360,7 +360,7 @@ class Detector:
 
     def _everyday(self, found: Skeleton, run: Run) -> list[bool]:
         """Return for each word of a run whether it is listed and written in lower case."""
-        if run.kind == NUMBER:
+        if run.kind in NUMBERS:
             return [False]
         words = [found.text[begin:end] for begin, end in run.words]
         return [word.islower() and self._forms.known(word) for word in words]
@@ -368,12 +368,12 @@ class Detector:
     def _asked(self, found: Skeleton, run: Run) -> tuple[list[int], list[int]]:
         """Return a run's pieces as the tagger reads them; under "skeleton" that is one mask."""
         if self.mode == "skeleton":
-            return [self._pieces.mask], [0] * (1 if run.kind == NUMBER else len(run.words))
+            return [self._pieces.mask], [0] * (1 if run.kind in NUMBERS else len(run.words))
         return self._run_pieces(found, run)
 
     def _run_pieces(self, found: Skeleton, run: Run) -> tuple[list[int], list[int]]:
         """A run's word pieces, and the number of the first piece of each of its words."""
-        if run.kind == NUMBER:
+        if run.kind in NUMBERS:
             return self._pieces.encode(found.text[run.start : run.end]) or [self._pieces.unknown], [
                 0
             ]
@@ -471,7 +471,7 @@ class _Shown:
 
 def _words(run: Run) -> Sequence[tuple[int, int]]:
     """Return the words of a run as offsets; a number is one."""
-    return [(run.start, run.end)] if run.kind == NUMBER else run.words
+    return [(run.start, run.end)] if run.kind in NUMBERS else run.words
 
 
 def _without(text: str, taken: Sequence[Unit]) -> str:

@@ -1,4 +1,4 @@
-"""Texts with labelled spans: public corpora, filled templates, and prompts of this project.
+"""Texts with labelled spans: public corpora and filled templates, and prompts to measure on.
 
 The corpora name real people: they are read from a folder that the caller names, and nothing of
 their text is kept in the repository.

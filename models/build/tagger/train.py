@@ -31,7 +31,9 @@ RATE, NEW_FACTOR, WARMUP_STEPS, SMALLEST_RATE = 1e-4, 8.0, 40, 0.02
 """Learning rate; factor for parts that begin at random; share of the rate at the end."""
 FACT_SHARE = 0.2  # of the loss
 LEAST_TOKENS = 3  # of a sentence whose facts are learnt
-SAVE_EVERY = 200
+SAVE_EVERY = 100
+PROMPTED = "steps with open prompts"
+"""Key of the log: steps of a checkpoint from when the open prompts were training texts."""
 _SENTENCE_END = re.compile(r"[.!?\n;]")
 
 
@@ -179,6 +181,7 @@ def train(options: argparse.Namespace) -> None:
             "loss": run.loss.value,
             "fact_loss": run.fact_loss.value,
             **mixture.counts,
+            **{key: before[key] for key in (PROMPTED,) if key in before},
         }
         torch.save(model.state_dict(), options.out)
         options.out.with_suffix(".json").write_text(json.dumps(log, indent=1), "utf-8")
