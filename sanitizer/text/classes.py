@@ -199,8 +199,8 @@ _TRADED = frozenset(["ORGANIZATION", "PRODUCT"])
 
 _JOINS = {
     "PERSON": re.compile(
-        r"[ \u00a0]|\. |-|(?i:[ -](?:van|von|de|del|della|da|di|du|dos|el|al|bin|ibn|ben|la|le|der|"
-        r"den|ter|zu|y|st\.?)[ -])+"
+        r"[ \u00a0]|\. |-|(?i:[ -](?:(?:van|von|de|del|della|da|di|du|dos|el|al|bin|ibn|ben|la|le|"
+        r"der|den|ter|zu|y|st\.?)[ -])+)"
     ),
     "ORGANIZATION": re.compile(
         r" |\. |-| & | of | of the | and | for | for the |'s |\u2019s |(?: [A-Z][a-z]+)+ "
@@ -230,7 +230,7 @@ _ONES = re.compile(r"-(?:one|first|second|third)\b", re.I)
 _TAKEN_BEFORE = {
     "MONEY": re.compile(
         r"(?:(?:\b(?:R|CA|AU|A|US|NZ))?[$\u00a3\u20ac\u00a5\u20b9]|"
-        r"\b(?:USD|EUR|GBP|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|INR|BRL|MXN|ZAR|JPY|Rs\.?))\s?$"
+        r"\b(?:USD|EUR|GBP|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|INR|BRL|MXN|JPY|Rs\.?))\s?$"
     ),
     "DATE": re.compile(
         rf"(?:\b{_DAY}\.?,? (?:the )?|\b{_MONTH}\.? (?:the )?|\byesterday (?:at )?|\bmid-|"
@@ -331,7 +331,11 @@ def names_on(text: str, run: Run, kinds: list[str | None]) -> list[str | None]:
     """
     found = list(kinds)
     for i in range(1, len(found)):
-        if found[i] is None and found[i - 1] in NAMES and _beside(text, run, i):
+        given = text[slice(*run.words[i - 1])].lower() in given_names()
+        if given and {found[i - 1], found[i]} <= NAMES and _beside(text, run, i):
+            found[i - 1] = found[i] = "PERSON"
+        other = found[i] is None or (found[i - 1] == "PERSON" and found[i] in NAMES)
+        if other and found[i - 1] in NAMES and _beside(text, run, i):
             found[i] = found[i - 1]
     for i in reversed(range(1, len(found))):
         if found[i - 1] is None and found[i] in _TRADED and _beside(text, run, i):

@@ -25,8 +25,8 @@ _NAMES = frozenset(["US", "IT", "WHO", "AM", "ME", "OK", "IN", "OR", "MA", "PA"]
 """Capitals that may be a country, a state, a firm or a body, though the word is public."""
 _SPELLED = frozenset(
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty thirty forty fourty fifty sixty seventy eighty ninety "
-    "hundred hundreds thousand thousands dozen twice thrice fourth fifth sixth seventh eighth "
+    "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety "
+    "hundred hundreds thousand thousands dozen fourth fifth sixth seventh eighth "
     "ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth "
     "nineteenth twentieth thirtieth".split()
 )
