@@ -20,11 +20,19 @@ from numpy.typing import NDArray
 
 from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces, model_folder
 from sanitizer.progress import report
-from sanitizer.text.classes import Gazetteers
+from sanitizer.text.classes import (
+    NAMES,
+    Finding,
+    Gazetteers,
+    joined,
+    names_on,
+    numbers_on,
+    role,
+)
 from sanitizer.text.language import language_lists, language_of
 from sanitizer.text.policy import word_list
 from sanitizer.text.prompt import merged
-from sanitizer.text.skeleton import NUMBER, WORD, PublicForms, Run, Skeleton, skeleton
+from sanitizer.text.skeleton import NUMBERS, WORD, PublicForms, Run, Skeleton, skeleton
 from sanitizer.text.syntax import Piece, is_code_word, pieces
 from sanitizer.text.tables import NAME_PARTS, Fields
 from sanitizer.text.words import Unit, outside, overlapping
@@ -34,75 +42,18 @@ UNKNOWN = "TERM"
 FACT = "FACT"
 """Class of a word that is part of a sensitive fact; hidden as UNKNOWN."""
 
-_READS = {NUMBER: "two", "PERSON": "she", "PLACE": "home", "ORGANIZATION": "work"}
+_READS = {**dict.fromkeys(NUMBERS, "two"), "PERSON": "she", "PLACE": "home", "ORGANIZATION": "work"}
 _SLOT = "\ufffc"
 _MARGIN = 32  # tokens that neighbouring windows of a long text share on each side
 _THRESHOLDS = dict.fromkeys(("PERSON", "ORGANIZATION", "PLACE", "PRODUCT"), 0.05)
-_NUMBERS = dict.fromkeys(("MONEY", "DATE", "NUMBER", "ID"), 0.1)
+_NUMBERS = {"MONEY": 0.15, "DATE": 0.15, "ID": 0.15, "NUMBER": 0.35}
 _THRESHOLD = 0.25
 """Least share of all classes together at which a word has one: a miss weighs more than a word too
 many, most of all for names and numbers."""
-_NAMES = frozenset(["PERSON", "ORGANIZATION", "PLACE", "PRODUCT"])
 _EVERYDAY = 0.7
 """Least share of a name's classes at which a listed word in lower case counts as a name."""
 _ONE = np.ones(1, dtype=np.int64)
 _FACT_LIMIT = 1.0  # log odds from which a sentence is warned about
-_JOINS = {
-    "PERSON": re.compile(r"[ \u00a0]|\. |-"),
-    "ORGANIZATION": re.compile(r" |\. |-| & | of | of the | and | for | for the |'s |\u2019s "),
-    "PLACE": re.compile(r" |-| of | of the |, (?=\d)| the "),
-    "PRODUCT": re.compile(r" |-|\.|_"),
-    "DATE": re.compile(r" |, |[./:-]| of | the | at "),
-    "MONEY": re.compile(r" |[.,-]"),
-    "ID": re.compile(r" ?[-/#._] ?| "),
-    "NUMBER": re.compile(r"[.,/:-]"),
-}
-_JOIN = re.compile(r" |-| of | of the |'s |\u2019s ")
-_NUMERAL_UNITS = (
-    r"[ \u00a0-]?(?:kg|kgs|g|mg|mcg|ml|l|cm|mm|m|km|lbs?|stone|pounds|inch(?:es)?|ft|feet|miles|"
-    r"years?(?: old|-old)?|yrs?|months?|weeks?|days?|hours?|hrs?|minutes|mins?|percent|bpm|mmol/l|"
-    r"km/h|mph|people|employees)\b|\u00b0C?|%|[ ]%"
-)
-_BEFORE = {
-    "MONEY": re.compile(r"(?:[$\u00a3\u20ac\u00a5\u20b9]|\b(?:USD|EUR|GBP|CHF))\s?$"),
-    "DATE": re.compile(
-        r"\b(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?\.?,? (?:the )?$"
-    ),
-    "PRODUCT": re.compile(r"(?<![.!?] )\b(?:Project|Operation|Programme|Program) $"),
-    "OCCUPATION": re.compile(
-        r"(?:(?<=\ba )|(?<=\ban )|(?<=\bthe )|(?<=\bour )|(?<=\bmy )|(?<=, )|(?<=: )|(?<=\| ))"
-        r"[A-Za-z]+ $"
-    ),
-    "CONDITION": re.compile(
-        r"(?i:(?:\b(?:(?:stage|grade) \w+|(?:four|six|\d+) weeks|breast|lung|bowel|colon|skin|"
-        r"brain|blood|bone|heart|kidney|liver|chronic|severe|mild|acute|advanced|nearly|partly|nut|hearing|"
-        r"back|chest|eating|mental|panic|high|head|recovering)[ -])+)$"
-    ),
-    "CRIME": re.compile(r"(?i:\b(?:drunk|drug|tax|sexual|identity|armed|domestic)[ -])$"),
-}
-"""Visible text before a finding that becomes part of it."""
-_AFTER = {
-    "MONEY": re.compile(
-        r"\s?(?:[\u20ac\u00a3%]|(?:million|billion|thousand|euros?|dollars?|pounds|bucks|quid|cents|"
-        r"USD|EUR|GBP|CHF|k|m|bn)\b)"
-    ),
-    "NUMBER": re.compile(_NUMERAL_UNITS),
-    "DATE": re.compile(r"(?:st|nd|rd|th|[ ]?[ap]\.?m\.?|s)\b"),
-    "ORGANIZATION": re.compile(r"(?: [A-Z][a-z]+)+(?![A-Za-z])"),
-    "CONDITION": re.compile(
-        r"(?i:[ -](?:cancer|disease|disorder|syndrome|infection|allergy|addiction|failure|loss|use|"
-        r"user|pain|attacks?|lice|pregnant|symptoms|patient)\b)+"
-    ),
-    "TREATMENT": re.compile(
-        r"(?i:[ -](?:pump|replacement|operation|surgery|therapy|treatment|cartridges|tube|tablets|"
-        r"injections?|implants?|device|monitor|cream|leg|fusion|\d+ ?(?:mg|mcg|ml))\b)+"
-    ),
-    "OCCUPATION": re.compile(
-        r"(?i:[ -](?:manager|officer|assistant|teacher|engineer|driver|agent)\b)+"
-    ),
-    "CRIME": re.compile(r"(?i:[ -](?:driving|violence|possession|abuse|fraud|theft)\b)+"),
-}
-"""Visible text after a finding that becomes part of it."""
 _FENCE = re.compile(
     r"(?m)^[ \t>]*(?:```|~~~)[ \t]*(python|py|pycon|javascript|js|jsx|typescript|ts|tsx|json|jsonc|"
     r"yaml|yml|toml|ini|csv|tsv|sql|bash|sh|shell|zsh|console|powershell|html|xml|svg|css|scss|vue|"
@@ -128,36 +79,16 @@ _TOLD = frozenset(["CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "CRIME", "OCCUP
 _MONTHS = frozenset(
     "January February March April May June July August September October November December".split()
 )
-_MOST_NAMES = 4
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
-_FIRM = re.compile(
-    r"(?<![^\W_])(?:Ltd|Limited|LLC|LLP|Inc|Corp|PLC|plc|GmbH|AG|KG|SARL|Oy|BV|NV|SpA|Sons|University|"
-    r"Hospital|Clinic|School|College|Bank|Insurance|Logistics|Pharmaceuticals|Holdings|Partners)\.?\Z"
-)
-"""End of a firm's name, whatever the tagger takes it for."""
 _FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted"])
 """Words that say that something follows, which is hidden itself."""
 _LONG = 4  # digits from which a number in a table is judged like any other
-_PREFIX = re.compile(r"[A-Z]{2,6}")  # of a number such as "OPS-4471"
 _NUMBERED = re.compile(
     r"(?i)\b(?:customer|client|case|ticket|order|invoice|policy|account|member|membership|patient|"
     r"employee|staff|contract|claim|ref|reference|file|booking|reservation|tracking|docket|badge|"
     r"parcel|shipment|licen[cs]e|registration|matter)(?: (?:no\.?|nr\.?|number|id|code))?:? ?#?$"
 )
 """Visible text before a number that is a customer's, a case's and so on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A stretch that the detector gives a class.
-
-    Attributes:
-        start, end: character offsets. kind: the class, in capitals, or UNKNOWN.
-    """
-
-    start: int
-    end: int
-    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,41 +170,58 @@ class Detector:
         if language is None:
             return Reading((), n_visible=found.n_visible, language=None)
         labels, facts = self._labels(found)
+        decided = self._kinds(found, labels, fields)
         findings: list[tuple[Finding, int]] = []
         everyday: list[tuple[int, int]] = []
-        shown = _Before(found)
-        for number, run in enumerate(found.runs):
-            if run.kind not in (WORD, NUMBER):
-                continue
-            before = shown(number)
-            words = [(run.start, run.end)] if run.kind == NUMBER else list(run.words)
-            field = fields.kind_at(run.start)
-            decided = [
-                self._kind(text[start:end], before, run.kind, label, field)
-                for (start, end), label in zip(words, labels[number], strict=True)
-            ]
-            for start, end, kind in _names_whole(text, words, decided):
+        for number, (run, kinds) in enumerate(zip(found.runs, decided, strict=True)):
+            for start, end, kind in _names_whole(text, _words(run) if kinds else (), kinds):
                 if kind is None:
                     everyday.append((start, end))
                 else:
                     findings.append((Finding(start, end, kind), number))
-        joined = tuple(_joined(found, findings, declared))
+        things = tuple(joined(found, findings, declared))
         told = tuple(fact for fact in facts if any(outside(declared, *fact)))
-        return Reading(joined, tuple(everyday), told, found.n_visible, language, tuple(code), parts)
+        return Reading(things, tuple(everyday), told, found.n_visible, language, tuple(code), parts)
 
-    def _kind(
-        self, word: str, before: str, kind: str, label: str | None, field: str | None
-    ) -> str | None:
+    def _kinds(
+        self, found: Skeleton, labels: Sequence[Sequence[str | None]], fields: Fields
+    ) -> list[list[str | None]]:
+        """Return the class of each word of each run, None for everyday words; none of identifiers.
+
+        Args:
+            labels: the tagger's classes.
+        """
+        shown = _Shown(found)
+        decided: list[list[str | None]] = []
+        for number, run in enumerate(found.runs):
+            if run.kind != WORD and run.kind not in NUMBERS:
+                decided.append([])
+                continue
+            before, field = shown.before(number), fields.kind_at(run.start)
+            if run.kind in NUMBERS:
+                word = found.text[run.start : run.end]
+                known = field if field in _FIELDS_OF_NUMBERS else None
+                after = shown.after(number)
+                kind = known or self._number_kind(word, before, after, labels[number][0], field)
+                decided.append([kind])
+                continue
+            kinds = [
+                self._kind(found.text[start:end], before, label, field)
+                for (start, end), label in zip(run.words, labels[number], strict=True)
+            ]
+            decided.append(names_on(found.text, run, kinds))
+        numbers_on(found, decided)
+        return decided
+
+    def _kind(self, word: str, before: str, label: str | None, field: str | None) -> str | None:
         """Return the class of a word, None for everyday words.
 
         Args:
-            before: visible text before its run. kind: of the run. label: the tagger's class.
+            before: visible text before its run. label: the tagger's class.
             field: class of the table's column or of the key, "" if that tells none, None outside.
         """
-        if field and (kind == NUMBER) == (field in _FIELDS_OF_NUMBERS):
+        if field and field not in _FIELDS_OF_NUMBERS:
             return field
-        if kind == NUMBER:
-            return self._number_kind(word, before, label, field)
         if label in _TOLD and word.lower() in _FRAMES:
             return None
         if label is not None and word in _MONTHS:
@@ -283,14 +231,24 @@ class Detector:
         return label or self._rule(word, before)
 
     @staticmethod
-    def _number_kind(word: str, before: str, label: str | None, field: str | None) -> str | None:
-        """Return the class of a number, None for one of the task; arguments as `_kind`."""
-        if label in _NAMES:
+    def _number_kind(
+        word: str, before: str, after: str, label: str | None, field: str | None
+    ) -> str | None:
+        """Return the class of a number, None for one of the task.
+
+        Args:
+            before, after: visible text around its run. label, field: as `_kind`.
+        """
+        if label in NAMES:
             label = "DATE" if _YEAR.fullmatch(word) else "NUMBER"
         told = label == "DATE" and not word.isdecimal()
         if field == "" and not told and sum(map(str.isdecimal, word)) < _LONG:
             return None  # a count in a table is for the task
-        return label or ("ID" if len(word) > 2 and _NUMBERED.search(before) else None)
+        if label is not None:
+            return label
+        if len(word) > 2 and word[0].isdecimal() and _NUMBERED.search(before):
+            return "ID"
+        return role(before, after)
 
     def _rule(self, word: str, before: str) -> str | None:
         """Return the class of a word to which the tagger gives none, or None for everyday words.
@@ -310,7 +268,7 @@ class Detector:
         """The tagger's class of each word of each run, and the sentences that tell a fact."""
         tokens = self._tokens(found)
         labels: list[list[str | None]] = [
-            [None] * (1 if run.kind == NUMBER else len(run.words)) for run in found.runs
+            [None] * (1 if run.kind in NUMBERS else len(run.words)) for run in found.runs
         ]
         odds = np.full(len(tokens.ids), -np.inf, np.float32)
         for begin, end, first, last in _windows(len(tokens.ids), self._model.max_length - 2):
@@ -320,7 +278,7 @@ class Detector:
             states = self._model.states(ids, self._tagger.layers)
             inside = (tokens.slots >= first) & (tokens.slots < last)
             numbers = [
-                int(i) for i in np.flatnonzero(inside) if found.runs[i].kind in (WORD, NUMBER)
+                int(i) for i in np.flatnonzero(inside) if found.runs[i].kind in {WORD, *NUMBERS}
             ]
             facts = self._label(found, tokens, numbers, begin, states, labels)
             odds[first:last] = facts[1 + first - begin : 1 + last - begin]
@@ -399,12 +357,12 @@ class Detector:
         shares = odds / odds.sum()
         best = int(shares[1:].argmax())
         kind = self._tagger.classes[best]
-        limit = _EVERYDAY if everyday and kind in _NAMES else self._thresholds[best]
+        limit = _EVERYDAY if everyday and kind in NAMES else self._thresholds[best]
         return None if 1.0 - float(shares[0]) < limit else kind
 
     def _everyday(self, found: Skeleton, run: Run) -> list[bool]:
         """Return for each word of a run whether it is listed and written in lower case."""
-        if run.kind == NUMBER:
+        if run.kind in NUMBERS:
             return [False]
         words = [found.text[begin:end] for begin, end in run.words]
         return [word.islower() and self._forms.known(word) for word in words]
@@ -412,12 +370,12 @@ class Detector:
     def _asked(self, found: Skeleton, run: Run) -> tuple[list[int], list[int]]:
         """Return a run's pieces as the tagger reads them; under "skeleton" that is one mask."""
         if self.mode == "skeleton":
-            return [self._pieces.mask], [0] * (1 if run.kind == NUMBER else len(run.words))
+            return [self._pieces.mask], [0] * (1 if run.kind in NUMBERS else len(run.words))
         return self._run_pieces(found, run)
 
     def _run_pieces(self, found: Skeleton, run: Run) -> tuple[list[int], list[int]]:
         """A run's word pieces, and the number of the first piece of each of its words."""
-        if run.kind == NUMBER:
+        if run.kind in NUMBERS:
             return self._pieces.encode(found.text[run.start : run.end]) or [self._pieces.unknown], [
                 0
             ]
@@ -489,13 +447,13 @@ def _names_whole(
         yield held
 
 
-class _Before:
-    """Visible text before a run, hidden runs shown as a slot."""
+class _Shown:
+    """Visible text around a run, hidden runs shown as a slot."""
 
     def __init__(self, found: Skeleton) -> None:
         self._found = found
 
-    def __call__(self, number: int, length: int = 40) -> str:
+    def before(self, number: int, length: int = 40) -> str:
         """Return at most `length` characters of visible text before the run."""
         runs, text = self._found.runs, self._found.text
         shown = text[runs[number - 1].end if number else 0 : runs[number].start]
@@ -505,78 +463,17 @@ class _Before:
             shown = text[start : runs[number].start] + _SLOT + shown
         return shown[-length:]
 
-
-def _joined(
-    found: Skeleton, words: Sequence[tuple[Finding, int]], declared: Sequence[tuple[int, int]]
-) -> Iterator[Finding]:
-    """Yield findings of one class that belong together as one, with the visible words around.
-
-    Args:
-        words: findings of single words, each with the number of its run.
-        declared: stretches that nothing may take in.
-    """
-    groups: list[tuple[Finding, int, int]] = []
-    for finding, run in words:
-        if groups and _numbered(found.text, groups[-1][0], finding):
-            held, first, _ = groups[-1]
-            groups[-1] = Finding(held.start, finding.end, "ID"), first, run
-            continue
-        if groups and groups[-1][0].kind == finding.kind:
-            held, first, _ = groups[-1]
-            between = found.text[held.end : finding.start]
-            apart = overlapping(declared, held.end, finding.start)
-            if not apart and _JOINS.get(held.kind, _JOIN).fullmatch(between):
-                groups[-1] = Finding(held.start, finding.end, held.kind), first, run
-                continue
-        groups.append((finding, run, run))
-    at = 0  # where the finding before ends
-    for i, (group, first, last) in enumerate(groups):
-        finding = Finding(group.start, group.end, _named(found.text, group))
-        wide = _widened(found, finding, first, last)
-        following = groups[i + 1][0].start if i + 1 < len(groups) else len(found.text)
-        clear = at <= wide.start and wide.end <= following
-        if not clear or overlapping(declared, wide.start, wide.end):
-            wide = finding
-        at = wide.end
-        yield wide
+    def after(self, number: int, length: int = 20) -> str:
+        """Return at most `length` characters of visible text after the run, to the next run."""
+        runs, text = self._found.runs, self._found.text
+        end = runs[number + 1].start if number + 1 < len(runs) else len(text)
+        shown = text[runs[number].end : min(end, runs[number].end + length)]
+        return shown + _SLOT if len(shown) < length and number + 1 < len(runs) else shown
 
 
-def _named(text: str, finding: Finding) -> str:
-    """Return the class of a finding: of a name, by its given name or legal form if it has one."""
-    if finding.kind not in _NAMES:
-        return finding.kind
-    written = text[finding.start : finding.end]
-    if _FIRM.search(written):
-        return "ORGANIZATION"
-    words = written.split()
-    person = len(words) <= _MOST_NAMES and words[0].lower() in given_names()
-    return "PERSON" if person else finding.kind
-
-
-def _numbered(text: str, held: Finding, finding: Finding) -> bool:
-    """Return True if two findings are one number with its prefix, such as "OPS-4471"."""
-    return (
-        text[held.end : finding.start] == "-"
-        and _PREFIX.fullmatch(text[held.start : held.end]) is not None
-        and text[finding.start : finding.end].isdecimal()
-    )
-
-
-def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Finding:
-    """Return a finding with the visible words that belong to it: a currency, a unit, a weekday.
-
-    Only visible text and the finding's own runs, `first` to `last`, are looked at.
-    """
-    text, runs = found.text, found.runs
-    start, end, kind = finding.start, finding.end, finding.kind
-    before, after = _BEFORE.get(kind), _AFTER.get(kind)
-    low = max(runs[first - 1].end if first else 0, start - 40)
-    high = min(runs[last + 1].start if last + 1 < len(runs) else len(text), end + 40)
-    if before is not None and (match := before.search(text[low:start])):
-        start -= len(match.group())
-    if after is not None and (match := after.match(text[end:high])):
-        end += len(match.group())
-    return Finding(start, end, kind)
+def _words(run: Run) -> Sequence[tuple[int, int]]:
+    """Return the words of a run as offsets; a number is one."""
+    return [(run.start, run.end)] if run.kind in NUMBERS else run.words
 
 
 def _without(text: str, taken: Sequence[Unit]) -> str:
@@ -653,12 +550,6 @@ def _languages() -> Mapping[str, AbstractSet[str]]:
     visible = forms.anywhere | forms.opening | forms.lower
     others = language_lists(model_folder("words") / "languages")
     return {"en": english} | {name: words & visible for name, words in others.items()}
-
-
-@cache
-def given_names() -> frozenset[str]:
-    """Return the packaged given names, in lower case; raise ModelError as `public_forms`."""
-    return frozenset(word_list("given_names.txt", "classes"))
 
 
 @cache

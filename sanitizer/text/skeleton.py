@@ -15,11 +15,23 @@ from sanitizer.text.words import Unit, overlapping, stretches, without_clitic
 
 NUMBER = "number"
 """Kind of a run of decimal digits, public as such."""
+NUMERAL = "numeral"
+"""Kind of a run of words such as "fifteen", public as such."""
+NUMBERS = frozenset([NUMBER, NUMERAL])
 WORD = "word"
 """Kind of every other run that is not an identifier."""
 
 _NAMES = frozenset(["US", "IT", "WHO", "AM", "ME", "OK", "IN", "OR", "MA", "PA"])
 """Capitals that may be a country, a state, a firm or a body, though the word is public."""
+_SPELLED = frozenset(
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety "
+    "hundred hundreds thousand thousands dozen fourth fifth sixth seventh eighth "
+    "ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth "
+    "nineteenth twentieth thirtieth".split()
+)
+"""Words that say how many, how old or when: never visible, judged as digits are. "One", "first",
+"second" and "third" are everyday words."""
 _IN_RUN = frozenset(
     [" ", "-", "'", "\N{RIGHT SINGLE QUOTATION MARK}", "&", " & ", "/", "_", "\u2010", "\u2011"]
 )
@@ -36,7 +48,7 @@ class Run:
 
     Attributes:
         start, end: character offsets in the text. words: offsets of its words.
-        kind: WORD, NUMBER, or, in capitals, the kind of an identifier.
+        kind: WORD, NUMBER, NUMERAL, or, in capitals, the kind of an identifier.
     """
 
     start: int
@@ -70,6 +82,8 @@ class PublicForms:
             opens: a sentence, line or list item opens with it, judged from visible text.
         """
         plain = _plain(word)
+        if plain in _SPELLED:
+            return False
         if plain in self.anywhere or word in self.anywhere:
             return word not in _NAMES
         if len(word) == 1:
@@ -95,6 +109,18 @@ class PublicForms:
     def known(self, word: str) -> bool:
         """Return True if the word is on any list, in whatever case form it is written."""
         return self.known_public(word) or _plain(word) in self.judged
+
+
+def kind_of(word: str) -> str:
+    """Return the kind of a hidden word.
+
+    Example:
+        >>> kind_of("12"), kind_of("Twelve"), kind_of("one")
+        ('number', 'numeral', 'word')
+    """
+    if word.isdecimal():
+        return NUMBER
+    return NUMERAL if word.lower() in _SPELLED else WORD
 
 
 def _plain(word: str) -> str:
@@ -123,8 +149,8 @@ def skeleton(
     """Find the hidden runs of a text.
 
     Words that follow each other with a space, a hyphen or an apostrophe between them are one run,
-    as are the groups of digits of one number. A name such as "acme_payroll_2" is hidden as a whole
-    if one of its parts is.
+    as are the groups of digits of one number, and words such as "forty-two". A name such as
+    "acme_payroll_2" is hidden as a whole if one of its parts is.
 
     Args:
         text: any string.
@@ -150,7 +176,7 @@ def skeleton(
             stop = words[-1][0] + len(word)
             words = (*words[:-1], (words[-1][0], stop))
             if not _all_visible(text, words, forms, opens):
-                kind = NUMBER if text[start:stop].isdecimal() else WORD
+                kind = kind_of(text[start:stop])
                 follows = None if overlapping(declared, at, start) else hidden
                 _append(found, Run(start, stop, words, kind), gap, follows)
                 at, hidden, opening = stop, kind, opens
@@ -168,7 +194,7 @@ def _opens(gap: str, hidden: str | None, opening: bool) -> bool:
         hidden: kind of the run before the gap, None after a visible word. opening: whether the word
             before the gap opened a sentence itself.
     """
-    if hidden == NUMBER and opening and _AFTER_MARKER.match(gap):
+    if hidden in NUMBERS and opening and _AFTER_MARKER.match(gap):
         return True
     if hidden == WORD and _INITIAL_END.fullmatch(gap):
         return False  # after "J." or "Mr." nobody knows
@@ -177,7 +203,7 @@ def _opens(gap: str, hidden: str | None, opening: bool) -> bool:
 
 def _append(found: list[Run], run: Run, gap: str, hidden: str | None) -> None:
     """Add a run of one word, or make the last run longer where both belong together."""
-    inside = _IN_NUMBER if run.kind == NUMBER else _IN_RUN
+    inside = _IN_NUMBER if run.kind in NUMBERS else _IN_RUN
     if hidden == run.kind and gap in inside:
         last = found.pop()
         run = Run(last.start, run.end, (*last.words, *run.words), run.kind)

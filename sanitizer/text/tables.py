@@ -29,7 +29,7 @@ _KINDS = {
     "OCCUPATION": "job occupation profession position",
     "DATE": "dob birth born birthday birthdate",
     "MONEY": "salary income wage wages pay debt rent bonus earnings",
-    "NUMBER": "age weight height bmi",
+    "NUMBER": "age weight height bmi egfr glucose cholesterol pulse bp gpa iq",
     "ID": "room ssn phone mobile account iban passport licence license",
     "ORGANIZATION": "company employer organisation organization firm school hospital clinic "
     "insurer supplier vendor bank",

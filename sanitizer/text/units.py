@@ -13,8 +13,8 @@ from dataclasses import replace
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers import KINDS, NameFinder, find, name_finder
 from sanitizer.storage import same_thing
-from sanitizer.text.classes import adjective_of, concept_of, listed_in
-from sanitizer.text.detector import Detector, Finding, Reading, gazetteers, public_forms
+from sanitizer.text.classes import Finding, adjective_of, concept_of, listed_in
+from sanitizer.text.detector import Detector, Reading, gazetteers, public_forms
 from sanitizer.text.policy import CLASSES, Policy, straight
 from sanitizer.text.prompt import kept_phrases, merged
 from sanitizer.text.syntax import Piece, form_for

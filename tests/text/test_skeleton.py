@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sanitizer.text.detector import public_forms
 from sanitizer.text.policy import word_list
-from sanitizer.text.skeleton import NUMBER, WORD, PublicForms, skeleton
+from sanitizer.text.skeleton import NUMBER, NUMERAL, WORD, PublicForms, kind_of, skeleton
 from sanitizer.text.words import Unit
 
 FORMS = PublicForms(
@@ -43,6 +43,7 @@ def hidden(text: str, forms: PublicForms = FORMS) -> list[str]:
         ("the file. Table", []),
         ("the file\nTable", []),
         ("the file_name, the file_quorn_2", ["file_quorn_2"]),
+        ("the seven, the Forty-two, the five", ["seven", "Forty-two", "five"]),
     ],
 )
 def test_hidden_runs(text: str, expected: list[str]) -> None:
@@ -50,8 +51,9 @@ def test_hidden_runs(text: str, expected: list[str]) -> None:
 
 
 def test_kinds_of_runs() -> None:
-    runs = skeleton("call Otto 12 x@y.org", FORMS, [Unit(13, 20, "x@y.org", "EMAIL", False)]).runs
-    assert [run.kind for run in runs] == [WORD, NUMBER, "EMAIL"]
+    mail = Unit(20, 27, "x@y.org", "EMAIL", False)
+    runs = skeleton("call Otto 12 twelve x@y.org", FORMS, [mail]).runs
+    assert [run.kind for run in runs] == [WORD, NUMBER, NUMERAL, "EMAIL"]
 
 
 def test_what_is_unknown_is_hidden_in_every_script() -> None:
@@ -59,7 +61,7 @@ def test_what_is_unknown_is_hidden_in_every_script() -> None:
 
 
 WORDS = st.sampled_from(
-    ["Elena", "Otto", "zq", "Quark", "mcX", "12", "rose", "Stone", "été", "x1", "US", "Jo"]
+    ["Elena", "Otto", "zq", "Quark", "mcX", "12", "rose", "Stone", "été", "x1", "US", "Jo", "six"]
 )
 
 
@@ -86,7 +88,7 @@ def test_another_hidden_word_moves_nothing_else(
         ]
         return left, right
 
-    same_kind = word.isdecimal() == other.isdecimal()
+    same_kind = kind_of(word) == kind_of(other)
     both_hidden = bool(hidden(f"the {word}")) and bool(hidden(f"the {other}"))
     if same_kind and both_hidden:
         assert parts(word) == parts(other)

@@ -27,15 +27,14 @@ class Mixture:
     """Draws training examples.
 
     Args:
-        folder: the folder of data. prompts: file of labelled prompts.
+        folder: the folder of data.
     """
 
-    def __init__(self, folder: Path, prompts: Path, seed: int = 7) -> None:
+    def __init__(self, folder: Path, seed: int = 7) -> None:
         self.rng = random.Random(seed)
         self._fillers = Fillers(folder)
         self._sensitive, self._negative = data.templates("sensitive"), data.templates("negative")
         self._corpora, _ = data.corpora(folder)
-        self._prompts = data.prompts(prompts)
         self._seeds = data.instructions(folder)
         self._pupa = data.pupa(folder)
 
@@ -43,21 +42,19 @@ class Mixture:
     def counts(self) -> dict[str, int]:
         """Return how many texts there are of each sort, for the log."""
         sentences = sum(len(corpus) for corpus in self._corpora.values())
-        found = len(self._sensitive), len(self._negative), len(self._prompts), sentences
+        found = len(self._sensitive), len(self._negative), sentences
         return dict(zip(data.COUNTED, found, strict=True))
 
     def example(self) -> Example:
         """Return another example, perhaps varied."""
         rng, drawn = self.rng, self.rng.random()
-        if drawn < 0.40:
+        if drawn < 0.46:
             found = data.filled(rng.choice(self._sensitive), self._fillers)
-        elif drawn < 0.60:
+        elif drawn < 0.69:
             found = data.filled(rng.choice(self._negative), self._fillers)
-        elif drawn < 0.70:
-            found = rng.choice(self._prompts)
-        elif drawn < 0.72:
+        elif drawn < 0.71:
             found = rng.choice(self._seeds)
-        elif drawn < 0.735:
+        elif drawn < 0.725:
             found = rng.choice(self._pupa)
         else:
             found = self._from_corpus()

@@ -1,4 +1,4 @@
-"""Texts with labelled spans: public corpora, filled templates, and prompts of this project.
+"""Texts with labelled spans: public corpora and filled templates, and prompts to measure on.
 
 The corpora name real people: they are read from a folder that the caller names, and nothing of
 their text is kept in the repository.
@@ -52,8 +52,21 @@ SLOTS = {
     "num": "NUMBER",
     "id": "ID",
     "host": "ID",
+    "fam": "FAMILY",
+    "act": FACT,
+    "few": "NUMBER",
+    "grown": "NUMBER",
+    "dur": "NUMBER",
+    "size": "NUMBER",
+    "pct": "NUMBER",
+    "pay": "MONEY",
+    "when": "DATE",
+    "time": "DATE",
+    "stamp": "DATE",
+    "login": "PERSON",
+    "room": "ID",
 }
-"""Slot of a template -> class of what fills it. Slots "title" and "pub_..." have no class."""
+"""Slot of a template -> class of what fills it. Slots "title", "body" and "pub_..." have none."""
 FILES = {
     "wikigold": ("ner/wikigold/wikigold.conll.txt",),
     "wnut17": ("ner/wnut17/wnut17train.conll", "ner/wnut17/emerging.dev.conll"),
@@ -72,7 +85,6 @@ FILES = {
 COUNTED = (
     "templates with private values",
     "templates without",
-    "labelled prompts",
     "sentences of corpora",
 )
 """What the log of a training counts."""
@@ -130,8 +142,9 @@ def prompts(path: Path = PROMPTS) -> list[Example]:
 
 
 def templates(name: str) -> list[str]:
-    """Return the lines of `templates/<name>.txt`."""
-    lines = (TEMPLATES / f"{name}.txt").read_text("utf-8").split("\n")
+    """Return the lines of `templates/<name>.txt`, and of `templates/<name>-<topic>.txt`."""
+    files = sorted([TEMPLATES / f"{name}.txt", *TEMPLATES.glob(f"{name}-*.txt")])
+    lines = [line for file in files for line in file.read_text("utf-8").split("\n")]
     return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
@@ -186,7 +199,7 @@ def expanded(template: str, rng: random.Random) -> str:
 
 
 def _is_slot(name: str) -> bool:
-    return name in SLOTS or name.startswith("pub_") or name == "title"
+    return name in SLOTS or name.startswith("pub_") or name in ("title", "body")
 
 
 def filled(template: str, fillers: Fillers) -> Example:

@@ -17,7 +17,7 @@ from sanitizer.identifiers import KINDS, find
 from sanitizer.lm import WordPieces, model_folder
 from sanitizer.text import Unit
 from sanitizer.text.detector import public_forms
-from sanitizer.text.skeleton import NUMBER, WORD, Run, skeleton
+from sanitizer.text.skeleton import NUMBERS, WORD, Run, skeleton
 
 N_PIECES = 8
 """Pieces of a run that the tagger reads at once."""
@@ -78,7 +78,7 @@ class Encoder:
             if run.kind == WORD:
                 ids += own if reading else [self.pieces.mask]
             else:
-                reads = "two" if run.kind == NUMBER else run.kind.lower().replace("_", " ")
+                reads = "two" if run.kind in NUMBERS else run.kind.lower().replace("_", " ")
                 ids += self.pieces.encode(reads)
             chars += [-1] * (len(ids) - len(chars))
             end = run.end
@@ -96,7 +96,7 @@ class Encoder:
 
     def _run_pieces(self, text: str, run: Run) -> tuple[list[int], list[int]]:
         """A run's pieces, and the number of the first piece of each of its words."""
-        if run.kind == NUMBER:
+        if run.kind in NUMBERS:
             return self.pieces.encode(text[run.start : run.end]) or [self.pieces.unknown], [0]
         ids: list[int] = []
         firsts: list[int] = []
@@ -115,7 +115,7 @@ def word_labels(run: Run, spans: Sequence[Span]) -> list[int]:
 
     A number is one word.
     """
-    words = ((run.start, run.end),) if run.kind == NUMBER else run.words
+    words = ((run.start, run.end),) if run.kind in NUMBERS else run.words
     return [_label(start, end, spans) for start, end in words]
 
 

@@ -22,6 +22,7 @@ from faker import Faker
 
 from models.build.fetch import archive, member
 from models.build.forms import drug_tables
+from sanitizer.text.detector import public_forms
 
 FILLERS = Path(__file__).parent / "templates" / "fillers.txt"
 N_NAMES, N_CITIES, N_STREETS, N_COMPANIES, N_JOBS = 150, 30_000, 1500, 2000, 2500
@@ -119,6 +120,32 @@ def _lines(path: Path) -> list[str]:
     return [line.strip() for line in lines if line.strip()]
 
 
+_TO_NINETEEN = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_ORDINALS = "- first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+
+
+def spelled(n: int, ending: str = "") -> str:
+    """Return a number below 1,000 in words; up to 12 as an ordinal if `ending` is not empty.
+
+    Example:
+        >>> spelled(41), spelled(205), spelled(5, "th")
+        ('forty-one', 'two hundred five', 'fifth')
+    """
+    if ending:
+        return _ORDINALS.split()[n]
+    if n >= 100:
+        rest = f" {spelled(n % 100)}" if n % 100 else ""
+        return f"{spelled(n // 100)} hundred{rest}"
+    if n < len(_TO_NINETEEN):
+        return _TO_NINETEEN[n]
+    tens, ones = divmod(n, 10)
+    return _TENS[tens - 2] + (f"-{_TO_NINETEEN[ones]}" if ones else "")
+
+
 class Fillers:
     """Values of slots.
 
@@ -148,6 +175,7 @@ class Fillers:
         self.jobs = [american.job().split(",")[0].lower() for _ in range(N_JOBS)]
         self.jobs += lists["occupations"] * 25
         self.conditions, self.drugs = conditions(), drugs()
+        self.judged = sorted(public_forms().judged)
         nations = {name.title() for name in _column(folder / "nationalities.csv", "nationality")}
         self.origins = sorted(nations) + lists["origins"] * 5
         self.beliefs = _lines(folder / "religions.csv") + lists["beliefs"] * 4
@@ -192,7 +220,29 @@ class Fillers:
             "num": self.number,
             "id": self.identifier,
             "host": self.host,
+            "fam": lambda: pick(lists["family"]),
+            "act": lambda: pick(lists["acts"]),
+            "few": self.few,
+            "grown": self.grown,
+            "dur": lambda: self.span(self.few()),
+            "size": self.size,
+            "pct": lambda: f"{self.number_of(99)}{pick(['%', ' %', ' percent', ' per cent'])}",
+            "pay": self.pay,
+            "when": self.when,
+            "time": self.time,
+            "stamp": self.stamp,
+            "login": self.login,
+            "room": self.room,
             "title": lambda: pick(_TITLES),
+            "body": lambda: pick(lists["body"]),
+            "pub_fam": lambda: pick(lists["family"]),
+            "pub_sex": lambda: pick(lists["sexuality"]),
+            "pub_word": lambda: pick(self.judged),
+            "pub_few": self.few,
+            "pub_dur": lambda: self.span(self.few()),
+            "pub_pct": lambda: f"{self.number_of(99)}{pick(['%', ' percent', ' per cent'])}",
+            "pub_year": lambda: str(rng.randint(1066, 2030)),
+            "pub_version": self.version,
             "pub_cond": lambda: pick(lists["conditions"]),
             "pub_drug": lambda: pick(lists["treatments"]),
             "pub_job": lambda: pick(lists["occupations"]),
@@ -228,15 +278,42 @@ class Fillers:
         def last() -> str:
             return self._name(self.last)
 
+        def initial() -> str:
+            return self.pick(_INITIALS)
+
         return self._by_share(
-            (0.38, first),
-            (0.50, last),
-            (0.86, lambda: f"{first()} {last()}"),
-            (0.90, lambda: f"{first()} {self.pick(_INITIALS)}. {last()}"),
-            (0.93, lambda: f"{self.pick(_INITIALS)}. {last()}"),
-            (0.97, lambda: f"{first()} {last()}-{last()}"),
-            (1.00, lambda: f"{last()}, {first()}"),
+            (0.32, first),
+            (0.42, last),
+            (0.70, lambda: f"{first()} {last()}"),
+            (0.74, lambda: f"{first()} {initial()}. {last()}"),
+            (0.77, lambda: f"{initial()}. {last()}"),
+            (0.82, lambda: f"{first()} {last()}-{last()}"),
+            (0.84, lambda: f"{last()}, {first()}"),
+            (0.88, lambda: f"{first()} {self._listed('particles')} {last()}"),
+            (0.92, lambda: f"{first()} {self.surname()}"),
+            (0.94, self.surname),
+            (0.96, lambda: f"{self._listed('bynames')} {first()}"),
+            (0.97, lambda: f"{first()} {first()} {last()}"),
+            (0.98, lambda: f"{first()} {initial()}."),
+            (0.99, lambda: f"{initial()}.{initial()}. {last()}"),
+            (1.00, lambda: f"{initial()}.{initial()}."),
         )
+
+    def surname(self) -> str:
+        """Return a made-up surname, such as "Zenmarwick" or "Thornfield"."""
+        begins = [self._listed("syllables") + self._listed("syllables"), self._listed("nouns")]
+        return (self.pick(begins).lower() + self._listed("endings of surnames")).capitalize()
+
+    def login(self) -> str:
+        """Return a name of an account made of a person's name."""
+        first, last = (self._plain(self.pick(names)) for names in (self.first, self.last))
+        forms = [f"{first[:1]}{last}", f"{first}.{last}", f"{first[:1]}.{last}", f"{first}_{last}"]
+        forms += [f"{last}{first[:1]}", f"{first}{self.rng.randint(1, 99)}", f"svc-{first}"]
+        return self.pick(forms)
+
+    @staticmethod
+    def _plain(name: str) -> str:
+        return "".join(char for char in name.lower() if char.isalpha())
 
     def coined(self) -> str:
         """Return a made-up name, such as "Zenpixify"."""
@@ -272,8 +349,10 @@ class Fillers:
             (0.42, lambda: f"{pick([last(), self.coined(), pick(self.cities)])} {kind()}"),
             (0.55, firm),
             (0.64, lambda: self._letters(_CAPITALS, self.rng.choice([2, 3, 3, 4]))),
-            (0.76, self.coined),
-            (0.88, words),
+            (0.74, self.coined),
+            (0.86, words),
+            (0.91, lambda: f"{pick([self.surname(), self.coined()])} {self._listed('trades')}"),
+            (0.95, lambda: f"{noun()} {noun()} {self._listed('trades')}"),
             (1.00, saint),
         )
 
@@ -313,6 +392,12 @@ class Fillers:
             lambda: f"{self.pick('XABCZRT')}-{self.rng.randint(1, 900)}",
             lambda: self.coined() + self.pick(["Pay", "Desk", "Flow", "Hub", "Base", "CRM"]),
             lambda: noun() + self.pick(["Pay", "Desk", "Flow", "Hub", "Base", "One"]),
+            lambda: f"{self.coined().lower()}-{self._listed('services')}",
+            lambda: f"{noun().lower()}{self._listed('services')}",
+            lambda: f"{self.surname()} {self._listed('goods')}",
+            lambda: f"{self.coined()} {self.rng.randint(1, 99) * 100} {self._listed('goods')}",
+            lambda: f"{self.pick('KXZTQV')}{self.pick('XZ')}-{noun()} {self._listed('goods')}",
+            lambda: f"{self.coined()} & {self.coined()}",
         ]
         return self.rng.choice(forms)()
 
@@ -380,6 +465,115 @@ class Fillers:
         ]
         return self.pick(forms)
 
+    def number_of(self, most: int) -> str:
+        """Return a number in digits, with or without a decimal, or spelled."""
+        n = self.rng.randint(2, most)
+        return self.pick([str(n), str(n), f"{n}.{self.rng.randint(1, 9)}", spelled(n)])
+
+    def few(self) -> str:
+        """Return a small number, in digits or spelled."""
+        n = min(self.rng.randint(2, 20), self.rng.randint(2, 90))
+        return self.pick([str(n), spelled(n)])
+
+    def grown(self) -> str:
+        """Return an age, in digits or spelled."""
+        n = self.rng.randint(4, 95)
+        return self.pick([str(n), str(n), spelled(n), spelled(n).replace("-", " ")])
+
+    def span(self, n: str) -> str:
+        """Return a length of time."""
+        return f"{n} {self.pick('minutes hours days nights weeks months years'.split())}"
+
+    def size(self) -> str:
+        """Return a measure of a person or of a laboratory, with its unit."""
+        number, unit = self.number_of(240), self._listed("units")
+        tight = unit in ("kg", "cm", "mg", "ml") and number[-1:].isdecimal()
+        return f"{number}{self.pick([' ', '']) if tight else ' '}{unit}"
+
+    def pay(self) -> str:
+        """Return a sum of money for a time, or one in words."""
+        n, per = self.rng.randint(9, 900), self.pick(["a", "per"])
+        time = self.pick(["week", "month", "year", "day", "shift", "night"])
+        forms = [
+            f"${n} {per} {time}",
+            f"€{n} {per} {time}",
+            f"{n} euros {per} {time}",
+            f"£{n}.50 an hour",
+            f"{spelled(n % 90 + 2)} thousand {self.pick(['euros', 'dollars', 'pounds'])}",
+            f"{spelled(n % 9 + 2)} hundred {self.pick(['quid', 'bucks', 'francs'])}",
+            f"{n} grand",
+            f"AUD {n / 10:.1f} million",
+            f"R$ {n * 100:,}",
+            f"{spelled(n % 9 + 2)} hundred {spelled(n % 90 + 5)} {per} {time}",
+            f"{n} lakh rupees",
+            f"{n},{self.rng.randint(10, 99)} each",
+            f"{n}k",
+        ]
+        return self.pick(forms)
+
+    def when(self) -> str:
+        """Return a time that is told by other times, or in words."""
+        pick, whole = self.pick, self.rng.randint
+        month, day = self._listed("months"), self._listed("weekdays")
+        feast = self._listed("feasts")
+        forms = [
+            f"{pick(['mid-', 'early ', 'late ', 'the end of ', 'end of '])}{month}",
+            f"{pick(['last', 'next', 'this'])} {pick([month, feast, day])}",
+            f"{pick(['the last week of', 'the first week of', 'around', 'since'])} {month}",
+            f"the {spelled(whole(4, 12), 'th')} of {month.lower()}",
+            f"{day} {whole(1, 28)} {month[:3]} {pick(['at', 'around'])} {self.time()}",
+            f"yesterday {whole(1, 12)}{pick(['pm', 'am', ' pm'])}",
+            f"Q{whole(1, 4)} {whole(2018, 2027)}",
+            f"{pick(['the summer of', 'spring', 'winter', 'early', 'late'])} {whole(1960, 2026)}",
+            f"{whole(2, 9)}th-{whole(10, 28)}th {month[:3].lower()}",
+            f"{day} the {whole(4, 20)}th",
+            f"{month[:3].lower()} {whole(1, 28)}",
+            f"{whole(1, 28)} {month.lower()}",
+            f"{month.lower()} {whole(1, 28)}",
+            f"{feast} {whole(1990, 2026)}",
+            self.time(),
+            f"the {whole(4, 20)}th",
+            f"week {whole(2, 52)}",
+            f"{spelled(whole(2, 12))} {pick(['tomorrow', 'sharp', 'in the morning', 'at night'])}",
+            f"'{whole(60, 99)}",
+            f"{day} {whole(8, 19)}h",
+        ]
+        return pick(forms)
+
+    def time(self) -> str:
+        """Return a time of day."""
+        hour, minute = self.rng.randint(1, 23), self.rng.randint(0, 59)
+        forms = [f"{hour:02d}:{minute:02d}", f"{hour % 12 + 1}{self.pick(['am', 'pm', ' pm'])}"]
+        forms += [f"{hour}.{minute:02d}", f"{hour} o'clock", f"half {hour % 12 + 1}"]
+        return self.pick(forms)
+
+    def stamp(self) -> str:
+        """Return a time as logs write it."""
+        whole = self.rng.randint
+        day = f"{whole(1, 28):02d}"
+        clock = f"{whole(0, 23):02d}:{whole(0, 59):02d}:{whole(0, 59):02d}"
+        year, month = whole(2019, 2027), whole(1, 12)
+        forms = [
+            f"{year}-{month:02d}-{day} {clock}",
+            f"{year}-{month:02d}-{day}T{clock}Z",
+            f"{year}-{month:02d}-{day}T{clock}.{whole(100, 999)}Z",
+            f"{day}/{self._listed('months')[:3]}/{year}:{clock} +0{whole(0, 2)}00",
+            f"{self._listed('months')[:3]} {day} {clock}",
+            f"{year}{month:02d}{day}",
+        ]
+        return self.pick(forms)
+
+    def room(self) -> str:
+        """Return a short number of a room, seat, bed, locker or gate."""
+        n, letter = self.rng.randint(1, 450), self.pick("ABCDEFGHK")
+        return self.pick([str(n), f"{n}{letter}", f"{letter}{n}", f"{letter}-{n}", f"{letter}.{n}"])
+
+    def version(self) -> str:
+        """Return a version of a program."""
+        whole = self.rng.randint
+        pair = f"{whole(0, 15)}.{whole(0, 30)}"
+        return self.pick([pair, f"{pair}.{whole(0, 9)}", f"v{pair}.4", str(whole(2, 24))])
+
     def identifier(self) -> str:
         """Return a number of a customer, case, order or ticket."""
 
@@ -388,6 +582,9 @@ class Fillers:
 
         def digits(n: int) -> str:
             return self._letters(string.digits, n)
+
+        def pick_word() -> str:
+            return self._listed("nouns").upper()
 
         forms = [
             f"{letters(2)}-{digits(5)}",
@@ -399,8 +596,22 @@ class Fillers:
             f"{letters(3)}-{digits(2)}-{digits(5)}",
             digits(6),
             f"{digits(3)}-{digits(4)}",
+            f"{pick_word()} {digits(7)}",
+            f"usr{digits(5)}",
+            f"{letters(1)}-{digits(7)}",
+            f"{digits(2)}-{digits(5)}-{letters(1)}",
+            f"{letters(2)}{digits(1)}-{digits(5)}",
+            f"{digits(4)}/{digits(2)}",
+            f"{letters(1)}{letters(2).lower()}{digits(6)}",
+            f"{self._hexadecimal(4)}-{self._hexadecimal(4)}",
+            self._hexadecimal(8),
+            f"{digits(2)} {letters(1)} {digits(3)}/{digits(2)}",
+            f"{digits(3)} {digits(3)} {digits(3)}",
         ]
         return self.pick(forms)
+
+    def _hexadecimal(self, length: int) -> str:
+        return self._letters("0123456789abcdef", length)
 
     def host(self) -> str:
         """Return a host name."""
@@ -415,5 +626,11 @@ class Fillers:
             f"{pick(roles)}{whole(1, 40)}.{coined()}.{pick(ends)}",
             f"{coined()}-{pick(['db', 'web', 'prod', 'dev'])}-{whole(1, 20):02d}",
             f"{self._listed('syllables')}{self._listed('syllables')}{whole(1, 99)}",
+            f"{pick(roles)}-{coined()[:5]}-{whole(1, 40):02d}.{pick(['int', 'lan', 'local'])}",
+            f"{coined()[:3]}-{pick(roles)}{whole(1, 40):02d}.{pick(['lan', 'int', 'corp'])}",
+            f"{pick(['vpn', 'files', 'proxy'])}-{pick(['uat', 'prd', 'lab'])}-{whole(1, 20)}",
+            f"{pick(['print', 'nas', 'ci'])}-{whole(1, 20):02d}",
+            f"node-{coined()[:3]}-{whole(1, 40)}",
+            f"{coined()}_{pick(['prod', 'claims', 'hr', 'crm', 'billing'])}",
         ]
         return pick(forms)

@@ -184,6 +184,7 @@ class Body:
     def __init__(self, threads: int, layers: Sequence[int] = LAYERS) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = onnxruntime.InferenceSession(
             str(MASKED_LM / "model.onnx"), options, providers=["CPUExecutionProvider"]
         )

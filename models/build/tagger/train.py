@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from models.build.fetch import CACHE
 from models.build.tagger.batches import Batch, Batches, Mixture
-from models.build.tagger.data import CLASSES, FACT, PROMPTS, Example
+from models.build.tagger.data import CLASSES, FACT, Example
 from models.build.tagger.encode import N_PIECES, Encoded
 from models.build.tagger.model import LAYERS, Body, Tagger, packaged_arrays
 
@@ -31,7 +31,9 @@ RATE, NEW_FACTOR, WARMUP_STEPS, SMALLEST_RATE = 1e-4, 8.0, 40, 0.02
 """Learning rate; factor for parts that begin at random; share of the rate at the end."""
 FACT_SHARE = 0.2  # of the loss
 LEAST_TOKENS = 3  # of a sentence whose facts are learnt
-SAVE_EVERY = 200
+SAVE_EVERY = 100
+PROMPTED = "steps with open prompts"
+"""Key of the log: steps of a checkpoint from when the open prompts were training texts."""
 _SENTENCE_END = re.compile(r"[.!?\n;]")
 
 
@@ -160,7 +162,7 @@ class Training:
 def train(options: argparse.Namespace) -> None:
     """Train for the wanted minutes of wall time."""
     torch.manual_seed(1)
-    mixture = Mixture(options.data, options.prompts)
+    mixture = Mixture(options.data)
     model = Tagger(packaged_arrays(), options.layers)
     before: dict[str, Any] = {"minutes": 0.0, "steps": 0}
     if options.resume is not None:
@@ -179,6 +181,7 @@ def train(options: argparse.Namespace) -> None:
             "loss": run.loss.value,
             "fact_loss": run.fact_loss.value,
             **mixture.counts,
+            **{key: before[key] for key in (PROMPTED,) if key in before},
         }
         torch.save(model.state_dict(), options.out)
         options.out.with_suffix(".json").write_text(json.dumps(log, indent=1), "utf-8")
@@ -206,7 +209,6 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, required=True, help="folder of data, see the package")
-    parser.add_argument("--prompts", type=Path, default=PROMPTS, help="labelled prompts")
     parser.add_argument("--minutes", type=float, default=22)
     parser.add_argument("--out", type=Path, default=CACHE / "tagger.pt")
     parser.add_argument("--resume", type=Path, help="checkpoint to go on from")

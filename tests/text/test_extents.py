@@ -1,0 +1,87 @@
+"""How far findings reach into visible text, and what visible words tell of a number."""
+
+from __future__ import annotations
+
+import pytest
+
+from sanitizer.text import public_forms
+from sanitizer.text.classes import Finding, joined, names_on, role
+from sanitizer.text.skeleton import skeleton
+
+
+def things(text: str, kind: str) -> list[str]:
+    """Return the things of a text if each hidden word of it has one class."""
+    found = skeleton(text, public_forms())
+    words = [
+        (Finding(start, end, kind), number)
+        for number, run in enumerate(found.runs)
+        for start, end in ([(run.start, run.end)] if run.kind != "word" else run.words)
+    ]
+    return [text[each.start : each.end] for each in joined(found, words, ())]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ("we met on 14 march at home", "DATE", ["14 march"]),
+        ("we met on march 14 at home", "DATE", ["march 14"]),
+        ("open since early 2019 only", "DATE", ["early 2019"]),
+        ("at the end of 2019 again", "DATE", ["the end of 2019"]),
+        ("see you at 5 pm please", "DATE", ["5 pm"]),
+        ("it is 400 euros a month now", "MONEY", ["400 euros a month"]),
+        ("it is CAD 3 million now", "MONEY", ["CAD 3 million"]),
+        ("it is $20.50 an hour", "MONEY", ["$20.50 an hour"]),
+        ("it is 9 g/l today", "NUMBER", ["9 g/l"]),
+        ("it has been fourteen weeks now", "NUMBER", ["fourteen weeks"]),
+        ("she is seventy eight", "NUMBER", ["seventy eight"]),
+        ("she is twenty-one", "NUMBER", ["twenty-one"]),
+        ("rows 12 34 there", "NUMBER", ["12", "34"]),
+        ("call Nadia el-Zubari now", "PERSON", ["Nadia el-Zubari"]),
+        ("call Pieter van den Quornhoek now", "PERSON", ["Pieter van den Quornhoek"]),
+        (
+            "from Quornhoek Garden Supplies plc today",
+            "ORGANIZATION",
+            ["Quornhoek Garden Supplies plc"],
+        ),
+    ],
+)
+def test_what_belongs_to_a_thing(text: str, kind: str, expected: list[str]) -> None:
+    assert things(text, kind) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("she lies in room ", ", tired", "ID"),
+        ("I'm ", " and tired", "NUMBER"),
+        ("he is ", " years old", "NUMBER"),
+        ("I'm ", " minutes late", None),
+        ("I weigh ", " kg", "NUMBER"),
+        ("the bag weighs ", " kg", None),
+        ("my rent is ", " now", "MONEY"),
+        ("he earns about $", " now", "MONEY"),
+        ("a list of ", " words", None),
+    ],
+)
+def test_the_role_of_a_number(before: str, after: str, expected: str | None) -> None:
+    assert role(before, after) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds", "expected"),
+    [
+        ("Quornhoek Rose", ["ORGANIZATION", None], ["ORGANIZATION", "ORGANIZATION"]),
+        ("Quornhoek rose", ["ORGANIZATION", None], ["ORGANIZATION", None]),
+        ("Rose Quornhoek", [None, "ORGANIZATION"], ["ORGANIZATION", "ORGANIZATION"]),
+        ("Rose Quornhoek", [None, "PLACE"], [None, "PLACE"]),
+        ("Rose Quornhoek", ["PERSON", "PLACE"], ["PERSON", "PERSON"]),
+        ("Rose Quornhoek", [None, "CONDITION"], [None, "CONDITION"]),
+        ("Otto Quornhoek", ["PLACE", "PRODUCT"], ["PERSON", "PERSON"]),
+        ("Zzyx Quornhoek", ["PLACE", "PRODUCT"], ["PLACE", "PRODUCT"]),
+    ],
+)
+def test_a_capital_beside_a_name(
+    text: str, kinds: list[str | None], expected: list[str | None]
+) -> None:
+    (run,) = skeleton(text, public_forms()).runs
+    assert names_on(text, run, kinds) == expected
