@@ -6,6 +6,7 @@ remembers. Of those that came back changed, only what was put in is the user's.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
@@ -15,10 +16,12 @@ from sanitizer.pipeline import Passage, Piece, Resent, Sanitizer, Segment, decla
 from sanitizer.wire.find_text import (
     ARGUMENTS_ROLE,
     ArgumentsText,
+    Spliced,
     TextFinder,
     TextSlot,
     inner,
     leaves,
+    plain_object,
 )
 
 SAID_ROLES = ("assistant", ARGUMENTS_ROLE)
@@ -26,6 +29,9 @@ SAID_ROLES = ("assistant", ARGUMENTS_ROLE)
 
 CALL_ROLE = "call"
 """Role in which texts of calls that are no JSON are noted besides."""
+
+INPUT_ROLE = "input"
+"""Role in which arguments that are no string are noted: they come back as an object."""
 
 _BETWEEN = "\0"  # between values of arguments: a token of its own
 
@@ -78,9 +84,46 @@ def passage(
         place: how many texts of the role come before it.
         texts, strings: what restored plain text, and strings in JSON.
     """
+    if role == INPUT_ROLE:
+        role = ARGUMENTS_ROLE
+        sent, shown = _plain(quoted(sent, texts.originals)), _plain(shown)
     pieces = _pieces_of_call(sent, shown, texts) if role == ARGUMENTS_ROLE else None
     pieces = pieces or pieces_of(sent, shown, [texts, strings])
     return Passage(role, sent, shown, pieces, place)
+
+
+def _plain(document: str) -> str:
+    """Return an object in the spelling by which it is compared, so far as it came."""
+    return plain_object(document) or plain_object(completed(document)) or document
+
+
+def completed(document: str) -> str:
+    """Return a JSON document that was cut off as far as its values are whole, closed.
+
+    Applications read an object so that comes in pieces, before its end or without one.
+
+    >>> completed('{"a": [1, {"b": "c"}, "d')
+    '{"a": [1, {"b": "c"}]}'
+    """
+    closers: list[str] = []
+    good, ends = 0, ""  # where the last whole value ends, and what closes the document there
+    is_key = False
+    for token in _JSON_TOKEN.finditer(document):
+        mark = token[0]
+        if mark in "{[":
+            closers.append("}" if mark == "{" else "]")
+        elif mark in "}]":
+            del closers[-1:]
+        if mark in "{,":
+            is_key = closers[-1:] == ["}"]
+        elif mark == ":":
+            is_key = False
+        if mark not in ",:" and not (is_key and mark != "{"):
+            good, ends = token.end(), "".join(reversed(closers))
+    return document[:good] + ends
+
+
+_JSON_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[][{},:]|[^\s"{},:\][]+')
 
 
 def quoted(document: str, bare: Collection[str]) -> str:
@@ -117,6 +160,9 @@ def _trimmed(text: str) -> tuple[int, int]:
 
 def _whole(call: ArgumentsText, sent: str) -> None:
     """Write arguments as the API sent them."""
+    is_object = isinstance(call.written, Spliced) and not call.written.in_string
+    if is_object and plain_object(sent) is None:
+        return  # it was said as a string, and would be no object here
     for _, slot in call.leaves:
         if slot is not None:
             slot.declared = None
@@ -143,6 +189,8 @@ def _leaf_by_leaf(call: ArgumentsText, said: Sequence[Segment]) -> None:
         inside = tuple(_cut(said, begin, end))
         if slot is not None and inside:
             was_number = slot.kind == "number"
+            if was_number:
+                slot.text = value
             _place(slot, inside)
             if was_number and slot.text != value:
                 slot.text = f'"{inner(slot.text)}"'
