@@ -31,13 +31,16 @@ _NO_TYPE = ("Content-Type",)  # of a request without a body the library would st
 TO_UPSTREAM = (
     "authorization",
     "api-key",
+    "x-api-key",
+    "anthropic-beta",
+    "anthropic-version",
     "openai-organization",
     "openai-project",
     "openai-beta",
     "idempotency-key",
 )
 _TO_CLIENT = re.compile(
-    rb"x-request-id|apim-request-id|openai-(processing-ms|version|model|organization|project)"
+    rb"x-request-id|request-id|apim-request-id|anthropic-(organization-id|ratelimit-[a-z-]+)|openai-(processing-ms|version|model|organization|project)"
     rb"|x-ratelimit-[a-z-]+|retry-after(-ms)?|x-should-retry"
 )
 USER_AGENT = "sanitizer"
@@ -70,16 +73,29 @@ def endpoint_of(path: str) -> str:
     return "other"
 
 
+def speaks_messages(endpoint: str) -> bool:
+    """Return True for an endpoint of Anthropic's API, whose keys and errors have other forms."""
+    return endpoint.startswith("messages")
+
+
 def to_upstream(
-    headers: Mapping[str, str], key: str | None, body: bytes, streams: bool
+    headers: Mapping[str, str],
+    key: str | None,
+    body: bytes,
+    streams: bool,
+    endpoint: str = "",
 ) -> dict[str, str]:
     """Request headers. `identity`: the answer has to be read here, and what decompresses to much
     must not.
     """
     kept = dict(sent_headers(headers.items(), only=TO_UPSTREAM))
     if key is not None:
-        kept.pop("api-key", None)
-        kept["authorization"] = f"Bearer {key}"
+        for name in ("api-key", "authorization", "x-api-key"):
+            kept.pop(name, None)
+        if speaks_messages(endpoint):
+            kept["x-api-key"] = key
+        else:
+            kept["authorization"] = f"Bearer {key}"
     if body:
         kept["content-type"] = "application/json"
     accept = "text/event-stream" if streams else "application/json"
