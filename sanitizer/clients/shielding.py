@@ -1,4 +1,4 @@
-"""`shield`: a client of OpenAI or Anthropic in, one like it out whose every request goes through the filter."""
+"""`shield`: a client of an SDK in, one like it out whose every request goes through the filter."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class ArgumentsText:
     """Arguments of a call that a request holds, whole.
 
     Attributes:
-        text: as they came; one text if they are no JSON. Of an object, as `plain_object` writes it.
+        text: as they came; one text if they are no JSON. Of an object, as `plain_json` writes it.
         leaves: each string, key and number, decoded, with its slot if it has one.
         written: what will be written: one slot if they are no JSON.
     """
@@ -344,8 +344,8 @@ class TextFinder:
         if isinstance(rule, JsonShape):
             role = rule.role or role
             rule = rule.string
-        if rule is TEXT:
-            return self._text(text, role)
+        if rule is TEXT or rule is INPUT:
+            return self._text(text, role) if rule is TEXT else self._input(text, role)
         if rule is KEEP or type(rule) is Media or rule is LOGPROBS:
             return self._kept(rule, text)
         if rule is NAME or rule is OPAQUE:
@@ -454,20 +454,20 @@ def _leaves(document: str) -> Iterator[tuple[str, tuple[int, int], str]]:
             yield _unescaped(found[1]), found.span(1), "key" if found[2] else "string"
 
 
-def plain_object(document: str) -> str | None:
-    """Return a JSON object or list in the spelling by which they are compared; None for others.
+def plain_json(document: str) -> str | None:
+    """Return a JSON document in the one spelling by which they are compared; None if it is none.
 
     Applications read the arguments of a call and write them again, with other spaces, escapes and
     numbers.
 
-    >>> plain_object('{"n": 1.50, "m": [1e3, "\\u0061"]}')
+    >>> plain_json('{"n": 1.50, "m": [1e3, "\\u0061"]}')
     '{"n":1.5,"m":[1000,"a"]}'
     """
     try:
         found = loads(document, strict=False)
     except ValueError:
         return None
-    return plain_numbers(dumps(found).decode()) if isinstance(found, (dict, list)) else None
+    return plain_numbers(dumps(found).decode())
 
 
 def plain_numbers(document: str) -> str:

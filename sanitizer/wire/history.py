@@ -21,7 +21,7 @@ from sanitizer.wire.find_text import (
     TextSlot,
     inner,
     leaves,
-    plain_object,
+    plain_json,
 )
 
 SAID_ROLES = ("assistant", ARGUMENTS_ROLE)
@@ -93,8 +93,8 @@ def passage(
 
 
 def _plain(document: str) -> str:
-    """Return an object in the spelling by which it is compared, so far as it came."""
-    return plain_object(document) or plain_object(completed(document)) or document
+    """Return JSON in the spelling by which it is compared, so far as it came."""
+    return plain_json(document) or plain_json(completed(document)) or document
 
 
 def completed(document: str) -> str:
@@ -110,6 +110,8 @@ def completed(document: str) -> str:
     is_key = False
     for token in _JSON_TOKEN.finditer(document):
         mark = token[0]
+        if mark == '"' or not (mark[0] in '"[]{},:' or _BARE.fullmatch(mark)):
+            break
         if mark in "{[":
             closers.append("}" if mark == "{" else "]")
         elif mark in "}]":
@@ -120,10 +122,13 @@ def completed(document: str) -> str:
             is_key = False
         if mark not in ",:" and not (is_key and mark != "{"):
             good, ends = token.end(), "".join(reversed(closers))
+            if not ends:
+                break
     return document[:good] + ends
 
 
-_JSON_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[][{},:]|[^\s"{},:\][]+')
+_JSON_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[][{},:]|[^\s"{},:\][]+|"')
+_BARE = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
 
 
 def quoted(document: str, bare: Collection[str]) -> str:
@@ -160,9 +165,9 @@ def _trimmed(text: str) -> tuple[int, int]:
 
 def _whole(call: ArgumentsText, sent: str) -> None:
     """Write arguments as the API sent them."""
-    is_object = isinstance(call.written, Spliced) and not call.written.in_string
-    if is_object and plain_object(sent) is None:
-        return  # it was said as a string, and would be no object here
+    is_value = isinstance(call.written, Spliced) and not call.written.in_string
+    if is_value and plain_json(sent) is None:
+        return  # it was said as a string, and would be no value here
     for _, slot in call.leaves:
         if slot is not None:
             slot.declared = None
