@@ -208,6 +208,7 @@ class Restoration:
             passages = self._passages(self._said)
             self._said = []
             self._sanitizer.inner.remember(passages)
+            self._places = Counter(self._places) + Counter(each.role for each in passages)
 
     def watch(self, channel: Channel) -> None:
         """Let what a text shows be known while more of it may come: it could be cut off."""

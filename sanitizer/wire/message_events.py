@@ -18,6 +18,8 @@ _DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta
 _WHOLE_DELTAS = frozenset(["citations_delta", "compaction_delta", "signature_delta"])
 _TYPE_OF = {field: kind for kind, field in _DELTAS.items()}
 _ENDS = frozenset(["message_delta", "message_stop", "error"])
+# A message may be left between two blocks, and what came of it be sent back.
+_SETTLED = frozenset(["content_block_stop", "message_stop"])
 KNOWN = _ENDS | {
     "message_start",
     "content_block_start",
@@ -65,7 +67,7 @@ class MessageEvents:
         elif kind in _ENDS:
             before = self._finished(None)
         restored = self._restoration.document(EVENT, event, remember=kind == "message_start")
-        if kind == "message_stop":
+        if kind in _SETTLED:
             self._restoration.settle()
         return before, restored
 
