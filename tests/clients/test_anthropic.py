@@ -18,7 +18,7 @@ from sanitizer.errors import RequestRefused
 from sanitizer.testing import messages
 from sanitizer.testing.server import Answer, RecordingServer, calls
 from tests.clients.sdk_clients import SECRETS, TEXT, assert_none, check_clean, identifiers, said
-from tests.proxy.servers import proxy
+from tests.proxy.servers import Proxy, proxy
 
 anthropic = pytest.importorskip("anthropic")
 ASK: dict[str, Any] = {"model": "claude-test", "max_tokens": 64}
@@ -41,6 +41,10 @@ def client_of(url: str, kind: Any = anthropic.Anthropic, **options: Any) -> Any:
     return kind(**{"base_url": base, "api_key": "test-key", "max_retries": 0, **options})
 
 
+def _url(running: Proxy) -> str:
+    return f"http://127.0.0.1:{running.port}/v1"
+
+
 @pytest.fixture(params=["shield", "serve"])
 def client(request: pytest.FixtureRequest, server: RecordingServer) -> Iterator[Any]:
     """A client whose requests are filtered on their way to the server."""
@@ -48,7 +52,7 @@ def client(request: pytest.FixtureRequest, server: RecordingServer) -> Iterator[
         with client_of(server.url) as plain:
             yield shield(plain, identifiers())
         return
-    with proxy(server.url) as running, client_of(f"http://127.0.0.1:{running.port}/v1") as plain:
+    with proxy(server.url) as running, client_of(_url(running)) as plain:
         yield plain
 
 
@@ -61,7 +65,9 @@ def test_a_message(client: Any, server: RecordingServer) -> None:
 
 
 def test_a_beta_message(client: Any, server: RecordingServer) -> None:
-    answer = client.beta.messages.create(**ASK, betas=["files-api-2025-04-14"], messages=said())
+    # Earlier versions of the SDK, and Claude Code, send this query.
+    more: Any = {"betas": ["files-api-2025-04-14"], "extra_query": {"beta": "true"}}
+    answer = client.beta.messages.create(**ASK, **more, messages=said())
     assert answer.content[0].text == TEXT
     check_clean(server)
     assert server.requests[0].target == "/v1/messages?beta=true"
@@ -295,7 +301,7 @@ class TestProxy:
     def test_its_own_key_takes_the_place_of_the_client_s(self, server: RecordingServer) -> None:
         with (
             proxy(server.url, key="upstream-key") as running,
-            client_of(f"http://127.0.0.1:{running.port}/v1") as plain,
+            client_of(_url(running)) as plain,
         ):
             plain.messages.create(**ASK, messages=said())
         assert server.requests[0].header("x-api-key") == "upstream-key"
@@ -305,10 +311,10 @@ class TestProxy:
     def test_its_errors_have_the_shape_of_the_api(self, server: RecordingServer) -> None:
         with (
             proxy(server.url) as running,
-            client_of(f"http://127.0.0.1:{running.port}/v1") as plain,
+            client_of(_url(running)) as plain,
+            pytest.raises(anthropic.BadRequestError) as raised,
         ):
-            with pytest.raises(anthropic.BadRequestError) as raised:
-                plain.messages.create(**ASK, messages=[{"role": "two words", "content": "x"}])
+            plain.messages.create(**ASK, messages=[{"role": "two words", "content": "x"}])
         assert raised.value.body["type"] == "error"
         assert raised.value.body["error"]["type"] == "invalid_request_error"
         assert raised.value.type == "invalid_request_error"
