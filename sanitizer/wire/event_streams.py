@@ -492,7 +492,7 @@ class EventStream:
     def __init__(self, endpoint: str, restoration: Restoration, stamp: Stamp | None = None) -> None:
         self._frames = Frames()
         self._named = endpoint in ("responses", "messages")
-        of_endpoint = {"responses": EventFeed, "messages": MessageEvents}
+        of_endpoint: dict[str, Any] = {"responses": EventFeed, "messages": MessageEvents}
         self._handler: Handler = of_endpoint.get(endpoint, Chunks)(restoration)
         self._stamp = stamp
 

@@ -114,7 +114,7 @@ def test_a_session_of_a_coding_agent(client: Any, server: RecordingServer, strea
         {"name": "Read", "description": "Read a file.", "input_schema": {"type": "object"}},
         {"name": "Edit", "description": "Edit a file.", "input_schema": {"type": "object"}},
     ]
-    first = [
+    first: list[Any] = [
         {"type": "thinking", "thinking": "Mail <EMAIL_1> is set there.", "signature": SIGNATURE},
         {"type": "text", "text": "I look for <EMAIL_1>, not guess@example.org."},
         {
@@ -124,7 +124,7 @@ def test_a_session_of_a_coding_agent(client: Any, server: RecordingServer, strea
             "input": {"path": "a.toml", "n": 1.0},
         },
     ]
-    second = [
+    second: list[Any] = [
         {"type": "redacted_thinking", "data": SIGNATURE},
         {
             "type": "tool_use",
@@ -307,6 +307,30 @@ class TestProxy:
         assert server.requests[0].header("x-api-key") == "upstream-key"
         assert server.requests[0].header("authorization") is None
         assert b"test-key" not in server.received
+
+    def test_each_key_has_conversations_of_its_own(self, server: RecordingServer) -> None:
+        def ask(running: Proxy, key: str, email: str) -> str:
+            text = json.dumps({**ASK, "messages": said(f"Ask {email}")})
+            headers = {"x-api-key": key, "content-type": "application/json"}
+            answer = running.client.post("/v1/messages", content=text, headers=headers)
+            return str(answer.headers["sanitizer-conversation"])
+
+        with proxy(server.url) as running:
+            names = [ask(running, *each) for each in (("a", SECRETS[0]), ("b", "b@example.org"))]
+        assert len({*names}) == 2
+        sent = [each.json["messages"][0]["content"] for each in server.requests]
+        assert sent == ["Ask <EMAIL_1>"] * 2
+
+    def test_its_token_may_stand_where_the_key_does(self, server: RecordingServer) -> None:
+        settings = {"key": "upstream-key", "token": "t" * 32}
+        headers = {"x-api-key": "t" * 32, "content-type": "application/json"}
+        with proxy(server.url, **settings) as running:
+            for given, status in ((headers, 200), ({**headers, "x-api-key": "u" * 32}, 401)):
+                body = json.dumps({**ASK, "messages": said()})
+                answer = running.client.post("/v1/messages", content=body, headers=given)
+                assert answer.status_code == status
+        assert len(server.requests) == 1
+        assert b"tttt" not in server.received
 
     def test_its_errors_have_the_shape_of_the_api(self, server: RecordingServer) -> None:
         with (
