@@ -1,4 +1,4 @@
-"""`shield`: an OpenAI client in, one like it out whose every request goes through the filter."""
+"""`shield`: a client of an SDK in, one like it out whose every request goes through the filter."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ _HOW_ELSE = (
     "put sanitizer.clients.httpx.FilterTransport into its HTTP client,"
     " or run `sanitizer serve` and use it as base_url"
 )
+_SDKS = {
+    "openai": ("OpenAI", "AsyncOpenAI", "OpenAIError"),
+    "anthropic": ("Anthropic", "AsyncAnthropic", "AnthropicError"),
+}
+"""Module -> its two clients, and the class of its errors."""
 _NOWHERE = "wss://refused.invalid"  # the SDK wants an address for WebSockets; it is never used
 
 
@@ -31,8 +36,9 @@ def shield(client: ClientT, sanitizer: Sanitizer, *, trusted_tracing: bool = Fal
 
     Key, organization, project, retries, timeout, base URL, headers, query, proxies, mounts, hooks
     and cookies stay. Prompts are sanitized, answers restored, streamed or not; answers carry
-    `sanitizer_record`: a dict, on the whole answer, on the first chunk of a stream of chat, and on
-    `event.response` of a stream of responses. Copies (`copy`, `with_options`) are shielded too,
+    `sanitizer_record`: a dict, on the whole answer, on the first chunk of a stream of chat, on
+    `event.response` of a stream of responses, and on `event.message` of a stream of Anthropic's
+    messages. Copies (`copy`, `with_options`) are shielded too,
     also with another `http_client`.
 
     The given client works on, unshielded, on the same connections. Closing the shielded client
@@ -41,7 +47,8 @@ def shield(client: ClientT, sanitizer: Sanitizer, *, trusted_tracing: bool = Fal
 
     Guarantee: as `Filter`; what it does not know is refused, nothing is sent. WebSockets
     (`realtime`, `responses.connect`) are refused before anything is opened. Errors of the filter
-    are raised as they are, at once, without a retry, and can be caught as `openai.OpenAIError` too.
+    are raised as they are, at once, without a retry, and can be caught as `openai.OpenAIError` or
+    `anthropic.AnthropicError` too.
     Not protected: headers and names in the URL; requests that never go through the client, such as
     those of a second client that a framework builds beside it (`http_twins`, `check_shielded`).
     Refused where it is noticed: LiteLLM's replacing the client by one of its own (for asynchronous
@@ -64,7 +71,8 @@ def shield(client: ClientT, sanitizer: Sanitizer, *, trusted_tracing: bool = Fal
     1
 
     Args:
-        client: OpenAI, AsyncOpenAI, AzureOpenAI, AsyncAzureOpenAI, or a subclass.
+        client: OpenAI, AsyncOpenAI, AzureOpenAI, AsyncAzureOpenAI, Anthropic, AsyncAnthropic, or a
+            subclass. One of Anthropic needs a key: a copy of it loses other credentials.
         sanitizer: Sanitizer of the conversation.
         trusted_tracing: traces of frameworks may leave as they are, past the filter.
 
@@ -72,18 +80,17 @@ def shield(client: ClientT, sanitizer: Sanitizer, *, trusted_tracing: bool = Fal
         TypeError: another kind of client.
         ValueError: the client is shielded already.
     """
-    sdk = sys.modules.get("openai")
-    if sdk is None or not isinstance(client, (sdk.OpenAI, sdk.AsyncOpenAI)):
+    if (sdk := _sdk_of(client)) is None:
         raise TypeError(
-            f"client must be OpenAI or AsyncOpenAI, got {type(client).__name__};"
-            f" for others, {_HOW_ELSE}"
+            "client must be OpenAI, AsyncOpenAI, Anthropic or AsyncAnthropic,"
+            f" got {type(client).__name__}; for others, {_HOW_ELSE}"
         )
     given: Any = client
     kind: Any = type(given)
     if hasattr(given, "_shielded_by"):
         raise ValueError("client must not be shielded already; shield the original")
     import_module("sanitizer.clients.frameworks").watch_litellm()
-    by = _Shield(sanitizer, trusted_tracing)
+    by = _Shield(sanitizer, trusted_tracing, sdk)
     copied = given.copy(http_client=by.filtered(given._client, user=given))
     copied.__class__ = _shielded_kind(kind)
     copied._shielded_by = by
@@ -108,6 +115,15 @@ def is_shielded(client: Any) -> bool:
     http_client = client._client
     mounts = [mount for mount in http_client._mounts.values() if mount is not None]
     return all(is_filter(each) for each in [http_client._transport, *mounts])
+
+
+def _sdk_of(client: object) -> str | None:
+    """Return the name of the loaded SDK that a client belongs to; None for others."""
+    for name, (one, other, _) in _SDKS.items():
+        sdk: Any = sys.modules.get(name)
+        if sdk is not None and isinstance(client, (getattr(sdk, one), getattr(sdk, other))):
+            return name
+    return None
 
 
 @cache
@@ -142,7 +158,7 @@ def _shielded_kind(kind: Any) -> Any:
             if options.get("http_client") is not None:
                 options["http_client"] = self._shielded_by.filtered(options["http_client"])
             # Given one, the SDK does not ask for ours; it takes no address beside data_residency.
-            if options.get("data_residency") is None:
+            if options.get("data_residency") is None and self._shielded_by.sdk == "openai":
                 options["websocket_base_url"] = _NOWHERE
             copied = kind.copy(self, **options)  # no super(), which `__class__` above would mislead
             copied._shielded_by = self._shielded_by
@@ -162,10 +178,11 @@ class _Shield:
 
     sanitizer: Sanitizer
     trusted_tracing: bool
+    sdk: str = "openai"
 
     def filtered(self, http_client: Any, user: object | None = None) -> Any:
         """Filter every transport of an HTTP client of either library."""
-        filter_class = _SdkFilter if self.trusted_tracing else _TracelessFilter
+        filter_class = _filter_class(self.sdk, self.trusted_tracing)
         for name in ("httpx2", "httpx"):
             library = sys.modules.get(name)
             if library is not None and isinstance(
@@ -181,12 +198,14 @@ class _Shield:
 class _SdkFilter(TransportFilter):
     """A filter for the SDK: answers carry the record, and errors are the SDK's as well."""
 
+    sdk = "openai"
+
     def stamp(self, exchange: Exchange) -> Stamp:
         record = exchange.record.as_dict()
         return lambda answer: {**answer, KEY: record}
 
     def error(self, error: SanitizerError) -> SanitizerError:
-        return as_sdk_error(error)
+        return as_sdk_error(error, self.sdk)
 
 
 class _TracelessFilter(_SdkFilter):
@@ -200,10 +219,16 @@ class _TracelessFilter(_SdkFilter):
         return super().request(method, target, headers, body)
 
 
-def as_sdk_error(error: SanitizerError) -> SanitizerError:
+@cache
+def _filter_class(sdk: str, trusted_tracing: bool) -> type[_SdkFilter]:
+    base = _SdkFilter if trusted_tracing else _TracelessFilter
+    return type(base.__name__, (base,), {"sdk": sdk, "__doc__": base.__doc__})
+
+
+def as_sdk_error(error: SanitizerError, sdk: str = "openai") -> SanitizerError:
     """Make the error one of the SDK's too, and return it."""
     # The SDK passes its own errors on at once; others it may wrap, and send the request again.
-    theirs: Any = sys.modules["openai"].OpenAIError
+    theirs: Any = getattr(sys.modules[sdk], _SDKS[sdk][2])
     ours: Any = type(error)
     if not issubclass(ours, theirs):
         error.__class__ = _both(ours, theirs)

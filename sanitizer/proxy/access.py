@@ -208,6 +208,8 @@ class AccessCheck:
             given.append(value)
         if scheme.lower() == "basic" and path in self._own:
             given.append(_password(value))
+        if self._bearer_is_token:
+            given.append(headers.get("x-api-key", ""))
         # compare_digest takes as long for every wrong token, so it cannot be guessed by the clock.
         if not any(hmac.compare_digest(each.encode("utf-8", "replace"), token) for each in given):
             raise RequestRefused(

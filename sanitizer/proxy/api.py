@@ -36,6 +36,7 @@ from sanitizer.proxy.upstream import (
     MAX_ANSWER,
     UpstreamAnswer,
     endpoint_of,
+    speaks_messages,
     target,
     to_client,
     to_upstream,
@@ -114,9 +115,23 @@ class Failure:
         """Return the API's error object."""
         return {"message": self.message, "type": self.type, "param": None, "code": self.code}
 
-    def body(self) -> bytes:
-        """Return the body of the answer."""
-        return json.dumps({"error": self.as_dict()}).encode()
+    def body(self, endpoint: str = "other") -> bytes:
+        """Return the body of the answer, in the shape of the endpoint's API."""
+        if not speaks_messages(endpoint):
+            return json.dumps({"error": self.as_dict()}).encode()
+        by_status = {
+            401: "authentication_error",
+            403: "permission_error",
+            404: "not_found_error",
+            413: "request_too_large",
+            429: "rate_limit_error",
+            504: "timeout_error",
+        }
+        kind = by_status.get(
+            self.status, "api_error" if self.status >= 500 else "invalid_request_error"
+        )
+        inside = {"type": kind, "message": self.message, "code": self.code}
+        return json.dumps({"type": "error", "error": inside}).encode()
 
     def event(self, endpoint: str) -> bytes:
         """Return one event that ends a stream, which the SDKs raise as an error.
@@ -128,6 +143,8 @@ class Failure:
         if endpoint == "responses":
             typed = {**self.as_dict(), "type": "error", "error": self.as_dict()}
             return b"event: error\ndata: " + json.dumps(typed).encode() + b"\n\n"
+        if speaks_messages(endpoint):
+            return b"event: error\ndata: " + self.body(endpoint) + b"\n\n"
         return b"data: " + self.body() + b"\n\n"
 
 
@@ -138,12 +155,12 @@ async def answer(send: Send, status: int, body: bytes, headers: Headers = JSON) 
     await send({"type": "http.response.body", "body": body})
 
 
-async def answer_failure(send: Send, failure: Failure) -> None:
-    """Send an error, and tell the SDKs if they should not try again."""
+async def answer_failure(send: Send, failure: Failure, endpoint: str = "other") -> None:
+    """Send an error in the endpoint's shape, and tell the SDKs if they should not try again."""
     retry = [] if failure.retry else [NO_RETRY]
     if failure.status in (429, 503):
         retry.append((b"retry-after", str(max(1, ceil(failure.retry_after))).encode()))
-    await answer(send, failure.status, failure.body(), [*JSON, *retry])
+    await answer(send, failure.status, failure.body(endpoint), [*JSON, *retry])
 
 
 # ---- requests, read within limits ----
@@ -343,9 +360,9 @@ class Api:
         return exchange
 
     async def _ask(self, call: Call, exchange: Exchange) -> UpstreamAnswer:
-        caller = call.caller
+        caller, endpoint = call.caller, endpoint_of(call.path)
         headers = to_upstream(
-            call.headers, caller.key, exchange.body, exchange.streams, caller.headers
+            call.headers, caller.key, exchange.body, exchange.streams, endpoint, caller.headers
         )
         try:
             async with asyncio.timeout(self._settings.timeout):
@@ -359,7 +376,7 @@ class Api:
         if begun.status >= 300 and "json" not in content_type:
             # An error page of something before the API, whose text no client could read.
             message = f"the upstream answered with status {begun.status} and no JSON"
-            restored = Failure(begun.status, message, "upstream").body()
+            restored = Failure(begun.status, message, "upstream").body(endpoint_of(call.path))
             content_type = "application/json"
         else:
             restored = await self._workers.run(

@@ -483,13 +483,13 @@ class ErrorLayer:
         except asyncio.CancelledError:
             # Only the end of the server cancels a request, and it would log that as an error.
             shutdown = Failure(503, "the proxy is shutting down", "shutdown", retry=True)
-            await self._tell(shutdown, reply, receive)
+            await self._tell(shutdown, reply, receive, endpoint_of(scope["path"]))
         except Exception as error:
             _log(error)
             failure = Failure.of(error)
             if failure.status == 401 and is_own:
                 reply.extra = [*reply.extra, ASK]
-            await self._tell(failure, reply, receive)
+            await self._tell(failure, reply, receive, endpoint_of(scope["path"]))
         finally:
             self._metrics.leave()
             if not is_own:
@@ -507,7 +507,7 @@ class ErrorLayer:
         self._access.check(scope, headers)
         await app(scope, receive, reply)
 
-    async def _tell(self, failure: Failure, reply: Reply, receive: Receive) -> None:
+    async def _tell(self, failure: Failure, reply: Reply, receive: Receive, endpoint: str) -> None:
         """Answer with a failure, if no answer has begun."""
         self._metrics.refusal(failure.code)
         if reply.status:
@@ -515,12 +515,12 @@ class ErrorLayer:
             # clients see as broken.
             return
         if failure.status not in (408, 413):
-            await answer_failure(reply, failure)
+            await answer_failure(reply, failure, endpoint)
             return
         # The client may still be sending. It gets the whole answer now, but the end of it only
         # after a moment in which what it sends is read: a connection closed before that would be
         # reset, and the answer lost.
-        body = failure.body()
+        body = failure.body(endpoint)
         headers = [*JSON, (b"content-length", str(len(body)).encode()), CLOSE]
         await reply({"type": "http.response.start", "status": failure.status, "headers": headers})
         await reply({"type": "http.response.body", "body": body, "more_body": True})

@@ -67,6 +67,8 @@ class Conversations:
                 f"{HEADER} must be 1 to 128 letters, digits or . _ : @ -", "conversation"
             )
         secrets = [headers.get("authorization", ""), headers.get("api-key", "")]
+        if "x-api-key" in headers:
+            secrets.append(headers["x-api-key"])
         if not any(secrets):
             return wanted or "default"
         holder = message_key(self._key, "api-key", *secrets).hex()[:32]

@@ -32,13 +32,16 @@ _NO_TYPE = ("Content-Type",)  # of a request without a body the library would st
 TO_UPSTREAM = (
     "authorization",
     "api-key",
+    "x-api-key",
+    "anthropic-beta",
+    "anthropic-version",
     "openai-organization",
     "openai-project",
     "openai-beta",
     "idempotency-key",
 )
 _TO_CLIENT = re.compile(
-    rb"x-request-id|apim-request-id|openai-(processing-ms|version|model|organization|project)"
+    rb"x-request-id|request-id|apim-request-id|anthropic-(organization-id|ratelimit-[a-z-]+)|openai-(processing-ms|version|model|organization|project)"
     rb"|x-ratelimit-[a-z-]+|retry-after(-ms)?|x-should-retry"
 )
 USER_AGENT = "sanitizer"
@@ -72,11 +75,17 @@ def endpoint_of(path: str) -> str:
     return "other"
 
 
+def speaks_messages(endpoint: str) -> bool:
+    """Return True for an endpoint of Anthropic's API, whose keys and errors have other forms."""
+    return endpoint.startswith("messages")
+
+
 def to_upstream(
     headers: Mapping[str, str],
     key: str | None,
     body: bytes,
     streams: bool,
+    endpoint: str = "",
     passed: frozenset[str] = frozenset(),
 ) -> dict[str, str]:
     """Return the headers of a request. `identity`: the answer has to be read here, and what
@@ -90,8 +99,12 @@ def to_upstream(
         for name in ("traceparent", "tracestate"):
             kept.pop(name, None)
     if key is not None:
-        kept.pop("api-key", None)
-        kept["authorization"] = f"Bearer {key}"
+        for name in ("api-key", "authorization", "x-api-key"):
+            kept.pop(name, None)
+        if speaks_messages(endpoint):
+            kept["x-api-key"] = key
+        else:
+            kept["authorization"] = f"Bearer {key}"
     if body:
         kept["content-type"] = "application/json"
     accept = "text/event-stream" if streams else "application/json"

@@ -20,6 +20,8 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from sanitizer.testing import messages
+
 Json = dict[str, Any]
 
 JSON, EVENTS = "application/json", "text/event-stream"
@@ -76,8 +78,15 @@ def last_text(document: Json) -> str:
     if isinstance(said, dict):
         said = said.get("content") or said.get("output") or ""
     if isinstance(said, list):
-        said = " ".join(part.get("text", "") for part in said)
+        said = " ".join(_of_part(part) for part in said)
     return str(said)
+
+
+def _of_part(part: Json) -> str:
+    content = part.get("content")
+    if isinstance(content, list):
+        return " ".join(map(_of_part, content))
+    return str(part.get("text") or content or "")
 
 
 def answer(
@@ -89,12 +98,16 @@ def answer(
     'Hello'
 
     Args:
-        endpoint: "chat/completions", "responses", "completions" or "embeddings".
+        endpoint: "chat/completions", "responses", "completions", "embeddings", "messages" or
+            "messages/count_tokens".
         document: body of the request.
         text: what is said.
         tool: name of a function to call instead, with arguments {"text": text}.
         size: characters of one delta.
     """
+    if endpoint.startswith("messages"):
+        body, events = messages.answer(endpoint, document, text, tool, size)
+        return Answer(body) if events is None else Answer(events, content_type=EVENTS)
     whole = {"chat/completions": _chat, "responses": _response, "embeddings": _embedding}.get(
         endpoint, _completion
     )
@@ -275,13 +288,15 @@ class Received:
     def endpoint(self) -> str:
         """The API's endpoint: the end of the path."""
         parts = urlsplit(self.target).path.rsplit("/", 2)
-        return "/".join(parts[-2:]) if parts[-2:] == ["chat", "completions"] else parts[-1]
+        return "/".join(parts[-2:]) if parts[-2:] in _OF_TWO else parts[-1]
 
     def header(self, name: str) -> str | None:
         """Return the first header of this name; None if there is none."""
         lower = name.lower()
         return next((value for each, value in self.headers if each.lower() == lower), None)
 
+
+_OF_TWO = (["chat", "completions"], ["messages", "count_tokens"])
 
 Responder = Callable[[Received], Answer]
 """Returns the answer to a request."""

@@ -14,8 +14,17 @@ from sanitizer.answers import RestoredStream, Restorer
 from sanitizer.errors import UpstreamError
 from sanitizer.pipeline import Passage, Sanitizer
 from sanitizer.storage import Drawn, Originals
-from sanitizer.wire.find_text import ARGUMENTS_ROLE, TextFinder, TextSlot, dumps, inner, loads
-from sanitizer.wire.history import CALL_ROLE, passage
+from sanitizer.wire import messages
+from sanitizer.wire.find_text import (
+    ARGUMENTS_ROLE,
+    SpelledNumber,
+    TextFinder,
+    TextSlot,
+    dumps,
+    inner,
+    loads,
+)
+from sanitizer.wire.history import CALL_ROLE, INPUT_ROLE, passage
 from sanitizer.wire.shapes import ANSWERS, ERROR, JsonShape
 
 Stamp = Callable[[dict[str, Any]], dict[str, Any]]
@@ -23,12 +32,15 @@ Stamp = Callable[[dict[str, Any]], dict[str, Any]]
 TextPath = tuple[str | int, ...]
 """Position of a text in its stream: keys, and places in lists."""
 
+_ANSWERS = {**ANSWERS, **messages.ANSWERS}
 _LISTS = {
     "chat/completions": "choices",
     "completions": "choices",
     "responses": "output",
     "embeddings": "data",
+    "messages": "content",
 }
+_SPOKEN = ("chat/completions", "responses", "messages")
 _TEXT_PARTS = ("text", "output_text")
 
 MAX_CHARS = 50_000_000
@@ -180,8 +192,9 @@ class Restoration:
         Args:
             sent: as the API sent it.
             restored: as the application sees it, and will send it back.
-            role: "assistant" for a message, ARGUMENTS_ROLE for a call's arguments, whole, or
-                CALL_ROLE for its text, which comes back like a message.
+            role: "assistant" for a message, ARGUMENTS_ROLE for a call's arguments, whole,
+                INPUT_ROLE if they are an object, or CALL_ROLE for its text, which comes back like
+                a message.
         """
         self._said.append((sent, restored, role))
 
@@ -195,6 +208,7 @@ class Restoration:
             passages = self._passages(self._said)
             self._said = []
             self._sanitizer.inner.remember(passages)
+            self._places = Counter(self._places) + Counter(each.role for each in passages)
 
     def watch(self, channel: Channel) -> None:
         """Let what a text shows be known while more of it may come: it could be cut off."""
@@ -217,9 +231,10 @@ class Restoration:
         passages = []
         for sent, restored, stated in said:
             for role in ("assistant", CALL_ROLE) if stated == CALL_ROLE else (stated,):
-                place = n_of_role[role]
+                counted = ARGUMENTS_ROLE if role == INPUT_ROLE else role
+                place = n_of_role[counted]
                 passages.append(passage(sent, restored, role, place, self.texts, self._strings))
-                n_of_role[role] += 1
+                n_of_role[counted] += 1
         return passages
 
     def document(
@@ -255,8 +270,10 @@ class Restoration:
                 slot.kind = "arguments"
         changed = [self._restore(slot) for slot in finder.slots]
         for slot, sent in said:
-            text_role = "assistant" if slot.tool is None else CALL_ROLE
-            self.remember(sent, slot.text, ARGUMENTS_ROLE if id(slot) in of_calls else text_role)
+            role = "assistant" if slot.tool is None else CALL_ROLE
+            if id(slot) in of_calls:
+                role = INPUT_ROLE if slot.is_json else ARGUMENTS_ROLE
+            self.remember(sent, slot.text, role)
         return found if any(changed) else document
 
     def _restore(self, slot: TextSlot) -> bool:
@@ -387,14 +404,14 @@ def restored_body(
     document = _object(body)
     if not 200 <= status < 300:
         if document is None:
-            return _plain_error(status)
+            return _plain_error(endpoint, status)
         return _rewritten(document, restoration.document(ERROR, document), body)
     if document is None:
         raise UpstreamError("the API answered with something that is not a JSON object")
-    if "error" not in document and not isinstance(document.get(_LISTS[endpoint]), list):
+    if "error" not in document and not _is_of(endpoint, document):
         raise UpstreamError("the API answered with JSON that is not of this endpoint")
-    spoken = endpoint in ("chat/completions", "responses")
-    restored = restoration.document(ANSWERS[endpoint], document, remember=spoken)
+    spoken = endpoint in _SPOKEN
+    restored = restoration.document(_ANSWERS[endpoint], document, remember=spoken)
     written = _rewritten(document, restored if stamp is None else stamp(restored), body)
     restoration.settle()
     return written
@@ -404,6 +421,13 @@ def stamped_body(body: bytes, stamp: Stamp) -> bytes:
     """Stamp a JSON object; return any other body as it is."""
     document = _object(body)
     return body if document is None else dumps(stamp(document))
+
+
+def _is_of(endpoint: str, document: dict[str, Any]) -> bool:
+    """Return True if a document has what makes it an answer of this endpoint."""
+    if endpoint == "messages/count_tokens":
+        return isinstance(document.get("input_tokens"), SpelledNumber)
+    return isinstance(document.get(_LISTS[endpoint]), list)
 
 
 def _rewritten(document: Any, restored: Any, body: bytes) -> bytes:
@@ -426,6 +450,7 @@ def _messages(document: Any) -> Iterator[TextSlot]:
         *_list(document, "output"),
         *_list(_field(document, "response"), "output"),
         _field(document, "item"),
+        document,
     ]
     for message in messages:
         if _field(message, "role") in (None, "assistant") and _field(message, "type") in (
@@ -459,8 +484,10 @@ def _list(value: Any, key: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _plain_error(status: int) -> bytes:
+def _plain_error(endpoint: str, status: int) -> bytes:
     message = f"the API answered with status {status} and a body that is not JSON, left out here"
+    if endpoint in messages.REQUESTS:
+        return dumps({"type": "error", "error": {"type": "api_error", "message": message}})
     return dumps(
         {"error": {"message": message, "type": "upstream_error", "param": None, "code": None}}
     )

@@ -1,7 +1,7 @@
 """Event streams (text/event-stream): bytes, however they are split, to events to restored bytes.
 
 /chat/completions and /completions send chunks with a list of choices (`Chunks`), /responses sends
-typed events (`EventFeed`).
+typed events (`EventFeed`), and so does /messages (`MessageEvents`).
 
 Events are cut here, not by a library, because an unchanged event has to pass byte for byte and no
 event may grow without bound.
@@ -16,6 +16,7 @@ from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Channels, Restoration, Stamp, TextPath
 from sanitizer.wire.find_text import ARGUMENTS_ROLE, SpelledNumber, dumps, loads
 from sanitizer.wire.history import CALL_ROLE
+from sanitizer.wire.message_events import MessageEvents
 from sanitizer.wire.shapes import (
     ARGUMENTS,
     CALLS,
@@ -484,14 +485,15 @@ class EventStream:
     Args:
         endpoint: endpoint that answers.
         restoration: of the answer.
-        stamp: applied to the first chunk of /chat/completions and /completions, and to every
-            response inside an event of /responses.
+        stamp: applied to the first chunk of /chat/completions and /completions, to every response
+            inside an event of /responses, and to the message in an event of /messages.
     """
 
     def __init__(self, endpoint: str, restoration: Restoration, stamp: Stamp | None = None) -> None:
         self._frames = Frames()
-        self._named = endpoint == "responses"
-        self._handler: Handler = EventFeed(restoration) if self._named else Chunks(restoration)
+        self._named = endpoint in ("responses", "messages")
+        of_endpoint: dict[str, Any] = {"responses": EventFeed, "messages": MessageEvents}
+        self._handler: Handler = of_endpoint.get(endpoint, Chunks)(restoration)
         self._stamp = stamp
 
     def feed(self, data: bytes) -> bytes:

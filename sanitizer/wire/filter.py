@@ -14,6 +14,7 @@ from sanitizer.identifiers import find
 from sanitizer.pipeline import APART, Sanitizer
 from sanitizer.results import Record, SanitizedText
 from sanitizer.text import DeclaredText
+from sanitizer.wire import messages
 from sanitizer.wire.answers import Restoration, Stamp, restored_body, stamped_body
 from sanitizer.wire.event_streams import EventStream
 from sanitizer.wire.find_text import (
@@ -40,6 +41,7 @@ _CUT = re.compile(r"[\w@]{2}")
 MIN_NUMBER = 7
 """Characters of the shortest JSON number that may be an identifier by its form."""
 _KEY = re.compile(r"[\w .-]{1,64}")  # names of values that may tell what the value is
+_REQUESTS = {**REQUESTS, **messages.REQUESTS}
 # Cached because few paths are let through, and those come again and again.
 _endpoint = lru_cache(maxsize=64)(endpoint)
 
@@ -109,7 +111,7 @@ class Exchange:
         Raises:
             UpstreamError: the answer is no event stream, or the endpoint has none.
         """
-        has_none = self._endpoint in (READ, "embeddings")
+        has_none = self._endpoint in (READ, "embeddings", "messages/count_tokens")
         if has_none or _media_type(content_type) != "text/event-stream":
             raise UpstreamError("the API did not answer with an event stream")
         return EventStream(self._endpoint, self._restoration(), stamp)
@@ -188,7 +190,7 @@ class Filter:
                 "embeddings",
             )
         finder = TextFinder(media=self._rules.images == "pass", all_keys=self._all_keys)
-        found = finder.find(REQUESTS[name], document)
+        found = finder.find(_REQUESTS[name], document)
         said = places(finder)
         recognize(finder, self._sanitizer)
         all_light = embeds and self._rules.embeddings == "identifiers"
@@ -347,6 +349,8 @@ def _check_joins(slots: Sequence[TextSlot]) -> None:
     for one, two in pairwise(slots):
         if one.role != two.role or one.kind != "text" or two.kind != "text" or one.key or two.key:
             continue
+        if one.field != two.field:  # as a title and what it is the title of
+            continue
         tail, head = one.text[-MAX_CUT:], two.text[:MAX_CUT]
         if not (tail and head and _CUT.search(tail[-1] + head[0])):
             continue
@@ -367,10 +371,10 @@ def _named(slot: TextSlot) -> str:
 
 
 def _asks_for_json(document: dict[str, Any]) -> bool:
-    text = document.get("text")
+    nested = [document.get(key) for key in ("text", "output_config")]
     forms = (
-        document.get("response_format"),
-        text.get("format") if isinstance(text, dict) else None,
+        *[document.get(key) for key in ("response_format", "output_format")],
+        *[each.get("format") for each in nested if isinstance(each, dict)],
     )
     return any(
         isinstance(form, dict) and form.get("type") in ("json_object", "json_schema")

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from json.encoder import encode_basestring, encode_basestring_ascii
+from math import isfinite
 from typing import Any, NoReturn
 
 from sanitizer.errors import RequestRefused
@@ -19,6 +20,7 @@ from sanitizer.pipeline import APART
 from sanitizer.wire.shapes import (
     ARGUMENTS,
     CALLS,
+    INPUT,
     KEEP,
     LIGHT,
     LOGPROBS,
@@ -51,42 +53,46 @@ class TextSlot:
         text: what will be written; set it to replace the string.
         role: who says it; "" if it is nobody's message.
         kind: "text"; "light" (only identifiers are replaced), "person" (a participant's name),
-            "number" (a JSON number; `text` is JSON itself), or, in answers, "arguments" (a JSON
-            document inside a string).
+            "number" (a JSON number), or, in answers, "arguments" (a JSON document).
+        is_json: `text` is JSON itself, and is written as it is.
         key: name of a value in tool arguments; "" elsewhere.
+        field: name of the field it stands in, and which tool result that is in, if any.
         declared: offsets of what the API wrote of the text, which stays; all of it, if None.
         tool: in answers, the name of the tool that is called with it; None if none is.
     """
 
-    __slots__ = ("declared", "key", "kind", "role", "text", "tool")
+    __slots__ = ("declared", "field", "is_json", "key", "kind", "role", "text", "tool")
 
     def __init__(self, text: str, role: str, kind: str = "text", key: str = "") -> None:
         self.text = text
         self.role = role
         self.kind = kind
         self.key = key
+        self.field = ("", 0)
+        self.is_json = kind == "number"
         self.declared: tuple[tuple[int, int], ...] | None = ()
         self.tool: str | None = None
 
 
 class Spliced:
-    """A JSON document inside a string, of which some strings may be replaced.
+    """A JSON document of which some strings may be replaced.
 
     Attributes:
         pieces: source text, written as it is, and slots between.
+        in_string: the document is inside a string of another.
     """
 
-    __slots__ = ("pieces",)
+    __slots__ = ("in_string", "pieces")
 
-    def __init__(self, pieces: list[str | TextSlot]) -> None:
-        self.pieces = pieces
+    def __init__(self, pieces: list[str | TextSlot], in_string: bool = True) -> None:
+        self.pieces, self.in_string = pieces, in_string
 
 
 class ArgumentsText:
     """Arguments of a call that a request holds, whole.
 
     Attributes:
-        text: as they came; one text if they are no JSON.
+        text: as they came; one text if they are no JSON. Of an object, as `plain_json` writes it.
         leaves: each string, key and number, decoded, with its slot if it has one.
         written: what will be written: one slot if they are no JSON.
     """
@@ -162,7 +168,7 @@ def _written(value: Any, quoted: Callable[[str], str]) -> str:
     if kind is str:
         return quoted(value)
     if kind is TextSlot:
-        return value.text if value.kind == "number" else quoted(value.text)
+        return value.text if value.is_json else quoted(value.text)
     if kind is dict:
         items = [
             f"{quoted(key.text if type(key) is TextSlot else key)}:"
@@ -173,14 +179,15 @@ def _written(value: Any, quoted: Callable[[str], str]) -> str:
     if kind is list:
         return f"[{','.join([_written(inside, quoted) for inside in value])}]"
     if kind is Spliced:
-        return quoted("".join([_piece(p) for p in value.pieces]))
+        document = "".join([_piece(p) for p in value.pieces])
+        return quoted(document) if value.in_string else document
     return _CONSTANTS[value] if value is None or kind is bool else str(value)
 
 
 def _piece(piece: str | TextSlot) -> str:
     if isinstance(piece, str):
         return piece
-    return piece.text if piece.kind == "number" else inner(piece.text)
+    return piece.text if piece.is_json else inner(piece.text)
 
 
 def inner(text: str) -> str:
@@ -228,6 +235,7 @@ _EMBEDDED = re.compile(rf"\s*{_DATA}|.*?{_DATA}[\w+/%]{{64}}", re.ASCII | re.IGN
 _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|(-?[0-9][0-9.eE+-]*)')
 SURE_KINDS = frozenset(["CARD", "EMAIL", "IBAN", "SSN"])
 """Kinds of identifiers whose form alone is proof."""
+_OF_CALLS = ("_call", "tool_use")  # ends of the types of calls of tools
 _FORBIDDEN = re.compile(r"[\s<|\\/>]+")  # in names of participants
 
 
@@ -256,6 +264,7 @@ class TextFinder:
         self._answer = answer
         self._media = media or answer
         self._all_keys = all_keys
+        self._field, self._n_results = "", 0
         self.slots: list[TextSlot] = []
         self.arguments: list[ArgumentsText] = []
         self.numbers: list[TextSlot] = []
@@ -278,13 +287,13 @@ class TextFinder:
         if kind is not dict and kind is not list:
             return (
                 self._number(value, rule)
-                if kind is SpelledNumber and rule in (TEXT, LIGHT) and not self._answer
+                if kind is SpelledNumber and rule in _HOLD_NUMBERS and not self._answer
                 else value
             )
         if type(rule) is Media or rule is LOGPROBS:
             return self._kept(rule, value)
-        if rule is KEEP:
-            return value
+        if rule is KEEP or rule is INPUT:
+            return value if rule is KEEP else self._input(value, role)
         if kind is list:
             if rule is TOKENS and any(type(v) is not str and type(v) is not dict for v in value):
                 raise RequestRefused(
@@ -297,26 +306,35 @@ class TextFinder:
         self, rule: Rule | Media | JsonShape, value: dict[str, Any], role: str
     ) -> dict[Any, Any]:
         mark = value.get("type")
-        if not self._media and type(mark) is str and mark in MEDIA_TYPES:
+        of_kind = rule.kinds.get(mark) if type(rule) is JsonShape and type(mark) is str else None
+        if of_kind is not None:
+            rule = of_kind
+            self._n_results += rule.role == "tool"
+        elif not self._media and type(mark) is str and mark in MEDIA_TYPES:
             raise _refused(MEDIA_TYPES[mark])
         if not isinstance(rule, JsonShape):
             other = TEXT if rule in _STRINGS else rule
-            return {self._key(key): self.find(other, inner, role) for key, inner in value.items()}
+            free: dict[Any, Any] = {}
+            for key, inner in value.items():
+                self._field = key
+                free[self._key(key)] = self.find(other, inner, role)
+            return free
         role = _speaker(value, rule.role or role) if rule.speaks else rule.role or role
         found: dict[Any, Any] = {}
         fields, n_before = rule.fields, len(self.slots)
         for key, inner in value.items():
             field = fields.get(key)
             kind = type(inner)
-            if kind is SpelledNumber:
+            if kind is SpelledNumber and field is not INPUT:
                 # Beside known fields numbers are parameters, such as a temperature: never replaced.
                 found[key if field else self._key(key)] = inner
                 continue
             if field is PERSON and (role == "tool" or "role" not in value):
                 field = NAME  # the name of a function
+            self._field = key
             find = self._string if kind is str else self.find
             found[key if field else self._key(key)] = find(field or TEXT, inner, role)
-        if self._answer and (rule in CALLS or (type(mark) is str and mark.endswith("_call"))):
+        if self._answer and (rule in CALLS or (type(mark) is str and mark.endswith(_OF_CALLS))):
             name = value.get("name", "")
             for slot in self.slots[n_before:]:
                 slot.tool = slot.tool or (name if type(name) is str else "")
@@ -326,8 +344,8 @@ class TextFinder:
         if isinstance(rule, JsonShape):
             role = rule.role or role
             rule = rule.string
-        if rule is TEXT:
-            return self._text(text, role)
+        if rule is TEXT or rule is INPUT:
+            return self._text(text, role) if rule is TEXT else self._input(text, role)
         if rule is KEEP or type(rule) is Media or rule is LOGPROBS:
             return self._kept(rule, text)
         if rule is NAME or rule is OPAQUE:
@@ -355,6 +373,7 @@ class TextFinder:
         if not text:
             return text
         slot = TextSlot(text, role, kind, key)
+        slot.field = (self._field, self._n_results)
         self.slots.append(slot)
         return slot
 
@@ -379,7 +398,19 @@ class TextFinder:
             )
         return value
 
-    def _arguments(self, text: str, role: str) -> Any:
+    def _input(self, value: Any, role: str) -> Any:
+        """Find strings and numbers inside the arguments of a call that are no string."""
+        if not value:
+            return value  # nothing that anybody said
+        text = dumps(value).decode()
+        if not self._answer:
+            return self._arguments(text, role, in_string=False)
+        slot = TextSlot(text, role, "arguments")
+        slot.is_json = True
+        self.slots.append(slot)
+        return slot
+
+    def _arguments(self, text: str, role: str, in_string: bool = True) -> Any:
         """Find strings and numbers inside the JSON; if it is not JSON, it is one text."""
         try:
             loads(text)
@@ -403,12 +434,14 @@ class TextFinder:
             else:
                 slot = self._text(value, VALUE_ROLE, key=key)
             is_slot = isinstance(slot, TextSlot)
-            leaves.append((value, slot if is_slot else None))
+            plain = plain_number(value) if kind == "number" and not in_string else value
+            leaves.append((plain, slot if is_slot else None))
             if is_slot:
                 pieces += [text[done : span[0]], slot]
                 done = span[1]
-        written = Spliced([*pieces, text[done:]])
-        self.arguments.append(ArgumentsText(text, leaves, written))
+        written = Spliced([*pieces, text[done:]], in_string)
+        known_by = text if in_string else plain_numbers(text)
+        self.arguments.append(ArgumentsText(known_by, leaves, written))
         return written
 
 
@@ -419,6 +452,44 @@ def _leaves(document: str) -> Iterator[tuple[str, tuple[int, int], str]]:
             yield found[3], found.span(3), "number"
         else:
             yield _unescaped(found[1]), found.span(1), "key" if found[2] else "string"
+
+
+def plain_json(document: str) -> str | None:
+    """Return a JSON document in the one spelling by which they are compared; None if it is none.
+
+    Applications read the arguments of a call and write them again, with other spaces, escapes and
+    numbers.
+
+    >>> plain_json('{"n": 1.50, "m": [1e3, "\\u0061"]}')
+    '{"n":1.5,"m":[1000,"a"]}'
+    """
+    try:
+        found = loads(document, strict=False)
+    except ValueError:
+        return None
+    return plain_numbers(dumps(found).decode())
+
+
+def plain_numbers(document: str) -> str:
+    """Return a JSON document with its numbers as `plain_number` writes them."""
+    return _STRING.sub(lambda m: plain_number(m[3]) if m[3] else m[0], document)
+
+
+def plain_number(spelling: str) -> str:
+    """Return a JSON number in the one spelling by which numbers are compared.
+
+    >>> plain_number("1.0"), plain_number("1e3"), plain_number("0.10"), plain_number("-0")
+    ('1', '1000', '0.1', '0')
+    """
+    try:
+        value = float(spelling)
+    except (ValueError, OverflowError):
+        return spelling
+    if spelling.lstrip("-").isdecimal():
+        return spelling if value else "0"
+    if not isfinite(value):
+        return spelling
+    return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)
 
 
 def leaves(document: str) -> list[str] | None:
@@ -455,6 +526,8 @@ def person(text: str) -> str:
     return _FORBIDDEN.sub("_", text).strip("_")[:64] or "_"
 
 
+_HOLD_NUMBERS = (TEXT, LIGHT, INPUT)
+"""Rules by which a number may be an identifier."""
 _STRINGS = (ARGUMENTS, PERSON, TOKENS)
 """Rules for strings; an object in place of one is text."""
 

@@ -6,6 +6,7 @@ remembers. Of those that came back changed, only what was put in is the user's.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
@@ -15,10 +16,12 @@ from sanitizer.pipeline import Passage, Piece, Resent, Sanitizer, Segment, decla
 from sanitizer.wire.find_text import (
     ARGUMENTS_ROLE,
     ArgumentsText,
+    Spliced,
     TextFinder,
     TextSlot,
     inner,
     leaves,
+    plain_json,
 )
 
 SAID_ROLES = ("assistant", ARGUMENTS_ROLE)
@@ -26,6 +29,9 @@ SAID_ROLES = ("assistant", ARGUMENTS_ROLE)
 
 CALL_ROLE = "call"
 """Role in which texts of calls that are no JSON are noted besides."""
+
+INPUT_ROLE = "input"
+"""Role in which arguments that are no string are noted: they come back as an object."""
 
 _BETWEEN = "\0"  # between values of arguments: a token of its own
 _END = Piece(_BETWEEN, _BETWEEN)
@@ -79,12 +85,54 @@ def passage(
         place: how many texts of the role come before it.
         texts, strings: what restored plain text, and strings in JSON.
     """
+    if role == INPUT_ROLE:
+        role = ARGUMENTS_ROLE
+        sent, shown = _plain(quoted(sent, texts.originals)), _plain(shown)
     pieces = _pieces_of_call(sent, shown, texts) if role == ARGUMENTS_ROLE else None
     if pieces is None:
         pieces = pieces_of(sent, shown, [texts, strings])
         # What is no JSON comes back as one value.
         pieces = (_END, *pieces, _END) if role == ARGUMENTS_ROLE else pieces
     return Passage(role, sent, shown, pieces, place)
+
+
+def _plain(document: str) -> str:
+    """Return JSON in the spelling by which it is compared, so far as it came."""
+    return plain_json(document) or plain_json(completed(document)) or document
+
+
+def completed(document: str) -> str:
+    """Return a JSON document that was cut off as far as its values are whole, closed.
+
+    Applications read an object so that comes in pieces, before its end or without one.
+
+    >>> completed('{"a": [1, {"b": "c"}, "d')
+    '{"a": [1, {"b": "c"}]}'
+    """
+    closers: list[str] = []
+    good, ends = 0, ""  # where the last whole value ends, and what closes the document there
+    is_key = False
+    for token in _JSON_TOKEN.finditer(document):
+        mark = token[0]
+        if mark == '"' or not (mark[0] in '"[]{},:' or _BARE.fullmatch(mark)):
+            break
+        if mark in "{[":
+            closers.append("}" if mark == "{" else "]")
+        elif mark in "}]":
+            del closers[-1:]
+        if mark in "{,":
+            is_key = closers[-1:] == ["}"]
+        elif mark == ":":
+            is_key = False
+        if mark not in ",:" and not (is_key and mark != "{"):
+            good, ends = token.end(), "".join(reversed(closers))
+            if not ends:
+                break
+    return document[:good] + ends
+
+
+_JSON_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[][{},:]|[^\s"{},:\][]+|"')
+_BARE = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
 
 
 def quoted(document: str, bare: Collection[str]) -> str:
@@ -121,6 +169,9 @@ def _trimmed(text: str) -> tuple[int, int]:
 
 def _whole(call: ArgumentsText, sent: str) -> None:
     """Write arguments as the API sent them."""
+    is_value = isinstance(call.written, Spliced) and not call.written.in_string
+    if is_value and plain_json(sent) is None:
+        return  # it was said as a string, and would be no value here
     for _, slot in call.leaves:
         if slot is not None:
             slot.declared = None
@@ -147,6 +198,8 @@ def _leaf_by_leaf(call: ArgumentsText, said: Sequence[Segment]) -> None:
         inside = tuple(_cut(said, begin, end))
         if slot is not None and inside:
             was_number = slot.kind == "number"
+            if was_number:
+                slot.text = value
             _place(slot, inside)
             if was_number and slot.text != value:
                 slot.text = f'"{inner(slot.text)}"'

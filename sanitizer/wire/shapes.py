@@ -17,17 +17,18 @@ KEEP       A subtree that stays whole: grammars, settings and credentials of hos
 ARGUMENTS  A JSON document in a string: its values are TEXT, its keys LIGHT; all of it is TEXT if it
            is not JSON. Numbers that are originals of the conversation are replaced, here and in
            objects with unknown fields.
+INPUT      A call's arguments as an object: as ARGUMENTS, but not in a string.
 PERSON     A participant's name: text, but its replacement has no characters that the API forbids in
            names. NAME if the role is "tool" or "function".
 TOKENS     Text, or a list of texts; lists of token numbers are text in disguise and refused.
 LOGPROBS   Tokens of an answer: stay in answers (placeholders in them are not restored), refused in
            requests.
 Media      Images, audio, files: refused unless the policy lets them pass.
-JsonShape  An object with fields of its own; a string in its place is text; a list in its place
-           holds several.
+JsonShape  An object with fields of its own, by its "type" if the shape tells several apart; a
+           string in its place is text; a list in its place holds several.
 
-Answers are restored at TEXT, PERSON and ARGUMENTS positions only: what is restored anywhere else
-would leave again with the next request.
+Answers are restored at TEXT, PERSON, ARGUMENTS and INPUT positions only: what is restored anywhere
+else would leave again with the next request.
 
 Not protected: what occurs at OPAQUE and KEEP positions, what else occurs at NAME positions, numbers
 that are no identifiers, and words (not identifiers) at LIGHT positions.
@@ -37,24 +38,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from sanitizer.errors import RequestRefused
 
-ENDPOINTS = ("chat/completions", "responses", "completions", "embeddings")
+ENDPOINTS = (
+    "chat/completions",
+    "responses",
+    "completions",
+    "embeddings",
+    "messages",
+    "messages/count_tokens",
+)
 """Paths that are let through for POST, below any base path."""
 READ = "read"
 """Endpoint of an extra path that the policy lets be read."""
 
 _TARGET = re.compile(
-    r"((?:/[A-Za-z0-9_][A-Za-z0-9._~-]*)+)(?:\?api-version=[0-9][0-9-]{0,20}(?:-?preview)?)?",
+    r"((?:/[A-Za-z0-9_][A-Za-z0-9._~-]*)+)"
+    r"(?:\?(?:api-version=(?:[0-9][0-9-]{0,20}(?:-?preview)?|preview|latest)|beta=true))?",
     re.ASCII,
 )
 # The segment after one of these is a name of the user's choice, which may look like a resource.
 _NAMED = ("deployments", "engines")
 _RESOURCES = frozenset(
     [
+        "agents",
         "assistants",
         "audio",
         "batches",
@@ -69,11 +79,15 @@ _RESOURCES = frozenset(
         "fine_tuning",
         "fine-tuning",
         "images",
+        "memory_stores",
+        "messages",
         "models",
         "moderations",
         "organization",
         "realtime",
         "responses",
+        "sessions",
+        "skills",
         "threads",
         "uploads",
         "vector_stores",
@@ -86,8 +100,8 @@ def endpoint(method: str, target: str, readable: Collection[str] = ()) -> str:
     """Return the endpoint that a request is for: one of ENDPOINTS, or READ.
 
     A base path may come before it ("/v1", "/openai/v1", "/openai/deployments/NAME"): plain
-    segments, none of them the name of another resource. The only query let through is Azure's
-    `api-version`, since a query may hold text.
+    segments, none of them the name of another resource. The only queries let through are Azure's
+    `api-version` and Anthropic's `beta=true`, since a query may hold text.
     Not protected: names in the base path; they are the application's configuration.
 
     >>> endpoint("POST", "/v1/chat/completions")
@@ -140,6 +154,7 @@ class Rule(Enum):
     OPAQUE = auto()
     KEEP = auto()
     ARGUMENTS = auto()
+    INPUT = auto()
     PERSON = auto()
     TOKENS = auto()
     LOGPROBS = auto()
@@ -147,6 +162,7 @@ class Rule(Enum):
 
 TEXT, LIGHT, NAME, OPAQUE, KEEP = Rule.TEXT, Rule.LIGHT, Rule.NAME, Rule.OPAQUE, Rule.KEEP
 ARGUMENTS, PERSON, TOKENS, LOGPROBS = Rule.ARGUMENTS, Rule.PERSON, Rule.TOKENS, Rule.LOGPROBS
+INPUT = Rule.INPUT
 """The rules under names of the module: up to Python 3.11 a look-up in an Enum costs a call."""
 
 
@@ -170,12 +186,14 @@ class JsonShape:
         role: whose text it holds; "" for that of the object around it.
         speaks: the object's own role or type says whose text it holds.
         string: rule for a string in place of the object.
+        kinds: value of "type" -> shape of an object of this type, in place of this one.
     """
 
     fields: Mapping[str, Rule | Media | JsonShape]
     role: str = ""
     speaks: bool = False
     string: Rule = Rule.TEXT
+    kinds: Mapping[str, JsonShape] = field(default_factory=dict)
 
 
 MEDIA_TYPES = {
@@ -195,12 +213,12 @@ _IDS = dict.fromkeys(("id", "type", "status", "call_id", "index", "object"), Rul
 _IMAGE, _AUDIO, _FILE = Media("image"), Media("audio"), Media("file")
 
 
-def _settings(*names: str) -> JsonShape:
+def settings(*names: str) -> JsonShape:
     """Return the shape of an object of settings; a string in its place is a name."""
     return JsonShape(dict.fromkeys(names, Rule.NAME), string=Rule.NAME)
 
 
-_CACHE = _settings("type", "ttl", "mode", "scope")
+CACHE = settings("type", "ttl", "mode", "scope")
 
 _CITED = {
     "type": Rule.NAME,
@@ -214,8 +232,8 @@ PART = JsonShape({
     **_IDS,
     "annotations": ANNOTATION,
     "logprobs": Rule.LOGPROBS,
-    "cache_control": _CACHE,
-    "prompt_cache_breakpoint": _CACHE,
+    "cache_control": CACHE,
+    "prompt_cache_breakpoint": CACHE,
     "detail": Rule.NAME,
     "format": Rule.NAME,
     "signature": Rule.OPAQUE,
@@ -274,7 +292,7 @@ TOOL = JsonShape({
     "description": Rule.LIGHT,
     "function": _FUNCTION,
     "custom": _FUNCTION,
-    "cache_control": _CACHE,
+    "cache_control": CACHE,
     "user_location": _LOCATION,
     "filters": _FILTER,
     "server_description": Rule.LIGHT,
@@ -370,14 +388,14 @@ _COMMON: dict[str, Rule | Media | JsonShape] = {
         ("reasoning_effort", "prompt_cache_retention", "encoding_format", "modalities"), Rule.NAME
     ),
     "previous_response_id": Rule.NAME,
-    "conversation": _settings("id"),
-    "reasoning": _settings("effort", "summary", "generate_summary", "context", "mode"),
-    "thinking": _settings("type", "display", "effort"),
-    "moderation": _settings("type", "model", "mode", "level"),
-    "stream_options": _settings(),
-    "context_management": _settings("type"),
-    **dict.fromkeys(("cache_control", "prompt_cache_options"), _CACHE),
-    "access_programs": _settings("id", "type", "name"),
+    "conversation": settings("id"),
+    "reasoning": settings("effort", "summary", "generate_summary", "context", "mode"),
+    "thinking": settings("type", "display", "effort"),
+    "moderation": settings("type", "model", "mode", "level"),
+    "stream_options": settings(),
+    "context_management": settings("type"),
+    **dict.fromkeys(("cache_control", "prompt_cache_options"), CACHE),
+    "access_programs": settings("id", "type", "name"),
     "response_format": Rule.LIGHT,
     "logit_bias": Rule.KEEP,
     **dict.fromkeys(MACHINE, Rule.LIGHT),

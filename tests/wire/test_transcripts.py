@@ -17,13 +17,17 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from jiter import from_json
 
 from sanitizer import FileVault, Policy, Sanitizer
 from sanitizer.storage import MemoryVault, Vault
+from sanitizer.testing import messages
 from sanitizer.text.policy import WireRules
 from sanitizer.wire.filter import Filter
 from tests.clients.tool_calls import CHAT, JSON, RESPONSES
-from tests.wire.test_event_streams import call, chunk, concatenated, event, through
+from tests.wire.test_event_streams import call, chunk, concatenated, event, events, through
+
+MESSAGES = "/v1/messages"
 
 SECRETS = ("078-05-1120", "219-09-9999")
 KEY = "a long passphrase"
@@ -126,16 +130,97 @@ class Application:
         return message
 
 
+@dataclass
+class MessagesApplication(Application):
+    """A chat with Anthropic's API, which wants calls back as objects and thoughts as they came."""
+
+    leaves: bool = False
+
+    def run(self, turns: Sequence[Turn]) -> list[bytes]:
+        history: list[dict[str, Any]] = [
+            {"role": "user", "content": f"My SSN is {self.secret}, what now?"}
+        ]
+        filtered = self._filter()
+        for number, turn in enumerate(turns):
+            filtered = self._filter() if self.restarts else filtered
+            schema = {"type": "object", "description": "0 1 2 3 4 5 6 7 8 9 10 078-05-1120"}
+            body: dict[str, Any] = {
+                "system": [{"type": "text", "text": "Help.", "cache_control": {"type": "x"}}],
+                "messages": history,
+                "tools": [{"name": "f", "input_schema": schema}],
+                "stream": self.streams,
+            }
+            exchange = filtered.request("POST", MESSAGES, JSON, json.dumps(body).encode())
+            self.sent.append(exchange.body + json.dumps(exchange.headers).encode())
+            blocks = self._blocks(exchange, turn, number)
+            results = [
+                {"type": "tool_result", "tool_use_id": block["id"], "content": "done"}
+                for block in blocks
+                if block["type"] == "tool_use"
+            ]
+            history = [*history, {"role": "assistant", "content": blocks}]
+            said = {"type": "text", "text": turn.user}
+            history.append({"role": "user", "content": [*results, said]})
+        return self.sent
+
+    def _blocks(self, exchange: Any, turn: Turn, number: int) -> list[dict[str, Any]]:
+        """The content of the answer as the application resends it."""
+        said = [
+            {"type": "thinking", "thinking": turn.text, "signature": "c2ln"},
+            {"type": "text", "text": turn.text},
+        ]
+        calls = [
+            {"type": "tool_use", "id": f"t{number}_{i}", "name": "f", "input": each}
+            for i, each in enumerate(turn.arguments)
+        ]
+        if not self.streams:
+            blocks = [*said, *({**call, "input": _object(call["input"])} for call in calls)]
+            raw = json.dumps(messages.message(blocks)).encode()
+            return list(json.loads(exchange.response(200, "application/json", raw))["content"])
+        raw = b"".join(messages.events([*said, *calls], size=1))
+        stream = exchange.stream("text/event-stream")
+        # A stream that is left in the middle may be known by what came of it.
+        shown = stream.feed(raw[: len(raw) * 2 // 3]) if self.leaves else through(stream, raw)
+        blocks = _collected(shown)
+        for block in blocks:
+            if block["type"] == "tool_use":
+                block["input"] = _object(block["input"])
+        return blocks
+
+
+def _object(arguments: str) -> Any:
+    """As the SDK reads what came, whole or not."""
+    try:
+        return from_json(arguments.encode(), partial_mode=True)
+    except ValueError:
+        return {}
+
+
+def _collected(raw: bytes) -> list[dict[str, Any]]:
+    """The blocks of a stream put together, as an SDK does it; inputs as they came."""
+    blocks: list[dict[str, Any]] = []
+    for each in events(raw):
+        if each["type"] == "content_block_start":
+            block = each["content_block"]
+            blocks.append({**block, "input": ""} if "input" in block else block)
+        elif each["type"] == "content_block_delta":
+            kind, (field, piece) = each["delta"]["type"], [*each["delta"].items()][1]
+            blocks[each["index"]]["input" if kind == "input_json_delta" else field] += piece
+    return blocks
+
+
 def _same_vault(vault: Vault) -> Vault:
     return vault
 
 
-def same(turns: Sequence[Turn], **settings: Any) -> list[bytes]:
+def same(
+    turns: Sequence[Turn], kind: type[Application] = Application, **settings: Any
+) -> list[bytes]:
     """What leaves, which no secret changes."""
     sent = []
     for secret in SECRETS:
         opened = partial(_same_vault, MemoryVault())
-        sent.append(Application(secret, opened, **settings).run(turns))
+        sent.append(kind(secret, opened, **settings).run(turns))
     assert sent[0] == sent[1]
     return sent[0]
 
@@ -148,6 +233,7 @@ def redumped(arguments: str) -> str:
         return arguments
 
 
+BYE = Turn("Bye.")
 MANY = Turn(
     "Let me see.",
     tuple(json.dumps({"q": [f"{n:03}-05-1120", "219-09-9999"]}) for n in range(50, 120)),
@@ -170,6 +256,16 @@ def test_what_leaves_does_not_depend_on_the_secret(
         sent = b"".join(same(turns, edit=edit, streams=streams))
         n_literal = sum(json.dumps([turn.text, turn.arguments]).count(secret) for turn in turns)
         assert n_literal or secret.encode() not in sent.replace(b"9 10 " + secret.encode(), b"")
+
+
+@pytest.mark.parametrize(("streams", "leaves"), [(False, False), (True, False), (True, True)])
+@given(turns=TURNS)
+@example(turns=[MANY, Turn("Thanks.")])
+@example(turns=ECHO)
+@example(turns=[Turn("x", ('{"n": 1.50, "m": 2e3, "s": "219-09-9999"}', '{"n": 219099999}')), BYE])
+@quick
+def test_nor_does_what_leaves_for_messages(streams: bool, leaves: bool, turns: list[Turn]) -> None:
+    same(turns, MessagesApplication, streams=streams, leaves=leaves)
 
 
 @pytest.mark.parametrize("turns", [[MANY, Turn("Thanks.")], ECHO, [*ECHO, MANY, *ECHO]])
