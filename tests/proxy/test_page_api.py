@@ -44,6 +44,8 @@ def test_the_settings_are_the_proxys(page: Proxy) -> None:
         "epsilon": 5.0,
         "epsilon_min": 1.0,
         "epsilon_max": 12.0,
+        "max_chars": 100_000,
+        "max_phrase": 300,
     }
 
 
