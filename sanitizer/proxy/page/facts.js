@@ -87,7 +87,7 @@ function known({ total, shown, expected, low, high }) {
 
 /** @param {Answer["risk"]} risk */
 function riskNote({ words: { total, shown, expected }, note }) {
-  const guessed = expected === null ? "" : ` Of the others, ${shortly(expected)} ${expected === 1 ? "is" : "are"} expected to be guessed`;
+  const guessed = !expected ? "" : ` Of the others, ${shortly(expected)} ${expected === 1 ? "is" : "are"} expected to be guessed`;
   return `${shown} of ${amount(total, "word")} leave as they are.${guessed}${guessed && "; the range holds for 95 of 100 draws."} ${note}`;
 }
 

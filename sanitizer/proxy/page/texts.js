@@ -43,6 +43,7 @@ export function showTexts(released, replacements, facts = []) {
   renderResult(released);
   renderOriginal();
   point(null);
+  if (document.activeElement === text) follow(text, result);
   result.tabIndex = pieces.length ? -1 : 0; // it scrolls, so the keyboard must reach it
   paint("fact", stretches(facts).map(({ from, to }) => rangeOf(from, to)));
   return pieces;
