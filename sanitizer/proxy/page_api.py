@@ -169,6 +169,7 @@ class PageApi:
         # One thread: previews wait for each other, and the API never waits for them. A preview
         # whose client has left is dropped before it begins, or between two steps.
         self._workers = Workers(may_block=True, threads=1)
+        self._restorers = Workers(may_block=True, threads=1)
 
     async def settings(self, request: Request) -> Response:
         """Answer with what the page may choose from."""
@@ -202,7 +203,10 @@ class PageApi:
 
     async def restore(self, request: Request) -> Response:
         """Answer with the model's answer, originals put back by the conversation's table."""
-        return await self._answer(request, self._restore)
+        conversation, wish, size = await self._wish(request)
+        self._memory.remember(conversation, wish)
+        work = self._restorers.run(size, lambda: self._restore(conversation, wish))
+        return _json(await while_client_waits(work, request.receive))
 
     async def _wish(self, request: Request) -> tuple[str, Wish, int]:
         """Return the conversation, the wish, and the size of its body in bytes."""
@@ -299,6 +303,7 @@ class PageApi:
     def close(self) -> None:
         """Drop the previews that wait."""
         self._workers.close()
+        self._restorers.close()
 
 
 def page_routes(page: PageApi) -> list[Route]:
