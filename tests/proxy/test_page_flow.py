@@ -184,6 +184,24 @@ def test_a_language_that_is_not_known_is_refused_with_a_way_out(visit: Visit) ->
     expect(visit.page.locator("#result")).to_have_text(DANISH)
 
 
+def test_a_change_in_the_list_brings_its_word_into_sight_and_moves_nothing_else(
+    visit: Visit,
+) -> None:
+    visit.write("It is so.\n" * 60 + "Write to reader@library.example.\n" + "It is so.\n" * 60)
+    for sheet in ("text", "result"):
+        visit.page.locator(f"#{sheet}").evaluate("(sheet) => sheet.scrollTo(0, 0)")
+    visit.page.locator(".change").hover()
+    before = visit.page.evaluate("scrollY")
+    visit.page.wait_for_function(
+        """() => {
+            const mark = document.querySelector("#result mark").getBoundingClientRect();
+            const sheet = document.getElementById("result").getBoundingClientRect();
+            return mark.top >= sheet.top && mark.bottom <= sheet.bottom;
+        }"""
+    )
+    assert visit.page.evaluate("scrollY") == before
+
+
 # ---- long texts ----
 
 

@@ -315,7 +315,7 @@ function factNotices({ warnings }) {
     const quoted = words.length > 90 ? `${words.slice(0, 90)}…` : words;
     const fits = words.length <= MAX_PHRASE;
     return notice(
-      ["“", own(quoted), "” may tell something sensitive in everyday words. It leaves as you see it on the right."],
+      ["“", own(quoted), "” may tell something sensitive in everyday words. It leaves as step 2 shows it."],
       ["Show", () => select(from, to)],
       ...(fits ? [/** @type {[string, () => void]} */ (["Hide it", () => addRule("hide", words)])] : []),
     );

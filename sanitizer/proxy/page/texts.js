@@ -256,9 +256,13 @@ export function own(string) {
 function reveal(target) {
   const mark = target instanceof Element ? target.closest("mark") : null;
   const word = ranges[Number(mark?.dataset.i ?? -1)]?.getBoundingClientRect();
-  const sheet = text.getBoundingClientRect();
-  if (!word || (word.top >= sheet.top && word.bottom <= sheet.bottom)) return;
-  text.scrollTop += word.top - sheet.top - sheet.height / 3;
+  if (word) show(text, word);
+}
+
+/** Scroll a sheet, and nothing around it, to a word. @param {HTMLElement} sheet @param {DOMRect} word */
+function show(sheet, word) {
+  const seen = sheet.getBoundingClientRect();
+  if (word.top < seen.top || word.bottom > seen.bottom) sheet.scrollTop += word.top - seen.top - seen.height / 3;
 }
 
 /** @param {KeyboardEvent} event */
@@ -288,7 +292,7 @@ export function pointAt(i) {
   const mark = result.querySelector(`mark[data-i="${i}"]`);
   point(mark);
   leader = null;
-  mark?.scrollIntoView({ block: "nearest" });
+  if (mark) show(result, mark.getBoundingClientRect());
   reveal(mark);
 }
 
