@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from sanitizer.errors import RequestRefused
 from sanitizer.pipeline import Sanitizer
-from sanitizer.progress import watched_by
+from sanitizer.progress import reported_to
 from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.api import read_body, while_client_waits
 from sanitizer.proxy.page_wishes import MAX_SETTINGS, Left, Memory, PageSanitizers, Wish, kept
@@ -59,9 +59,9 @@ class _Run:
         self.done = self.total = 0
         self.cancelled = False
 
-    def watch(self, done: int, total: int) -> None:
-        """Note the progress; raise _Cancelled where nobody waits."""
-        if self.cancelled:
+    def watch(self, done: int, total: int, charged: bool) -> None:
+        """Note the progress; raise _Cancelled where nobody waits and nothing is charged."""
+        if self.cancelled and not charged:
             raise _Cancelled
         self.done, self.total = done, total
 
@@ -227,7 +227,7 @@ class PageApi:
         run = self._runs[conversation] = _Run()
 
         def watched() -> dict[str, Any]:
-            with watched_by(run.watch):
+            with reported_to(run.watch):
                 return work(conversation, wish)
 
         try:

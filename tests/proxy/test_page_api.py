@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sanitizer import Cape, Sanitizer
-from sanitizer.progress import watched_by
+from sanitizer.progress import reported_to
 from sanitizer.proxy.page_api import binomial_range
 from sanitizer.storage.ledger import Ledger, Scope
 from tests.proxy.servers import JSON, MAIL, Proxy, proxy, upstream
@@ -261,14 +261,14 @@ def test_the_range_holds_in_95_of_100_cases(n: int, p: float) -> None:
 def test_work_that_nobody_waits_for_ends_between_two_steps() -> None:
     sanitizer, steps = Sanitizer(policy="deidentify", budget=1.0), list[int]()
 
-    def watch(done: int, total: int) -> None:
-        steps.append(total)
-        if done == 1:
+    def watch(done: int, total: int, charged: bool) -> None:
+        steps.append(done)
+        if 0 < done < total and not charged:
             raise InterruptedError
 
-    with pytest.raises(InterruptedError), watched_by(watch):
+    with pytest.raises(InterruptedError), reported_to(watch):
         sanitizer.sanitize("We met Anna Berg in Oslo. " * 120)
-    assert len(steps) == 2 < steps[0]
+    assert steps[-1] > 0
     assert not sanitizer.inner.released.vault.originals("")
 
 
