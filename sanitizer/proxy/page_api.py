@@ -1,40 +1,32 @@
-"""The page: its files, and its endpoints (settings, preview of what would leave, copy)."""
+"""The page: its files, and its endpoints (settings, preview of what would leave, copy, restore)."""
 
 from __future__ import annotations
 
 import json
-import threading
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
+from math import ceil, comb, floor, sqrt
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from sanitizer.errors import RequestRefused
-from sanitizer.pipeline import Sanitizer, WordMechanism
-from sanitizer.privacy import Cape, DynText
+from sanitizer.pipeline import Sanitizer
+from sanitizer.progress import reported_to
 from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.api import read_body, while_client_waits
+from sanitizer.proxy.page_wishes import MAX_SETTINGS, Left, Memory, PageSanitizers, Wish, kept
 from sanitizer.proxy.shared import Conversations, Metrics, Workers
-from sanitizer.results import SanitizedText
+from sanitizer.results import Replacement, SanitizedText
 from sanitizer.risk import NO_NOISE, ClassMeter, Risk, RiskMeter
-from sanitizer.storage import MemoryVault
-from sanitizer.text import PRESETS, Policy
+from sanitizer.text import WORD_KINDS, DeclaredText, Policy, word_spans
 
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 Endpoint = Callable[[Request], Awaitable[Response]]
-
-EPSILON_MIN, EPSILON_MAX = 1.0, 12.0
-MAX_CHARS = 100_000
-MAX_SETTINGS = 8  # pairs of mechanism and epsilon kept ready, each with its own risk meter
-MAX_CONVERSATIONS = 100
-MAX_REMEMBERED = 1000  # messages of previews
-_MECHANISMS: dict[str, Callable[[float], WordMechanism]] = {"cape": Cape, "dyntext": DynText}
 
 PAGE = Path(__file__).parent / "page"
 _TYPES = {
@@ -56,134 +48,107 @@ _PAGE_HEADERS = {
 }
 
 
+class _Cancelled(Exception):
+    """Nobody waits for this work any more."""
+
+
+class _Run:
+    """How far one piece of work has come, and whether somebody waits for it."""
+
+    def __init__(self) -> None:
+        self.done = self.total = 0
+        self.cancelled = False
+
+    def watch(self, done: int, total: int, charged: bool) -> None:
+        """Note the progress; raise _Cancelled where nobody waits and nothing is charged."""
+        if self.cancelled and not charged:
+            raise _Cancelled
+        self.done, self.total = done, total
+
+
 @dataclass(frozen=True)
-class Wish:
-    """One valid request of the page.
+class KnownWords:
+    """How many words of a text its reader has or guesses, over all words of the text.
+
+    The denominator is the same under every setting, so that settings can be compared.
 
     Attributes:
-        text: what was typed.
-        policy: name of the policy.
-        mechanism: name of the mechanism.
-        epsilon: epsilon per private word, in nats.
+        total: words of the text.
+        shown: words that leave as they are.
+        expected: of the drawn words, how many a best guess gets right on average; None if that is
+            not known.
+        low, high: where that number lies in 95 of 100 texts like this one, each drawn thing being
+            guessed by itself.
     """
 
-    text: str = field(repr=False)
-    policy: str
-    mechanism: str
-    epsilon: float
+    total: int
+    shown: int
+    expected: float | None
+    low: float
+    high: float
 
     @classmethod
-    def of(cls, body: bytes, policies: list[str]) -> Wish:
-        """Read a request from its body.
+    def of(
+        cls, text: str, result: SanitizedText, policy: Policy, guessed: float | None
+    ) -> KnownWords:
+        """Return the words known of one text.
 
-        Raises:
-            RequestRefused: 400 or 413, naming the field and not its value.
+        Args:
+            text: the original.
+            policy: under which the result was made.
+            guessed: probability that the best guess at a drawn thing is right; None if unknown.
         """
-        try:
-            values = json.loads(body)
-        except (ValueError, RecursionError):
-            raise RequestRefused("malformed JSON", "json") from None
-        if not isinstance(values, dict) or not isinstance(values.get("text"), str):
-            raise RequestRefused("text must be a string", "field")
-        policy, mechanism = values.get("policy"), values.get("mechanism")
-        epsilon = values.get("epsilon", 0)
-        if len(values["text"]) > MAX_CHARS:
-            raise RequestRefused(
-                f"a text on the page may have at most {MAX_CHARS} characters", "size", 413
-            )
-        if policy not in policies:
-            raise RequestRefused(f"policy must be one of {', '.join(policies)}", "field")
-        # A list, since JSON may hold values that cannot be looked up in a dictionary.
-        if mechanism not in list(_MECHANISMS):
-            raise RequestRefused(f"mechanism must be one of {', '.join(_MECHANISMS)}", "field")
-        # `type`, since True and False are of class int too.
-        if type(epsilon) not in (int, float) or not EPSILON_MIN <= epsilon <= EPSILON_MAX:
-            raise RequestRefused(
-                f"epsilon must be from {EPSILON_MIN:g} to {EPSILON_MAX:g}", "field"
-            )
-        return cls(values["text"], str(policy), str(mechanism), float(epsilon))
+        hidden = [each for each in result.replacements if each.kind != "article"]
+        total = sum(1 for _ in word_spans(text))
+        shown = max(0, total - sum(map(_n_words, hidden)))
+        drawn = [each for each in hidden if _is_drawn(each, policy)]
+        words = sum(map(_n_words, drawn))
+        if guessed is None:
+            return cls(total, shown, None, 0.0, float(words))
+        n = len({(each.kind, each.original.casefold()) for each in drawn})
+        low, high = binomial_range(n, guessed)
+        each_words = words / n if n else 0.0
+        return cls(total, shown, guessed * words, low * each_words, high * each_words)
 
 
-class PageSanitizers:
-    """Sanitizers for the settings chosen on the page, a few of them kept. Safe for many threads.
+def _n_words(replacement: Replacement) -> int:
+    return sum(1 for _ in word_spans(replacement.original))
 
-    They share a vault in memory: what is typed, half a sentence at a time, never reaches the disk.
+
+def _is_drawn(replacement: Replacement, policy: Policy) -> bool:
+    """Return True for what a mechanism drew: a word, or a member of a class.
+
+    Numbers are random: what leaves does not depend on them.
     """
+    in_class = replacement.kind in policy.drawn and not replacement.replacement.startswith("<")
+    return replacement.kind == "word" or in_class
 
-    def __init__(self, sanitizer: Sanitizer) -> None:
-        self._first = sanitizer.derive(vault=MemoryVault(max_messages=MAX_REMEMBERED))
-        self._by_mechanism: OrderedDict[tuple[str, float], tuple[Sanitizer, RiskMeter]] = (
-            OrderedDict()
-        )
-        self._charged: OrderedDict[str, Sanitizer] = OrderedDict()
-        self._lock = threading.Lock()
 
-    def charged(self, conversation: str, wish: Wish) -> Sanitizer:
-        """Return the Sanitizer whose budget a copy is charged to."""
-        with self._lock:
-            base = _kept(
-                self._charged,
-                conversation,
-                MAX_CONVERSATIONS,
-                lambda: self._first.derive(conversation=conversation),
-            )
-        return base.derive(policy=self.policy(wish), mechanism=self.mechanism(wish))
+def binomial_range(n: int, p: float) -> tuple[int, int]:
+    """Return the smallest range that leaves at most 2.5 % of a binomial count on either side.
 
-    def preview(self, conversation: str, wish: Wish) -> tuple[Sanitizer, RiskMeter | None]:
-        """Return a Sanitizer that draws without a charge, and the meter of its risk.
-
-        The meter is None for a policy without noise.
-
-        Raises:
-            ModelError: the model cannot be loaded.
-        """
-        policy = self.policy(wish)
-        if not policy.perturb:
-            return self._first.derive(conversation=conversation, policy=policy, charged=False), None
-        with self._lock:
-            base, meter = _kept(
-                self._by_mechanism,
-                (wish.mechanism, wish.epsilon),
-                MAX_SETTINGS,
-                lambda: self._loaded(wish),
-            )
-        derived = base.derive(
-            conversation=conversation, policy=policy, mechanism=base.mechanism, charged=False
-        )
-        return derived, meter
-
-    def _loaded(self, wish: Wish) -> tuple[Sanitizer, RiskMeter]:
-        loaded = self._first.derive(policy="strict", mechanism=self.mechanism(wish))
-        return loaded, RiskMeter(loaded)
-
-    def policy(self, wish: Wish) -> Policy:
-        """Return the proxy's own policy if it has the name that was asked for, else the preset."""
-        own = self._first.policy
-        return own if wish.policy == own.name else Policy.preset(wish.policy)
-
-    def mechanism(self, wish: Wish) -> WordMechanism:
-        """Return the proxy's own mechanism if name and epsilon agree, else one with defaults."""
-        own = self._first.mechanism
-        if (own.name, own.epsilon) == (wish.mechanism, wish.epsilon):
-            return own
-        return _MECHANISMS[wish.mechanism](wish.epsilon)
-
-    def settings(self) -> dict[str, Any]:
-        """Return what the page may choose from, and what is chosen at first."""
-        own, policy = self._first.mechanism, self._first.policy.name
-        return {
-            "policies": list(dict.fromkeys([*PRESETS, policy])),
-            "policy": policy,
-            "mechanisms": list(_MECHANISMS),
-            "mechanism": own.name,
-            "epsilon": min(max(own.epsilon, EPSILON_MIN), EPSILON_MAX),
-            "epsilon_min": EPSILON_MIN,
-            "epsilon_max": EPSILON_MAX,
-        }
+    >>> binomial_range(3, 0.05), binomial_range(100, 0.5), binomial_range(0, 0.5)
+    ((0, 1), (40, 60), (0, 0))
+    """
+    if n > 1000:  # the normal distribution is near enough, and powers would vanish
+        half = 1.96 * sqrt(n * p * (1 - p))
+        return max(0, floor(n * p - half)), min(n, ceil(n * p + half))
+    below, low = 0.0, None
+    for k in range(n + 1):
+        below += comb(n, k) * p**k * (1 - p) ** (n - k)
+        if low is None and below > 0.025:
+            low = k
+        if below >= 0.975:
+            return low or 0, k
+    return low or 0, n
 
 
 class PageApi:
-    """Endpoints of the page; JSON in, JSON out."""
+    """Endpoints of the page; JSON in, JSON out.
+
+    Args:
+        clock: seconds since 1970, for the list of what left.
+    """
 
     def __init__(
         self,
@@ -191,29 +156,60 @@ class PageApi:
         settings: ProxySettings,
         conversations: Conversations,
         metrics: Metrics,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._sanitizers = PageSanitizers(sanitizer)
         self._class_meters: OrderedDict[tuple[str, float], ClassMeter] = OrderedDict()
         self._settings = settings
         self._conversations = conversations
         self._metrics = metrics
+        self._clock = clock
+        self._memory = Memory()
+        self._runs: dict[str, _Run] = {}
         # One thread: previews wait for each other, and the API never waits for them. A preview
-        # whose client has left is dropped before it begins.
+        # whose client has left is dropped before it begins, or between two steps.
         self._workers = Workers(may_block=True, threads=1)
+        self._restorers = Workers(may_block=True, threads=1)
 
     async def settings(self, request: Request) -> Response:
         """Answer with what the page may choose from."""
         return _json(self._sanitizers.settings())
 
+    async def state(self, request: Request) -> Response:
+        """Answer with what the page showed before it was loaded again."""
+        conversation = self._conversations.name(request.state.headers)
+        wish = self._memory.wish(conversation)
+        left = [each.as_dict() for each in self._memory.left(conversation)]
+        return _json({"wish": wish.as_dict() if wish else None, "left": left})
+
+    async def draft(self, request: Request) -> Response:
+        """Keep in memory what was typed, for a reload; nothing else happens to it."""
+        conversation, wish, _ = await self._wish(request)
+        self._memory.remember(conversation, wish)
+        return _json({})
+
+    async def progress(self, request: Request) -> Response:
+        """Answer with how many steps of how many are done for the text that is awaited."""
+        run = self._runs.get(self._conversations.name(request.state.headers), _Run())
+        return _json({"done": run.done, "total": run.total})
+
     async def preview(self, request: Request) -> Response:
         """Answer with the text that would leave; nothing is charged, since nothing has left."""
-        return await self._answer(request, copied=False)
+        return await self._answer(request, self._preview)
 
     async def copy(self, request: Request) -> Response:
         """Answer with the text of the preview, charged, since it is about to leave."""
-        return await self._answer(request, copied=True)
+        return await self._answer(request, self._copy)
 
-    async def _answer(self, request: Request, copied: bool) -> Response:
+    async def restore(self, request: Request) -> Response:
+        """Answer with the model's answer, originals put back by the conversation's table."""
+        conversation, wish, size = await self._wish(request)
+        self._memory.remember(conversation, wish)
+        work = self._restorers.run(size, lambda: self._restore(conversation, wish))
+        return _json(await while_client_waits(work, request.receive))
+
+    async def _wish(self, request: Request) -> tuple[str, Wish, int]:
+        """Return the conversation, the wish, and the size of its body in bytes."""
         headers: dict[str, str] = request.state.headers
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise RequestRefused("content-type must be application/json", "content_type", 415)
@@ -221,36 +217,93 @@ class PageApi:
             request.receive, headers, self._settings.max_body, self._settings.timeout
         )
         wish = Wish.of(body, self._sanitizers.settings()["policies"])
-        conversation = self._conversations.name(headers)
-        work = self._workers.run(len(body), lambda: self._work(conversation, wish, copied))
-        return _json(await while_client_waits(work, request.receive))
+        return self._conversations.name(headers), wish, len(body)
 
-    def _work(self, conversation: str, wish: Wish, copied: bool) -> dict[str, Any]:
+    async def _answer(
+        self, request: Request, work: Callable[[str, Wish], dict[str, Any]]
+    ) -> Response:
+        conversation, wish, size = await self._wish(request)
+        self._memory.remember(conversation, wish)
+        run = self._runs[conversation] = _Run()
+
+        def watched() -> dict[str, Any]:
+            with reported_to(run.watch):
+                return work(conversation, wish)
+
+        try:
+            working = self._workers.run(size, watched)
+            return _json(await while_client_waits(working, request.receive))
+        finally:
+            run.cancelled = True
+            if self._runs.get(conversation) is run:
+                del self._runs[conversation]
+
+    def _preview(self, conversation: str, wish: Wish) -> dict[str, Any]:
         preview, meter = self._sanitizers.preview(conversation, wish)
-        result = preview.sanitize(wish.text)
+        result = preview.sanitize(wish.text, keep=wish.keep)
         charged = self._sanitizers.charged(conversation, wish)
-        if copied:
-            result = charged.adopt(wish.text, result)
-            self._metrics.charge(result.record.charged)
-        risk = self._risk(preview, meter, wish.text, result)
-        left = charged.budget_left
-        budget = {"spent": charged.spent, "left": left}
-        return result.as_dict(reveal=True) | {"budget": budget, "risk": risk.as_dict()}
+        return self._shown(wish, result, charged, self._risk(preview, meter, wish, result))
+
+    def _copy(self, conversation: str, wish: Wish) -> dict[str, Any]:
+        preview, meter = self._sanitizers.preview(conversation, wish)
+        charged = self._sanitizers.charged(conversation, wish)
+        if charged.policy.perturb:
+            drawn = preview.sanitize(wish.text, keep=wish.keep)
+            result = charged.adopt(wish.text, drawn, keep=wish.keep)
+        else:  # what a preview draws is for the preview's table only
+            result = charged.sanitize(wish.text, keep=wish.keep)
+        self._metrics.charge(result.record.charged)
+        self._memory.add_left(conversation, Left(self._clock(), result))
+        return self._shown(wish, result, charged, self._risk(preview, meter, wish, result))
+
+    def _shown(
+        self, wish: Wish, result: SanitizedText, charged: Sanitizer, risk: Risk
+    ) -> dict[str, Any]:
+        policy = charged.policy
+        known = KnownWords.of(wish.text, result, policy, risk.expected)
+        released = charged.inner.released
+        left = released.vault.originals(released.conversation)
+        replacements = [
+            each.as_dict(reveal=True)
+            | {"drawn": _is_drawn(each, policy), "left": each.replacement in left}
+            for each in result.replacements
+        ]
+        return result.as_dict() | {
+            "replacements": replacements,
+            "budget": {"spent": charged.spent, "left": charged.budget_left},
+            "risk": risk.as_dict() | {"words": asdict(known)},
+        }
+
+    def _restore(self, conversation: str, wish: Wish) -> dict[str, Any]:
+        sanitizer = self._sanitizers.charged(conversation, wish)
+        left = [each.result for each in self._memory.left(conversation)]
+        restored = sanitizer.restore(wish.answer, left)
+        restorer = sanitizer.inner.answers.restorer(left)
+        parts = [(restored, None)] if restored.extracted else restorer.parts(wish.answer)[0]
+        originals = restorer.originals
+        return {
+            "parts": [{"text": text, "original": original} for text, original in parts],
+            "notes": [{"told": told, "wrote": originals[told]} for told in originals.drawn],
+            "words_stay": any(each.record.mechanism != "none" for each in left)
+            and any(r.kind in WORD_KINDS for each in left for r in each.replacements),
+            "left": len(left),
+        }
 
     def _risk(
-        self, preview: Sanitizer, meter: RiskMeter | None, text: str, result: SanitizedText
+        self, preview: Sanitizer, meter: RiskMeter | None, wish: Wish, result: SanitizedText
     ) -> Risk:
         if meter is not None:
-            return meter.measure(preview, text)
+            return meter.measure(preview, DeclaredText.of(wish.text, wish.keep))
         if not preview.policy.reads_models:
             return Risk(1.0, 1.0, NO_NOISE)
         chosen = preview.mechanism.name, preview.mechanism.epsilon
         meters, draws = self._class_meters, preview.inner.class_draws()
-        return _kept(meters, chosen, MAX_SETTINGS, lambda: ClassMeter(draws)).measure(result)
+        return kept(meters, chosen, MAX_SETTINGS, lambda: ClassMeter(draws)).measure(result)
 
     def close(self) -> None:
         """Drop the previews that wait."""
         self._workers.close()
+        self._restorers.close()
 
 
 def page_routes(page: PageApi) -> list[Route]:
@@ -259,8 +312,12 @@ def page_routes(page: PageApi) -> list[Route]:
     return [
         *(Route(_address(path), _file(path)) for path in files),
         Route("/page/settings", page.settings),
+        Route("/page/state", page.state),
+        Route("/page/progress", page.progress),
+        Route("/page/draft", page.draft, methods=["POST"]),
         Route("/page/preview", page.preview, methods=["POST"]),
         Route("/page/copy", page.copy, methods=["POST"]),
+        Route("/page/restore", page.restore, methods=["POST"]),
     ]
 
 
@@ -280,13 +337,3 @@ def _file(path: Path) -> Endpoint:
 def _json(value: dict[str, Any]) -> Response:
     body = json.dumps(value, allow_nan=False)
     return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
-
-
-def _kept(cache: OrderedDict[Key, Value], key: Key, most: int, make: Callable[[], Value]) -> Value:
-    """Return a value of the cache, made if needed; keep the `most` that were used last."""
-    if key not in cache:
-        cache[key] = make()
-        if len(cache) > most:
-            cache.popitem(last=False)
-    cache.move_to_end(key)
-    return cache[key]

@@ -37,7 +37,7 @@ from sanitizer.risk.posterior import (
     public_logits,
     spread,
 )
-from sanitizer.text import Policy
+from sanitizer.text import DeclaredText, Policy
 
 EPSILONS = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
 """Default choice of epsilons, in nats."""
@@ -395,7 +395,7 @@ class RiskMeter:
             self._loaded.engine, self._mechanism, self._loaded.model, self._loaded.pieces
         )
 
-    def measure(self, sanitizer: Sanitizer, text: str) -> Risk:
+    def measure(self, sanitizer: Sanitizer, text: str | DeclaredText) -> Risk:
         """Measure a text under this mechanism and the sanitizer's policy.
 
         Raises:

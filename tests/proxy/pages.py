@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from sanitizer import Sanitizer
 from sanitizer.proxy.access import ProxySettings
@@ -21,6 +22,9 @@ QUIET = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --disable-lcd-text"
 )
+PATIENCE_MS = 120_000
+"""How long to wait for anything: machines that run tests may be busy with others."""
+expect.set_options(timeout=PATIENCE_MS)
 TEXT = "My father Peter has hepatitis and lives in Leeds."
 
 
@@ -75,6 +79,7 @@ class Visit:
         context.on("request", lambda request: self.requests.append(request.url))
         context.on("weberror", lambda error: self.complaints.append(str(error.error)))
         context.on("console", lambda said: self._console(said.type, said.text))
+        context.set_default_timeout(PATIENCE_MS)
         self.page: Page = context.new_page()
         self.page.set_viewport_size({"width": width, "height": 860})
         self.page.emulate_media(color_scheme=scheme)
@@ -113,8 +118,21 @@ class Visit:
 
     def choose(self, policy: str) -> None:
         """Another policy; waits for the text that follows from it."""
-        self.page.locator(f"input[value={policy}]").check()
+        self.prefer(policy)
         self.settled()
+
+    def prefer(self, policy: str) -> None:
+        """Another policy, before there is a text."""
+        self.page.locator(f"input[value={policy}]").check()
+
+    def tune(self) -> None:
+        """Open what lies behind the strength of the noise."""
+        self.page.locator("#strength-box > summary").click()
+
+    def copy(self) -> None:
+        """Copy what leaves, and wait until it has left."""
+        self.page.locator("#copy").click()
+        expect(self.page.locator("#status")).to_have_text(re.compile("^Copied"))
 
     def marks(self) -> list[str]:
         """The released words as marked in the result."""

@@ -9,26 +9,37 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from io import BytesIO
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sanitizer import Sanitizer
 from tests.proxy.pages import Visit, chromium, served
 
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+ANSWER = (
+    "Dear Sir or Madam,\n\nMy father <PERSON_1>, patient number <MEDICAL_1>, cannot come on "
+    "<DATE_1>. Could he have an appointment in the week after? We can be reached at <PHONE_1>."
+)
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 
 
 def main(folder: Path = IMAGES) -> None:
-    """The example text at two widths, with the pointer on a replaced word."""
+    """The example text under the default policy, with an answer: two widths, light and dark."""
     folder.mkdir(parents=True, exist_ok=True)
-    with served(Sanitizer(budget=200.0, policy="words")) as address, chromium() as browser:
-        for width in (1280, 390):
+    with served(Sanitizer(budget=200.0)) as address, chromium() as browser:
+        for width, scheme in product((1280, 390), SCHEMES):
             with browser.new_context() as context:
-                page = (visit := Visit(context, address, width=width)).open()
+                visit = Visit(context, address, width=width, scheme=scheme)
+                page = visit.open()
                 page.locator("#example").click()
                 visit.settled()
-                page.locator("#result mark").nth(1).hover()
-                save(page.screenshot(full_page=True), folder / f"page-{width}.png")
+                visit.copy()
+                page.locator("#answer").fill(ANSWER)
+                page.locator("#restored mark").first.wait_for()
+                page.locator("h1").click()  # no caret
+                name = f"page-{width}.png" if scheme == "light" else f"page-{width}-dark.png"
+                save(page.screenshot(full_page=True), folder / name)
 
 
 def save(picture: bytes, path: Path) -> None:

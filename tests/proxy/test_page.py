@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -46,7 +47,7 @@ def test_each_replaced_word_is_marked_in_both_texts(visit: Visit) -> None:
     assert visit.marks() == [r["replacement"] for r in answer["replacements"]]
     assert visit.originals() == ["Peter", "hepatitis", "Leeds", "peter@clinic.example"]
     assert visit.page.locator("#result mark.vault").get_attribute("title") == (
-        "In place of “peter@clinic.example”: email, kept on this machine"
+        "In place of “peter@clinic.example”: e-mail address, kept on this machine"
     )
     assert visit.status() == "Nothing has left this machine yet."
 
@@ -72,6 +73,7 @@ def test_marks_move_with_their_words_while_a_person_types(visit: Visit) -> None:
 
 def test_epsilon_changes_the_result_and_what_it_means(visit: Visit) -> None:
     before = visit.write(MANY)["text"]
+    visit.tune()
     assert visit.page.locator("#epsilon-value").inner_text() == "5"
     assert "a factor of 148" in visit.page.locator("#epsilon-meaning").inner_text()
     visit.page.locator("#epsilon").fill("1")
@@ -97,11 +99,11 @@ def test_the_figures_are_those_of_the_record(visit: Visit) -> None:
         "Budget": "0 epsilon spent, 200 left",
     }.items():
         expect(figures.locator(f"dt:text-is('{term}') + dd")).to_have_text(value)
-    expect(figures.locator("dt:text-is('Attack success to expect') + dd")).to_have_text(
-        re.compile(r"^(?:\d+|below 1|above 99)%$")
+    expect(figures.locator("dt:text-is('Words a reader has or guesses') + dd")).to_have_text(
+        re.compile(r"^\d+% \(\d+% to \d+%\)$")
     )
-    assert visit.page.locator("#risk-note").inner_text() == answer["risk"]["note"]
-    visit.page.locator("summary").click()
+    assert answer["risk"]["note"] in visit.page.locator("#risk-note").inner_text()
+    visit.page.locator("#record summary").click()
     for name in ("unit", "neighboring_relation", "public", "not_protected"):
         expect(visit.page.locator("#terms")).to_contain_text(answer["record"][name])
 
@@ -129,13 +131,14 @@ def test_the_proxys_own_epsilon_is_where_the_slider_starts(
     ):
         visit = Visit(context, address)
         visit.open()
+        visit.tune()
         assert visit.page.locator("#epsilon-value").inner_text() == "3.3"
         assert visit.write(TEXT)["record"]["epsilon_per_unit"] == 3.3
 
 
 @pytest.mark.parametrize("markup", NASTY)
 def test_markup_is_text_and_runs_nothing(visit: Visit, markup: str) -> None:
-    visit.page.locator("input[value=identifiers]").check()
+    visit.prefer("identifiers")
     visit.write(f"{markup} {TEXT}")
     assert visit.page.locator("#result").text_content() == f"{markup} {TEXT}"
     visit.choose("balanced")
@@ -144,7 +147,7 @@ def test_markup_is_text_and_runs_nothing(visit: Visit, markup: str) -> None:
 
 
 def test_unseen_characters_are_shown_by_their_code(visit: Visit) -> None:
-    visit.page.locator("input[value=identifiers]").check()
+    visit.prefer("identifiers")
     text = "so \u202e it \u0007\u0007 is"
     visit.write(text)
     assert visit.page.locator("#result").text_content() == text
@@ -199,14 +202,26 @@ SHOW = """async ([original, released, replacements]) => {
 }"""
 
 
+HOLD = """() => {
+    const asked = window.fetch;
+    window.fetch = (path, options) => {
+        if (path !== "/page/preview") return asked(path, options);
+        window.fetch = asked;  // the first preview only; it is held back, though it was cancelled
+        window.cancelled = () => options.signal.aborted;
+        return new Promise((answer) => { window.release = (body) => answer(new Response(body)); });
+    };
+}"""
+
+
 def test_an_answer_that_comes_late_is_dropped(visit: Visit) -> None:
-    visit.page.route("**/page/preview", unanswered)
-    with visit.page.expect_request("**/page/preview"):
-        visit.page.locator("#text").fill("It is Peter.")
-    visit.page.unroute("**/page/preview")
-    with visit.page.expect_event("requestfailed") as dropped:
-        answer = visit.write(TEXT)
-    assert "It is Peter." in str(dropped.value.post_data)
+    late = visit.write("It is Peter.")
+    visit.page.evaluate(HOLD)
+    visit.page.locator("#text").fill("It is Peter!")
+    visit.page.wait_for_function("() => window.release")
+    answer = visit.write(TEXT)
+    assert visit.page.evaluate("window.cancelled()")
+    visit.page.evaluate("async (body) => { release(body); await 0; }", json.dumps(late))
+    visit.page.evaluate("() => new Promise((done) => setTimeout(done))")  # all that waits has run
     assert visit.page.locator("#result").text_content() == answer["text"]
 
 
@@ -231,7 +246,7 @@ def test_the_example_and_the_empty_text(visit: Visit) -> None:
 
 
 def test_a_long_text_stays_editable(visit: Visit) -> None:
-    visit.page.locator("input[value=identifiers]").check()
+    visit.prefer("identifiers")
     text = (
         "Please write to reader@library.example about the books that came in on time this week.\n"
         * 1100

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
 from sanitizer import Cape, Sanitizer
+from sanitizer.progress import reported_to
+from sanitizer.proxy.page_api import binomial_range
 from sanitizer.storage.ledger import Ledger, Scope
 from tests.proxy.servers import JSON, MAIL, Proxy, proxy, upstream
 
@@ -44,6 +47,8 @@ def test_the_settings_are_the_proxys(page: Proxy) -> None:
         "epsilon": 5.0,
         "epsilon_min": 1.0,
         "epsilon_max": 12.0,
+        "max_chars": 100_000,
+        "max_phrase": 300,
     }
 
 
@@ -168,6 +173,107 @@ def test_a_ledger_is_charged_for_the_pages_conversation_when_it_copies(tmp_path:
 def test_without_a_limit_none_is_left() -> None:
     with upstream() as up, proxy(up.url) as api:
         assert ask(api, "preview", policy="identifiers")["budget"] == {"spent": 0.0, "left": None}
+
+
+# ---- rules, answers, and what a reload shows ----
+
+
+def test_phrases_are_kept_and_hidden_as_the_person_says(page: Proxy) -> None:
+    found = ask(page, "preview", "page-8", policy="identifiers", hide=["Peter"], keep=[MAIL])
+    assert MAIL in found["text"]
+    assert "Peter" not in found["text"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"keep": "Peter"},
+        {"keep": [5]},
+        {"hide": ["?!"]},
+        {"hide": ["a" * 301]},
+        {"keep": ["a"] * 201},
+        {"answer": 5},
+    ],
+)
+def test_rules_that_cannot_be_followed_are_named(page: Proxy, changes: dict[str, Any]) -> None:
+    refused(page.client.post("/page/draft", json=WISH | changes), 400, "field")
+
+
+def state(api: Proxy, conversation: str) -> dict[str, Any]:
+    headers = {"sanitizer-conversation": conversation}
+    found: dict[str, Any] = api.client.get("/page/state", headers=headers).json()
+    return found
+
+
+def test_the_state_is_that_of_the_conversation_alone(page: Proxy) -> None:
+    assert state(page, "page-9") == {"wish": None, "left": []}
+    ask(page, "draft", "page-9", text="It is so.", answer="Yes.", hide=["so"])
+    assert state(page, "page-9")["wish"] == WISH | {
+        "text": "It is so.",
+        "answer": "Yes.",
+        "keep": [],
+        "hide": ["so"],
+    }
+    assert state(page, "page-10")["wish"] is None
+
+
+def test_what_left_is_listed_once_and_without_originals(page: Proxy) -> None:
+    for _ in range(2):
+        copied = ask(page, "copy", "page-11", policy="identifiers")
+    ask(page, "preview", "page-11", policy="identifiers", text=f"Or {MAIL}.")
+    (left,) = state(page, "page-11")["left"]
+    assert left["text"] == copied["text"]
+    assert left["record"]["policy"] == "identifiers"
+    assert MAIL not in str(left)
+
+
+def test_an_answer_is_restored_by_what_left(page: Proxy) -> None:
+    wish = {"policy": "identifiers", "answer": "I wrote to <EMAIL_1>."}
+    before = ask(page, "restore", "page-12", **wish)
+    assert before["left"] == 0
+    assert [part["original"] for part in before["parts"]] == [None]
+    ask(page, "copy", "page-12", **wish)
+    found = ask(page, "restore", "page-12", **wish)
+    assert [part["original"] for part in found["parts"]] == [None, MAIL, None]
+    assert found["notes"] == []
+    assert [p["original"] for p in ask(page, "restore", "page-13", **wish)["parts"]] == [None]
+
+
+def test_words_are_counted_over_the_same_text_under_every_policy(page: Proxy) -> None:
+    known = {
+        policy: ask(page, "preview", "page-14", policy=policy)["risk"]["words"]
+        for policy in ("identifiers", "words", "strict")
+    }
+    assert len({each["total"] for each in known.values()}) == 1
+    assert known["identifiers"]["shown"] > known["words"]["shown"] > known["strict"]["shown"]
+    for each in known.values():
+        assert 0 <= each["low"] <= each["high"] <= each["total"] - each["shown"]
+
+
+@pytest.mark.parametrize(("n", "p"), [(1, 0.0), (1, 1.0), (7, 0.3), (1000, 0.01), (5000, 0.2)])
+def test_the_range_holds_in_95_of_100_cases(n: int, p: float) -> None:
+    low, high = binomial_range(n, p)
+    counts = np.random.default_rng(5).binomial(n, p, 20_000)
+    assert np.mean((counts >= low) & (counts <= high)) > 0.94
+    assert 0 <= low <= high <= n
+
+
+def test_work_that_nobody_waits_for_ends_between_two_steps() -> None:
+    sanitizer, steps = Sanitizer(policy="deidentify", budget=1.0), list[int]()
+
+    def watch(done: int, total: int, charged: bool) -> None:
+        steps.append(done)
+        if 0 < done < total and not charged:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError), reported_to(watch):
+        sanitizer.sanitize("We met Anna Berg in Oslo. " * 120)
+    assert steps[-1] > 0
+    assert not sanitizer.inner.released.vault.originals("")
+
+
+def test_nothing_under_way_has_no_progress(page: Proxy) -> None:
+    assert page.client.get("/page/progress").json() == {"done": 0, "total": 0}
 
 
 # ---- the files ----

@@ -1,18 +1,24 @@
 // @ts-check
 /*
- * Shows what would leave this machine, and copies it once it is charged. Talks to the proxy that served it and to
- * nothing else, and stores nothing.
+ * Shows what would leave this machine, copies it once it is charged, and restores the answer. Talks to the proxy that
+ * served it and to nothing else. The browser keeps the conversation's random name, for a reload; the text is kept by the
+ * proxy, in memory.
  */
-import { clearFacts, EXPLAINED, meaning, shortly, showFacts } from "./facts.js";
-import { clearTexts, showTexts, typed, wireTexts } from "./texts.js";
+import { showAnswer, wireAnswer } from "./answer.js";
+import { addRule, MAX_PHRASE, openMenu, ruled, setRules, showChanges, wireChanges } from "./changes.js";
+import { clearFacts, EXPLAINED, inWords, LANGUAGES, meaning, shortly, showFacts, showLeft } from "./facts.js";
+import { clearTexts, own, showTexts, stretches, typed, wireTexts } from "./texts.js";
 
 /**
  * @typedef {import("./facts.js").Answer} Answer
- * @typedef {{text: string, policy: string, mechanism: string, epsilon: number}} Inputs
+ * @typedef {{text: string, policy: string, mechanism: string, epsilon: number, keep: string[], hide: string[],
+ *   answer: string}} Inputs
  */
 
 const WAIT_MS = 150;
 const LONGEST_WAIT_MS = 2000;
+const POLL_MS = 500;
+const SLOW_MS = 1500; // longer waits are shown with their progress
 const EXAMPLE =
   "My father Peter has hepatitis and lives in Leeds. I want to write to his clinic " +
   "(reception@clinic.example, +44 20 7946 0958): he cannot come on 14 March and would like an appointment in the " +
@@ -21,26 +27,41 @@ const EXAMPLE =
 /** Refusals that a person can act on, in plain words. @type {Record<string, string>} */
 const KNOWN = {
   budget_exceeded: "The budget is used up: this text costs more than is left.",
-  policy: "The policy refuses this text.",
 };
 
 /** @param {string} id @returns {any} */
 const byId = (id) => document.getElementById(id);
 const [text, result, epsilon, copyButton, failure, empty] =
   ["text", "result", "epsilon", "copy", "failure", "empty"].map(byId);
-const conversation = "page-" + Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("");
+const NAMED = "sanitizer-conversation";
+let conversation = sessionStorage.getItem(NAMED) ?? begin();
+let maxChars = Infinity;
 
 /** What is shown and for which inputs; null while it does not answer the present ones.
  * @type {?{asked: Inputs, answer: Answer}} */
 let shown = null;
-let [sequence, timer, lastMs] = [0, 0, 0];
-let [copying, everCopied] = [false, false];
+let [sequence, timer, poll, lastMs] = [0, 0, 0, 0];
+let copying = false;
+/** @type {Record<string, any>[]} */ let left = [];
 let aborter = new AbortController();
+
+/** A new conversation, of a name that nobody guesses. */
+function begin() {
+  const name = "page-" + Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("");
+  sessionStorage.setItem(NAMED, name);
+  return name;
+}
 
 /* ---- asking the proxy ---- */
 
 /** A refusal, as a sentence for the person. */
-class Refused extends Error {}
+class Refused extends Error {
+  /** @param {string} message @param {string} [code] */
+  constructor(message, code = "") {
+    super(message);
+    this.code = code;
+  }
+}
 
 /** @param {string} path @param {RequestInit} [options] @returns {Promise<any>} */
 async function ask(path, options) {
@@ -54,51 +75,109 @@ async function ask(path, options) {
   }
   if (response.ok) return body;
   const { message = "the sanitizer refused this text", code } = body?.error ?? {};
-  throw new Refused(KNOWN[code] ?? sentence(String(message)));
+  throw new Refused(KNOWN[code] ?? sentence(String(message)), code);
 }
 
 /** @param {string} message */
 const sentence = (message) => message.charAt(0).toUpperCase() + message.slice(1).replace(/\.?$/, ".");
 
-/** @param {string} path @param {Inputs} asked @param {AbortSignal} [signal] @returns {Promise<Answer>} */
+/** @param {string} path @param {Inputs} asked @param {AbortSignal} [signal] @returns {Promise<any>} */
 const post = (path, asked, signal) => ask(path, { method: "POST", body: JSON.stringify(asked), signal });
 
 /** @returns {Inputs} */
 function inputs() {
-  return { text: text.value, policy: chosen("policy"), mechanism: chosen("mechanism"), epsilon: Number(epsilon.value) };
+  return {
+    text: text.value, policy: chosen("policy"), mechanism: chosen("mechanism"), epsilon: Number(epsilon.value),
+    ...ruled(), answer: byId("answer").value,
+  };
 }
 
 /** @param {string} name @returns {string} */
 const chosen = (name) => document.querySelector(`input[name=${name}]:checked`)?.getAttribute("value") ?? "";
 
+/** Characters as the proxy counts them. @param {string} string */
+const length = (string) => (string.length < maxChars ? string.length : Array.from(string).length);
+
 /** Ask once the person pauses; an answer that is still on its way is not wanted any more. */
 function changed() {
-  clearTimeout(timer);
-  aborter.abort();
-  sequence += 1;
-  shown = null;
-  copyButton.disabled = true;
+  stop();
   byId("clear").hidden = !text.value;
+  const n = length(text.value);
+  byId("count").textContent = `${n.toLocaleString("en")} of ${maxChars.toLocaleString("en")} characters`;
+  byId("count").className = n > maxChars ? "bad" : "";
   if (!chosen("policy")) return; // the settings have not come yet
   if (!text.value.trim()) return showNothing();
+  if (n > maxChars)
+    return showFailure(new Refused(`A text on the page may have at most ${maxChars.toLocaleString("en")} characters.`, "size"));
   empty.hidden = true;
+  failure.hidden = true;
   result.setAttribute("aria-busy", "true");
   // Long texts take long: ask less often.
   timer = setTimeout(preview, Math.min(Math.max(lastMs / 4, WAIT_MS), LONGEST_WAIT_MS));
 }
 
+/** Nothing is awaited any more, and what is shown does not answer what is written. */
+function stop() {
+  clearTimeout(timer);
+  clearTimeout(poll);
+  aborter.abort();
+  sequence += 1;
+  shown = null;
+  copyButton.disabled = true;
+  byId("waiting").hidden = true;
+}
+
 async function preview() {
   const [mine, asked, began] = [sequence, inputs(), performance.now()];
   aborter = new AbortController();
+  poll = setTimeout(() => showProgress(mine, began), SLOW_MS);
   try {
     const answer = await post("/page/preview", asked, aborter.signal);
-    lastMs = performance.now() - began;
     if (mine !== sequence) return;
+    lastMs = performance.now() - began;
     show(asked, answer, false);
-    say(everCopied ? "This version has not left the machine." : "Nothing has left this machine yet.");
+    say(left.length ? "This version has not left the machine." : "Nothing has left this machine yet.");
   } catch (error) {
     if (mine === sequence) showFailure(error);
+  } finally {
+    if (mine === sequence) {
+      clearTimeout(poll);
+      byId("waiting").hidden = true;
+    }
   }
+}
+
+/** How far a long text has come. @param {number} mine @param {number} began */
+async function showProgress(mine, began) {
+  const { done, total } = await ask("/page/progress").catch(() => ({ done: 0, total: 0 }));
+  if (mine !== sequence || !aborter || result.getAttribute("aria-busy") !== "true") return;
+  const bar = byId("progress");
+  if (total > 1) [bar.max, bar.value] = [total, done];
+  else bar.removeAttribute("value");
+  byId("waiting-text").textContent = `Reading ${length(text.value).toLocaleString("en")} characters on this machine${remaining(done, total, performance.now() - began)}.`;
+  byId("waiting").hidden = false;
+  poll = setTimeout(() => showProgress(mine, began), POLL_MS);
+}
+
+/** @param {number} done @param {number} total @param {number} ms since it began */
+function remaining(done, total, ms) {
+  if (done < 2) return "";
+  const seconds = Math.ceil((ms / done) * (total - done) / 1000);
+  return seconds > 90 ? `, about ${Math.round(seconds / 60)} minutes more` : `, about ${seconds} seconds more`;
+}
+
+/** The proxy stops too, between two steps. */
+function cancel() {
+  stop();
+  clearTexts();
+  clearFacts();
+  showNotices(null);
+  byId("waiting").hidden = true;
+  failure.hidden = false;
+  byId("failure-text").textContent = "Cancelled: nothing has been read to its end, and nothing can be copied.";
+  byId("way-out").hidden = true;
+  result.setAttribute("aria-busy", "false");
+  text.focus();
 }
 
 /* ---- copying ---- */
@@ -107,13 +186,15 @@ async function preview() {
 async function copy() {
   if (!shown || copying) return;
   const [mine, { asked, answer: before }] = [sequence, shown];
+  say("Sanitizing for good…");
   copying = true;
   try {
     const answer = await post("/page/copy", asked);
     const done = await toClipboard(answer.text);
-    everCopied ||= done;
     if (mine === sequence) show(asked, answer, true);
     say(copied(answer, done, answer.text !== before.text), !done);
+    await recall();
+    if (byId("answer").value) showAnswer();
   } catch (error) {
     say(`${reason(error)} Nothing was copied.`, true);
   } finally {
@@ -125,7 +206,7 @@ async function copy() {
 function copied({ record }, done, anew) {
   const cost = record.charged ? `charged ${shortly(record.charged)} epsilon` : "nothing charged";
   if (!done) return `The browser did not allow copying (${cost}). Copy again: it is not charged twice.`;
-  return `Copied, ${cost}.${anew ? " It was drawn anew, as now shown." : ""}`;
+  return `Copied, ${cost}.${anew ? " What is drawn was drawn for good, as now shown." : ""}`;
 }
 
 /** @param {string} plain @returns {Promise<boolean>} */
@@ -167,14 +248,19 @@ function show(asked, answer, isCopied) {
   failure.hidden = true;
   copyButton.disabled = false;
   result.setAttribute("aria-busy", "false");
-  showTexts(answer.text, answer.replacements);
+  const pieces = showTexts(answer.text, answer.replacements, answer.warnings);
+  showChanges(pieces, answer.record.epsilon_per_unit);
   showFacts(answer, isCopied);
+  showNotices(answer);
 }
 
 function showNothing() {
   lastMs = 0;
   clearTexts();
   clearFacts();
+  showChanges([], 0);
+  showNotices(null);
+  save();
   failure.hidden = true;
   empty.hidden = false;
   result.setAttribute("aria-busy", "false");
@@ -185,6 +271,9 @@ function showNothing() {
 function showFailure(error) {
   clearTexts();
   clearFacts();
+  showChanges([], 0);
+  showNotices(null);
+  byId("way-out").hidden = !(error instanceof Refused && error.code === "policy" && chosen("policy") !== "identifiers");
   shown = null;
   copyButton.disabled = true;
   empty.hidden = true;
@@ -203,38 +292,167 @@ function say(words, bad = false) {
   byId("status").className = bad ? "bad" : "";
 }
 
+/* ---- notices: the language, facts in everyday words, rules without effect ---- */
+
+/** @param {?Answer} answer */
+function showNotices(answer) {
+  const items = answer ? [...languageNotice(answer), ...factNotices(answer), ...ruleNotices(answer)] : [];
+  byId("notices").replaceChildren(...items);
+  byId("notices").hidden = !items.length;
+}
+
+/** @param {Answer} answer */
+function languageNotice({ record }) {
+  if (record.detector === "none" || !record.language || record.language === "en") return [];
+  const name = LANGUAGES[record.language] ?? record.language;
+  return [notice([`This text was read as ${name}. More words are hidden than in English, and nothing is drawn: all of them get placeholders.`])];
+}
+
+/** @param {Answer} answer */
+function factNotices({ warnings }) {
+  return stretches(warnings).map(({ from, to }) => {
+    const words = text.value.slice(from, to).trim();
+    const quoted = words.length > 90 ? `${words.slice(0, 90)}…` : words;
+    const fits = words.length <= MAX_PHRASE;
+    return notice(
+      ["“", own(quoted), "” may tell something sensitive in everyday words. It leaves as step 2 shows it."],
+      ["Show", () => select(from, to)],
+      ...(fits ? [/** @type {[string, () => void]} */ (["Hide it", () => addRule("hide", words)])] : []),
+    );
+  });
+}
+
+/** @param {Answer} answer */
+function ruleNotices({ replacements }) {
+  const hidden = new Set(replacements.map(({ original }) => original.toLowerCase()));
+  return ruled().keep.filter((phrase) => hidden.has(phrase.toLowerCase())).map((phrase) =>
+    notice(["“", own(phrase), "” is still hidden: the policy lists it as private, or it is part of something longer."]));
+}
+
+/** @param {(string | Node)[]} words @param {[string, () => void][]} acts */
+function notice(words, ...acts) {
+  const [item, sentence, buttons] = ["li", "span", "div"].map((tag) => document.createElement(tag));
+  sentence.append(...words);
+  for (const [name, act] of acts) {
+    const button = document.createElement("button");
+    button.className = "quiet";
+    button.textContent = name;
+    button.addEventListener("click", act);
+    buttons.append(button);
+  }
+  item.append(sentence, buttons);
+  return item;
+}
+
+/** @param {number} from @param {number} to */
+function select(from, to) {
+  text.focus();
+  text.setSelectionRange(from, to);
+}
+
+/** What is selected can be hidden for good. */
+function selected() {
+  const words = text.value.slice(text.selectionStart, text.selectionEnd).trim();
+  const button = byId("hide");
+  button.hidden = document.activeElement !== text || !/[\p{L}\p{N}]/u.test(words) || words.length > MAX_PHRASE || words.includes("\n");
+  button.textContent = `Always hide “${words}”`;
+  button.dataset.words = words;
+}
+
 /* ---- settings ---- */
 
-/** @param {HTMLElement} parent @param {string} name @param {string[]} values @param {string} preset */
-function choices(parent, name, values, preset) {
+/** @param {HTMLElement} parent @param {string} name @param {string[]} values @param {string} preset @param {string} kind */
+function choices(parent, name, values, preset, kind) {
   for (const value of values) {
     const [label, input, title, about] = ["label", "input", "span", "small"].map((tag) => document.createElement(tag));
     Object.assign(input, { type: "radio", name, value, checked: value === preset });
     [title.textContent, about.textContent] = EXPLAINED[value] ?? [value, ""];
-    label.className = "choice";
-    label.append(input, title, about);
+    label.className = kind;
+    label.append(input, title, ...(kind === "choice" ? [about] : []));
     parent.append(label);
   }
 }
 
-function retune() {
+function describe() {
+  byId("policy-about").textContent = EXPLAINED[chosen("policy")]?.[1] ?? "";
   byId("epsilon-value").textContent = shortly(Number(epsilon.value));
   byId("epsilon-meaning").textContent = meaning(Number(epsilon.value));
-  byId("strength").disabled = ["identifiers", "deidentify"].includes(chosen("policy"));
+  const draws = !["identifiers", "deidentify"].includes(chosen("policy"));
+  byId("strength").disabled = !draws;
+  byId("strength-word").textContent = draws ? inWords(Number(epsilon.value)) : "none, nothing is drawn";
+}
+
+function retune() {
+  describe();
   changed();
 }
 
 async function start() {
   try {
     const settings = await ask("/page/settings");
-    choices(byId("policies"), "policy", settings.policies, settings.policy);
-    choices(byId("mechanisms"), "mechanism", settings.mechanisms, settings.mechanism);
-    const { epsilon: value, epsilon_min: min, epsilon_max: max } = settings;
+    const { wish } = await recall();
+    choices(byId("policies").querySelector("div"), "policy", settings.policies, wish?.policy ?? settings.policy, "segment");
+    choices(byId("mechanisms"), "mechanism", settings.mechanisms, wish?.mechanism ?? settings.mechanism, "choice");
+    const { epsilon_min: min, epsilon_max: max } = settings;
+    const value = wish?.epsilon ?? settings.epsilon;
     Object.assign(epsilon, { min, max, step: Number.isInteger(2 * value) ? 0.5 : "any", value });
+    maxChars = settings.max_chars;
+    if (wish) resume(wish);
     retune();
   } catch (error) {
     showFailure(error);
   }
+}
+
+/* ---- what survives a reload ---- */
+
+/** @returns {Promise<{wish: ?Inputs, left: Record<string, any>[]}>} */
+async function recall() {
+  const state = await ask("/page/state");
+  left = state.left;
+  showLeft(left);
+  return state;
+}
+
+/** @param {Inputs} wish */
+function resume({ text: words, answer, keep, hide }) {
+  if (!text.value) text.value = words; // typed while the settings came
+  typed();
+  setRules({ keep, hide });
+  if (answer) showAnswer(answer);
+}
+
+/** Tell the proxy what is written, also while the page is left. */
+function save() {
+  if (!chosen("policy") || length(text.value) > maxChars) return;
+  post("/page/draft", inputs()).catch(() => {}); // the next preview says what is wrong
+}
+
+function saveAtEnd() {
+  if (!chosen("policy") || length(text.value) > maxChars) return;
+  const headers = { "content-type": "application/json", "sanitizer-conversation": conversation };
+  const body = JSON.stringify(inputs());
+  // Browsers send at most 64 KB while a page goes; of longer texts, the last preview is kept.
+  if (body.length < 60_000) fetch("/page/draft", { method: "POST", headers, body, keepalive: true }).catch(() => {});
+}
+
+function startAnew() {
+  conversation = begin();
+  setRules({ keep: [], hide: [] });
+  left = [];
+  showLeft(left);
+  showAnswer("");
+  replaceText("");
+}
+
+/** What left, with its records, for whoever has to account for it. */
+function exportLeft() {
+  const link = document.createElement("a");
+  const made = left.map(({ at, text: words, record }) => ({ at: new Date(at * 1000).toISOString(), text: words, record }));
+  link.href = URL.createObjectURL(new Blob([JSON.stringify({ conversation, left: made }, null, 1)], { type: "application/json" }));
+  link.download = `${conversation}.json`;
+  link.click();
+  URL.revokeObjectURL(link.href);
 }
 
 /** @param {Event} event */
@@ -255,15 +473,25 @@ function replaceText(words) {
 
 function wire() {
   text.addEventListener("input", changed);
+  document.addEventListener("selectionchange", selected);
+  byId("hide").addEventListener("pointerdown", (/** @type {Event} */ event) => event.preventDefault()); // keep the selection
+  byId("hide").addEventListener("click", () => addRule("hide", byId("hide").dataset.words));
   byId("settings").addEventListener("input", retune);
   byId("example").addEventListener("click", () => replaceText(EXAMPLE));
   byId("clear").addEventListener("click", () => replaceText(""));
+  byId("new").addEventListener("click", startAnew);
+  byId("cancel").addEventListener("click", cancel);
+  byId("export").addEventListener("click", exportLeft);
+  byId("way-out").addEventListener("click", () => document.querySelector("input[value=identifiers]")?.click());
   failure.addEventListener("submit", again);
   copyButton.addEventListener("click", copy);
   document.addEventListener("copy", takeOver);
+  addEventListener("pagehide", saveAtEnd);
   result.addEventListener("dragstart", (/** @type {Event} */ event) => event.preventDefault());
 }
 
-wireTexts();
+wireTexts(openMenu);
+wireChanges(changed);
+wireAnswer(() => post("/page/restore", inputs()), reason, toClipboard);
 wire();
 start();

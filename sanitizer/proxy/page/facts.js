@@ -5,8 +5,13 @@
  * @typedef {import("./texts.js").Replacement} Replacement
  * @typedef {{text: string, replacements: Replacement[], record: Record<string, any>,
  *   budget: {spent: number, left: number | null},
- *   risk: {ceiling: number, expected: number | null, note: string}}} Answer
+ *   warnings: {start: number, end: number}[],
+ *   risk: {ceiling: number, expected: number | null, note: string,
+ *     words: {total: number, shown: number, expected: number | null, low: number, high: number}}}} Answer
  */
+
+/** @type {Record<string, string>} */
+export const LANGUAGES = { en: "English", de: "German", fr: "French", es: "Spanish" };
 
 /** @type {Record<string, string[]>} */
 export const EXPLAINED = {
@@ -24,6 +29,9 @@ const NO_PRIVACY =
 const BY_CLASS =
   "What stands in for a hidden thing does not depend on it. What was not found to be private leaves as it is.";
 
+const WAY_OUT =
+  "“Names and numbers” costs nothing, nor does a placeholder in place of a drawn word; or start the proxy with a larger --budget.";
+
 const decimals = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const wholes = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 const percents = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 0 });
@@ -40,6 +48,12 @@ export function meaning(epsilon) {
   return `The odds between any two candidates for what is drawn change by at most a factor of ${factor}.`;
 }
 
+/** The strength of the noise. @param {number} epsilon */
+export function inWords(epsilon) {
+  if (epsilon <= 3) return "strong";
+  return epsilon <= 6 ? "medium" : "light";
+}
+
 /** @param {Answer} answer @param {boolean} copied whether its cost has been charged by now */
 export function showFacts({ record, budget, risk }, copied) {
   byId("no-facts").hidden = true;
@@ -51,10 +65,9 @@ export function showFacts({ record, budget, risk }, copied) {
     ["Unchanged", amount(record.n_public, "word")],
     [copied ? "Charged" : "Copying costs", record.charged ? `${shortly(record.charged)} epsilon` : "nothing"],
     ["Budget", budgetLine(budget, copied ? 0 : record.charged)],
-    ["Attack success to expect", risk.expected === null ? "not measured" : percent(risk.expected)],
-    ["Ceiling set by epsilon", percent(risk.ceiling)],
+    ["Words a reader has or guesses", known(risk.words)],
   ]);
-  byId("risk-note").textContent = risk.note;
+  byId("risk-note").textContent = riskNote(risk);
   rows(byId("terms"), terms(record));
 }
 
@@ -62,6 +75,38 @@ export function showFacts({ record, budget, risk }, copied) {
 export function clearFacts() {
   byId("no-facts").hidden = false;
   byId("record").hidden = true;
+}
+
+/** One figure over all words of the text, under every setting. @param {Answer["risk"]["words"]} words */
+function known({ total, shown, expected, low, high }) {
+  if (!total) return "none";
+  const [from, to] = [shown + low, shown + high].map((n) => Math.min(1, n / total));
+  if (expected === null) return `up to ${percent(to)}: no bound is known for what was drawn`;
+  return `${percent((shown + expected) / total)} (${percent(from)} to ${percent(to)})`;
+}
+
+/** @param {Answer["risk"]} risk */
+function riskNote({ words: { total, shown, expected }, note }) {
+  const guessed = !expected ? "" : ` Of the others, ${shortly(expected)} ${expected === 1 ? "is" : "are"} expected to be guessed`;
+  return `${shown} of ${amount(total, "word")} leave as they are.${guessed}${guessed && "; the range holds for 95 of 100 draws."} ${note}`;
+}
+
+/** What has left in this conversation, the last first. @param {Record<string, any>[]} left */
+export function showLeft(left) {
+  byId("none-left").hidden = left.length > 0;
+  byId("export").hidden = !left.length;
+  byId("left").replaceChildren(...left.map(leftItem).reverse());
+}
+
+/** @param {Record<string, any>} one */
+function leftItem({ at, text, record }) {
+  const [item, details, summary, words] = ["li", "details", "summary", "p"].map((tag) => document.createElement(tag));
+  const cost = record.charged ? `, ${shortly(record.charged)} epsilon` : "";
+  summary.textContent = `${new Date(at * 1000).toLocaleTimeString("en")}: ${amount(text.length, "character")}${cost}`;
+  words.textContent = text;
+  details.append(summary, words);
+  item.append(details);
+  return item;
 }
 
 /** @param {Record<string, any>} record */
@@ -97,9 +142,9 @@ function epsilons(record) {
 function counts(record) {
   const things = record.detector !== "none";
   const found = things
-    ? [[record.n_things, "thing"], [record.n_drawn, "drawn one"]]
+    ? [[record.n_things, record.n_drawn ? `thing${record.n_things === 1 ? "" : "s"} (${record.n_drawn} drawn)` : "thing"]]
     : [[record.n_units, "word"], [record.n_numbers, "number"], [record.n_identifiers, "identifier"]];
-  return found.filter(([n]) => n).map(([n, name]) => amount(n, name)).join(", ") || "nothing";
+  return found.filter(([n]) => n).map(([n, name]) => (name.endsWith(")") ? `${n} ${name}` : amount(n, name))).join(", ") || "nothing";
 }
 
 /** @param {number} n @param {string} name */
@@ -109,13 +154,24 @@ const amount = (n, name) => `${decimals.format(n)} ${name}${n === 1 ? "" : "s"}`
 function budgetLine({ spent, left }, cost) {
   if (left === null) return `${shortly(spent)} epsilon spent; no limit is set`;
   const line = document.createElement("span");
-  const meter = document.createElement("meter");
-  [meter.max, meter.value] = [spent + left || 1, spent];
-  meter.setAttribute("aria-label", "Budget spent");
-  const short = cost > left ? ". This text costs more than is left." : "";
+  const short = cost > left ? ". This text costs more than is left. " + WAY_OUT : "";
   line.className = short && "bad";
-  line.append(`${shortly(spent)} epsilon spent, ${shortly(left)} left${short}`, meter);
+  line.append(`${shortly(spent)} epsilon spent, ${shortly(left)} left${short}`, gauge(spent, left, cost));
   return line;
+}
+
+/** What is spent, and the next cost behind it. @param {number} spent @param {number} left @param {number} cost */
+function gauge(spent, left, cost) {
+  const [bar, used, next] = ["div", "i", "i"].map((tag) => document.createElement(tag));
+  const limit = spent + left || 1;
+  const after = (spent + cost) / limit;
+  bar.className = `gauge ${after > 1 ? "red" : after > 0.75 ? "amber" : ""}`;
+  for (const [name, value] of Object.entries({ role: "meter", "aria-label": "Budget spent", "aria-valuemin": 0, "aria-valuemax": limit, "aria-valuenow": spent }))
+    bar.setAttribute(name, String(value));
+  used.style.width = `${(100 * spent) / limit}%`;
+  next.style.width = `${Math.min(100 - (100 * spent) / limit, (100 * cost) / limit)}%`;
+  bar.append(used, next);
+  return bar;
 }
 
 /** Never rounded to certainty or to nothing. @param {number} p */

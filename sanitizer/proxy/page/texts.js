@@ -5,13 +5,20 @@
  */
 
 /**
- * @typedef {{start: number, end: number, replacement: string, kind: string, original: string}} Replacement
+ * @typedef {{start: number, end: number, replacement: string, kind: string, original: string, drawn?: boolean,
+ *   left?: boolean}} Replacement  left: this stand-in has left in the conversation
  * @typedef {Replacement & {from: number, to: number}} Piece  places in both texts, in UTF-16 units; from, to: original
  */
 
 const BLOCK = 4000; // characters after which the result goes on in a new block: only blocks in sight are laid out
 const LONG = 20_000; // characters from which the marks in the original wait for the answer while a person types
 const STYLES = ["word", "vault", "article"];
+/** Classes of things, as a person says them. @type {Record<string, string>} */
+const SAID = {
+  number: "number", article: "article", word: "word", TERM: "unknown word", PERSON: "name", ORGANIZATION: "organization",
+  CONDITION: "illness", BELIEF: "belief", ORIGIN: "origin", MEDICAL: "medical number", ID: "number of a case or customer",
+  SSN: "social security number", IBAN: "IBAN", URL: "web address", IP: "IP address", EMAIL: "e-mail address",
+};
 // Control, format and direction characters leave with the text and cannot be seen: the page shows their code.
 const UNSEEN =
   /([\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff])\1*/g;
@@ -21,17 +28,31 @@ const byId = (id) => document.getElementById(id);
 const [text, original, result, caption] = ["text", "original", "result", "caption"].map(byId);
 
 let current = 0; // the mark that the tab key stops at
+/** What opens for a mark. @type {(piece: Piece, mark: HTMLElement) => void} */
+let open = () => {};
+/** The sheet that a person scrolls; the other one follows. @type {?HTMLElement} */
+let leader = null;
 /** @type {Range[]} */ let ranges = [];
 /** @type {Piece[]} */ let pieces = [];
 
-/** Both texts with their marks. @param {string} released @param {Replacement[]} replacements */
-export function showTexts(released, replacements) {
+/** Both texts with their marks; the pieces are returned.
+ * @param {string} released @param {Replacement[]} replacements @param {{start: number, end: number}[]} [facts] */
+export function showTexts(released, replacements, facts = []) {
   pieces = places(released, replacements);
   current = 0;
   renderResult(released);
   renderOriginal();
   point(null);
+  if (document.activeElement === text) follow(text, result);
   result.tabIndex = pieces.length ? -1 : 0; // it scrolls, so the keyboard must reach it
+  paint("fact", stretches(facts).map(({ from, to }) => rangeOf(from, to)));
+  return pieces;
+}
+
+/** Stretches of the original, in UTF-16 units. @param {{start: number, end: number}[]} facts */
+export function stretches(facts) {
+  const at = counter(text.value);
+  return facts.map(({ start, end }) => ({ from: at(start), to: at(end) }));
 }
 
 /** An empty result, and no marks. */
@@ -61,15 +82,28 @@ function counter(string) {
   };
 }
 
-/** @param {string} kind */
-const style = (kind) => (kind === "word" || kind === "article" ? kind : "vault");
+/** @param {Piece} piece */
+export const isDrawn = ({ kind, drawn }) => drawn ?? kind === "word";
 
 /** @param {Piece} piece */
-function why({ kind }) {
-  if (kind === "word") return "drawn anew";
-  if (kind === "article") return "made to fit";
-  return kind === "number" ? "a random number" : `${kind.toLowerCase().replaceAll("_", " ")}, kept on this machine`;
+export function style(piece) {
+  if (piece.kind === "article") return "article";
+  return isDrawn(piece) ? "word" : "vault";
 }
+
+/** What a piece is. @param {Piece} piece */
+export const said = ({ kind }) => SAID[kind] ?? kind.toLowerCase().replaceAll("_", " ");
+
+/** What was done with it. @param {Piece} piece */
+export function how(piece) {
+  if (piece.kind === "article") return "made to fit";
+  if (piece.kind === "number") return "a random number";
+  if (!isDrawn(piece)) return "kept on this machine";
+  return piece.kind === "word" ? "drawn anew" : "another one was drawn";
+}
+
+/** @param {Piece} piece */
+const why = (piece) => (piece.kind === "word" || piece.kind === "number" ? how(piece) : `${said(piece)}, ${how(piece)}`);
 
 /* ---- the result ---- */
 
@@ -89,6 +123,7 @@ function renderResult(released) {
     at = piece.end;
   }
   result.replaceChildren(all);
+  byId("result-paper").classList.toggle("long", released.length > LONG);
 }
 
 /** @param {DocumentFragment} all */
@@ -102,9 +137,11 @@ function newBlock(all) {
 /** @param {Piece} piece @param {number} i */
 function markFor(piece, i) {
   const mark = document.createElement("mark");
-  mark.className = style(piece.kind);
+  mark.className = style(piece);
   mark.title = `In place of “${piece.original}”: ${why(piece)}`;
-  mark.setAttribute("role", "button"); // it shows its original
+  mark.setAttribute("role", "button");
+  mark.setAttribute("aria-haspopup", "dialog");
+  mark.setAttribute("aria-label", `${piece.replacement}, in place of ${piece.original}: ${why(piece)}`);
   mark.tabIndex = i ? -1 : 0; // one stop for the tab key; arrows go on from there
   mark.dataset.i = String(i);
   addText(mark, piece.replacement);
@@ -112,7 +149,7 @@ function markFor(piece, i) {
 }
 
 /** @param {HTMLElement} parent @param {string} string */
-function addText(parent, string) {
+export function addText(parent, string) {
   let at = 0;
   for (const { 0: run, 1: one, index } of string.matchAll(UNSEEN)) {
     parent.append(string.slice(at, index), unseen(run, one));
@@ -135,13 +172,16 @@ function unseen(run, one) {
 
 function renderOriginal() {
   mirror();
-  ranges = pieces.map(({ from, to }) => {
-    const range = new Range();
-    range.setStart(original.firstChild, from);
-    range.setEnd(original.firstChild, to);
-    return range;
-  });
-  for (const name of STYLES) paint(name, ranges.filter((_, i) => style(pieces[i].kind) === name));
+  ranges = pieces.map(({ from, to }) => rangeOf(from, to));
+  for (const name of STYLES) paint(name, ranges.filter((_, i) => style(pieces[i]) === name));
+}
+
+/** @param {number} from @param {number} to */
+function rangeOf(from, to) {
+  const range = new Range();
+  range.setStart(original.firstChild, from);
+  range.setEnd(original.firstChild, to);
+  return range;
 }
 
 /** Browsers without custom highlights show no marks in the original. @param {string} name @param {Range[]} where */
@@ -151,13 +191,15 @@ function paint(name, where) {
 
 /** While a person types, marks stay on their words; in long texts they hide until the answer comes. */
 export function typed() {
-  original.hidden = text.value.length > LONG;
-  if (!original.hidden) mirror();
+  const long = text.value.length > LONG;
+  original.classList.toggle("stale", long);
+  byId("paper").classList.toggle("long", long);
+  if (!long) mirror();
 }
 
 /** Bring the sheet to the textarea's text by one change, so that ranges move with their words. */
 function mirror() {
-  original.hidden = false;
+  original.classList.remove("stale");
   if (!original.firstChild) original.append(document.createTextNode(""));
   const node = /** @type {Text} */ (original.firstChild);
   const [old, now] = [node.data, text.value + "\n"]; // without it a last, empty line has no height
@@ -180,8 +222,17 @@ function longest(most, equal) {
   return low;
 }
 
-/** Keep the sheet under the textarea. */
-const scroll = () => (original.scrollTop = text.scrollTop);
+/** Keep the sheet under the textarea, and the result beside it. */
+function scroll() {
+  original.scrollTop = text.scrollTop;
+  if (leader === text) follow(text, result);
+}
+
+/** @param {HTMLElement} one @param {HTMLElement} other */
+function follow(one, other) {
+  const share = one.scrollTop / Math.max(1, one.scrollHeight - one.clientHeight);
+  other.scrollTop = share * (other.scrollHeight - other.clientHeight);
+}
 
 /* ---- from a mark to its original ---- */
 
@@ -191,11 +242,11 @@ function point(target) {
   const i = Number(mark?.dataset.i ?? -1);
   paint("active", ranges.slice(i, i + 1));
   if (mark) caption.replaceChildren(own(pieces[i].original), " → ", own(pieces[i].replacement), ` (${why(pieces[i])})`);
-  else caption.replaceChildren(pieces.length ? "Point at a marked word to see what it replaces." : "");
+  else caption.replaceChildren(pieces.length ? "Point at a marked word to see what it replaces; choose it to keep it or to hide it for good." : "");
 }
 
 /** @param {string} string */
-function own(string) {
+export function own(string) {
   const element = document.createElement("bdi");
   addText(element, string);
   return element;
@@ -205,20 +256,44 @@ function own(string) {
 function reveal(target) {
   const mark = target instanceof Element ? target.closest("mark") : null;
   const word = ranges[Number(mark?.dataset.i ?? -1)]?.getBoundingClientRect();
-  const sheet = text.getBoundingClientRect();
-  if (!word || (word.top >= sheet.top && word.bottom <= sheet.bottom)) return;
-  text.scrollTop += word.top - sheet.top - sheet.height / 3;
+  if (word) show(text, word);
+}
+
+/** Scroll a sheet, and nothing around it, to a word. @param {HTMLElement} sheet @param {DOMRect} word */
+function show(sheet, word) {
+  const seen = sheet.getBoundingClientRect();
+  if (word.top < seen.top || word.bottom > seen.bottom) sheet.scrollTop += word.top - seen.top - seen.height / 3;
 }
 
 /** @param {KeyboardEvent} event */
 function walk(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
   const marks = result.querySelectorAll("mark");
   const [next, before] = [Math.min(current + 1, marks.length - 1), Math.max(current - 1, 0)];
   const steps = { ArrowRight: next, ArrowDown: next, ArrowLeft: before, ArrowUp: before, Home: 0, End: marks.length - 1 };
-  const step = steps[/** @type {keyof typeof steps} */ (event.key)] ?? (event.key === " " ? current : undefined);
-  if (event.ctrlKey || event.metaKey || event.altKey || !marks.length || step === undefined) return;
+  if (event.key === "Enter" || event.key === " ") {
+    event.preventDefault();
+    return choose(event.target);
+  }
+  const step = steps[/** @type {keyof typeof steps} */ (event.key)];
+  if (!marks.length || step === undefined) return;
   event.preventDefault();
   marks[step].focus();
+}
+
+/** @param {EventTarget | null} target */
+function choose(target) {
+  const mark = target instanceof Element ? target.closest("mark") : null;
+  if (mark) open(pieces[Number(mark.dataset.i)], mark);
+}
+
+/** Point at one change, as the list of changes does. @param {number} i */
+export function pointAt(i) {
+  const mark = result.querySelector(`mark[data-i="${i}"]`);
+  point(mark);
+  leader = null;
+  if (mark) show(result, mark.getBoundingClientRect());
+  reveal(mark);
 }
 
 /** @param {FocusEvent} event */
@@ -228,17 +303,24 @@ function settle({ target }) {
   for (const other of result.querySelectorAll('mark[tabindex="0"]')) other.tabIndex = -1;
   mark.tabIndex = 0;
   current = Number(mark.dataset.i);
+  leader = null;
   point(mark);
   reveal(mark);
 }
 
-/** Listen to pointer and keyboard. */
-export function wireTexts() {
+/** Listen to pointer and keyboard. @param {typeof open} opened what opens for a mark */
+export function wireTexts(opened) {
+  open = opened;
+  for (const sheet of [text, result])
+    for (const name of ["wheel", "touchmove", "pointerdown"])
+      sheet.addEventListener(name, () => (leader = sheet), { passive: true });
+  text.addEventListener("keydown", () => (leader = text));
   text.addEventListener("scroll", scroll);
+  result.addEventListener("scroll", () => leader === result && follow(result, text));
   text.addEventListener("input", typed);
   result.addEventListener("mouseover", (/** @type {MouseEvent} */ event) => point(event.target));
   result.addEventListener("mouseleave", () => point(document.activeElement));
-  result.addEventListener("click", (/** @type {MouseEvent} */ event) => reveal(event.target));
+  result.addEventListener("click", (/** @type {MouseEvent} */ event) => choose(event.target));
   result.addEventListener("focusin", settle);
   result.addEventListener("focusout", () => point(null));
   result.addEventListener("keydown", walk);

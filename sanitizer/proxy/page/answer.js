@@ -1,0 +1,93 @@
+// @ts-check
+/* The third step: a model's answer, with the originals put back on this machine. */
+import { addText, own } from "./texts.js";
+
+/**
+ * @typedef {{parts: {text: string, original: ?string}[], notes: {told: string, wrote: string}[], words_stay: boolean,
+ *   left: number}} Restored
+ */
+
+/** @param {string} id @returns {any} */
+const byId = (id) => document.getElementById(id);
+const [answer, restored] = ["answer", "restored"].map(byId);
+let [sequence, timer] = [0, 0];
+let plain = "";
+
+/** @param {Restored} found */
+function show({ parts, notes, words_stay, left }) {
+  plain = parts.map(({ text, original }) => original ?? text).join("");
+  restored.replaceChildren(...parts.map(({ text, original }) => stretch(text, original)));
+  const put = parts.filter(({ original }) => original !== null).length;
+  byId("answer-status").textContent = left
+    ? `${put} ${put === 1 ? "stand-in was" : "stand-ins were"} put back.`
+    : "Nothing of this conversation has left yet, so nothing can be put back: copy the text first.";
+  showNotes(notes, words_stay);
+}
+
+/** @param {string} text @param {?string} original */
+function stretch(text, original) {
+  const part = document.createElement(original === null ? "span" : "mark");
+  if (original !== null) part.title = `The model wrote “${text}”`;
+  addText(part, original ?? text);
+  return part;
+}
+
+/** One note for every drawn thing alike, whether the answer speaks of it or not.
+ * @param {Restored["notes"]} notes @param {boolean} wordsStay */
+function showNotes(notes, wordsStay) {
+  const items = notes.map(({ told, wrote }) => {
+    const item = document.createElement("li");
+    item.append(own(told), " stood for ", own(wrote), ": advice about ", own(told), " may not hold for ", own(wrote), ".");
+    return item;
+  });
+  if (wordsStay) {
+    const item = document.createElement("li");
+    item.append("Words that were drawn one by one stay as the model wrote them.");
+    items.push(item);
+  }
+  byId("notes").replaceChildren(...items);
+}
+
+function clear() {
+  plain = "";
+  restored.replaceChildren();
+  byId("notes").replaceChildren();
+  byId("answer-status").textContent = "";
+}
+
+/** @param {() => Promise<Restored>} ask @param {(error: unknown) => string} reason */
+function changed(ask, reason) {
+  clearTimeout(timer);
+  const mine = (sequence += 1);
+  byId("no-answer").hidden = Boolean(answer.value);
+  byId("copy-answer").disabled = true;
+  if (!answer.value.trim()) return clear();
+  timer = setTimeout(async () => {
+    try {
+      const found = await ask();
+      if (mine !== sequence) return;
+      show(found);
+      byId("copy-answer").disabled = false;
+    } catch (error) {
+      if (mine !== sequence) return;
+      clear();
+      byId("answer-status").textContent = reason(error);
+    }
+  }, 150);
+}
+
+/** What is put back on the screen after a reload, or when more has left. @param {string} [words] */
+export function showAnswer(words = answer.value) {
+  answer.value = words;
+  answer.dispatchEvent(new Event("input"));
+}
+
+/** @param {() => Promise<Restored>} ask @param {(error: unknown) => string} reason
+ * @param {(plain: string) => Promise<boolean>} toClipboard */
+export function wireAnswer(ask, reason, toClipboard) {
+  answer.addEventListener("input", () => changed(ask, reason));
+  byId("copy-answer").addEventListener("click", async () => {
+    const done = await toClipboard(plain);
+    byId("answer-status").textContent = done ? "Answer copied: it holds your own words." : "The browser did not allow copying.";
+  });
+}
