@@ -322,7 +322,7 @@ class TestProxy:
         assert sent == ["Ask <EMAIL_1>"] * 2
 
     def test_its_token_may_stand_where_the_key_does(self, server: RecordingServer) -> None:
-        settings = {"key": "upstream-key", "token": "t" * 32}
+        settings: dict[str, Any] = {"key": "upstream-key", "token": "t" * 32}
         headers = {"x-api-key": "t" * 32, "content-type": "application/json"}
         with proxy(server.url, **settings) as running:
             for given, status in ((headers, 200), ({**headers, "x-api-key": "u" * 32}, 401)):
