@@ -106,7 +106,7 @@ def test_calls_of_tools(client: Any, server: RecordingServer, streams: bool) -> 
 @pytest.mark.parametrize("streams", [False, True])
 def test_a_session_of_a_coding_agent(client: Any, server: RecordingServer, streams: bool) -> None:
     """System blocks, thoughts, calls with objects, files in results; what arrives is read whole."""
-    system = [
+    system: list[dict[str, Any]] = [
         {"type": "text", "text": "You are a coding agent."},
         {"type": "text", "text": f"User: {SECRETS[0]}.", "cache_control": {"type": "ephemeral"}},
     ]
