@@ -59,9 +59,11 @@ def act(visit: Visit, original: str, action: str) -> None:
 
 def test_an_answer_that_is_pasted_comes_back_with_the_originals(visit: Visit) -> None:
     visit.write(LETTER)
-    told = drawn(left(visit))["hepatitis"]
+    sent = {r["original"]: r["replacement"] for r in left(visit)["replacements"]}
+    told = sent["hepatitis"]
     visit.page.locator("#answer").fill(
-        f"Dear <PERSON_1> of <PLACE_1>, with {told} take <TREATMENT_1>; ask &lt;EMAIL_1&gt;."
+        f"Dear {sent['Peter']} of {sent['Leeds']}, with {told} take {sent['apixaban']}; "
+        "ask &lt;EMAIL_1&gt;."
     )
     restored = "Dear Peter of Leeds, with hepatitis take apixaban; ask reception@clinic.example."
     expect(visit.page.locator("#restored")).to_have_text(restored)
