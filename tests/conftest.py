@@ -17,7 +17,7 @@ from sanitizer.identifiers import NameFinder
 from sanitizer.lm import OnnxMaskedLM, model_folder
 
 # Examples of a test that names no number of its own; more with --hypothesis-profile nightly.
-settings.register_profile("quick", max_examples=30)
+settings.register_profile("quick", max_examples=30, deadline=2000)
 settings.register_profile("nightly", max_examples=1000, deadline=None)
 settings.load_profile("quick")
 

@@ -32,9 +32,10 @@ def test_the_server_sees_no_identifier_and_the_application_gets_all_back() -> No
     }
     assert [len(texts) for texts in shown.values()] == [8, 8, 8]
     for sent, seen, got in zip(*shown.values(), strict=True):
-        for original, stand_in in ((MAIL, "<EMAIL_1>"), (ACCOUNT, "<IBAN_1>")):
+        for original, kind in ((MAIL, "EMAIL"), (ACCOUNT, "IBAN")):
             assert original not in seen
-            assert (original in sent) == (stand_in in seen) == (original in got)
+            stands_in = re.search(rf"<{kind}_[0-9]+>", seen) is not None
+            assert (original in sent) == stands_in == (original in got)
     assert "that arrived: 0" in done.stdout.splitlines()[-1]
 
 

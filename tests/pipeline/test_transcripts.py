@@ -45,7 +45,7 @@ def test_every_outcome_of_a_draw_is_walked_with_its_probability() -> None:
 
 
 def test_a_transcript_has_the_certified_epsilon_exactly(first: Forced) -> None:
-    inputs = neighbours(first, "condition", OTHERS["condition"][:2])
+    inputs = neighbours(first, "condition", OTHERS["condition"])[:3]
     assert len(inputs) == 3
     by_text = exact(lambda v, source: by_sanitize(first, written(v), source), inputs, EPSILON)
     assert by_text["exact"] == pytest.approx(EPSILON, abs=1e-9)
