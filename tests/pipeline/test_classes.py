@@ -229,6 +229,7 @@ class TestNeighbours:
         monkeypatch.setattr(ClassDraws, "draw", lambda *given: forced[len(given[3])])
         assert self.released(model, self.ONE) == self.released(model, self.OTHER)
 
+    @pytest.mark.slow
     def test_draws_are_as_likely_as_certified(self, model: OnnxMaskedLM) -> None:
         """Each output's share under two neighbours, over seeds, against the exact bound."""
         counts: list[dict[str, int]] = [{}, {}]

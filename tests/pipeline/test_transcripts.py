@@ -44,6 +44,7 @@ def test_every_outcome_of_a_draw_is_walked_with_its_probability() -> None:
     assert set(found.values()) == {Fraction(1, 6)}
 
 
+@pytest.mark.slow
 def test_a_transcript_has_the_certified_epsilon_exactly(first: Forced) -> None:
     inputs = neighbours(first, "condition", OTHERS["condition"])[:3]
     assert len(inputs) == 3
