@@ -50,6 +50,8 @@ def recognize(finder: TextFinder, sanitizer: Sanitizer) -> None:
     Raises:
         VaultError: the answers cannot be read.
     """
+    if sanitizer.policy.wire.tools == "keep":
+        _declare_kept(finder, sanitizer)
     messages, calls = _messages(finder), finder.arguments
     if not messages and not calls:
         return
@@ -149,6 +151,23 @@ def quoted(document: str, bare: Collection[str]) -> str:
 
 def _messages(finder: TextFinder) -> list[TextSlot]:
     return [slot for slot in finder.slots if slot.role == "assistant" and slot.kind == "text"]
+
+
+def _declare_kept(finder: TextFinder, sanitizer: Sanitizer) -> None:
+    """Declare the stand-ins in results of tools, which were called with them: the API knows them.
+
+    Read as the user's words, one that equals an original would tell that.
+    """
+    restorer = sanitizer.inner.restorer()
+    for slot in finder.slots:
+        if slot.role != "tool" or slot.kind != "text" or slot.declared:
+            continue
+        spans, at = [], 0
+        for part in restorer.parts(slot.text)[0]:
+            if part.original is not None:
+                spans.append((at, at + len(part.text)))
+            at += len(part.text)
+        slot.declared = tuple(spans)
 
 
 def _place(slot: TextSlot, said: str | tuple[Segment, ...]) -> None:

@@ -288,3 +288,13 @@ def test_the_record_says_that_a_tool_was_told() -> None:
     exchange = send({"messages": history}, sanitizer)
     assert exchange.record.n_claims_ended == 1
     assert exchange.headers["sanitizer-n-claims-ended"] == "1"
+
+
+def test_what_a_tool_says_of_its_stand_ins_stays_under_keep() -> None:
+    policy = replace(Policy.preset("identifiers"), wire=WireRules(tools="keep"))
+    sanitizer = Sanitizer(policy=policy)
+    send(chat(f"Ask {EMAIL}"), sanitizer)
+    result = chat("No answer from <EMAIL_1>, try joe@example.org", "tool", tool_call_id="c")
+    assert sent(result, sanitizer)["messages"][0]["content"] == (
+        "No answer from <EMAIL_1>, try <EMAIL_2>"
+    )
