@@ -472,8 +472,11 @@ def test_llama_cpp_upstream(tmp_path: Path) -> None:
         with proxied(tmp_path, responder=forward) as d:
             answer = json.loads(d.run("local-model"))
             assert "choices" in answer, answer
-            assert MAIL in answer["choices"][0]["message"]["content"]
+            said = answer["choices"][0]["message"]["content"]
+            assert said
+            assert "<EMAIL" not in said  # restored, or in the small model's own words
             assert len(d.server.requests) == 1
+            assert "<EMAIL_" in d.server.requests[0].json["messages"][-1]["content"]
             assert not d.received(MAIL)
 
 

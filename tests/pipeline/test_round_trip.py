@@ -47,7 +47,7 @@ def test_things_come_back(model: OnnxMaskedLM) -> None:
     assert check(roomy("deidentify", model), Texts(2, longest=8), 20) >= 15
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("policy", "longest"), [("identifiers", 30), ("deidentify", 10)])
 def test_ten_thousand_texts_come_back(model: OnnxMaskedLM, policy: str, longest: int) -> None:
     assert check(roomy(policy, model), Texts(8, longest), 10_000) >= 9_500
