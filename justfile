@@ -24,7 +24,8 @@ slow *arguments:
     pytest -m slow {{arguments}}
 
 # all tests, those of minutes too, with ten times as many random examples, and every framework and client of the recipes; those
-# of Ray and Spark need both installed (pip install -e ".[ray,spark]") and a Java 17, else they skip
+# of Ray and Spark need both installed (pip install -e ".[ray,spark]") and a Java 17, that of the desktop's single file pyinstaller
+# and this package installed, else they skip
 nightly:
     .ci/clients build-cache/clients
     SANITIZER_TEST_CLIENTS=build-cache/clients pytest -m "slow or not slow" --hypothesis-profile nightly
@@ -36,6 +37,14 @@ bench-quick:
 # run what the documents and the docstrings show
 docs:
     pytest -m "slow or not slow" tests/docs sanitizer
+
+# the site, into build-cache/site; links are checked (pip install -e ".[docs]")
+site:
+    mkdocs build --strict
+
+# what docs/notebook.ipynb shows, made anew
+notebook:
+    python -m tests.docs.notebook
 
 # everything in a fresh environment, as a reviewer would
 ci:

@@ -22,7 +22,7 @@ from sanitizer import Sanitizer, shield
 from sanitizer.testing import Answer, Received, RecordingServer, calls, echo
 
 MAIL, ACCOUNT = "peter.lund@example.com", "DE89 3704 0044 0532 0130 00"
-PROMPT = f"My father Peter has hepatitis and lives in Leeds. Write to {MAIL} about it."
+PROMPT = f"My father Peter has hepatitis and lives in Leeds. Write to {MAIL}."
 QUESTION, RESULT = (
     f"What did {MAIL} order in Leeds?",
     f"Two orders of insulin, paid from {ACCOUNT}.",

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from sanitizer.clients import shield
+    from sanitizer.corrections import Corrections
     from sanitizer.errors import (
         BudgetExceeded,
         LedgerError,
@@ -57,6 +58,7 @@ __all__ = [
     "AuditReport",
     "BudgetExceeded",
     "Cape",
+    "Corrections",
     "DynText",
     "FileVault",
     "Ledger",
@@ -112,13 +114,17 @@ def lazy_door(
     return load, lambda: sorted(home_of)
 
 
+DISTRIBUTION = "dp-sanitizer"
+"""Name of the distribution; on package indexes "sanitizer" is another project's."""
+
+
 def _version() -> str:
     """Return the version of the installed package; "0+unknown" where none is installed."""
     # Slow to import and needed here only.
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        return version("sanitizer")
+        return version(DISTRIBUTION)
     except PackageNotFoundError:
         return "0+unknown"
 
@@ -128,6 +134,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "clients": ("shield",),
+            "corrections": ("Corrections",),
             "errors": (
                 "BudgetExceeded",
                 "LedgerError",

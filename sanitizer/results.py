@@ -169,12 +169,15 @@ class SanitizedText:
         replacements: in order of position; hold the originals, so they stay on the machine.
         record: what ran and what it costs; holds no text.
         warnings: what may be sensitive and leaves all the same; stays on the machine.
+        conversation: name of its conversation where it is one of its own: `Sanitizer.restore`
+            then needs this result. "": the Sanitizer's.
     """
 
     text: str
     replacements: tuple[Replacement, ...] = field(repr=False)
     record: Record
     warnings: tuple[FactWarning, ...] = ()
+    conversation: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         return self.text

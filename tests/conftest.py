@@ -15,6 +15,7 @@ from hypothesis import settings
 
 from sanitizer.identifiers import NameFinder
 from sanitizer.lm import OnnxMaskedLM, model_folder
+from sanitizer.storage import vault
 
 # Examples of a test that names no number of its own; more with --hypothesis-profile nightly.
 settings.register_profile("quick", max_examples=30, deadline=2000)
@@ -53,6 +54,12 @@ def names(no_names: Callable[[], bool], monkeypatch: pytest.MonkeyPatch) -> None
     if not no_names():
         pytest.skip('the extra "ner" is not installed')
     monkeypatch.setattr(NameFinder, "installed", staticmethod(no_names))
+
+
+@pytest.fixture
+def apart(from_one: Callable[[bytes, str], int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Number the placeholders of each conversation apart, as they are outside of tests."""
+    monkeypatch.setattr(vault, "_tag", from_one)
 
 
 @pytest.fixture(scope="session")

@@ -37,7 +37,7 @@ def result(sanitizer: Sanitizer) -> SanitizedText:
 
 
 def test_the_version_is_the_packages() -> None:
-    assert package.__version__ == version("sanitizer")
+    assert package.__version__ == version("dp-sanitizer")
 
 
 @pytest.mark.parametrize("budget", ["10", True, [10]])

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 N_RESAMPLES = 1_000
 SEED = 20_251
 COUNTS = {"map": "n_guessed", "nll": "n_inferred", "mti_1": "n_inferred", "mti_10": "n_inferred"}
-COUNTS |= dict.fromkeys(("cosine", "kept", "knn_1", "knn_10", "plausibility", "mapping"), "n_words")
+EXACT = ("cosine", "second", "kept", "knn_1", "knn_10", "plausibility", "mapping")
+COUNTS |= dict.fromkeys(EXACT, "n_words")
 Figures = Mapping[str, Sequence[float]]
 
 

@@ -117,6 +117,7 @@ def main(quick: bool) -> None:
     nominal = (10.0,) if quick else NOMINAL
     audited: list[tuple[str, list[Cape] | list[DynText], int | None]] = [
         ("cape certified", [Cape(e) for e in nominal], cape),
+        ("cape medoids", [Cape(e, profile="medoids") for e in nominal], cape),
         ("dyntext certified", [DynText(e) for e in nominal], dyntext),
         ("dyntext published", [DynText(e, variant="published") for e in nominal], few),
     ]
@@ -127,9 +128,10 @@ def main(quick: bool) -> None:
         ]
         rows = [
             *said(futures[0]),
-            *said(published_cape(pool, cape)),
             *said(futures[1]),
+            *said(published_cape(pool, cape)),
             *said(futures[2]),
+            *said(futures[3]),
         ]
     say(str(write("audits", "python -m benchmarks audits" + " --quick" * quick, rows)))
 

@@ -21,7 +21,7 @@ from sanitizer import Cape, DynText
 from sanitizer.lm import Models
 from sanitizer.pipeline.classes import ClassDraws, common_first
 from sanitizer.risk.classes import distributions
-from sanitizer.text.policy import DRAWN
+from sanitizer.text import LISTS
 
 EPSILONS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 
@@ -56,7 +56,7 @@ def main() -> None:
             ("dyntext", DynText(epsilon)),
         ):
             draws = ClassDraws(mechanism, model, pieces)
-            found = {kind: measured(draws, kind) for kind in DRAWN}
+            found = {kind: measured(draws, kind) for kind in LISTS}
             results.setdefault(name, {})[f"{epsilon:g}"] = found
             say(f"epsilon {epsilon:g}, {name}: {found['CONDITION']['common first']}")
     write("classes", "python -m benchmarks.privacy.classes", results)

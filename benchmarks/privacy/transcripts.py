@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from fractions import Fraction
@@ -43,6 +44,11 @@ OTHERS = {
     "year": ("1964", "1989", "2001"),
 }
 """Values that are read the same: same class at their places. Checked before they are used."""
+BESIDE = (
+    "Please tell the council that the meeting was moved to another day.",
+    "What is a good answer to a long letter about a garden?",
+)
+"""Texts of others in a batch."""
 CHAT = "/v1/chat/completions"
 JSON = {"content-type": "application/json"}
 Values = dict[str, str]
@@ -132,6 +138,71 @@ def by_filter(sanitizer: Forced, texts: Sequence[str], api: Api, source: Any) ->
     return tuple(sent)
 
 
+def by_batch(sanitizer: Forced, texts: Sequence[str], source: Any) -> View:
+    """Return what leaves when the texts are sanitized in one batch, among others."""
+    fresh = sanitizer.derive(conversation="batch", vault=_vault())
+    assert isinstance(fresh, Forced)
+    fresh.forced = source
+    batch = [BESIDE[0], *texts, *BESIDE[1:]]
+    return tuple(out.text.encode() for out in fresh.sanitize_batch(batch))
+
+
+class Proxied:
+    """A proxy under its own server, before an API that repeats what it gets.
+
+    Args:
+        sanitizer: of the proxy.
+    """
+
+    def __init__(self, sanitizer: Forced) -> None:
+        from sanitizer.proxy import Listener, ProxySettings, create_app
+        from sanitizer.proxy.server import make_server
+        from sanitizer.testing import RecordingServer
+
+        self._api = RecordingServer()
+        app = create_app(sanitizer, ProxySettings(upstream=self._api.url))
+        listener = Listener(port=0)
+        self._server = make_server(app, listener)
+        self._socket = listener.open()
+        self._url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True
+        )
+        self._n = 0
+
+    def __enter__(self) -> Proxied:
+        self._api.__enter__()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._server.should_exit = True
+        self._thread.join(30)
+        self._socket.close()
+        self._api.__exit__(None, None, None)
+
+    def view(self, texts: Sequence[str], source: Any) -> View:
+        """Return every byte that the API received of a chat in a new conversation."""
+        import httpx
+
+        Forced.forced, self._n = source, self._n + 1
+        begin = len(self._api.requests)
+        history: list[dict[str, Any]] = []
+        headers = {"sanitizer-conversation": f"c{self._n}", "authorization": "Bearer none"}
+        with httpx.Client(base_url=self._url, trust_env=False, timeout=60) as client:
+            for text in texts:
+                history.append({"role": "user", "content": text})
+                body = {"model": "m", "messages": history}
+                answer = client.post(CHAT, json=body, headers=headers).raise_for_status()
+                history.append(answer.json()["choices"][0]["message"])
+        Forced.forced = None
+        return tuple(
+            repr((each.target, sorted(each.headers))).replace(self._api.host, "").encode()
+            + each.body
+            for each in self._api.requests[begin:]
+        )
+
+
 def _result(query: str) -> str:
     """Return what the tool of the application answers: the query, and something that follows."""
     return f"Found: {query} (of {len(query.split())} words)"
@@ -150,7 +221,7 @@ def _exchange(filtered: Filter, history: list[dict[str, Any]], api: Api, sent: l
 def _vault() -> Any:
     from sanitizer.storage import MemoryVault
 
-    return MemoryVault()
+    return MemoryVault(numbers="from 1")
 
 
 def _said(text: str) -> dict[str, Any]:
@@ -279,6 +350,7 @@ def audited(n_others: int | None) -> list[dict[str, Any]]:
         inputs = neighbours(first, kind, dict.fromkeys(wanted[kind]))  # type: ignore[arg-type]
         entrances: dict[str, Callable[[Values, Scripted], View]] = {
             "sanitize": lambda v, source: by_sanitize(first, written(v), source),
+            "sanitize_batch": lambda v, source: by_batch(first, written(v), source),
             "filter, echo": lambda v, source: by_filter(first, written(v), echo, source),
             "filter, guess": lambda v, source: by_filter(first, written(v), guess, source),
         }
@@ -286,6 +358,11 @@ def audited(n_others: int | None) -> list[dict[str, Any]]:
             certified = EPSILON if kind == "condition" else 0.0
             row = {"entrance": name, "thing": kind, "certified": certified}
             rows.append(row | exact(run, inputs, EPSILON))
+            say(str(rows[-1]))
+        with Proxied(first) as proxied:
+            row = {"entrance": "proxy", "thing": kind, "certified": certified}
+            few = inputs[:3]  # each outcome is three requests
+            rows.append(row | exact(lambda v, s, p=proxied: p.view(written(v), s), few, EPSILON))  # type: ignore[misc]
             say(str(rows[-1]))
     return rows
 

@@ -120,6 +120,8 @@ def draw(results: dict[str, Any], folder: Path) -> Path:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
+    from benchmarks.report.plots import save
+
     figure, panels = plt.subplots(1, 2, figsize=(9.6, 5.0))
     for axes, measure in zip(panels, ("alignment", "coherence"), strict=True):
         _panel(axes, results, measure)
@@ -155,15 +157,7 @@ def draw(results: dict[str, Any], folder: Path) -> Path:
         fontsize=7,
         color="#444444",
     )
-    folder.mkdir(parents=True, exist_ok=True)
-    for ending in ("svg", "png"):
-        figure.savefig(
-            folder / f"extraction.{ending}",
-            dpi=150,
-            metadata={"Date": None} if ending == "svg" else None,
-        )
-    plt.close(figure)
-    return folder / "extraction.png"
+    return save(figure, folder, "extraction")
 
 
 STYLES = {

@@ -278,11 +278,12 @@ def _which(rows: list[Row], wanted: str) -> list[Row]:
     return [r for r in rows if verdict(r["gain"]["cosine"]) == wanted]
 
 
-def _rate(found: Row) -> str:
+def rate(found: Row) -> str:
+    """A share with its interval."""
     return f"{found['share']:.3f} ({found['low']:.3f} to {found['high']:.3f})"
 
 
-def _attacked(rows: list[Row]) -> str:
+def attacked(rows: list[Row]) -> str:
     """What the rows say of ceilings and of repeated sends."""
     capped = [
         r["attacks"]["posterior"]
@@ -314,14 +315,14 @@ def attacks() -> str:
             [
                 row["label"],
                 f"{row['epsilon']:g}",
-                _rate(found["nearest"]["top_10"]),
-                _rate(found["inference"]["top_1"]),
-                _rate(found["posterior"]["success"]),
+                rate(found["nearest"]["top_10"]),
+                rate(found["inference"]["top_1"]),
+                rate(found["posterior"]["success"]),
                 "-" if ceiling is None else f"{ceiling:.3f}",
-                *(_rate(sends[n]["fresh"]) if n in sends else "-" for n in (5, 20)),
-                _rate(sends[max(sends)]["remembered"]),
+                *(rate(sends[n]["fresh"]) if n in sends else "-" for n in (5, 20)),
+                rate(sends[max(sends)]["remembered"]),
                 f"{found['mapping_size']:.0f}",
-                _rate(found["retention"]),
+                rate(found["retention"]),
             ]
         )
     header = [
@@ -337,7 +338,7 @@ def attacks() -> str:
     return (
         f"## Attacks\n\n`{data['circumstances']['command']}`: {data['results']['n_sentences']} "
         f"sentences, {data['results']['n_trials']} draws each; 95 % intervals over draws. "
-        f"{_attacked(data['results']['rows'])}\n\n"
+        f"{attacked(data['results']['rows'])}\n\n"
         + table(
             [*header, "remembered sends", f"S_t of {data['results']['n_trials']}", "N_t (kept)"],
             lines,

@@ -1,12 +1,14 @@
-"""Plots of results/frontier.json as SVG and PNG: `python -m benchmarks.report.plots` (extra
-"plots").
+"""Plots of results/frontier.json as PNG: `python -m benchmarks.report.plots` (extra "plots").
+
+SVGs are large and change with every version of matplotlib: they are made on demand, with
+SANITIZER_BENCHMARK_SVG=1 in the environment, and not kept in the repository.
 
 Each plot has one message, its title. Markers and line styles tell the curves apart without colour.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -23,6 +25,7 @@ from benchmarks.common.tables import load
 plt.rcParams.update(
     {"svg.fonttype": "none", "svg.hashsalt": "benchmarks", "font.family": "DejaVu Sans"}
 )
+SVG = "SANITIZER_BENCHMARK_SVG"  # in the environment: SVGs too
 WIDTH, HEIGHT = 8.0, 5.2
 TITLE = 78  # characters in a line of a title
 STYLES: dict[str, tuple[str, str, str]] = {
@@ -124,7 +127,7 @@ def bars(points: list[dict[str, float]]) -> list[list[float]]:
 
 
 def finish(figure: Any, axes: Any, folder: Path, name: str, title: str, note: str) -> None:
-    """Title, legend beside the axes, note; written as SVG and PNG."""
+    """Title, legend beside the axes, note; saved."""
     axes.set_title(
         "\n".join(fill(line, TITLE) for line in title.split("\n")),
         loc="left",
@@ -145,14 +148,18 @@ def finish(figure: Any, axes: Any, folder: Path, name: str, title: str, note: st
         )
     figure.text(0.01, 0.005, note, fontsize=7, color="#444444")
     figure.tight_layout(rect=(0, 0.03, 1, 1))
+    save(figure, folder, name)
+
+
+def save(figure: Any, folder: Path, name: str) -> Path:
+    """Write a figure as PNG, and as SVG where that is asked for; return the PNG's path."""
     folder.mkdir(parents=True, exist_ok=True)
-    for ending in ("svg", "png"):
-        figure.savefig(
-            folder / f"{name}.{ending}",
-            dpi=150,
-            metadata={"Date": None} if ending == "svg" else None,
-        )
+    path = folder / f"{name}.png"
+    figure.savefig(path, dpi=150)
+    if SVG in os.environ:
+        figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
     plt.close(figure)
+    return path
 
 
 def against_epsilon(rows: list[Row], figure_name: str, folder: Path, name: str, note: str) -> None:
@@ -245,26 +252,21 @@ def against_attack(
     finish(figure, axes, folder, f"{name}{figure_name}-against-{attack}", title, note)
 
 
-def chosen(rows: list[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Yield the beginning of the plots' names and their rows: all, and the main README's."""
-    yield "", rows
-    yield "few-", [r for r in rows if r["setting"]["label"] in FEW]
-
-
 def main() -> None:
-    """Draw all plots of the frontier into the folder of the results."""
+    """Draw the plots of the frontier that a page shows into the folder of the results."""
     data = load("frontier")
     rows = [r for r in data["results"]["rows"] if r["setting"]["policy"] == "strict"]
+    few = [r for r in rows if r["setting"]["label"] in FEW]
     folder = output_folder() / "plots"
     note = (
         f"{data['results']['n_sentences']} Rotten Tomatoes sentences, policy strict; bars: 95 % "
         f"bootstrap intervals over sentences. {data['circumstances']['command']}"
     )
-    for name, some in chosen(rows):
+    for name, some in (("", rows), ("few-", few)):
         against_epsilon(some, "cosine", folder, name, note)
         against_attack(some, "map", "cosine", folder, name, note)
-        against_epsilon(some, "accuracy", folder, name, note)
-        against_attack(some, "mti_1", "cosine", folder, name, note)
+    against_epsilon(few, "accuracy", folder, "few-", note)
+    against_attack(few, "mti_1", "cosine", folder, "few-", note)
     for figure_name in ("sentence_cosine", "pseudo_perplexity"):
         against_epsilon(rows, figure_name, folder, "", note)
     against_attack(rows, "knn_10", "cosine", folder, "", note)

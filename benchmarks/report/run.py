@@ -1,9 +1,10 @@
-"""Tables made from results/*.json: benchmarks/README.md, and the blocks of the main README."""
+"""What is written from results/*.json: benchmarks/README.md and its pages of tables, and the blocks
+of the main README and of docs/paper.md.
+"""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -14,9 +15,11 @@ from benchmarks.common.tables import kept, load, shown, table
 from benchmarks.papers import cape as papers_cape
 from benchmarks.papers import dyntext as papers_dyntext
 from benchmarks.report import frontier as frontier_report
+from benchmarks.report import paper, questions, shapes
+from benchmarks.report.paper import BLOCK
 
 HERE = Path(__file__).parents[1]
-BLOCK = re.compile(r"(<!-- (\w+): begin -->\n).*?(<!-- \2: end -->)", re.DOTALL)
+README, PAPER = HERE.parent / "README.md", HERE.parent / "docs" / "paper.md"
 
 
 def per_prompt(results: dict[str, Any], threads: int) -> list[list[str]]:
@@ -237,13 +240,17 @@ SECTIONS: list[tuple[str, Callable[[], str] | str]] = [
     ("speed", "benchmarks.report.speed"),
     ("causal_speed", "benchmarks.report.causal"),
     ("audits", audits),
+    ("counterexamples", "benchmarks.report.counterexamples"),
     ("frontier", frontier_report.section),
     ("attacks", frontier_report.attacks),
     ("ideas", frontier_report.ideas),
+    ("words", shapes.words),
+    ("shapes", shapes.section),
     ("calibration", calibration),
     ("papers", papers),
     ("usefulness", "benchmarks.report.usefulness"),
     ("tasks", "benchmarks.report.tasks"),
+    ("classes", "benchmarks.report.classes"),
     ("conversations", "benchmarks.report.conversations"),
     ("extraction", "benchmarks.report.extraction"),
     ("generation", "benchmarks.report.generation"),
@@ -251,6 +258,7 @@ SECTIONS: list[tuple[str, Callable[[], str] | str]] = [
     ("answers", "benchmarks.generation.answers"),
     ("identifiers", identifiers),
     ("proxy", proxy),
+    ("bulk", "benchmarks.report.bulk"),
 ]
 """Result file, and what makes its section: a function, or a module with `section()`."""
 
@@ -264,76 +272,65 @@ PLOTS = [
 """Result file, and the module whose `main()` draws its plots."""
 
 
-def sections() -> list[str]:
-    """Those whose results are there."""
-    found = []
+def sections() -> dict[str, str]:
+    """Pages of tables by name, of the results that are there."""
+    found = {}
     for name, make in SECTIONS:
         if kept(name):
-            found.append(make() if callable(make) else str(import_module(make).section()))
+            text = make() if callable(make) else str(import_module(make).section())
+            text = text.replace("\n### ", "\n## ").replace("(results/", "(../results/")
+            found[name] = text.removeprefix("#") + "\n"
     return found
 
 
 def short_speed() -> str:
-    """The main README's table and sentences on speed."""
-    data, results, n = load("latency"), load("proxy")["results"], 2
-    prompts = [r["prompt"] for r in data["results"]["per_prompt"] if r["threads"] == n]
-    header = [f"measured on {n} cores (`{data['circumstances']['command']}`)", *prompts]
-    figure, load_ = "whole_median_ms", results["load"]
-    whole, streamed = (results[way]["identifiers"] for way in ("whole", "streamed"))
-    parts = [shown(way["of_peer"][figure]) for way in (whole, streamed) if figure in way["of_peer"]]
-    beside = f": {' and '.join(parts)} of what `llm-shield-proxy` adds" if parts else ""
-    added, added_streamed = (shown(way["added"][figure], " ms") for way in (whole, streamed))
+    """The main README's sentence on speed."""
+    latency_, proxy_ = load("latency"), load("proxy")
+    short = next(r for r in latency_["results"]["per_prompt"] if r["threads"] == 2)
+    figure, load_ = "whole_median_ms", proxy_["results"]["load"]
+    added = shown(proxy_["results"]["whole"]["identifiers"]["added"][figure], " ms")
     return (
-        f"{table(header, per_prompt(data['results'], n))}\n\nUnder `--policy identifiers` the "
-        f"proxy adds {added} to an answer and {added_streamed} to a streamed one{beside}. It "
-        f"carried {load_['n_conversations']} streams at once and "
-        f"{load_['requests_per_second']:.0f} requests a second for {load_['seconds']:.0f} s with "
-        f"{load_['n_errors']} errors.\n{cold_start(data['results'])}"
-    )
-
-
-def short_frontier() -> str:
-    """Return the main README's table and plots on privacy and utility."""
-    plots = "benchmarks/results/plots/"
-    return "\n\n".join(
-        [
-            frontier_report.short_table(),
-            f"![Meaning kept against exact epsilon]({plots}few-cosine-against-epsilon.png)",
-            f"![Meaning kept against the best guess]({plots}few-cosine-against-map.png)",
-        ]
+        f"On {latency_['circumstances']['machine'].split(', ')[1]}, the certified draw of "
+        f"{short['prompt']} takes {_with_interval(short, 'certified_ms', '{:.1f} ms')}, "
+        f"{_with_interval(short, 'ratio_to_bare_pass', '{:.2f}')} times the model's bare pass; "
+        f"under `identifiers` the proxy adds {added} to an answer and carried "
+        f"{load_['requests_per_second']:.0f} requests a second with {load_['n_errors']} errors."
     )
 
 
 def in_readme(text: str) -> str:
     """The main README with its blocks of figures made anew."""
     usefulness = import_module("benchmarks.report.usefulness")
-    blocks = {
-        "speed": short_speed,
-        "benchmarks": short_frontier,
-        "usefulness": usefulness.short_table,
-    }
+    blocks = {"speed": short_speed, "usefulness": usefulness.short_table}
     return BLOCK.sub(lambda found: f"{found[1]}{blocks[found[2]]()}\n{found[3]}", text)
 
 
-def main() -> None:
-    """Draw the plots, write benchmarks/README.md and the figures of the main README.
+def write_pages(folder: Path) -> None:
+    """Write the page of questions and the pages of tables."""
+    (folder / "tables").mkdir(parents=True, exist_ok=True)
+    for name, text in sections().items():
+        (folder / "tables" / f"{name}.md").write_text(text, "utf-8")
+    (folder / "README.md").write_text(questions.page(), "utf-8")
 
-    A trial run's report goes where its results are, and the main README stays.
+
+def main() -> None:
+    """Draw the plots, write benchmarks/README.md with its tables, and the figures elsewhere.
+
+    A trial run's report goes where its results are, and what is in the repository stays.
     """
     trial = FOLDER in os.environ
     for name, module in PLOTS:
         if kept(name):
             import_module(module).main()
-    text = "# Benchmarks\n\nWritten by `python -m benchmarks report` from `results/`.\n\n"
-    path = (output_folder() if trial else HERE) / "README.md"
-    path.write_text(text + "\n\n".join(sections()) + "\n", "utf-8")
-    if kept("frontier") and not trial:
-        readme = HERE.parent / "README.md"
-        readme.write_text(in_readme(readme.read_text("utf-8")), "utf-8")
+    folder = output_folder() if trial else HERE
+    write_pages(folder)
+    if not trial:
+        for path, written in ((README, in_readme), (PAPER, paper.in_paper)):
+            path.write_text(written(path.read_text("utf-8")), "utf-8")
     results = load("latency")["results"]
     say("\n".join("| " + " | ".join(row) + " |" for row in per_prompt(results, 2)))
     say(cold_start(results))
-    say(str(path))
+    say(str(folder / "README.md"))
 
 
 if __name__ == "__main__":

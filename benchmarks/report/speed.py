@@ -61,8 +61,8 @@ def section() -> str:
             table(["words in the prompt", "ms", "ms per word"], lengths),
             table(["outputs", "us to weigh and draw one word: certified", "published"], sizes),
             (
-                "Where the time goes: [flame graph](results/plots/hot-path.svg) "
-                "(`py-spy record`, benchmarks/speed/hot_path.py)."
+                "Where the time goes: `py-spy record --output hot-path.svg -- python -m "
+                "benchmarks.speed.hot_path`."
             ),
         ]
     )

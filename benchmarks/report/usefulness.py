@@ -45,15 +45,19 @@ def rows(tools: Mapping[str, Any]) -> list[list[str]]:
     ]
 
 
+SHORT = ("deidentify", "balanced", "presidio", "spacy", "datafog")
+"""The main README's rows: the presets that hide names, and the peers, each at its best."""
+
+
 def short_table() -> str:
     """Return the main README's table: the held-out half, few columns."""
-    results = load("usefulness")["results"]
+    half = load("usefulness")["results"]["held"]
     header = [
-        "150 held-out prompts, %",
+        f"{half['n_prompts']} held-out prompts, %",
         "names hidden",
-        "private numbers",
+        "private numbers hidden",
         "task words kept",
-        "others changed",
+        "other words changed",
     ]
     body = [
         [
@@ -63,9 +67,10 @@ def short_table() -> str:
             percent(found["task_words_kept"]),
             percent(found["other_words_changed"]),
         ]
-        for name, found in results["held"]["tools"].items()
+        for name, found in half["tools"].items()
+        if name in SHORT
     ]
-    return table(header, body) + "\n"
+    return table(header, body) + "\n\nIn brackets 95 % intervals over prompts.\n"
 
 
 def main_table(tools: Mapping[str, Any]) -> str:
@@ -196,6 +201,8 @@ def draw(results: Mapping[str, Any], folder: Path) -> Path:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
+    from benchmarks.report.plots import save
+
     half = next(half for half in HALVES if half in results)
     tools = results[half]["tools"]
     figure, panels = plt.subplots(1, 2, figsize=(9.6, 5.0), sharey=True)
@@ -230,12 +237,7 @@ def draw(results: Mapping[str, Any], folder: Path) -> Path:
         fontsize=7,
         color="#444444",
     )
-    folder.mkdir(parents=True, exist_ok=True)
-    for ending in ("svg", "png"):
-        metadata = {"Date": None} if ending == "svg" else None
-        figure.savefig(folder / f"usefulness.{ending}", dpi=150, metadata=metadata)
-    plt.close(figure)
-    return folder / "usefulness.png"
+    return save(figure, folder, "usefulness")
 
 
 def title(tools: Mapping[str, Any]) -> str:

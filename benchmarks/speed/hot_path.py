@@ -1,8 +1,8 @@
 """Sanitizes one prompt again and again, to be looked at by a profiler: `python -m
 benchmarks.speed.hot_path [SECONDS]`.
 
-results/plots/hot-path.svg: py-spy record --rate 200 --output benchmarks/results/plots/hot-path.svg
-    -- \\ python -m benchmarks.speed.hot_path 30
+A flame graph: `py-spy record --rate 200 --output hot-path.svg -- python -m
+benchmarks.speed.hot_path 30`.
 """
 
 from __future__ import annotations

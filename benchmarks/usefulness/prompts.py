@@ -4,7 +4,8 @@ A file of `prompts/` holds prompts that were written for this project; every per
 number in them is invented. A line `### ID | TOPIC | KIND` begins a prompt. In its text
 `⟦CLASS:span⟧` marks what is sensitive and `⟪word⟫` a word that the task cannot be done without. The
 prompts in `open.txt` may be read while a detector is made; those in `held.txt` are for its figures
-only.
+only. `dev.txt` is for choosing thresholds, and never trained on; who wrote it had seen neither the
+two halves nor the templates of the training texts.
 
 PUPA and the instructions of self-instruct are not part of this repository, since they name real
 people; their texts are read from the files that the caller names, and nothing of them is kept.
@@ -22,6 +23,9 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "prompts"
 HALVES = ("open", "held")
+DEVELOPMENT = "dev"
+"""The set that thresholds are chosen on."""
+SETS = (*HALVES, DEVELOPMENT)
 CLASSES = (
     "PERSON ORGANIZATION PLACE PRODUCT CONDITION TREATMENT BELIEF ORIGIN SEXUALITY CRIME "
     "OCCUPATION FAMILY MONEY DATE NUMBER ID IDENTIFIER FACT"
@@ -104,11 +108,11 @@ def read(path: Path) -> list[Prompt]:
     return found
 
 
-def labelled(half: str) -> list[Prompt]:
-    """Return the prompts of one half, "open" or "held"."""
-    if half not in HALVES:
-        raise ValueError(f"half must be one of {HALVES}, got {half!r}")
-    return read(FOLDER / f"{half}.txt")
+def labelled(name: str) -> list[Prompt]:
+    """Return the prompts of one set: "open", "held" or "dev"."""
+    if name not in SETS:
+        raise ValueError(f"set must be one of {SETS}, got {name!r}")
+    return read(FOLDER / f"{name}.txt")
 
 
 @dataclass(frozen=True)

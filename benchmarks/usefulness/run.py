@@ -1,7 +1,7 @@
 """How much is hidden of prompts that people might write, and how much of the task is left.
 
     python -m benchmarks.usefulness.run [--peer NAME=PYTHON]... [--pupa FILE] [--instructions FILE]
-                                        [--open] [--quick]
+                                        [--set NAME]... [--preset NAME]... [--open] [--quick]
     python -m benchmarks.usefulness.run --write-floors
 
 Our presets and other tools treat the same prompts in turns, prompt by prompt: 150 open ones, and
@@ -16,8 +16,13 @@ they were redacted once before, so read the levels as indicative. --instructions
 user_oriented_instructions.jsonl of github.com/yizhongw/self-instruct (Apache-2.0), where nothing is
 private. Both name real people: their texts are read, and only figures are kept.
 
---open leaves the held-out prompts out, for trials while something is built. --quick: 20 open
-prompts, and 20 of each file.
+--set names the prompts to measure, `open`, `held` or `dev`; it may be given more than once, default
+is `open` and `held`. `dev` holds the 120 prompts that thresholds are chosen on. --preset, once or
+more, leaves out the other presets. Where SANITIZER_BENCHMARK_RESULTS names a folder, results are
+written there, and the published ones stay.
+
+--open is `--set open`, for trials while something is built. --quick: 20 open prompts, or 20 of each
+set that is named, and 20 of each file.
 """
 
 from __future__ import annotations
@@ -44,7 +49,15 @@ from benchmarks.usefulness.measure import (
     summary,
 )
 from benchmarks.usefulness.presets import PRESETS, known
-from benchmarks.usefulness.prompts import FOLDER, HALVES, Prompt, instructions, labelled, pupa
+from benchmarks.usefulness.prompts import (
+    FOLDER,
+    HALVES,
+    SETS,
+    Prompt,
+    instructions,
+    labelled,
+    pupa,
+)
 from sanitizer.progress import progress_bar
 
 PEERS = ("presidio", "spacy", "datafog")
@@ -144,9 +157,16 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def sets_of(options: argparse.Namespace) -> list[str]:
+    """Return the names of the sets to measure, each once."""
+    if options.set:
+        return list(dict.fromkeys(options.set))
+    return list(HALVES[:1] if options.open or options.quick else HALVES)
+
+
 def measured(options: argparse.Namespace, workers: Mapping[str, Worker]) -> dict[str, Any]:
     """Return all results."""
-    presets = {name: known(name) for name in PRESETS}
+    presets = {name: known(name) for name in dict.fromkeys(options.preset or PRESETS)}
     tools: dict[str, Treat] = {name: tool for name, tool in presets.items() if tool is not None}
     for name, worker in workers.items():
         tools |= {label: Peer(worker, kept) for label, kept in VARIANTS[name].items()}
@@ -158,11 +178,14 @@ def measured(options: argparse.Namespace, workers: Mapping[str, Worker]) -> dict
         "not_run": sorted(set(PEERS) - set(workers)),
         "unknown_presets": [name for name, tool in presets.items() if tool is None],
         "n_public_words": len(public_words()),
-        "sha256": {half: sha256(FOLDER / f"{half}.txt") for half in HALVES},
+        "sha256": {
+            name: sha256(FOLDER / f"{name}.txt")
+            for name in dict.fromkeys((*HALVES, *sets_of(options)))
+        },
     }
-    for half in HALVES[:1] if options.open or options.quick else HALVES:
-        say(f"{half} prompts")
-        results[half] = on_prompts(tools, labelled(half)[:n])
+    for name in sets_of(options):
+        say(f"{name} prompts")
+        results[name] = on_prompts(tools, labelled(name)[:n])
     if options.pupa:
         say("PUPA")
         results["pupa"] = on_pupa(tools, options.pupa, n)
@@ -173,9 +196,9 @@ def measured(options: argparse.Namespace, workers: Mapping[str, Worker]) -> dict
 
 
 def short(results: Mapping[str, Any]) -> str:
-    """Return one line for each half and tool."""
+    """Return one line for each set and tool."""
     lines = []
-    for half in HALVES:
+    for half in SETS:
         for name, found in results.get(half, {"tools": {}})["tools"].items():
             shares = (
                 found["spans"]["all"]["hidden"],
@@ -190,27 +213,42 @@ def short(results: Mapping[str, Any]) -> str:
 def command(options: argparse.Namespace, workers: Collection[str]) -> str:
     """Return the command without paths of this machine."""
     parts = ["python -m benchmarks.usefulness.run", *(f"--peer {name}=PYTHON" for name in workers)]
+    parts += [f"--{name} {value}" for name in ("set", "preset") for value in getattr(options, name)]
     parts += [f"--{name} FILE" for name in ("pupa", "instructions") if getattr(options, name)]
     parts += [f"--{name}" for name in ("open", "quick") if getattr(options, name)]
     return " ".join(parts)
 
 
-def main() -> int:
-    """Measure, print, write results/usefulness.json; or write the floors."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.usefulness.run")
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON")
-    parser.add_argument("--pupa", type=Path, metavar="FILE", help="PUPA_New.csv")
-    parser.add_argument(
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    found = argparse.ArgumentParser(prog="python -m benchmarks.usefulness.run")
+    found.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON")
+    found.add_argument("--pupa", type=Path, metavar="FILE", help="PUPA_New.csv")
+    found.add_argument(
         "--instructions", type=Path, metavar="FILE", help="user_oriented_instructions.jsonl"
     )
-    parser.add_argument("--open", action="store_true", help="without the held-out prompts")
-    parser.add_argument("--quick", action="store_true", help=f"{N_QUICK} open prompts")
-    parser.add_argument(
+    found.add_argument(
+        "--set", action="append", default=[], choices=SETS, help="default: open and held"
+    )
+    found.add_argument(
+        "--preset", action="append", default=[], choices=PRESETS, help="default: all"
+    )
+    found.add_argument("--open", action="store_true", help="without the held-out prompts")
+    found.add_argument("--quick", action="store_true", help=f"{N_QUICK} prompts of a set")
+    found.add_argument(
         "--write-floors", action="store_true", help="only measure and write floors.json"
     )
-    options = parser.parse_args()
+    return found
+
+
+def main() -> int:
+    """Measure, print, write results/usefulness.json; or write the floors."""
+    line = parser()
+    options = line.parse_args()
     if bad := [peer for peer in options.peer if peer.partition("=")[0] not in PEERS]:
-        parser.error(f"argument --peer: must be NAME=PYTHON of {', '.join(PEERS)}, got {bad[0]!r}")
+        line.error(f"argument --peer: must be NAME=PYTHON of {', '.join(PEERS)}, got {bad[0]!r}")
+    if options.set and options.open:
+        line.error("argument --open: not allowed with argument --set")
     if options.write_floors:
         print(floors.write())
         print(json.dumps(floors.load(), indent=1))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from sanitizer import Cape, PrivacyError, SanitizedText, Sanitizer
 from sanitizer.randomness import SYSTEM_RANDOM
 
-from .send import ask
+from .send import ask, reach
 from .wish import REDRAWN, Cancelled, Failure, Target, Wish
 
 MAX_CHARS = 1_000_000
@@ -33,6 +33,7 @@ class Desk:
     """
 
     def __init__(self, budget: float) -> None:
+        self._budget = budget
         self._sanitizer = Sanitizer(conversation="window", budget=budget, max_chars=MAX_CHARS)
 
     @property
@@ -58,6 +59,9 @@ class Desk:
     def send(self, preview: Preview, target: Target) -> Iterator[str]:
         """Charge the preview and send exactly that; sending it again is free.
 
+        Nothing is charged before something answers at the address (`reach`, which says nothing of
+        the text).
+
         A preview has a table of its own: what is drawn within its class is drawn now. If it comes
         out otherwise than it was shown, nothing is sent, and the next preview shows it.
 
@@ -68,6 +72,8 @@ class Desk:
             Failure: REDRAWN, nothing was sent; or the API did not answer as it should.
         """
         sanitizer, text = self._derived(preview.wish), preview.wish.text
+        if 0 < preview.result.record.charged <= self._budget - self.spent:
+            reach(target)  # only where something is at stake, and can be paid
         adopted = sanitizer.adopt(text, preview.result)
         if adopted.text != preview.result.text:
             if not sanitizer.policy.perturb:

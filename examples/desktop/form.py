@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from .marked import MarkedText
+from .source import SourceText
 from .wish import DEFAULT_EPSILON, DEFAULT_POLICY, EPSILON_MAX, EPSILON_MIN, POLICIES
 
 STEPS = 2  # of the slider, per unit of epsilon
@@ -28,14 +29,14 @@ ADDRESS, MODEL = "http://127.0.0.1:11434/v1", "llama3.2"
 
 
 class Form(QWidget):
-    """Widgets in the order of the tab key.
+    """Three steps side by side, settings above, the API below; widgets in the order of the tab key.
 
     Alt and the letter after & in a title move the focus to its widget.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.text = QPlainTextEdit()
+        self.text = SourceText()
         self.policy = _policies()
         self.epsilon, self.meaning = _epsilons(), QLabel()
         self.leaving = MarkedText()
@@ -45,35 +46,36 @@ class Form(QWidget):
         self.key.setEchoMode(QLineEdit.EchoMode.Password)
         self.send = QPushButton("&Send")
         self.send.setToolTip("Ctrl+Enter")
+        self.send.setDefault(True)
         self.status = QLabel()
         self.answer = QPlainTextEdit()
         self.answer.setReadOnly(True)
+        self.text.setPlaceholderText("Write or paste here. Nothing leaves before you send it.")
+        self.leaving.setPlaceholderText("What would leave is shown here first.")
+        self.answer.setPlaceholderText("The answer comes back with your own words in it.")
         self._arrange()
         self.setWindowTitle("What leaves this machine")
-        self.resize(1100, 700)
+        self.resize(1180, 640)
 
     def _arrange(self) -> None:
-        texts = QSplitter(Qt.Orientation.Horizontal)
-        texts.addWidget(_titled("Your &text", self.text))
-        texts.addWidget(_titled("What &leaves this machine", self.leaving))
-        upper, halves = QWidget(), QSplitter(Qt.Orientation.Vertical)
-        column = QVBoxLayout(upper)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addLayout(self._settings())
-        column.addWidget(texts, 1)
-        for line in (self.guarantee, self.balance, self.status):
+        steps = QSplitter(Qt.Orientation.Horizontal)
+        steps.setChildrenCollapsible(False)
+        legend = QLabel("Marked: private, stays here. Point at it to see what leaves.")
+        steps.addWidget(_step("1", "&Write", self.text, legend))
+        steps.addWidget(_step("2", "What &leaves this machine", self.leaving, self.guarantee))
+        steps.addWidget(_step("3", "The a&nswer, restored", self.answer, self.status))
+        steps.setSizes([390, 390, 390])
+        for line in (legend, self.guarantee, self.balance, self.status):
             line.setWordWrap(True)
             line.setTextFormat(Qt.TextFormat.PlainText)
-        column.addWidget(self.guarantee)
-        column.addWidget(self.balance)
+        for line in (legend, self.guarantee, self.status):
+            line.setAlignment(Qt.AlignmentFlag.AlignTop)
+            line.setMinimumHeight(3 * line.fontMetrics().lineSpacing())
+        column = QVBoxLayout(self)
+        column.addLayout(self._settings())
+        column.addWidget(steps, 1)
         column.addLayout(self._target())
-        column.addWidget(self.status)
-        for splitter in (texts, halves):
-            splitter.setChildrenCollapsible(False)
-        halves.addWidget(upper)
-        halves.addWidget(_titled("A&nswer, restored", self.answer))
-        halves.setSizes([480, 220])
-        QVBoxLayout(self).addWidget(halves)
+        column.addWidget(self.balance)
         self._order()
 
     def _settings(self) -> QHBoxLayout:
@@ -121,13 +123,23 @@ def _epsilons() -> QSlider:
     return slider
 
 
-def _titled(title: str, widget: QWidget) -> QWidget:
-    """Return a widget below its title."""
-    both = QWidget()
-    column = QVBoxLayout(both)
+def _step(number: str, title: str, pane: QWidget, below: QLabel) -> QWidget:
+    """Return a step: its number and title, the pane, and a line below it."""
+    step, head = QWidget(), QHBoxLayout()
+    column = QVBoxLayout(step)
     column.setContentsMargins(0, 0, 0, 0)
-    _add(column, title, widget, 1)
-    return both
+    column.addLayout(head)
+    label = QLabel(f"{number}  {title}")
+    font = label.font()
+    font.setBold(True)
+    font.setPointSizeF(font.pointSizeF() * 1.15)
+    label.setFont(font)
+    label.setBuddy(pane)
+    pane.setAccessibleName(title.replace("&", ""))
+    head.addWidget(label)
+    column.addWidget(pane, 1)
+    column.addWidget(below)
+    return step
 
 
 def _add(place: QBoxLayout, title: str, widget: QWidget, stretch: int = 0) -> None:

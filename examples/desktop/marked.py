@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 TURN_SECONDS = 0.02  # how long one turn may write before the window answers the person again
 LIGHT = {"drawn": "#0b57a4", "kept": "#8a3b00"}  # on a light ground: at least 7:1 against white
 DARK = {"drawn": "#8cc4ff", "kept": "#ffb977"}
+BY_WORD = ("word", "number", "article")  # kinds of what is drawn word by word
+BY_CLASS = ("CONDITION", "BELIEF", "ORIGIN", "CRIME")  # drawn, or a placeholder
 UNDERLINES = {
     "drawn": QTextCharFormat.UnderlineStyle.SingleUnderline,
     "kept": QTextCharFormat.UnderlineStyle.DashUnderline,
@@ -84,7 +86,7 @@ class MarkedText(QPlainTextEdit):
     def _format(self, replacement: Replacement | None) -> QTextCharFormat:
         form = QTextCharFormat()
         if replacement is not None:
-            kind = "drawn" if replacement.kind in ("word", "number", "article") else "kept"
+            kind = "drawn" if is_drawn(replacement) else "kept"
             colors = DARK if self.palette().base().color().lightness() < 128 else LIGHT
             form.setForeground(QColor(colors[kind]))
             form.setUnderlineStyle(UNDERLINES[kind])
@@ -104,11 +106,19 @@ def _pieces(result: SanitizedText) -> Iterator[tuple[str, Replacement | None]]:
     yield result.text[end:], None
 
 
+def is_drawn(replacement: Replacement) -> bool:
+    """Return True if the stand-in was drawn, False if it is a placeholder."""
+    by_class = replacement.kind in BY_CLASS and not replacement.replacement.startswith("<")
+    return by_class or replacement.kind in BY_WORD
+
+
 def _why(replacement: Replacement) -> str:
     """Return the hint as markup with the original escaped, so that an original is not read as
     markup.
     """
     reason = {"word": "drawn anew", "number": "a random number", "article": "made to fit"}.get(
-        replacement.kind, f"{replacement.kind.lower().replace('_', ' ')}, restored in the answer"
+        replacement.kind,
+        f"{replacement.kind.lower().replace('_', ' ')}{', drawn' * is_drawn(replacement)}, "
+        "restored in the answer",
     )
     return f"<span>In place of “{escape(replacement.original)}”: {reason}</span>"

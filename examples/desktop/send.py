@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import httpx
 
@@ -13,6 +14,39 @@ from sanitizer.clients.httpx import FilterTransport
 from .wish import Failure, Target
 
 TIMEOUT = httpx.Timeout(120.0, connect=10.0)
+UNKNOWN = (401, 403, 407)  # whoever asks is not let in
+
+
+def reach(target: Target) -> None:
+    """Ask the address for its models, with nothing of the text: does an API answer there?
+
+    Raises:
+        Failure: nothing answers, or the key is refused.
+    """
+    headers = {"authorization": f"Bearer {target.key}"} if target.key else {}
+    with _plainly(), httpx.Client(timeout=TIMEOUT) as client:
+        response = client.get(target.address.rstrip("/") + "/models", headers=headers)
+    if response.status_code in UNKNOWN:
+        raise Failure(f"The API refuses this key: {_status(response)}.")
+
+
+def _status(response: httpx.Response) -> str:
+    return f"{response.status_code} {response.reason_phrase}"
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Say in plain words what went wrong on the way to the API."""
+    try:
+        yield
+    except (httpx.UnsupportedProtocol, httpx.InvalidURL):
+        raise Failure("The address must begin with http:// or https:// and name a host.") from None
+    except httpx.ConnectError:
+        raise Failure("Nothing answers at this address.") from None
+    except httpx.TimeoutException:
+        raise Failure("The API took too long to answer.") from None
+    except httpx.TransportError:
+        raise Failure("The connection to the API broke.") from None
 
 
 def ask(sanitizer: Sanitizer, target: Target, text: str) -> Iterator[str]:
@@ -34,23 +68,14 @@ def ask(sanitizer: Sanitizer, target: Target, text: str) -> Iterator[str]:
     headers = {"authorization": f"Bearer {target.key}"} if target.key else {}
     url = target.address.rstrip("/") + "/chat/completions"
     transport = FilterTransport(httpx.HTTPTransport(), sanitizer)
-    try:
-        with (
-            httpx.Client(transport=transport, timeout=TIMEOUT) as client,
-            client.stream("POST", url, headers=headers, json=question) as response,
-        ):
-            if response.status_code != httpx.codes.OK:
-                status = f"{response.status_code} {response.reason_phrase}"
-                raise Failure(f"The API answered with an error: {status}.")
-            yield from _said(response)
-    except (httpx.UnsupportedProtocol, httpx.InvalidURL):
-        raise Failure("The address must begin with http:// or https:// and name a host.") from None
-    except httpx.ConnectError:
-        raise Failure("Nothing answers at this address.") from None
-    except httpx.TimeoutException:
-        raise Failure("The API took too long to answer.") from None
-    except httpx.TransportError:
-        raise Failure("The connection to the API broke.") from None
+    with (
+        _plainly(),
+        httpx.Client(transport=transport, timeout=TIMEOUT) as client,
+        client.stream("POST", url, headers=headers, json=question) as response,
+    ):
+        if response.status_code != httpx.codes.OK:
+            raise Failure(f"The API answered with an error: {_status(response)}.")
+        yield from _said(response)
 
 
 def _said(response: httpx.Response) -> Iterator[str]:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QKeySequence, QShortcut, QTextCursor
 
 from .form import STEPS, Form
 from .sentences import balance, guarantee, meaning
+from .source import marks
 from .wish import DEFAULT_BUDGET, POLICIES, REDRAWN, Target, Wish
 from .work import Work
 
@@ -68,6 +69,7 @@ class Window(Form):
         self.work.cancel()
         self._asked = self._preview = None
         self._failure = ""
+        self.text.show_marks([])
         self._pause.start()
         self._update()
 
@@ -87,6 +89,7 @@ class Window(Form):
     def _show(self, preview: Preview) -> None:
         if preview.wish is self._asked:  # else it came too late
             self._preview = preview
+            self.text.show_marks(marks(preview.wish.text, preview.result))
             self.leaving.show_result(preview.result)
             self._update()
 

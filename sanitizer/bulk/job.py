@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Self
 
+from sanitizer.bulk.databases import on_postgres
 from sanitizer.identifiers import KINDS
 from sanitizer.privacy import Cape, DynText
 from sanitizer.text import CLASSES, PRESETS, Policy
@@ -64,7 +65,8 @@ class BulkJob:
 
     Args:
         store: file of the job's state, made if missing: outputs, charges, and tables with the
-            originals, encrypted. One file for one job.
+            originals, encrypted. One file for one job. Or "postgres:NAME", a schema of its own in
+            the database that $SANITIZER_DATABASE names, for workers on several machines.
         columns: what is sanitized; at least one. `Column`, or text as `Column.parse` takes it.
         policy: for texts of columns that name none.
         mechanism: default that of the policy, or certified Cape.
@@ -128,7 +130,7 @@ class BulkJob:
             column if column.kind else replace(column, policy=self._policy_path(column))
             for column in self.parsed
         )
-        store = self.store.absolute()
+        store = self.store if on_postgres(self.store) else self.store.absolute()
         return replace(self, store=store, ledger=ledger, policy=policy, columns=columns)
 
     @staticmethod

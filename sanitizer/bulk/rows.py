@@ -25,6 +25,7 @@ from sanitizer.storage import (
     MemoryVault,
     Originals,
     Row,
+    Tags,
     Wanted,
     as_printed,
 )
@@ -44,8 +45,14 @@ Cells = tuple[str | None, ...]
 class _Table:
     """The table of one conversation, and the texts released in it."""
 
-    def __init__(self, rows: Sequence[Row] = (), numbers: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        rows: Sequence[Row] = (),
+        numbers: Mapping[str, int] | None = None,
+        tag: int = 0,
+    ) -> None:
         self.entries = table_of(rows, numbers or {})
+        self.entries.tag = tag
         self.rows = list(rows)
         self.messages: dict[bytes, SanitizedText] = {}
 
@@ -93,7 +100,7 @@ class _RowVault:
 
 
 def _placeholder(kind: str, original: str, number: int, table: Entries) -> str:
-    return f"<{kind}_{number}>"
+    return table.placeholder(kind, number)
 
 
 class _Input(NamedTuple):
@@ -310,11 +317,13 @@ class RowSanitizer:
     def _add(self, chunk: _Chunk, each: _Input) -> None:
         """Sanitize a row, and add it to the chunk."""
         unit = b"" if each.unit is None else self.store.unit_key(each.unit)
+        # Both keys are HMACs under the secret of the store.
+        tag = Tags(unit or each.key, "apart").of("")
         if unit and unit not in chunk.units:
             chunk.units[unit] = self.store.unit(unit)
             state = chunk.units[unit]
-            chunk.tables[unit] = _Table(state.rows, state.numbers)
-        table = chunk.tables[unit] if unit else _Table()
+            chunk.tables[unit] = _Table(state.rows, state.numbers, tag)
+        table = chunk.tables[unit] if unit else _Table(tag=tag)
         spent = chunk.units[unit].spent if unit else 0
         n_before, numbers = len(table.rows), dict(table.entries.numbers)
         refused = ""
@@ -327,7 +336,7 @@ class RowSanitizer:
             self._check_refusal(each, error)
             result = _Done((None,) * len(self._columns), 0, 0, 0)
             # What the row put into the table was not released, and must not be used.
-            table = _Table(table.rows[:n_before], numbers)
+            table = _Table(table.rows[:n_before], numbers, tag)
         if unit:
             state = chunk.units[unit]
             chunk.tables[unit] = table

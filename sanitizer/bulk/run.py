@@ -177,7 +177,7 @@ def _stored(
     keys = [store.row_key(name) for name in names]
     found = store.find(keys)
     if missing := sum(key not in found for key in keys):
-        raise VaultError(f"{store.path}: holds nothing for {missing} of the rows")
+        raise VaultError(f"{store.where}: holds nothing for {missing} of the rows")
     return [found[key] for key in keys]
 
 
@@ -200,7 +200,7 @@ def restore_files(store: Path, source: Path, target: Path, columns: tuple[str, .
     n_rows = 0
     with JobStore(store) as kept:
         if not kept.facts["originals"]:
-            raise VaultError(f"{kept.path}: the job kept no originals")
+            raise VaultError(f"{kept.where}: the job kept no originals")
         id_column = kept.facts["id_column"]
         needed = tuple(dict.fromkeys([*columns, *filter(None, [id_column])]))
         files = plan(source, needed)

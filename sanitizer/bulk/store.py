@@ -1,6 +1,7 @@
-"""The state of one bulk job in one SQLite file: outputs, charges and tables, encrypted.
+"""The state of one bulk job: outputs, charges and tables, encrypted.
 
-Many processes of one machine write to it. A row's output and its charge are written in one
+It is kept in one SQLite file, to which many processes of one machine write, or on PostgreSQL, to
+which those of many do (`databases`). A row's output and its charge are written in one
 transaction, so that a row is charged exactly once, and a second worker that did the same row reads
 what the first released. Rows are found by HMAC-SHA256 of their names, under a key that is this
 job's alone; everything else is under AES-256-GCM, bound to its place, and padded.
@@ -10,8 +11,8 @@ there under a random name that the batch holds (`Ledger.charge_once`), then mark
 then is it given out. Whoever meets a pending batch, after a crash, finishes it or, if the ledger
 refuses, takes it back: each step may be repeated.
 
-The file shows: how many rows, batches and units there are, their order and sizes as powers of two.
-Not protected: whoever holds the key; the file replaced by an older copy; network file systems.
+The store shows: how many rows, batches and units there are, their order and sizes as powers of two.
+Not protected: whoever holds the key; the store replaced by an older copy; network file systems.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
+from sanitizer.bulk.databases import PostgresSchema, job_database, name_of, on_postgres
 from sanitizer.errors import BudgetExceeded, VaultError
 from sanitizer.randomness import secret_key
 from sanitizer.storage import Entries, Ledger, Row, Scope
@@ -41,7 +43,6 @@ LEDGER_KEY_VARIABLE = "SANITIZER_LEDGER_KEY"
 MIN_KEY_LENGTH = 16
 NANO = 10**9
 """Units of one epsilon: charges are integers, so that sums are exact."""
-BUSY_SECONDS = 60.0
 FORMAT = "sanitizer bulk 1"
 MAX_DECODED = 64
 """Batches kept decrypted in memory."""
@@ -49,15 +50,8 @@ NONCE_BYTES, SALT_BYTES, KEY_BYTES = 12, 16, 32
 SCRYPT_N = 2**15
 """Cost of deriving the keys of a new store: 32 MiB and a tenth of a second for each guess."""
 MIN_BLOCK = 256
-SCHEMA = (
-    "CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID",
-    "CREATE TABLE batch (id INTEGER PRIMARY KEY AUTOINCREMENT, n INTEGER, charged INTEGER, "
-    "body BLOB, pending BLOB)",
-    "CREATE TABLE line (key BLOB PRIMARY KEY, batch INTEGER, place INTEGER) WITHOUT ROWID",
-    "CREATE TABLE unit (key BLOB PRIMARY KEY, version INTEGER, batch INTEGER, body BLOB, "
-    "before BLOB) WITHOUT ROWID",
-    "CREATE INDEX open_batch ON batch (charged) WHERE charged = 0",
-)
+MAX_ASKED = 500
+"""Most keys of one statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +131,15 @@ class JobStore:
     """The open store of one job. One thread uses it; each process opens its own.
 
     Args:
-        path: of the file; `PATH-wal` lies beside it while it is open.
+        path: of the file, or "postgres:NAME".
         facts: of a job that is begun, as `facts` returns them later; None opens an existing store
             whatever its job.
         ledger: charged for each batch; None: charges are in the store alone.
         create: make the store if it is missing; False makes that an error. Workers never make one:
             on another machine, a second store would charge and draw again.
+
+    Attributes:
+        where: path or name, for messages.
 
     Raises:
         ValueError: no key in the environment, or a short one.
@@ -157,24 +154,23 @@ class JobStore:
         ledger: Path | None = None,
         create: bool = True,
     ) -> None:
-        self.path = Path(path).absolute()
+        self._name = name_of(path)
+        if ledger is not None and on_postgres(path):
+            raise ValueError("a ledger is a file of one machine, and this store is for several")
         key = _key()
-        if facts is not None and create:
-            self._create(key, facts)
-        if not self.path.exists():
-            raise VaultError(f"{self.path}: missing; the store of a job is on one machine")
+        self._db = job_database(path)
+        self.where = self._db.where
         with self._failures():
-            uri = self.path.as_uri() + "?mode=rw"
-            self._db = sqlite3.connect(
-                uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
-            self._db.execute("PRAGMA synchronous = FULL")
-            self._db.execute("PRAGMA secure_delete = ON")
+            if facts is not None and create and not self._db.exists():
+                self._create(key, facts)
+            if not self._db.exists():
+                self._missing()
+            self._db.open()
             self._unlock(key)
         self.facts: dict[str, Any] = json.loads(self._open(self._meta("facts"), "facts"))
         if facts is not None and self.facts != facts:
             raise VaultError(
-                f"{self.path}: holds a job with other columns, policy or model, with or without "
+                f"{self.where}: holds a job with other columns, policy or model, with or without "
                 "a ledger or originals; name another file for this one"
             )
         self._decoded: OrderedDict[int, list[StoredRow]] = OrderedDict()
@@ -202,15 +198,10 @@ class JobStore:
             return self._find(keys)
 
     def _find(self, keys: Sequence[bytes]) -> dict[bytes, StoredRow]:
-        places: dict[bytes, tuple[int, int]] = {}
-        with self._transaction("DEFERRED"):  # what is charged in one snapshot stays
-            for begin in range(0, len(keys), 500):
-                some = keys[begin : begin + 500]
-                marks = ", ".join("?" * len(some))
-                query = f"SELECT key, batch, place FROM line WHERE key IN ({marks})"  # noqa: S608
-                found = self._db.execute(query, some)
-                places |= {key: (batch, place) for key, batch, place in found}
-            open_ones = {batch for (batch,) in self._db.execute(_OPEN)}
+        with self._db.reading():  # what is charged in one snapshot stays
+            found = self._some("SELECT key, batch, place FROM line WHERE key IN", keys)
+            open_ones = {batch for (batch,) in self._db.rows(_OPEN)}
+        places = {key: (batch, place) for key, batch, place in found}
         for batch in open_ones & {batch for batch, _ in places.values()}:
             try:
                 self._settle(batch)
@@ -222,12 +213,12 @@ class JobStore:
         """Return the state of a unit, a new one if it has none."""
         with self._failures():
             while True:
-                found = self._db.execute(
-                    "SELECT version, batch, body, before FROM unit WHERE key = ?", (key,)
-                ).fetchone()
-                if found is None:
+                found = self._db.rows(
+                    "SELECT version, batch, body, before FROM unit WHERE key = ?", key
+                )
+                if not found:
                     return UnitState()
-                version, batch, body, before = found
+                version, batch, body, before = found[0]
                 if before is None:
                     return self._unit(key, version, body)
                 try:
@@ -238,13 +229,19 @@ class JobStore:
     def units(self) -> Iterator[UnitState]:
         """Yield the states of all units."""
         with self._failures():
-            for key, version, body in self._db.execute("SELECT key, version, body FROM unit"):
+            for key, version, body in self._all_units():
                 yield self._unit(key, version, body)
+
+    def all_rows(self) -> Iterator[StoredRow]:
+        """Yield the rows of all batches, pending ones too."""
+        with self._failures():
+            for (number,) in self._db.rows("SELECT id FROM batch ORDER BY id"):
+                yield from self._batch(number)
 
     def n_done(self) -> int:
         """Return how many rows have been written."""
         with self._failures():
-            return int(self._db.execute("SELECT coalesce(sum(n), 0) FROM batch").fetchone()[0])
+            return int(self._db.rows("SELECT coalesce(sum(n), 0) FROM batch")[0][0])
 
     # ---- writing ----
 
@@ -263,7 +260,7 @@ class JobStore:
             BudgetExceeded: the ledger refuses; nothing was written.
         """
         with self._failures():
-            with self._transaction():
+            with self._db.writing():
                 lost = self._lost(rows, units)
                 written = [row for row in rows if row.key not in lost]
                 kept = {bytes.fromhex(row.stored.unit) for row in written if row.stored.unit}
@@ -275,7 +272,7 @@ class JobStore:
     def settle(self) -> None:
         """Finish what a crash left pending; what the ledger refuses is taken back."""
         with self._failures():
-            for (batch,) in self._db.execute(_OPEN).fetchall():
+            for (batch,) in self._db.rows(_OPEN):
                 try:
                     self._settle(batch)
                 except BudgetExceeded:
@@ -284,17 +281,16 @@ class JobStore:
     def drop_originals(self) -> None:
         """Delete the tables, so that nothing can be restored, and overwrite their bytes."""
         with self._failures():
-            with self._transaction():
-                rows = self._db.execute("SELECT key, version, body FROM unit").fetchall()
-                for key, version, body in rows:
+            with self._db.writing():
+                for key, version, body in self._all_units():
                     old = self._unit(key, version, body)
                     new = self._unit_body(key, version, UnitState(version, old.spent))
-                    self._db.execute("UPDATE unit SET body = ? WHERE key = ?", (new, key))
-            if self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-                raise VaultError(f"{self.path}: originals are deleted, but the WAL is in use")
+                    self._db.rows("UPDATE unit SET body = ? WHERE key = ?", new, key)
+            if not self._db.overwrite():
+                raise VaultError(f"{self.where}: originals are deleted, but the WAL is in use")
 
     def close(self) -> None:
-        """Close the file, and the ledger."""
+        """Close the database, and the ledger."""
         self._db.close()
         if self._ledger is not None:
             self._ledger.close()
@@ -309,26 +305,38 @@ class JobStore:
 
     def _lost(self, rows: Sequence[NewRow], units: Mapping[bytes, UnitState]) -> set[bytes]:
         """Return the keys of rows that another worker has written, or whose unit it has."""
-        taken = set()
-        for key, state in units.items():
-            found = self._db.execute("SELECT version, before FROM unit WHERE key = ?", (key,))
-            version, before = found.fetchone() or (0, None)
-            if version != state.version or before is not None:
-                taken.add(key.hex())
-        there = "SELECT 1 FROM line WHERE key = ?"
-        return {
-            row.key
-            for row in rows
-            if row.stored.unit in taken or self._db.execute(there, (row.key,)).fetchone()
+        found = self._some("SELECT key, version, before FROM unit WHERE key IN", list(units))
+        there = {key: (version, before) for key, version, before in found}
+        taken = {
+            key.hex()
+            for key, state in units.items()
+            if there.get(key, (0, None)) != (state.version, None)
         }
+        done = {key for (key,) in self._some(_THERE, [row.key for row in rows])}
+        return {row.key for row in rows if row.stored.unit in taken or row.key in done}
+
+    def _some(self, query: str, keys: Sequence[bytes]) -> list[tuple[Any, ...]]:
+        """Return the rows of a query that ends in "IN", for any number of keys."""
+        found: list[tuple[Any, ...]] = []
+        for begin in range(0, len(keys), MAX_ASKED):
+            some = keys[begin : begin + MAX_ASKED]
+            found += self._db.rows(f"{query} ({', '.join('?' * len(some))})", *some)
+        return found
+
+    def _all_units(self) -> Iterator[tuple[Any, ...]]:
+        """Yield (key, version, body) of all units, some at a time."""
+        query = "SELECT key, version, body FROM unit WHERE key > ? ORDER BY key LIMIT ?"
+        last = b""
+        while found := self._db.rows(query, last, MAX_ASKED):
+            yield from found
+            last = found[-1][0]
 
     def _insert(self, rows: Sequence[NewRow], units: Mapping[bytes, UnitState]) -> int | None:
         """Insert a batch; return its number if the ledger must be charged for it."""
         if not rows:
             return None
         charges = self._charges(rows)
-        cursor = self._db.execute("INSERT INTO batch (n, charged) VALUES (0, 1)")
-        number = int(cursor.lastrowid or 0)
+        ((number,),) = self._db.rows("INSERT INTO batch (n, charged) VALUES (0, 1) RETURNING id")
         keys = [row.key for row in rows]
         pending = None
         if charges:
@@ -340,15 +348,14 @@ class JobStore:
             ]
             pending = self._seal(_dumped(undo), "pending", number)
         body = self._seal(_dumped([row.stored.values() for row in rows]), "batch", number)
-        self._db.execute(
+        self._db.rows(
             "UPDATE batch SET n = ?, charged = ?, body = ?, pending = ? WHERE id = ?",
-            (len(rows), not charges, body, pending, number),
+            *(len(rows), int(not charges), body, pending, number),
         )
-        self._db.executemany(
+        self._db.many(
             "INSERT INTO line VALUES (?, ?, ?)", [(key, number, i) for i, key in enumerate(keys)]
         )
-        for key, state in units.items():
-            self._put_unit(key, state, number, bool(charges))
+        self._put_units(units, number, bool(charges))
         return number if charges else None
 
     def _charges(self, rows: Sequence[NewRow]) -> dict[str, int]:
@@ -359,37 +366,36 @@ class JobStore:
                 charges[row.owner] += row.stored.nano
         return {owner: nano for owner, nano in charges.items() if nano}
 
-    def _put_unit(self, key: bytes, state: UnitState, batch: int, pending: bool) -> None:
-        """Write a unit; a pending one keeps the state before, in case the ledger refuses."""
-        version = state.version + 1
-        found = self._db.execute("SELECT body FROM unit WHERE key = ?", (key,)).fetchone()
-        before = None
+    def _put_units(self, units: Mapping[bytes, UnitState], batch: int, pending: bool) -> None:
+        """Write units; pending ones keep the state before, in case the ledger refuses."""
+        found: dict[bytes, bytes] = {}
         if pending:
-            # Sealed for the version after the one it comes back as: see `_take_back`.
-            old = UnitState() if found is None else self._unit(key, state.version, found[0])
-            before = self._unit_body(key, version + 1, old)
-        body = self._unit_body(key, version, state)
-        self._db.execute(
-            "INSERT OR REPLACE INTO unit VALUES (?, ?, ?, ?, ?)",
-            (key, version, batch, body, before),
-        )
+            found = dict(self._some("SELECT key, body FROM unit WHERE key IN", list(units)))
+        written = []
+        for key, state in units.items():
+            version, before = state.version + 1, None
+            if pending:
+                # Sealed for the version after the one it comes back as: see `_take_back`.
+                old = self._unit(key, state.version, found[key]) if key in found else UnitState()
+                before = self._unit_body(key, version + 1, old)
+            written.append((key, version, batch, self._unit_body(key, version, state), before))
+        self._db.many(_PUT_UNIT, written)
 
     def _settle(self, batch: int) -> None:
         """Charge the ledger for a pending batch, or take the batch back if the ledger refuses.
 
         The store's write lock is held meanwhile, so that no two processes decide differently.
         """
-        with self._transaction():
-            found = self._db.execute(
-                "SELECT charged, pending FROM batch WHERE id = ?", (batch,)
-            ).fetchone()
-            if found is None:
+        with self._db.writing():
+            found = self._db.rows("SELECT charged, pending FROM batch WHERE id = ?", batch)
+            if not found:
                 raise BudgetExceeded("the ledger refused this batch")
-            if found[0]:
+            charged, sealed = found[0]
+            if charged:
                 return
             if self._ledger is None:
-                raise VaultError(f"{self.path}: was begun with a ledger; name it again")
-            name, charges, keys, units = json.loads(self._open(found[1], "pending", batch))
+                raise VaultError(f"{self.where}: was begun with a ledger; name it again")
+            name, charges, keys, units = json.loads(self._open(sealed, "pending", batch))
             refusal: BudgetExceeded | None = None
             try:
                 amounts = {self._scope(owner): Fraction(nano, NANO) for owner, nano in charges}
@@ -398,10 +404,8 @@ class JobStore:
                 refusal = error
                 self._take_back(batch, keys, units)
             else:
-                self._db.execute(
-                    "UPDATE batch SET charged = 1, pending = NULL WHERE id = ?", (batch,)
-                )
-                self._db.executemany(
+                self._db.rows("UPDATE batch SET charged = 1, pending = NULL WHERE id = ?", batch)
+                self._db.many(
                     "UPDATE unit SET before = NULL WHERE key = ?",
                     [(bytes.fromhex(key),) for key in units],
                 )
@@ -409,15 +413,13 @@ class JobStore:
             raise refusal
 
     def _scope(self, owner: str) -> Scope:
-        return Scope("user", owner) if owner else Scope("conversation", self.path.name)
+        return Scope("user", owner) if owner else Scope("conversation", self._name)
 
     def _take_back(self, batch: int, keys: Sequence[str], units: Sequence[str]) -> None:
         """Delete a batch that the ledger refused; its units are as they were before."""
-        self._db.execute("DELETE FROM batch WHERE id = ?", (batch,))
-        self._db.executemany(
-            "DELETE FROM line WHERE key = ?", [(bytes.fromhex(key),) for key in keys]
-        )
-        self._db.executemany(
+        self._db.rows("DELETE FROM batch WHERE id = ?", batch)
+        self._db.many("DELETE FROM line WHERE key = ?", [(bytes.fromhex(key),) for key in keys])
+        self._db.many(
             "UPDATE unit SET version = version + 1, body = before, before = NULL WHERE key = ?",
             [(bytes.fromhex(key),) for key in units],
         )
@@ -426,9 +428,8 @@ class JobStore:
 
     def _batch(self, number: int) -> list[StoredRow]:
         if number not in self._decoded:
-            (body,) = self._db.execute(
-                "SELECT body FROM batch WHERE id = ?", (number,)
-            ).fetchone() or (None,)
+            read = self._db.rows("SELECT body FROM batch WHERE id = ?", number)
+            body = read[0][0] if read else None
             found = json.loads(self._open(body, "batch", number))
             self._decoded[number] = [StoredRow.of(values) for values in found]
             if len(self._decoded) > MAX_DECODED:
@@ -456,45 +457,30 @@ class JobStore:
             )
         except (InvalidTag, ValueError):
             raise VaultError(
-                f"{self.path}: wrong key, damaged or edited: an item does not open in its place"
+                f"{self.where}: wrong key, damaged or edited: an item does not open in its place"
             ) from None
         return padded[8 : 8 + int.from_bytes(padded[:8], "big")]
 
     def _mac(self, *fields: object) -> bytes:
         return hmac.digest(self._mac_key, repr(fields).encode(), "sha256")
 
-    # ---- the file ----
+    # ---- the tables ----
 
     def _create(self, key: bytes, facts: Mapping[str, Any]) -> None:
-        """Write an empty store, whole or not at all; of two processes the first one wins."""
-        if self.path.exists():
-            return
         salt = secret_key()[:SALT_BYTES]
-        unfinished = self.path.with_name(f".{self.path.name}-{salt.hex()}")
-        with self._failures():
-            try:
-                os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-                self._db = sqlite3.connect(unfinished, isolation_level=None)
-                self._db.execute("PRAGMA journal_mode = WAL")
-                for statement in SCHEMA:
-                    self._db.execute(statement)
-                self._derive(key, salt, SCRYPT_N)
-                stated = self._seal(_dumped(dict(facts)), "facts")
-                cost = str(SCRYPT_N).encode()
-                rows = [("format", FORMAT.encode()), ("salt", salt), ("cost", cost)]
-                rows.append(("facts", stated))
-                self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows)
-                self._db.close()
-                os.link(unfinished, self.path)
-            except FileExistsError:
-                pass
-            finally:
-                for suffix in ("", "-wal", "-shm"):
-                    unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
+        self._derive(key, salt, SCRYPT_N)
+        stated = self._seal(_dumped(dict(facts)), "facts")
+        head = [("format", FORMAT.encode()), ("salt", salt), ("cost", str(SCRYPT_N).encode())]
+        self._db.create([*head, ("facts", stated)])
+
+    def _missing(self) -> NoReturn:
+        shared = isinstance(self._db, PostgresSchema)
+        where = "in another database" if shared else "on one machine; for several, postgres:NAME"
+        raise VaultError(f"{self.where}: missing; the store of a job is {where}")
 
     def _unlock(self, key: bytes) -> None:
         if self._meta("format") != FORMAT.encode():
-            raise VaultError(f"{self.path}: not the store of a bulk job of this version")
+            raise VaultError(f"{self.where}: not the store of a bulk job of this version")
         self._derive(key, self._meta("salt"), int(self._meta("cost")))
 
     def _derive(self, key: bytes, salt: bytes, cost: int) -> None:
@@ -502,19 +488,8 @@ class JobStore:
         self._aes, self._mac_key = AESGCM(derived[:KEY_BYTES]), derived[KEY_BYTES:]
 
     def _meta(self, name: str) -> bytes:
-        found = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        return bytes(found[0]) if found and isinstance(found[0], bytes) else b""
-
-    @contextmanager
-    def _transaction(self, begin: str = "IMMEDIATE") -> Iterator[None]:
-        self._db.execute(f"BEGIN {begin}")
-        try:
-            yield
-            self._db.execute("COMMIT")
-        except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
+        found = self._db.rows("SELECT value FROM meta WHERE name = ?", name)
+        return found[0][0] if found and isinstance(found[0][0], bytes) else b""
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
@@ -524,12 +499,18 @@ class JobStore:
         except (sqlite3.Error, OSError) as error:
             told = error.strerror if isinstance(error, OSError) else str(error)
             raise VaultError(
-                f"{self.path}: cannot be used as the store of a bulk job: "
+                f"{self.where}: cannot be used as the store of a bulk job: "
                 f"{told or type(error).__name__}"
             ) from None
 
 
 _OPEN = "SELECT id FROM batch WHERE charged = 0"
+_THERE = "SELECT key FROM line WHERE key IN"
+_PUT_UNIT = (
+    "INSERT INTO unit VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
+    "version = excluded.version, batch = excluded.batch, body = excluded.body, "
+    "before = excluded.before"
+)
 
 
 def _key() -> bytes:

@@ -176,7 +176,7 @@ def serve(
 def check_libraries() -> None:
     """Raise ValueError if the extra "proxy" is not installed."""
     if missing := [name for name in PROXY_LIBRARIES if find_spec(name) is None]:
-        raise ValueError(f'serve needs {" and ".join(missing)}: pip install "sanitizer[proxy]"')
+        raise ValueError(f'serve needs {" and ".join(missing)}: pip install "dp-sanitizer[proxy]"')
 
 
 def _serve(
@@ -208,19 +208,17 @@ def _sanitizer(
     """Return the Sanitizer of a proxy without tenants.
 
     Its limit is that of all requests: a client can always begin another conversation, or show
-    another key. Without a file, placeholders are numbered apart from those of the last start: an
-    API may still know these.
+    another key.
     """
-    from sanitizer.storage import DAY, MemoryVault, Scope
+    from sanitizer.storage import DAY, Scope
 
-    kept = MemoryVault(numbers="apart") if vault is None else vault
     if ledger is None:
-        return build_sanitizer(options, conversation="default", budget=budget, vault=kept)
+        return build_sanitizer(options, conversation="default", budget=budget, vault=vault)
     opened, everyone = open_ledger(ledger), Scope("user", EVERYONE)
     if budget is not None:
         opened.set_limit(everyone, budget)
     return build_sanitizer(
-        options, conversation="default", ledger=opened, vault=kept, scopes=(everyone, DAY)
+        options, conversation="default", ledger=opened, vault=vault, scopes=(everyone, DAY)
     )
 
 

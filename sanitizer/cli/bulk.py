@@ -100,7 +100,7 @@ def bulk(source: Path, target: Path, report: Path | None, restore: bool, **optio
     columns leave as they are.
     """
     if find_spec("pyarrow") is None:
-        raise ValueError('bulk needs pyarrow: pip install "sanitizer[bulk]"')
+        raise ValueError('bulk needs pyarrow: pip install "dp-sanitizer[bulk]"')
     if restore:
         return _restore(source, target, options)
     from sanitizer.bulk import sanitize_files

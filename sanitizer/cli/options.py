@@ -85,7 +85,7 @@ _mechanism_options = together(
     ),
     click.option(
         "--profile",
-        type=click.Choice(["staircase", "geometric", "prior"]),
+        type=click.Choice(["staircase", "geometric", "prior", "medoids"]),
         help="shape of the weights (cape)",
     ),
     click.option(

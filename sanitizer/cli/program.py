@@ -17,6 +17,7 @@ import click
 
 from sanitizer.cli.api import chat, serve
 from sanitizer.cli.bulk import bulk
+from sanitizer.cli.corrections import corrections
 from sanitizer.cli.measure import advise, attack, audit, budget, models
 from sanitizer.cli.options import INTERRUPTED, examples, is_file_name
 from sanitizer.cli.run import run
@@ -146,7 +147,7 @@ GROUPS = {
     "Texts and files": ("demo", "sanitize", "restore"),
     "APIs and the programs that use them": ("run", "serve", "chat"),
     "What a setting gives away": ("audit", "attack", "advise"),
-    "Budgets and models": ("budget", "models"),
+    "Corrections, budgets and models": ("corrections", "budget", "models"),
     "Many rows, and private documents as examples": ("bulk", "synthesize"),
 }
 """The commands by what they are for, in the order of the help; others come last."""
@@ -196,6 +197,6 @@ def program(context: click.Context) -> None:
 
 for _each in (
     *(demo, sanitize, restore, bulk, run, serve, chat),
-    *(audit, attack, advise, budget, models, synthesize),
+    *(audit, attack, advise, corrections, budget, models, synthesize),
 ):
     program.add_command(_each)

@@ -201,7 +201,10 @@ def sanitize(
     results: list[SanitizedText] = []
     status, refusal = 0, None
     try:
-        stopped = _sanitize(sanitizer, texts, results, bar=lines and sys.stderr.isatty())
+        # Each file or line is a conversation of its own, unless `restore` is to find them again.
+        together = vault is not None or bool(conversation)
+        bar = lines and sys.stderr.isatty()
+        stopped = _sanitize(sanitizer, texts, results, together, bar)
     except SanitizerError as error:
         stopped, refusal = False, error
     _warn(results)
@@ -222,7 +225,11 @@ def sanitize(
 
 
 def _sanitize(
-    sanitizer: Sanitizer, texts: Sequence[str], results: list[SanitizedText], bar: bool
+    sanitizer: Sanitizer,
+    texts: Sequence[str],
+    results: list[SanitizedText],
+    together: bool,
+    bar: bool,
 ) -> bool:
     """Append the results of the texts in order; return True if the user stopped it.
 
@@ -230,7 +237,7 @@ def _sanitize(
     """
     from sanitizer.progress import counted, reading_bar, reported_to
 
-    stream = sanitizer.sanitize_stream(texts)
+    stream = sanitizer.sanitize_stream(texts, together=together)
     with _stop_asked() as asked, reading_bar(sys.stderr.isatty() and not bar) as shown:
 
         def watcher(done: int, total: int, charged: bool) -> None:

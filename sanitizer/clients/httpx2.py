@@ -14,7 +14,7 @@ try:
     import httpx2
 except ModuleNotFoundError:
     raise ImportError(
-        'httpx2 is missing; it comes with the extra "openai": pip install "sanitizer[openai]"'
+        'httpx2 is missing; it comes with the extra "openai": pip install "dp-sanitizer[openai]"'
     ) from None
 
 from sanitizer.clients.transport import (

@@ -111,7 +111,7 @@ def open_document(path: Path, images: bool = False) -> Document:
         document: Document = import_module(FORMATS[suffix]).read(path, images)
     except ImportError as error:
         raise ValueError(
-            f'{suffix} files need {error.name}: pip install "sanitizer[documents]"'
+            f'{suffix} files need {error.name}: pip install "dp-sanitizer[documents]"'
         ) from None
     return document
 

@@ -22,10 +22,10 @@ _NUMBERING = (
     "|núm|nro|numer"
 )
 _GAP = re.compile(
-    rf"(?:[\s_.,:#=°º'\"()/-]{{0,4}}\b(?:(?P<numbering>(?i:{_NUMBERING})(?!-?[0-9]))"
+    rf"(?:[\s_.,:#=°º'\"()/-]{{0,4}}(?<![^\W_])(?:(?P<numbering>(?i:{_NUMBERING})(?!-?[0-9]))"
     r"|is|was|are|ist|lautet|war|est|es|è|é|e|[Cc]ard|[Kk]arte|carte|scheme|de|du|del|der|da|do"
     r"|the|of|his|her|my|client|clienti|cliente|dossier|compte|cuenta|conto|conta|patient|assuré)"
-    r"\b){0,4}(?P<sign>[\s_.,:#=°º'\"()>\]-]{0,8})"
+    r"(?![^\W_])){0,4}(?P<sign>[\s_.,:#=°º'\"()>\]-]{0,8})"
 )
 _RUN = r"[A-Za-z0-9]+(?:[-./:*][A-Za-z0-9*]+)*"
 _GROUPS = re.compile(rf"{_RUN}(?: (?:[A-Z0-9]*[0-9][A-Z0-9./-]*)(?![\w])){{0,6}}")

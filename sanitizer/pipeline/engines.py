@@ -36,7 +36,9 @@ from sanitizer.pipeline.masked_text import Choices, MaskedText
 from sanitizer.pipeline.outputs import (
     ByteTokenSpace,
     Distance,
+    Medoids,
     OneTokenOutputs,
+    Outputs,
     OutputSpace,
     TokenNeighborhoods,
     TokenSpace,
@@ -44,7 +46,17 @@ from sanitizer.pipeline.outputs import (
     WordSpace,
     known_pieces,
 )
-from sanitizer.privacy import Cape, DynText, Event, Neighborhood, PureEvent, StaircaseEvent, Weights
+from sanitizer.privacy import (
+    TWO_LEVELS,
+    Cape,
+    Design,
+    DynText,
+    Event,
+    Neighborhood,
+    PureEvent,
+    StaircaseEvent,
+    Weights,
+)
 from sanitizer.progress import report
 from sanitizer.randomness import Source
 from sanitizer.text import Detector, detector_for
@@ -217,7 +229,9 @@ class CapeEngine:
         self.context = mechanism.context
         self._events: dict[tuple[str, str], Event] = {}
         published = mechanism.variant == "published"
+        self._medoids: Medoids | None = None
         self.space: OutputSpace
+        outputs: Outputs = model
         self.score: Callable[[Batch], Logits] | None = None
         self.left: LeftReader | None = None
         if mechanism.backbone == "masked":
@@ -228,19 +242,20 @@ class CapeEngine:
         elif causal is None:
             raise ValueError("causal must be a causal model where backbone is 'causal', got None")
         else:
-            self.space, columns = _causal_space(published, model, pieces, *causal)
+            self.space, columns, outputs = _causal_space(published, model, pieces, *causal)
             self._logit_range = LOGIT_RANGE
             self.left = LeftReader(*causal, columns, self.context == "original")
+        if mechanism.profile == "medoids" and not published:
+            self._medoids = Medoids(mechanism, outputs, self._logit_range)
 
     def choose(
         self, words: Sequence[str], logits: Logits | None, source: Source
     ) -> Iterator[Choice]:
         assert logits is not None
         mechanism, distance = self._mechanism, self.space.distances(words)
-        certified = mechanism.certified
+        certified, designs = mechanism.certified, self._designs(logits)
         for i, word in enumerate(words):
-            outputs = mechanism.outputs(logits[i])
-            weights = self._weights(i, word, logits[i][outputs], outputs, distance)
+            outputs, weights = self._weights(i, word, logits[i], next(designs), distance)
             chosen = int(outputs[weights.draw(source)])
             yield Choice(chosen, None if certified else mechanism.claimed(weights))
 
@@ -248,18 +263,34 @@ class CapeEngine:
         self, words: Sequence[str], logits: Logits | None
     ) -> Iterator[tuple[NDArray[np.intp], Weights]]:
         assert logits is not None
-        outputs = self._mechanism.outputs(logits)
-        distance, scores = self.space.distances(words), logits[outputs]
+        design, distance = next(self._designs(logits[None])), self.space.distances(words)
         for i, word in enumerate(words):
-            yield outputs, self._weights(i, word, scores, outputs, distance)
+            yield self._weights(i, word, logits, design, distance)
+
+    def _designs(self, logits: Logits) -> Iterator[Design | NDArray[np.intp]]:
+        """Yield the output set of each context; scores float32 [n, n_outputs]."""
+        if self._medoids is not None:
+            yield from self._medoids.designs(logits)
+        else:
+            yield from map(self._mechanism.outputs, logits)
 
     def _weights(
-        self, i: int, word: str, scores: Logits, outputs: NDArray[np.intp], distance: Distance
-    ) -> Weights:
+        self,
+        i: int,
+        word: str,
+        scores: Logits,
+        design: Design | NDArray[np.intp],
+        distance: Distance,
+    ) -> tuple[NDArray[np.intp], Weights]:
         own = self.space.own(word)
-        if len(own):
-            own = np.flatnonzero(np.isin(outputs, own))  # positions in the output set
-        return self._mechanism.weights(scores, distance(i, outputs), own, self._logit_range)
+        outputs = design.outputs if isinstance(design, Design) else design
+        places = np.flatnonzero(np.isin(outputs, own)) if len(own) else own
+        if not isinstance(design, Design):
+            return outputs, self._mechanism.weights(
+                scores[outputs], distance(i, outputs), places, self._logit_range
+            )
+        prior = float(design.chances[own].sum())  # 0 if the word is not one of Y
+        return outputs, self._mechanism.design_weights(design, distance(i, outputs), prior, places)
 
     def event(self, unit: str, relation: str) -> Event:
         known = self._events.get((unit, relation))  # checking a new event costs as much as a draw
@@ -268,7 +299,9 @@ class CapeEngine:
     def _event(self, unit: str, relation: str) -> Event:
         mechanism = self._mechanism
         n = min(mechanism.n_shortlist or 0, self.space.n_outputs)
-        if mechanism.certified and mechanism.profile == "staircase":
+        if self._medoids is not None:
+            n = self._medoids.worst_size
+        if mechanism.certified and mechanism.profile in TWO_LEVELS:
             _, (n_top, _) = mechanism.levels(n)
             return StaircaseEvent(mechanism.epsilon, n_top, n, unit=unit, relation=relation)
         return PureEvent(mechanism.epsilon, unit=unit, relation=relation)
@@ -276,13 +309,13 @@ class CapeEngine:
 
 def _causal_space(
     published: bool, model: MaskedLM, pieces: WordPieces, causal: CausalLM, tokens: ByteTokens
-) -> tuple[OutputSpace, NDArray[np.intp]]:
-    """Return the outputs, and their tokens in the causal model, int [n_outputs]."""
+) -> tuple[OutputSpace, NDArray[np.intp], Outputs]:
+    """Return the space, the outputs' tokens in the causal model, int [n_outputs], and the words."""
     if published:
         space = ByteTokenSpace(causal, tokens, pieces)
-        return space, np.arange(space.n_outputs)
+        return space, np.arange(space.n_outputs), model
     outputs = OneTokenOutputs.of(model, tokens)
-    return WordSpace(outputs, pieces), outputs.columns
+    return WordSpace(outputs, pieces), outputs.columns, outputs
 
 
 class DynTextEngine:

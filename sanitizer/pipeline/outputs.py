@@ -5,6 +5,10 @@ vocabulary Y with word vectors (certified variants), also cut down to the words 
 of the causal model. `TokenSpace` and `ByteTokenSpace` are the full vocabularies of the masked and
 of the causal model, each with its own input table (published variants).
 
+`Medoids` chooses output sets for Cape's profile of that name: each context is scored once, with a
+prior over the distinct words of Y, the likeliest of them as inputs and as candidates, and centroids
+of the word table for words that the context does not expect.
+
 Neighborhoods give the nearest outputs of a word and the density around it, for DynText. Their
 tables are made by models/build/density.py. Distances are Euclidean between vectors of length one;
 they are computed here from the vectors, so that only lists and densities are stored.
@@ -23,7 +27,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.errors import ModelError
+from sanitizer.errors import ModelError, NotCertified
 from sanitizer.lm import (
     ByteTokens,
     CausalLM,
@@ -34,7 +38,15 @@ from sanitizer.lm import (
     mapped,
     scaled_distances,
 )
-from sanitizer.privacy import LONGEST_LIST, DensityRange, Neighborhood
+from sanitizer.privacy import (
+    LONGEST_LIST,
+    Cape,
+    Coverage,
+    DensityRange,
+    Design,
+    Neighborhood,
+    choose_outputs,
+)
 
 Floats = NDArray[np.float32]
 Distance = Callable[[int, NDArray[np.intp]], Floats | None]
@@ -45,6 +57,21 @@ UNKNOWN = "\x00"
 NO_OUTPUTS = np.empty(0, dtype=np.intp)
 _LONGEST_WORD = 100
 """Characters above which the tokenizer of the masked model gives up on a word."""
+
+N_INPUTS = 128
+"""Likeliest words of a context that are weighed; the tail stands for all others."""
+N_TAIL = 32
+"""Centroids of the word table, for words that the context does not expect."""
+TAIL_WEIGHT = 0.2
+"""Weight of the tail among the inputs."""
+FIT = 0.3
+"""Largest similarity that fitting the context is worth."""
+WIDTH = 64
+"""Directions of the word vectors that similarity is measured in while outputs are chosen."""
+BLOCK = 32
+"""Positions worked on together, so that their tables stay in the processor's cache."""
+_FLOORS = (5e-4, 1e-4, 1e-5)  # of chances; most contexts have enough words above the first two
+_SAMPLE, _ROUNDS = 6_000, 6  # of the k-means behind the tail
 
 
 class Outputs(Protocol):
@@ -441,3 +468,166 @@ def _unit(vectors: Floats) -> Floats:
 def _euclidean(one_less_cosine: Floats) -> Floats:
     """Return the distances of vectors of length one from 1 - cosine: float32 [n] in [0, 2]."""
     return np.sqrt(np.maximum(2 * one_less_cosine, 0)).astype(np.float32)
+
+
+class Medoids:
+    """Chooses output sets by coverage of the words that may stand in a context.
+
+    Guarantee: what is chosen is a function of the scores, of public tables and of settings.
+
+    Args:
+        mechanism: Cape with profile "medoids".
+        outputs: the words of Y with their vectors.
+        logit_range: the scores that count as fitting not at all, and perfectly.
+    """
+
+    def __init__(self, mechanism: Cape, outputs: Outputs, logit_range: tuple[float, float]) -> None:
+        self._spellings, self._fold = _spellings(outputs.outputs)
+        table = outputs.words
+        vectors = table.output_vectors.astype(np.float32) / table.output_norms[:, None]
+        axes = _axes(vectors)
+        self._vectors = vectors[self._spellings[:, 0]] @ axes
+        centres, self._shares = tail(table, N_TAIL)
+        self._to_tail = self._vectors @ (centres @ axes).T
+        self._range = logit_range
+        self.limits = mechanism.limits
+        self._n_candidates = min(mechanism.n_candidates, len(self._spellings))
+        self._n_inputs = min(max(N_INPUTS, self._n_candidates), len(self._spellings))
+        self._demotes = mechanism.demote_self
+
+    @property
+    def worst_size(self) -> int:
+        """Number of outputs at which a draw with two levels loses most.
+
+        Of the numbers that a context can give, it is the one nearest to twice the raised outputs.
+        """
+        limits = self.limits
+        fewest, most = (min(n, self._n_candidates) for n in (limits.fewest, limits.most))
+        return min(max(fewest, 2 * limits.n_top), most)
+
+    def designs(self, logits: Floats) -> Iterator[Design]:
+        """Yield the output set of each context.
+
+        Args:
+            logits: float32 [n, n_outputs], from public and released text only.
+
+        Raises:
+            NotCertified: if a logit is not finite.
+        """
+        if not np.isfinite(logits).all():
+            raise NotCertified("the model gave a score that is not finite")
+        for begin in range(0, len(logits), BLOCK):
+            yield from self._block(logits[begin : begin + BLOCK])
+
+    def _block(self, logits: Floats) -> Iterator[Design]:
+        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+        odds /= odds.sum(axis=1, keepdims=True)
+        found = [self._likely(row) for row in odds]
+        words = np.stack([each for each, _ in found])
+        mass = np.stack([each for _, each in found])
+        candidates = words[:, ::-1][:, : self._n_candidates]
+        spelled = self._likeliest_spelling(odds, candidates)
+        chosen, caps = choose_outputs(
+            Coverage(
+                self._similarity(words),
+                self._fit(np.take_along_axis(logits, spelled, axis=1)),
+                self._weight(mass),
+                np.pad(mass, ((0, 0), (len(self._shares), 0))),
+            ),
+            self.limits,
+        )
+        for i, (which, its_caps) in enumerate(zip(chosen, caps, strict=True)):
+            yield Design(spelled[i][which], its_caps, odds[i])
+
+    def _likely(self, odds: Floats) -> tuple[NDArray[np.intp], Floats]:
+        """Return the likeliest distinct words of a context, likeliest last, and their chances."""
+        n = self._n_inputs
+        words = np.arange(len(self._spellings))
+        for floor in _FLOORS:  # sorting all of Y would take longer than all the rest
+            seen = np.zeros(len(words), dtype=bool)
+            seen[self._fold[odds > floor]] = True
+            some = np.flatnonzero(seen)
+            if len(some) >= n:
+                words = some
+                break
+        mass = np.append(odds, np.float32(0))[self._spellings[words]].sum(axis=1)
+        order = np.argsort(mass, kind="stable")[-n:]
+        return words[order], mass[order]
+
+    def _likeliest_spelling(self, odds: Floats, words: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return an output for each word, int [n, n_words]."""
+        spelled = self._spellings[words]
+        padded = np.pad(odds, ((0, 0), (0, 1)), constant_values=-1)
+        at = padded[np.arange(len(words))[:, None, None], spelled].argmax(axis=2)
+        return np.take_along_axis(spelled, at[:, :, None], axis=2)[:, :, 0]
+
+    def _weight(self, mass: Floats) -> Floats:
+        """Return the weight of every input, float32 [n, n_tail + n_inputs]."""
+        words = (1 - TAIL_WEIGHT) * mass / mass.sum(axis=1, keepdims=True)
+        rest = np.broadcast_to(TAIL_WEIGHT * self._shares, (len(mass), len(self._shares)))
+        return np.concatenate([rest, words], axis=1).astype(np.float32)
+
+    def _similarity(self, words: NDArray[np.intp]) -> Floats:
+        """Return the cosine of candidates and inputs, at least 0; words likeliest last."""
+        n, n_candidates = len(self._shares), self._n_candidates
+        rows = self._vectors[words]
+        ours = np.ascontiguousarray(rows[:, ::-1][:, :n_candidates])
+        near = np.concatenate(
+            [
+                self._to_tail[words[:, ::-1][:, :n_candidates]],
+                np.matmul(ours, rows.transpose(0, 2, 1)),
+            ],
+            axis=2,
+        )
+        np.maximum(near, 0, out=near)
+        every = np.arange(n_candidates)  # a word serves itself perfectly, or, demoted, never
+        near[:, every, n + words.shape[1] - 1 - every] = 0 if self._demotes else 1
+        return near
+
+    def _fit(self, scores: Floats) -> Floats:
+        low, high = self._range
+        return np.asarray(FIT * np.clip((scores - low) / (high - low), 0, 1), dtype=np.float32)
+
+
+def _spellings(outputs: list[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return which outputs spell which distinct words.
+
+    Returns:
+        int [n_words, most], outputs of each word, filled up with the number of outputs; int
+        [n_outputs], the word that each output spells.
+    """
+    _, fold = np.unique([word.lower() for word in outputs], return_inverse=True)
+    counts = np.bincount(fold)
+    order = np.argsort(fold, kind="stable")
+    begins = np.cumsum(counts) - counts
+    places = begins[:, None] + np.arange(counts.max())
+    there = np.arange(counts.max()) < counts[:, None]
+    spelled = np.where(there, order[np.minimum(places, len(order) - 1)], len(order))
+    return spelled, fold
+
+
+def _axes(vectors: Floats) -> Floats:
+    """Return the directions in which vectors differ most, float32 [n_dimensions, WIDTH]."""
+    _, axes = np.linalg.eigh(vectors.T @ vectors)
+    return np.ascontiguousarray(axes[:, ::-1][:, :WIDTH], dtype=np.float32)
+
+
+def tail(table: WordTable, n: int) -> tuple[Floats, Floats]:
+    """Return centroids of the word table and their shares: spherical k-means on a fixed sample.
+
+    Returns:
+        float32 [n, n_dimensions], rows of length 1; float32 [n], adding up to 1.
+    """
+    n = min(n, len(table.words))
+    chosen = np.linspace(0, len(table.words) - 1, min(_SAMPLE, len(table.words))).astype(np.int64)
+    sample = table.vectors[chosen].astype(np.float32)
+    sample /= np.maximum(np.linalg.norm(sample, axis=1, keepdims=True), 1e-9)
+    centres = sample[np.linspace(0, len(sample) - 1, n).astype(np.int64)]
+    for _ in range(_ROUNDS):
+        nearest = (sample @ centres.T).argmax(axis=1)
+        sums = np.zeros_like(centres)
+        np.add.at(sums, nearest, sample)
+        length = np.linalg.norm(sums, axis=1, keepdims=True)
+        centres = np.where(length > 1e-9, sums / np.maximum(length, 1e-9), centres)
+    counts = np.bincount((sample @ centres.T).argmax(axis=1), minlength=n)
+    return centres.astype(np.float32), (counts / counts.sum()).astype(np.float32)

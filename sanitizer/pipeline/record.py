@@ -301,7 +301,9 @@ def _drawn_record(
     certified = record.certified
     options: dict[str, Any] = {"epsilon": mechanism.epsilon}
     if isinstance(mechanism, Cape):
-        options |= {"profile": "staircase", "n_top": 1, "demote_self": mechanism.demote_self}
+        names = ("guess_price", "demote_self")
+        options |= {"profile": "medoids", "n_top": 1}
+        options |= {name: getattr(mechanism, name) for name in names}
     else:
         options |= mechanism.settings()
     options["max_drawn"] = settings.policy.max_drawn

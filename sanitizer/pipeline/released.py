@@ -26,7 +26,7 @@ from sanitizer.errors import NotCertified
 from sanitizer.pipeline.record import Settings, answer_record
 from sanitizer.pipeline.said import Passage, Piece, Resent, Said, declared
 from sanitizer.results import SanitizedText
-from sanitizer.storage import Budget, Charge, Vault, message_key
+from sanitizer.storage import Budget, Charge, Originals, Vault, message_key
 from sanitizer.text import DeclaredText
 
 MAX_PREVIEWED = 10_000
@@ -181,6 +181,10 @@ class Answers:
         self._prompts = RecentPrompts()
         self._sent: deque[str] = deque(maxlen=MAX_SENT)
 
+    def take_over(self, other: Answers) -> None:
+        """Remember what another remembers, of the same conversation."""
+        self._prompts, self._sent = other._prompts, other._sent
+
     def prompted(self, result: SanitizedText, role: str) -> SanitizedText:
         """Return the result; remember what an answer to it may need."""
         if MAY_LINK.search(result.text):
@@ -213,9 +217,14 @@ class Answers:
         """Return a restorer of the identifiers that the vault holds now; raise VaultError.
 
         Args:
-            prompts: what was sent for certain, however long ago: its links may be restored.
+            prompts: what was sent for certain, however long ago: its links may be restored. If the
+                last one was a conversation of its own, that one's identifiers are restored.
         """
-        originals = self._released.vault.originals(self._released.conversation)
+        own = prompts[-1] if prompts and prompts[-1].conversation else None
+        name = own.conversation if own else self._released.conversation
+        originals = self._released.vault.originals(name)
+        if own and not originals:  # forgotten by the vault; what was replaced is known all the same
+            originals = _originals_of(own)
         guarded = self._policy.wire.links == "guard"
         sent = (*self._sent, *(each.text for each in prompts if MAY_LINK.search(each.text)))
         return Restorer(originals, Links(sent) if guarded else None)
@@ -231,7 +240,13 @@ class Answers:
         return AnswerContext(self.restorer(prompts), self.extractor, prompts, self._policy)
 
 
-def pieces_of(sent: str, shown: str, restorers: Sequence[Restorer]) -> tuple[Piece, ...]:
+def _originals_of(result: SanitizedText) -> Originals:
+    """Return what stands for what in one text, placeholders only."""
+    found = [(each.replacement, each.original) for each in result.replacements]
+    return Originals({value: original for value, original in found if value.startswith("<")})
+
+
+def pieces_of(sent: str, shown: str, restorers: Iterable[Restorer]) -> tuple[Piece, ...]:
     """Return the stretches of an answer, restored ones apart from what the API wrote.
 
     An answer that was rewritten is one stretch.

@@ -17,6 +17,7 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -100,14 +101,14 @@ class Said:
 
     def __init__(self, vault: Vault, record: Record) -> None:
         self._vault, self._record = vault, record
-        self._lock = threading.RLock()
+        # Of the maps below, and never held while the vault is asked or an answer is read.
+        self._lock = threading.Lock()
         self._held: OrderedDict[str, _Conversation] = OrderedDict()
         self._coming: OrderedDict[str, list[Coming]] = OrderedDict()
 
     def remember(self, conversation: str, passages: Sequence[Passage]) -> None:
         """Keep the texts of one answer; raise VaultError if they cannot be kept."""
-        with self._lock:
-            held = self._current(conversation)
+        with self._current(conversation) as held:
             new = [passage for passage in passages if not held.knows(passage)]
             if not new:
                 return
@@ -126,8 +127,8 @@ class Said:
         It is the whole text as it was sent, or the stretches that the API wrote, ascending and
         apart, as offsets in `Resent.text`; none if nothing of it is known.
         """
-        with self._lock:
-            return self._current(conversation).align(history)
+        with self._current(conversation) as held:
+            return held.align(history)
 
     def watch(self, conversation: str, coming: Coming) -> None:
         """Let the texts of an answer be known that is still coming; the last of many are."""
@@ -149,22 +150,29 @@ class Said:
 
     def restored(self, conversation: str, role: str) -> frozenset[str]:
         """Return the stand-ins that were restored in the texts of one role."""
-        with self._lock:
-            return frozenset(self._current(conversation).restored[role])
+        with self._current(conversation) as held:
+            return frozenset(held.restored[role])
 
-    def _current(self, conversation: str) -> _Conversation:
-        """Return the answers of a conversation, those included that another process kept."""
-        held = self._held.get(conversation)
-        if held is None:
-            held = self._held[conversation] = _Conversation()
-        self._held.move_to_end(conversation)
-        if len(self._held) > MAX_CONVERSATIONS:
-            self._held.popitem(last=False)
-        while (kept := self._vault.get(self._key(conversation, held.n_turns))) is not None:
-            held.add(_decoded(kept))
-        for coming in self._coming.get(conversation, ()):
-            held.add_so_far(coming())
-        return held
+    @contextmanager
+    def _current(self, conversation: str) -> Iterator[_Conversation]:
+        """Yield the answers of a conversation, those included that another process kept.
+
+        No other thread has them meanwhile; those of other conversations are free.
+        """
+        with self._lock:
+            held = self._held.get(conversation)
+            if held is None:
+                held = self._held[conversation] = _Conversation()
+            self._held.move_to_end(conversation)
+            if len(self._held) > MAX_CONVERSATIONS:
+                self._held.popitem(last=False)
+            waiting = tuple(self._coming.get(conversation, ()))
+        with held.lock:
+            while (kept := self._vault.get(self._key(conversation, held.n_turns))) is not None:
+                held.add(_decoded(kept))
+            for coming in waiting:
+                held.add_so_far(coming())
+            yield held
 
     def _key(self, conversation: str, turn: int) -> bytes:
         return message_key(self._vault.secret, _KIND, conversation, str(turn))
@@ -191,10 +199,12 @@ class _Conversation:
     """The answers of one conversation.
 
     Attributes:
+        lock: held while the answers are read or added to.
         n_turns: answers read so far. restored: role -> stand-ins that were restored.
     """
 
     def __init__(self) -> None:
+        self.lock = threading.RLock()
         self.n_turns = 0
         self.restored: defaultdict[str, set[str]] = defaultdict(set)
         self._exact: defaultdict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)

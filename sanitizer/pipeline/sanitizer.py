@@ -8,9 +8,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from math import inf
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sanitizer.answers import AnswerStream, Extractor, RestoredAnswer, Restorer, extractor_for
+from sanitizer.corrections import Listed, Memories, memories_of
 from sanitizer.errors import BudgetExceeded, SanitizerError
 from sanitizer.identifiers import find, name_finder
 from sanitizer.lm import CausalLM, MaskedLM, Models
@@ -43,7 +44,7 @@ from sanitizer.pipeline.said import Passage, Resent, Segment
 from sanitizer.pipeline.stand_ins import APART, Charge, StandIns
 from sanitizer.privacy import Cape
 from sanitizer.progress import counted
-from sanitizer.randomness import SYSTEM_RANDOM, Source
+from sanitizer.randomness import SYSTEM_RANDOM, Source, secret_key
 from sanitizer.results import FactWarning, SanitizedText
 from sanitizer.storage import (
     Budgets,
@@ -54,6 +55,9 @@ from sanitizer.storage import (
     budget_for,
 )
 from sanitizer.text import DeclaredText, Detector, Policy, Segmented, split
+
+if TYPE_CHECKING:
+    from sanitizer.corrections import Corrections
 
 MAX_BATCH_TEXTS = 64
 """Most texts that `sanitize_stream` charges and draws together."""
@@ -77,7 +81,8 @@ class Sanitizer:
             of a TOML file, or a dict of what such a file holds.
         model: model folder, or a loaded model; default the packaged one, loaded at first use.
         conversation: name of the conversation; equal texts in different conversations are drawn
-            anew.
+            anew. Without a name it is one of its own; but "" in a vault or ledger that is given,
+            where another process finds it again.
         budget: the most epsilon to spend in all: of this object, or of the conversation if there is
             a ledger.
         ledger: budgets that outlive the process; charged for `scopes`, by default the conversation.
@@ -94,6 +99,9 @@ class Sanitizer:
             restored, words are not.
         trusted_extractor_host: allow a URL that is not of this machine: ORIGINAL prompts are sent
             there.
+        corrections: what users and teams hide and keep for good: a `Corrections`, or the path of
+            one or several files of such; default those of the environment variable
+            SANITIZER_CORRECTIONS; () for none. What is added to them holds from the next call.
 
     Attributes:
         inner: single stages, for audits, attacks and API adapters; applications do not need it.
@@ -117,7 +125,7 @@ class Sanitizer:
         policy: Policy | str | Path | Mapping[str, Any] = "balanced",
         *,
         model: MaskedLM | Path | None = None,
-        conversation: str = "",
+        conversation: str | None = None,
         budget: float | None = None,
         ledger: Budgets | None = None,
         scopes: Iterable[Scope] = (),
@@ -128,11 +136,17 @@ class Sanitizer:
         causal: CausalLM | Path | None = None,
         extractor: Extractor | str | None = None,
         trusted_extractor_host: bool = False,
+        corrections: Corrections | Memories | str | Path | Sequence[str | Path] | None = None,
     ) -> None:
-        rules = Policy.load(policy)
+        self._memories = memories_of(corrections)
+        self._seen = self._memories.current() if self._memories else None
+        rules = _corrected(Policy.load(policy), self._seen)
         if mechanism is None:
             mechanism = rules.mechanism or Cape()
         settings = Settings(mechanism, rules, delta, max_chars)
+        self._named = bool(conversation)
+        if not conversation:
+            conversation = _fresh_name() if vault is None and ledger is None else ""
         self._limit = budget
         self._ledger = ledger
         self._scopes = tuple(scopes)
@@ -140,7 +154,7 @@ class Sanitizer:
         models = Models(model, threads, causal)
         rewriter = extractor_for(extractor, models, trusted_extractor_host)
         released = Released(MemoryVault() if vault is None else vault, settings, conversation)
-        self.inner = Inner(settings, ModelLoader(models, mechanism), released, rewriter)
+        self._inner = Inner(settings, ModelLoader(models, mechanism), released, rewriter)
 
     def derive(
         self,
@@ -151,6 +165,7 @@ class Sanitizer:
         vault: Vault | None = None,
         scopes: Iterable[Scope] | None = None,
         charged: bool = True,
+        corrections: Corrections | Memories | str | Path | Sequence[str | Path] | None = None,
     ) -> Sanitizer:
         """Return a Sanitizer with some settings changed; model, vault and budget are shared.
 
@@ -160,6 +175,7 @@ class Sanitizer:
         Args:
             scopes: what else to charge in the ledger, in place of the first one's scopes.
             charged: False for previews that never leave the machine: no budget, no charge.
+            corrections: in place of those of the first; () for none.
 
         Raises:
             ValueError, TypeError, PolicyError: as the constructor.
@@ -175,8 +191,17 @@ class Sanitizer:
         """
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other.inner = self.inner.derive(conversation, policy, mechanism, vault, not charged)
+        inner = self.inner
+        if corrections is not None:
+            other._memories = memories_of(corrections)
+        other._seen = other._memories.current() if other._memories else None
+        if policy is not None or corrections is not None:
+            rules = inner.settings.policy if policy is None else Policy.load(policy)
+            mechanism = mechanism or (inner.settings.mechanism if policy is None else None)
+            policy = _corrected(rules, other._seen)
+        other._inner = inner.derive(conversation, policy, mechanism, vault, not charged)
         other._scopes = self._scopes if scopes is None else tuple(scopes)
+        other._named = self._named if conversation is None else bool(conversation)
         if not charged:
             other._charges = Charges(LocalBudget(None))
         elif self._ledger is not None and (conversation is not None or scopes is not None):
@@ -219,7 +244,10 @@ class Sanitizer:
             >>> out.record.epsilon_total
             10.0
         """
-        return next(self.sanitize_stream([text], role=role, fresh=fresh, keep=keep, source=source))
+        stream = self.sanitize_stream(
+            [text], role=role, fresh=fresh, keep=keep, together=True, source=source
+        )
+        return next(stream)
 
     def sanitize_batch(
         self,
@@ -229,6 +257,7 @@ class Sanitizer:
         role: str | Sequence[str] = "user",
         fresh: bool = False,
         keep: Sequence[str] = (),
+        together: bool | None = None,
         source: Source = SYSTEM_RANDOM,
     ) -> list[SanitizedText]:
         """Make many texts private; return the results in order.
@@ -237,6 +266,11 @@ class Sanitizer:
             progress: show a bar on standard error.
             role: role of all texts, or one for each.
             fresh, keep, source: as for `sanitize`.
+            together: True: all texts are of this Sanitizer's conversation, and equal things have
+                equal stand-ins. False: each is a conversation of its own, under a random name:
+                nothing shows that two texts speak of one person, a thing is drawn and charged once
+                in each, and `restore` needs the result as its `prompt`. Default: together if the
+                conversation has a name. Policies that draw word by word treat texts together.
 
         Raises:
             SanitizerError: as `sanitize`; texts that were released and charged before are in the
@@ -245,14 +279,19 @@ class Sanitizer:
 
         Example:
             >>> texts = ["Mail joe@x.org", "Mail ann@x.org and joe@x.org"]
-            >>> [out.text for out in Sanitizer(policy="identifiers").sanitize_batch(texts)]
+            >>> sanitizer = Sanitizer(policy="identifiers")
+            >>> [out.text for out in sanitizer.sanitize_batch(texts)]
+            ['Mail <EMAIL_1>', 'Mail <EMAIL_1> and <EMAIL_2>']
+            >>> [out.text for out in sanitizer.sanitize_batch(texts, together=True)]
             ['Mail <EMAIL_1>', 'Mail <EMAIL_2> and <EMAIL_1>']
         """
         if isinstance(texts, str):
             raise TypeError("texts must be an iterable of str, got one str")
         texts = list(texts)
         results: list[SanitizedText] = []
-        stream = self.sanitize_stream(texts, role=role, fresh=fresh, keep=keep, source=source)
+        stream = self.sanitize_stream(
+            texts, role=role, fresh=fresh, keep=keep, together=together, source=source
+        )
         try:
             for result in counted(stream, len(texts)) if progress else stream:
                 results.append(result)
@@ -268,6 +307,7 @@ class Sanitizer:
         role: str | Sequence[str] = "user",
         fresh: bool = False,
         keep: Sequence[str] = (),
+        together: bool | None = None,
         source: Source = SYSTEM_RANDOM,
     ) -> Iterator[SanitizedText]:
         """Yield the results of many texts one at a time; memory does not grow with their number.
@@ -287,11 +327,16 @@ class Sanitizer:
         pairs = each_role or zip(read, role, strict=True)
         if not inner.settings.policy.perturb:
             # All that is released follows from the table of the conversation: nothing to keep.
+            apart = not (self._named if together is None else together)
             for text, its_role in pairs:
+                own = inner.beside(_fresh_name()) if apart else inner
                 with self._charges.settling() as charges:
-                    result = inner.undrawn(its_role, text, source, charges)
+                    result = own.undrawn(its_role, text, source, charges)
                     charges.settle(0, released=True)
-                yield inner.answers.prompted(result, its_role)
+                if apart:
+                    yield replace(result, conversation=own.released.conversation)
+                else:
+                    yield inner.answers.prompted(result, its_role)
             return
         group: list[_Pending] = []
         n_tokens = 0
@@ -414,7 +459,7 @@ class Sanitizer:
             answer: the answer as the API wrote it.
             prompt: the result of `sanitize` that it answers, or several, the last one answered;
                 default the last texts that this object sanitized in role "user". Give it when one
-                object serves several threads.
+                object serves several threads, and for a text that was a conversation of its own.
 
         Raises:
             VaultError: the vault cannot be read.
@@ -476,10 +521,11 @@ class Sanitizer:
         role: str | Sequence[str] = "user",
         fresh: bool = False,
         keep: Sequence[str] = (),
+        together: bool | None = None,
     ) -> list[SanitizedText]:
         """Make many texts private, in a thread; as `sanitize_batch`."""
         return await asyncio.to_thread(
-            self.sanitize_batch, texts, role=role, fresh=fresh, keep=keep
+            self.sanitize_batch, texts, role=role, fresh=fresh, keep=keep, together=together
         )
 
     async def arestore(self, answer: str, prompt: Answered | None = None) -> RestoredAnswer:
@@ -500,9 +546,22 @@ class Sanitizer:
         )
 
     @property
+    def inner(self) -> Inner:
+        """The single stages; made again when a memory of corrections has changed."""
+        if self._memories is not None and (now := self._memories.current()) is not self._seen:
+            corrected = _corrected(self._inner.settings.policy, now)
+            self._inner, self._seen = self._inner.corrected(corrected), now
+        return self._inner
+
+    @property
     def conversation(self) -> str:
         """Name of the conversation."""
         return self.inner.released.conversation
+
+    @property
+    def corrections(self) -> Memories | None:
+        """The memories of corrections that are followed, or None."""
+        return self._memories
 
     @property
     def mechanism(self) -> WordMechanism:
@@ -591,6 +650,16 @@ class Inner:
         loader = self._loader if same else ModelLoader(self._loader.models, mechanism)
         return Inner(settings, loader, released, self.answers.extractor)
 
+    def corrected(self, policy: Policy) -> Inner:
+        """Return the same stages under a policy that differs in its corrections alone."""
+        inner = self.derive(None, policy, self.settings.mechanism, self.released.vault, False)
+        inner.answers.take_over(self.answers)
+        return inner
+
+    def beside(self, conversation: str) -> Inner:
+        """Return the same stages for another conversation of the same vault."""
+        return self.derive(conversation, None, None, None, False)
+
     @property
     def digest(self) -> str:
         """Digest of policy, mechanism and models: what decides how a thing is read and drawn."""
@@ -644,7 +713,7 @@ class Inner:
         segmented = split(text, policy, self.detector(), read.declared, read.keep, known, spans)
         draws = self._class_draws(segmented)
         place = APART if apart else ""
-        values = self._stand_ins.values(segmented, source, draws, charge, place)
+        values = self._stand_ins.values(text, segmented, source, draws, charge, place)
         return MaskedText(text, segmented, values, pieces, settings.mechanism.consistent)
 
     def known_identifiers(self, text: str) -> Sequence[Span]:
@@ -777,6 +846,18 @@ class Inner:
     def restored_in(self, role: str) -> frozenset[str]:
         """Return the stand-ins that were restored in the answers' texts of one role."""
         return self.released.said.restored(self.released.conversation, role)
+
+
+def _fresh_name() -> str:
+    """Return the name of a conversation that nobody asks for again."""
+    return secret_key()[:16].hex()
+
+
+def _corrected(rules: Policy, listed: Listed | None) -> Policy:
+    """Return a policy with what memories say; one without memories stays as it is."""
+    if listed is None:
+        return rules.with_corrections(frozenset(), frozenset(), "")
+    return rules.with_corrections(listed.hidden, listed.kept, listed.mark)
 
 
 def no_things(forms: Collection[str]) -> Mapping[str, str]:

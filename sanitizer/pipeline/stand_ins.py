@@ -13,9 +13,10 @@ from sanitizer.errors import VaultError
 from sanitizer.identifiers import same_form
 from sanitizer.pipeline.classes import ClassDraws
 from sanitizer.pipeline.known import KnownIdentifiers
+from sanitizer.pipeline.names import Names
 from sanitizer.randomness import Source
-from sanitizer.storage import MAX_FORMED, Drawn, Entries, Make, Vault, Wanted
-from sanitizer.text import Policy, Segmented, Unit, cased, random_number
+from sanitizer.storage import MAX_FORMED, NATURAL, Drawn, Entries, Make, Vault, Wanted
+from sanitizer.text import Policy, Segmented, Unit, cased, list_of, random_number
 
 Charge = Callable[[float], None]
 """Function that reserves the epsilon of one draw; it raises BudgetExceeded."""
@@ -24,7 +25,7 @@ APART = "apart"
 """Place of things in texts that an API may know; also the role of such texts."""
 _UNFORMED = ("TEXT", "TERM", "NUMBER", "PERSON", "PLACE", "ORGANIZATION")
 """Kinds without a form of which another realistic value could be made."""
-_PLACEHOLDER = re.compile(r"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){1,2}>")
+_PLACEHOLDER = re.compile(r"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){1,3}>")
 
 
 class StandIns:
@@ -56,6 +57,7 @@ class StandIns:
 
     def values(
         self,
+        text: str,
         segmented: Segmented,
         source: Source,
         draws: ClassDraws | None = None,
@@ -65,6 +67,7 @@ class StandIns:
         """Return the released value of each unit; None for a word that is drawn by its context.
 
         Args:
+            text: the original. segmented: its units.
             draws: of classes; None where nothing is drawn, and what would be gets a placeholder.
             charge: called before each draw.
             place: APART for texts that are not the user's: equal things are not linked.
@@ -81,14 +84,20 @@ class StandIns:
         wanted = [Wanted(unit.kind, unit.text, unit.concept.lower(), place) for unit in hidden]
         concepts = {(unit.kind, unit.text): unit.concept for unit in hidden if unit.concept}
         plain = maker(policy.style, source)
+        natural = policy.natural if place == "" else ()
+        names = Names(text, segmented, natural) if natural else None
 
         def make(kind: str, original: str, number: int, table: Entries) -> str:
             name = concepts.get((kind, original))
             if draws is not None and name and len(table.drawn) < policy.max_drawn:
                 charge(draws.epsilon)
-                value = draws.draw(kind, name, table.drawn, source)
+                value = draws.draw(list_of(kind, name), name, table.drawn, source)
                 if value is not None:
                     return Drawn(value, draws.epsilon)
+            if names is not None:
+                value = names.draw(kind, original, table.originals.marks, source)
+                if value is not None:
+                    return value
             return plain(kind, original, number, table)
 
         made = self._vault.substitutes(self._conversation, wanted, make)
@@ -109,17 +118,40 @@ class StandIns:
         stands.
         """
         for unit, value in zip(hidden, values, strict=True):
-            if not _PLACEHOLDER.fullmatch(value):
+            natural = unit.kind in NATURAL and not _PLACEHOLDER.fullmatch(value)
+            if unit.form == "prose" and natural:
+                yield value
+                continue
+            if not natural and not _PLACEHOLDER.fullmatch(value):
                 yield cased(value, unit.opens_sentence)
                 continue
             if unit.form == "prose":
                 yield value
                 continue
-            written = f'"{value}"' if unit.form == "quoted" else value.strip("<>")
-            written += "_" * (unit.form == "tag")
+            if natural:  # two words are no name of code
+                yield self._bare(unit)
+                continue
             wanted = [Wanted(unit.kind, unit.text, place=unit.form)]
+            written = _as_form(value, unit.form)
             (kept,) = self._vault.substitutes(self._conversation, wanted, _once(written))
             yield kept
+
+    def _bare(self, unit: Unit) -> str:
+        """Return a placeholder for a place of code; it is kept in the vault."""
+
+        def make(kind: str, original: str, number: int, table: Entries) -> str:
+            return _as_form(table.placeholder(kind, number), unit.form)
+
+        wanted = [Wanted(unit.kind, unit.text, place=unit.form)]
+        (kept,) = self._vault.substitutes(self._conversation, wanted, make)
+        return kept
+
+
+def _as_form(placeholder: str, form: str) -> str:
+    """Return a placeholder as a place of code takes it: quoted, or as a name."""
+    if form == "quoted":
+        return f'"{placeholder}"'
+    return placeholder.strip("<>") + "_" * (form == "tag")
 
 
 def maker(style: str, source: Source) -> Make:
@@ -147,7 +179,7 @@ def maker(style: str, source: Source) -> Make:
 
 
 def _placeholder(kind: str, original: str, number: int, table: Entries) -> str:
-    return f"<{kind}_{number}>"
+    return table.placeholder(kind, number)
 
 
 def _once(value: str) -> Make:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from sanitizer.privacy.accounting import PureEvent as PureEvent
     from sanitizer.privacy.accounting import StaircaseEvent as StaircaseEvent
     from sanitizer.privacy.accounting import ZCDPEvent as ZCDPEvent
+    from sanitizer.privacy.cape import PROFILES as PROFILES
+    from sanitizer.privacy.cape import TWO_LEVELS as TWO_LEVELS
     from sanitizer.privacy.cape import Cape as Cape
     from sanitizer.privacy.cape import bucket_weights as bucket_weights
     from sanitizer.privacy.dps_mozo import DPSMOZO as DPSMOZO
@@ -30,6 +32,11 @@ if TYPE_CHECKING:
     from sanitizer.privacy.dyntext import Neighborhood as Neighborhood
     from sanitizer.privacy.invisibleink import InvisibleInk as InvisibleInk
     from sanitizer.privacy.invisibleink import solve_clip_norm as solve_clip_norm
+    from sanitizer.privacy.medoids import Coverage as Coverage
+    from sanitizer.privacy.medoids import Design as Design
+    from sanitizer.privacy.medoids import Limits as Limits
+    from sanitizer.privacy.medoids import choose_outputs as choose_outputs
+    from sanitizer.privacy.medoids import ranked as ranked
     from sanitizer.privacy.next_token import RANGE_SLACK as RANGE_SLACK
     from sanitizer.privacy.next_token import NextScores as NextScores
     from sanitizer.privacy.next_token import TokenWeights as TokenWeights
@@ -59,10 +66,11 @@ else:
                 "StaircaseEvent",
                 "ZCDPEvent",
             ),
-            "cape": ("Cape", "bucket_weights"),
+            "cape": ("Cape", "PROFILES", "TWO_LEVELS", "bucket_weights"),
             "dps_mozo": ("DPSMOZO", "claimed_epsilon", "solve_beta", "solve_range"),
             "dyntext": ("DensityRange", "DynText", "LONGEST_LIST", "Neighborhood"),
             "invisibleink": ("InvisibleInk", "solve_clip_norm"),
+            "medoids": ("Coverage", "Design", "Limits", "choose_outputs", "ranked"),
             "next_token": (
                 "NextScores",
                 "RANGE_SLACK",

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanitizer.errors import NotCertified
+from sanitizer.privacy.medoids import Design, Limits, ranked
 from sanitizer.privacy.weights import (
     LOW,
     MAX_EPSILON,
@@ -30,22 +31,37 @@ from sanitizer.randomness import integer_weights
 
 CONTEXTS = ("released", "original")
 BACKBONES = ("masked", "causal")
-PROFILES = ("staircase", "geometric", "prior")
+PROFILES = ("staircase", "geometric", "prior", "medoids")
 
 # The shapes with the largest expected utility on public calibration text
 # (benchmarks/calibration/calibrate.py, benchmarks/results/calibration.json); for the staircase
 # among those that give no output more than a third, so that texts differ from draw to draw.
-# Columns: epsilon at most, shortlist and top of staircase, shortlist of geometric and of prior,
-# prior mass.
+# Columns: epsilon at most, shortlist and top of staircase, shortlist of geometric, of prior and of
+# medoids, prior mass.
 SHAPES = (
-    (2.0, 10, 2, 10, 1000, 0.1),
-    (3.0, 25, 2, 10, 1000, 0.1),
-    (4.0, 50, 3, 10, 1000, 0.03),
-    (5.0, 100, 3, 25, 1000, 0.03),
-    (6.0, 200, 3, 100, 1000, 0.01),
-    (8.0, 1000, 3, 100, 1000, 0.003),
-    (MAX_EPSILON, 1000, 3, 200, 4000, 0.001),
+    (2.0, 10, 2, 10, 1000, 10, 0.1),
+    (3.0, 25, 2, 10, 1000, 16, 0.1),
+    (4.0, 50, 3, 10, 1000, 24, 0.03),
+    (5.0, 100, 3, 25, 1000, 40, 0.03),
+    (6.0, 200, 3, 100, 1000, 80, 0.01),
+    (8.0, 1000, 3, 100, 1000, 200, 0.003),
+    (MAX_EPSILON, 1000, 3, 200, 4000, 200, 0.001),
 )
+TWO_LEVELS = ("staircase", "medoids")
+"""Profiles in which a fixed number of outputs is raised, and the others are not."""
+FEWEST = 4
+"""A position of "medoids" has at least this part of `n_shortlist` outputs."""
+CANDIDATES = 1
+"""Candidates for each output of `n_shortlist`."""
+GUESS_PRICE = 0.3
+"""Default of `guess_price`."""
+_RANKED = ("lambda_l", "lambda_d", "n_top")
+_SHAPED = {
+    "staircase": _RANKED,
+    "geometric": _RANKED,
+    "prior": ("lambda_l", "lambda_d", "top_mass"),
+    "medoids": ("n_top", "guess_price"),
+}
 GEOMETRIC_STEPS = 8
 """Most levels of the profile "geometric"."""
 PRIOR_TOTAL = 1 << 40
@@ -63,11 +79,14 @@ class CapeShape:
 
 def default_shape(epsilon: float, profile: str = "staircase") -> CapeShape:
     """Return the shape for an epsilon: the one measured at the next epsilon of SHAPES."""
-    _, stairs, n_top, geometric, prior, mass = next(row for row in SHAPES if epsilon <= row[0])
+    _, stairs, n_top, geometric, prior, medoids, mass = next(
+        row for row in SHAPES if epsilon <= row[0]
+    )
     return {
         "staircase": CapeShape(stairs, n_top, mass),
         "geometric": CapeShape(geometric, 1, mass),
         "prior": CapeShape(prior, 1, mass),
+        "medoids": CapeShape(medoids, 1, mass),
     }[profile]
 
 
@@ -93,15 +112,22 @@ class Cape:
             published.
         backbone: "masked" (a model that reads both sides, packaged), or "causal" (one that reads
             the left side, whose weights are fetched once; slower, a pass for each word).
-        profile: "staircase" (two levels over a shortlist), "geometric" (several), or "prior" (the
-            model's public prior, raised for the best outputs). Certified only.
-        n_shortlist: outputs allowed at a position; default by rule from epsilon. Certified only.
+        profile: "staircase" (two levels over a shortlist), "geometric" (several), "prior" (the
+            model's public prior, raised for the best outputs), or "medoids" (two levels over
+            outputs chosen so that most words that may stand there have a near one). Certified
+            only.
+        n_shortlist: outputs allowed at a position; default by rule from epsilon. With "medoids"
+            the most there may be: how many there are follows from the context. Certified only.
         n_top: outputs at the highest level; default by rule from epsilon. Certified only.
         top_mass: prior mass of the raised outputs; default by rule from epsilon. Profile "prior"
             only.
+        guess_price: similarity given up for a lower success of the best guess: at a higher price
+            likely words get no output of their own. Profile "medoids", and things that are drawn
+            within their class.
         n_buckets: equal-width utility buckets. Published only.
-        lambda_l: exponent of the context score.
-        lambda_d: exponent of the meaning score; default 3 if certified, 1 if published.
+        lambda_l: exponent of the context score. Not with "medoids".
+        lambda_d: exponent of the meaning score; default 3 if certified, 1 if published. Not with
+            "medoids".
         n_steps: groups of words drawn one after the other, each reading the earlier ones' outputs.
             Masked only.
         demote_self: give the word itself the lowest rank. Certified only.
@@ -125,6 +151,7 @@ class Cape:
     n_shortlist: int | None = None
     n_top: int | None = None
     top_mass: float | None = None
+    guess_price: float = GUESS_PRICE
     n_buckets: int = 50
     lambda_l: float = 0.5
     lambda_d: float | None = None
@@ -173,7 +200,7 @@ class Cape:
             )
         if not 0.0 < self._mass < 1.0:
             raise ValueError(f"top_mass must be between 0 and 1, got {self.top_mass!r}")
-        for name in ("lambda_l", "lambda_d"):
+        for name in ("lambda_l", "lambda_d", "guess_price"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value >= 0):
                 raise ValueError(f"{name} must be finite and non-negative, got {value!r}")
@@ -212,22 +239,34 @@ class Cape:
         return self.n_top
 
     @property
+    def n_fewest(self) -> int:
+        """Outputs of a position at least: with "medoids" their number varies with the context."""
+        if self.profile != "medoids":
+            return self._shortlist
+        return max(self._top + 1, -(-self._shortlist // FEWEST))
+
+    @property
+    def n_candidates(self) -> int:
+        """Likeliest words of a context among which "medoids" chooses the outputs."""
+        return CANDIDATES * self._shortlist
+
+    @property
+    def limits(self) -> Limits:
+        """What "medoids" chooses output sets by."""
+        return Limits(self.epsilon, self._top, self.n_fewest, self._shortlist, self.guess_price)
+
+    @property
     def _mass(self) -> float:
         assert self.top_mass is not None
         return self.top_mass
 
     def settings(self) -> dict[str, Any]:
         """Return the resolved parameters that matter for this variant."""
-        names = ["epsilon", "backbone", "lambda_l", "lambda_d", "n_steps", "consistent"]
+        names = ["epsilon", "backbone", "n_steps", "consistent"]
         if self.variant == "published":
-            names += ["n_buckets"]
+            names += ["lambda_l", "lambda_d", "n_buckets"]
         else:
-            names += [
-                "profile",
-                "n_shortlist",
-                "demote_self",
-                "top_mass" if self.profile == "prior" else "n_top",
-            ]
+            names += ["profile", "n_shortlist", "demote_self", *_SHAPED[self.profile]]
         return {name: getattr(self, name) for name in names}
 
     def outputs(self, logits: Logits) -> NDArray[np.intp]:
@@ -238,7 +277,9 @@ class Cape:
 
         Raises:
             NotCertified: if a logit is not finite.
+            ValueError: profile "medoids", which chooses outputs with `choose_outputs`.
         """
+        self._check_ranks_by_utility()
         if not np.isfinite(logits).all():
             raise NotCertified("the model gave a score that is not finite")
         if self.variant == "published" or len(logits) <= self._shortlist:
@@ -260,7 +301,11 @@ class Cape:
             own: positions of the private word itself among the members.
             logit_range: the logits that count as 0 and as 1; values outside are clipped (Cape,
                 equation 9).
+
+        Raises:
+            ValueError: profile "medoids", whose weights are `design_weights`.
         """
+        self._check_ranks_by_utility()
         low, high = logit_range
         utility = self.utility(np.clip((logits - low) / (high - low), 0.0, 1.0), distance)
         if self.variant == "published":
@@ -270,6 +315,30 @@ class Cape:
         if self.profile == "prior":
             return prior_weights(utility, logits, self.epsilon, self._mass)
         return self._rank_weights(utility)
+
+    def _check_ranks_by_utility(self) -> None:
+        if self.profile == "medoids" and self.variant == "certified":
+            raise ValueError("profile must not be 'medoids', whose outputs are chosen as a Design")
+
+    def design_weights(
+        self,
+        design: Design,
+        distance: NDArray[np.float32] | None,
+        prior: float,
+        own: NDArray[np.intp],
+    ) -> Weights:
+        """Return the distribution for one private word over a position's outputs ("medoids").
+
+        Args:
+            design: public, of the position's context.
+            distance: float32 [n] >= 0 from the private word to the outputs; None: not known.
+            prior: the word's prior probability in the context; 0 if it is not one of Y.
+            own: positions of the private word itself among the outputs.
+        """
+        cosine = None if distance is None else 1 - distance
+        order = ranked(design, cosine, prior, own if self.demote_self else own[:0])
+        levels, sizes = self.levels(len(order))
+        return Weights.levels(levels, order, sizes)
 
     def utility(
         self, scores: NDArray[np.float32], distance: NDArray[np.float32] | None
@@ -304,7 +373,7 @@ class Cape:
         top = min(self._top, n - 1) or 1
         if n == 1:
             return [LOW], [1]
-        if self.profile == "staircase":
+        if self.profile in TWO_LEVELS:
             return [high_level(self.epsilon), LOW], [top, n - top]
         sizes = _geometric_sizes(top, n, GEOMETRIC_STEPS)
         last = len(sizes) - 1

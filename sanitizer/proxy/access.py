@@ -23,6 +23,8 @@ Headers = list[tuple[bytes, bytes]]
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 MIN_TOKEN = 16
 TOKEN = "sanitizer-token"  # noqa: S105  the header's name
+KEY_HEADERS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
+"""Headers in which clients send the key of an API; the first holds it after "Bearer"."""
 FREE_PATHS = frozenset({"/healthz", "/readyz"})
 METRICS = "/metrics"
 ASK = (b"www-authenticate", b'Basic realm="sanitizer", charset="UTF-8"')
@@ -209,7 +211,7 @@ class AccessCheck:
         if scheme.lower() == "basic" and path in self._own:
             given.append(_password(value))
         if self._bearer_is_token:
-            given.append(headers.get("x-api-key", ""))
+            given += [headers.get(name, "") for name in ("x-api-key", "x-goog-api-key")]
         # compare_digest takes as long for every wrong token, so it cannot be guessed by the clock.
         if not any(hmac.compare_digest(each.encode("utf-8", "replace"), token) for each in given):
             raise RequestRefused(

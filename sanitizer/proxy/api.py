@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import traceback
 from collections.abc import Coroutine, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from math import ceil
+from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -35,15 +39,17 @@ from sanitizer.proxy.tenants import Caller, Callers
 from sanitizer.proxy.upstream import (
     MAX_ANSWER,
     UpstreamAnswer,
-    endpoint_of,
+    speaks_gemini,
     speaks_messages,
+    speaks_ollama,
     target,
     to_client,
     to_upstream,
 )
-from sanitizer.wire import Exchange, record_headers
+from sanitizer.wire import Exchange, endpoint_of, may_settle, record_headers
 
 Result = TypeVar("Result")
+log = logging.getLogger("sanitizer.proxy")
 
 SILENT = "the upstream was silent for too long"
 LAST_EVENT_SECONDS = 1.0
@@ -54,6 +60,14 @@ JSON: Headers = [(b"content-type", b"application/json")]
 NO_RETRY = (b"x-should-retry", b"false")  # the SDKs obey this before they look at the status
 _REFUSED = {BudgetExceeded: "budget_exceeded", NotCertified: "not_certified", PolicyError: "policy"}
 _FAILED = {VaultError: "vault", LedgerError: "ledger", ModelError: "model", AuditError: "audit"}
+_GOOGLE = {
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
 RETRY_AFTER = 1.0  # seconds, where the error itself says nothing
 
 
@@ -117,6 +131,14 @@ class Failure:
 
     def body(self, endpoint: str = "other") -> bytes:
         """Return the body of the answer, in the shape of the endpoint's API."""
+        if speaks_ollama(endpoint):
+            return json.dumps({"error": self.message, "code": self.code}).encode()
+        if speaks_gemini(endpoint):
+            name = _GOOGLE.get(
+                self.status, "INTERNAL" if self.status >= 500 else "INVALID_ARGUMENT"
+            )
+            told = {"code": self.status, "message": self.message, "status": name}
+            return json.dumps({"error": {**told, "details": [{"reason": self.code}]}}).encode()
         if not speaks_messages(endpoint):
             return json.dumps({"error": self.as_dict()}).encode()
         by_status = {
@@ -145,7 +167,26 @@ class Failure:
             return b"event: error\ndata: " + json.dumps(typed).encode() + b"\n\n"
         if speaks_messages(endpoint):
             return b"event: error\ndata: " + self.body(endpoint) + b"\n\n"
-        return b"data: " + self.body() + b"\n\n"
+        if speaks_ollama(endpoint):
+            return self.body(endpoint) + b"\n"
+        return b"data: " + self.body(endpoint) + b"\n\n"
+
+
+def log_failure(error: Exception) -> None:
+    """Log a failure of the proxy or its upstream; mistakes of clients are counted, not logged.
+
+    Messages of this package's errors hold no text; of all other errors only type and line are told.
+    """
+    if isinstance(error, UpstreamError):
+        log.warning("%s", error)
+    elif Failure.of(error).status < 500:
+        pass
+    elif isinstance(error, SanitizerError):
+        log.error("%s: %s", type(error).__name__, error)
+    else:
+        frames = traceback.extract_tb(error.__traceback__)
+        where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "unknown"
+        log.error("%s at %s", type(error).__name__, where)
 
 
 async def answer(send: Send, status: int, body: bytes, headers: Headers = JSON) -> None:
@@ -345,9 +386,7 @@ class Api:
         self._metrics.time("upstream", perf_counter() - asked)
         try:
             streams = (
-                exchange.streams
-                and begun.status < 300
-                and begun.content_type.startswith("text/event-stream")
+                exchange.streams and begun.status < 300 and exchange.is_stream(begun.content_type)
             )
             await (self._stream if streams else self._whole)(call, exchange, begun)
         finally:
@@ -362,7 +401,13 @@ class Api:
     async def _ask(self, call: Call, exchange: Exchange) -> UpstreamAnswer:
         caller, endpoint = call.caller, endpoint_of(call.path)
         headers = to_upstream(
-            call.headers, caller.key, exchange.body, exchange.streams, endpoint, caller.headers
+            call.headers,
+            caller.key,
+            exchange.body,
+            exchange.streams,
+            endpoint,
+            caller.headers,
+            exchange.stream_type,
         )
         try:
             async with asyncio.timeout(self._settings.timeout):
@@ -409,7 +454,7 @@ class Api:
         The status has been sent by then, so a failure is told as the last event of the stream.
         """
         headers = [
-            (b"content-type", b"text/event-stream; charset=utf-8"),
+            (b"content-type", exchange.stream_type.encode() + b"; charset=utf-8"),
             (b"cache-control", b"no-store"),
             *to_client(begun.headers),
             *_record_headers(call, exchange),
@@ -425,6 +470,7 @@ class Api:
         except TimeoutError:
             await self._end_with(call, Failure.of(UpstreamError(SILENT, 504)))
         except Exception as error:
+            log_failure(error)
             await self._end_with(call, Failure.of(error))
         else:
             await call.send({"type": "http.response.body", "body": last})
@@ -433,12 +479,21 @@ class Api:
         """Pass on all events; return the last bytes, which end the stream."""
         loop, seconds = asyncio.get_running_loop(), self._settings.timeout
         events = exchange.stream(begun.content_type)
+        begins = True
         async with asyncio.timeout(seconds) as limit:
             while chunk := await begun.more():
                 # Many events may have come at once: the first does not wait for the others.
                 first, mark, rest = chunk.partition(b"\n\n")
                 for piece in (first + mark, rest):
-                    if piece and (shown := events.feed(piece)):
+                    if not piece:
+                        continue
+                    # At its beginning and its end a stream asks the vault, which may be a database.
+                    if begins or may_settle(piece):
+                        begins = False
+                        shown = await self._workers.run(len(piece), partial(events.feed, piece))
+                    else:
+                        shown = events.feed(piece)
+                    if shown:
                         await call.send(
                             {"type": "http.response.body", "body": shown, "more_body": True}
                         )

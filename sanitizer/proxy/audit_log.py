@@ -3,6 +3,8 @@
 Guarantee: a line holds who asked, when, under which policy, counts and epsilon; never text, nor the
 name of a conversation, which a client chooses. It is written before anything is sent, and where it
 cannot be written nothing is sent.
+Not so for the copy that OpenTelemetry carries to a collector: it is sent in the background, and
+what a collector that does not answer misses is missing there.
 """
 
 from __future__ import annotations
@@ -25,7 +27,10 @@ COUNTED = (
 )
 _TRACE = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 
-Write = Callable[[dict[str, object]], None]
+EXPORT_SECONDS = 5.0
+"""Longest time that a collector may take for one batch."""
+EXPORT_EVERY_MILLISECONDS = 1000.0
+"""How long entries wait for others to be sent with."""
 
 
 class Store(Protocol):
@@ -42,6 +47,7 @@ class AuditLog:
         to: "stdout", "file:PATH", "database", or "" for none.
         store: the database, if it is that.
         now: the time, for tests.
+        copy: gets each entry too, once it is written.
 
     Attributes:
         is_on: True if there is a log.
@@ -55,11 +61,13 @@ class AuditLog:
         to: str = "",
         store: Store | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        copy: Collector | None = None,
     ) -> None:
         self._path = to.removeprefix("file:") if to.startswith("file:") else None
         self._store = store if to == "database" else None
         self.is_on = bool(to)
         self._now = now
+        self._copy = copy
         self._file: int | None = None
         self._lock = threading.Lock()
         self.reopen()
@@ -87,7 +95,9 @@ class AuditLog:
         self._write("refused", who, headers, {"reason": reason})
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and send what a collector has not got yet."""
+        if self._copy is not None:
+            self._copy.close()
         with self._lock:
             if self._file is not None:
                 os.close(self._file)
@@ -114,6 +124,8 @@ class AuditLog:
             raise failed from None
         except (OSError, ValueError) as error:
             raise AuditError(f"the audit log cannot be written: {type(error).__name__}") from None
+        if self._copy is not None:
+            self._copy.add(entry, headers.get("traceparent", "") if trace else "")
 
     def _put(self, entry: dict[str, object]) -> None:
         if self._store is not None:
@@ -129,3 +141,61 @@ class AuditLog:
             else:
                 # One call, which with O_APPEND other processes do not break into.
                 os.write(self._file, line.encode())
+
+
+class Collector:
+    """Sender of entries to an OpenTelemetry collector by OTLP/HTTP, in batches, in the background.
+
+    An entry is a log record: its event is the name ("sanitizer.sent"), the rest are attributes; the
+    trace is that of the request. Where the collector does not answer, batches are tried again for
+    a while, then dropped; the library logs that. Headers and certificates for the collector are
+    taken from the library's variables (`OTEL_EXPORTER_OTLP_HEADERS`, `..._CERTIFICATE`).
+
+    Args:
+        url: such as "http://collector:4318/v1/logs".
+        service: name of this service there.
+
+    Raises:
+        ValueError: the extra `otel` is not installed.
+    """
+
+    def __init__(self, url: str, service: str = "sanitizer") -> None:
+        try:
+            from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+            from opentelemetry.sdk._logs import LoggerProvider
+            from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+            from opentelemetry.sdk.resources import Resource
+        except ImportError as error:
+            raise ValueError(
+                f'[audit] otlp needs {error.name}: pip install "dp-sanitizer[otel]"'
+            ) from None
+        self._provider = LoggerProvider(Resource.create({"service.name": service}))
+        processor = BatchLogRecordProcessor(
+            OTLPLogExporter(endpoint=url, timeout=EXPORT_SECONDS),
+            schedule_delay_millis=EXPORT_EVERY_MILLISECONDS,
+        )
+        self._provider.add_log_record_processor(processor)
+        self._logger = self._provider.get_logger("sanitizer.proxy")
+
+    def add(self, entry: Mapping[str, object], traceparent: str = "") -> None:
+        """Queue an entry; return at once."""
+        from opentelemetry._logs import SeverityNumber
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        at = datetime.fromisoformat(str(entry["at"]))
+        sent = entry["event"] == "sent"
+        values: dict[str, Any] = {
+            k: v for k, v in entry.items() if k not in ("at", "event") and v is not None
+        }
+        self._logger.emit(
+            timestamp=round(at.timestamp() * 1000) * 1_000_000,
+            severity_number=SeverityNumber.INFO if sent else SeverityNumber.WARN,
+            body=f"request {entry['event']}",
+            event_name=f"sanitizer.{entry['event']}",
+            attributes=values,
+            context=TraceContextTextMapPropagator().extract({"traceparent": traceparent}),
+        )
+
+    def close(self) -> None:
+        """Send what is queued, for a few seconds at most."""
+        self._provider.shutdown()

@@ -58,6 +58,7 @@ class Tenant:
         upstreams: names of those that may be asked; the first unless a header chooses.
         scopes: charged in the ledger, besides the conversation.
         budget: limit of the first scope; None sets none.
+        corrections: files of memories of corrections, one's own first; none: those of the proxy.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Tenant:
     upstreams: tuple[str, ...]
     scopes: tuple[Scope, ...]
     budget: float | None = None
+    corrections: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ class Configuration:
         limits: "day", a kind of scopes, or "kind:name" -> the most epsilon to spend.
         storage: None keeps everything in this process.
         audit: "stdout", "database", "file:PATH", or "" for none.
+        otlp: URL of an OpenTelemetry collector that gets a copy of the log; "" for none.
     """
 
     tenants: tuple[Tenant, ...]
@@ -113,6 +116,7 @@ class Configuration:
     limits: Mapping[str, float] = field(default_factory=dict)
     storage: StoragePlace | None = None
     audit: str = ""
+    otlp: str = ""
 
     @classmethod
     def load(cls, path: Path) -> Configuration:
@@ -230,7 +234,7 @@ def _configuration(top: _Table) -> Configuration:
     _check_distinct(top, tenants)
     storage, audit = top.table("storage"), top.table("audit")
     found = Configuration(
-        tenants, upstreams, _limits(top.table("limits")), _storage(storage), _audit(audit)
+        tenants, upstreams, _limits(top.table("limits")), _storage(storage), *_audit(audit)
     )
     top.end()
     if found.audit == "database" and found.storage is None:
@@ -281,6 +285,7 @@ def _tenant(table: _Table, upstreams: Mapping[str, UpstreamPlace]) -> Tenant:
         asked,
         tuple(_scope(table, each) for each in table.names("scopes") or [f"user:{name}", "day"]),
         _amount(table, "budget", table.take("budget", float)),
+        tuple(table.folder / path for path in table.names("corrections")),
     )
     table.end()
     if not tenant.keys and not tenant.certificates:
@@ -367,11 +372,19 @@ def _storage(table: _Table) -> StoragePlace | None:
     return place
 
 
-def _audit(table: _Table) -> str:
-    to = table.take("to", str) or ""
+def _audit(table: _Table) -> tuple[str, str]:
+    """Return where the log goes, and where its copy does."""
+    to, otlp = table.take("to", str) or "", table.take("otlp", str) or ""
     table.end()
+    if otlp:
+        try:
+            check_base_url("otlp", otlp)
+        except ValueError as error:
+            raise PolicyError(f"{table.where}: {error}") from None
+        if not to:
+            raise table.wrong("otlp", "is a copy of the log: `to` must say where that is")
     if to.startswith("file:"):
-        return f"file:{table.folder / to.removeprefix('file:')}"
+        return f"file:{table.folder / to.removeprefix('file:')}", otlp
     if to not in ("", "stdout", "database"):
         raise table.wrong("to", "must be stdout, database or file:PATH")
-    return to
+    return to, otlp

@@ -20,7 +20,15 @@ from sanitizer.pipeline import Sanitizer
 from sanitizer.progress import reported_to
 from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.api import read_body, while_client_waits
-from sanitizer.proxy.page_wishes import MAX_SETTINGS, Left, Memory, PageSanitizers, Wish, kept
+from sanitizer.proxy.page_wishes import (
+    MAX_SETTINGS,
+    Correction,
+    Left,
+    Memory,
+    PageSanitizers,
+    Wish,
+    kept,
+)
 from sanitizer.proxy.shared import Conversations, Metrics, Workers
 from sanitizer.results import Replacement, SanitizedText
 from sanitizer.risk import NO_NOISE, ClassMeter, Risk, RiskMeter
@@ -208,16 +216,28 @@ class PageApi:
         work = self._restorers.run(size, lambda: self._restore(conversation, wish))
         return _json(await while_client_waits(work, request.receive))
 
+    async def remember(self, request: Request) -> Response:
+        """Keep a correction for every text to come, in the memory of this machine."""
+        _, body = await self._body(request)
+        correction = Correction.of(body)
+        work = self._restorers.run(len(body), lambda: self._sanitizers.remember(correction))
+        return _json({"changed": await while_client_waits(work, request.receive)})
+
     async def _wish(self, request: Request) -> tuple[str, Wish, int]:
         """Return the conversation, the wish, and the size of its body in bytes."""
+        headers, body = await self._body(request)
+        wish = Wish.of(body, self._sanitizers.settings()["policies"])
+        return self._conversations.name(headers), wish, len(body)
+
+    async def _body(self, request: Request) -> tuple[dict[str, str], bytes]:
+        """Return the headers and the body of a request in JSON."""
         headers: dict[str, str] = request.state.headers
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise RequestRefused("content-type must be application/json", "content_type", 415)
         body = await read_body(
             request.receive, headers, self._settings.max_body, self._settings.timeout
         )
-        wish = Wish.of(body, self._sanitizers.settings()["policies"])
-        return self._conversations.name(headers), wish, len(body)
+        return headers, body
 
     async def _answer(
         self, request: Request, work: Callable[[str, Wish], dict[str, Any]]
@@ -318,6 +338,7 @@ def page_routes(page: PageApi) -> list[Route]:
         Route("/page/preview", page.preview, methods=["POST"]),
         Route("/page/copy", page.copy, methods=["POST"]),
         Route("/page/restore", page.restore, methods=["POST"]),
+        Route("/page/remember", page.remember, methods=["POST"]),
     ]
 
 

@@ -89,6 +89,38 @@ class Wish:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
+@dataclass(frozen=True)
+class Correction:
+    """A phrase that is to be hidden or kept in every text from now on, or neither.
+
+    Attributes:
+        phrase: as it is written. treatment: "hide", "keep" or "forget".
+    """
+
+    phrase: str = field(repr=False)
+    treatment: str
+
+    @classmethod
+    def of(cls, body: bytes) -> Correction:
+        """Read a request from its body.
+
+        Raises:
+            RequestRefused: 400, naming the field and not its value.
+        """
+        try:
+            values = json.loads(body)
+        except (ValueError, RecursionError):
+            raise RequestRefused("malformed JSON", "json") from None
+        if not isinstance(values, dict):
+            raise RequestRefused("phrase must be a string", "field")
+        if values.get("treatment") not in ("hide", "keep", "forget"):
+            raise RequestRefused("treatment must be one of hide, keep, forget", "field")
+        (phrase,) = _phrases({"phrase": [values.get("phrase")]}, "phrase")
+        if values["treatment"] == "keep" and not any(c.isalpha() for c in phrase):
+            raise RequestRefused("a phrase to keep must hold a letter", "field")
+        return cls(phrase, values["treatment"])
+
+
 def _text(values: dict[str, Any], name: str, what: str, default: str | None = None) -> str:
     text = values.get(name, default)
     if not isinstance(text, str):
@@ -253,7 +285,22 @@ class PageSanitizers:
             "epsilon_max": EPSILON_MAX,
             "max_chars": MAX_CHARS,
             "max_phrase": MAX_PHRASE,
+            "remembers": self._first.corrections is not None,
         }
+
+    def remember(self, correction: Correction) -> bool:
+        """Keep a correction for good, in the user's own memory; return whether it changed.
+
+        Raises:
+            RequestRefused: the proxy has no memory.
+            VaultError: it cannot be written.
+        """
+        memories = self._first.corrections
+        if memories is None:
+            raise RequestRefused("this proxy has no memory of corrections", "field")
+        if correction.treatment == "forget":
+            return memories.own.remove([correction.phrase]) > 0
+        return memories.own.add([correction.phrase], correction.treatment) > 0
 
 
 def kept(cache: OrderedDict[Key, Value], key: Key, most: int, make: Callable[[], Value]) -> Value:

@@ -6,12 +6,10 @@ The proxy as one ASGI application, and its outermost layer, where errors become 
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
 import socket
 import ssl
 import threading
-import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -26,7 +24,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from sanitizer.errors import RequestRefused, SanitizerError, UpstreamError
+from sanitizer.errors import RequestRefused
 from sanitizer.identifiers import NameFinder
 from sanitizer.pipeline import Sanitizer
 from sanitizer.proxy.access import (
@@ -38,15 +36,24 @@ from sanitizer.proxy.access import (
     ProxySettings,
     plain_headers,
 )
-from sanitizer.proxy.api import JSON, Api, ClientGone, Failure, answer, answer_failure, drain
+from sanitizer.proxy.api import (
+    JSON,
+    Api,
+    ClientGone,
+    Failure,
+    answer,
+    answer_failure,
+    drain,
+    log_failure,
+)
 from sanitizer.proxy.configuration import digest_of
 from sanitizer.proxy.guard_api import GuardApi
 from sanitizer.proxy.page_api import PageApi, page_routes
 from sanitizer.proxy.shared import CONTENT_TYPE, Conversations, Metrics, Workers
 from sanitizer.proxy.tenants import Anyone, Callers, Tenants
-from sanitizer.proxy.upstream import endpoint_of
 from sanitizer.randomness import secret_key
 from sanitizer.urls import is_loopback, url_host
+from sanitizer.wire import endpoint_of
 
 HEAD_BYTES = 65_536
 SPARE_CONNECTIONS = 64  # beyond the limit, for probes: other requests on them are refused
@@ -306,7 +313,6 @@ def _certificate(transport: asyncio.Transport) -> bytes | None:
     return None if shown is None else shown.getpeercert(binary_form=True)
 
 
-log = logging.getLogger("sanitizer.proxy")
 CLOSE = (b"connection", b"close")
 
 
@@ -351,7 +357,7 @@ def create_app(
     page: PageApi | None = None
     callers: Callers
     if isinstance(sanitizer, Tenants):
-        callers, workers = sanitizer, Workers(True)
+        callers, workers = sanitizer, Workers(True, sanitizer.n_waiting)
     else:
         conversations = Conversations(sanitizer, conversation_key or secret_key())
         callers, workers = (
@@ -485,7 +491,7 @@ class ErrorLayer:
             shutdown = Failure(503, "the proxy is shutting down", "shutdown", retry=True)
             await self._tell(shutdown, reply, receive, endpoint_of(scope["path"]))
         except Exception as error:
-            _log(error)
+            log_failure(error)
             failure = Failure.of(error)
             if failure.status == 401 and is_own:
                 reply.extra = [*reply.extra, ASK]
@@ -526,17 +532,3 @@ class ErrorLayer:
         await reply({"type": "http.response.body", "body": body, "more_body": True})
         await drain(receive)
         await reply({"type": "http.response.body", "body": b""})
-
-
-def _log(error: Exception) -> None:
-    """Log a failure of the proxy or its upstream; mistakes of clients are counted, not logged."""
-    if isinstance(error, UpstreamError):
-        log.warning("%s", error)
-    elif Failure.of(error).status < 500:
-        pass
-    elif isinstance(error, SanitizerError):
-        log.error("%s: %s", type(error).__name__, error)
-    else:
-        frames = traceback.extract_tb(error.__traceback__)
-        where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "unknown"
-        log.error("%s at %s", type(error).__name__, where)

@@ -16,6 +16,7 @@ from prometheus_client.metrics_core import Metric
 
 from sanitizer.errors import RequestRefused
 from sanitizer.pipeline import Sanitizer
+from sanitizer.proxy.access import KEY_HEADERS
 from sanitizer.storage import message_key
 from sanitizer.wire import Filter, short_enough
 
@@ -67,8 +68,7 @@ class Conversations:
                 f"{HEADER} must be 1 to 128 letters, digits or . _ : @ -", "conversation"
             )
         secrets = [headers.get("authorization", ""), headers.get("api-key", "")]
-        if "x-api-key" in headers:
-            secrets.append(headers["x-api-key"])
+        secrets += [headers[name] for name in KEY_HEADERS[2:] if name in headers]
         if not any(secrets):
             return wanted or "default"
         holder = message_key(self._key, "api-key", *secrets).hex()[:32]

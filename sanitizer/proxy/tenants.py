@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from sanitizer.errors import PolicyError, RequestRefused
+from sanitizer.corrections import Memories, memories_of
+from sanitizer.errors import PolicyError, RequestRefused, VaultError
 from sanitizer.pipeline import Sanitizer
-from sanitizer.proxy.access import TOKEN, ProxySettings
-from sanitizer.proxy.audit_log import AuditLog
+from sanitizer.proxy.access import KEY_HEADERS, TOKEN, ProxySettings
+from sanitizer.proxy.audit_log import AuditLog, Collector
 from sanitizer.proxy.configuration import Configuration, StoragePlace, Tenant, digest_of
 from sanitizer.proxy.shared import HEADER, MAX_CONVERSATIONS, Conversations
 from sanitizer.proxy.upstream import Upstream
@@ -153,12 +154,11 @@ class Tenants:
                 MemoryLedger() if self._store is None else PostgresLedger(self._store)
             )
             first = configuration.tenants[0]
-            vault = (
-                MemoryVault(numbers="apart") if self._store is None else PostgresVault(self._store)
-            )
+            vault = MemoryVault() if self._store is None else PostgresVault(self._store)
             self._base = sanitizer(first, vault, self.ledger)
-            self._audit_to = configuration.audit
-            self.audit = AuditLog(configuration.audit, self._store)
+            self._audit_to = (configuration.audit, configuration.otlp)
+            copy = Collector(configuration.otlp) if configuration.otlp else None
+            self.audit = AuditLog(configuration.audit, self._store, copy=copy)
             self._served = self._all(configuration)
         except BaseException:
             if self._store is not None:
@@ -169,6 +169,11 @@ class Tenants:
     def may_block(self) -> bool:
         """True if requests wait for a database."""
         return self._store is not None
+
+    @property
+    def n_waiting(self) -> int | None:
+        """How many requests may wait for the database at once; None without one."""
+        return None if self._place is None else self._place.connections
 
     def load(self) -> None:
         """Load what requests need, for every policy; raise ModelError."""
@@ -207,7 +212,8 @@ class Tenants:
         """
         try:
             configuration = Configuration.load(self._path)
-            if (configuration.storage, configuration.audit) != (self._place, self._audit_to):
+            audit_to = (configuration.audit, configuration.otlp)
+            if (configuration.storage, audit_to) != (self._place, self._audit_to):
                 raise PolicyError(f"{self._path}: storage and audit change at a restart only")
             served = self._all(configuration)
             self.audit.reopen()
@@ -278,7 +284,11 @@ class Tenants:
             if before is not None and (before.tenant, before.upstreams) == (tenant, upstreams):
                 served[tenant.name] = before
                 continue
-            sanitizer = self._base.derive(policy=tenant.policy, scopes=tenant.scopes)
+            sanitizer = self._base.derive(
+                policy=tenant.policy,
+                scopes=tenant.scopes,
+                corrections=_memories(tenant),
+            )
             if self._store is not None:
                 vault = PostgresVault(self._store, sanitizer.inner.digest)
                 sanitizer = sanitizer.derive(vault=vault)
@@ -295,6 +305,16 @@ class Tenants:
         for tenant in configuration.tenants:
             if tenant.budget is not None:
                 self.ledger.set_limit(tenant.scopes[0], tenant.budget)
+
+
+def _memories(tenant: Tenant) -> Memories | None:
+    """Return the memories that a tenant names; None leaves those of the proxy."""
+    if not tenant.corrections:
+        return None
+    try:
+        return memories_of(tenant.corrections)
+    except (ValueError, VaultError) as error:
+        raise PolicyError(f"tenant {tenant.name}: corrections cannot be used: {error}") from None
 
 
 def _opened(place: StoragePlace | None) -> PostgresStore | None:
@@ -315,5 +335,5 @@ def _keys(headers: Mapping[str, str]) -> list[str]:
         return [headers[TOKEN]]
     scheme, _, bearer = headers.get("authorization", "").partition(" ")
     found = [bearer.strip()] if scheme.lower() == "bearer" else []
-    found += [headers[name] for name in ("api-key", "x-api-key") if name in headers]
+    found += [headers[name] for name in KEY_HEADERS[1:] if name in headers]
     return [each for each in found if each]

@@ -21,9 +21,9 @@ import aiohttp
 from yarl import URL
 
 from sanitizer.errors import UpstreamError
-from sanitizer.proxy.access import Headers, ProxySettings
+from sanitizer.proxy.access import KEY_HEADERS, Headers, ProxySettings
 from sanitizer.urls import is_loopback
-from sanitizer.wire import ENDPOINTS, answer_headers, sent_headers
+from sanitizer.wire import METHODS, answer_headers, sent_headers
 
 MAX_ANSWER = 64_000_000  # bytes of one answer that is not streamed
 CONNECT_SECONDS = 10.0
@@ -33,6 +33,7 @@ TO_UPSTREAM = (
     "authorization",
     "api-key",
     "x-api-key",
+    "x-goog-api-key",
     "anthropic-beta",
     "anthropic-version",
     "openai-organization",
@@ -63,21 +64,19 @@ def target(upstream: str, path: str, query: bytes) -> tuple[str, str]:
     return wanted, base + wanted
 
 
-def endpoint_of(path: str) -> str:
-    """Return the name of the endpoint of a path, such as "chat/completions", or "other".
-
-    Metrics are labelled with it and never with the path itself, which clients may choose freely.
-    """
-    path = path.partition("?")[0]
-    for name in ENDPOINTS:
-        if path.endswith("/" + name):
-            return name
-    return "other"
-
-
 def speaks_messages(endpoint: str) -> bool:
     """Return True for an endpoint of Anthropic's API, whose keys and errors have other forms."""
     return endpoint.startswith("messages")
+
+
+def speaks_gemini(endpoint: str) -> bool:
+    """Return True for a method of Gemini's API, whose keys and errors have other forms."""
+    return endpoint in METHODS
+
+
+def speaks_ollama(endpoint: str) -> bool:
+    """Return True for an endpoint of Ollama's own API, whose errors and streams differ."""
+    return endpoint.startswith("api/")
 
 
 def to_upstream(
@@ -87,27 +86,31 @@ def to_upstream(
     streams: bool,
     endpoint: str = "",
     passed: frozenset[str] = frozenset(),
+    stream_type: str = "text/event-stream",
 ) -> dict[str, str]:
     """Return the headers of a request. `identity`: the answer has to be read here, and what
     decompresses to much must not.
 
     Args:
         passed: names of headers that pass besides the usual ones.
+        stream_type: media type of the endpoint's streams.
     """
     kept = dict(sent_headers(headers.items(), only=passed.union(TO_UPSTREAM)))
     if not _TRACE.fullmatch(kept.get("traceparent", "")):
         for name in ("traceparent", "tracestate"):
             kept.pop(name, None)
     if key is not None:
-        for name in ("api-key", "authorization", "x-api-key"):
+        for name in KEY_HEADERS:
             kept.pop(name, None)
         if speaks_messages(endpoint):
             kept["x-api-key"] = key
+        elif speaks_gemini(endpoint):
+            kept["x-goog-api-key"] = key
         else:
             kept["authorization"] = f"Bearer {key}"
     if body:
         kept["content-type"] = "application/json"
-    accept = "text/event-stream" if streams else "application/json"
+    accept = stream_type if streams else "application/json"
     return kept | {"accept": accept, "accept-encoding": "identity", "user-agent": USER_AGENT}
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sanitizer.pipeline.classes import ClassDraws, common_first
 from sanitizer.results import SanitizedText
 from sanitizer.risk.advice import Risk
-from sanitizer.text import class_members
+from sanitizer.text import class_members, lists_of
 
 BY_CLASS = (
     "Nothing here is drawn: what leaves tells the class of each hidden thing, and which are equal."
@@ -47,7 +47,7 @@ class ClassMeter:
     def measure(self, result: SanitizedText) -> Risk:
         """Return the risk of the drawn things of a text; it is that of the whole conversation."""
         drawn = {r.kind for r in result.replacements if not r.replacement.startswith("<")}
-        kinds = [kind for kind in drawn if kind in self._draws.classes]
+        kinds = [name for kind in drawn for name in lists_of(kind) if name in self._draws.classes]
         if not kinds or not result.record.n_drawn:
             return Risk(0.0, 0.0, BY_CLASS)
         worst = max(kinds, key=self._guess)

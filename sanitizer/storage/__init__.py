@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sanitizer.storage.budget import LocalBudget as LocalBudget
     from sanitizer.storage.budget import MemoryLedger as MemoryLedger
     from sanitizer.storage.budget import budget_for as budget_for
+    from sanitizer.storage.file_vault import KEY_VARIABLE as KEY_VARIABLE
     from sanitizer.storage.file_vault import FileVault as FileVault
     from sanitizer.storage.ledger import DAY as DAY
     from sanitizer.storage.ledger import Budget as Budget
@@ -21,27 +22,34 @@ if TYPE_CHECKING:
     from sanitizer.storage.ledger import Ledger as Ledger
     from sanitizer.storage.ledger import Scope as Scope
     from sanitizer.storage.ledger import as_printed as as_printed
+    from sanitizer.storage.postgres import Database as Database
     from sanitizer.storage.postgres import PostgresStore as PostgresStore
     from sanitizer.storage.postgres_ledger import PostgresLedger as PostgresLedger
     from sanitizer.storage.postgres_vault import PostgresVault as PostgresVault
+    from sanitizer.storage.sealing import Keys as Keys
+    from sanitizer.storage.sealing import derived_keys as derived_keys
+    from sanitizer.storage.sealing import key_bytes as key_bytes
     from sanitizer.storage.sealing import read_secret as read_secret
     from sanitizer.storage.vault import MAX_FORMED as MAX_FORMED
+    from sanitizer.storage.vault import NATURAL as NATURAL
     from sanitizer.storage.vault import Drawn as Drawn
     from sanitizer.storage.vault import Entries as Entries
     from sanitizer.storage.vault import Make as Make
     from sanitizer.storage.vault import MemoryVault as MemoryVault
     from sanitizer.storage.vault import Originals as Originals
     from sanitizer.storage.vault import Row as Row
+    from sanitizer.storage.vault import Tags as Tags
     from sanitizer.storage.vault import Vault as Vault
     from sanitizer.storage.vault import Wanted as Wanted
     from sanitizer.storage.vault import message_key as message_key
+    from sanitizer.storage.vault import name_marks as name_marks
     from sanitizer.storage.vault import same_thing as same_thing
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
             "budget": ("LocalBudget", "MemoryLedger", "budget_for"),
-            "file_vault": ("FileVault",),
+            "file_vault": ("FileVault", "KEY_VARIABLE"),
             "ledger": (
                 "DAY",
                 "Budget",
@@ -51,12 +59,14 @@ else:
                 "Scope",
                 "as_printed",
             ),
-            "postgres": ("PostgresStore",),
+            "postgres": ("Database", "PostgresStore"),
             "postgres_ledger": ("PostgresLedger",),
             "postgres_vault": ("PostgresVault",),
-            "sealing": ("read_secret",),
+            "sealing": ("Keys", "derived_keys", "key_bytes", "read_secret"),
             "vault": (
                 "MAX_FORMED",
+                "NATURAL",
+                "Tags",
                 "Drawn",
                 "Entries",
                 "Make",
@@ -66,6 +76,7 @@ else:
                 "Vault",
                 "Wanted",
                 "message_key",
+                "name_marks",
                 "same_thing",
             ),
         },

@@ -22,13 +22,13 @@ import json
 import os
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Self
 
-from sanitizer.errors import VaultError
 from sanitizer.randomness import secret_key
 from sanitizer.results import SanitizedText
 from sanitizer.storage.sealing import (
@@ -46,10 +46,11 @@ from sanitizer.storage.vault import (
     MAX_MESSAGES,
     Entries,
     Make,
-    MemoryVault,
-    Originals,
     Row,
+    StoredVault,
+    Tags,
     Wanted,
+    unassigned,
 )
 from sanitizer.storage.vault_rows import VaultHead, VaultRows
 
@@ -83,7 +84,7 @@ class _Conversation:
         return dumped([self.life.hex(), self.n, self.chain.hex(), self.entries.numbers])
 
 
-class FileVault:
+class FileVault(StoredVault):
     """Vault in an encrypted file; implements the protocol `Vault`.
 
     Serves many threads; each process opens its own, after a fork again.
@@ -98,16 +99,17 @@ class FileVault:
         max_messages: released messages kept, at least 1; the oldest are dropped first.
         max_entries: forms of things kept in all, at least 1. A full vault refuses new ones: forget
             conversations.
+        numbers: of placeholders, "apart" or "from 1": see `MemoryVault`.
 
     Raises:
-        ValueError: no key, a short one, or a limit below 1.
+        ValueError: no key, a short one, a limit below 1, or another numbering.
         VaultError: missing, damaged, not writable, another format or version, wrong key, or busy
             for a minute.
 
     >>> from tempfile import TemporaryDirectory
-    >>> placeholder = lambda kind, original, number, table: f"<{kind}_{number}>"
+    >>> placeholder = lambda kind, original, number, table: table.placeholder(kind, number)
     >>> with TemporaryDirectory() as folder:
-    ...     with FileVault(f"{folder}/vault", "a long passphrase") as vault:
+    ...     with FileVault(f"{folder}/vault", "a long passphrase", numbers="from 1") as vault:
     ...         print(vault.substitutes("c-17", [("EMAIL", "ada@example.org")], placeholder))
     ...     with FileVault(f"{folder}/vault", "a long passphrase", create=False) as vault:
     ...         print(vault.originals("c-17")["<EMAIL_1>"])
@@ -123,13 +125,10 @@ class FileVault:
         create: bool = True,
         max_messages: int = MAX_MESSAGES,
         max_entries: int = MAX_ENTRIES,
+        numbers: str = "apart",
     ) -> None:
-        for name, value in (("max_messages", max_messages), ("max_entries", max_entries)):
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value!r}")
+        super().__init__(max_messages, max_entries)
         self._path = Path(path).absolute()
-        self._max_messages = max_messages
-        self._max_entries = max_entries
         self._cache: OrderedDict[bytes, _Conversation] = OrderedDict()
         self._lock = threading.Lock()
         keys = partial(_keys, self._path, _key_bytes(key))
@@ -139,6 +138,7 @@ class FileVault:
         with self._store.transaction("DEFERRED") as head:
             self._secret = head.secret
             self._note(head)
+        self._tags = Tags(self._secret, numbers)
 
     @property
     def secret(self) -> bytes:
@@ -168,30 +168,6 @@ class FileVault:
             )
             self._note(head)
         return result
-
-    def substitutes(
-        self, conversation: str, wanted: Sequence[Wanted | tuple[str, str]], make: Make
-    ) -> list[str]:
-        forms = [Wanted(*each) for each in wanted]
-        if not forms:
-            return []
-        with self._lock:
-            entries = self._current(conversation).entries
-            if any(entries.find(each) is None for each in forms):
-                entries = self._assign(conversation, forms, make).entries
-            return [str(entries.values[each.original, each.place]) for each in forms]
-
-    def originals(self, conversation: str) -> Originals:
-        with self._lock:
-            return self._current(conversation).entries.originals
-
-    def known(self, conversation: str, forms: Collection[str]) -> dict[str, str]:
-        with self._lock:
-            return self._current(conversation).entries.kinds(forms)
-
-    def scratch(self, conversation: str) -> MemoryVault:
-        with self._lock:
-            return MemoryVault.of(conversation, self._current(conversation).entries)
 
     def forget(self, conversation: str) -> None:
         """Remove a conversation's identifiers and messages.
@@ -231,6 +207,12 @@ class FileVault:
         counts = f"{self._n_messages} messages, {self._n_entries} identifiers"
         return f"FileVault({str(self._path)!r}, {counts})"
 
+    def _alone(self, conversation: str) -> AbstractContextManager[None]:
+        return _held(self._lock)
+
+    def _entries_of(self, conversation: str) -> Entries:
+        return self._current(conversation).entries
+
     def _note(self, head: VaultHead) -> None:
         self._n_messages, self._n_entries = head.n_messages, head.n_entries
 
@@ -255,6 +237,7 @@ class FileVault:
         if state is None or state.version != version:
             with self._store.transaction("DEFERRED") as head:
                 state = self._load(head, conversation_id)
+        state.entries.tag = self._tags.of(conversation)
         self._keep(conversation_id, state)
         return state
 
@@ -279,21 +262,16 @@ class FileVault:
         state.version = self._store.version()
         return state
 
-    def _assign(self, conversation: str, wanted: Sequence[Wanted], make: Make) -> _Conversation:
+    def _assigned(self, conversation: str, wanted: Sequence[Wanted], make: Make) -> Entries:
         """Assign released values to those that have none, in one transaction."""
         conversation_id = self._id(conversation)
         with self._store.transaction("IMMEDIATE") as head:
             state = self._load(head, conversation_id)
-            new = [each for each in dict.fromkeys(wanted) if state.entries.find(each) is None]
-            if head.n_entries + len(new) > self._max_entries:
-                raise VaultError(
-                    f"{self._path}: full, it holds at most "
-                    f"max_entries={self._max_entries} identifiers"
-                )
+            state.entries.tag = self._tags.of(conversation)
+            new = list(unassigned(state.entries, wanted))
+            self._check_room(head.n_entries, len(new), str(self._path))
             n_before = state.n
-            for each in new:
-                if state.entries.find(each) is not None:
-                    continue
+            for each in unassigned(state.entries, new):
                 row = state.entries.assign(each, make, head.floor)
                 state.n += 1
                 entry = dumped(row)
@@ -305,7 +283,7 @@ class FileVault:
             head.n_entries += state.n - n_before
             self._note(head)
         self._keep(conversation_id, state)
-        return state
+        return state.entries
 
     def _keep(self, conversation_id: bytes, state: _Conversation) -> None:
         if state.n:
@@ -313,6 +291,12 @@ class FileVault:
             self._cache.move_to_end(conversation_id)
         if len(self._cache) > MAX_CACHED:
             self._cache.popitem(last=False)
+
+
+@contextmanager
+def _held(lock: threading.Lock) -> Iterator[None]:
+    with lock:
+        yield
 
 
 def _keys(path: Path, key: bytes, salt: bytes) -> Keys:

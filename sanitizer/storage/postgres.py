@@ -18,7 +18,7 @@ import asyncio
 import json
 import os
 import threading
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
@@ -175,10 +175,14 @@ class Database:
         url: such as "postgresql://user@host/database"; never shown, since it may hold a password.
         seconds: how long a statement waits for the database.
         connections: most of this process.
+        settings: of the server for each connection, besides those that every store needs.
     """
 
-    def __init__(self, url: str, seconds: float, connections: int) -> None:
+    def __init__(
+        self, url: str, seconds: float, connections: int, settings: Mapping[str, str] | None = None
+    ) -> None:
         self._url = url
+        self._settings = settings or {}
         self.seconds = seconds
         self._connections = connections
         self._process = os.getpid()
@@ -329,6 +333,7 @@ class Database:
                 "tcp_keepalives_idle": "10",
                 "tcp_keepalives_interval": "5",
                 "tcp_keepalives_count": "3",
+                **self._settings,
             },
         )
 
@@ -445,7 +450,9 @@ class PostgresStore:
         try:
             self.database = Database(url, seconds, connections)
         except ImportError:
-            raise ValueError('PostgreSQL needs asyncpg: pip install ".[postgres]"') from None
+            raise ValueError(
+                'PostgreSQL needs asyncpg: pip install "dp-sanitizer[postgres]"'
+            ) from None
         try:
             self._prepare(create)
         except BaseException:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,10 +29,11 @@ from sanitizer.storage.vault import (
     MAX_MESSAGES,
     Entries,
     Make,
-    MemoryVault,
-    Originals,
     Row,
+    StoredVault,
+    Tags,
     Wanted,
+    unassigned,
 )
 
 MAX_CACHED = 1000
@@ -67,7 +68,7 @@ class _Conversation:
         return dumped([self.life.hex(), self.n, self.chain.hex(), self.floor, numbers])
 
 
-class PostgresVault:
+class PostgresVault(StoredVault):
     """Vault in a store on PostgreSQL; implements the protocol `Vault`.
 
     Args:
@@ -77,9 +78,10 @@ class PostgresVault:
         max_messages: released messages kept of one conversation, at least 1; its oldest are
             dropped first. Answers of an API: as many again, so that they push out no message.
         max_entries: forms of things kept of one conversation, at least 1. A full table refuses.
+        numbers: of placeholders, "apart" or "from 1": see `MemoryVault`.
 
     Raises:
-        ValueError: a limit below 1.
+        ValueError: a limit below 1, or another numbering.
         VaultError: from every method: the database fails, or a row does not open.
     """
 
@@ -90,14 +92,12 @@ class PostgresVault:
         *,
         max_messages: int = MAX_MESSAGES,
         max_entries: int = MAX_ENTRIES,
+        numbers: str = "apart",
     ) -> None:
-        for name, value in (("max_messages", max_messages), ("max_entries", max_entries)):
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value!r}")
+        super().__init__(max_messages, max_entries)
         self._store = store
+        self._tags = Tags(store.secret, numbers)
         self._about = about
-        self._max_messages = max_messages
-        self._max_entries = max_entries
         self._cache: OrderedDict[bytes, _Conversation] = OrderedDict()
         self._lock = threading.Lock()
         self._locks = [threading.Lock() for _ in range(LOCKS)]
@@ -142,41 +142,13 @@ class PostgresVault:
                 self._drop_oldest(transaction, owner)
         return result
 
-    def substitutes(
-        self, conversation: str, wanted: Sequence[Wanted | tuple[str, str]], make: Make
-    ) -> list[str]:
-        forms = [Wanted(*each) for each in wanted]
-        if not forms:
-            return []
-        conversation_id = self._id(conversation)
-        with self._alone(conversation_id):
-            entries = self._current(conversation_id).entries
-            if any(entries.find(each) is None for each in forms):
-                entries = self._assign(conversation_id, forms, make).entries
-            return [str(entries.values[each.original, each.place]) for each in forms]
-
-    def originals(self, conversation: str) -> Originals:
-        conversation_id = self._id(conversation)
-        with self._alone(conversation_id):
-            return self._current(conversation_id).entries.originals
-
-    def known(self, conversation: str, forms: Collection[str]) -> dict[str, str]:
-        conversation_id = self._id(conversation)
-        with self._alone(conversation_id):
-            return self._current(conversation_id).entries.kinds(forms)
-
-    def scratch(self, conversation: str) -> MemoryVault:
-        conversation_id = self._id(conversation)
-        with self._alone(conversation_id):
-            return MemoryVault.of(conversation, self._current(conversation_id).entries)
-
     def forget(self, conversation: str) -> None:
         """Remove a conversation's things and messages; its numbers are not used again.
 
         The rows' bytes stay in the database's files until it is vacuumed, and in its backups.
         """
         conversation_id = self._id(conversation)
-        with self._alone(conversation_id):
+        with self._alone(conversation):
             with self._store.database.transaction(VaultError) as transaction:
                 row = self._locked(transaction, conversation_id)
                 state = self._loaded(conversation_id, row)
@@ -207,9 +179,8 @@ class PostgresVault:
         return self._store.mac("answers", owner)
 
     @contextmanager
-    def _alone(self, conversation_id: bytes) -> Iterator[None]:
-        """Let one thread of this process at a time read and change a conversation."""
-        lock = self._locks[conversation_id[0] % LOCKS]
+    def _alone(self, conversation: str) -> Iterator[None]:
+        lock = self._locks[self._id(conversation)[0] % LOCKS]
         seconds = self._store.database.seconds
         if not lock.acquire(timeout=seconds):
             busy = VaultError(f"{self._store.where}: the conversation is busy")
@@ -219,6 +190,11 @@ class PostgresVault:
             yield
         finally:
             lock.release()
+
+    def _entries_of(self, conversation: str) -> Entries:
+        entries = self._current(self._id(conversation)).entries
+        entries.tag = self._tags.of(conversation)
+        return entries
 
     def _message(self, row: Any) -> SanitizedText:
         plain = self._store.open(row["seal"], row["body"], "message", row["id"], row["owner"])
@@ -313,24 +289,21 @@ class PostgresVault:
             found = transaction.row(select, conversation_id)
         return found
 
-    def _assign(
-        self, conversation_id: bytes, wanted: Sequence[Wanted], make: Make
-    ) -> _Conversation:
+    def _assigned(self, conversation: str, wanted: Sequence[Wanted], make: Make) -> Entries:
         """Assign released values to those that have none, and charge them, in one transaction."""
+        conversation_id = self._id(conversation)
         with self._store.database.transaction(VaultError) as transaction:
             state = self._loaded(conversation_id, self._locked(transaction, conversation_id))
-            new = [each for each in dict.fromkeys(wanted) if state.entries.find(each) is None]
-            if len(state.entries.values) + len(new) > self._max_entries:
-                raise VaultError(
-                    f"{self._store.where}: the conversation is full: it holds at most "
-                    f"max_entries={self._max_entries} things"
-                )
+            state.entries.tag = self._tags.of(conversation)
+            new = list(unassigned(state.entries, wanted))
+            what = f"{self._store.where}, the table of a conversation"
+            self._check_room(len(state.entries.values), len(new), what)
             rows = self._made(transaction, conversation_id, state, new, make)
             transaction.many("INSERT INTO sanitizer.entry VALUES ($1, $2, $3, $4)", rows)
             if rows:
                 self._put(transaction, conversation_id, state)
         self._keep(conversation_id, state)
-        return state
+        return state.entries
 
     def _made(
         self,
@@ -343,9 +316,7 @@ class PostgresVault:
         """Return the rows of new entries; `make` may charge for them meanwhile."""
         rows = []
         transaction.about = self._about
-        for each in new:
-            if state.entries.find(each) is not None:
-                continue
+        for each in unassigned(state.entries, new):
             transaction.thing = self._store.mac("thing", conversation_id, state.life, each.thing)
             try:
                 row = state.entries.assign(each, make, state.floor)

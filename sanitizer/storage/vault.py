@@ -14,13 +14,15 @@ import hmac
 import re
 import threading
 import unicodedata
+from abc import ABC, abstractmethod
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self
 
 from sanitizer.errors import VaultError
-from sanitizer.randomness import SYSTEM_RANDOM, secret_key
+from sanitizer.randomness import secret_key
 from sanitizer.results import SanitizedText
 
 MAX_MESSAGES = 10_000
@@ -36,10 +38,12 @@ Values of one form may run out, and those that were forgotten may be drawn again
 """
 
 
-NUMBERING = ("from 1", "apart")
-APART_STEP = 100
-"""Numbers of one process before they could meet those of another that began just below."""
-_PLACEHOLDER = re.compile(r"<(([A-Z]+(?:_[A-Z]+)*)(?:_[0-9]+){1,2})>")
+NUMBERING = ("apart", "from 1")
+"""How the placeholders of a conversation are numbered; see `MemoryVault`."""
+_FIRST_TAG = 10_000
+NATURAL = ("PERSON", "PLACE", "ORGANIZATION")
+"""Classes whose things may have natural names as stand-ins, such as "Lena Okoro"."""
+_PLACEHOLDER = re.compile(r"<(([A-Z]+(?:_[A-Z]+)*)(?:_[0-9]+){1,3})>")
 
 
 class Drawn(str):
@@ -108,6 +112,9 @@ class Originals(dict[str, str]):
         kinds: names of the placeholders without their numbers.
         drawn: the values that were drawn, with the epsilon of each. They are words, found by their
             own rules (`sanitizer.answers`), and so not in the index.
+        names: natural names -> originals; found by rules of their own too.
+        parts: word of a natural name -> part of the original that it stands for.
+        marks: of all words of natural names, see `name_marks`.
 
     >>> originals = Originals({"<EMAIL_1>": "ada@example.org"})
     >>> originals["<EMAIL_1>"], originals.lengths, originals.beginnings["<EMAIL_"]
@@ -121,6 +128,9 @@ class Originals(dict[str, str]):
         self.beginnings: Counter[str] = Counter()
         self.kinds: frozenset[str] = frozenset()
         self.drawn: dict[str, float] = {}
+        self.names: dict[str, str] = {}
+        self.parts: dict[str, str] = {}
+        self.marks: set[str] = set()
         self._firsts = ""
         for value, original in (pairs or {}).items():
             self[value] = original
@@ -128,9 +138,28 @@ class Originals(dict[str, str]):
     def __setitem__(self, value: str, original: str) -> None:
         if isinstance(value, Drawn):
             self.drawn[str(value)] = value.epsilon
-        elif value not in self and value not in self.drawn:  # drawn already: a copy is being made
+        elif not (
+            value in self or value in self.drawn or value in self.names
+        ):  # else a copy is made
             self._index(value)
         super().__setitem__(str(value), original)
+
+    def add_name(self, name: str, original: str, kind: str) -> None:
+        """Add a natural name; each of its words stands for a part of the original.
+
+        >>> originals = Originals()
+        >>> originals.add_name("Lena Okoro", "Elena Marsh", "PERSON")
+        >>> originals.parts
+        {'Lena': 'Elena', 'Okoro': 'Marsh'}
+        """
+        words, whole = name.split(), original.split()
+        if len(words) > 1:
+            self.parts.setdefault(words[0], whole[0] if kind == "PERSON" else original)
+            if kind == "PERSON":
+                self.parts.setdefault(words[-1], whole[-1])
+        self.marks |= {mark for word in words for mark in name_marks(word)}
+        self.names[name] = original
+        super().__setitem__(name, original)
 
     def _index(self, value: str) -> None:
         if value[0] == "<" and (found := _PLACEHOLDER.fullmatch(value)) is not None:
@@ -142,6 +171,20 @@ class Originals(dict[str, str]):
         if value[0] not in self._firsts:
             self._firsts += value[0]
             self.first = re.compile(f"[{re.escape(self._firsts)}]")
+
+
+def name_marks(word: str) -> set[str]:
+    """Return what a word of a name shares with every word that might be taken for it.
+
+    These begin alike, in four letters, or differ in one letter.
+
+    >>> name_marks("Anna").isdisjoint(name_marks("Anne")), name_marks("Anna") & name_marks("Otto")
+    (False, set())
+    """
+    decomposed = unicodedata.normalize("NFKD", word.casefold())
+    plain = "".join(c for c in decomposed if not unicodedata.combining(c))
+    without = {plain[:i] + plain[i + 1 :] for i in range(len(plain))}
+    return {plain, *without, f"{plain[:4]}*" if len(plain) > 3 else plain}
 
 
 _NO_ORIGINALS = Originals()
@@ -177,7 +220,7 @@ class Vault(Protocol):
         Atomic: of two threads or processes that want a value for one thing, the first makes it. A
         form keeps its value throughout a conversation. No value ever replaces two originals, but
         that all forms of a thing share a drawn value, which stands for the first. Numbers count
-        up per kind, from 1, and are not used again.
+        up per kind and are not used again; `Entries.tag` stands before those of placeholders.
 
         Raises:
             VaultError: full, or not writable.
@@ -219,6 +262,7 @@ class Entries:
         numbers: kind -> the last number used.
         things: key -> thing.
         parts: word of a person's name -> the key of the only person with it, None if several have.
+        tag: number before those of placeholders that no other conversation has; 0 for none.
     """
 
     values: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
@@ -226,6 +270,15 @@ class Entries:
     numbers: Counter[str] = field(default_factory=Counter)
     things: dict[str, Thing] = field(default_factory=dict, repr=False)
     parts: dict[str, str | None] = field(default_factory=dict, repr=False)
+    tag: int = 0
+
+    def placeholder(self, kind: str, number: int) -> str:
+        """Return the placeholder of a thing: its class and its number in this conversation.
+
+        >>> Entries(tag=48213).placeholder("PERSON", 1), Entries().placeholder("PERSON", 1)
+        ('<PERSON_48213_1>', '<PERSON_1>')
+        """
+        return f"<{kind}_{self.tag}_{number}>" if self.tag else f"<{kind}_{number}>"
 
     @property
     def drawn(self) -> Mapping[str, float]:
@@ -250,7 +303,7 @@ class Entries:
         thing = None if wanted.place else self._thing(wanted)
         value: str | None = None
         if thing is not None:
-            value = self._again(thing)
+            value = self._again(thing, wanted.thing)
         while value is None:
             counted = f"{wanted.kind} {wanted.place}".rstrip()
             number = max(self.numbers[counted], floor) + 1
@@ -268,19 +321,41 @@ class Entries:
         whole = self.parts.get(wanted.thing) if wanted.kind == "PERSON" else None
         return self.things.get(wanted.thing) or self.things.get(whole or "")
 
-    def _again(self, thing: Thing) -> str | None:
-        """Return the value for another form of a thing; None if one must be made."""
+    def _again(self, thing: Thing, form: str) -> str | None:
+        """Return the value for another form of a thing; None if one must be made.
+
+        Args:
+            form: folded.
+        """
         if isinstance(thing.value, Drawn):
             return thing.value
+        if thing.value in self.originals.names:
+            return self._name_again(thing, form)
         if (placeholder := _PLACEHOLDER.fullmatch(thing.value)) is None:
             return None
         return f"<{placeholder[1]}_{thing.n_forms + 1}>"
+
+    def _name_again(self, thing: Thing, form: str) -> str | None:
+        """Return the natural name of another form of a thing: of a part, or in other letters.
+
+        Which case comes next follows from how many forms there are, not from how this is written.
+        """
+        whole, name = same_thing(self.originals.names[thing.value]).split(), thing.value.split()
+        base: str | None = None
+        if form == " ".join(whole):
+            base = thing.value
+        elif form in (whole[-1], whole[0]):
+            base = name[-1] if form == whole[-1] else name[0]
+        written = () if base is None else (base, base.upper(), base.lower())
+        return next((each for each in written if each not in self.originals), None)
 
     def add(self, row: Row) -> None:
         """Keep a form with its value."""
         value = Drawn(row.value, row.epsilon) if row.epsilon else row.value
         self.values[row.original, row.place] = value
-        if not (row.epsilon and row.value in self.originals):
+        if row.kind in NATURAL and not (row.place or row.value.startswith("<")):
+            self.originals.add_name(row.value, row.original, row.kind)
+        elif not (row.epsilon and row.value in self.originals):
             self.originals[value] = row.original
         if row.place:
             return
@@ -297,7 +372,8 @@ class Entries:
 
     def floor_without(self) -> int:
         """Return a number above which no value is one of these."""
-        formed = any(not value.startswith("<") for value in self.originals)
+        names = self.originals.names
+        formed = any(not value.startswith("<") for value in self.originals if value not in names)
         # A value of the same form may be made again, under any number.
         return max(*self.numbers.values(), MAX_FORMED if formed else 0, 0)
 
@@ -331,7 +407,7 @@ Make = Callable[[str, str, int, Entries], str]
 
 A value that was drawn is a `Drawn`. It is called again with the next number while the value is
 taken; a draw must leave out what is taken beforehand, for drawing again would tell of the original.
-Above MAX_FORMED it returns the placeholder `<KIND_number>`.
+Above MAX_FORMED it returns `Entries.placeholder`.
 """
 
 
@@ -381,13 +457,16 @@ class MemoryVault:
             conversation that is full refuses new things. Numbers are never used again, so that what
             was released cannot come back as another's. A value of the same form has none: once a
             conversation with one is forgotten, new identifiers get placeholders.
-        numbers: "from 1", or "apart": numbers begin at one drawn for this vault, with five or more
-            digits, so that a placeholder of an earlier process or of another replica is not taken
-            for one of this vault but stays as it is (but for one chance in about 50,000).
+        numbers: "apart": the placeholders of each conversation carry a random tag of five digits
+            (`<EMAIL_48213_1>`), so that one of another conversation, of an earlier process or of
+            another replica stays as it is and is not taken for one of this conversation (but for
+            one chance in 90,000). "from 1": for examples, where nothing is restored that
+            another table may have released.
 
-    >>> vault = MemoryVault()
+    >>> vault = MemoryVault(numbers="from 1")
     >>> pairs = [("EMAIL", "ada@example.org"), ("EMAIL", "bob@example.org")]
-    >>> vault.substitutes("c-17", pairs, lambda kind, original, number, table: f"<{kind}_{number}>")
+    >>> make = lambda kind, original, number, table: table.placeholder(kind, number)
+    >>> vault.substitutes("c-17", pairs, make)
     ['<EMAIL_1>', '<EMAIL_2>']
     >>> vault.originals("c-17")["<EMAIL_2>"]
     'bob@example.org'
@@ -397,19 +476,18 @@ class MemoryVault:
         self,
         max_messages: int = MAX_MESSAGES,
         max_entries: int = MAX_ENTRIES,
-        numbers: str = "from 1",
+        numbers: str = "apart",
     ) -> None:
         for name, value in (("max_messages", max_messages), ("max_entries", max_entries)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value!r}")
-        if numbers not in NUMBERING:
-            raise ValueError(f"numbers must be one of {NUMBERING}, got {numbers!r}")
         self._max_entries = max_entries
         self._messages, self._answers = _Messages(max_messages), _Messages(max_messages)
         self._conversations: OrderedDict[str, Entries] = OrderedDict()
         self._n_entries = 0
-        self._floor = 0 if numbers == "from 1" else _apart()
+        self._floor = 0
         self._secret = secret_key()
+        self._tags = Tags(self._secret, numbers)
         self._lock = threading.Lock()
 
     @property
@@ -436,27 +514,25 @@ class MemoryVault:
         with self._lock:
             entries = self._conversations.get(conversation)
             if entries is None:
-                entries = self._conversations[conversation] = Entries()
+                entries = self._conversations[conversation] = self._empty(conversation)
             self._conversations.move_to_end(conversation)
             new = [each for each in dict.fromkeys(forms) if entries.find(each) is None]
-            self._make_room(len(new))
+            self._make_room(conversation, len(new))
             for each in new:
                 if entries.find(each) is None:
                     entries.assign(each, make, self._floor)
                     self._n_entries += 1
             return [str(entries.values[each.original, each.place]) for each in forms]
 
-    def _make_room(self, n_new: int) -> None:
-        """Forget other conversations; raise VaultError if the last one alone has no room."""
-        *others, used = self._conversations.values()
-        if len(used.values) + n_new > self._max_entries:
+    def _make_room(self, conversation: str, n_new: int) -> None:
+        """Forget other conversations; raise VaultError if this one alone has no room."""
+        if len(self._conversations[conversation].values) + n_new > self._max_entries:
             raise VaultError(
                 f"the conversation is full: it holds at most max_entries={self._max_entries} things"
             )
-        for gone in others:
-            if self._n_entries + n_new <= self._max_entries:
-                break
-            self._conversations.popitem(last=False)
+        # It is the last one, and never reached: the others would be gone, and it has room.
+        while self._n_entries + n_new > self._max_entries:
+            _, gone = self._conversations.popitem(last=False)
             self._n_entries -= len(gone.values)
             self._floor = max(self._floor, gone.floor_without())
 
@@ -472,24 +548,55 @@ class MemoryVault:
 
     def scratch(self, conversation: str) -> MemoryVault:
         with self._lock:
-            return MemoryVault.of(conversation, self._conversations.get(conversation))
+            entries = self._conversations.get(conversation) or self._empty(conversation)
+            return MemoryVault.of(conversation, entries)
+
+    def _empty(self, conversation: str) -> Entries:
+        return Entries(tag=self._tags.of(conversation))
 
     @classmethod
-    def of(cls, conversation: str, entries: Entries | None) -> MemoryVault:
-        """Return a vault that holds a copy of one table, or none yet."""
+    def of(cls, conversation: str, entries: Entries) -> MemoryVault:
+        """Return a vault that holds a copy of one table."""
         vault = cls()
-        if entries is not None:
-            vault._conversations[conversation] = copy.deepcopy(entries)
-            vault._n_entries = len(entries.values)
+        vault._conversations[conversation] = copy.deepcopy(entries)
+        vault._n_entries = len(entries.values)
         return vault
 
     def __repr__(self) -> str:
         return f"MemoryVault({len(self._messages)} messages, {self._n_entries} identifiers)"
 
 
-def _apart() -> int:
-    """Return the number below the first of a vault whose placeholders no other one has."""
-    return APART_STEP * (100 + SYSTEM_RANDOM.randbelow(99_900))
+class Tags:
+    """Numbers that tell the placeholders of a vault's conversations apart.
+
+    They follow from the vault's secret, so that they need no place of their own: random to who does
+    not have it, the same for all processes that share a vault, others after a restart without one.
+
+    Args:
+        secret: of the vault, 32 bytes. numbers: one of NUMBERING.
+
+    Raises:
+        ValueError: another numbering.
+    """
+
+    def __init__(self, secret: bytes, numbers: str) -> None:
+        if numbers not in NUMBERING:
+            raise ValueError(f"numbers must be one of {NUMBERING}, got {numbers!r}")
+        self._secret = secret
+        self._apart = numbers == "apart"
+
+    def of(self, conversation: str) -> int:
+        """Return the tag of a conversation, five digits; 0 if placeholders have none.
+
+        >>> Tags(bytes(32), "from 1").of("c-17")
+        0
+        """
+        return _tag(self._secret, conversation) if self._apart else 0
+
+
+def _tag(secret: bytes, conversation: str) -> int:
+    drawn = int.from_bytes(message_key(secret, "numbers", conversation), "big")
+    return _FIRST_TAG + drawn % (100_000 - _FIRST_TAG)
 
 
 def _size(result: SanitizedText) -> int:
@@ -507,3 +614,78 @@ def message_key(secret: bytes, *fields: str) -> bytes:
     # Each field comes with its length, so that no two lists of fields look alike.
     framed = b"".join(len(field).to_bytes(8, "big") + field for field in encoded)
     return hmac.digest(secret, framed, "sha256")
+
+
+class StoredVault(ABC):
+    """What vaults outside the memory share: limits, and what they answer about one table.
+
+    Args:
+        max_messages, max_entries: as of the vault; at least 1.
+
+    Raises:
+        ValueError: a limit below 1.
+    """
+
+    def __init__(self, max_messages: int, max_entries: int) -> None:
+        for name, value in (("max_messages", max_messages), ("max_entries", max_entries)):
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value!r}")
+        self._max_messages = max_messages
+        self._max_entries = max_entries
+
+    @abstractmethod
+    def _alone(self, conversation: str) -> AbstractContextManager[None]:
+        """Let one thread of this process at a time read and change a conversation."""
+
+    @abstractmethod
+    def _entries_of(self, conversation: str) -> Entries:
+        """Return a conversation's table as it is stored now. Raises VaultError."""
+
+    @abstractmethod
+    def _assigned(self, conversation: str, wanted: Sequence[Wanted], make: Make) -> Entries:
+        """Assign values to forms that have none, in one transaction; return the table."""
+
+    def substitutes(
+        self, conversation: str, wanted: Sequence[Wanted | tuple[str, str]], make: Make
+    ) -> list[str]:
+        """Return the released values of forms of things, as `Vault.substitutes`."""
+        forms = [Wanted(*each) for each in wanted]
+        if not forms:
+            return []
+        with self._alone(conversation):
+            entries = self._entries_of(conversation)
+            if next(unassigned(entries, forms), None) is not None:
+                entries = self._assigned(conversation, forms, make)
+            return [str(entries.values[each.original, each.place]) for each in forms]
+
+    def originals(self, conversation: str) -> Originals:
+        """Return released value -> original, as `Vault.originals`."""
+        with self._alone(conversation):
+            return self._entries_of(conversation).originals
+
+    def known(self, conversation: str, forms: Collection[str]) -> dict[str, str]:
+        """Return form -> class, as `Vault.known`."""
+        with self._alone(conversation):
+            return self._entries_of(conversation).kinds(forms)
+
+    def scratch(self, conversation: str) -> MemoryVault:
+        """Return a vault with a copy of one table, as `Vault.scratch`."""
+        with self._alone(conversation):
+            return MemoryVault.of(conversation, self._entries_of(conversation))
+
+    def _check_room(self, n_held: int, n_new: int, what: str) -> None:
+        """Raise VaultError if so many more forms do not fit."""
+        if n_held + n_new > self._max_entries:
+            raise VaultError(
+                f"{what}: full, it holds at most max_entries={self._max_entries} identifiers"
+            )
+
+
+def unassigned(entries: Entries, wanted: Iterable[Wanted]) -> Iterator[Wanted]:
+    """Yield the forms that have no value when their turn comes, each once.
+
+    An earlier one may have given a later one its value: forms of one thing.
+    """
+    for each in dict.fromkeys(wanted):
+        if entries.find(each) is None:
+            yield each

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from sanitizer.testing import messages
+from sanitizer.testing import messages, other_apis
 
 Json = dict[str, Any]
 
@@ -72,11 +72,12 @@ def last_text(document: Json) -> str:
     >>> last_text({"messages": [{"role": "user", "content": "Hello"}]})
     'Hello'
     """
-    said = document.get("messages") or document.get("input") or document.get("prompt") or ""
+    asked = [document.get(key) for key in ("messages", "contents", "input", "prompt")]
+    said = next((each for each in asked if each), "")
     if isinstance(said, list) and said:
         said = said[-1]
     if isinstance(said, dict):
-        said = said.get("content") or said.get("output") or ""
+        said = said.get("content") or said.get("output") or said.get("parts") or ""
     if isinstance(said, list):
         said = " ".join(_of_part(part) for part in said)
     return str(said)
@@ -98,8 +99,8 @@ def answer(
     'Hello'
 
     Args:
-        endpoint: "chat/completions", "responses", "completions", "embeddings", "messages" or
-            "messages/count_tokens".
+        endpoint: "chat/completions", "responses", "completions", "embeddings", "messages",
+            "messages/count_tokens", or one of Gemini's or Ollama's (`other_apis`).
         document: body of the request.
         text: what is said.
         tool: name of a function to call instead, with arguments {"text": text}.
@@ -108,6 +109,10 @@ def answer(
     if endpoint.startswith("messages"):
         body, events = messages.answer(endpoint, document, text, tool, size)
         return Answer(body) if events is None else Answer(events, content_type=EVENTS)
+    if endpoint in (*other_apis.GEMINI, *other_apis.OLLAMA):
+        body, events = other_apis.answer(endpoint, document, text, tool, size)
+        kind = EVENTS if endpoint in other_apis.GEMINI else other_apis.LINES
+        return Answer(body) if events is None else Answer(events, content_type=kind)
     whole = {"chat/completions": _chat, "responses": _response, "embeddings": _embedding}.get(
         endpoint, _completion
     )
@@ -287,7 +292,10 @@ class Received:
     @property
     def endpoint(self) -> str:
         """The API's endpoint: the end of the path."""
-        parts = urlsplit(self.target).path.rsplit("/", 2)
+        path = urlsplit(self.target).path
+        if (method := path.rpartition(":")[2]) in other_apis.GEMINI:
+            return method
+        parts = path.rsplit("/", 2)
         return "/".join(parts[-2:]) if parts[-2:] in _OF_TWO else parts[-1]
 
     def header(self, name: str) -> str | None:
@@ -296,7 +304,12 @@ class Received:
         return next((value for each, value in self.headers if each.lower() == lower), None)
 
 
-_OF_TWO = (["chat", "completions"], ["messages", "count_tokens"])
+_OF_TWO = (
+    ["chat", "completions"],
+    ["messages", "count_tokens"],
+    ["api", "chat"],
+    ["api", "generate"],
+)
 
 Responder = Callable[[Received], Answer]
 """Returns the answer to a request."""

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
+    from sanitizer.text.classes import LISTS as LISTS
     from sanitizer.text.classes import class_members as class_members
     from sanitizer.text.classes import content_words as content_words
+    from sanitizer.text.classes import list_of as list_of
+    from sanitizer.text.classes import lists_of as lists_of
     from sanitizer.text.classes import plain_name as plain_name
     from sanitizer.text.detector import Detector as Detector
     from sanitizer.text.detector import detector_for as detector_for
@@ -43,7 +46,14 @@ else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
-            "classes": ("class_members", "content_words", "plain_name"),
+            "classes": (
+                "LISTS",
+                "class_members",
+                "content_words",
+                "list_of",
+                "lists_of",
+                "plain_name",
+            ),
             "detector": ("Detector", "detector_for", "public_forms"),
             "language": ("language_lists", "language_of"),
             "policy": ("CLASSES", "PRESETS", "Policy", "UNCLEAR", "straight", "word_list"),

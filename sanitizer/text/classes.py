@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from sanitizer.text.policy import DRAWN, straight, word_list
-from sanitizer.text.skeleton import NUMBERS, NUMERAL, Run, Skeleton
+from sanitizer.text.skeleton import NUMBERS, NUMERAL, Run, Skeleton, kind_of
 from sanitizer.text.words import overlapping, word_spans
 
 _LEAST_TYPED = 6  # letters of the shortest name of which a typing error is recognized
@@ -56,14 +56,41 @@ class Listed(NamedTuple):
     concept: str
 
 
-@cache
-def class_members(kind: str) -> tuple[str, ...]:
-    """Return the members of a class, the commonest first; raise ModelError as `word_list`.
+_LISTS = {"BELIEF": ("RELIGION", "POLITICS")}
+"""Classes with several lists: a religion is drawn for a religion. Which one is public."""
+LISTS = tuple(name for kind in DRAWN for name in _LISTS.get(kind, (kind,)))
+"""Names of all lists from which stand-ins are drawn."""
+
+
+def lists_of(kind: str) -> tuple[str, ...]:
+    """Return the names of the lists of a class, or of the list of this name."""
+    return _LISTS.get(kind, (kind,))
+
+
+def list_of(kind: str, concept: str) -> str:
+    """Return the name of the list of a class that a thing is on; the first if it is on none.
 
     Example:
-        >>> class_members("CONDITION")[:2]
-        ('depression', 'asthma')
+        >>> list_of("BELIEF", "Muslim"), list_of("BELIEF", "socialist"), list_of("CRIME", "arson")
+        ('RELIGION', 'POLITICS', 'CRIME')
     """
+    first, *others = lists_of(kind)
+    return next((name for name in others if concept in class_members(name)), first)
+
+
+@cache
+def class_members(kind: str) -> tuple[str, ...]:
+    """Return the members of a class or a list, the commonest first.
+
+    Raises:
+        ModelError: as `word_list`.
+
+    Example:
+        >>> class_members("CONDITION")[:2], class_members("POLITICS")[:2]
+        (('depression', 'asthma'), ('conservative', 'liberal'))
+    """
+    if kind in _LISTS:
+        return tuple(member for name in _LISTS[kind] for member in class_members(name))
     return word_list(f"{kind.lower()}.txt", "classes")
 
 
@@ -113,7 +140,7 @@ def concept_of(kind: str, text: str, typed: bool = True) -> str | None:
     names, name = _concepts(kind), plain_name(text)
     found = names.get(name) or names.get(name.removesuffix("s"))
     if found is None and typed and len(name) >= _LEAST_TYPED:
-        near = {names[one] for one in _mistyped(name) if one in names}
+        near = {names[one] for one in mistyped(name) if one in names}
         found = near.pop() if len(near) == 1 else None
     return found
 
@@ -154,7 +181,7 @@ def listed_in(text: str, start: int, end: int, kind: str) -> Listed | None:
     return None
 
 
-def _mistyped(name: str) -> Iterator[str]:
+def mistyped(name: str) -> Iterator[str]:
     """Yield what a name may have been meant as: one letter more, less, other, or two swapped."""
     letters = "abcdefghijklmnopqrstuvwxyz "
     for i in range(len(name) + 1):
@@ -184,6 +211,15 @@ _AGE_AFTER = re.compile(
     r" (?:and|with|from|living|male|female|but|so|yrs|years of age)\b"
 )
 """Visible text before and after an age."""
+_AFTER_NAME = re.compile(r"\ufffc(?:,| \(|, aged?) ?$")
+_AGED = re.compile(r"(?i)(?: (?:years?|months?|weeks?))?(?:[),;]| -)")
+_OLD_AFTER = re.compile(r"(?i)[ -](?:years?|yrs?|months?|weeks?|days?)[ -]olds?\b")
+"""Visible text around an age: after a name, in brackets or between commas, and before "old"."""
+_AUDIENCE = re.compile(r"(?i)\b(?:to|for|like|by|with|teach(?:ing)?) (?:a|an|the|some)? ?$")
+"""Visible text before the age of readers, such as "explain it to a 10 year old"."""
+_CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
+_STAMPED = re.compile(r"(?:^|\n|\ufffc[ T])[\[(]?$|[\[(]$")
+"""A time of day; visible text before that of a message or of a line of a log."""
 _WEIGHS = re.compile(
     r"(?i)\b(?:i|he|she)(?: now| still| only| currently)? weigh(?:s|ed)?(?: about| only| just)? $"
 )
@@ -195,6 +231,25 @@ _OWNED = re.compile(
     r"(?: (?:about|only|around|him|her|them|me|us|you))*) ?[$\u00a3\u20ac]?$"
 )
 """Visible text before a sum of a person."""
+_ASKS = re.compile(
+    r"(?i)(?:^|[.!?:;\n] *|\b(?:please|and|then|so) )(?:which|who|what|how (?:many|much)|list|"
+    r"count|show|find|filter|select|sort|give|keep|remove|delete|drop|return|mark|highlight|add up|"
+    r"calculate|compute|exclude|include)\b(?P<asked>[^.!?\n]*)$"
+)
+"""Visible text from the word that asks to a number."""
+_LIMIT = re.compile(
+    r"(?i)\b(?:(?:more|less|fewer|longer|greater|higher|lower|larger|smaller|bigger|later|earlier|"
+    r"older|younger) than|at (?:least|most)|up to|under|over|above|below|exceed(?:s|ing)?|within|"
+    r"between(?: \ufffc and)?) [$\u00a3\u20ac]?$"
+)
+"""Visible text before a limit."""
+_RATE_BEFORE = re.compile(r"(?i)\b(?:at|for|of|costs?|is) [$\u00a3\u20ac]?$")
+_RATE_AFTER = re.compile(
+    r"(?i) ?(?:[$\u00a3\u20ac]|euros?|dollars?|pounds?)?(?: each\b| apiece\b|(?: ?/ ?| an? | per )"
+    r"(?:hour|piece|unit|item|page|word|kilo|kg|litre|liter|metre|meter|ticket|head|call|seat)\b)"
+)
+"""Visible text before and after a price of one."""
+_SOMEBODY = re.compile(r"(?i)\b(?:i|my|he|his|she|her|me|i['\u2019]?m)\b")
 _TRADED = frozenset(["ORGANIZATION", "PRODUCT"])
 
 _JOINS = {
@@ -218,7 +273,7 @@ _UNIT = (
     r"lbs?|stone|pounds|inch(?:es)?|ft|feet|foot|miles?|years?|yrs?|months?|weeks?|days?|nights?|"
     r"hours?|hrs?|minutes|mins?|seconds|percent|per cent|bpm|mph|people|employees|guests)"
 )
-_NUMERAL_UNITS = rf"[ \u00a0-]?{_UNIT}(?:/{_UNIT})?(?:[ -]old)?\b|\u00b0C?|%|[ ]%"
+_NUMERAL_UNITS = rf"[ \u00a0-]?(?i:{_UNIT}(?:/{_UNIT})?(?:[ -]old)?)\b|\u00b0C?|%|[ ]%"
 _MONTH = (
     r"(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
     r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -253,19 +308,25 @@ _TAKEN_BEFORE = {
     "CONDITION": re.compile(
         r"(?i:(?:\b(?:(?:stage|grade) \w+|(?:four|six|\d+) weeks|breast|lung|bowel|colon|skin|"
         r"brain|blood|bone|heart|kidney|liver|chronic|severe|mild|acute|advanced|nearly|partly|nut|hearing|"
-        r"back|chest|eating|mental|panic|high|head|recovering)[ -])+)$"
+        r"back|chest|eating|mental|panic|high|head|recovering|broken|fractured|torn|fake|sickle|"
+        r"(?:early|late)-onset|egg|milk|type (?:one|two|[12])|heavy|irregular|borderline|terminal|"
+        r"inoperable|congenital|partial|postnatal|post-natal|clinical)[ -])+)$"
     ),
     "CRIME": re.compile(r"(?i:\b(?:drunk|drug|tax|sexual|identity|armed|domestic)[ -])$"),
 }
 """Visible text before a finding that becomes part of it."""
 _TAKEN_AFTER = {
     "MONEY": re.compile(
-        r"(?:\s?(?:[\u20ac\u00a3%]|(?:million|billion|thousand|grand|euros?|dollars?|pounds|bucks|quid|"
+        r"(?i:\s?(?:[\u20ac\u00a3%]|(?:million|billion|thousand|grand|euros?|dollars?|pounds?|btc|eth|bucks|quid|"
         r"cents|francs|kroner|kronor|rupees|lakh|crore|USD|EUR|GBP|CHF|CAD|AUD|k|m|bn)\b))*"
-        r"(?:(?:,-)? ?(?:/|a |an |per |each |every )"
+        r"(?i:(?:,-)? ?(?:/|a |an |per |each |every )"
         r"(?:hour|day|night|week|month|quarter|year|annum|shift|term|session|head|person)\b)?"
     ),
     "NUMBER": re.compile(_NUMERAL_UNITS),
+    "PLACE": re.compile(
+        r"(?i: (?:bridge|road|street|lane|avenue|house|court|park|square|close|hill|lake|sea|bay|"
+        r"island|village|estate|heights)\b)?"
+    ),
     "ID": re.compile(
         r"(?:[-_][a-z]{2,}(?![A-Za-z])|\.(?:int|lan|local|internal|corp|com|net|org|io|example)\b)+"
     ),
@@ -276,17 +337,27 @@ _TAKEN_AFTER = {
     "PRODUCT": re.compile(r"(?:[-_][a-z]+(?![A-Za-z]))+|(?: [A-Z][a-z]+)+(?![A-Za-z])"),
     "ORGANIZATION": re.compile(
         r"(?: [A-Z][a-z]+(?![A-Za-z]))*(?:,? (?:plc|ltd|llc|inc|gmbh|ag|bv|co|corp)\b)?"
+        r"(?i: (?:gym|bank|school|hospital|clinic|caf\u00e9|cafe|church|hotel|surgery|college|"
+        r"university|academy|bakery|nursery|garage|hospice|energy|electrical|holidays|"
+        r"police station)"
+        r"\b)?"
     ),
     "CONDITION": re.compile(
         r"(?i:[ -](?:cancer|disease|disorder|syndrome|infection|allergy|addiction|failure|loss|use|"
-        r"user|pain|attacks?|lice|pregnant|symptoms|patient)\b)+"
+        r"user|pain|attacks?|lice|pregnant|symptoms|patient|cell|wrist|ankle|leg|arm|hip|knee|back|"
+        r"shoulder|foot|hand|periods|fibrillation|pressure|tumou?r|deficiency|intolerance|injury|"
+        r"impairment|problems?|disability|episode)\b)+"
     ),
     "TREATMENT": re.compile(
         r"(?i:[ -](?:pump|replacement|operation|surgery|therapy|treatment|cartridges|tube|tablets|"
-        r"injections?|implants?|device|monitor|cream|leg|fusion|\d+ ?(?:mg|mcg|ml))\b)+"
+        r"injections?|implants?|device|monitor|cream|leg|fusion|transfer|aids?|pads|patch(?:es)?|"
+        r"pills?|scan|inhaler|drops|stockings|transplant|treatment|sessions|course|"
+        r"\d+ ?(?:mg|mcg|ml))\b)+"
     ),
     "OCCUPATION": re.compile(
-        r"(?i:[ -](?:manager|officer|assistant|teacher|engineer|driver|agent)\b)+"
+        r"(?i:[ -](?:manager|officer|assistant|teacher|engineer|driver|agent|cook|surgeon|groomer|"
+        r"keeper|crew|rep|worker|nurse|operator|cleaner|porter|technician|analyst|clerk|guard|"
+        r"instructor|trainer|designer|developer|owner|inspector|supervisor|attendant)\b)+"
     ),
     "CRIME": re.compile(r"(?i:[ -](?:driving|violence|possession|abuse|fraud|theft)\b)+"),
 }
@@ -313,14 +384,138 @@ class Finding:
     kind: str
 
 
-def role(before: str, after: str) -> str | None:
-    """Return the class of a number that visible words around it tell, or None."""
+_ISO_DAY = re.compile(r"(?:19|20)\d\d-\d\d(?:-\d\d)?")
+_YEAR_OR_TIME = re.compile(r"1[6-9]\d\d|20\d\d|[01]\d[0-5]\d|2[0-3][0-5]\d|20\d{6}")
+_OF_NUMBERS = frozenset(["MONEY", "DATE", "NUMBER", "ID"])
+_OF_PERSONS = frozenset(
+    "CONDITION TREATMENT BELIEF ORIGIN SEXUALITY CRIME OCCUPATION FAMILY".split()
+)
+
+
+def ruled_out(word: str) -> frozenset[str]:
+    """Return the classes that a word or number cannot have, for its written form.
+
+    Example:
+        >>> sorted(ruled_out("courier")), sorted(ruled_out("Easter"))
+        (['DATE', 'ID', 'MONEY', 'NUMBER'], ['ID', 'MONEY', 'NUMBER'])
+        >>> [word for word in ("148/92", "4417", "31.50", "22/05", "8:15") if not may_be_day(word)]
+        ['148/92', '4417', '31.50']
+    """
+    kind, plain = kind_of(word), straight(word).lower()
+    if kind == NUMERAL:
+        return _OF_PERSONS | {"ID"}
+    if word[:1].isdecimal():
+        if _ISO_DAY.fullmatch(word):
+            return _OF_PERSONS | {"MONEY", "NUMBER", "ID"}
+        letters = any(map(str.isalpha, word))
+        other = frozenset(["PERSON", "PLACE"]) if letters else _OF_PERSONS
+        return other | (frozenset() if letters or may_be_day(word) else {"DATE"})
+    if any(map(str.isdecimal, word)):
+        return frozenset()
+    out = set(_OF_NUMBERS)
+    if word.isupper() and len(word) > 1:
+        out.discard("ID")
+    if plain in words_of("dates"):
+        out.discard("DATE")
+    if plain in words_of("sums"):
+        out -= {"MONEY", "NUMBER"}
+    return frozenset(out)
+
+
+def may_be_day(number: str) -> bool:
+    """Return True if digits may be a day, a month, a year, a time or a span of these."""
+    parts = re.findall("[0-9]+", number)
+    values = [int(part) for part in parts]
+    if not all(len(part) <= 2 or _YEAR_OR_TIME.fullmatch(part) for part in parts):
+        return False
+    if len(values) == 1:
+        return values[0] <= 31 or len(parts[0]) > 2
+    if len(values) == 2 and all(len(part) <= 2 for part in parts):
+        one, other = values
+        if ":" in number:
+            return one <= 24 and other <= 59
+        months = min(one, other) <= 12 and max(one, other) <= 31
+        return months or (one <= 24 and other <= 59) or max(one, other) <= 31
+    return True
+
+
+_SHORT = re.compile(
+    r"(?i)[ -](?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|weekends?)\b"
+    r"(?! (?:pregnant|late|old|along|sober|clean|overdue|postpartum|gestation|premature))"
+)
+_MONTHS_AFTER = re.compile(r"(?i)[ -](?:months?|years?)\b(?! (?:pregnant|old|sober|clean))")
+_TERM = re.compile(r"(?i)\b(?:within|in the next|for the next|over the next|a period of|next) $")
+"""Visible text around a duration: a short one, a longer one, and the beginning of a term."""
+_AT_MOST = re.compile(r"(?i)\b(?:max\.?|maximum|at most|no more than|limit(?:ed)? (?:of|to)|top) $")
+_COUNTED = re.compile(
+    r" (?:[a-z]+ )?(?:people|sentences?|paragraphs?|bullets?|points?|questions?|words?|lines?|"
+    r"items?|steps?|pages?|examples?|options?|ideas?|tips?|employees|guests|rows?|columns?|tables?|"
+    r"payments?|times|strengths|slides|versions?|parts?|sections?|chapters?|reasons|ways|things|"
+    r"arguments|facts|headlines|titles|names|tickets?|orders?|invoices?|meals|portions|servings|"
+    r"recipes|exercises|sets|reps|rounds|stanzas|verses|characters|letters|digits|decimals?|"
+    r"degrees|columns|files|tests|users|requests|errors|retries|lessons|sessions|persons|seats|"
+    r"bedrooms?|rooms|bags|boxes|eggs|cups|spoons|onions|copies|photos|pictures|emails|mails)\b"
+)
+"""Visible text after a count."""
+_VERSION = re.compile(r"v?\d{1,2}\.\d{1,2}\.\d{1,2}")
+_AT_ITEM = re.compile(r"(?:^|\n[ >*-]*|\.[a-z]{1,5}:|(?:^|[.:;\n\"] ?))$")
+_ITEM = re.compile(r"(?:\d{1,2}[.)] |\d{1,2}\.\d{1,2}\.? (?=[A-Z])|\d{1,4}\))")
+"""A version; visible text before, and number with the text after, of a list's item, a clause of a
+contract or a line of a file."""
+_MOST_DIGITS = 3  # of a count
+
+
+def public_number(number: str, before: str, after: str) -> bool:
+    """Return True if visible words say that a number is of the task: a count, a term or a limit.
+
+    Example:
+        >>> public_number("14", "a refund within ", " days or"), public_number("38", "I am ", ".")
+        (True, False)
+        >>> public_number("two", "", " sentences"), public_number("6", "she is ", " weeks late")
+        (True, False)
+    """
+    if asked(before, after) or _AT_MOST.search(before):
+        return True
+    if _VERSION.fullmatch(number) or (_AT_ITEM.search(before) and _ITEM.match(number + after)):
+        return True
+    if sum(map(str.isdecimal, number)) > _MOST_DIGITS:
+        return False
+    if _SHORT.match(after) or _COUNTED.match(after):
+        return True
+    return _TERM.search(before) is not None and _MONTHS_AFTER.match(after) is not None
+
+
+def asked(before: str, after: str) -> bool:
+    """Return True if visible words say that a number is part of a question: a limit or a price.
+
+    Example:
+        >>> asked("Which of them worked more than ", " hours?"), asked("I worked more than ", "")
+        (True, False)
+        >>> asked("What do we owe in total at ", " an hour?"), asked("I earn ", " an hour.")
+        (True, False)
+    """
+    found = _ASKS.search(before)
+    if found is None or _SOMEBODY.search(found["asked"]):
+        return False
+    if _LIMIT.search(before):
+        return True
+    return _RATE_BEFORE.search(before) is not None and _RATE_AFTER.match(after) is not None
+
+
+def role(before: str, after: str, number: str = "") -> str | None:
+    """Return the class of a number that its form or visible words around it tell, or None."""
+    if _ISO_DAY.fullmatch(number) or (_CLOCK.fullmatch(number) and _STAMPED.search(before)):
+        return "DATE"
+    aged = (
+        (_AFTER_NAME.search(before) and _AGED.match(after))
+        or (_OLD_AFTER.match(after) and not _AUDIENCE.search(before))
+        or (_OLD.search(before) and _AGE_AFTER.match(after))
+        or _WEIGHS.search(before)
+    )
+    if aged:
+        return "NUMBER"
     if _PLACED.search(before):
         return "ID"
-    if _OLD.search(before) and _AGE_AFTER.match(after):
-        return "NUMBER"
-    if _WEIGHS.search(before):
-        return "NUMBER"
     return "MONEY" if _OWNED.search(before) else None
 
 
@@ -334,7 +529,8 @@ def names_on(text: str, run: Run, kinds: list[str | None]) -> list[str | None]:
         given = text[slice(*run.words[i - 1])].lower() in given_names()
         if given and {found[i - 1], found[i]} <= NAMES and _beside(text, run, i):
             found[i - 1] = found[i] = "PERSON"
-        other = found[i] is None or (found[i - 1] == "PERSON" and found[i] in NAMES)
+        follows = found[i] in NAMES or found[i] == "OCCUPATION"
+        other = found[i] is None or (found[i - 1] == "PERSON" and follows)
         if other and found[i - 1] in NAMES and _beside(text, run, i):
             found[i] = found[i - 1]
     for i in reversed(range(1, len(found))):
@@ -438,6 +634,12 @@ def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Findin
     if after is not None and (match := after.match(text[end:high])):
         end += len(match.group())
     return Finding(start, end, kind)
+
+
+@cache
+def words_of(name: str) -> frozenset[str]:
+    """Return the words of "dates" or of "sums", lower case; raise ModelError as `public_forms`."""
+    return frozenset(word_list(f"{name}.txt", "forms"))
 
 
 @cache

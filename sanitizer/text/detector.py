@@ -24,17 +24,22 @@ from sanitizer.text.classes import (
     NAMES,
     Finding,
     Gazetteers,
+    concept_of,
+    given_names,
     joined,
+    mistyped,
     names_on,
     numbers_on,
+    public_number,
     role,
+    ruled_out,
 )
 from sanitizer.text.language import language_lists, language_of
-from sanitizer.text.policy import word_list
+from sanitizer.text.policy import DRAWN, word_list
 from sanitizer.text.prompt import merged
 from sanitizer.text.skeleton import NUMBERS, WORD, PublicForms, Run, Skeleton, skeleton
 from sanitizer.text.syntax import Piece, is_code_word, pieces
-from sanitizer.text.tables import NAME_PARTS, Fields
+from sanitizer.text.tables import LISTED, NAME_PARTS, Fields
 from sanitizer.text.words import Unit, outside, overlapping
 
 UNKNOWN = "TERM"
@@ -46,13 +51,16 @@ _READS = {**dict.fromkeys(NUMBERS, "two"), "PERSON": "she", "PLACE": "home", "OR
 _SLOT = "\ufffc"
 _MARGIN = 32  # tokens that neighbouring windows of a long text share on each side
 _THRESHOLDS = dict.fromkeys(("PERSON", "ORGANIZATION", "PLACE", "PRODUCT"), 0.05)
-_NUMBERS = {"MONEY": 0.15, "DATE": 0.15, "ID": 0.15, "NUMBER": 0.35}
-_THRESHOLD = 0.25
+_NUMBERS = {"MONEY": 0.08, "DATE": 0.08, "ID": 0.08, "NUMBER": 0.2}
+_THRESHOLD = 0.15
 """Least share of all classes together at which a word has one: a miss weighs more than a word too
 many, most of all for names and numbers."""
-_EVERYDAY = 0.7
-"""Least share of a name's classes at which a listed word in lower case counts as a name."""
+_EVERYDAY, _FOREIGN_WORD, _MISSPELT = 0.7, 0.97, 0.3
+"""Least share of all classes at which an everyday word counts as a name: of the lists, of the list
+of another language, and one that is a typing error away from a visible word."""
 _ONE = np.ones(1, dtype=np.int64)
+_FOREIGN = ("de", "fr", "es")
+_LEAST_TYPED, _MOST_TYPED = 5, 20  # letters of a word that may be misspelt
 _FACT_LIMIT = 1.0  # log odds from which a sentence is warned about
 _FENCE = re.compile(
     r"(?m)^[ \t>]*(?:```|~~~)[ \t]*(python|py|pycon|javascript|js|jsx|typescript|ts|tsx|json|jsonc|"
@@ -61,6 +69,8 @@ _FENCE = re.compile(
     r"diff|text|txt|log|markdown|md|latex|graphql|proto|nginx|http)\b"
 )
 """Beginning of a fenced block that names its language; the name stays."""
+_OPENING = re.compile(r"(?:[.!?] |\n|\n[-*>#] )$")
+"""Text before the beginning of a sentence or line."""
 _SENTENCE = re.compile(r"[^.!?\n;]*(?:[.!?\n;]+|$)")
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Madam|Mx|Rev|Judge)\.? $")
 _FIELD = re.compile(
@@ -80,8 +90,19 @@ _MONTHS = frozenset(
     "January February March April May June July August September October November December".split()
 )
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+_COMPOUND = re.compile(r"(?i)sick (?:pay|leave|notes?|days?)\b")
+"""Words about no illness, though one of them may be."""
 _FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted"])
 """Words that say that something follows, which is hidden itself."""
+_HOME = re.compile(r"(?:/home/|[/\\]Users[/\\]{1,2})$")
+"""Visible text before a log-in name in a path."""
+_GLUED = frozenset("-_./&'\u2019#@+0123456789")
+_ACCOUNTS = frozenset(
+    "user users username ubuntu debian admin administrator root runner node app public shared "
+    "default guest me you build builder ci docker git vagrant pi ec2 jovyan www data".split()
+)
+"""Log-in names of machines, not of people."""
+_SENTENCE_BEFORE = 160  # characters of visible text in which a question is looked for
 _LONG = 4  # digits from which a number in a table is judged like any other
 _NUMBERED = re.compile(
     r"(?i)\b(?:customer|client|case|ticket|order|invoice|policy|account|member|membership|patient|"
@@ -169,8 +190,8 @@ class Detector:
         language = language_of(_without(text, taken), _languages(), public_forms().anywhere)
         if language is None:
             return Reading((), n_visible=found.n_visible, language=None)
-        labels, facts = self._labels(found)
-        decided = self._kinds(found, labels, fields)
+        labels, facts = self._labels(found, language)
+        decided = self._kinds(found, labels, fields, language)
         findings: list[tuple[Finding, int]] = []
         everyday: list[tuple[int, int]] = []
         for number, (run, kinds) in enumerate(zip(found.runs, decided, strict=True)):
@@ -184,7 +205,11 @@ class Detector:
         return Reading(things, tuple(everyday), told, found.n_visible, language, tuple(code), parts)
 
     def _kinds(
-        self, found: Skeleton, labels: Sequence[Sequence[str | None]], fields: Fields
+        self,
+        found: Skeleton,
+        labels: Sequence[Sequence[str | None]],
+        fields: Fields,
+        language: str,
     ) -> list[list[str | None]]:
         """Return the class of each word of each run, None for everyday words; none of identifiers.
 
@@ -203,32 +228,45 @@ class Detector:
                 known = field if field in _FIELDS_OF_NUMBERS else None
                 after = shown.after(number)
                 kind = known or self._number_kind(word, before, after, labels[number][0], field)
-                decided.append([kind])
+                before = shown.before(number, _SENTENCE_BEFORE)
+                of_task = known is None and public_number(word, before, after)
+                decided.append([None if of_task else kind])
                 continue
             kinds = [
-                self._kind(found.text[start:end], before, label, field)
+                None
+                if (label is None and _lone(found.text, start, end))
+                or _COMPOUND.match(found.text, start)
+                else self._kind(found.text[start:end], before, label, field, language)
                 for (start, end), label in zip(run.words, labels[number], strict=True)
             ]
             decided.append(names_on(found.text, run, kinds))
         numbers_on(found, decided)
         return decided
 
-    def _kind(self, word: str, before: str, label: str | None, field: str | None) -> str | None:
+    def _kind(
+        self, word: str, before: str, label: str | None, field: str | None, language: str
+    ) -> str | None:
         """Return the class of a word, None for everyday words.
 
         Args:
             before: visible text before its run. label: the tagger's class.
             field: class of the table's column or of the key, "" if that tells none, None outside.
         """
+        if field == LISTED:
+            return None if self._forms.known(word) else label or UNKNOWN
         if field and field not in _FIELDS_OF_NUMBERS:
             return field
+        if label is None:
+            return self._rule(word, before, language)
+        if word[:1].isupper():
+            titled = label in NAMES and _TITLE.search(before) is not None
+            if titled or (label == "OCCUPATION" and word.lower() in given_names()):
+                return "PERSON"
         if label in _TOLD and word.lower() in _FRAMES:
             return None
-        if label is not None and word in _MONTHS:
-            return "DATE"
-        if label in _TOLD and (listed := self._gazetteers.kind_of(word)) is not None:
-            return listed
-        return label or self._rule(word, before)
+        told = label == FACT or (label in NAMES and word.islower())
+        listed = _told(word) if told or label in _TOLD else None
+        return listed or ("DATE" if word in _MONTHS and label not in _TOLD else label)
 
     @staticmethod
     def _number_kind(
@@ -242,29 +280,44 @@ class Detector:
         if label in NAMES:
             label = "DATE" if _YEAR.fullmatch(word) else "NUMBER"
         told = label == "DATE" and not word.isdecimal()
-        if field == "" and not told and sum(map(str.isdecimal, word)) < _LONG:
+        if field in ("", LISTED) and not told and sum(map(str.isdecimal, word)) < _LONG:
             return None  # a count in a table is for the task
         if label is not None:
             return label
         if len(word) > 2 and word[0].isdecimal() and _NUMBERED.search(before):
             return "ID"
-        return role(before, after)
+        return role(before, after, word)
 
-    def _rule(self, word: str, before: str) -> str | None:
+    def _rule(self, word: str, before: str, language: str) -> str | None:
         """Return the class of a word to which the tagger gives none, or None for everyday words.
 
         Args:
             before: visible text before its run.
         """
-        if word[:1].isupper() and _TITLE.search(before):
+        if _HOME.search(before) and word not in _ACCOUNTS:
+            return "PERSON"
+        if word[:1].isupper() and word.lower() in given_names() and not self._forms.listed(word):
             return "PERSON"
         if (listed := self._gazetteers.kind_of(word)) is not None:
             return listed
-        if (named := _FIELD.search(before)) is not None and not self._forms.known(word):
+        if (named := _FIELD.search(before)) is not None and not self._forms.listed(word):
             return named.lastgroup
-        return None if self._forms.known(word) else UNKNOWN
+        known = self._known(word, language) or self._misspelt(word)
+        return None if known else UNKNOWN
 
-    def _labels(self, found: Skeleton) -> tuple[list[list[str | None]], list[tuple[int, int]]]:
+    def _known(self, word: str, language: str) -> bool:
+        """Return True if a word is on any list, or on that of the text's language."""
+        return self._forms.known(word) or word.lower() in foreign_words(language)
+
+    def _misspelt(self, word: str) -> bool:
+        """Return True if a word in lower case is one typing error away from a visible one."""
+        if not _LEAST_TYPED <= len(word) <= _MOST_TYPED or not word.islower():
+            return False
+        return any(map(self._forms.known_public, mistyped(word)))
+
+    def _labels(
+        self, found: Skeleton, language: str
+    ) -> tuple[list[list[str | None]], list[tuple[int, int]]]:
         """The tagger's class of each word of each run, and the sentences that tell a fact."""
         tokens = self._tokens(found)
         labels: list[list[str | None]] = [
@@ -280,7 +333,7 @@ class Detector:
             numbers = [
                 int(i) for i in np.flatnonzero(inside) if found.runs[i].kind in {WORD, *NUMBERS}
             ]
-            facts = self._label(found, tokens, numbers, begin, states, labels)
+            facts = self._label(found, tokens, numbers, begin, states, labels, language)
             odds[first:last] = facts[1 + first - begin : 1 + last - begin]
             report(last, len(tokens.ids))
         return labels, list(_facts(found.text, tokens, odds))
@@ -293,6 +346,7 @@ class Detector:
         begin: int,
         states: dict[int, NDArray[np.float32]],
         labels: list[list[str | None]],
+        language: str,
     ) -> NDArray[np.float32]:
         """Fill in the labels of the runs of one window; return the facts' log odds by token."""
         width = self._tagger.width
@@ -310,12 +364,12 @@ class Detector:
         vectors = self._model.pieces.vectors(ids.reshape(-1)).reshape(len(ids), width, -1)
         scores, facts = self._tagger.scores(states, vectors, lengths, at)
         for row, (i, (run_ids, firsts)) in enumerate(zip(numbers, read, strict=True)):
-            listed = self._everyday(found, found.runs[i])
+            limits = self._name_limits(found, found.runs[i], language)
             for word, piece in enumerate(firsts):
                 if piece < width:
-                    labels[i][word] = self._decided(scores[row, piece], listed[word])
+                    labels[i][word] = self._decided(scores[row, piece], *limits[word])
             if len(run_ids) > width:
-                self._label_rest(run_ids, firsts, int(at[row]), states, labels[i], listed)
+                self._label_rest(run_ids, firsts, int(at[row]), states, labels[i], limits)
         return facts
 
     def _label_rest(
@@ -325,7 +379,7 @@ class Detector:
         at: int,
         states: dict[int, NDArray[np.float32]],
         labels: list[str | None],
-        listed: Sequence[bool],
+        limits: Sequence[tuple[float, str]],
     ) -> None:
         """Label the words of a long run beyond its first pieces.
 
@@ -345,27 +399,61 @@ class Detector:
             )
             for word, piece in enumerate(firsts):
                 if begin <= piece < begin + width:
-                    labels[word] = self._decided(scores[0, piece - begin], listed[word])
+                    labels[word] = self._decided(scores[0, piece - begin], *limits[word])
 
-    def _decided(self, scores: NDArray[np.float32], everyday: bool) -> str | None:
+    def _decided(self, scores: NDArray[np.float32], name_limit: float, word: str) -> str | None:
         """Return the likeliest class, or None if all of them together are too unlikely.
 
         Args:
-            everyday: the word is on a list and written in lower case: it is seldom a name.
+            name_limit: share of all classes from which an everyday word is a name; 0 for others.
+            word: as written; its form rules classes out. An everyday word with such a class is
+                judged by the others; any other word has the likeliest of these.
         """
         odds = np.exp(scores - scores.max())
-        shares = odds / odds.sum()
-        best = int(shares[1:].argmax())
+        shares = odds[1:] / odds.sum()
+        share = 1.0 - float(odds[0] / odds.sum())
+        excluded = ruled_out(word)
+        possible = np.array([name not in excluded for name in self._tagger.classes])
+        if name_limit and not possible[shares.argmax()]:
+            share = float(shares[possible].sum())
+        best = int(np.where(possible, shares, -1.0).argmax())
         kind = self._tagger.classes[best]
-        limit = _EVERYDAY if everyday and kind in NAMES else self._thresholds[best]
-        return None if 1.0 - float(shares[0]) < limit else kind
+        limit = float(self._thresholds[best])
+        return None if share < (max(limit, name_limit) if kind in NAMES else limit) else kind
 
-    def _everyday(self, found: Skeleton, run: Run) -> list[bool]:
-        """Return for each word of a run whether it is listed and written in lower case."""
+    def _name_limits(self, found: Skeleton, run: Run, language: str) -> list[tuple[float, str]]:
+        """Return for each word of a run the share from which it is a name, and the word.
+
+        The share is 0 for words that are not written as everyday words are.
+        """
         if run.kind in NUMBERS:
-            return [False]
-        words = [found.text[begin:end] for begin, end in run.words]
-        return [word.islower() and self._forms.known(word) for word in words]
+            return [(0.0, found.text[run.start : run.end])]
+        opening = run.start == 0 or _OPENING.search(found.text, max(0, run.start - 4), run.start)
+        limits: list[tuple[float, str]] = []
+        for number, (start, end) in enumerate(run.words):
+            word = found.text[start:end]
+            opens = opening is not None and number == 0
+            letter = _EVERYDAY if _lone(found.text, start, end) else 0.0
+            limits.append((letter or self._name_limit(word, opens, language), word))
+        return limits
+
+    def _name_limit(self, word: str, opens: bool, language: str) -> float:
+        """Return the share from which a word is a name, 0 if it is not written as everyday words.
+
+        Those are listed words in lower case, and listed words that are no names where a sentence or
+        line opens, where all letters are capitals, and in German.
+        """
+        plain = word.lower()
+        if plain in given_names():
+            return 0.0
+        free = word.islower() or opens or language == "de" or (word.isupper() and len(word) > 3)
+        if free and plain in foreign_words(language):
+            return _FOREIGN_WORD
+        if not word.islower() and (not free or plain in self._forms.lower):
+            return 0.0
+        if self._forms.known(word):
+            return _EVERYDAY
+        return _MISSPELT if self._misspelt(word) else 0.0
 
     def _asked(self, found: Skeleton, run: Run) -> tuple[list[int], list[int]]:
         """Return a run's pieces as the tagger reads them; under "skeleton" that is one mask."""
@@ -471,6 +559,18 @@ class _Shown:
         return shown + _SLOT if len(shown) < length and number + 1 < len(runs) else shown
 
 
+def _told(word: str) -> str | None:
+    """Return the class of a word that a list of sensitive classes has by itself."""
+    listed = (kind for kind in DRAWN if concept_of(kind, word, typed=False) is not None)
+    return next(listed, None) or gazetteers().kind_of(word)
+
+
+def _lone(text: str, start: int, end: int) -> bool:
+    """Return True for a single letter that is no initial and no part of a number or name."""
+    beside = text[max(0, start - 1) : start] + text[end : end + 1]
+    return end - start == 1 and _GLUED.isdisjoint(beside)
+
+
 def _words(run: Run) -> Sequence[tuple[int, int]]:
     """Return the words of a run as offsets; a number is one."""
     return [(run.start, run.end)] if run.kind in NUMBERS else run.words
@@ -537,9 +637,24 @@ def public_forms() -> PublicForms:
         frozenset(word_list(f"{name}.txt", "forms"))
         for name in ("anywhere", "opening", "lower", "judged")
     )
+    ordinary = frozenset(word_list("ordinary.txt", "forms"))
     # Words that tell the language of a text are released whatever the language is.
     foreign = frozenset[str]().union(*language_lists(model_folder("words") / "languages").values())
-    return PublicForms(anywhere, opening, lower | (foreign - anywhere - opening - judged), judged)
+    lower |= foreign - anywhere - opening - judged
+    return PublicForms(anywhere, opening, lower, judged, ordinary)
+
+
+@cache
+def foreign_words(language: str) -> frozenset[str]:
+    """Return the frequent words of a language, lower case; none of English and others.
+
+    Raises:
+        ModelError: a list is missing or damaged.
+    """
+    if language not in _FOREIGN:
+        return frozenset()
+    everyday = language_lists(model_folder("words") / "languages")[language]
+    return everyday | frozenset(word_list(f"ordinary_{language}.txt", "forms"))
 
 
 @cache

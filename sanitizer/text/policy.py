@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from sanitizer.errors import PolicyError
 from sanitizer.identifiers import KINDS
 from sanitizer.lm import Manifest, model_folder
 from sanitizer.privacy import Cape, DynText
+from sanitizer.storage import NATURAL
 from sanitizer.text.prompt import Phrases
 from sanitizer.text.words import without_clitic, word_spans
 
@@ -100,6 +101,7 @@ ROLES = ("public", "identifiers", "treated")
 """How a role's messages are treated: they leave as they are, only identifiers are replaced, or as
 any other text."""
 STYLES = ("placeholder", "same-form")
+NAMES_AS = ("placeholder", "natural")
 NUMBERS = ("random", "vault", "pass")
 IMAGES = ("refuse", "pass")
 LINKS = ("guard", "restore")
@@ -186,6 +188,11 @@ class Policy:
             not certified).
         treatments: class -> one of TREATMENTS; a class that is missing passes.
         max_drawn: things of one conversation that are drawn at most; others get placeholders.
+        natural: classes (of NATURAL) whose things get natural names, "Lena Okoro", instead of
+            placeholders.
+        hidden: phrases that go to the vault as `values` do, from memories of corrections.
+        kept: phrases that leave where they are written like this, from the same.
+        corrected: tells apart what memories said; takes the place of both in `digest`.
         roles: role of a speaker -> "public", "identifiers" or "treated" (see ROLES); a role that is
             missing is treated.
 
@@ -214,6 +221,10 @@ class Policy:
     max_drawn: int = 3
     roles: dict[str, str] = field(default_factory=dict)
     values: frozenset[str] = field(default=frozenset(), repr=False)
+    natural: frozenset[str] = frozenset()
+    hidden: frozenset[str] = field(default=frozenset(), repr=False)
+    kept: frozenset[str] = field(default=frozenset(), repr=False)
+    corrected: str = ""
 
     @classmethod
     def preset(cls, name: str) -> Policy:
@@ -309,7 +320,9 @@ class Policy:
     @cached_property
     def digest(self) -> str:
         """Hash of all settings; the name does not tell which lists a file holds today."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        # A hash of private phrases could be guessed at; what they are replaced by cannot.
+        named = [f.name for f in fields(self) if f.name not in ("hidden", "kept")]
+        values = {name: getattr(self, name) for name in named}
         sets = {k: sorted(v) if isinstance(v, frozenset) else v for k, v in values.items()}
         words = {
             k: (sorted(v.exact), v.prefixes, sorted(v.phrases)) if isinstance(v, WordSet) else v
@@ -343,17 +356,28 @@ class Policy:
     @cached_property
     def public_phrases(self) -> Phrases:
         """Finder of the phrases that are released as they are."""
-        return Phrases(phrase for phrase in self.public if not _is_word(phrase))
+        return _finder(
+            self.kept | {phrase for phrase in self.public if not _is_word(phrase)}, False
+        )
 
     @cached_property
     def terms(self) -> Phrases:
         """Finder of the phrases and values that go to the vault wherever they occur."""
-        return Phrases(self.sensitive.phrases | self.values, private=True)
+        return _finder(self.sensitive.phrases | self.values | self.hidden, True)
 
     @property
     def lists_private(self) -> bool:
         """True if the policy lists words, patterns, phrases or values as private."""
-        return bool(self.sensitive or self.patterns or self.sensitive.phrases or self.values)
+        listed = self.sensitive.phrases or self.values or self.hidden
+        return bool(self.sensitive or self.patterns or listed)
+
+    def with_corrections(
+        self, hidden: frozenset[str], kept: frozenset[str], corrected: str
+    ) -> Policy:
+        """Return a copy with these corrections in place of those that it had."""
+        if (hidden, kept, corrected) == (self.hidden, self.kept, self.corrected):
+            return self
+        return replace(self, hidden=hidden, kept=kept, corrected=corrected)
 
     def identifiers_only(self) -> Policy:
         """Return a copy that replaces identifiers only, without dates, links, numbers and words.
@@ -443,6 +467,12 @@ class Policy:
                     'repetitions, such as "(a+)+", take too long'
                 ) from None
         return False
+
+
+@lru_cache(maxsize=32)
+def _finder(phrases: frozenset[str], private: bool) -> Phrases:
+    """Return the finder of phrases; of many it takes a second to make."""
+    return Phrases(phrases, private)
 
 
 PATTERN_SECONDS = 1.0
@@ -570,6 +600,7 @@ _KEYS: dict[str, dict[str, _Key]] = {
     },
     "numbers": {"to": _Key(attribute="numbers")},
     "detector": {"mode": _Key(read=_one_of(DETECTORS), attribute="detector")},
+    "style": {name: _Key(read=_one_of(NAMES_AS)) for name in ("names", *NATURAL)},
     "conversation": {"max_drawn": _Key(_INT, _count)},
     "classes": {
         name: _Key(read=_one_of([how for how in TREATMENTS if name in DRAWN or how != "draw"]))
@@ -594,6 +625,7 @@ _KEYS: dict[str, dict[str, _Key]] = {
         **dict.fromkeys(("variant", "context", "backbone", "profile"), _Key()),
         **dict.fromkeys(("n_shortlist", "n_top"), _Key(_INT)),
         "top_mass": _Key((float,)),
+        "guess_price": _Key(_NUMBER),
         "n_steps": _Key(_INT),
         **dict.fromkeys(("demote_self", "consistent"), _Key(_BOOL)),
         "delta": _Key(_NUMBER),
@@ -628,7 +660,9 @@ class _PolicyFile:
         """Return the policy, or raise PolicyError."""
         tables = {table: self._table(table) for table in _KEYS}
         wire, mechanism = WireRules(**tables.pop("wire")), tables.pop("mechanism")
-        classes, roles = tables.pop("classes"), tables.pop("roles")
+        classes, roles, styles = (tables.pop(name) for name in ("classes", "roles", "style"))
+        of_all = styles.pop("names", "placeholder")
+        natural = [kind for kind in NATURAL if styles.get(kind, of_all) == "natural"]
         set_here = {name: value for table in tables.values() for name, value in table.items()}
         base = Policy.preset(set_here.pop("base", "balanced"))
         if "numbers" in set_here:
@@ -637,6 +671,7 @@ class _PolicyFile:
             self._read("numbers", "to", known, set_here["numbers"])
         set_here["treatments"] = base.treatments | classes
         set_here["roles"] = roles
+        set_here["natural"] = frozenset(natural)
         set_here["public"] = base.public | set_here.get("public", frozenset())
         return replace(
             base,

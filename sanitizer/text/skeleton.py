@@ -36,6 +36,8 @@ _IN_RUN = frozenset(
     [" ", "-", "'", "\N{RIGHT SINGLE QUOTATION MARK}", "&", " & ", "/", "_", "\u2010", "\u2011"]
 )
 _IN_NUMBER = frozenset([".", ",", ":", "/", "-", "\u2013"])
+_LAST = re.compile(r"[0-9]+(?:k|K|m|M|mn|bn|b|B|x)")
+"""End of a number such as "4.1m"."""
 _SENTENCE_END = re.compile(r"[.!?\u2026:;|\u2022>\n\u3002\uff01\uff1f]")
 _AFTER_MARKER = re.compile(r"[.):]\s")
 _INITIAL_END = re.compile(r"\.[ \u00a0]?")
@@ -68,12 +70,14 @@ class PublicForms:
             sentence or line opens.
         lower: visible in lower case only: capitalized, they may be names.
         judged: never visible, but known: released where they are found to be everyday words.
+        ordinary: as `judged`: words of dictionaries and programs that nobody looked through.
     """
 
     anywhere: frozenset[str]
     opening: frozenset[str]
     lower: frozenset[str]
     judged: frozenset[str]
+    ordinary: frozenset[str] = frozenset()
 
     def visible(self, word: str, opens: bool) -> bool:
         """Return True if this written form is visible.
@@ -106,9 +110,13 @@ class PublicForms:
         plain = _plain(word)
         return plain in self.anywhere or plain in self.opening or plain in self.lower
 
+    def listed(self, word: str) -> bool:
+        """Return True if the word is on a list that was looked through, in any case form."""
+        return self.known_public(word) or _plain(word) in self.judged
+
     def known(self, word: str) -> bool:
         """Return True if the word is on any list, in whatever case form it is written."""
-        return self.known_public(word) or _plain(word) in self.judged
+        return self.listed(word) or _plain(word) in self.ordinary
 
 
 def kind_of(word: str) -> str:
@@ -177,6 +185,8 @@ def skeleton(
             words = (*words[:-1], (words[-1][0], stop))
             if not _all_visible(text, words, forms, opens):
                 kind = kind_of(text[start:stop])
+                if hidden == NUMBER and gap in (".", ",") and _LAST.fullmatch(text, start, stop):
+                    kind = NUMBER
                 follows = None if overlapping(declared, at, start) else hidden
                 _append(found, Run(start, stop, words, kind), gap, follows)
                 at, hidden, opening = stop, kind, opens

@@ -37,6 +37,12 @@ _KINDS = {
     "PERSON": "name customer client patient employee student contact author owner tenant guest "
     "manager assignee applicant surname firstname lastname teacher doctor player member staff",
 }
+LISTED = "LISTED"
+"""Class of a field that names a group or a state: its listed words stay."""
+_KINDS[LISTED] = (
+    "department departments dept team division section status priority category type currency unit "
+    "month weekday day quarter severity stage channel method shift"
+)
 _KIND_OF = {word: kind for kind, words in reversed(_KINDS.items()) for word in words.split()}
 _PERSONS = frozenset("first last full middle given family maiden user legal preferred nick".split())
 """Words before "name" that say that it is a person's."""

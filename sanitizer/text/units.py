@@ -49,17 +49,19 @@ _OPENS = re.compile(r"(?:\A|[.!?\u2026][\"')\]]*\s+|\n\s*)[\"'(*_]*\Z")
 _KINDS = "|".join(
     kind.replace("_", r"\\?_") for kind in sorted({*CLASSES, *KINDS, "TEXT"}, key=len, reverse=True)
 )
-_NAME = rf"(?:{_KINDS})(?:\\?_[0-9]+){{1,2}}"
+_NAME = rf"(?:{_KINDS})(?:\\?_[0-9]+){{1,3}}"
 SPELLED = re.compile(
     rf"(?i:<{_NAME}>|\\<{_NAME}\\>|&lt;{_NAME}&gt;|%3C{_NAME}%3E)|\[{_NAME}\]|\\\[{_NAME}\\\]"
 )
 """A placeholder of a known kind as an API may spell it: escaped, in brackets, in lower case."""
-_LITERAL = re.compile(rf"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){{1,2}}>|{SPELLED.pattern}")
+_LITERAL = re.compile(rf"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){{1,3}}>|{SPELLED.pattern}")
 _LITERAL_IN_CODE = re.compile(
     rf"{_LITERAL.pattern}|"
     rf"(?<![^\W_])(?:{'|'.join([*CLASSES, *KINDS, 'TEXT'])})(?:_[0-9]+)+(?![^\W_])"
 )
 """The same, and as placeholders are written in code."""
+_OPENING_TAG = re.compile(r"(?:<|&lt;|%3C|\\\[)\Z", re.I)
+_CLOSING_TAG = re.compile(r"\\?>|&gt;|%3E|\\\]", re.I)
 _READS = {
     "NUMBER": "two",
     "PERSON": "she",
@@ -204,6 +206,7 @@ def _detected(
     found = _apart(text, found)
     found += _repeated(text, reading, [*taken, *found], known, policy)
     units = sorted([*taken, *found], key=lambda unit: unit.start)
+    units = _with_literals(text, units, declared)
     units = _in_code(text, units, reading.pieces)
     split_text = segment_taken(text, units, declared)
     articles = _articles(text, units, declared)
@@ -248,7 +251,7 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
         words = [part[a:b] for part in rest for a, b in word_spans(part)]
         if not policy.drawn:
             end = finding.end
-        elif not all(map(public_forms().known, words)):
+        elif not all(map(public_forms().listed, words)):
             listed = None
         elif policy.treatments.get(listed.kind) == "draw":
             start, end, kind = listed.start, listed.end, listed.kind
@@ -268,7 +271,7 @@ def _unlisted(written: str) -> bool:
     words = [written[a:b] for a, b in word_spans(written)]
     forms, names = public_forms(), gazetteers()
     return any(
-        not (word.islower() or forms.known(without_clitic(word)) or names.kind_of(word))
+        not (word.islower() or forms.listed(without_clitic(word)) or names.kind_of(word))
         for word in words
     )
 
@@ -300,7 +303,7 @@ def _repeated(
             continue
         # "sick" is a word of every text, even if one place tells of an illness.
         concept = concept or (concept_of(kind, word, False) or "" if kind in policy.drawn else "")
-        if concept or kind in _NAMED or not public_forms().known(word):
+        if concept or kind in _NAMED or not public_forms().listed(word):
             opens = _OPENS.search(text[max(0, begin - 8) : begin]) is not None
             found.append(Unit(begin, end, word, kind, bool(concept) and opens, concept=concept))
     return found
@@ -340,11 +343,30 @@ def _in_code(text: str, units: Sequence[Unit], parts: Sequence[Piece]) -> list[U
             whole = replace(unit, start=start, end=end, text=text[start:end], form="quoted")
             placed.append(whole)
             continue
-        # "<h1>" must not become "<TERM_1>", which is a placeholder itself.
-        tag = text[unit.start - 1 : unit.start] == "<" and text[unit.end : unit.end + 1] == ">"
+        # "<h1>" must not become "<TERM_1>", which is a placeholder itself, nor escaped.
+        tag = _OPENING_TAG.search(text[max(0, unit.start - 4) : unit.start]) and (
+            _CLOSING_TAG.match(text, unit.end)
+        )
         bare = "tag" if tag else "bare"
         placed.append(replace(unit, form="prose" if touched or "<" in written else bare))
     return placed
+
+
+def _with_literals(text: str, units: list[Unit], declared: Offsets) -> list[Unit]:
+    """Return the units, and what reads as a placeholder once the units beside it are replaced.
+
+    In "KEY_1ghp_..." the key hides the letters that make "KEY_1" a part of a longer word.
+    """
+    ends = [0, *(unit.end for unit in units)]
+    begins = [*(unit.start for unit in units), len(text)]
+    found = [
+        Unit(start + m.start(), start + m.end(), m.group(), "TEXT", False)
+        for start, end in zip(ends, begins, strict=True)
+        if start < end and "_" in (between := text[start:end])
+        for m in _LITERAL_IN_CODE.finditer(between)
+        if not overlapping(declared, start + m.start(), start + m.end())
+    ]
+    return sorted([*units, *found], key=lambda unit: unit.start) if found else units
 
 
 def _hidden_kind(kind: str) -> str:

@@ -40,7 +40,7 @@ _CLITIC = re.compile(r"(.+?)(['’ʼ](?:s|d|ll|m|re|ve|t))", re.S)
 _SENTENCE_END = re.compile(r"(?:[.!?…][\"')\]»”’*_]*\s|[。！？]|\n\s*\n)")
 _JOINERS = "'’ʼ\u00ad\u180e\u200b-\u200d\u2060\ufeff"
 """Apostrophes, and invisible characters, which do not end a word."""
-_BEFORE_WORD = re.compile(r"[\s\"'“”‘«*_(\[~`]+")
+_BEFORE_WORD = re.compile(r"[\s\"'“”„‘’‚«»‹›*_(\[{<~`#$€£]+")
 _SYMBOL_LETTER = re.compile(
     "LETTER|BRAILLE PATTERN DOTS|RADICAL|SQUARED (?:LATIN|[A-Z]+$)|SIGNWRITING"
 )

@@ -11,6 +11,7 @@ from sanitizer import lazy_door
 if TYPE_CHECKING:
     from sanitizer.wire.answers import Stamp as Stamp
     from sanitizer.wire.event_streams import Frames as Frames
+    from sanitizer.wire.event_streams import may_settle as may_settle
     from sanitizer.wire.filter import Exchange as Exchange
     from sanitizer.wire.filter import Filter as Filter
     from sanitizer.wire.headers import WireRecord as WireRecord
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
     from sanitizer.wire.headers import sent_headers as sent_headers
     from sanitizer.wire.headers import short_enough as short_enough
     from sanitizer.wire.shapes import ENDPOINTS as ENDPOINTS
+    from sanitizer.wire.shapes import METHODS as METHODS
+    from sanitizer.wire.shapes import endpoint_of as endpoint_of
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
             "answers": ("Stamp",),
-            "event_streams": ("Frames",),
+            "event_streams": ("Frames", "may_settle"),
             "filter": ("Exchange", "Filter"),
             "headers": (
                 "WireRecord",
@@ -33,6 +36,6 @@ else:
                 "sent_headers",
                 "short_enough",
             ),
-            "shapes": ("ENDPOINTS",),
+            "shapes": ("ENDPOINTS", "METHODS", "endpoint_of"),
         },
     )

@@ -14,7 +14,6 @@ from sanitizer.answers import RestoredStream, Restorer
 from sanitizer.errors import UpstreamError
 from sanitizer.pipeline import Passage, Sanitizer
 from sanitizer.storage import Drawn, Originals
-from sanitizer.wire import messages
 from sanitizer.wire.find_text import (
     ARGUMENTS_ROLE,
     SpelledNumber,
@@ -24,7 +23,8 @@ from sanitizer.wire.find_text import (
     inner,
     loads,
 )
-from sanitizer.wire.history import CALL_ROLE, INPUT_ROLE, passage
+from sanitizer.wire.formats import gemini, messages, ollama
+from sanitizer.wire.history import CALL_ROLE, INPUT_ROLE, WHOLE_ROLE, noted_as, passage
 from sanitizer.wire.shapes import ANSWERS, ERROR, JsonShape
 
 Stamp = Callable[[dict[str, Any]], dict[str, Any]]
@@ -32,7 +32,7 @@ Stamp = Callable[[dict[str, Any]], dict[str, Any]]
 TextPath = tuple[str | int, ...]
 """Position of a text in its stream: keys, and places in lists."""
 
-_ANSWERS = {**ANSWERS, **messages.ANSWERS}
+_ANSWERS = {**ANSWERS, **messages.ANSWERS, **gemini.ANSWERS, **ollama.ANSWERS}
 _LISTS = {
     "chat/completions": "choices",
     "completions": "choices",
@@ -40,7 +40,8 @@ _LISTS = {
     "embeddings": "data",
     "messages": "content",
 }
-_SPOKEN = ("chat/completions", "responses", "messages")
+_COUNTED = {"messages/count_tokens": "input_tokens", "countTokens": "totalTokens"}
+_SPOKEN = ("chat/completions", "responses", "messages", "generateContent", "api/chat")
 _TEXT_PARTS = ("text", "output_text")
 
 MAX_CHARS = 50_000_000
@@ -80,6 +81,11 @@ class JsonText:
                 else self._inside(piece, at, shown)
             )
         return "".join(shown)
+
+    @property
+    def held(self) -> str:
+        """Text that came and was not shown yet."""
+        return self._token if self._string is None else self._string.held
 
     def finish(self) -> str:
         """End the document; return the text still held back."""
@@ -137,18 +143,24 @@ class Restoration:
         sanitizer: Sanitizer of the conversation.
         in_json: the request asked for messages in JSON, which have to stay JSON.
         places: how many texts of each role the request had.
+        in_parts: an application may send each event of a stream back as a text of its own.
 
     Attributes:
         keeps: tells whether stand-ins stay in the arguments of a tool, by its name.
     """
 
     def __init__(
-        self, sanitizer: Sanitizer, in_json: bool = False, places: Mapping[str, int] | None = None
+        self,
+        sanitizer: Sanitizer,
+        in_json: bool = False,
+        places: Mapping[str, int] | None = None,
+        in_parts: bool = False,
     ) -> None:
         self._sanitizer = sanitizer
         self.in_json = in_json
         self.keeps = sanitizer.policy.wire.keeps
         self._places = places or {}
+        self._said_as = WHOLE_ROLE if in_parts else "assistant"
         self._said: list[tuple[str, str, str]] = []
         self._coming: dict[int, Channel] = {}
         self._texts: Restorer | None = None
@@ -179,7 +191,8 @@ class Restoration:
         """Restorer of strings in JSON: finds released values escaped, and escapes originals."""
         originals = self.texts.originals
         spelled = Originals()
-        for value, original in originals.items():
+        # A copy: other requests of the conversation may add to them meanwhile.
+        for value, original in tuple(originals.items()):
             epsilon = originals.drawn.get(value)
             for form in _spellings(value):
                 key = form if epsilon is None else Drawn(form, epsilon)
@@ -230,10 +243,11 @@ class Restoration:
         n_of_role: Counter[str] = Counter(self._places)
         passages = []
         for sent, restored, stated in said:
-            for role in ("assistant", CALL_ROLE) if stated == CALL_ROLE else (stated,):
+            for role in noted_as(stated):
                 counted = ARGUMENTS_ROLE if role == INPUT_ROLE else role
                 place = n_of_role[counted]
-                passages.append(passage(sent, restored, role, place, self.texts, self._strings))
+                restorers = (self.texts, lambda: self._strings)
+                passages.append(passage(sent, restored, role, place, *restorers))
                 n_of_role[counted] += 1
         return passages
 
@@ -270,7 +284,7 @@ class Restoration:
                 slot.kind = "arguments"
         changed = [self._restore(slot) for slot in finder.slots]
         for slot, sent in said:
-            role = "assistant" if slot.tool is None else CALL_ROLE
+            role = self._said_as if slot.tool is None else CALL_ROLE
             if id(slot) in of_calls:
                 role = INPUT_ROLE if slot.is_json else ARGUMENTS_ROLE
             self.remember(sent, slot.text, role)
@@ -302,15 +316,21 @@ class Channel:
         self._sent: list[str] = []
         self._shown: list[str] = []
         self._n_chars = 0
+        # Pieces that came, and characters held back of them: set whole, for another thread to read.
+        self._seen = (0, 0)
         if role:
             restoration.watch(self)
 
     def so_far(self) -> tuple[str, str, str]:
         """Return what was sent and shown until now, and the role."""
-        sent, shown = "".join(self._sent), "".join(self._shown)
-        if isinstance(self._stream, RestoredStream) and self._stream.held:
-            sent = sent[: -len(self._stream.held)]
-        return sent, shown, self._role
+        n, n_held = self._seen
+        sent, shown = "".join(self._sent[:n]), "".join(self._shown[:n])
+        return sent[: len(sent) - n_held], shown, self._role
+
+    @property
+    def held(self) -> str:
+        """Text that came and was not shown yet."""
+        return self._stream.held
 
     def feed(self, piece: str) -> str:
         """Feed one piece; return the text that can be shown now."""
@@ -321,6 +341,8 @@ class Channel:
         if self._role:
             self._sent.append(piece)
             self._shown.append(shown)
+            n_held = len(self.held) if isinstance(self._stream, RestoredStream) else 0
+            self._seen = (len(self._sent), n_held)
         return shown
 
     def finish(self) -> str:
@@ -368,6 +390,10 @@ class Channels:
             return channel.feed(piece)
         del self._open[path]
         return channel.feed(piece) + channel.finish()
+
+    def held(self, path: TextPath) -> str:
+        """Return what came of an open text and was not shown yet."""
+        return self._open[path].held
 
     def finish(self, which: Callable[[TextPath], bool]) -> list[tuple[TextPath, str]]:
         """End some texts; return (path, text) of those that still held text back."""
@@ -425,8 +451,12 @@ def stamped_body(body: bytes, stamp: Stamp) -> bytes:
 
 def _is_of(endpoint: str, document: dict[str, Any]) -> bool:
     """Return True if a document has what makes it an answer of this endpoint."""
-    if endpoint == "messages/count_tokens":
-        return isinstance(document.get("input_tokens"), SpelledNumber)
+    if (counted := _COUNTED.get(endpoint)) is not None:
+        return isinstance(document.get(counted), SpelledNumber)
+    if endpoint in gemini.ANSWERS:
+        return not gemini.KNOWN.isdisjoint(document)
+    if endpoint in ollama.ANSWERS:
+        return "done" in document
     return isinstance(document.get(_LISTS[endpoint]), list)
 
 
@@ -445,6 +475,9 @@ def _object(body: bytes) -> dict[str, Any] | None:
 
 def _messages(document: Any) -> Iterator[TextSlot]:
     """Yield the texts of the assistant's messages."""
+    for text in [*_of_gemini(document), *_of_ollama(document)]:
+        if isinstance(text, TextSlot):
+            yield text
     messages = [
         *[_field(choice, "message") for choice in _list(document, "choices")],
         *_list(document, "output"),
@@ -462,6 +495,19 @@ def _messages(document: Any) -> Iterator[TextSlot]:
             for text in [content, *[_field(part, "text") for part in parts]]:
                 if isinstance(text, TextSlot):
                     yield text
+
+
+def _of_gemini(document: Any) -> Iterator[Any]:
+    """Yield the texts of candidates, thoughts left out."""
+    for candidate in _list(document, "candidates"):
+        for part in _list(_field(candidate, "content"), "parts"):
+            if _field(part, "thought") is not True:
+                yield _field(part, "text")
+
+
+def _of_ollama(document: Any) -> tuple[Any, Any]:
+    """Return the texts of an answer of /api/chat and of /api/generate."""
+    return _field(_field(document, "message"), "content"), _field(document, "response")
 
 
 def _of_event(event: Any) -> list[TextSlot]:
@@ -486,6 +532,8 @@ def _list(value: Any, key: str) -> list[Any]:
 
 def _plain_error(endpoint: str, status: int) -> bytes:
     message = f"the API answered with status {status} and a body that is not JSON, left out here"
+    if endpoint in ollama.REQUESTS:
+        return dumps({"error": message})
     if endpoint in messages.REQUESTS:
         return dumps({"type": "error", "error": {"type": "api_error", "message": message}})
     return dumps(

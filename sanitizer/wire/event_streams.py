@@ -1,7 +1,8 @@
 """Event streams (text/event-stream): bytes, however they are split, to events to restored bytes.
 
 /chat/completions and /completions send chunks with a list of choices (`Chunks`), /responses sends
-typed events (`EventFeed`), and so does /messages (`MessageEvents`).
+typed events (`EventFeed`), and so does /messages (`MessageEvents`). Gemini sends answers
+(`GeminiEvents`), and so does Ollama, one a line (`LineStream`).
 
 Events are cut here, not by a library, because an unchanged event has to pass byte for byte and no
 event may grow without bound.
@@ -15,11 +16,13 @@ from typing import Any, Protocol
 from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Channels, Restoration, Stamp, TextPath
 from sanitizer.wire.find_text import ARGUMENTS_ROLE, SpelledNumber, dumps, loads
+from sanitizer.wire.formats import ollama
+from sanitizer.wire.formats.gemini_events import GeminiEvents
+from sanitizer.wire.formats.message_events import MessageEvents
+from sanitizer.wire.formats.ollama_events import OllamaEvents
 from sanitizer.wire.history import CALL_ROLE
-from sanitizer.wire.message_events import MessageEvents
 from sanitizer.wire.shapes import (
     ARGUMENTS,
-    CALLS,
     CHUNK,
     ERROR,
     EVENT,
@@ -130,7 +133,8 @@ class Chunks:
                 path, key, value, rule.string if isinstance(rule, JsonShape) else rule
             )
         if kind is dict:
-            if rule in CALLS and type(name := value.get("name")) is str and len(path) < 10:
+            is_call = isinstance(rule, JsonShape) and rule.is_call
+            if is_call and type(name := value.get("name")) is str and len(path) < 10:
                 self._tools[path] = name
             fields = rule.fields if isinstance(rule, JsonShape) else {}
             other = TEXT if isinstance(rule, JsonShape) or rule is ARGUMENTS else rule
@@ -475,6 +479,116 @@ class Frames:
         return bytes(self._buffer)
 
 
+_SETTLING = re.compile(
+    rb"\[DONE\]|content_block_stop|message_stop|response\.(?:completed|failed|incomplete|cancelled)"
+)
+
+
+def may_settle(data: bytes) -> bool:
+    """Return True if bytes of a stream end an answer, so that feeding them writes to the vault.
+
+    An end that is cut in two by two pieces is missed.
+
+    >>> may_settle(b"data: [DONE]\\n\\n"), may_settle(b"data: {}\\n\\n")
+    (True, False)
+    """
+    return _SETTLING.search(data) is not None
+
+
+class Lines:
+    """Cutter of a byte stream into lines of JSON, each with its end.
+
+    >>> lines = Lines()
+    >>> lines.feed(b'{"done":')
+    []
+    >>> lines.feed(b'true}\\n')
+    [b'{"done":true}\\n']
+    """
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Feed some bytes; return the lines that are complete now.
+
+        Raises:
+            UpstreamError: a line is longer than MAX_EVENT.
+        """
+        *lines, rest = data.split(b"\n")
+        self._buffer += lines[0] if lines else rest
+        if len(self._buffer) > MAX_EVENT:
+            raise UpstreamError("the API sent a line that is too long")
+        if not lines:
+            return []
+        found = [bytes(self._buffer), *lines[1:]]
+        self._buffer = bytearray(rest)
+        return [line + b"\n" for line in found]
+
+    def finish(self) -> bytes:
+        """End the stream; return the bytes that no end of a line followed."""
+        return bytes(self._buffer)
+
+
+class LineStream:
+    """The restored lines of one answer of Ollama; otherwise as `EventStream`.
+
+    Args:
+        endpoint: endpoint that answers.
+        restoration: of the answer.
+        stamp: applied to the first line.
+    """
+
+    def __init__(self, endpoint: str, restoration: Restoration, stamp: Stamp | None = None) -> None:
+        self._lines = Lines()
+        self._handler: Handler = OllamaEvents(endpoint, restoration)
+        self._stamp = stamp
+
+    def feed(self, data: bytes) -> bytes:
+        """Feed some bytes; return those that can be passed on now.
+
+        Raises:
+            UpstreamError: a line cannot be read. Close the stream then.
+        """
+        return b"".join([self._line(line) for line in self._lines.feed(data)])
+
+    def finish(self) -> bytes:
+        """End the stream; return the bytes still held back.
+
+        Raises:
+            UpstreamError: the stream ended inside a line.
+        """
+        rest = self._lines.finish()
+        try:
+            last = self._line(rest)  # the end of the last line may be left out
+        except UpstreamError:
+            raise UpstreamError("the API's stream ended inside a line") from None
+        held = b"".join([self._written(line) for line in self._handler.flush()])
+        return last + b"\n" + held if last and held else last + held
+
+    def _line(self, line: bytes) -> bytes:
+        if not line.strip():
+            return line
+        try:
+            event = _parsed(line.decode())
+        except UnicodeDecodeError:
+            raise UpstreamError("the API sent a line that is not UTF-8") from None
+        before, restored = self._handler.event(event)
+        inserted = b"".join([self._written(each) for each in before])
+        stamped = self._handler.stamped(restored, self._stamp) if self._stamp else restored
+        return inserted + (line if stamped is event else dumps(stamped) + b"\n")
+
+    def _written(self, event: Json) -> bytes:
+        return dumps(self._handler.stamped(event, self._stamp) if self._stamp else event) + b"\n"
+
+
+def restored_stream(
+    endpoint: str, restoration: Restoration, stamp: Stamp | None = None
+) -> EventStream | LineStream:
+    """Return what restores the stream of an endpoint."""
+    kind = LineStream if endpoint in ollama.REQUESTS else EventStream
+    return kind(endpoint, restoration, stamp)
+
+
 class EventStream:
     """The restored events of one answer. Comments and fields other than data stay as they are.
 
@@ -492,7 +606,11 @@ class EventStream:
     def __init__(self, endpoint: str, restoration: Restoration, stamp: Stamp | None = None) -> None:
         self._frames = Frames()
         self._named = endpoint in ("responses", "messages")
-        of_endpoint: dict[str, Any] = {"responses": EventFeed, "messages": MessageEvents}
+        of_endpoint: dict[str, Any] = {
+            "responses": EventFeed,
+            "messages": MessageEvents,
+            "streamGenerateContent": GeminiEvents,
+        }
         self._handler: Handler = of_endpoint.get(endpoint, Chunks)(restoration)
         self._stamp = stamp
 

@@ -14,21 +14,24 @@ from sanitizer.identifiers import find
 from sanitizer.pipeline import APART, Sanitizer
 from sanitizer.results import Record, SanitizedText
 from sanitizer.text import DeclaredText
-from sanitizer.wire import messages
 from sanitizer.wire.answers import Restoration, Stamp, restored_body, stamped_body
-from sanitizer.wire.event_streams import EventStream
+from sanitizer.wire.event_streams import EventStream, LineStream, restored_stream
 from sanitizer.wire.find_text import (
     LIGHT_ROLE,
+    MIN_NUMBER,
     SURE_KINDS,
     TextFinder,
     TextSlot,
     dumps,
     loads,
     person,
+    sure_kind,
+    whole_number,
 )
+from sanitizer.wire.formats import gemini, messages, ollama
 from sanitizer.wire.headers import WireRecord
 from sanitizer.wire.history import n_told_tools, places, recognize
-from sanitizer.wire.shapes import READ, REQUESTS, endpoint
+from sanitizer.wire.shapes import READ, REQUESTS, endpoint, names_in
 
 MAX_BODY = 50_000_000
 """Longest body of a request, in bytes."""
@@ -38,10 +41,10 @@ MAX_PLAIN, MAX_PLAINS = 2_000, 20_000
 MAX_CUT = 64
 """Characters on each side of the end of a part in which an identifier that it cuts is found."""
 _CUT = re.compile(r"[\w@]{2}")
-MIN_NUMBER = 7
-"""Characters of the shortest JSON number that may be an identifier by its form."""
 _KEY = re.compile(r"[\w .-]{1,64}")  # names of values that may tell what the value is
-_REQUESTS = {**REQUESTS, **messages.REQUESTS}
+_REQUESTS = {**REQUESTS, **messages.REQUESTS, **gemini.REQUESTS, **ollama.REQUESTS}
+_STREAMLESS = (READ, "embeddings", "messages/count_tokens", "generateContent", "countTokens")
+_EVENTS, _LINES = "text/event-stream", "application/x-ndjson"
 # Cached because few paths are let through, and those come again and again.
 _endpoint = lru_cache(maxsize=64)(endpoint)
 
@@ -80,6 +83,15 @@ class Exchange:
         """The record as response headers."""
         return self.record.headers()
 
+    @property
+    def stream_type(self) -> str:
+        """Media type of the endpoint's streams."""
+        return _LINES if self._endpoint in ollama.REQUESTS else _EVENTS
+
+    def is_stream(self, content_type: str) -> bool:
+        """Return True if an answer of this type is a stream of the endpoint's events."""
+        return _media_type(content_type) == self.stream_type
+
     def response(
         self, status: int, content_type: str, body: bytes, stamp: Stamp | None = None
     ) -> bytes:
@@ -101,7 +113,7 @@ class Exchange:
             return restored_body(self._endpoint, status, body, self._restoration(), stamp)
         return body if stamp is None or not 200 <= status < 300 else stamped_body(body, stamp)
 
-    def stream(self, content_type: str, stamp: Stamp | None = None) -> EventStream:
+    def stream(self, content_type: str, stamp: Stamp | None = None) -> EventStream | LineStream:
         """Return what restores the events of an answer that is streamed.
 
         Args:
@@ -111,13 +123,13 @@ class Exchange:
         Raises:
             UpstreamError: the answer is no event stream, or the endpoint has none.
         """
-        has_none = self._endpoint in (READ, "embeddings", "messages/count_tokens")
-        if has_none or _media_type(content_type) != "text/event-stream":
+        if self._endpoint in _STREAMLESS or not self.is_stream(content_type):
             raise UpstreamError("the API did not answer with an event stream")
-        return EventStream(self._endpoint, self._restoration(), stamp)
+        return restored_stream(self._endpoint, self._restoration(), stamp)
 
     def _restoration(self) -> Restoration:
-        return Restoration(self._sanitizer, self._in_json, self._places)
+        in_parts = self._endpoint in gemini.REQUESTS
+        return Restoration(self._sanitizer, self._in_json, self._places, in_parts)
 
 
 class Filter:
@@ -179,8 +191,10 @@ class Filter:
         if "websocket" in headers.get("upgrade", "").lower():
             raise RequestRefused("WebSocket connections are not let through", "endpoint", 404)
         name = _endpoint(method, path, tuple(self._rules.endpoints))
-        if name == READ:
-            return self._read(body)
+        if any(sure_kind(each) for each in names_in(path)):
+            raise RequestRefused("an identifier stands where a name is required", "endpoint", 404)
+        if method == "GET":
+            return self._read(name, body)
         document = self._document(headers, body)
         embeds = name == "embeddings"
         if embeds and self._rules.embeddings == "refuse":
@@ -192,38 +206,47 @@ class Filter:
         finder = TextFinder(media=self._rules.images == "pass", all_keys=self._all_keys)
         found = finder.find(_REQUESTS[name], document)
         said = places(finder)
-        recognize(finder, self._sanitizer)
+        in_pieces = name in gemini.REQUESTS and gemini.comes_in_pieces(document)
+        recognize(finder, self._sanitizer, in_pieces)
         all_light = embeds and self._rules.embeddings == "identifiers"
         _check_joins(finder.slots)
         told = any(slot.role == "tool" for slot in finder.slots)
+        for slot in finder.slots if self._roles else ():
+            if slot.kind != "light" and self._roles.get(slot.role) in ("identifiers", "public"):
+                finder.left[f"messages of {slot.role}"] += 1
         record = self._sanitize(finder.slots, all_light)
-        if told and (n_ended := n_told_tools(self._sanitizer)):
-            record = replace(record, n_claims_ended=n_ended)
+        n_ended = n_told_tools(self._sanitizer) if told else 0
+        record = replace(record, n_claims_ended=n_ended, untouched=dict(finder.left))
         self._hide_numbers(finder.numbers)
-        streams, in_json = document.get("stream") is True, _asks_for_json(document)
+        streams, in_json = _asks_for_stream(name, document), _asks_for_json(document)
         return Exchange(dumps(found), record, streams, name, self._sanitizer, in_json, said)
 
     def _hide_numbers(self, slots: Sequence[TextSlot]) -> None:
         """Write numbers that are identifiers as strings: known ones, or by form and name."""
-        found = []
+        found: list[tuple[TextSlot, str, int]] = []
         for slot in slots:
             if slot.role != APART:
                 known = self._sanitizer.inner.known_number(slot.text)
                 if known is not None:
                     slot.text = f'"{known}"'
                     continue
-            if len(slot.text) >= MIN_NUMBER and self._is_identifier(slot):
-                found.append(slot)
-        results = _batch(self._finder, [_named(slot) for slot in found], [s.role for s in found])
-        for slot, result in zip(found, results, strict=True):
-            slot.text = f'"{result.text[len(_named(slot)) - len(slot.text) :]}"'
+            if len(slot.text) >= MIN_NUMBER:
+                digits = whole_number(slot.text)
+                # With its name first: that may tell the kind.
+                for named in dict.fromkeys((_named(slot.key, digits), digits)):
+                    if self._ends_in_one(named, len(digits)):
+                        found.append((slot, named, len(digits)))
+                        break
+        results = _batch(
+            self._finder, [named for _, named, _ in found], [slot.role for slot, _, _ in found]
+        )
+        for (slot, named, size), result in zip(found, results, strict=True):
+            slot.text = f'"{result.text[len(named) - size :]}"'
 
-    def _is_identifier(self, slot: TextSlot) -> bool:
-        """Return True if a number is one identifier as a whole, by its form or its name."""
-        named = _named(slot)
-        begin = len(named) - len(slot.text)
-        found = find(named, self._sanitizer.policy.identifiers)
-        return [(each.start, each.end) for each in found] == [(begin, len(named))]
+    def _ends_in_one(self, text: str, size: int) -> bool:
+        """Return True if the last characters are an identifier, and there is no other one."""
+        found = find(text, self._sanitizer.policy.identifiers)
+        return [(each.start, each.end) for each in found] == [(len(text) - size, len(text))]
 
     def _by_key(self, slots: Sequence[TextSlot]) -> list[tuple[TextSlot, Record]]:
         """Replace arguments in which their name gives away more identifiers; return those.
@@ -251,11 +274,11 @@ class Filter:
         whole = named[0].start == begin and n_named == len(text)
         return n_named > n_alone and (whole or not self._sanitizer.policy.perturb)
 
-    def _read(self, body: bytes) -> Exchange:
+    def _read(self, name: str, body: bytes) -> Exchange:
         if body:
             raise RequestRefused("a request that reads may have no body", "endpoint", 404)
         record = WireRecord.of(self._sanitizer.policy.name, ())
-        return Exchange(b"", record, False, READ, self._sanitizer)
+        return Exchange(b"", record, False, name, self._sanitizer)
 
     def _document(self, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
         """Read the body, which has to be a JSON object."""
@@ -337,7 +360,7 @@ def _batch(
     sanitizer: Sanitizer, texts: Sequence[str | DeclaredText], roles: str | list[str]
 ) -> list[SanitizedText]:
     try:
-        return sanitizer.sanitize_batch(texts, role=roles)
+        return sanitizer.sanitize_batch(texts, role=roles, together=True)
     except ValueError as error:
         if not str(error).startswith("text must have at most"):
             raise
@@ -365,12 +388,21 @@ def _check_joins(slots: Sequence[TextSlot]) -> None:
                 )
 
 
-def _named(slot: TextSlot) -> str:
+def _named(key: str, text: str) -> str:
     """Return a value after its name."""
-    return f"{slot.key}: {slot.text}" if _KEY.fullmatch(slot.key) else slot.text
+    return f"{key}: {text}" if _KEY.fullmatch(key) else text
+
+
+def _asks_for_stream(name: str, document: dict[str, Any]) -> bool:
+    if name in gemini.REQUESTS:
+        return name == "streamGenerateContent"
+    # Ollama streams unless it is told not to.
+    return document.get("stream", name in ollama.REQUESTS) is True
 
 
 def _asks_for_json(document: dict[str, Any]) -> bool:
+    if gemini.asks_for_json(document) or ollama.asks_for_json(document):
+        return True
     nested = [document.get(key) for key in ("text", "output_config")]
     forms = (
         *[document.get(key) for key in ("response_format", "output_format")],

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from functools import lru_cache
 from json.encoder import encode_basestring, encode_basestring_ascii
 from math import isfinite
@@ -19,7 +21,6 @@ from sanitizer.identifiers import find
 from sanitizer.pipeline import APART
 from sanitizer.wire.shapes import (
     ARGUMENTS,
-    CALLS,
     INPUT,
     KEEP,
     LIGHT,
@@ -29,6 +30,7 @@ from sanitizer.wire.shapes import (
     OPAQUE,
     PERSON,
     ROLES,
+    SECRET,
     TEXT,
     TOKENS,
     JsonShape,
@@ -36,6 +38,10 @@ from sanitizer.wire.shapes import (
     Rule,
 )
 
+MIN_NUMBER = 7
+"""Characters of the shortest JSON number that may be an identifier by its form."""
+MAX_NUMBER = 40
+"""Characters of the longest one."""
 MAX_DEPTH = 100
 """Deepest nesting of a document, in levels."""
 
@@ -159,7 +165,9 @@ def dumps(value: Any) -> bytes:
     try:
         return _written(value, encode_basestring).encode()
     except UnicodeEncodeError:
-        return _written(value, encode_basestring_ascii).encode()
+        # Documents that are spliced into this one hold theirs as they are.
+        written = _written(value, encode_basestring_ascii)
+        return _SURROGATE.sub(lambda m: f"\\u{ord(m[0]):04x}", written).encode()
 
 
 def _written(value: Any, quoted: Callable[[str], str]) -> str:
@@ -207,6 +215,7 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError("not a JSON number")
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _CONSTANTS = {None: "null", True: "true", False: "false"}
 _STRICT = json.JSONDecoder(
     object_pairs_hook=_once,
@@ -228,13 +237,18 @@ VALUE_ROLE = "value"
 
 _NAME = re.compile(r"@?[\w.:/+=|,#~-]*(?:@[0-9]+)?", re.ASCII)
 _OPAQUE = re.compile(r"[\w+/=.:|-]*", re.ASCII)
-_PLAIN_KEY = re.compile(r"[A-Za-z_-]{0,64}")
+_PLAIN_KEY = re.compile(r"[A-Za-z_-]{0,24}")
 _DATA = r"data:(\w*)[^,\s]{0,200};base64,"
 _DATA_URL = re.compile(_DATA + r"[\w+/=%-]*", re.ASCII | re.IGNORECASE)
 _EMBEDDED = re.compile(rf"\s*{_DATA}|.*?{_DATA}[\w+/%]{{64}}", re.ASCII | re.IGNORECASE | re.DOTALL)
 _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|(-?[0-9][0-9.eE+-]*)')
 SURE_KINDS = frozenset(["CARD", "EMAIL", "IBAN", "SSN"])
 """Kinds of identifiers whose form alone is proof."""
+_MAX_NOTED = 500
+"""Characters of the longest name whose kind is noted."""
+_SEEDS = frozenset(["seed", "random_seed"])
+"""Parameters whose long numbers are random, and may look like that of a card."""
+_SURE_OR_ENCODED = SURE_KINDS | {"ENCODED"}
 _OF_CALLS = ("_call", "tool_use")  # ends of the types of calls of tools
 _FORBIDDEN = re.compile(r"[\s<|\\/>]+")  # in names of participants
 
@@ -252,6 +266,9 @@ class TextFinder:
         arguments: the arguments of calls in a request, in order.
         numbers: slots of numbers in arguments, at LIGHT positions and in objects with unknown
             fields; those that are identifiers have to be replaced.
+        left: how many strings and numbers of each place of a request leave as they are, or with
+            their words: "names", "settings", "keys" and so on, or a field of the API whose texts
+            are LIGHT ("description", "parameters"); never a word of the request.
     """
 
     def __init__(
@@ -268,6 +285,8 @@ class TextFinder:
         self.slots: list[TextSlot] = []
         self.arguments: list[ArgumentsText] = []
         self.numbers: list[TextSlot] = []
+        self.left: Counter[str] = Counter()
+        self._place = ""
 
     def find(self, rule: Rule | Media | JsonShape, value: Any, role: str = "") -> Any:
         """Return the document with a `TextSlot` in place of each string that is text.
@@ -285,15 +304,12 @@ class TextFinder:
         if kind is str:
             return self._string(rule, value, role)
         if kind is not dict and kind is not list:
-            return (
-                self._number(value, rule)
-                if kind is SpelledNumber and rule in _HOLD_NUMBERS and not self._answer
-                else value
-            )
-        if type(rule) is Media or rule is LOGPROBS:
+            is_number = kind is SpelledNumber and not self._answer
+            return self._number_at(rule, value) if is_number else value
+        if rule in _WHOLE or type(rule) is Media:
             return self._kept(rule, value)
-        if rule is KEEP or rule is INPUT:
-            return value if rule is KEEP else self._input(value, role)
+        if rule is INPUT:
+            return self._input(value, role)
         if kind is list:
             if rule is TOKENS and any(type(v) is not str and type(v) is not dict for v in value):
                 raise RequestRefused(
@@ -309,7 +325,6 @@ class TextFinder:
         of_kind = rule.kinds.get(mark) if type(rule) is JsonShape and type(mark) is str else None
         if of_kind is not None:
             rule = of_kind
-            self._n_results += rule.role == "tool"
         elif not self._media and type(mark) is str and mark in MEDIA_TYPES:
             raise _refused(MEDIA_TYPES[mark])
         if not isinstance(rule, JsonShape):
@@ -319,6 +334,7 @@ class TextFinder:
                 self._field = key
                 free[self._key(key)] = self.find(other, inner, role)
             return free
+        self._n_results += rule.role == "tool"
         role = _speaker(value, rule.role or role) if rule.speaks else rule.role or role
         found: dict[Any, Any] = {}
         fields, n_before = rule.fields, len(self.slots)
@@ -326,15 +342,17 @@ class TextFinder:
             field = fields.get(key)
             kind = type(inner)
             if kind is SpelledNumber and field is not INPUT:
-                # Beside known fields numbers are parameters, such as a temperature: never replaced.
-                found[key if field else self._key(key)] = inner
+                number = inner if self._answer else self._parameter(key, inner)
+                found[key if field else self._key(key)] = number
                 continue
             if field is PERSON and (role == "tool" or "role" not in value):
                 field = NAME  # the name of a function
+            elif field is LIGHT:
+                self._place = key
             self._field = key
             find = self._string if kind is str else self.find
             found[key if field else self._key(key)] = find(field or TEXT, inner, role)
-        if self._answer and (rule in CALLS or (type(mark) is str and mark.endswith(_OF_CALLS))):
+        if self._answer and (rule.is_call or (type(mark) is str and mark.endswith(_OF_CALLS))):
             name = value.get("name", "")
             for slot in self.slots[n_before:]:
                 slot.tool = slot.tool or (name if type(name) is str else "")
@@ -346,23 +364,34 @@ class TextFinder:
             rule = rule.string
         if rule is TEXT or rule is INPUT:
             return self._text(text, role) if rule is TEXT else self._input(text, role)
-        if rule is KEEP or type(rule) is Media or rule is LOGPROBS:
+        if rule in _WHOLE or type(rule) is Media:
             return self._kept(rule, text)
         if rule is NAME or rule is OPAQUE:
-            if not self._answer:
-                _check_name(text, rule)
-            return text
+            return self._name(rule, text)
         if rule is ARGUMENTS:
             return (
                 self._slot(text, role, "arguments") if self._answer else self._arguments(text, role)
             )
         if rule is LIGHT:
-            return text if self._answer else self._slot(text, APART, "light")
+            return self._light(text)
         return self._text(text, role, "person" if rule is PERSON else "text")
+
+    def _name(self, rule: Rule, text: str) -> str:
+        if not self._answer:
+            _check_name(text, rule)
+            self.left[_LEFT_AS[rule]] += 1
+        return text
+
+    def _light(self, text: str) -> TextSlot | str:
+        if self._answer:
+            return text
+        self.left[self._place] += 1
+        return self._slot(text, APART, "light")
 
     def _text(self, text: str, role: str, kind: str = "text", key: str = "") -> Any:
         if not self._answer and ";base64," in text.lower():
             if self._media and _DATA_URL.fullmatch(text):
+                self.left["media"] += 1
                 return text
             if not self._media and (found := _EMBEDDED.match(text)) is not None:
                 media = (found[1] or found[2] or "").lower()
@@ -377,6 +406,21 @@ class TextFinder:
         self.slots.append(slot)
         return slot
 
+    def _number_at(self, rule: Rule | Media | JsonShape, spelling: str) -> Any:
+        """Return a number of a request: what is no text may be an identifier by its form."""
+        if rule in _WHOLE or type(rule) is Media:
+            return self._kept(rule, spelling)
+        return (
+            self._number(spelling, rule) if rule in _HOLD_NUMBERS else self._parameter("", spelling)
+        )
+
+    def _parameter(self, key: str, spelling: str) -> Any:
+        """Return a number beside known fields; it may be an identifier by its form or name."""
+        self.left["numbers"] += 1
+        if len(spelling) < MIN_NUMBER or key in _SEEDS:
+            return spelling
+        return self._number(spelling, LIGHT, key)
+
     def _number(
         self, spelling: str, rule: Rule | Media | JsonShape = TEXT, key: str = ""
     ) -> TextSlot:
@@ -385,6 +429,7 @@ class TextFinder:
         return slot
 
     def _key(self, key: str) -> TextSlot | str:
+        self.left["keys"] += 1
         if self._answer or (not self._all_keys and _PLAIN_KEY.fullmatch(key)):
             return key
         return self._slot(key, APART, "light")
@@ -396,6 +441,10 @@ class TextFinder:
             raise RequestRefused(
                 "logprobs may not leave: their bytes are text in disguise", "tokens"
             )
+        if not self._answer and value:
+            if rule is KEEP:
+                _check_kept(value)
+            self.left[_LEFT_AS[rule] if isinstance(rule, Rule) else "media"] += 1
         return value
 
     def _input(self, value: Any, role: str) -> Any:
@@ -492,6 +541,19 @@ def plain_number(spelling: str) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)
 
 
+def whole_number(spelling: str) -> str:
+    """Return the digits of a JSON number that is whole however it is spelled; others as they are.
+
+    >>> whole_number("4111.0e3"), whole_number("-12"), whole_number("0.5")
+    ('4111000', '12', '0.5')
+    """
+    if spelling.isdecimal() or len(spelling) > MAX_NUMBER:
+        return spelling
+    value = abs(Decimal(spelling))
+    is_whole = value.adjusted() < MAX_NUMBER and value == value.to_integral_value()
+    return f"{value.to_integral_value():f}" if is_whole else spelling
+
+
 def leaves(document: str) -> list[str] | None:
     """Return the strings, keys and numbers of a JSON document in order; None if it is none."""
     try:
@@ -505,20 +567,38 @@ def _check_name(text: str, rule: Rule) -> None:
     """Raise RequestRefused unless a text looks like a name or bytes, and is no identifier."""
     if (_NAME if rule is NAME else _OPAQUE).fullmatch(text) is None:
         raise RequestRefused("text occurs where a type, name or id is required", "structure")
-    if rule is NAME and (kind := sure_kind(text)) is not None:
+    if (kind := sure_kind(text)) is not None:
         raise RequestRefused(
             f"an identifier ({kind}) stands where a type, name or id is required", "structure"
         )
 
 
-@lru_cache(maxsize=4096)
+def _check_kept(value: Any) -> None:
+    """Raise RequestRefused if an identifier occurs in what stays whole."""
+    if isinstance(value, str):
+        if (kind := sure_kind(value)) is not None:
+            raise RequestRefused(
+                f"an identifier ({kind}) stands among settings that leave as they are", "structure"
+            )
+    elif isinstance(value, (dict, list)):
+        for inside in value:
+            _check_kept(inside)
+        for inside in value.values() if isinstance(value, dict) else ():
+            _check_kept(inside)
+
+
 def sure_kind(text: str) -> str | None:
     """Return the kind of an identifier in a text that could be nothing else; None without one.
 
     >>> sure_kind("anna@example.org"), sure_kind("gpt-4o-2024-08-06")
     ('EMAIL', None)
     """
-    return next((each.kind for each in find(text, SURE_KINDS)), None)
+    return (_sure_kind if len(text) <= _MAX_NOTED else _sure_kind.__wrapped__)(text)
+
+
+@lru_cache(maxsize=4096)
+def _sure_kind(text: str) -> str | None:
+    return next((each.kind for each in find(text, _SURE_OR_ENCODED)), None)
 
 
 def person(text: str) -> str:
@@ -526,6 +606,10 @@ def person(text: str) -> str:
     return _FORBIDDEN.sub("_", text).strip("_")[:64] or "_"
 
 
+_WHOLE = (KEEP, SECRET, LOGPROBS)
+"""Rules by which a subtree stays as it is."""
+_LEFT_AS = {NAME: "names", OPAQUE: "opaque", KEEP: "settings", SECRET: "credentials"}
+"""What the places of rules are called in the record."""
 _HOLD_NUMBERS = (TEXT, LIGHT, INPUT)
 """Rules by which a number may be an identifier."""
 _STRINGS = (ARGUMENTS, PERSON, TOKENS)

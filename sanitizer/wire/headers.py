@@ -8,8 +8,8 @@ proxy alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from math import isfinite
 from typing import Any, AnyStr
@@ -69,6 +69,11 @@ class WireRecord:
         conversation_epsilon: epsilon of all such draws of the conversation so far.
         n_claims_ended: things whose originals went to a tool in this conversation, if this request
             holds results of tools: what such a result shows is not covered by any claim.
+        untouched: place -> how many of its strings or numbers left as they are, or, at places where
+            only identifiers are replaced, with their words. Places are "names" (models, types,
+            roles, ids), "numbers", "keys", "settings" and "credentials" of hosted tools, "opaque"
+            bytes, "media", fields of the API ("description", "parameters", "metadata"), and
+            "messages of ROLE" where the policy replaces identifiers only.
     """
 
     epsilon_total: float
@@ -86,6 +91,7 @@ class WireRecord:
     n_drawn: int = 0
     conversation_epsilon: float = 0.0
     n_claims_ended: int = 0
+    untouched: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     @classmethod
     def of(cls, policy: str, full: Sequence[Record], light: Sequence[Record] = ()) -> WireRecord:
@@ -126,6 +132,7 @@ class WireRecord:
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; a bound that is not finite is None there."""
         values = {name: getattr(self, name) for name in _HEADERS}
+        values["untouched"] = dict(self.untouched)
         return {
             k: None if isinstance(v, float) and not isfinite(v) else v for k, v in values.items()
         }
@@ -146,7 +153,9 @@ _CREDENTIALS = re.compile(r"auth|key|token|cookie|secret|signature")
 _UNFIT = re.compile(r"[^ -~]")
 
 
-def _header(value: float | str) -> str:
+def _header(value: float | str | Mapping[str, int]) -> str:
+    if isinstance(value, Mapping):
+        value = ", ".join(f"{place}={n}" for place, n in sorted(value.items()))
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return text if text.isascii() and text.isprintable() else _UNFIT.sub("?", text)
 

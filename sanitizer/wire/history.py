@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 
 from sanitizer.answers import Restorer
@@ -33,19 +33,38 @@ CALL_ROLE = "call"
 INPUT_ROLE = "input"
 """Role in which arguments that are no string are noted: they come back as an object."""
 
+PIECE_ROLE = "piece"
+"""Role in which the text of one event of a stream is noted, where it may come back as a part."""
+
+WHOLE_ROLE = "whole"
+"""Role of a text that is noted as both: as a message, and as a part of one."""
+
+_NOTED = {CALL_ROLE: ("assistant", CALL_ROLE), WHOLE_ROLE: ("assistant", PIECE_ROLE)}
+
 _BETWEEN = "\0"  # between values of arguments: a token of its own
 _END = Piece(_BETWEEN, _BETWEEN)
 
 
 def places(finder: TextFinder) -> Counter[str]:
     """Return how many texts of each role a request has that an API may have written."""
-    return Counter(assistant=len(_messages(finder)), **{ARGUMENTS_ROLE: len(finder.arguments)})
+    n = len(_messages(finder))
+    return Counter({"assistant": n, PIECE_ROLE: n, ARGUMENTS_ROLE: len(finder.arguments)})
 
 
-def recognize(finder: TextFinder, sanitizer: Sanitizer) -> None:
+def noted_as(role: str) -> tuple[str, ...]:
+    """Return the roles in which a text is kept."""
+    return _NOTED.get(role, (role,))
+
+
+def recognize(finder: TextFinder, sanitizer: Sanitizer, in_pieces: bool = False) -> None:
     """Put what the API sent in place of what it wrote, and declare that.
 
     Texts that are the API's as a whole are no slots of the finder any more.
+
+    Args:
+        finder: of a request.
+        sanitizer: of the conversation.
+        in_pieces: the history has each event of a stream as a text of its own.
 
     Raises:
         VaultError: the answers cannot be read.
@@ -56,7 +75,7 @@ def recognize(finder: TextFinder, sanitizer: Sanitizer) -> None:
     if not messages and not calls:
         return
     history = [
-        *[Resent("assistant", slot.text) for slot in messages],
+        *[Resent(PIECE_ROLE if in_pieces else "assistant", slot.text) for slot in messages],
         *[Resent(ARGUMENTS_ROLE, call.text, _flat_call(call)) for call in calls],
     ]
     found = iter(sanitizer.inner.align(history))
@@ -78,24 +97,30 @@ def n_told_tools(sanitizer: Sanitizer) -> int:
 
 
 def passage(
-    sent: str, shown: str, role: str, place: int, texts: Restorer, strings: Restorer
+    sent: str, shown: str, role: str, place: int, texts: Restorer, strings: Callable[[], Restorer]
 ) -> Passage:
     """Return a text of an answer as it is remembered.
 
     Args:
         sent, shown: as it came, and as the application sees it.
         place: how many texts of the role come before it.
-        texts, strings: what restored plain text, and strings in JSON.
+        texts: what restored plain text. strings: returns what restored strings in JSON, which is
+            long to make.
     """
     if role == INPUT_ROLE:
         role = ARGUMENTS_ROLE
         sent, shown = _plain(quoted(sent, texts.originals)), _plain(shown)
     pieces = _pieces_of_call(sent, shown, texts) if role == ARGUMENTS_ROLE else None
     if pieces is None:
-        pieces = pieces_of(sent, shown, [texts, strings])
+        pieces = pieces_of(sent, shown, _in_turn(texts, strings))
         # What is no JSON comes back as one value.
         pieces = (_END, *pieces, _END) if role == ARGUMENTS_ROLE else pieces
     return Passage(role, sent, shown, pieces, place)
+
+
+def _in_turn(first: Restorer, second: Callable[[], Restorer]) -> Iterator[Restorer]:
+    yield first
+    yield second()
 
 
 def _plain(document: str) -> str:
@@ -143,7 +168,7 @@ def quoted(document: str, bare: Collection[str]) -> str:
     Args:
         bare: released values, which stand for strings.
     """
-    for value in bare:
+    for value in tuple(bare):  # other requests of the conversation may add to it meanwhile
         if value in document:
             document = _quote(document, value)
     return document

@@ -12,8 +12,10 @@ LIGHT      Text in which identifiers are replaced but words are not perturbed, a
 NAME       A model, type, role or id: stays as it is, and must look like one (no spaces, no e-mail
            address, no number of a card, an account or a person).
 OPAQUE     Bytes of the API's own in base64 or hexadecimal (encrypted reasoning, signatures): stays
-           if it looks like that.
-KEEP       A subtree that stays whole: grammars, settings and credentials of hosted tools.
+           if it looks like that, and says no identifier of these kinds.
+KEEP       A subtree that stays whole: grammars, settings of hosted tools. Refused if an identifier
+           of these kinds is in it.
+SECRET     A subtree that stays whatever it holds: credentials and addresses of hosted tools.
 ARGUMENTS  A JSON document in a string: its values are TEXT, its keys LIGHT; all of it is TEXT if it
            is not JSON. Numbers that are originals of the conversation are replaced, here and in
            objects with unknown fields.
@@ -30,8 +32,11 @@ JsonShape  An object with fields of its own, by its "type" if the shape tells se
 Answers are restored at TEXT, PERSON, ARGUMENTS and INPUT positions only: what is restored anywhere
 else would leave again with the next request.
 
-Not protected: what occurs at OPAQUE and KEEP positions, what else occurs at NAME positions, numbers
-that are no identifiers, and words (not identifiers) at LIGHT positions.
+Numbers beside known fields are parameters, such as a temperature: replaced only if their form or
+their name tells an identifier (a card, `customer_number`), and never in `seed`.
+
+Not protected: what occurs at SECRET positions, what else occurs at OPAQUE, KEEP and NAME positions,
+numbers that are no identifiers, and words (not identifiers) at LIGHT positions.
 """
 
 from __future__ import annotations
@@ -50,14 +55,29 @@ ENDPOINTS = (
     "embeddings",
     "messages",
     "messages/count_tokens",
+    "api/chat",
+    "api/generate",
 )
 """Paths that are let through for POST, below any base path."""
+METHODS = ("generateContent", "streamGenerateContent", "countTokens")
+"""Methods of a Gemini model that are let through for POST: ".../models/NAME:METHOD"."""
 READ = "read"
-"""Endpoint of an extra path that the policy lets be read."""
+"""Endpoint of a path that is read and whose answer holds no text of a conversation."""
 
 _TARGET = re.compile(
     r"((?:/[A-Za-z0-9_][A-Za-z0-9._~-]*)+)"
     r"(?:\?(?:api-version=(?:[0-9][0-9-]{0,20}(?:-?preview)?|preview|latest)|beta=true))?",
+    re.ASCII,
+)
+_MODEL = re.compile(
+    r"(?P<base>(?:/[A-Za-z0-9_][A-Za-z0-9._~-]*)*)/(?:models|tunedModels)/(?P<name>[A-Za-z0-9_][\w.-]*)"
+    r":(?P<method>[A-Za-z]+)(?P<query>\?alt=sse)?",
+    re.ASCII,
+)
+_READ = re.compile(
+    r"(?P<base>(?:/[A-Za-z0-9_][A-Za-z0-9._~-]*)*)"
+    r"/(?:models(?:/(?P<model>[A-Za-z0-9_][\w.-]*))?|responses/(?P<response>[A-Za-z0-9_][\w-]*)"
+    r"|api/(?:tags|version|ps))",
     re.ASCII,
 )
 # The segment after one of these is a name of the user's choice, which may look like a resource.
@@ -97,43 +117,92 @@ _RESOURCES = frozenset(
 
 
 def endpoint(method: str, target: str, readable: Collection[str] = ()) -> str:
-    """Return the endpoint that a request is for: one of ENDPOINTS, or READ.
+    """Return the endpoint that a request is for: one of ENDPOINTS or METHODS, or READ.
 
     A base path may come before it ("/v1", "/openai/v1", "/openai/deployments/NAME"): plain
     segments, none of them the name of another resource. The only queries let through are Azure's
-    `api-version` and Anthropic's `beta=true`, since a query may hold text.
-    Not protected: names in the base path; they are the application's configuration.
+    `api-version`, Anthropic's `beta=true` and Gemini's `alt=sse`, since a query may hold text.
+    GET is let through for lists of models, for one model, and for one response ("responses").
+    Not protected: names in the base path; they are the application's configuration. The name of a
+    model or response must be no identifier, which `Filter.request` checks.
 
     >>> endpoint("POST", "/v1/chat/completions")
     'chat/completions'
+    >>> endpoint("POST", "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse")
+    'streamGenerateContent'
 
     Args:
         method: in capitals.
         target: path as sent, not decoded, with the query string if there is one.
-        readable: paths such as "/models", for GET.
+        readable: paths such as "/files", for GET.
 
     Raises:
         RequestRefused: reason "endpoint", status 404.
     """
     match = _TARGET.fullmatch(target)
     path = match[1] if match else ""
-    open_paths = (
-        ENDPOINTS
-        if method == "POST"
-        else [p.strip("/") for p in readable if p.strip("/")]
-        if method == "GET"
-        else []
-    )
-    for name in open_paths:
-        if path.endswith("/" + name) and _is_base(path[: -len(name) - 1]):
-            return name if method == "POST" else READ
+    if method == "POST":
+        for name in ENDPOINTS:
+            if path.endswith("/" + name) and _is_base(path[: -len(name) - 1]):
+                return name
+        if found := _method_of_model(target):
+            return found
+    if method == "GET" and path:
+        for name in [p.strip("/") for p in readable if p.strip("/")]:
+            if path.endswith("/" + name) and _is_base(path[: -len(name) - 1]):
+                return READ
+        read = _READ.fullmatch(path)
+        if read is not None and _is_base(read["base"]):
+            return "responses" if read["response"] else READ
     raise RequestRefused(
         "this method and path are not let through; known are POST to "
         + ", ".join("/" + e for e in ENDPOINTS)
-        + ", and GET of what the policy lists ([wire] endpoints)",
+        + ", to /models/NAME:METHOD with "
+        + " (with ?alt=sse), ".join(reversed(METHODS[:2]))
+        + f" or {METHODS[2]}, GET of models, one model or one response, and GET of what the policy"
+        " lists ([wire] endpoints)",
         "endpoint",
         404,
     )
+
+
+def _method_of_model(target: str) -> str | None:
+    """Return the method of a Gemini model that a target names, if it is let through."""
+    match = _MODEL.fullmatch(target)
+    if match is None or match["method"] not in METHODS or not _is_base(match["base"]):
+        return None
+    # Without the query the stream would be one JSON array, which cannot be restored as it comes.
+    streams = match["method"] == "streamGenerateContent"
+    return match["method"] if streams == bool(match["query"]) else None
+
+
+def names_in(target: str) -> list[str]:
+    """Return the names of models and responses that a client chose in a path.
+
+    >>> names_in("/v1/models/gpt-5"), names_in("/v1/models")
+    (['gpt-5'], [])
+    """
+    if (model := _MODEL.fullmatch(target)) is not None:
+        return [model["name"]]
+    path = target.partition("?")[0]
+    read = _READ.fullmatch(path)
+    return [name for name in (read["model"], read["response"]) if name] if read else []
+
+
+def endpoint_of(path: str) -> str:
+    """Return the name of the endpoint of a path, such as "chat/completions", or "other".
+
+    Metrics are labelled with it and never with the path itself, which clients may choose freely.
+
+    >>> endpoint_of("/v1beta/models/gemini-2.5-pro:generateContent")
+    'generateContent'
+    """
+    path = path.partition("?")[0]
+    for name in ENDPOINTS:
+        if path.endswith("/" + name):
+            return name
+    method = path.rpartition(":")[2]
+    return method if method in METHODS else "other"
 
 
 def _is_base(path: str) -> bool:
@@ -153,6 +222,7 @@ class Rule(Enum):
     NAME = auto()
     OPAQUE = auto()
     KEEP = auto()
+    SECRET = auto()
     ARGUMENTS = auto()
     INPUT = auto()
     PERSON = auto()
@@ -162,7 +232,7 @@ class Rule(Enum):
 
 TEXT, LIGHT, NAME, OPAQUE, KEEP = Rule.TEXT, Rule.LIGHT, Rule.NAME, Rule.OPAQUE, Rule.KEEP
 ARGUMENTS, PERSON, TOKENS, LOGPROBS = Rule.ARGUMENTS, Rule.PERSON, Rule.TOKENS, Rule.LOGPROBS
-INPUT = Rule.INPUT
+INPUT, SECRET = Rule.INPUT, Rule.SECRET
 """The rules under names of the module: up to Python 3.11 a look-up in an Enum costs a call."""
 
 
@@ -187,6 +257,7 @@ class JsonShape:
         speaks: the object's own role or type says whose text it holds.
         string: rule for a string in place of the object.
         kinds: value of "type" -> shape of an object of this type, in place of this one.
+        is_call: the object is a call of the tool that its "name" says.
     """
 
     fields: Mapping[str, Rule | Media | JsonShape]
@@ -194,6 +265,7 @@ class JsonShape:
     speaks: bool = False
     string: Rule = Rule.TEXT
     kinds: Mapping[str, JsonShape] = field(default_factory=dict)
+    is_call: bool = False
 
 
 MEDIA_TYPES = {
@@ -207,7 +279,11 @@ MEDIA_TYPES = {
 }
 """Values of "type" that mark an object as something that is not text."""
 
-ROLES = {"function": "tool"} | {r: r for r in ("system", "developer", "user", "assistant", "tool")}
+ROLES = {
+    "function": "tool",
+    "model": "assistant",
+    **{r: r for r in ("system", "developer", "user", "assistant", "tool")},
+}
 
 _IDS = dict.fromkeys(("id", "type", "status", "call_id", "index", "object"), Rule.NAME)
 _IMAGE, _AUDIO, _FILE = Media("image"), Media("audio"), Media("file")
@@ -247,18 +323,18 @@ PART = JsonShape({
     "url": _IMAGE,  # an image that a code interpreter drew
 })  # fmt: skip
 
-FUNCTION_CALL = JsonShape({"name": Rule.NAME, "namespace": Rule.NAME, "arguments": Rule.ARGUMENTS})
-CUSTOM_CALL = JsonShape({"name": Rule.NAME})
+# Calls of tools, beside the items whose type ends in "_call", say so.
+FUNCTION_CALL = JsonShape(
+    {"name": Rule.NAME, "namespace": Rule.NAME, "arguments": Rule.ARGUMENTS}, is_call=True
+)
+CUSTOM_CALL = JsonShape({"name": Rule.NAME}, is_call=True)
 CALL = JsonShape({
     **_IDS,
     "function": FUNCTION_CALL,
     "namespace": Rule.NAME,
     "custom": CUSTOM_CALL,
     "extra_content": JsonShape({"google": JsonShape({"thought_signature": Rule.OPAQUE})}),
-}, role="assistant")  # fmt: skip
-
-CALLS = (FUNCTION_CALL, CALL, CUSTOM_CALL)
-"""Shapes of calls of tools, beside the items whose type ends in "_call"."""
+}, role="assistant", is_call=True)  # fmt: skip
 
 REASONING_DETAIL = JsonShape({
     **_IDS, "format": Rule.NAME, "signature": Rule.OPAQUE, "data": Rule.OPAQUE,
@@ -296,6 +372,7 @@ TOOL = JsonShape({
     "user_location": _LOCATION,
     "filters": _FILTER,
     "server_description": Rule.LIGHT,
+    "server_label": Rule.KEEP,
     **dict.fromkeys((
         "vector_store_ids", "ranking_options",
         "search_context_size", "search_content_types",
@@ -305,9 +382,9 @@ TOOL = JsonShape({
         "allowed_callers", "syntax", "definition",
     ), Rule.KEEP),
     **dict.fromkeys((
-        "server_label", "server_url", "connector_id",
+        "server_url", "connector_id",
         "tunnel_id", "headers", "authorization",
-    ), Rule.KEEP),
+    ), Rule.SECRET),
     **dict.fromkeys(("allowed_tools", "require_approval", "annotations"), Rule.KEEP),
     **dict.fromkeys((
         "model", "quality", "size", "background",

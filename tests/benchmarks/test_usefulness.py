@@ -6,6 +6,7 @@ import csv
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,9 @@ from benchmarks.usefulness.measure import (
 from benchmarks.usefulness.presets import Preset, known, warned_in
 from benchmarks.usefulness.prompts import (
     CLASSES,
+    DEVELOPMENT,
     HALVES,
+    SETS,
     Prompt,
     instructions,
     labelled,
@@ -102,8 +105,45 @@ def test_each_half_holds_150_prompts_and_none_is_in_both() -> None:
     assert len({each.name for half in halves for each in half}) == 300
     assert {span.label for each in halves[0] for span in each.spans} == set(CLASSES)
     assert all(each.tasks for half in halves for each in half)
-    with pytest.raises(ValueError, match="half must be one of"):
+    with pytest.raises(ValueError, match="set must be one of"):
         labelled("other")
+
+
+def test_the_development_set_shares_no_prompt_with_the_halves() -> None:
+    found = labelled(DEVELOPMENT)
+    others = [each for half in HALVES for each in labelled(half)]
+    assert len(found) == 120
+    assert not {each.name for each in found} & {each.name for each in others}
+    assert not {each.text for each in found} & {each.text for each in others}
+    assert {span.label for each in found for span in each.spans} == set(CLASSES)
+    assert 10 <= sum(not each.spans for each in found) <= 15
+
+
+def test_each_development_prompt_has_three_to_eight_task_words_outside_its_spans() -> None:
+    for each in labelled(DEVELOPMENT):
+        assert 3 <= len(each.tasks) <= 8, each.name
+        places = sorted([*((s.start, s.end) for s in each.spans), *each.tasks])
+        assert all(one[1] <= other[0] for one, other in pairwise(places)), each.name
+        taken = [each.text[slice(*place)] for place in places]
+        assert all(written == written.strip() for written in taken), each.name
+
+
+def test_only_the_named_sets_and_presets_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "labelled", lambda name: labelled(name)[:2])
+    parse = run.parser().parse_args
+    options = parse(["--set", "dev", "--preset", "identifiers", "--set", "dev"])
+    results = run.measured(options, {})
+    assert set(results) & set(SETS) == {"dev"}
+    assert results["dev"]["n_prompts"] == 2
+    assert set(results["dev"]["tools"]) == {"identifiers"}
+    assert set(results["sha256"]) == set(SETS)
+    assert run.short(results).startswith("dev, identifiers: hidden ")
+    assert "--set dev" in run.command(options, [])
+    assert [run.sets_of(parse(given)) for given in ([], ["--open"], ["--quick"])] == [
+        ["open", "held"],
+        ["open"],
+        ["open"],
+    ]
 
 
 def test_a_prompt_does_not_show_its_text() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from sanitizer import Sanitizer
 from sanitizer.bulk import files, rows, store
 from tests.bulk.helpers import KEY, PART_ROWS
+from tests.storage.postgres_server import PostgresServer, postgres_server
 
 
 @pytest.fixture(autouse=True)
@@ -16,6 +18,25 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SANITIZER_VAULT_KEY", KEY)
     monkeypatch.setenv("SANITIZER_LEDGER_KEY", KEY)
     monkeypatch.setattr(store, "SCRYPT_N", 16)  # guessing the key of a test costs nothing
+
+
+@pytest.fixture(scope="session")
+def running_postgres() -> Iterator[PostgresServer]:
+    """One server for all tests of a process."""
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where the stores of a test are: in files, or on PostgreSQL."""
+    kind = str(getattr(request, "param", "file"))
+    if kind == "postgres":
+        server = request.getfixturevalue("running_postgres")
+        monkeypatch.setenv("SANITIZER_DATABASE", server.url)
+    else:
+        monkeypatch.delenv("SANITIZER_DATABASE", raising=False)
+    return kind
 
 
 @pytest.fixture(autouse=True)

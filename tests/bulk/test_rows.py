@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,11 @@ import pytest
 from sanitizer import BudgetExceeded, Ledger, Policy, PolicyError, VaultError
 from sanitizer.bulk import BulkJob, Column, RowSanitizer
 from sanitizer.storage import Scope
-from tests.bulk.helpers import KEY, job_of, sums
+from tests.bulk.helpers import KEY, job_of, store_of, sums
+from tests.storage.postgres_server import PostgresServer
+
+on_both = pytest.mark.parametrize("backend", ["file", "postgres"], indirect=True)
+pytestmark = pytest.mark.usefixtures("backend")
 
 
 def table(*texts: str | None, **columns: list[object]) -> pa.Table:
@@ -28,12 +33,14 @@ def drawn_job(folder: Path, **changes: object) -> BulkJob:
 ILL = "My father has hepatitis."
 
 
+@on_both
 def test_rows_are_conversations_of_their_own(tmp_path: Path) -> None:
     with RowSanitizer(job_of(tmp_path, id_column="id")) as sanitize:
         out = sanitize(table("Mail a@example.org", None, "", "Mail b@example.org"))
     assert out["text"].to_pylist() == ["Mail <EMAIL_1>", None, "", "Mail <EMAIL_1>"]
 
 
+@on_both
 def test_rows_of_one_unit_share_their_stand_ins_over_batches(tmp_path: Path) -> None:
     job = job_of(tmp_path, id_column="id", unit_column="who")
     texts = ("Mail a@example.org", "Mail b@example.org", "Mail b@example.org, a@example.org")
@@ -43,6 +50,7 @@ def test_rows_of_one_unit_share_their_stand_ins_over_batches(tmp_path: Path) -> 
     assert pieces == ["Mail <EMAIL_1>", "Mail <EMAIL_2>", "Mail <EMAIL_2>, <EMAIL_1>"]
 
 
+@on_both
 def test_record_batches_come_back_as_record_batches_with_other_columns_as_they_were(
     tmp_path: Path,
 ) -> None:
@@ -54,6 +62,7 @@ def test_record_batches_come_back_as_record_batches_with_other_columns_as_they_w
     assert out.schema.names == batch.schema.names
 
 
+@on_both
 def test_cells_of_a_class_are_one_thing_and_known_in_the_texts(tmp_path: Path) -> None:
     job = job_of(tmp_path, id_column="id", columns=("text", "phone=PHONE", "mail=EMAIL"))
     batch = table("Mail a@example.org", phone=[5551234], mail=["a@example.org"])
@@ -62,6 +71,7 @@ def test_cells_of_a_class_are_one_thing_and_known_in_the_texts(tmp_path: Path) -
     assert row == {"id": "r0", "text": "Mail <EMAIL_1>", "phone": "<PHONE_1>", "mail": "<EMAIL_1>"}
 
 
+@on_both
 def test_a_row_is_drawn_and_charged_once_however_often_it_is_asked_for(tmp_path: Path) -> None:
     job = drawn_job(tmp_path)
     batch = table(*[ILL] * 4)
@@ -72,6 +82,7 @@ def test_a_row_is_drawn_and_charged_once_however_often_it_is_asked_for(tmp_path:
     assert sums(job)[:2] == (4, 4 * 5 * 10**9)
 
 
+@on_both
 def test_a_worker_that_comes_second_reads_what_the_first_released(tmp_path: Path) -> None:
     job = drawn_job(tmp_path, unit_column="who")
     batch = table(ILL, "He has gout.", who=["x", "x"])
@@ -84,6 +95,7 @@ def test_a_worker_that_comes_second_reads_what_the_first_released(tmp_path: Path
     assert sums(job) == (2, 10 * 10**9, 10 * 10**9)
 
 
+@on_both
 def test_the_budget_of_a_unit_holds_over_batches(tmp_path: Path) -> None:
     texts = (ILL, "She has asthma.", "He has gout.")
     batch = table(*texts, who=["x", "x", "y"])
@@ -94,6 +106,7 @@ def test_the_budget_of_a_unit_holds_over_batches(tmp_path: Path) -> None:
     assert sums(job) == (3, 10 * 10**9, 10 * 10**9)
 
 
+@on_both
 def test_a_refused_row_ends_the_job_by_default_and_what_came_before_is_kept(
     tmp_path: Path,
 ) -> None:
@@ -104,6 +117,7 @@ def test_a_refused_row_ends_the_job_by_default_and_what_came_before_is_kept(
     assert sums(job) == (1, 5 * 10**9, 5 * 10**9)
 
 
+@on_both
 def test_a_text_that_the_policy_refuses_is_counted_and_never_quoted(tmp_path: Path) -> None:
     balanced = Policy.preset("balanced")
     policy = replace(balanced, treatments={**balanced.treatments, "CONDITION": "refuse"})
@@ -188,6 +202,7 @@ def test_a_crash_around_the_charge_charges_once(
 # ---- what does not fit ----
 
 
+@on_both
 def test_a_store_serves_one_job(tmp_path: Path) -> None:
     RowSanitizer(job_of(tmp_path, id_column="id")).close()
     with pytest.raises(VaultError, match="other columns, policy or model"):
@@ -196,6 +211,7 @@ def test_a_store_serves_one_job(tmp_path: Path) -> None:
         RowSanitizer(job_of(tmp_path, id_column="id", keep_originals=False))
 
 
+@on_both
 def test_another_key_opens_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     RowSanitizer(job_of(tmp_path, id_column="id")).close()
     monkeypatch.setenv("SANITIZER_VAULT_KEY", "another obviously fake key")
@@ -216,6 +232,7 @@ def test_workers_never_make_a_second_store(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@on_both
 def test_changed_input_is_noticed(tmp_path: Path) -> None:
     with RowSanitizer(job_of(tmp_path, id_column="id")) as sanitize:
         sanitize(table("Mail a@example.org"))
@@ -257,6 +274,60 @@ def test_nothing_private_is_readable_in_the_store(tmp_path: Path) -> None:
     assert b"Ada Example" not in content
     assert b"EMAIL" not in content
     assert "Ada Example" not in repr(sanitize) + repr(job)
+
+
+@pytest.mark.parametrize("backend", ["postgres"], indirect=True)
+def test_a_database_shows_nothing_private(tmp_path: Path, running_postgres: PostgresServer) -> None:
+    job = job_of(tmp_path, id_column="id", unit_column="who")
+    with RowSanitizer(job) as sanitize:
+        sanitize(table("Mail ada@example.org", who=["Ada Example"]))
+    schema = f"sanitizer_job_{str(job.store).removeprefix('postgres:')}"
+    shown = "".join(
+        running_postgres.sql(f"SELECT string_agg(t::text, ',') FROM {schema}.{name} t")  # noqa: S608
+        for name in ("meta", "batch", "line", "unit")
+    )
+    for word in ("ada@example", "Ada Example", "EMAIL"):
+        assert word not in shown
+        assert word.encode().hex() not in shown
+    assert "\\x" in shown
+
+
+@pytest.mark.parametrize("backend", ["postgres"], indirect=True)
+def test_what_a_store_on_a_database_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="a ledger is a file of one machine"):
+        RowSanitizer(job_of(tmp_path, id_column="id", ledger=tmp_path / "ledger"))
+    with pytest.raises(VaultError, match="missing; the store of a job is in another database"):
+        RowSanitizer(job_of(tmp_path, id_column="id"), create=False)
+    with pytest.raises(ValueError, match="must be postgres:NAME"):
+        RowSanitizer(job_of(tmp_path, id_column="id", store=Path("postgres:a b; DROP")))
+    assert job_of(tmp_path, id_column="id").absolute().store == store_of(tmp_path)
+    monkeypatch.delenv("SANITIZER_DATABASE")
+    with pytest.raises(ValueError, match=r"set \$SANITIZER_DATABASE"):
+        RowSanitizer(job_of(tmp_path, id_column="id", store=Path("postgres:reviews")))
+
+
+@pytest.mark.parametrize("backend", ["postgres"], indirect=True)
+def test_workers_at_once_give_one_answer(tmp_path: Path) -> None:
+    job = job_of(tmp_path, id_column="id", unit_column="who")
+    texts = [f"Mail user{i % 7}@example.org" for i in range(60)]
+    batch = table(*texts, who=[f"u{i % 3}" for i in range(60)])
+    outs: dict[int, list[str]] = {}
+
+    def work(number: int) -> None:
+        with RowSanitizer(job) as sanitize:
+            order = range(0, 60, 10) if number % 2 else range(50, -1, -10)
+            found = {begin: sanitize(batch.slice(begin, 10)) for begin in order}
+        outs[number] = [
+            text for begin in sorted(found) for text in found[begin]["text"].to_pylist()
+        ]
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert outs[0] == outs[1] == outs[2]
+    assert sums(job)[0] == 60
 
 
 @pytest.mark.parametrize(

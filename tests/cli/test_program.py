@@ -204,7 +204,7 @@ def test_help_is_asked_for_and_is_no_error(
 
 def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"sanitizer {version('sanitizer')}\n"
+    assert capsys.readouterr().out == f"sanitizer {version('dp-sanitizer')}\n"
 
 
 def test_an_interruption_is_one_line_and_status_130(

@@ -36,5 +36,5 @@ def test_without_the_library_the_error_names_the_extra() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.stderr.splitlines()[-1] == (
         "ImportError: httpx2 is missing;"
-        ' it comes with the extra "openai": pip install "sanitizer[openai]"'
+        ' it comes with the extra "openai": pip install "dp-sanitizer[openai]"'
     )

@@ -74,7 +74,6 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "embeddings": lambda c: c.embeddings.create(model="m", input=TEXT),
     "vector stores": lambda c: c.vector_stores.search("vs", query=TEXT),
     "conversations": lambda c: c.conversations.create(items=said()),
-    "models": lambda c: c.models.list(),
     "realtime secrets": lambda c: c.realtime.client_secrets.create(
         session={"type": "realtime", "instructions": TEXT}
     ),

@@ -265,7 +265,7 @@ def test_openai(tmp_path: Path) -> None:
         assert MAIL in printed
         assert "'certified': True" in printed
         assert "'epsilon_per_unit': 5.0" in printed
-        assert "<EMAIL_1>" in d.server.requests[0].json["messages"][0]["content"]
+        assert "<EMAIL_" in d.server.requests[0].json["messages"][0]["content"]
         assert not d.received(MAIL, "My father Peter has hepatitis. Write to")
 
 
@@ -294,8 +294,8 @@ def test_tool_calls(tmp_path: Path) -> None:
         assert tool == f"the tool reads: What did {MAIL} order?"
         assert answer == f"Order 1, paid from {GERMAN}"
         _, call, result = d.server.requests[1].json["messages"]
-        assert "<EMAIL_1>" in call["tool_calls"][0]["function"]["arguments"]
-        assert "<IBAN_1>" in result["content"]
+        assert "<EMAIL_" in call["tool_calls"][0]["function"]["arguments"]
+        assert "<IBAN_" in result["content"]
         assert not d.received(MAIL, GERMAN)
 
 
@@ -318,6 +318,7 @@ def test_openai_2(tmp_path: Path) -> None:
         assert not d.received(MAIL)
 
 
+@pytest.mark.slow
 def test_langchain(tmp_path: Path) -> None:
     with desk(tmp_path, "langchain_openai") as d:
         assert d.run("langchain") == LINE * 2
@@ -377,7 +378,7 @@ def test_programs_with_a_base_url(tmp_path: Path, name: str, package: str) -> No
 def test_aider(tmp_path: Path) -> None:
     def asked(received: Received) -> Answer:
         """The last message is a reminder of aider's own: answer with the one before."""
-        said = [m["content"] for m in received.json["messages"] if "EMAIL_1" in m["content"]]
+        said = [m["content"] for m in received.json["messages"] if "EMAIL_" in m["content"]]
         return says(said[-1])(received)
 
     with proxied(tmp_path, needed=("aider",), responder=asked) as d:
@@ -452,7 +453,7 @@ def test_litellm_proxy_in_front(tmp_path: Path) -> None:
         with d.serving("litellm-proxy", "Uvicorn running", 4000):
             answer = json.loads(d.run("litellm-proxy"))
         assert answer["choices"][0]["message"]["content"] == f"Write a line to {MAIL}."
-        assert len(d.server.requests) == 1
+        assert [request.method for request in d.server.requests].count("POST") == 1
         assert not d.received(MAIL)
 
 
@@ -506,10 +507,10 @@ def test_send_it_yourself(tmp_path: Path) -> None:
         printed = d.run("sanitize")
         prompt = (tmp_path / "prompt.txt").read_text("utf-8")
         assert printed.startswith(prompt + "\n")
-        assert "<IBAN_1>" in prompt
+        (account,) = re.findall(r"<IBAN_[\d_]+>", prompt)
         assert FRENCH not in prompt
         assert "Dear Ms. Moreau, the account" not in prompt
-        (tmp_path / "answer.txt").write_text("About <IBAN_1>: done.", "utf-8")
+        (tmp_path / "answer.txt").write_text(f"About {account}: done.", "utf-8")
         assert d.run("restore") == f"About {FRENCH}: done.\n"
         stored = b"".join(path.read_bytes() for path in tmp_path.glob("letters.vault*"))
         assert FRENCH.encode() not in stored

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sanitizer.testing.server import RecordingServer
+from sanitizer.testing.server import Answer, Received, RecordingServer, Responder, echo
 
 if TYPE_CHECKING:
     from tests.examples.screens import Person
@@ -34,8 +34,26 @@ def someone(display: None) -> Iterator[Person]:
         yield someone
 
 
+class Api(RecordingServer):
+    """Lists no models when asked, before anything is charged; the script is for questions.
+
+    `requests` holds the questions, `reached` what asked for the models.
+    """
+
+    def __init__(self, responder: Responder = echo) -> None:
+        super().__init__(responder)
+        self.reached: list[Received] = []
+        self.models = Answer(b'{"data": []}')
+
+    def _answer(self, received: Received) -> Answer:
+        if received.method != "GET":
+            return super()._answer(received)
+        self.reached.append(received)
+        return self.models
+
+
 @pytest.fixture
-def api() -> Iterator[RecordingServer]:
+def api() -> Iterator[Api]:
     """Provide an API that repeats what it was asked."""
-    with RecordingServer() as server:
+    with Api() as server:
         yield server

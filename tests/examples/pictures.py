@@ -10,7 +10,8 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication
 
 from examples.desktop.form import ADDRESS
-from sanitizer.testing.server import RecordingServer, says
+from sanitizer.testing.server import says
+from tests.examples.conftest import Api
 from tests.examples.screens import person, screen
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
@@ -29,7 +30,7 @@ ANSWER = (
 def main(folder: Path = IMAGES) -> None:
     """Save the window after one answer."""
     folder.mkdir(parents=True, exist_ok=True)
-    with screen(), RecordingServer(says(ANSWER)) as api, person() as someone:
+    with screen(), Api(says(ANSWER)) as api, person() as someone:
         someone.pastes(TEXT)
         someone.sends(api.url)
         someone.window.address.setText(ADDRESS)

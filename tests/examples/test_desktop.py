@@ -20,8 +20,9 @@ from examples.desktop.wish import (
 )
 from sanitizer import Sanitizer
 from sanitizer.pipeline.classes import ClassDraws
-from sanitizer.testing.server import Answer, RecordingServer, error, html, says
+from sanitizer.testing.server import Answer, error, html, says
 from sanitizer.text.policy import PRESETS
+from tests.examples.conftest import Api
 from tests.examples.screens import SECRETS, TEXT, Person, application, person, until
 
 from PySide6.QtCore import Qt  # isort: skip  # after screens, which skips where it is missing
@@ -31,9 +32,7 @@ from PySide6.QtWidgets import QLineEdit  # isort: skip
 pytestmark = pytest.mark.usefixtures("display")
 
 
-def test_what_is_seen_is_what_leaves_and_nothing_private_does(
-    someone: Person, api: RecordingServer
-) -> None:
+def test_what_is_seen_is_what_leaves_and_nothing_private_does(someone: Person, api: Api) -> None:
     someone.types(TEXT)
     someone.reads()
     assert someone.sends(api.url) == ""
@@ -47,7 +46,7 @@ def test_what_is_seen_is_what_leaves_and_nothing_private_does(
 
 
 def test_what_is_drawn_only_now_is_shown_before_it_is_sent(
-    someone: Person, api: RecordingServer, monkeypatch: pytest.MonkeyPatch
+    someone: Person, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = iter(["gout", "lupus"])
     monkeypatch.setattr(ClassDraws, "draw", lambda *_: next(names))
@@ -55,13 +54,13 @@ def test_what_is_drawn_only_now_is_shown_before_it_is_sent(
     assert "has gout" in someone.reads()
     someone.window.address.setText(api.url)
     assert someone.clicks() == REDRAWN
-    assert api.n_connections == 0
+    assert api.requests == []
     assert "has lupus" in someone.reads()
     assert someone.clicks() == ""
     assert "has lupus" in api.requests[0].json["messages"][0]["content"]
 
 
-def test_the_answer_is_restored(someone: Person, api: RecordingServer) -> None:
+def test_the_answer_is_restored(someone: Person, api: Api) -> None:
     api.script(says("I will write to <EMAIL_1>. <EMAIL_2> is not known to me."))
     someone.types(TEXT)
     someone.sends(api.url)
@@ -72,7 +71,7 @@ def test_the_answer_is_restored(someone: Person, api: RecordingServer) -> None:
 
 
 def test_separators_inside_an_answer_are_kept_apart_from_those_of_events(
-    someone: Person, api: RecordingServer
+    someone: Person, api: Api
 ) -> None:
     api.script(says("one\u2028two\x85three", size=20))
     someone.types(TEXT)
@@ -80,7 +79,7 @@ def test_separators_inside_an_answer_are_kept_apart_from_those_of_events(
     assert someone.window.answer.toPlainText() == "one\ntwo\x85three"
 
 
-def test_a_text_is_paid_for_once(someone: Person, api: RecordingServer) -> None:
+def test_a_text_is_paid_for_once(someone: Person, api: Api) -> None:
     someone.types(TEXT)
     someone.reads()
     assert someone.window.balance.text() == "Budget: spent 0 of 200. Sending this text costs 5."
@@ -93,7 +92,7 @@ def test_a_text_is_paid_for_once(someone: Person, api: RecordingServer) -> None:
     assert [r.json["messages"][0]["content"] for r in api.requests] == [seen, seen]
 
 
-def test_a_text_that_is_typed_again_has_its_price(someone: Person, api: RecordingServer) -> None:
+def test_a_text_that_is_typed_again_has_its_price(someone: Person, api: Api) -> None:
     someone.chooses("strict")
     someone.types(TEXT)
     seen = someone.reads()
@@ -105,7 +104,7 @@ def test_a_text_that_is_typed_again_has_its_price(someone: Person, api: Recordin
     assert someone.window.balance.text().startswith("Budget: spent 25 of 200.")
 
 
-def test_a_used_up_budget_sends_nothing(api: RecordingServer) -> None:
+def test_a_used_up_budget_sends_nothing(api: Api) -> None:
     with person(budget=3.0) as someone:
         someone.types(TEXT)
         someone.reads()
@@ -114,12 +113,32 @@ def test_a_used_up_budget_sends_nothing(api: RecordingServer) -> None:
     assert api.n_connections == 0
 
 
-def test_an_address_where_nothing_answers(api: RecordingServer) -> None:
+def test_nothing_is_charged_before_an_address_answers(api: Api) -> None:
     with person(budget=5.0) as someone:
         someone.types(TEXT)
         assert someone.sends("http://127.0.0.1:9/v1") == "Nothing answers at this address."
-        assert someone.sends(api.url) == "", "the budget is used up, but this text was paid for"
-    assert len(api.requests) == 1
+        assert someone.window.balance.text().startswith("Budget: spent 0 of 5.")
+        assert someone.sends(api.url) == ""
+        assert someone.window.balance.text().startswith("Budget: spent 5 of 5.")
+    assert len(api.requests) == len(api.reached) == 1
+    assert api.reached[0].body == b""
+
+
+def test_nothing_is_charged_if_the_key_is_refused(someone: Person, api: Api) -> None:
+    api.models = error(401, "Peter")
+    someone.types(TEXT)
+    assert someone.sends(api.url) == "The API refuses this key: 401 Unauthorized."
+    assert someone.window.balance.text().startswith("Budget: spent 0 of 200.")
+    assert api.requests == []
+
+
+def test_a_text_that_is_paid_for_can_be_sent_to_another_address(api: Api) -> None:
+    with person(budget=5.0) as someone:
+        someone.types(TEXT)
+        assert someone.sends(api.url) == ""
+        assert someone.sends("http://127.0.0.1:9/v1") == "Nothing answers at this address."
+        assert someone.sends(api.url) == ""
+    assert len(api.requests) == 2
 
 
 @pytest.mark.parametrize(
@@ -143,15 +162,13 @@ def test_an_address_that_is_none(someone: Person, address: str) -> None:
         ),
     ],
 )
-def test_an_answer_that_is_none(
-    someone: Person, api: RecordingServer, answer: Answer, said: str
-) -> None:
+def test_an_answer_that_is_none(someone: Person, api: Api, answer: Answer, said: str) -> None:
     api.script(answer)
     someone.types(TEXT)
     assert someone.sends(api.url) == said
 
 
-def test_a_broken_connection(someone: Person, api: RecordingServer) -> None:
+def test_a_broken_connection(someone: Person, api: Api) -> None:
     def pieces() -> Iterator[bytes]:
         yield b'data: {"choices":[{"index":0,"delta":{"content":"So far"}}]}\n\n'
         raise ConnectionError
@@ -162,7 +179,7 @@ def test_a_broken_connection(someone: Person, api: RecordingServer) -> None:
     assert someone.window.answer.toPlainText() == "So far"
 
 
-def test_what_was_not_seen_cannot_be_sent(someone: Person, api: RecordingServer) -> None:
+def test_what_was_not_seen_cannot_be_sent(someone: Person, api: Api) -> None:
     someone.chooses("strict")  # what is shown is what is sent with the first click
     someone.types(TEXT)
     someone.reads()
@@ -178,7 +195,7 @@ def test_what_was_not_seen_cannot_be_sent(someone: Person, api: RecordingServer)
     )
 
 
-def test_identifiers_have_no_differential_privacy(someone: Person, api: RecordingServer) -> None:
+def test_identifiers_have_no_differential_privacy(someone: Person, api: Api) -> None:
     someone.window.policy.setCurrentText("identifiers")
     someone.types(TEXT)
     assert someone.reads() == TEXT.replace("peter@example.org", "<EMAIL_1>")
@@ -218,7 +235,7 @@ def test_an_emptied_text_leaves_nothing(someone: Person) -> None:
 
 
 def test_the_key_is_hidden_and_goes_to_the_api_only_if_there_is_one(
-    monkeypatch: pytest.MonkeyPatch, api: RecordingServer
+    monkeypatch: pytest.MonkeyPatch, api: Api
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "from-environment")
     with person() as someone:
@@ -230,7 +247,7 @@ def test_the_key_is_hidden_and_goes_to_the_api_only_if_there_is_one(
     assert [r.header("authorization") for r in api.requests] == ["Bearer from-environment", None]
 
 
-def test_the_clipboard_is_left_alone(someone: Person, api: RecordingServer) -> None:
+def test_the_clipboard_is_left_alone(someone: Person, api: Api) -> None:
     clipboard = application().clipboard()
     clipboard.setText("of another program")
     someone.types(TEXT)

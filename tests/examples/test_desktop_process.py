@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sanitizer.testing.server import Answer, RecordingServer
+from sanitizer.testing.server import Answer
+from tests.examples.conftest import Api
 from tests.examples.screens import PATIENCE, SECRETS, TEXT
 
 ROOT = Path(__file__).parents[2]
@@ -61,6 +62,7 @@ def test_the_window_is_there_at_once() -> None:
 
 USED = """
 import sys
+from tests.examples.conftest import Api
 from tests.examples.screens import person
 with person() as someone:
     someone.types(sys.argv[2])
@@ -69,7 +71,7 @@ with person() as someone:
 """
 
 
-def test_nothing_private_is_written_to_the_disk(api: RecordingServer, tmp_path: Path) -> None:
+def test_nothing_private_is_written_to_the_disk(api: Api, tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     places = dict.fromkeys(
         ["HOME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"], str(tmp_path)
@@ -92,16 +94,19 @@ from PySide6.QtWidgets import QApplication
 from examples.desktop import __main__ as program
 from examples.desktop.window import Window
 
+URL, WRITTEN = sys.argv[1:]
+del sys.argv[1:]  # the program takes a file's name
+
 class Busy(Window):
     def __init__(self):
         super().__init__()
-        self.address.setText(sys.argv[1])
+        self.address.setText(URL)
         self.text.setPlainText("Hello.")
         self.leaving.written.connect(self.send.click)
         self.work.said.connect(self.next)
 
     def next(self, piece):
-        self.text.setPlainText(sys.argv[2] * 1000)
+        self.text.setPlainText(WRITTEN * 1000)
         QTimer.singleShot(500, self.close)
 
 program.Window = Busy
@@ -109,7 +114,7 @@ sys.exit(program.main())
 """
 
 
-def test_closing_the_window_ends_the_program_whatever_is_under_way(api: RecordingServer) -> None:
+def test_closing_the_window_ends_the_program_whatever_is_under_way(api: Api) -> None:
     def hangs() -> Iterator[bytes]:
         yield b'data: {"choices":[{"index":0,"delta":{"content":"So far"}}]}\n\n'
         api.ended.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -36,6 +37,44 @@ def test_the_keyboard_shows_what_a_word_stands_for(someone: Person) -> None:
     someone.window.leaving.setFocus()
     QTest.keyClick(someone.window.leaving, Qt.Key.Key_End)
     until(lambda: "In place of “peter@example.org”" in QToolTip.text())
+
+
+def test_private_words_are_marked_where_they_were_written(someone: Person) -> None:
+    someone.pastes("😀 Elena in\nLeeds 😀, peter@example.org")
+    seen = someone.reads()
+    found = [each.cursor.selectedText() for each in someone.window.text.extraSelections()]
+    assert found == ["Elena", "Leeds", "peter@example.org"]
+    assert re.fullmatch(r"😀 <[A-Z]+_1> in\n<[A-Z]+_[12]> 😀, <EMAIL_1>", seen)
+    source = someone.window.text
+    assert source.hint(source.toPlainText().index("Leeds") + 1) == (
+        "<span>Leaves as “&lt;PLACE_1&gt;”</span>"
+    )
+    assert source.hint(0) == ""
+    someone.types("!")
+    assert source.extraSelections() == [], "what changed is not known to be private yet"
+
+
+def test_only_marks_in_view_are_drawn(someone: Person) -> None:
+    someone.chooses("identifiers")
+    someone.pastes(LONG)
+    someone.reads()
+    source = someone.window.text
+    first = [each.cursor.selectionStart() for each in source.extraSelections()]
+    assert 0 < len(first) < 100
+    source.verticalScrollBar().setValue(source.verticalScrollBar().maximum())
+    assert min(each.cursor.selectionStart() for each in source.extraSelections()) > max(first)
+
+
+@pytest.mark.parametrize("ground", ["white", "#1e1e1e"])
+def test_marked_words_can_be_read_on_light_and_dark(someone: Person, ground: str) -> None:
+    palette = someone.window.palette()
+    palette.setColor(QPalette.ColorRole.Base, QColor(ground))
+    palette.setColor(QPalette.ColorRole.Text, QColor("black" if ground == "white" else "white"))
+    someone.window.setPalette(palette)
+    someone.types(TEXT)
+    someone.reads()
+    (mark, *_) = someone.window.text.extraSelections()
+    assert contrast(mark.format.background().color(), palette.text().color()) >= 7.0
 
 
 def test_originals_in_hints_are_no_markup(someone: Person) -> None:

@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDER = os.environ.get("SANITIZER_TEST_CLIENTS", "")
 TESTS = {
+    "gemini_ollama": ("gemini", "ollama"),
     "langchain": ("langchain",),
     "litellm": ("litellm", "litellm_proxy", "portkey"),
     "llama_index": ("llama_index",),

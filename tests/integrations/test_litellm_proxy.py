@@ -5,6 +5,7 @@ guard endpoints, and with ours.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ class Setup:
     def assert_clean(self) -> None:
         """The provider was asked once, with stand-ins."""
         (request,) = self.provider.requests
-        assert b"EMAIL_1" in request.body
+        assert re.search(rb"<EMAIL_(?:\d{5}_)?1>", request.body)
         assert leaked(self.provider) == []
 
 
@@ -157,7 +158,8 @@ def test_a_history_with_tools(setup: Setup) -> None:
     assert answer["choices"][0]["message"]["content"] == f"Sent: {TEXT}"
     setup.assert_clean()
     sent = setup.provider.requests[0].json["messages"][1]["tool_calls"][0]["function"]
-    assert json.loads(sent["arguments"])["text"].startswith("first\nWrite to <EMAIL_1>")
+    text = json.loads(sent["arguments"])["text"]
+    assert re.match(r"first\nWrite to <EMAIL_(?:\d{5}_)?1>", text)
 
 
 def test_calls_that_ours_cannot_read_are_refused(setup: Setup) -> None:

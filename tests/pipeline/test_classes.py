@@ -12,13 +12,13 @@ import pytest
 from sanitizer import BudgetExceeded, Cape, DynText, FileVault, Policy, PolicyError, Sanitizer
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import WordPieces
-from sanitizer.pipeline.classes import ClassDraws
+from sanitizer.pipeline.classes import ClassDraws, common_first
 from sanitizer.pipeline.stand_ins import StandIns
 from sanitizer.privacy.weights import LOW, high_level
+from sanitizer.risk.classes import distributions
 from sanitizer.storage.vault import MemoryVault
 from sanitizer.testing.models import SeededSource
-from sanitizer.text.classes import class_members, concept_of, content_words
-from sanitizer.text.policy import DRAWN
+from sanitizer.text.classes import LISTS, class_members, concept_of, content_words, list_of
 from sanitizer.text.words import Segmented, Unit
 
 LETTER = "My brother has asthma. His asthma is bad; an asthma attack is worse."
@@ -36,7 +36,7 @@ def inputs(model: OnnxMaskedLM, kind: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "epsilon"), [*((kind, 5.0) for kind in DRAWN), ("CRIME", 0.5), ("CRIME", 8.0)]
+    ("kind", "epsilon"), [*((kind, 5.0) for kind in LISTS), ("CRIME", 0.5), ("CRIME", 8.0)]
 )
 def test_the_exact_epsilon_of_a_draw_is_the_certified_one(
     model: OnnxMaskedLM, pieces: WordPieces, kind: str, epsilon: float
@@ -57,7 +57,7 @@ def test_the_exact_epsilon_of_a_draw_is_the_certified_one(
     assert high_level(epsilon) / LOW == pytest.approx(exp(epsilon), rel=1e-9)
 
 
-@pytest.mark.parametrize("kind", DRAWN)
+@pytest.mark.parametrize("kind", LISTS)
 def test_dyntext_keeps_its_epsilon_too(model: OnnxMaskedLM, pieces: WordPieces, kind: str) -> None:
     draws = ClassDraws(DynText(6.0), model, pieces)
     found = []
@@ -68,7 +68,7 @@ def test_dyntext_keeps_its_epsilon_too(model: OnnxMaskedLM, pieces: WordPieces, 
     assert np.log(np.max(found, axis=0) / np.min(found, axis=0)).max() <= 6.0 + 1e-9
 
 
-@pytest.mark.parametrize("kind", DRAWN)
+@pytest.mark.parametrize("kind", LISTS)
 def test_what_is_taken_is_left_out_before_the_draw(
     model: OnnxMaskedLM, pieces: WordPieces, kind: str
 ) -> None:
@@ -91,11 +91,37 @@ def test_one_s_own_name_is_the_last_to_leave(model: OnnxMaskedLM, pieces: WordPi
         assert set(content_words(name)).isdisjoint(content_words(nearest))
 
 
+def test_common_things_are_not_served_by_outputs_of_their_own(
+    model: OnnxMaskedLM, pieces: WordPieces
+) -> None:
+    """What the price of the best guess buys: with a high one it is right less often."""
+    success = []
+    for price in (0.0, 0.3, 3.0):
+        rows = distributions(ClassDraws(Cape(5.0, guess_price=price), model, pieces), "CRIME")
+        success.append(float((rows * common_first(len(rows))[:, None]).max(axis=0).sum()))
+    assert success[0] > success[1] > success[2]
+    assert success[1] < 0.3  # 0.43 with 45 outputs and no caps
+
+
 def test_members_are_names_of_their_own_class() -> None:
-    for kind in DRAWN:
+    for kind in LISTS:
         names = class_members(kind)
         assert len(names) >= 100
         assert [concept_of(kind, name.upper()) for name in names] == list(names)
+
+
+def test_a_religion_is_drawn_for_a_religion(model: OnnxMaskedLM) -> None:
+    """Once "royalist" came for "Muslim": one list held both."""
+    for seed in range(6):
+        for text, name in (("She is a Muslim.", "RELIGION"), ("She is a socialist.", "POLITICS")):
+            result = Sanitizer(model=model).sanitize(text, source=SeededSource(seed))
+            (drawn,) = [r.replacement for r in result.replacements if r.kind == "BELIEF"]
+            shown = {member.lower() for member in class_members(name)}
+            assert drawn.lower() in shown
+    assert {list_of("BELIEF", member) for member in class_members("BELIEF")} == {
+        "RELIGION",
+        "POLITICS",
+    }
 
 
 @pytest.fixture
@@ -136,7 +162,7 @@ class TestConversation:
             language="en",
         )
         values = StandIns(s.policy, MemoryVault(), "c").values(
-            segmented, SeededSource(1), s.inner.class_draws()
+            "Georgian Georgian", segmented, SeededSource(1), s.inner.class_draws()
         )
         assert values == ["<PLACE_1>", "<PLACE_1>"]
 
@@ -239,7 +265,7 @@ class TestNeighbours:
                 s = first.derive(conversation=f"{side} {seed}")
                 text = s.sanitize(f"He has {name}.", source=SeededSource(seed)).text
                 counts[side][text] = counts[side].get(text, 0) + 1
-        n = first.inner.class_draws().n_outputs(1000)
+        n = len(first.inner.class_draws().distribution("CONDITION", "asthma")[0])
         assert set(counts[0]) == set(counts[1])
         assert len(counts[0]) == n
         low = 1 / (n - 1 + np.e)

@@ -168,12 +168,12 @@ def test_a_class_can_be_refused_or_hidden_by_a_policy_file(tmp_path: Path) -> No
 
 def test_the_readme_shows_what_leaves(model: OnnxMaskedLM) -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
-    lines = dict(re.findall(r"^(you write|what leaves|what you read) +(.*)$", readme, re.M))
+    lines = dict(re.findall(r"^(you write|it leaves|it answers|you read) +(.*)$", readme, re.M))
     s = Sanitizer(model=model)
     result = s.sanitize(lines["you write"])
     (drawn,) = [r for r in result.replacements if r.kind == "CONDITION"]
     before, after = (result.text[: drawn.start], result.text[drawn.end :])
-    shown = lines["what leaves"].removeprefix(before).removesuffix(after)
+    shown = lines["it leaves"].removeprefix(before).removesuffix(after)
     assert shown in class_members("CONDITION"), "whatever was drawn, the rest is as shown"
-    assert lines["what leaves"] == f"{before}{shown}{after}"
-    assert s.restore(result.text) == lines["what you read"] == lines["you write"]
+    assert lines["it leaves"] == lines["it answers"] == f"{before}{shown}{after}"
+    assert s.restore(result.text) == lines["you read"] == lines["you write"]

@@ -82,9 +82,10 @@ class TestDerive:
         assert s.sanitize(PROMPT).record.charged == 0
 
     def test_the_first_is_left_as_it_was(self, s: Sanitizer) -> None:
+        name = s.conversation
         s.derive(conversation="b", policy="identifiers", mechanism=Cape(3.0), charged=False)
         assert (s.conversation, s.policy.name, s.mechanism, s.budget_left) == (
-            "",
+            name,
             "words",
             Cape(5.0),
             40.0,

@@ -195,7 +195,7 @@ def test_what_is_released_has_the_certified_probabilities(model: OnnxMaskedLM, w
         assert abs(count - n * p) < 5 * (n * p * (1 - p)) ** 0.5  # five standard errors, fixed seed
 
 
-@pytest.mark.parametrize("profile", ["staircase", "geometric", "prior"])
+@pytest.mark.parametrize("profile", ["staircase", "geometric", "prior", "medoids"])
 @pytest.mark.parametrize("position", [0, 2])
 def test_the_audit_finds_the_certified_epsilon(
     model: OnnxMaskedLM, profile: str, position: int

@@ -11,6 +11,8 @@ from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.storage.vault import MemoryVault
 from tests.pipeline.random_texts import Texts
 
+A_KEY = "ghp_nqRz8AaVYtBkwW5oJd3HpXgLmE7vTfSc2345"
+OTHER_KEY = A_KEY.upper()
 TURNS = 5
 """Texts of one conversation: later ones may not change what earlier ones come back as."""
 
@@ -61,6 +63,8 @@ def test_ten_thousand_texts_come_back(model: OnnxMaskedLM, policy: str, longest:
         "[Ngozi](https://10.0.96.7/Quill?q=faith.1@example.org) ![](Copperhouse Joinery)",
         "```\nprint([Ngozi], <email_1>announcement, PERSON_12)\n```",
         "`faith.1@example.org4233 7113`, EMAIL_1DATE_2",
+        # A key hides the letters that make "KEY_1" a part of a longer word.
+        f"password={OTHER_KEY}Faith<KEY_1{A_KEY}{A_KEY}KEY_1_2",
     ],
 )
 def test_texts_that_once_did_not_come_back(model: OnnxMaskedLM, text: str) -> None:
@@ -86,8 +90,8 @@ def test_a_link_that_was_sent_long_ago_comes_back_with_its_prompt(model: OnnxMas
 def test_a_placeholder_of_code_is_a_whole_name(model: OnnxMaskedLM) -> None:
     s = Sanitizer(policy="deidentify", model=model)
     sent = s.sanitize("```python\nElena = load(1)\nprint(Elena)\n```").text
-    assert "TERM_1 = load" in sent
-    answer = "TERM_1 = 2; XTERM_1 = TERM_12 + get_TERM_1"
-    expected = "Elena = 2; XTERM_1 = TERM_12 + get_Elena"
+    assert "PERSON_1 = load" in sent
+    answer = "PERSON_1 = 2; XPERSON_1 = PERSON_12 + get_PERSON_1"
+    expected = "Elena = 2; XPERSON_1 = PERSON_12 + get_Elena"
     assert s.restore(answer) == expected
     assert "".join(s.restored_stream(answer)) == expected

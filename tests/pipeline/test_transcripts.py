@@ -12,9 +12,12 @@ from benchmarks.privacy.transcripts import (
     OTHERS,
     VALUES,
     Forced,
+    Proxied,
+    Same,
     Scripted,
     View,
     _aligned,
+    by_batch,
     by_filter,
     by_sanitize,
     echo,
@@ -55,6 +58,7 @@ def test_a_transcript_has_the_certified_epsilon_exactly(first: Forced) -> None:
     assert by_wire == by_text
 
 
+@pytest.mark.slow
 def test_names_and_years_add_nothing_whatever_the_api_guesses(first: Forced) -> None:
     for kind in ("person", "year"):
         inputs = neighbours(first, kind, OTHERS[kind][:1])
@@ -76,3 +80,27 @@ def test_a_tool_that_repeats_a_guess_tells_whether_it_is_right(first: Forced) ->
     (values,) = neighbours(first, "person", OTHERS["person"][:1])[1:]
     api = APIS["tool, guessing"]
     assert _aligned(first, values, api) != _aligned(first, VALUES, api)
+
+
+def test_neighbours_leave_a_batch_and_the_proxy_alike(first: Forced) -> None:
+    with Proxied(first) as proxied:
+        for kind in ("person", "year"):
+            one, two = neighbours(first, kind, OTHERS[kind][:1])
+            assert by_batch(first, written(one), Same(0)) == by_batch(first, written(two), Same(0))
+            sent = proxied.view(written(one), Same(0))
+            assert len(sent) == 3
+            assert sent == proxied.view(written(two), Same(0))
+            assert VALUES[kind].encode() not in b"".join(sent)
+
+
+@pytest.mark.slow
+def test_a_batch_and_the_proxy_have_the_certified_epsilon_exactly(first: Forced) -> None:
+    inputs = neighbours(first, "condition", OTHERS["condition"])[:2]
+    assert len(inputs) == 2
+    found = exact(lambda v, source: by_batch(first, written(v), source), inputs, EPSILON)
+    assert found["exact"] == pytest.approx(EPSILON, abs=1e-9)
+    assert found["exact"] <= EPSILON
+    with Proxied(first) as proxied:
+        by_wire = exact(lambda v, source: proxied.view(written(v), source), inputs, EPSILON)
+    assert by_wire["exact"] == found["exact"]
+    assert by_wire["n_transcripts"] == found["n_transcripts"]

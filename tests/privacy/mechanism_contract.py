@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 import pytest
@@ -36,31 +37,51 @@ def toy_contexts() -> Iterator[NDArray[np.float32]]:
     yield np.linspace(-40, 40, n).astype(np.float32)
 
 
-def distributions(mechanism: Mechanism, logits: NDArray[np.float32]) -> list[Distribution]:
+class Position(Protocol):
+    """A mechanism in one context.
+
+    Attributes:
+        outputs: int [n], the output set.
+    """
+
+    outputs: NDArray[np.intp]
+
+    def weights(self, word: int | None, distance: NDArray[np.float32] | None) -> Weights:
+        """Weights of one private word.
+
+        Args:
+            word: number of the toy word; None for one that is not in the vocabulary.
+            distance: float32 [n_vocabulary] to all outputs; None if nothing is known.
+        """
+
+
+class Ranked:
+    """The position of a mechanism that ranks a shortlist by utility."""
+
+    def __init__(self, mechanism: Mechanism, logits: NDArray[np.float32]) -> None:
+        self._mechanism, self.outputs = mechanism, mechanism.outputs(logits)
+        scores = (logits[self.outputs] - logits.min()) / max(float(np.ptp(logits)), 1e-9)
+        self._scores = scores.astype(np.float32)
+
+    def weights(self, word: int | None, distance: NDArray[np.float32] | None) -> Weights:
+        """See `Position`."""
+        near = None if distance is None else distance[self.outputs]
+        return self._mechanism.weights(self._scores, near, np.flatnonzero(self.outputs == word))
+
+
+def distributions(position: Position) -> list[Distribution]:
     """Exact output distribution for every toy word, and for a word nothing is known of."""
-    outputs = mechanism.outputs(logits)
-    scores = ((logits[outputs] - logits.min()) / max(float(np.ptp(logits)), 1e-9)).astype(
-        np.float32
-    )
-    nothing = np.empty(0, dtype=np.intp)
 
     def exact(weights: Weights) -> Distribution:
-        return {int(y): weights.probability(i) for i, y in enumerate(outputs)}
+        return {int(y): weights.probability(i) for i, y in enumerate(position.outputs)}
 
-    known = [
-        exact(mechanism.weights(scores, row[outputs], np.flatnonzero(outputs == w)))
-        for w, row in enumerate(toy_distances())
-    ]
-    broken = np.full(len(outputs), np.nan, dtype=np.float32)
-    return [
-        *known,
-        exact(mechanism.weights(scores, None, nothing)),
-        exact(mechanism.weights(scores, broken, nothing)),
-    ]
+    known = [exact(position.weights(w, row)) for w, row in enumerate(toy_distances())]
+    broken = np.full(TOY_VOCABULARY_SIZE, np.nan, dtype=np.float32)
+    return [*known, exact(position.weights(None, None)), exact(position.weights(None, broken))]
 
 
 class MechanismContract:
-    """Inherit, and override `mechanism`."""
+    """Inherit, and override `mechanism`; `position` where outputs are not a shortlist."""
 
     epsilons: tuple[float, ...] = (1e-6, 0.1, 1.0, 5.0, 12.0, MAX_EPSILON)
 
@@ -68,6 +89,10 @@ class MechanismContract:
     def mechanism(epsilon: float) -> Mechanism:
         """The mechanism under test."""
         raise AssertionError("override me")
+
+    def position(self, epsilon: float, logits: NDArray[np.float32]) -> Position:
+        """The mechanism in one context."""
+        return Ranked(self.mechanism(epsilon), logits)
 
     @pytest.mark.parametrize(
         "bad", [0, -1.0, float("nan"), float("inf"), MAX_EPSILON * 2, True, "5"]
@@ -79,25 +104,25 @@ class MechanismContract:
     def test_probabilities_add_up_and_none_is_zero(self) -> None:
         for epsilon in self.epsilons:
             for logits in toy_contexts():
-                for distribution in distributions(self.mechanism(epsilon), logits):
+                for distribution in distributions(self.position(epsilon, logits)):
                     assert sum(distribution.values()) == 1
                     assert all(p > 0 for p in distribution.values())
 
     def test_weights_are_positive_python_integers(self) -> None:
-        mechanism = self.mechanism(5.0)
-        scores = np.linspace(0, 1, TOY_VOCABULARY_SIZE, dtype=np.float32)
-        weights = mechanism.weights(scores, toy_distances()[0], np.array([0]))
-        assert all(type(t) is int and t >= 1 for t in weights.totals)
-        together = np.concatenate(weights.members)
-        assert set(together) == set(range(TOY_VOCABULARY_SIZE))
+        for logits in toy_contexts():
+            position = self.position(5.0, logits)
+            weights = position.weights(0, toy_distances()[0])
+            assert all(type(t) is int and t >= 1 for t in weights.totals)
+            together = np.concatenate(weights.members)
+            assert set(together) == set(range(len(position.outputs)))
 
     def test_the_sampler_draws_what_the_weights_say(self) -> None:
-        mechanism, n = self.mechanism(2.0), 20_000
-        scores = np.linspace(0, 1, TOY_VOCABULARY_SIZE, dtype=np.float32)
-        weights = mechanism.weights(scores, toy_distances()[1], np.array([1]))
+        logits, n = np.linspace(0, 1, TOY_VOCABULARY_SIZE, dtype=np.float32), 20_000
+        position = self.position(2.0, logits)
+        weights = position.weights(1, toy_distances()[1])
         source = SeededSource(8)
         counts = Counter(weights.draw(source) for _ in range(n))
-        for output in range(TOY_VOCABULARY_SIZE):
+        for output in range(len(position.outputs)):
             p = float(weights.probability(output))
             assert (
                 abs(counts[output] - n * p) <= 5 * (n * p * (1 - p)) ** 0.5 + 5
@@ -114,7 +139,7 @@ class CertifiedContract(MechanismContract):
         for epsilon in self.epsilons:
             bound = Fraction(high_level(epsilon), LOW)  # at most e^epsilon, from integers
             for logits in toy_contexts():
-                found = distributions(self.mechanism(epsilon), logits)
+                found = distributions(self.position(epsilon, logits))
                 assert len({frozenset(d) for d in found}) == 1, (
                     "the output set depends on the private word"
                 )
@@ -127,4 +152,4 @@ class CertifiedContract(MechanismContract):
         logits = np.zeros(TOY_VOCABULARY_SIZE, dtype=np.float32)
         logits[3] = value
         with pytest.raises(NotCertified):
-            self.mechanism(5.0).outputs(logits)
+            self.position(5.0, logits)

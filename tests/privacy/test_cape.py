@@ -11,16 +11,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from sanitizer.privacy.cape import PROFILES, Cape, bucket_weights, default_shape
 from sanitizer.privacy.weights import LOW, MAX_EPSILON, high_level
 from tests.privacy.mechanism_contract import (
     CertifiedContract,
     MechanismContract,
+    Ranked,
     distributions,
     toy_contexts,
     toy_distances,
 )
+from tests.privacy.medoid_positions import Covering
 
 
 class TestStaircase(CertifiedContract):
@@ -87,6 +90,46 @@ class TestDefaults(CertifiedContract):
         return Cape(epsilon)
 
 
+class TestMedoids(CertifiedContract):
+    """Outputs chosen for coverage; how many there are follows from the context."""
+
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, profile="medoids", n_shortlist=8, n_top=1)
+
+    def position(self, epsilon: float, logits: NDArray[np.float32]) -> Covering:
+        return Covering(self.mechanism(epsilon), logits)
+
+    def test_the_draw_is_as_tight_as_it_says(self) -> None:
+        for logits in toy_contexts():
+            found = distributions(self.position(5.0, logits))
+            ratios = [max(d[y] for d in found) / min(d[y] for d in found) for y in found[0]]
+            assert log(max(ratios)) == pytest.approx(5.0, abs=1e-9)
+
+
+class TestMedoidsKeepingTheWordItself(TestMedoids):
+    """Without demotion, for nothing but similarity."""
+
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(
+            epsilon,
+            profile="medoids",
+            n_shortlist=12,
+            n_top=1,
+            demote_self=False,
+            guess_price=0.0,
+        )
+
+
+class TestMedoidsThatRaiseThree(TestMedoids):
+    """Several outputs at the top, at a high price of being guessed."""
+
+    @staticmethod
+    def mechanism(epsilon: float) -> Cape:
+        return Cape(epsilon, profile="medoids", n_shortlist=9, n_top=3, guess_price=2.0)
+
+
 class TestPublished(MechanismContract):
     """The contract without the bound; that it does not hold is shown below."""
 
@@ -100,7 +143,7 @@ class TestPublished(MechanismContract):
 def exact_epsilon(mechanism: Cape) -> float:
     worst = Fraction(1)
     for logits in toy_contexts():
-        found = distributions(mechanism, logits)
+        found = distributions(Ranked(mechanism, logits))
         for y in found[0]:
             values = [d[y] for d in found]
             worst = max(worst, max(values) / min(values))
@@ -154,7 +197,7 @@ def test_the_high_level_never_exceeds_the_exponential(epsilon: float) -> None:
     st.floats(0.01, 20),
     st.integers(1, 40),
     st.integers(2, 300),
-    st.sampled_from(["staircase", "geometric"]),
+    st.sampled_from(["staircase", "geometric", "medoids"]),
 )
 def test_levels_cover_the_outputs_and_stay_in_range(
     epsilon: float, top: int, n: int, profile: str
@@ -214,6 +257,8 @@ def test_published_buckets_are_equal_width_intervals(values: list[float], n_buck
         ({"top_mass": float("nan")}, "top_mass"),
         ({"lambda_l": float("nan")}, "lambda_l"),
         ({"lambda_d": -1.0}, "lambda_d"),
+        ({"guess_price": -0.1}, "guess_price"),
+        ({"guess_price": float("inf")}, "guess_price"),
     ],
 )
 def test_bad_arguments_are_named(options: dict[str, object], name: str) -> None:
@@ -241,6 +286,21 @@ def test_no_output_takes_more_than_a_third_by_default(epsilon: float) -> None:
     assert mechanism.n_shortlist is not None
     levels, sizes = mechanism.levels(mechanism.n_shortlist)
     assert levels[0] / sum(level * size for level, size in zip(levels, sizes, strict=True)) <= 1 / 3
+
+
+def test_medoids_have_no_shortlist_by_utility() -> None:
+    mechanism, logits = Cape(profile="medoids"), np.zeros(12, dtype=np.float32)
+    with pytest.raises(ValueError, match="profile"):
+        mechanism.outputs(logits)
+    with pytest.raises(ValueError, match="profile"):
+        mechanism.weights(logits, None, np.array([], dtype=np.intp))
+
+
+def test_settings_are_those_of_the_profile() -> None:
+    assert {"n_top", "guess_price"} <= set(Cape(profile="medoids").settings())
+    assert not {"lambda_l", "lambda_d", "top_mass"} & set(Cape(profile="medoids").settings())
+    assert "top_mass" in Cape(profile="prior").settings()
+    assert "guess_price" not in Cape(profile="staircase").settings()
 
 
 def test_reading_the_original_context_is_never_certified() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.privacy.counterexamples import FAILURES
 from sanitizer.privacy.accounting import BoundedRangeEvent, ZCDPEvent
 from sanitizer.privacy.dps_mozo import DPSMOZO, claimed_epsilon, solve_beta, solve_range
 from sanitizer.privacy.next_token import (
@@ -200,24 +201,6 @@ def test_the_published_event_is_theorem_b3_at_its_word() -> None:
     )
 
 
-# Where theorem B.3 fails: row 0, what each of the other demonstrations adds, and what the last adds
-# before and after.
-FAILURES = {
-    "4 shots, order 5, beta 0.342: as the paper's table 5 has them": (
-        published(4, 0.342, 5),
-        ((-3.5, -0.2, -1.9), (0, -6.8, -0.2), (0, -4, -8), (0, 2, 8)),
-    ),
-    "1 shot: a token of probability e^-20": (
-        published(1, 0.342, 5),
-        ((0, -20), (0, 0), (0, 10), (0, -10)),
-    ),
-    "4 shots, order 2, beta 1": (
-        published(4, 1.0, 2),
-        ((-4.8, -0.2, -1.7), (0, -10.7, -3.6), (0, -6.6, -13.8), (0, 12.8, 14.8)),
-    ),
-}
-
-
 def pair(decoder: DPSMOZO, case: tuple[tuple[float, ...], ...]) -> tuple[Logits, Logits]:
     """Scores that differ in the last demonstration."""
     public, others, before, after = (np.array(row) for row in case)
@@ -234,6 +217,7 @@ def worst(p: TokenWeights, q: TokenWeights, order: int) -> float:
 
 @pytest.mark.parametrize("case", sorted(FAILURES))
 def test_the_published_bound_per_token_fails(case: str) -> None:
+    """Theorem B.3, where it fails."""
     decoder, rows = FAILURES[case]
     assert decoder.beta is not None
     assert decoder.order is not None

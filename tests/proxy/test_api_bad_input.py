@@ -304,6 +304,7 @@ def test_requests_beyond_the_limit_are_told_to_come_again() -> None:
     assert len(up.requests) == 1
 
 
+@pytest.mark.slow
 def test_connections_beyond_the_limit_are_closed() -> None:
     with upstream() as up, proxy(up.url, listener=Listener(port=0, connections=1)) as api:
         api.chat("x")  # this connection stays open

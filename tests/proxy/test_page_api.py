@@ -11,7 +11,7 @@ import httpx
 import numpy as np
 import pytest
 
-from sanitizer import Cape, Sanitizer
+from sanitizer import Cape, Corrections, Sanitizer
 from sanitizer.progress import reported_to
 from sanitizer.proxy.page_api import binomial_range
 from sanitizer.storage.ledger import Ledger, Scope
@@ -49,6 +49,7 @@ def test_the_settings_are_the_proxys(page: Proxy) -> None:
         "epsilon_max": 12.0,
         "max_chars": 100_000,
         "max_phrase": 300,
+        "remembers": False,
     }
 
 
@@ -303,3 +304,37 @@ def test_the_page_can_be_left_out() -> None:
         for path in ("/", "/page/settings", "/page/app.js"):
             assert api.client.get(path).status_code == 404
         assert api.client.get("/healthz").status_code == 200
+
+
+def test_a_correction_of_the_page_holds_for_every_text_to_come(tmp_path: Path) -> None:
+    memory = Corrections(tmp_path / "memory", KEY, create=True)
+    text = "Jira says that Project Falcon is late."
+    with (
+        upstream() as up,
+        proxy(up.url, Sanitizer(policy="identifiers", corrections=memory)) as api,
+    ):
+        assert api.client.get("/page/settings").json()["remembers"] is True
+
+        def remember(phrase: Any, treatment: str) -> httpx.Response:
+            return api.client.post(
+                "/page/remember",
+                json={"phrase": phrase, "treatment": treatment},
+                headers={"sanitizer-conversation": "page-1"},
+            )
+
+        assert remember("project falcon", "hide").json() == {"changed": True}
+        assert remember("Jira", "keep").json() == {"changed": True}
+        shown = ask(api, "preview", "another", text=text, policy="identifiers")["text"]
+        assert shown == "Jira says that <TERM_1> is late."
+        assert Corrections(memory.path, KEY).entries() == [
+            ("keep", "Jira"),
+            ("hide", "project falcon"),
+        ]
+        assert remember("Project Falcon", "forget").json() == {"changed": True}
+        assert ask(api, "preview", "a", text=text, policy="identifiers")["text"] == text
+        for phrase, treatment in ((5, "hide"), ("...", "hide"), ("4", "keep"), ("Jira", "drop")):
+            refused = remember(phrase, treatment)
+            assert refused.status_code == 400
+            assert "Jira" not in refused.text
+    with upstream() as up, proxy(up.url, Sanitizer(policy="identifiers")) as api:
+        assert remember("Jira", "keep").status_code == 400

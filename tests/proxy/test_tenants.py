@@ -16,7 +16,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from sanitizer import Sanitizer
+from sanitizer import Corrections, Sanitizer
 from sanitizer.errors import PolicyError
 from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.audit_log import AuditLog
@@ -359,3 +359,21 @@ def test_a_file_without_tenants_or_upstreams_is_refused() -> None:
     for text in ("", '[upstreams.a]\nurl = "https://api.example/v1"'):
         with pytest.raises(PolicyError, match="at least one"):
             Configuration.of(text)
+
+
+def test_each_tenant_has_memories_of_its_own(
+    up: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "a passphrase of many letters"
+    monkeypatch.setenv("SANITIZER_VAULT_KEY", key)
+    for name, phrase in (("ada", "Project Falcon"), ("team", "Caldwell")):
+        Corrections(tmp_path / name, key, create=True).add([phrase], "hide")
+    text = text_of(up.url, ada='corrections = ["ada", "team"]')
+    said = "Caldwell pays for project falcon."
+    with served(up, tmp_path, text) as running:
+        assert running.ask(said).status_code == running.ask(said, BEA).status_code == 200
+        assert up.requests[-2].said() == "<TERM_1> pays for <TERM_2>."
+        assert up.requests[-1].said() == said
+    (tmp_path / "team").unlink()
+    with pytest.raises(PolicyError, match="tenant ada: corrections"), served(up, tmp_path, text):
+        pass

@@ -19,6 +19,8 @@ CERTIFIED = [
     Cape(5.0),
     Cape(5.0, profile="geometric"),
     Cape(5.0, profile="prior"),
+    Cape(5.0, profile="medoids"),
+    Cape(8.0, profile="medoids", demote_self=False, guess_price=0.0),
     Cape(9.0, demote_self=False, n_top=3),
     Cape(5.0, n_steps=2),
 ]

@@ -38,6 +38,7 @@ CERTIFIED: list[WordMechanism] = [
     Cape(4.0, n_shortlist=20, n_top=2),
     Cape(4.0, profile="geometric"),
     Cape(4.0, profile="prior"),
+    Cape(4.0, profile="medoids"),
     DynText(4.0),
     DynText(8.0, list_size="fixed"),
 ]

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from sanitizer import Sanitizer
 from sanitizer.errors import VaultError
 from sanitizer.pipeline.record import answer_record
 from sanitizer.results import SanitizedText
@@ -106,13 +105,6 @@ def test_keys_keep_conversation_role_and_content_apart() -> None:
     assert len(message_key(KEY, "", "", "\ud800")) == 32
 
 
-def test_a_placeholder_of_an_earlier_process_is_not_taken_for_one_of_now() -> None:
-    """One patient's address must not come back as another's."""
-    one = Sanitizer(policy="identifiers", vault=MemoryVault(numbers="apart"))
-    two = Sanitizer(policy="identifiers", vault=MemoryVault(numbers="apart"))
-    sent = one.sanitize("Write to anna@example.org and eve@example.org").text
-    two.sanitize("Write to otto@example.org and joe@example.org")
-    assert two.restore(sent) == sent
-    assert one.restore(sent) == "Write to anna@example.org and eve@example.org"
+def test_an_unknown_numbering_is_refused() -> None:
     with pytest.raises(ValueError, match="numbers"):
         MemoryVault(numbers="random")

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sanitizer.lm import Models, Tagger
+from sanitizer.text.classes import given_names
 from sanitizer.text.detector import Detector, Reading, detector_for, gazetteers
 from sanitizer.text.detector import public_forms as forms
 from sanitizer.text.skeleton import skeleton
@@ -138,3 +139,33 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
     local.read("Something else entirely, about Ulm.")
     assert local.read(TEXT) == first
     assert dataclasses.asdict(first)
+
+
+@pytest.mark.parametrize(
+    ("text", "stays"),
+    [
+        ("Please send the rotas and the pancakes recipe to everybody.", ("rotas", "pancakes")),
+        ("we havent asked, and nobody is freaking out", ("havent", "nobody")),
+        ("plese fix the speling of this sentense for me", ("plese", "speling")),
+        ("Which is better, option A or option B?", ("A", "B")),
+        ("Schreib mir bitte ein Anschreiben und kürze den Widerspruch.", ("Anschreiben",)),
+        ("Open /usr/lib/app and restart the decoder.", ("usr", "lib", "decoder")),
+    ],
+)
+def test_ordinary_words_stay(local: Detector, text: str, stays: tuple[str, ...]) -> None:
+    """Of dictionaries, chats, other languages and programs; misspelt; single letters."""
+    hidden = {text[f.start : f.end] for f in local.read(text).findings}
+    assert hidden.isdisjoint(stays)
+
+
+def test_letters_of_names_and_numbers_are_not_single(local: Detector) -> None:
+    text = "Ask Ines B. about P-3391."
+    hidden = " ".join(text[f.start : f.end] for f in local.read(text).findings)
+    assert {"Ines", "B", "P", "3391"} <= set(hidden.split())
+
+
+def test_no_list_of_ordinary_words_names_illness_belief_or_people() -> None:
+    lists = forms()
+    for word in ("chlamydia", "burglary", "insulin", "wheelchair", "priya", "leeds", "widowed"):
+        assert word not in lists.ordinary
+    assert not lists.ordinary & given_names()

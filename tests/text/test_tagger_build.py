@@ -53,6 +53,28 @@ def test_a_slot_inside_a_mark_has_the_class_of_the_mark() -> None:
     assert labels(filled("I ⟦FACT:left {org}⟧")) == [("left org-1", "FACT")]
 
 
+def test_a_numbered_slot_has_one_value_inside_and_outside_of_marks() -> None:
+    example = filled("{last1} in ⟦ID:{last1}_cv.pdf⟧, ⟦FACT:left {org}⟧ {last1}")
+    assert labels(example) == [
+        ("last-1", "PERSON"),
+        ("last-1_cv.pdf", "ID"),
+        ("left org-2", "FACT"),
+        ("last-1", "PERSON"),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_escaped_bar_is_no_choice(seed: int) -> None:
+    found = data.expanded(r"(a \| b|c \| d) | e", random.Random(seed)).replace("\x04", "|")
+    assert found in {"a | b | e", "c | d | e"}
+
+
+def test_no_template_is_taken_for_a_comment() -> None:
+    for file in data.TEMPLATES.glob("*.txt"):
+        comments = [x for x in file.read_text("utf-8").split("\n") if x.startswith("#")]
+        assert not [comment for comment in comments if "{" in comment or "⟦" in comment], file
+
+
 def test_escaped_brackets_and_parentheses_without_a_choice_stay() -> None:
     assert filled(r"f\(x\) = \{x\} (once) {other}").text == "f(x) = {x} (once) {other}"
 
@@ -67,7 +89,7 @@ def test_of_nested_choices_one_is_taken(seed: int) -> None:
 def test_every_template_can_be_filled(name: str) -> None:
     for template in data.templates(name):
         example = filled(template)
-        assert not set("⟦⟧⟪⟫\x00\x01\x02\x03") & set(example.text)
+        assert not set("⟦⟧⟪⟫\x00\x01\x02\x03\x04") & set(example.text)
         assert {kind for _, _, kind in example.spans} <= data.ALL | {"IDENTIFIER"}
 
 

@@ -12,6 +12,7 @@ from sanitizer.lm.files import model_folder
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.randomness import SYSTEM_RANDOM
 from sanitizer.testing.models import SeededSource
+from sanitizer.text import Policy, split
 from sanitizer.text.words import (
     _word_pattern,
     article_for,
@@ -198,3 +199,17 @@ def test_the_system_source_draws_numbers() -> None:
 @given(st.text(st.characters(max_codepoint=127), max_size=60))
 def test_the_quick_way_through_ascii_finds_the_same_words(text: str) -> None:
     assert list(word_spans(text)) == [m.span() for m in _word_pattern().finditer(text)]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [" ", ' "', " '", " (", " [", " {", " <", " #", " $", " €", " `", " “", " «", " „", "\n"],
+)
+def test_an_article_follows_its_word_across_signs(between: str) -> None:
+    found = split(f"He has an{between}asthma", Policy.preset("strict"))
+    assert [(each.start, each.end) for each in found.articles] == [(7, 9)]
+
+
+@pytest.mark.parametrize("between", [". ", ", ", " = ", "/", ": ", "? "])
+def test_a_letter_before_a_sign_that_ends_something_is_no_article(between: str) -> None:
+    assert not split(f"plan a{between}asthma", Policy.preset("strict")).articles

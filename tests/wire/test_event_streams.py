@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sanitizer import Sanitizer
 from sanitizer.answers import Restorer
 from sanitizer.errors import UpstreamError
-from sanitizer.wire.event_streams import KNOWN, MAX_EVENT, EventStream
+from sanitizer.wire.event_streams import KNOWN, MAX_EVENT, EventStream, LineStream
 from tests.clients.tool_calls import EMAIL, RESPONSES, chat, send, toy
 
 SSE = "text/event-stream; charset=utf-8"
@@ -44,7 +44,9 @@ PIECES = st.lists(
 quick = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def stream(path: str = "/v1/chat/completions", sanitizer: Sanitizer | None = None) -> EventStream:
+def stream(
+    path: str = "/v1/chat/completions", sanitizer: Sanitizer | None = None
+) -> EventStream | LineStream:
     return send(
         {**chat(PROMPT), "input": PROMPT, "prompt": PROMPT, "stream": True}, sanitizer, path
     ).stream(SSE)
@@ -75,7 +77,7 @@ def call(arguments: str, index: int = 0) -> dict[str, Any]:
     return {"tool_calls": [{"index": index, "function": {"arguments": arguments}}]}
 
 
-def through(filtered: EventStream, raw: bytes, cuts: list[int] | None = None) -> bytes:
+def through(filtered: EventStream | LineStream, raw: bytes, cuts: list[int] | None = None) -> bytes:
     places = sorted({c % (len(raw) + 1) for c in cuts or []})
     parts = [raw[a:b] for a, b in zip([0, *places], [*places, len(raw)], strict=True)]
     return b"".join([*[filtered.feed(part) for part in parts], filtered.finish()])
@@ -176,7 +178,9 @@ def test_originals_with_quotes_are_escaped_inside_arguments() -> None:
     sanitizer = Sanitizer(policy="identifiers")
     original = 'say "x\ny"'
     vault = sanitizer.inner.released.vault
-    vault.substitutes("", [("TEXT", original)], lambda kind, text, n, table: f"<{kind}_{n}>")
+    vault.substitutes(
+        sanitizer.conversation, [("TEXT", original)], lambda kind, _, n, table: f"<{kind}_{n}>"
+    )
     filtered = send(chat("hi"), sanitizer).stream(SSE)
     raw = b"".join(event(chunk(call(p))) for p in ['{"a": "<TE', 'XT_1>"', "}"]) + event(
         chunk({}, "tool_calls")

@@ -23,6 +23,7 @@ from tests.clients.tool_calls import (
     RESPONSES,
     WORD,
     chat,
+    number,
     read,
     send,
     sent,
@@ -400,3 +401,39 @@ def test_an_identifier_that_is_cut_in_two_is_refused(one: str, two: str) -> None
     with pytest.raises(RequestRefused, match="cut in two"):
         send({"messages": messages})
     send(chat([parts[0], {"type": "text", "text": " and more"}]))
+
+
+def test_the_record_names_what_left_untouched_and_never_a_word() -> None:
+    schema = {"type": "object", "properties": {"a": {"enum": ["red", "blue"]}}}
+    function = {"name": "f", "description": f"Ask {EMAIL}.", "parameters": schema}
+    hosted = {"type": "mcp", "server_url": "https://mcp.example.com", "allowed_tools": ["b"]}
+    body = {
+        **chat("Hello", oddly_named={"zebra": "x"}),
+        "metadata": {"yak": "blue team", EMAIL: "me"},
+        "stop": ["END"],
+        "temperature": number("0.5"),
+        "tools": [{"type": "function", "function": function}, hosted],
+    }
+    record = send(body).record
+    assert record.untouched == {
+        "names": 5,  # the model, a role, two types of tools, the name of a function
+        "keys": 9,  # temperature, oddly_named, zebra, two of metadata, four of the schema
+        "metadata": 2,
+        "stop": 1,
+        "description": 1,
+        "parameters": 3,
+        "numbers": 1,
+        "credentials": 1,
+        "settings": 1,
+    }
+    assert record.as_dict()["untouched"] == record.untouched
+    header = record.headers()["sanitizer-untouched"]
+    assert header.startswith("credentials=1, description=1, keys=9, ")
+    assert not any(word in header for word in ("zebra", "yak", "oddly", EMAIL))
+
+
+def test_messages_of_which_only_identifiers_are_replaced_are_named() -> None:
+    policy = replace(Policy.preset("words"), roles={"system": "identifiers"})
+    body = chat("x")
+    body["messages"].insert(0, {"role": "system", "content": f"You help {WORD}."})
+    assert send(body, toy(policy)).record.untouched["messages of system"] == 1

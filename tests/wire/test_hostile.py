@@ -71,11 +71,11 @@ def test_identifiers_leave_nowhere_in_texts_of_the_user_and_parameters_stay() ->
     secret = b"hunter2x9"
     assert secret not in send(chat("It is hunter2x9.", "assistant"), sanitizer).body
     assert secret not in send({**chat("x"), "extra": {"key": "ahunter2x9b"}}, sanitizer).body
-    free = b'{"messages":[],"max_tokens":4111111111111111,"extra":{"n":[4111111111111111]}}'
-    assert (
-        send(free, sanitizer).body
-        == b'{"messages":[],"max_tokens":4111111111111111,"extra":{"n":["<CARD_1>"]}}'
-    )
+    card = "4111111111111111"
+    free = f'{{"seed":{card},"temperature":0.10000000000000001,"extra":{{"n":[{card}]}}}}'
+    assert send(free.encode(), sanitizer).body.decode() == free.replace(f"[{card}]", '["<CARD_1>"]')
+    # A parameter is never compared with what the conversation holds: it gets one of its own.
+    assert send(f'{{"max_tokens":{card}}}'.encode(), sanitizer).body == b'{"max_tokens":"<CARD_2>"}'
 
 
 def test_streams_restore_what_requests_sanitize_and_nothing_else() -> None:
@@ -172,7 +172,9 @@ def test_messages_in_json_stay_json(form: dict[str, Any]) -> None:
     restored = {"key": original, "n": original}
     sanitizer = Sanitizer(policy="identifiers")
     vault = sanitizer.inner.released.vault
-    vault.substitutes("", [("TEXT", original)], lambda kind, text, n, table: f"<{kind}_{n}>")
+    vault.substitutes(
+        sanitizer.conversation, [("TEXT", original)], lambda kind, _, n, table: f"<{kind}_{n}>"
+    )
     assert (
         json.loads(answered({"content": value}, sanitizer, "hi", response_format=form)["content"])
         == restored
@@ -298,3 +300,34 @@ def test_what_a_tool_says_of_its_stand_ins_stays_under_keep() -> None:
     assert sent(result, sanitizer)["messages"][0]["content"] == (
         "No answer from <EMAIL_1>, try <EMAIL_2>"
     )
+
+
+CARDS = ("4111111111111111", "5555555555554444")
+
+
+def kept(card: str, texts: tuple[str, str], which: int) -> str:
+    """What leaves in place of one of two choices, if the application keeps it."""
+    sanitizer = Sanitizer(policy="identifiers")
+    prompt = f"My card is {card}. What is it good for?"
+    choices = [
+        {"index": i, "message": {"role": "assistant", "content": text}}
+        for i, text in enumerate(texts)
+    ]
+    raw = json.dumps({"choices": choices}).encode()
+    exchange = send({**chat(prompt), "n": 2}, sanitizer)
+    shown = json.loads(exchange.response(200, "application/json", raw))["choices"][which]["message"]
+    history = [{"role": "user", "content": prompt}, shown, {"role": "user", "content": "And?"}]
+    return str(sent({"model": "m", "messages": history}, sanitizer)["messages"][1]["content"])
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_each_choice_of_an_answer_goes_back_as_it_came(which: int) -> None:
+    texts = (f"I guess that it is {CARDS[0]}, is it?", "You told me <CARD_1>, and I will use it.")
+    assert [kept(card, texts, which) for card in CARDS] == [texts[which]] * 2
+
+
+def test_of_choices_that_look_alike_the_first_is_taken_to_be_the_one_kept() -> None:
+    texts = (f"It is {CARDS[0]} then.", "It is <CARD_1> then.")
+    assert [kept(card, texts, 0) for card in CARDS] == [texts[0]] * 2
+    # Not protected: an application that keeps another one shows by it whether they look alike.
+    assert [kept(card, texts, 1) for card in CARDS] == [texts[0], texts[1]]

@@ -65,6 +65,10 @@ SLOTS = {
     "stamp": "DATE",
     "login": "PERSON",
     "room": "ID",
+    "lper": "PERSON",
+    "lorg": "ORGANIZATION",
+    "sum": "MONEY",
+    "dob": "DATE",
 }
 """Slot of a template -> class of what fills it. Slots "title", "body" and "pub_..." have none."""
 FILES = {
@@ -119,7 +123,7 @@ class Example:
 _MARK = re.compile(r"⟦([A-Z]+):([^⟦⟧]*)⟧|⟪([^⟪⟫]*)⟫")
 _CLASS_MARK = re.compile(r"⟦([A-Z]+):([^⟦⟧]*)⟧")
 _SLOT = re.compile(r"\{([a-z_]+?)(\d?)\}")
-_ESCAPED = {"(": "\x00", ")": "\x01", "{": "\x02", "}": "\x03"}
+_ESCAPED = {"(": "\x00", ")": "\x01", "{": "\x02", "}": "\x03", "|": "\x04"}
 
 
 def parsed(marked: str) -> tuple[str, list[Span]]:
@@ -210,16 +214,17 @@ def filled(template: str, fillers: Fillers) -> Example:
     known: dict[tuple[str, str], str] = {}
 
     def plain(slot: re.Match[str]) -> str:
-        return fillers.value(slot[1]) if _is_slot(slot[1]) else slot[0]
-
-    def marked(slot: re.Match[str]) -> str:
         name, number = slot[1], slot[2]
         if not _is_slot(name):
             return slot[0]
         value = known.get((name, number)) if number else None
         if value is None:
             value = known[name, number] = fillers.value(name)
-        return f"⟦{SLOTS[name]}:{value}⟧" if name in SLOTS else value
+        return value
+
+    def marked(slot: re.Match[str]) -> str:
+        value = plain(slot)
+        return f"⟦{SLOTS[slot[1]]}:{value}⟧" if slot[1] in SLOTS else value
 
     text = expanded(template.replace("\\n", "\n"), fillers.rng)
     text = _CLASS_MARK.sub(lambda m: f"⟦{m[1]}:{_SLOT.sub(plain, m[2])}⟧", text)

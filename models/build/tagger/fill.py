@@ -233,6 +233,10 @@ class Fillers:
             "stamp": self.stamp,
             "login": self.login,
             "room": self.room,
+            "lper": lambda: self._name(self.first).lower(),
+            "lorg": self.written_small,
+            "sum": self.figure,
+            "dob": self.birth,
             "title": lambda: pick(_TITLES),
             "body": lambda: pick(lists["body"]),
             "pub_fam": lambda: pick(lists["family"]),
@@ -251,6 +255,10 @@ class Fillers:
             "pub_crime": lambda: pick(lists["crimes"]),
             "pub_place": lambda: pick(self.countries + self.cities[:300]),
             "pub_num": lambda: str(rng.randint(1, 500)),
+            "pub_dept": lambda: pick(lists["departments"]),
+            "pub_status": lambda: pick(lists["statuses"]),
+            "pub_month": lambda: pick(lists["months"]),
+            "pub_day": lambda: pick(lists["weekdays"]),
         }
 
     def pick(self, values: Sequence[str]) -> str:
@@ -356,6 +364,19 @@ class Fillers:
             (1.00, saint),
         )
 
+    def written_small(self) -> str:
+        """Return a name of a firm as code and file names have it: "brightwater", "zenpix"."""
+        noun, last = self._listed("nouns"), self._plain(self.pick(self.last))
+        written = self._by_share(
+            (0.35, lambda: self._listed("adjectives") + noun),
+            (0.50, lambda: self._listed("nouns") + noun),
+            (0.70, self.coined),
+            (0.85, lambda: last),
+            (0.93, lambda: f"{last}-{self._listed('services')}"),
+            (1.00, lambda: noun),
+        )
+        return written.lower()
+
     def _letters(self, alphabet: str, length: int) -> str:
         return "".join(self.pick(alphabet) for _ in range(length))
 
@@ -452,6 +473,21 @@ class Fillers:
             f"${n}.{whole(10, 99)}",
         ]
         return self.pick(forms)
+
+    def figure(self) -> str:
+        """Return a sum as cells of a table have it: without a currency."""
+        n = self.rng.choice([self.rng.randint(1, 99) * 1000, self.rng.randint(120, 99_999)])
+        cents = f"{self.rng.randint(0, 99):02d}"
+        forms = [str(n), f"{n:,}", f"{n}.{cents}", f"{n:,}".replace(",", "."), f"{n},{cents}"]
+        return self.pick([str(n), *forms])
+
+    def birth(self) -> str:
+        """Return a date of birth as forms have it."""
+        day, month, year = (self.rng.randint(*ends) for ends in ((1, 28), (1, 12), (1930, 2022)))
+        name = self.lists["months"][month - 1]
+        forms = [f"{year}-{month:02d}-{day:02d}", f"{day:02d}/{month:02d}/{year}"]
+        forms += [f"{day:02d}.{month:02d}.{year}", f"{day}.{month}.{year % 100:02d}"]
+        return self.pick([*forms, f"{day} {name[:3]} {year}", f"{day} {name} {year}"])
 
     def number(self) -> str:
         """Return a quantity or a percentage."""

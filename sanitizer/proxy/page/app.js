@@ -5,7 +5,7 @@
  * proxy, in memory.
  */
 import { showAnswer, wireAnswer } from "./answer.js";
-import { addRule, MAX_PHRASE, openMenu, ruled, setRules, showChanges, wireChanges } from "./changes.js";
+import { addRule, MAX_PHRASE, openMenu, rememberWith, ruled, setRules, showChanges, wireChanges } from "./changes.js";
 import { clearFacts, EXPLAINED, inWords, LANGUAGES, meaning, shortly, showFacts, showLeft } from "./facts.js";
 import { clearTexts, own, showTexts, stretches, typed, wireTexts } from "./texts.js";
 
@@ -397,6 +397,9 @@ async function start() {
     const value = wish?.epsilon ?? settings.epsilon;
     Object.assign(epsilon, { min, max, step: Number.isInteger(2 * value) ? 0.5 : "any", value });
     maxChars = settings.max_chars;
+    rememberWith(settings.remembers ? (phrase, treatment) => {
+      ask("/page/remember", { method: "POST", body: JSON.stringify({ phrase, treatment }) }).catch(showFailure);
+    } : null);
     if (wish) resume(wish);
     retune();
   } catch (error) {
@@ -475,7 +478,7 @@ function wire() {
   text.addEventListener("input", changed);
   document.addEventListener("selectionchange", selected);
   byId("hide").addEventListener("pointerdown", (/** @type {Event} */ event) => event.preventDefault()); // keep the selection
-  byId("hide").addEventListener("click", () => addRule("hide", byId("hide").dataset.words));
+  byId("hide").addEventListener("click", () => addRule("hide", byId("hide").dataset.words, true));
   byId("settings").addEventListener("input", retune);
   byId("example").addEventListener("click", () => replaceText(EXAMPLE));
   byId("clear").addEventListener("click", () => replaceText(""));

@@ -16,6 +16,8 @@ const menu = byId("menu");
 
 /** @type {Rules} */ let rules = { keep: [], hide: [] };
 let changed = () => {};
+/** Tells the memory of this machine of a correction; null where there is none. */
+/** @type {((phrase: string, treatment: string) => void) | null} */ let remember = null;
 let epsilon = 0;
 
 /** @returns {Rules} */
@@ -27,10 +29,16 @@ export function setRules(all) {
   showRules();
 }
 
-/** @param {keyof Rules} which @param {string} phrase */
-export function addRule(which, phrase) {
+/** @param {typeof remember} keep */
+export function rememberWith(keep) {
+  remember = keep;
+}
+
+/** @param {keyof Rules} which @param {string} phrase @param {boolean} forGood in every text to come */
+export function addRule(which, phrase, forGood = false) {
   forget(phrase);
   rules[which].push(phrase);
+  if (forGood) remember?.(phrase, which);
   showRules();
   changed();
 }
@@ -92,6 +100,7 @@ function showRules() {
     button.setAttribute("aria-label", `Undo: ${phrase} ${what}`);
     button.addEventListener("click", () => {
       forget(phrase);
+      remember?.(phrase, "forget");
       showRules();
       changed();
     });
@@ -114,6 +123,10 @@ export function openMenu(piece, anchor) {
   byId("menu-actions").replaceChildren(
     ...(piece.kind === "article" || piece.kind === "number" || piece.original.length > MAX_PHRASE ? [] : [
       action("Leave it as it is", keeps, () => addRule("keep", piece.original)),
+      ...(remember ? [
+        action("Never hide it again", "In every text to come, on this machine and for all who share its memory.", () => addRule("keep", piece.original, true)),
+        action("Always hide it", "In every text to come, whatever stands around it.", () => addRule("hide", piece.original, true)),
+      ] : []),
       ...(drawn && !piece.left ? [action("Always a placeholder", cost, () => addRule("hide", piece.original))] : []),
     ]),
   );

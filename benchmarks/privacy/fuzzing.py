@@ -1,0 +1,291 @@
+"""Random and mutated request bodies through the filter, with identifiers at every position.
+
+    python -m benchmarks.privacy.fuzzing [--quick] [--bodies N] [--policy NAME]
+
+For each body either a request comes out or a declared error. Of a request: it is one JSON object of
+the same structure, no planted identifier of the conversation is in it, as written, unescaped,
+decoded or as a number, and it is the same when it is sent again. Of an error: it quotes nothing. In
+bodies whose bytes were damaged, what a cut glued to other letters is left out.
+Half of the bodies hold kinds that are sure by their form, at positions of names too, and most of
+these are mutated; the others hold keys, addresses of networks and telephone numbers as well, where
+text or parameters of machines stand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import binascii
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from html import unescape
+from itertools import islice
+from typing import Any
+from urllib.parse import unquote
+
+from benchmarks.common.machine import say, write
+from benchmarks.privacy.bodies import ENDPOINTS, Bodies, Planted
+from sanitizer import Sanitizer
+from sanitizer.errors import RequestRefused, SanitizerError
+from sanitizer.storage import MemoryVault
+from sanitizer.wire import Exchange, Filter, sent_headers
+
+JSON = {"content-type": "application/json"}
+IN_A_CONVERSATION = 20
+"""Bodies of one conversation: what one of them planted may not leave with a later one."""
+REASONS = frozenset(
+    "audio file header image json structure tokens size embeddings policy language".split()
+)
+"""Why a request may be refused."""
+_TOKEN = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
+_APART_FORM = r"(?<![\w.+=/%-]){}(?![\w.+=/%@-])"
+_APART = re.compile(r"[\s.-]+")
+
+
+class Fault(AssertionError):
+    """What must not happen; the message quotes no identifier."""
+
+
+class Once(dict[str, Any]):
+    """An object of JSON whose keys are different."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> Once:
+    found = Once(pairs)
+    if len(found) != len(pairs):
+        raise Fault("an object has a key twice")
+    return found
+
+
+def strings(document: Any) -> Iterator[str]:
+    """Yield keys, strings and the spelling of numbers, of JSON in strings too."""
+    if isinstance(document, dict):
+        for key, value in document.items():
+            yield key
+            yield from strings(value)
+    elif isinstance(document, list):
+        for value in document:
+            yield from strings(value)
+    elif isinstance(document, str):
+        yield document
+        if document[:1] in ("{", "[", '"'):
+            with suppress(ValueError, RecursionError):
+                yield from strings(json.loads(document))
+    elif document is not None and not isinstance(document, bool):
+        yield str(document)
+
+
+def readings(text: str) -> Iterator[str]:
+    """Yield a text as it is, unescaped, normalized, and what its tokens say when decoded."""
+    yield text
+    for read in (unquote(text), unescape(text), unicodedata.normalize("NFKC", text)):
+        if read != text:
+            yield read
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        for decode in (_base64, _hex):
+            if (plain := decode(token)) is not None:
+                yield plain
+
+
+def _base64(token: str) -> str | None:
+    body = token.rstrip("=").translate(str.maketrans("-_", "+/"))
+    try:
+        return base64.b64decode(body + "=" * (-len(body) % 4), validate=True).decode("ascii")
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _hex(token: str) -> str | None:
+    try:
+        return bytes.fromhex(token).decode("ascii")
+    except ValueError:
+        return None
+
+
+def forms(planted: Iterable[Planted]) -> dict[str, str]:
+    """Return how each identifier could be seen: as written, and for numbers without signs."""
+    found = {}
+    for each in planted:
+        found[each.text] = each.kind
+        if each.kind in ("CARD", "IBAN"):
+            found[_APART.sub("", each.text)] = each.kind
+    return found
+
+
+def leaks(wanted: dict[str, str], texts: Iterable[str], apart: bool) -> Iterator[str]:
+    """Yield the kinds of what can be seen in some texts.
+
+    Args:
+        apart: only where no letter, digit or sign of numbers touches it.
+    """
+    whole = "\n".join(read for text in texts for read in readings(text))
+    for form, kind in wanted.items():
+        if form in whole and (not apart or re.search(_APART_FORM.format(re.escape(form)), whole)):
+            yield kind
+
+
+def check_structure(before: Any, after: Any) -> None:
+    """Raise Fault unless a document has the structure of another; numbers may be strings."""
+    if isinstance(before, dict):
+        if not isinstance(after, dict) or len(before) != len(after):
+            raise Fault("an object changed")
+        for (key, one), two in zip(before.items(), after.values(), strict=True):
+            check_structure(one, two)
+            if key == "arguments" and "name" in before and isinstance(one, str):
+                _check_inner(one, two)
+    elif isinstance(before, list):
+        if not isinstance(after, list) or len(before) != len(after):
+            raise Fault("a list changed")
+        for one, two in zip(before, after, strict=True):
+            check_structure(one, two)
+    elif isinstance(before, str):
+        if not isinstance(after, str):
+            raise Fault("a string changed its type")
+    elif before is None or isinstance(before, bool):
+        if after is not before:
+            raise Fault("a constant changed")
+    elif not isinstance(after, str) and repr(after) != repr(before):
+        raise Fault("a number changed")
+
+
+def _check_inner(before: str, after: str) -> None:
+    """Raise Fault if JSON in a string is none any more."""
+    if before[:1] not in "{[" or after == before:
+        return
+    try:
+        json.loads(before)
+    except (ValueError, RecursionError):
+        return
+    try:
+        json.loads(after)
+    except ValueError:
+        raise Fault("JSON in a string is none any more") from None
+
+
+class Fuzzer:
+    """Sends bodies through filters and counts what happens.
+
+    Args:
+        sanitizer: of the policy; each conversation is derived from it.
+        bodies: where bodies come from.
+    """
+
+    def __init__(self, sanitizer: Sanitizer, bodies: Bodies) -> None:
+        self._first, self._bodies = sanitizer, bodies
+        self.counts: Counter[str] = Counter()
+        self._start()
+
+    def _start(self) -> None:
+        self._n = 0
+        name = f"c{self.counts['bodies']}"
+        vault = MemoryVault(max_entries=100_000)
+        self._filter = Filter(self._first.derive(conversation=name, vault=vault))
+        self._wanted: dict[str, str] = {}
+
+    def run(self, n: int) -> None:
+        """Send n bodies.
+
+        Raises:
+            Fault: something must not have happened.
+        """
+        for body in islice(self._bodies, n):
+            if self._n == IN_A_CONVERSATION:
+                self._start()
+            self._n += 1
+            self._wanted |= forms(body.planted)
+            self.counts["bodies"] += 1
+            self.counts["planted"] += len(body.planted)
+            self.counts["mutated"] += body.mutated
+            self._one(body.path, *self._bodies.spelled(body.document))
+            self._header(body.planted)
+
+    def _one(self, path: str, raw: bytes, damaged: bool) -> None:
+        try:
+            exchange = self._filter.request("POST", path, JSON, raw)
+        except SanitizerError as error:
+            self._refused(error)
+            return
+        except Exception as error:
+            raise Fault(f"{type(error).__name__} is no declared error") from error
+        self.counts["sent"] += 1
+        self._sent(raw, exchange, damaged)
+        if self.counts["bodies"] % 10 == 0:
+            again = self._filter.request("POST", path, JSON, raw)
+            if again.body != exchange.body:
+                raise Fault("a request that is sent again is another one")
+            self.counts["sent again"] += 1
+
+    def _refused(self, error: SanitizerError) -> None:
+        reason = error.reason if isinstance(error, RequestRefused) else type(error).__name__
+        self.counts[f"refused: {reason}"] += 1
+        self.counts["refused"] += 1
+        if isinstance(error, RequestRefused) and reason not in REASONS:
+            raise Fault("a refusal has an unknown reason")
+        self._check(f"a {reason} error", [str(error), repr(error), str(error.__context__)])
+
+    def _sent(self, raw: bytes, exchange: Exchange, damaged: bool) -> None:
+        try:
+            after = json.loads(exchange.body, object_pairs_hook=_once)
+        except ValueError:
+            raise Fault("what leaves is no JSON") from None
+        check_structure(json.loads(raw), after)
+        self._check("a body", [exchange.body.decode(), *strings(after)], damaged)
+        self._check("the record", [json.dumps(exchange.record.as_dict()), str(exchange.headers)])
+
+    def _header(self, planted: Iterable[Planted]) -> None:
+        """Put an identifier of a sure kind into a header: it is refused."""
+        for each in planted:
+            if each.kind in ("CARD", "EMAIL", "IBAN", "SSN"):
+                try:
+                    sent_headers([("X-Request-Note", f"for {each.text}")])
+                except RequestRefused as error:
+                    self._check("a header's error", [str(error)])
+                    self.counts["headers refused"] += 1
+                    return
+                raise Fault("a header with an identifier left")
+
+    def _check(self, where: str, texts: Iterable[str], damaged: bool = False) -> None:
+        for kind in leaks(self._wanted, texts, damaged):
+            raise Fault(f"an identifier ({kind}) is in {where}")
+
+
+def fuzzed(
+    sanitizer: Sanitizer, n: int, seed: int, endpoints: tuple[str, ...] = ENDPOINTS
+) -> Counter[str]:
+    """Send n bodies; return the counts.
+
+    Raises:
+        Fault: something must not have happened.
+    """
+    fuzzer = Fuzzer(sanitizer, Bodies(seed, endpoints))
+    while (left := n - fuzzer.counts["bodies"]) > 0:
+        fuzzer.run(min(left, 10_000))
+        if n > 10_000:
+            say(f"{fuzzer.counts['bodies']:,} bodies: {dict(fuzzer.counts)}")
+    return fuzzer.counts
+
+
+def main() -> None:
+    """Fuzz, and write results/fuzzing.json."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="10,000 bodies")
+    parser.add_argument("--bodies", type=int, default=1_000_000, help="how many")
+    parser.add_argument("--policy", default="identifiers", help="name of a preset")
+    parser.add_argument("--seed", type=int, default=1, help="equal seeds give equal bodies")
+    options = parser.parse_args()
+    n = min(options.bodies, 10_000) if options.quick else options.bodies
+    counts = fuzzed(Sanitizer(policy=options.policy), n, options.seed)
+    results = {"policy": options.policy, "seed": options.seed, "counts": dict(counts)}
+    command = f"python -m benchmarks.privacy.fuzzing --bodies {n} --policy {options.policy}"
+    print(write("fuzzing", command, results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,334 @@
+"""Two replicas of the proxy under load: streams side by side, and requests at a steady rate.
+
+Under `identifiers` requests begin at their rate whether or not earlier ones were answered, up to
+MOST_OPEN at once; what could not begin in time is told by the rate that was reached. Under
+`balanced`, where a model bounds the rate, a few clients ask one after the other. Every answer is
+checked: the address in it must have come back. Replicas, the API, the load and, if `--database`
+names one, PostgreSQL share the machine, so all figures are lower bounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import re
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common.machine import write
+from benchmarks.common.timing import quantile
+from benchmarks.speed.proxy import cpu_seconds, resident_mb, started
+
+N_REPLICAS, N_CONVERSATIONS, REPEATED = 2, 200, 4
+MOST_OPEN = 400
+ANSWER_SECONDS = 60.0
+KEY = "a-made-up-key-of-the-load"
+STORE_KEY = "a made up key of the store"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is asked of the replicas; defaults are those of `identifiers`.
+
+    Attributes:
+        policy: preset. seconds: of load. streams: open at once. rate: requests begun a second; None
+            lets `clients` ask one after the other. pace, events: a stream's events a second, and
+            how many it has.
+    """
+
+    policy: str
+    seconds: float
+    streams: int = 500
+    rate: int | None = 300
+    clients: int = 8
+    pace: int = 4
+    events: int = 40
+
+
+@dataclass
+class Load:
+    """What happened; times in milliseconds, memory in MB."""
+
+    errors: Counter[str] = field(default_factory=Counter)
+    requests: list[float] = field(default_factory=list)
+    first_events: list[float] = field(default_factory=list)
+    n_streams: int = 0
+    n_held_up: int = 0
+    seconds: float = 0.0
+    open: int = 0
+    memory: list[list[float]] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        n = len(self.memory)
+        places = {"start": 0, "quarter": n // 4, "middle": n // 2, "end": n - 1}
+        return {
+            "requests_per_second": len(self.requests) / self.seconds,
+            "n_requests": len(self.requests),
+            "n_streams": self.n_streams,
+            "n_errors": sum(self.errors.values()),
+            "errors": dict(self.errors),
+            "n_held_up": self.n_held_up,
+            "request_median_ms": _quantile(self.requests, 0.5),
+            "request_p95_ms": _quantile(self.requests, 0.95),
+            "first_event_median_ms": _quantile(self.first_events, 0.5),
+            "first_event_p95_ms": _quantile(self.first_events, 0.95),
+            "memory_mb": {name: self.memory[place] for name, place in places.items()},
+        }
+
+
+def _quantile(times: list[float], q: float) -> dict[str, float] | None:
+    """A quantile with its interval; None if there is nothing to take it of."""
+    return quantile(times, q, 1) if times else None
+
+
+class Connections:
+    """Connections to one replica that are used again."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+
+    @contextlib.asynccontextmanager
+    async def one(self) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+        """A connection, given back if nothing went wrong."""
+        found = self._idle.pop() if self._idle else None
+        found = found or await asyncio.open_connection("127.0.0.1", self._port)
+        try:
+            yield found
+        except BaseException:
+            found[1].close()
+            raise
+        self._idle.append(found)
+
+    def close(self) -> None:
+        """Close those that are idle."""
+        for _, writer in self._idle:
+            writer.close()
+
+
+def asked(i: int, stream: bool, setting: Setting) -> tuple[str, bytes]:
+    """Address and request: every REPEATED requests speak of the same, in one conversation."""
+    thing = i // REPEATED
+    mail = f"user{thing}@example.com"
+    text = (
+        f"Please write to {mail}: my father, who has diabetes, would like to travel to Leeds on "
+        "Monday."
+    )
+    document = {
+        "model": f"paced-{setting.pace}-{setting.events}",
+        "stream": stream,
+        "messages": [{"role": "user", "content": text}],
+    }
+    data = json.dumps(document).encode()
+    head = (
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\n"
+        f"authorization: Bearer {KEY}\r\ncontent-type: application/json\r\n"
+        f"sanitizer-conversation: c{thing % N_CONVERSATIONS}\r\ncontent-length: {len(data)}\r\n\r\n"
+    )
+    return mail, head.encode() + data
+
+
+async def ask(load: Load, to: Connections, i: int, stream: bool, setting: Setting) -> None:
+    """One request of the load; what goes wrong is counted."""
+    mail, request = asked(i, stream, setting)
+    begin = time.perf_counter()
+    load.open += 1
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS + setting.events / setting.pace), to.one() as one:
+            reader, writer = one
+            writer.write(request)
+            head = await reader.readuntil(b"\r\n\r\n")
+            first, rest = await _body(reader, head.lower(), begin)
+    except (OSError, asyncio.IncompleteReadError, TimeoutError) as error:
+        load.errors[type(error).__name__] += 1
+        return
+    finally:
+        load.open -= 1
+    status = head.split(b" ", 2)[1].decode()
+    if status != "200":
+        load.errors[f"status {status}"] += 1
+    elif (code := re.search(rb'"code": ?"(\w+)"', rest)) is not None:
+        load.errors[f"stream ended: {code[1].decode()}"] += 1
+    elif stream != (b"[DONE]" in rest):
+        load.errors["stream without its end"] += 1
+    elif mail.encode() not in rest:
+        load.errors["another address" if b"@example.com" in rest else "no address"] += 1
+    elif stream:
+        load.n_streams += 1
+        load.first_events.append(first)
+    else:
+        load.requests.append(1e3 * (time.perf_counter() - begin))
+
+
+async def _body(reader: asyncio.StreamReader, head: bytes, begin: float) -> tuple[float, bytes]:
+    """Milliseconds to the first piece of the body, and all of it."""
+    if (length := re.search(rb"content-length: (\d+)", head)) is not None:
+        got = await reader.readexactly(int(length[1]))
+        return 1e3 * (time.perf_counter() - begin), got
+    got = await reader.readuntil(b"\r\n")
+    first = 1e3 * (time.perf_counter() - begin)
+    pieces = []
+    while size := int(got, 16):
+        pieces.append((await reader.readexactly(size + 2))[:-2])
+        got = await reader.readuntil(b"\r\n")
+    await reader.readexactly(2)
+    return first, b"".join(pieces)
+
+
+async def _stream_on(load: Load, to: Connections, place: int, end: float, s: Setting) -> None:
+    """One stream after the other; their beginnings are spread over the length of one."""
+    await asyncio.sleep(place / max(s.streams, 1) * s.events / s.pace)
+    n = 0
+    while time.perf_counter() < end:
+        await ask(load, to, (10**7 + place * 10**4 + n) * REPEATED, True, s)
+        n += 1
+
+
+async def _at_a_rate(load: Load, all_to: list[Connections], end: float, s: Setting) -> None:
+    """`rate` requests a second; beyond MOST_OPEN the next one waits, and is counted."""
+    assert s.rate is not None
+    tasks: set[asyncio.Task[None]] = set()
+    begin, i = time.perf_counter(), 0
+    while (now := time.perf_counter()) < end:
+        if now < begin + i / s.rate:
+            await asyncio.sleep(begin + i / s.rate - now)
+        elif len(tasks) >= MOST_OPEN:
+            load.n_held_up += 1
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        else:
+            await asyncio.sleep(0)
+        task = asyncio.create_task(ask(load, all_to[i % len(all_to)], i, False, s))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+        i += 1
+    load.seconds = time.perf_counter() - begin
+    await asyncio.gather(*tasks)
+
+
+async def _one_by_one(load: Load, all_to: list[Connections], end: float, s: Setting) -> None:
+    """`clients` ask one request after the other."""
+    numbers = iter(range(10**9))
+
+    async def client() -> None:
+        while time.perf_counter() < end:
+            i = next(numbers)
+            await ask(load, all_to[i % len(all_to)], i, False, s)
+
+    begin = time.perf_counter()
+    await asyncio.gather(*[client() for _ in range(s.clients)])
+    load.seconds = time.perf_counter() - begin
+
+
+async def _watched(load: Load, pids: list[int]) -> None:
+    while True:
+        load.memory.append([resident_mb(pid) for pid in pids])
+        await asyncio.sleep(1)
+
+
+async def loaded(ports: list[int], pids: list[int], s: Setting) -> Load:
+    """The whole load of one setting."""
+    load, end = Load(), time.perf_counter() + s.seconds
+    to = [Connections(port) for port in ports]
+    watch = asyncio.create_task(_watched(load, pids))
+    requests = (_one_by_one if s.rate is None else _at_a_rate)(load, to, end, s)
+    streams = [_stream_on(load, to[i % len(to)], i, end, s) for i in range(s.streams)]
+    await asyncio.gather(requests, *streams)
+    watch.cancel()
+    for each in to:
+        each.close()
+    return load
+
+
+def configuration(folder: Path, upstream: int, policy: str, database: str | None) -> Path:
+    """The configuration of one tenant."""
+    (folder / "store-key").write_text(STORE_KEY)
+    (folder / "url").write_text(database or "")
+    storage = f"""
+[storage]
+url = "file:{folder / "url"}"
+key = "file:{folder / "store-key"}"
+seconds = 10.0
+"""
+    path = folder / f"{policy}.toml"
+    path.write_text(f"""{storage if database else ""}
+[upstreams.echo]
+url = "http://127.0.0.1:{upstream}/v1"
+[[tenants]]
+name = "load-{policy}"
+policy = "{policy}"
+keys = ["sha256:{hashlib.sha256(KEY.encode()).hexdigest()}"]
+""")
+    return path
+
+
+@contextlib.contextmanager
+def replicas(config: Path) -> Iterator[tuple[list[int], list[int]]]:
+    """(process ids, ports) of N_REPLICAS that serve."""
+    serve = [sys.executable, "-m", "sanitizer", "serve", "--config", str(config), "--port", "0"]
+    with contextlib.ExitStack() as stack:
+        made = [
+            stack.enter_context(started(serve, r"http://127.0.0.1:(\d+)"))
+            for _ in range(N_REPLICAS)
+        ]
+        yield [pid for pid, _ in made], [port for _, port in made]
+
+
+def measured(setting: Setting, database: str | None) -> dict[str, Any]:
+    """Figures of one setting."""
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        _, upstream = stack.enter_context(
+            started([sys.executable, "-m", "benchmarks.speed.upstream"], r"^(\d+)$")
+        )
+        config = configuration(Path(name), upstream, setting.policy, database)
+        pids, ports = stack.enter_context(replicas(config))
+        asyncio.run(loaded(ports, pids, Setting(setting.policy, 1.0, 2, None, 2, 20, 5)))  # warms
+        before = [cpu_seconds(pid) for pid in pids]
+        begin = time.perf_counter()
+        load = asyncio.run(loaded(ports, pids, setting))
+        took = time.perf_counter() - begin
+        cores = [(cpu_seconds(pid) - was) / took for pid, was in zip(pids, before, strict=True)]
+    asked_for = {k: getattr(setting, k) for k in ("seconds", "streams", "rate", "pace", "events")}
+    busy = {"replica_cores_used": cores, "load_average": os.getloadavg()[0]}
+    return {"asked": asked_for, **load.as_dict(), **busy}
+
+
+def main(quick: bool, seconds: float | None = None, database: str | None = None) -> None:
+    """Measure both policies, print, write results/load.json.
+
+    Args:
+        quick: twenty seconds each.
+        seconds: of load, in place of two minutes.
+        database: URL of a PostgreSQL that the replicas share; without it each keeps its own tables.
+    """
+    length = seconds or (20.0 if quick else 120.0)
+    settings = [
+        Setting("identifiers", length),
+        Setting("balanced", length, streams=20, rate=None),
+    ]
+    results: dict[str, Any] = {each.policy: measured(each, database) for each in settings}
+    results |= {"n_replicas": N_REPLICAS, "shares_a_database": database is not None}
+    print(json.dumps(results, indent=1))
+    command = "python -m benchmarks.speed.load" + " --quick" * quick
+    command += f" --seconds {seconds:g}" if seconds else ""
+    print(write("load", command + " --database URL" * (database is not None), results))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="twenty seconds of each load")
+    parser.add_argument("--seconds", type=float, help="length of each load, default 120")
+    parser.add_argument("--database", metavar="URL", help="a PostgreSQL that the replicas share")
+    main(**vars(parser.parse_args()))

@@ -1,0 +1,220 @@
+"""A memory of corrections in one file, encrypted and authenticated as a whole.
+
+Guarantee: without the key nothing of the phrases can be read from the file, and a changed file is a
+VaultError. Keys come from the caller's secret and a stored salt by scrypt, contents are under
+AES-256-GCM and padded to a power of two. Changes are atomic, among processes too.
+Not protected: about how much is kept; an older copy of the file that is put in its place; memory of
+the running process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from sanitizer.corrections.lists import Listed
+from sanitizer.errors import VaultError
+from sanitizer.randomness import secret_key
+from sanitizer.storage import KEY_VARIABLE, Keys, derived_keys, key_bytes, same_thing
+from sanitizer.text import word_spans
+
+MAX_PHRASE = 300
+"""Characters of the longest phrase."""
+MAX_PHRASES = 1_000_000
+SETTLED_SECONDS = 2.0
+"""Age of a file from which its time of change is trusted: clocks of file systems are coarse."""
+
+_COST = 2**15
+_TREATMENTS = ("hide", "keep")
+_BOUND = "corrections", 1
+
+
+class Corrections:
+    """The memory of one user or team, in a file. Safe for many threads and processes.
+
+    Args:
+        path: of the file.
+        key: a secret of at least 16 characters or bytes; by default from the environment variable
+            SANITIZER_VAULT_KEY.
+        create: make the file if it is missing; otherwise that is an error, since a memory that is
+            gone would hide nothing.
+
+    Raises:
+        ValueError: no key, or a short one.
+        VaultError: here and from every method: missing, damaged, another key, or not writable.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     memory = Corrections(f"{folder}/mine", "a long passphrase", create=True)
+    ...     memory.add(["Project Falcon"], "hide"), memory.add(["Jira"], "keep")
+    ...     sorted(memory.current().hidden), sorted(memory.current().kept)
+    (1, 1)
+    (['Project Falcon'], ['Jira'])
+    """
+
+    def __init__(
+        self, path: str | Path, key: bytes | str | None = None, *, create: bool = False
+    ) -> None:
+        self.path = Path(path).absolute()
+        secret = os.environ.get(KEY_VARIABLE) if key is None else key
+        if secret is None:
+            raise ValueError(f"key must be given, or set in the variable {KEY_VARIABLE}")
+        self._secret = key_bytes(secret)
+        self._lock = threading.Lock()
+        self._keys: tuple[bytes, Keys] | None = None
+        self._seen: tuple[object, float, Listed] | None = None
+        if create and not self.path.exists():
+            self._create()
+        self.current()
+
+    def current(self) -> Listed:
+        """Return what the memory says now; the file is read only if it may have changed."""
+        with self._lock:
+            stamp, now = self._stamp(), time.time()
+            if self._seen is not None and self._seen[0] == stamp and stamp[1] / 1e9 < self._seen[1]:
+                return self._seen[2]
+            with self._opened() as database:
+                listed = self._listed(database, self._read(database))
+            if self._seen is not None and self._seen[2].mark == listed.mark:
+                listed = self._seen[2]  # the same object: nothing has changed
+            self._seen = stamp, now - SETTLED_SECONDS, listed
+            return listed
+
+    def entries(self) -> list[tuple[str, str]]:
+        """Return (treatment, phrase) of all that is kept, in the order of their first letters."""
+        with self._lock, self._opened() as database:
+            return sorted(self._read(database), key=lambda entry: same_thing(entry[1]))
+
+    def add(self, phrases: Iterable[str], treatment: str) -> int:
+        """Keep phrases; return how many are new or were treated in the other way.
+
+        Args:
+            treatment: "hide" or "keep".
+
+        Raises:
+            ValueError: a phrase without a word, or too long; or to keep one without a letter.
+        """
+        if treatment not in _TREATMENTS:
+            raise ValueError(f"treatment must be one of {_TREATMENTS}, got {treatment!r}")
+        wanted = list(dict.fromkeys(_checked(phrase, treatment) for phrase in phrases))
+
+        def changed(old: list[tuple[str, str]]) -> list[tuple[str, str]]:
+            known, gone = set(old), {same_thing(phrase) for phrase in wanted}
+            other = [e for e in old if e[0] == treatment or same_thing(e[1]) not in gone]
+            new = [(treatment, phrase) for phrase in wanted if (treatment, phrase) not in known]
+            if len(other) + len(new) > MAX_PHRASES:
+                raise ValueError(f"a memory holds at most {MAX_PHRASES} phrases")
+            return other + new
+
+        before, after = self._change(changed)
+        return len(set(after) - set(before))
+
+    def remove(self, phrases: Iterable[str]) -> int:
+        """Forget phrases, however they are treated; return how many were kept."""
+        gone = {same_thing(phrase.strip()) for phrase in phrases}
+        before, after = self._change(
+            lambda old: [entry for entry in old if same_thing(entry[1]) not in gone]
+        )
+        return len(before) - len(after)
+
+    def __repr__(self) -> str:
+        return f"Corrections({str(self.path)!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("a memory of corrections cannot be pickled: it holds its key")
+
+    def _stamp(self) -> tuple[int, int, int]:
+        try:
+            found = self.path.stat()
+        except OSError as error:
+            raise VaultError(
+                f"{self.path}: no memory of corrections ({error.strerror}); "
+                "`sanitizer corrections add` makes one"
+            ) from None
+        return found.st_ino, found.st_mtime_ns, found.st_size
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        self._stamp()
+        try:
+            connection = sqlite3.connect(
+                f"{self.path.as_uri()}?mode=rw", uri=True, timeout=60, isolation_level=None
+            )
+            with closing(connection):
+                connection.execute("PRAGMA secure_delete = ON")
+                connection.execute("PRAGMA synchronous = FULL")
+                yield connection
+        except sqlite3.Error as error:
+            raise VaultError(f"{self.path}: cannot be used: {type(error).__name__}") from None
+
+    def _create(self) -> None:
+        unfinished = self.path.with_name(f"{self.path.name}-{secret_key().hex()[:16]}")
+        try:
+            os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            with closing(sqlite3.connect(unfinished, isolation_level=None)) as database:
+                database.execute("CREATE TABLE memory (salt BLOB, seal BLOB, body BLOB)")
+                salt = secret_key()[:16]
+                sealed = self._keys_for(salt).seal(b"[]", *_BOUND)
+                database.execute("INSERT INTO memory VALUES (?, ?, ?)", (salt, *sealed))
+            # A link, unlike a rename, never replaces what another process has put there.
+            os.link(unfinished, self.path)
+        except FileExistsError:
+            pass  # it was first
+        except (OSError, sqlite3.Error) as error:
+            raise VaultError(f"{self.path}: cannot be made: {type(error).__name__}") from None
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def _keys_for(self, salt: bytes) -> Keys:
+        if self._keys is None or self._keys[0] != salt:
+            self._keys = salt, derived_keys(self.path, self._secret, salt, _COST)
+        return self._keys[1]
+
+    def _read(self, database: sqlite3.Connection) -> list[tuple[str, str]]:
+        rows = database.execute("SELECT salt, seal, body FROM memory LIMIT 2").fetchall()
+        if len(rows) != 1 or not all(isinstance(value, bytes) for value in rows[0]):
+            raise VaultError(f"{self.path}: damaged: there must be one row")
+        salt, seal, body = rows[0]
+        plain = self._keys_for(salt).open(seal, body, *_BOUND)
+        return [(treatment, phrase) for treatment, phrase in json.loads(plain)]
+
+    def _listed(self, database: sqlite3.Connection, entries: list[tuple[str, str]]) -> Listed:
+        (salt,) = database.execute("SELECT salt FROM memory").fetchone()
+        mark = self._keys_for(salt).mac("corrections", sorted(entries)).hex()
+        hidden, kept = (
+            frozenset(phrase for treatment, phrase in entries if treatment == wanted)
+            for wanted in _TREATMENTS
+        )
+        return Listed(hidden, kept, mark)
+
+    def _change(
+        self, change: Callable[[list[tuple[str, str]]], list[tuple[str, str]]]
+    ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """Change what is kept; return what was and what is."""
+        with self._lock, self._opened() as database:
+            database.execute("BEGIN IMMEDIATE")
+            before = self._read(database)
+            after = change(before)
+            if after != before:
+                plain = json.dumps(after, ensure_ascii=False).encode("utf-8", "surrogatepass")
+                (salt,) = database.execute("SELECT salt FROM memory").fetchone()
+                sealed = self._keys_for(salt).seal(plain, *_BOUND)
+                database.execute("UPDATE memory SET seal = ?, body = ?", sealed)
+            database.execute("COMMIT")
+            self._seen = None if after != before else self._seen
+            return before, after
+
+
+def _checked(phrase: str, treatment: str) -> str:
+    phrase = " ".join(phrase.split())
+    if not any(word_spans(phrase)) or len(phrase) > MAX_PHRASE:
+        raise ValueError(f"a phrase must hold a word, and at most {MAX_PHRASE} characters")
+    if treatment == "keep" and not any(c.isalpha() for c in phrase):
+        raise ValueError("a number is never public: a phrase to keep must hold a letter")
+    return phrase

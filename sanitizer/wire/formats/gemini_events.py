@@ -1,0 +1,157 @@
+"""Events of a stream of Gemini's streamGenerateContent: each is an answer with more of the text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sanitizer.errors import UpstreamError
+from sanitizer.wire.answers import Channels, Restoration, Stamp
+from sanitizer.wire.find_text import SpelledNumber
+from sanitizer.wire.formats.gemini import ANSWER, CANDIDATE, KNOWN
+from sanitizer.wire.history import PIECE_ROLE
+from sanitizer.wire.shapes import ERROR, JsonShape
+
+Json = dict[str, Any]
+
+_FINISHED = ("finishReason", "finish_reason")
+
+
+class GeminiEvents:
+    """Handler of the events of an answer.
+
+    A text is identified by its candidate and by whether it is a thought: ("0", "text"). It ends
+    where the other kind begins, or the candidate; text held back is one more part there. What an
+    application keeps of a stream may be each event's text alone, so they are remembered besides.
+
+    Args:
+        restoration: of the answer.
+    """
+
+    def __init__(self, restoration: Restoration) -> None:
+        self._restoration = restoration
+        self._channels = Channels(restoration)
+        self._open: dict[str, str] = {}  # candidate -> kind of the text that is coming
+        self._held: dict[str, str] = {}  # candidate -> what was held back of it, as it came
+        self._envelope: Json = {}
+        self._is_stamped = False
+
+    def event(self, event: Json) -> tuple[list[Json], Json]:
+        """Restore one event, as `Handler.event`.
+
+        Raises:
+            UpstreamError: it is no answer and no error.
+        """
+        if "error" in event:
+            return self._flushed(), self._restoration.document(ERROR, event)
+        if KNOWN.isdisjoint(event):
+            raise UpstreamError("the API sent an event of an unknown type")
+        self._envelope = {k: v for k, v in event.items() if k in ("modelVersion", "responseId")}
+        candidates = event.get("candidates", [])
+        if not isinstance(candidates, list):
+            raise UpstreamError("the API sent candidates that cannot be read")
+        restored = [self._candidate(each) for each in candidates]
+        rest = {k: v for k, v in event.items() if k != "candidates"}
+        others = self._restoration.document(ANSWER, rest)
+        same = all(new is old for new, old in zip(restored, candidates, strict=True))
+        if same and others is rest:
+            return [], event
+        return [], {k: restored if k == "candidates" else others[k] for k in event}
+
+    def flush(self) -> list[Json]:
+        """Return an event for all text held back, as `Handler.flush`."""
+        held = self._flushed()
+        self._restoration.settle()
+        return held
+
+    def stamped(self, event: Json, stamp: Stamp) -> Json:
+        """Stamp the first event, as `Handler.stamped`; the others belong to the same answer."""
+        if self._is_stamped or "error" in event:
+            return event
+        self._is_stamped = True
+        return stamp(event)
+
+    def _candidate(self, candidate: Any) -> Any:
+        if not isinstance(candidate, dict):
+            raise UpstreamError("the API sent a candidate that cannot be read")
+        index = candidate.get("index", SpelledNumber(0))
+        content = candidate.get("content", {})
+        parts = content.get("parts", []) if isinstance(content, dict) else None
+        if type(index) is not SpelledNumber or not isinstance(parts, list):
+            raise UpstreamError("the API sent a candidate that cannot be read")
+        shown = self._parts(str(index), parts)
+        if any(candidate.get(name) is not None for name in _FINISHED):
+            shown += self._ended(str(index))
+        rest = {k: v for k, v in candidate.items() if k != "content"}
+        others = self._restoration.document(CANDIDATE, rest)
+        same = len(shown) == len(parts) and all(
+            new is old for new, old in zip(shown, parts, strict=True)
+        )
+        if same and others is rest:
+            return candidate
+        if same and "content" not in candidate:
+            return others
+        said = content if same else {"role": "model", **content, "parts": shown}
+        return {**others, "content": said}
+
+    def _parts(self, index: str, parts: list[Any]) -> list[Any]:
+        shown: list[Any] = []
+        for part in parts:
+            text = part.get("text") if isinstance(part, dict) else None
+            if not isinstance(text, str):
+                shown += [*self._ended(index), self._whole(part)]
+                continue
+            kind = "thought" if part.get("thought") is True else "text"
+            if self._open.get(index, kind) != kind:
+                shown += self._ended(index)
+            self._open[index] = kind
+            now = self._feed(index, kind, text)
+            shown.append(part if now == text else {**part, "text": now})
+        return shown
+
+    def _feed(self, index: str, kind: str, text: str) -> str:
+        as_json = kind == "text" and self._restoration.in_json
+        path = (index, kind)
+        now = self._channels.feed(path, text, "arguments" if as_json else "text", role="assistant")
+        came, held = self._held.get(index, "") + text, self._channels.held(path)
+        self._note(came[: len(came) - len(held)], now)
+        self._held[index] = held
+        return now
+
+    def _note(self, sent: str, shown: str) -> None:
+        """Note the text of one event, which may come back as a part of its own."""
+        if shown:
+            self._restoration.remember(sent, shown, PIECE_ROLE)
+
+    def _ended(self, index: str) -> list[Json]:
+        """End the text of a candidate; return a part for what was held back."""
+        kind = self._open.pop(index, None)
+        came = self._held.pop(index, "")
+        if kind is None:
+            return []
+        found = self._channels.finish(lambda path: path == (index, kind))
+        parts: list[Json] = []
+        for _, held in found:
+            self._note(came, held)
+            parts.append({"text": held, "thought": True} if kind == "thought" else {"text": held})
+        return parts
+
+    def _whole(self, part: Any) -> Any:
+        """Restore a part that is no text, and note what the model says in it."""
+        shape = CANDIDATE.fields["content"]
+        assert isinstance(shape, JsonShape)
+        content = {"role": "model", "parts": [part]}
+        restored = self._restoration.document(shape, content, remember=True)
+        return part if restored is content else restored["parts"][0]
+
+    def _flushed(self) -> list[Json]:
+        held = {index: self._ended(index) for index in list(self._open)}
+        return [
+            {
+                **self._envelope,
+                "candidates": [
+                    {"content": {"role": "model", "parts": parts}, "index": SpelledNumber(index)}
+                ],
+            }
+            for index, parts in held.items()
+            if parts
+        ]

@@ -1,0 +1,151 @@
+"""Events of a stream of /messages: blocks that begin, grow by deltas and end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sanitizer.errors import UpstreamError
+from sanitizer.wire.answers import Channels, Restoration, Stamp, TextPath
+from sanitizer.wire.find_text import SpelledNumber
+from sanitizer.wire.formats.messages import EVENT
+from sanitizer.wire.history import INPUT_ROLE
+from sanitizer.wire.shapes import ERROR
+
+Json = dict[str, Any]
+
+_DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+"""Type of a delta -> field whose text comes in pieces."""
+_WHOLE_DELTAS = frozenset(["citations_delta", "compaction_delta", "signature_delta"])
+_TYPE_OF = {field: kind for kind, field in _DELTAS.items()}
+_ENDS = frozenset(["message_delta", "message_stop", "error"])
+# A message may be left between two blocks, and what came of it be sent back.
+_SETTLED = frozenset(["content_block_stop", "message_stop"])
+KNOWN = _ENDS | {
+    "message_start",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "ping",
+}
+"""Types of events that are let through."""
+
+
+class MessageEvents:
+    """Handler of the events of a message.
+
+    A text is identified by its block and the field of its deltas: ("0", "text"). Text held back
+    comes in one more delta before the block ends. The type of a block says what its text is, so a
+    stream with deltas of an unknown type is closed, as are those with unknown events.
+
+    Args:
+        restoration: of the answer.
+    """
+
+    def __init__(self, restoration: Restoration) -> None:
+        self._restoration = restoration
+        self._channels = Channels(restoration)
+        self._tools: dict[str, str] = {}  # index of a block -> name of its tool
+
+    def event(self, event: Json) -> tuple[list[Json], Json]:
+        """Restore one event, as `Handler.event`.
+
+        Raises:
+            UpstreamError: its type is not in KNOWN, or it is a delta that cannot be read.
+        """
+        kind = event.get("type")
+        if kind == "error" or (kind is None and "error" in event):
+            return self._finished(None), self._restoration.document(ERROR, event)
+        if not isinstance(kind, str) or kind not in KNOWN:
+            raise UpstreamError("the API sent an event of an unknown type")
+        if kind == "content_block_start":
+            return [], self._begun(event)
+        if kind == "content_block_delta":
+            return [], self._delta(event)
+        before: list[Json] = []
+        if kind == "content_block_stop":
+            before = self._finished(_index(event))
+        elif kind in _ENDS:
+            before = self._finished(None)
+        restored = self._restoration.document(EVENT, event, remember=kind == "message_start")
+        if kind in _SETTLED:
+            self._restoration.settle()
+        return before, restored
+
+    def flush(self) -> list[Json]:
+        """Return deltas for all text held back, as `Handler.flush`."""
+        held = self._finished(None)
+        self._restoration.settle()
+        return held
+
+    def stamped(self, event: Json, stamp: Stamp) -> Json:
+        """Stamp the message in the event that begins it, as `Handler.stamped`."""
+        message = event.get("message")
+        if event.get("type") != "message_start" or not isinstance(message, dict):
+            return event
+        return {**event, "message": stamp(message)}
+
+    def _begun(self, event: Json) -> Json:
+        index, block = _index(event), event.get("content_block")
+        if not isinstance(block, dict):
+            raise UpstreamError("the API sent a block that cannot be read")
+        if isinstance(name := block.get("name"), str):
+            self._tools[index] = name
+        field = block.get("type")
+        text = block.get(field) if field in ("text", "thinking") else None
+        if not isinstance(text, str) or not text:
+            return self._whole(event)
+        # The deltas continue what the block begins with.
+        rest = self._whole({**event, "content_block": {**block, field: ""}})
+        shown = {**rest["content_block"], field: self._feed(index, str(field), text)}
+        return {**rest, "content_block": shown}
+
+    def _delta(self, event: Json) -> Json:
+        delta = event.get("delta")
+        kind = delta.get("type") if isinstance(delta, dict) else None
+        if kind in _WHOLE_DELTAS:
+            return self._whole(event)
+        field = _DELTAS.get(kind) if isinstance(kind, str) else None
+        piece = delta.get(field) if isinstance(delta, dict) and field is not None else None
+        if not isinstance(delta, dict) or field is None or not isinstance(piece, str):
+            raise UpstreamError("the API sent a delta that cannot be read")
+        shown = self._feed(_index(event), field, piece)
+        return event if shown == piece else {**event, "delta": {**delta, field: shown}}
+
+    def _whole(self, event: Json) -> Json:
+        """Restore an event whose text comes in one piece, and note it."""
+        restored: Json = self._restoration.document(
+            EVENT, event, remember=True, tool=self._tools.get(_index(event))
+        )
+        return restored
+
+    def _feed(self, index: str, field: str, piece: str) -> str:
+        if field == "partial_json":
+            kept = self._restoration.keeps(self._tools.get(index, ""))
+            kind, role = "kept" if kept else "arguments", INPUT_ROLE
+        else:
+            is_json = field == "text" and self._restoration.in_json
+            kind, role = "arguments" if is_json else "text", "assistant"
+        return self._channels.feed((index, field), piece, kind, role=role)
+
+    def _finished(self, index: str | None) -> list[Json]:
+        """End the texts of one block, or of all; return deltas for what was held back."""
+
+        def inside(path: TextPath) -> bool:
+            return index is None or path[0] == index
+
+        return [_held(path, text) for path, text in self._channels.finish(inside)]
+
+
+def _held(path: TextPath, text: str) -> Json:
+    """Return one more delta of a text."""
+    index, field = str(path[0]), str(path[1])
+    delta = {"type": _TYPE_OF[field], field: text}
+    return {"type": "content_block_delta", "index": SpelledNumber(index), "delta": delta}
+
+
+def _index(event: Json) -> str:
+    """Return the place of an event's block."""
+    index = event.get("index")
+    if type(index) is not SpelledNumber or not index.isdecimal():
+        raise UpstreamError("the API sent a block without a place")
+    return str(index)

@@ -1,0 +1,74 @@
+"""What the models read of one text when others are beside it in a batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sanitizer import Sanitizer
+from sanitizer.lm.masked import OnnxMaskedLM
+from sanitizer.testing import SeededSource
+from sanitizer.text import DeclaredText
+
+TEXT = "My father Peter has hepatitis and lives in Leeds."
+BESIDE = ("Ruth Brandt wrote a long letter about the garden of our neighbour.", "Thank you all.")
+
+
+class Recording:
+    """A masked LM that notes what it is asked and what it answers."""
+
+    def __init__(self, model: OnnxMaskedLM) -> None:
+        self._model = model
+        self.read: list[tuple[bytes, ...]] = []
+        self.scores: list[tuple[bytes, bytes]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def states(self, ids: Any, layers: Any) -> Any:
+        found = self._model.states(ids, layers)
+        self.read.append((ids.tobytes(), *(found[layer].tobytes() for layer in layers)))
+        return found
+
+    def logits(self, ids: Any, lengths: Any, at: Any) -> Any:
+        found = self._model.logits(ids, lengths, at)
+        self.scores.append((ids.tobytes(), found.tobytes()))
+        return found
+
+
+@pytest.mark.parametrize("policy", ["deidentify", "balanced"])
+def test_things_are_found_from_the_same_bits_alone_and_in_a_batch(
+    model: OnnxMaskedLM, policy: str
+) -> None:
+    noted = Recording(model)
+    sanitizer = Sanitizer(policy=policy, model=noted)
+    sanitizer.derive(conversation="alone").sanitize(TEXT, source=SeededSource(1))
+    (alone,) = noted.read
+    noted.read.clear()
+    sanitizer.derive(conversation="batch").sanitize_batch([BESIDE[0], TEXT, BESIDE[1]])
+    assert len(noted.read) == 3
+    assert alone in noted.read
+    assert not noted.scores
+
+
+def test_under_strict_scores_follow_from_public_and_released_words_of_the_batch(
+    model: OnnxMaskedLM,
+) -> None:
+    """A private word of a text changes no bit that another text's words, or its own, are drawn by.
+
+    The other texts' public words do: the scales of int8 products are those of the whole batch.
+    """
+    asked: list[list[tuple[bytes, bytes]]] = []
+    for word in ("hepatitis", "xqzzyvvian"):
+        noted = Recording(model)
+        batch = [DeclaredText(each, ()) for each in (BESIDE[0], TEXT.replace("hepatitis", word))]
+        Sanitizer(policy="strict", model=noted).sanitize_batch(batch, source=SeededSource(3))
+        asked.append(noted.scores)
+    assert asked[0][0] == asked[1][0]
+    assert asked[0]
+    alone = Recording(model)
+    Sanitizer(policy="strict", model=alone).sanitize(TEXT, source=SeededSource(3))
+    width = np.frombuffer(alone.scores[0][0], np.int64).size
+    assert width < np.frombuffer(asked[0][0][0], np.int64).size

@@ -1,0 +1,52 @@
+"""Profile "medoids" over a toy vocabulary, as the contract tests ask for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sanitizer.lm import PieceTable, WordTable
+from sanitizer.pipeline.outputs import Medoids
+from sanitizer.privacy import Cape, Weights
+from sanitizer.testing.models import TOY_VOCABULARY_SIZE
+
+
+@dataclass(frozen=True)
+class ToyOutputs:
+    """Twelve words, the last two of them spellings of one word, with vectors."""
+
+    outputs: list[str]
+    output_ids: NDArray[np.intp]
+    words: WordTable
+    pieces: PieceTable
+
+
+def toy_outputs(seed: int = 7) -> ToyOutputs:
+    """Make the words, each with a random vector; spellings share theirs."""
+    n = TOY_VOCABULARY_SIZE
+    names = [chr(ord("a") + i) for i in range(n - 1)]
+    vectors = np.random.default_rng(seed).integers(-127, 128, (n - 1, 5)).astype(np.int8)
+    norms = np.linalg.norm(vectors.astype(np.float32), axis=1).astype(np.float32)
+    rows = [*range(n - 1), n - 2]
+    table = WordTable(np.array(names, dtype="S24"), vectors, norms, vectors[rows], norms[rows])
+    pieces = PieceTable(vectors[rows], np.ones(n, dtype=np.float32))
+    return ToyOutputs([*names, names[-1].upper()], np.arange(n), table, pieces)
+
+
+class Covering:
+    """A position of profile "medoids"; see `mechanism_contract.Position`."""
+
+    def __init__(self, mechanism: Cape, logits: NDArray[np.float32]) -> None:
+        self._mechanism = mechanism
+        self.medoids = Medoids(mechanism, toy_outputs(), (-3.0, 3.0))
+        (self.design,) = self.medoids.designs(logits[None])
+        self.outputs = self.design.outputs
+
+    def weights(self, word: int | None, distance: NDArray[np.float32] | None) -> Weights:
+        """See `Position`."""
+        near = None if distance is None else distance[self.outputs]
+        chance = 0.0 if word is None else float(self.design.chances[word])
+        own = np.flatnonzero(self.outputs == word)
+        return self._mechanism.design_weights(self.design, near, chance, own)

@@ -1,0 +1,141 @@
+"""Random and mutated bodies through the filter; `benchmarks.privacy.fuzzing` has what must hold."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from benchmarks.privacy.bodies import Bodies, Planted
+from benchmarks.privacy.fuzzing import Fault, Fuzzer, check_structure, forms, fuzzed, leaks, strings
+from sanitizer import Policy, Sanitizer
+from sanitizer.errors import RequestRefused
+from sanitizer.lm.masked import OnnxMaskedLM
+from tests.clients.tool_calls import EMAIL, chat, send
+
+CARD = "4111111111111111"
+EMAIL_64 = "cGV0ZXIucXVpbGxAZXhhbXBsZS5jb20"
+
+
+def test_bodies_are_the_same_for_the_same_seed_and_hold_what_they_say() -> None:
+    one, two = Bodies(5), Bodies(5)
+    n_seen = 0
+    for _ in range(50):
+        body, same = one.body(), two.body()
+        assert (body.path, body.document, body.planted) == (same.path, same.document, same.planted)
+        n_seen += any(leaks(forms(body.planted), strings(body.document), False))
+    assert n_seen > 30
+
+
+@pytest.mark.parametrize(
+    "text",
+    [EMAIL, f'a "{EMAIL}",', "peter.quill%40example.com", "peter.quill&#64;example.com", EMAIL_64,
+     EMAIL.encode().hex(), json.dumps({"x": [EMAIL]})],
+)  # fmt: skip
+def test_an_identifier_is_seen_however_it_is_written(text: str) -> None:
+    assert list(leaks(forms([Planted("EMAIL", EMAIL)]), strings([text]), False)) == ["EMAIL"]
+    assert not list(leaks(forms([Planted("EMAIL", "anna@example.org")]), strings([text]), False))
+
+
+def test_what_must_not_happen_is_a_fault() -> None:
+    with pytest.raises(Fault, match="a list changed"):
+        check_structure({"a": [1]}, {"a": []})
+    with pytest.raises(Fault, match="JSON in a string"):
+        check_structure({"name": "f", "arguments": "{}"}, {"name": "f", "arguments": "{<X_1>}"})
+    passing = Fuzzer(Sanitizer(policy="identifiers"), Bodies(1))
+    passing._wanted = forms([Planted("EMAIL", EMAIL)])
+    with pytest.raises(Fault, match="EMAIL"):
+        passing._check("a body", [f"to {EMAIL}"])
+
+
+def test_a_few_bodies() -> None:
+    counts = fuzzed(Sanitizer(policy="identifiers"), 300, seed=11)
+    assert counts["sent"] > 150
+    assert counts["refused"] > 30
+    assert counts["sent again"] > 5
+
+
+@pytest.mark.slow
+def test_ten_thousand_bodies() -> None:
+    counts = fuzzed(Sanitizer(policy="identifiers"), 10_000, seed=12)
+    assert counts["bodies"] == 10_000
+    assert counts["sent"] > 6_000
+    assert counts["mutated"] > 2_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["deidentify", "balanced", "strict"])
+def test_bodies_under_policies_that_read_models(policy: str, model: OnnxMaskedLM) -> None:
+    counts = fuzzed(Sanitizer(policy=Policy.preset(policy), model=model), 100, seed=13)
+    assert counts["sent"] > 30
+
+
+def refused(body: bytes) -> RequestRefused:
+    with pytest.raises(RequestRefused) as error:
+        send(body)
+    return error.value
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"tools": [{"type": "mcp", "allowed_tools": ["a", EMAIL]}]},
+        {"tools": [{"type": "custom", "definition": f"start: {EMAIL}"}]},
+        {"tools": [{"type": "file_search", "ranking_options": {CARD: 1}}]},
+        {"logit_bias": {CARD: 1}},
+        {"model": EMAIL_64},
+        {"messages": [{"role": "assistant", "reasoning_details": [{"data": CARD}]}]},
+    ],
+)
+def test_identifiers_among_settings_that_leave_whole_are_refused(body: dict[str, object]) -> None:
+    error = refused(json.dumps(body).encode())
+    assert error.reason == "structure"
+    assert EMAIL not in str(error)
+    assert CARD not in str(error)
+
+
+def test_credentials_and_addresses_of_hosted_tools_leave() -> None:
+    tool = {"type": "mcp", "server_url": "https://mcp.example.com/sse", "headers": {"X": EMAIL}}
+    assert EMAIL.encode() in send({**chat("x"), "tools": [tool]}).body
+
+
+def test_lone_surrogates_inside_arguments_that_are_objects_stay_escaped() -> None:
+    block = b'{"type":"tool_use","id":"a","name":"f","input":{"a":"\\ud800 \\u00e9","b":"%s"}}'
+    body = b'{"messages":[{"role":"assistant","content":[%s]}]}' % (block % EMAIL.encode())
+    sent = send(body, path="/v1/messages").body
+    assert b'"input":{"a":"\\ud800 ' in sent
+    assert EMAIL.encode() not in sent
+    json.loads(sent)
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("457-55-5462 2221 0000 0000 0009", "SSN CARD"),
+        ('"\\n457-55-5462\\n2221 0000 0000 0009\\n"', "SSN CARD"),
+        ("+1-202-555-0125. (555) 234-5516.", "PHONE PHONE"),
+        ("(555) 234-5594 " + b"anna@example.org".hex(), "PHONE ENCODED"),
+        ("34313131313131313131313131313131", "ENCODED"),
+        ("user NTIuODIuNTYuMTkx", "ENCODED"),
+        ("\\uff14\\uff15\\uff17-\\uff15\\uff15-\\uff15\\uff14\\uff16\\uff12", "SSN"),
+    ],
+)
+def test_identifiers_that_bodies_showed_to_be_missed(text: str, kinds: str) -> None:
+    sent = json.loads(send(chat(text)).body)["messages"][0]["content"]
+    for kind in kinds.split():
+        assert f"<{kind}_" in sent
+    assert not any(form in sent for form in ("2221", "457", "uff15", "234-55", "6e6e61", "3431"))
+
+
+def test_numbers_beside_known_fields_are_hidden_by_form_or_name() -> None:
+    more = f'"user":{CARD},"top":4111111111111111.0,"customer_number":48213377,"seed":{CARD}'
+    sent = json.loads(send(f'{{"messages":[],"max_tokens":4096,{more}}}'.encode()).body)
+    assert sent["user"] == sent["top"] == "<CARD_1>"
+    assert sent["customer_number"] == "<ID_1>"
+    assert (sent["seed"], sent["max_tokens"]) == (int(CARD), 4096)
+
+
+def test_long_keys_are_read() -> None:
+    key = "glpat-" + "AbCdEfGhIjKlMnOpQrSt"
+    filtered = send({**chat("x"), "metadata": {key: "x", "additionalProperties": "y"}})
+    assert b'"metadata":{"<KEY_1>":"x","additionalProperties":"y"}' in filtered.body
