@@ -20,9 +20,9 @@ from onnx import TensorProto, helper
 from models.build.encoder import N_HEADS, WIDTH
 from models.build.export import Array, GraphBuilder, norm
 from models.build.tagger.encode import N_PIECES
+from models.build.tagger.model import BLOCK
 
 HEAD_WIDTH = WIDTH // N_HEADS
-BLOCK = 32
 EIGHT_BITS = frozenset({"slot", "fact1"})
 _SHRINK = (1.0, 0.95, 0.9, 0.85, 0.8)
 _LAST = 2**31 - 1

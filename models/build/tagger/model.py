@@ -25,6 +25,7 @@ MASKED_LM = Path(__file__).resolve().parents[2] / "masked-lm"
 LAYERS = (3, 5)
 FACT_WIDTH = 256
 DROPOUT = 0.1
+BLOCK = 32  # weights that share a scale
 PARTS = ("weight", "bias")
 
 Array = NDArray[np.float32]
@@ -61,6 +62,34 @@ def _dequantized(weight: NDArray[np.generic], scale: Array) -> Array:
         return (floats * scale).T
     n_out, n_blocks, _ = weight.shape
     return ((floats - 128) * scale.reshape(n_out, n_blocks, 1)).reshape(n_out, -1)
+
+
+def packaged_state(folder: Path) -> dict[str, Tensor]:
+    """Return a packaged tagger's state dict: what 4 and 8 bits kept of it, as floats."""
+    graph = onnx.load(folder / "model.onnx").graph
+    raw = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    found = {}
+    for name, value in raw.items():
+        module, _, part = name.rpartition(".")
+        if part not in PARTS or module.endswith(".kv"):
+            continue  # positions, constants, and rows of "qkv" that the graph holds twice
+        floats = value.astype(np.float32)
+        if value.dtype == np.uint8:
+            floats = _unpacked(value, raw[f"{module}.scale"])
+        elif floats.ndim == len(("in", "out")):
+            floats = floats.T
+        found[name] = torch.tensor(floats)
+    return found
+
+
+def _unpacked(weight: NDArray[np.uint8], scale: Array) -> Array:
+    """Return floats [out, in] of uint8 [out, n_blocks, 32], or of two 4-bit weights a byte."""
+    n_out, n_blocks, n_bytes = weight.shape
+    if n_bytes == BLOCK:
+        return _dequantized(weight, scale)
+    both = np.stack([weight & 15, weight >> 4], -1).reshape(n_out, n_blocks, BLOCK)
+    floats = (both.astype(np.float32) - 8) * scale.reshape(n_out, n_blocks, 1)
+    return floats.reshape(n_out, -1)
 
 
 class RunLayer(nn.Module):

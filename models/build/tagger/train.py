@@ -25,7 +25,7 @@ from models.build.fetch import CACHE
 from models.build.tagger.batches import Batch, Batches, Mixture
 from models.build.tagger.data import CLASSES, FACT, Example
 from models.build.tagger.encode import N_PIECES, Encoded
-from models.build.tagger.model import LAYERS, Body, Tagger, packaged_arrays
+from models.build.tagger.model import LAYERS, Body, Tagger, packaged_arrays, packaged_state
 
 RATE, NEW_FACTOR, WARMUP_STEPS, SMALLEST_RATE = 1e-4, 8.0, 40, 0.02
 """Learning rate; factor for parts that begin at random; share of the rate at the end."""
@@ -159,6 +159,14 @@ class Training:
         self.loss.add(float(loss.detach()))
 
 
+def checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Return the state and the log of a checkpoint, or of a packaged tagger's folder."""
+    if path.is_dir():
+        facts = json.loads((path / "manifest.json").read_text("utf-8"))
+        return packaged_state(path), facts["training"]
+    return torch.load(path), json.loads(path.with_suffix(".json").read_text("utf-8"))
+
+
 def train(options: argparse.Namespace) -> None:
     """Train for the wanted minutes of wall time."""
     torch.manual_seed(1)
@@ -166,8 +174,8 @@ def train(options: argparse.Namespace) -> None:
     model = Tagger(packaged_arrays(), options.layers)
     before: dict[str, Any] = {"minutes": 0.0, "steps": 0}
     if options.resume is not None:
-        model.load_state_dict(torch.load(options.resume))
-        before = json.loads(options.resume.with_suffix(".json").read_text("utf-8"))
+        state, before = checkpoint(options.resume)
+        model.load_state_dict(state)
     model.train()
     run = Training(model, Body(options.threads, options.layers), options.rate)
 
@@ -211,7 +219,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of data, see the package")
     parser.add_argument("--minutes", type=float, default=22)
     parser.add_argument("--out", type=Path, default=CACHE / "tagger.pt")
-    parser.add_argument("--resume", type=Path, help="checkpoint to go on from")
+    parser.add_argument("--resume", type=Path, help="checkpoint, or folder of a packaged tagger")
     parser.add_argument("--layers", type=int, nargs="+", default=LAYERS)
     parser.add_argument("--rate", type=float, default=RATE)
     parser.add_argument("--batch", type=int, default=24, help="texts")
