@@ -271,15 +271,35 @@ _JOIN = re.compile(r" |-| of | of the |'s |\u2019s ")
 _UNIT = (
     r"(?:kilos?|kilograms?|kgs?|grams?|mg|mcg|\u00b5g|g|ml|dl|l|cm|mm|mmol|mol|meters?|metres?|km|m|"
     r"lbs?|stone|pounds|inch(?:es)?|ft|feet|foot|miles?|years?|yrs?|months?|weeks?|days?|nights?|"
-    r"hours?|hrs?|minutes|mins?|seconds|percent|per cent|bpm|mph|people|employees|guests)"
+    r"hours?|hrs?|minutes|mins?|seconds|percent|per cent|bpm|mph|people|employees|guests|"
+    r"milligrams?|micrograms?|millilit(?:er|re)s?|units|beats|"
+    r"Prozent|Jahre?n?|Monate?n?|Wochen?|Tagen?|Stunden|pour cent|ans|mois|semaines|jours|heures|"
+    r"por ciento|a\u00f1os|meses|semanas|d\u00edas|horas)"
 )
 _NUMERAL_UNITS = rf"[ \u00a0-]?(?i:{_UNIT}(?:/{_UNIT})?(?:[ -]old)?)\b|\u00b0C?|%|[ ]%"
 _MONTH = (
     r"(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
-    r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+    r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|"
+    r"januar|februar|m\u00e4rz|mai|juni|juli|oktober|dezember|"
+    r"janvier|f\u00e9vrier|mars|avril|juin|juillet|ao\u00fbt|septembre|octobre|novembre|d\u00e9cembre|"
+    r"enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)"
 )
-_DAY = r"(?i:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?i:day)?"
+_LONG_MONTH = r"(?i:january|february|april|june|july|august|september|october|november|december)"
+_DAY = r"(?i:mon|tues?|wed(?:nes)?|weds|thu(?:rs)?|fri|sat(?:ur)?|sun)(?i:day)?"
 _PART_OF_DAY = r"(?i:morning|afternoon|evening|night|noon|midnight)"
+_WEEKDAY = (
+    rf"(?:{_DAY}|(?i:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|lundi|mardi|mercredi|"
+    r"jeudi|vendredi|samedi|dimanche|lunes|martes|mi\u00e9rcoles|jueves|viernes|s\u00e1bado|domingo))"
+)
+_CALENDAR = re.compile(rf"{_MONTH}|{_WEEKDAY}")
+"""Names of months and weekdays; shapes of text between one of them and a number beside it."""
+_DAY_BEFORE = re.compile(r"(?:(?:st|nd|rd|th)\b)?\.?,?(?: of| de)? ")
+_DAY_AFTER = re.compile(r"\.?,? (?:the |den |le |el )?")
+_CAPITALIZED = (
+    rf"(?<=[a-z,|] )(?!(?:{_WEEKDAY}|{_MONTH}|I|Mr|Mrs|Ms|Miss|Dr|Prof|Sir|Madam|Dear|Hello|Hi|English|"
+    r"German|French|Spanish|Italian|Chinese|Japanese|Latin|Greek)\b)[A-Z][a-z]+ $"
+)
+"""Visible text before a name: a word with a capital that opens no sentence."""
 _ONES = re.compile(r"-(?:one|first|second|third)\b", re.I)
 """Visible end of a number in words: "forty-one"."""
 _TAKEN_BEFORE = {
@@ -289,6 +309,7 @@ _TAKEN_BEFORE = {
     ),
     "DATE": re.compile(
         rf"(?:\b{_DAY}\.?,? (?:the )?|\b{_MONTH}\.? (?:the )?|\byesterday (?:at )?|\bmid-|"
+        r"\b(?i:half past|quarter (?:past|to)) |"
         r"\b(?:the )?(?:beginning|start|middle|end|(?:first|last|second|third) (?:week|days)) of |"
         r"\bQ[1-4] |\b(?:last|next|early|late|mid) )+$"
     ),
@@ -298,12 +319,18 @@ _TAKEN_BEFORE = {
     ),
     "ID": re.compile(r"(?:\b[a-z]+[-_])+$"),
     "PRODUCT": re.compile(
-        r"(?<![.!?] )\b(?:Project|Operation|Programme|Program) $|\b[A-Z][a-z]+ & $"
+        rf"(?<![.!?] )\b(?:Project|Operation|Programme|Program) $|\b[A-Z][a-z]+ & $|{_CAPITALIZED}"
     ),
-    "ORGANIZATION": re.compile(r"\b[A-Z][a-z]+ & $"),
+    "ORGANIZATION": re.compile(rf"\b[A-Z][a-z]+ & $|{_CAPITALIZED}"),
+    "PLACE": re.compile(_CAPITALIZED),
     "OCCUPATION": re.compile(
-        r"(?:(?<=\ba )|(?<=\ban )|(?<=\bthe )|(?<=\bour )|(?<=\bmy )|(?<=, )|(?<=: )|(?<=\| ))"
-        r"[A-Za-z]+ $"
+        r"(?:(?:(?<=\ba )|(?<=\ban )|(?<=\bthe )|(?<=\bour )|(?<=\bmy )|(?<=, )|(?<=: )|(?<=\| ))"
+        r"(?:mobile |senior |junior |retired |former |trainee |night )?[A-Za-z]+ |"
+        r"(?i:\b(?:bus|lorry|truck|van|taxi|cab|train|tram|delivery|cabin|flight|line|head|sous|"
+        r"pastry|night|care|social|youth|support|school|primary|dinner|dog|lab|call cent(?:re|er)|"
+        r"warehouse|factory|hotel|ward|staff|district|veterinary|dental|legal|personal|sales|"
+        r"project|product|office|estate|letting|travel|tour|security|prison|police|parole|"
+        r"probation|fire|army|navy|lighthouse|shop|bar|site)[ -])+)$"
     ),
     "CONDITION": re.compile(
         r"(?i:(?:\b(?:(?:stage|grade) \w+|(?:four|six|\d+) weeks|breast|lung|bowel|colon|skin|"
@@ -312,7 +339,20 @@ _TAKEN_BEFORE = {
         r"(?:early|late)-onset|egg|milk|type (?:one|two|[12])|heavy|irregular|borderline|terminal|"
         r"inoperable|congenital|partial|postnatal|post-natal|clinical)[ -])+)$"
     ),
-    "CRIME": re.compile(r"(?i:\b(?:drunk|drug|tax|sexual|identity|armed|domestic)[ -])$"),
+    "CRIME": re.compile(
+        r"(?i:\b(?:drunk|drink|drug|tax|sexual|identity|armed|domestic|aggravated|attempted|common|"
+        r"actual|grievous|benefit|insurance|(?:possession|supply|supplying|theft|handling) of)[ -])$"
+    ),
+    "TREATMENT": re.compile(
+        r"(?i:\b(?:speech|occupational|cognitive|behaviou?ral|hormone|replacement|radiation|couples|"
+        r"family|group|art|music|oxygen|anti|weekly|daily|low-dose|high-dose|knee|hip|heart|"
+        r"home|pain|sleeping|nicotine|insulin|hearing)[ -])$"
+    ),
+    "BELIEF": re.compile(
+        r"(?i:\b(?:lapsed|strict|devout|practi[sc]ing|non-practi[sc]ing|orthodox|born[- ]again|"
+        r"secular|converted|observant|staunch|lifelong|committed|former|ex)[ -])$"
+    ),
+    "ORIGIN": re.compile(r"(?i:\b(?:half|part|second[- ]generation|first[- ]generation)[ -])$"),
 }
 """Visible text before a finding that becomes part of it."""
 _TAKEN_AFTER = {
@@ -321,32 +361,41 @@ _TAKEN_AFTER = {
         r"cents|francs|kroner|kronor|rupees|lakh|crore|USD|EUR|GBP|CHF|CAD|AUD|k|m|bn)\b))*"
         r"(?i:(?:,-)? ?(?:/|a |an |per |each |every )"
         r"(?:hour|day|night|week|month|quarter|year|annum|shift|term|session|head|person)\b)?"
+        r"(?i: (?:gross|net|brutto|netto|brut|bruts|nets)\b)?"
     ),
     "NUMBER": re.compile(_NUMERAL_UNITS),
     "PLACE": re.compile(
         r"(?i: (?:bridge|road|street|lane|avenue|house|court|park|square|close|hill|lake|sea|bay|"
-        r"island|village|estate|heights)\b)?"
+        r"island|village|estate|heights|terrace|crescent|gardens|grove|mews|cottage|farm|beach|"
+        r"valley|forest|station|harbou?r|airport|beck|drive|boulevard|plaza)\b)?"
     ),
     "ID": re.compile(
         r"(?:[-_][a-z]{2,}(?![A-Za-z])|\.(?:int|lan|local|internal|corp|com|net|org|io|example)\b)+"
     ),
     "DATE": re.compile(
-        rf"(?:(?:st|nd|rd|th|s|[ ]?[ap]\.?m\.?|[ ]?o['\u2019]clock)\b)?(?:,? (?:of )?(?:"
-        rf"{_MONTH}\b\.?|{_DAY}\b|(?:in the |at ){_PART_OF_DAY}\b|tomorrow\b|sharp\b))*"
+        rf"(?:(?:st|nd|rd|th|s|[ ]?[ap]\.?m\.?|[ ]?o['\u2019]clock)\b)?(?:[.,]? (?:of |de )?(?:"
+        rf"{_MONTH}\b\.?|{_DAY}\b|half[- ]term\b|bank holiday\b|(?:in the |at ){_PART_OF_DAY}\b|tomorrow\b|sharp\b))*"
     ),
     "PRODUCT": re.compile(r"(?:[-_][a-z]+(?![A-Za-z]))+|(?: [A-Z][a-z]+)+(?![A-Za-z])"),
     "ORGANIZATION": re.compile(
         r"(?: [A-Z][a-z]+(?![A-Za-z]))*(?:,? (?:plc|ltd|llc|inc|gmbh|ag|bv|co|corp)\b)?"
         r"(?i: (?:gym|bank|school|hospital|clinic|caf\u00e9|cafe|church|hotel|surgery|college|"
         r"university|academy|bakery|nursery|garage|hospice|energy|electrical|holidays|"
-        r"police station)"
+        r"police station|solicitors|lawyers|dental|builders|plumbing|heating|motors|kitchens|foods|"
+        r"studios?|salon|council|housing|trust|society|union|club|pharmacy|library|museum|theatre|"
+        r"restaurant|pub|associates|partners|logistics|textiles|insurance|assurances|estates|"
+        r"lettings|properties|travel|airlines|brewery|farms?|group|labs?|primary|high school|"
+        r"care home|medical cent(?:re|er)|leisure cent(?:re|er)|community cent(?:re|er))"
         r"\b)?"
     ),
     "CONDITION": re.compile(
+        r"(?:['\u2019]s\b)?"
         r"(?i:[ -](?:cancer|disease|disorder|syndrome|infection|allergy|addiction|failure|loss|use|"
         r"user|pain|attacks?|lice|pregnant|symptoms|patient|cell|wrist|ankle|leg|arm|hip|knee|back|"
         r"shoulder|foot|hand|periods|fibrillation|pressure|tumou?r|deficiency|intolerance|injury|"
-        r"impairment|problems?|disability|episode)\b)+"
+        r"impairment|problems?|disability|episode|diet|attack|trait|flare(?:[- ]?ups?)?|"
+        r"in (?:one|both|her|his|my|the) (?:left |right )?"
+        r"(?:ears?|eyes?|arms?|legs?|knees?|hips?|hands?|feet|foot|lungs?|kidneys?))\b)*"
     ),
     "TREATMENT": re.compile(
         r"(?i:[ -](?:pump|replacement|operation|surgery|therapy|treatment|cartridges|tube|tablets|"
@@ -363,6 +412,7 @@ _TAKEN_AFTER = {
 }
 """Visible text after a finding that becomes part of it."""
 _MOST_NAMES = 4
+_NEAR = 40  # characters on each side of a finding that may belong to it
 _FIRM = re.compile(
     r"(?<![^\W_])(?:Ltd|Limited|LLC|LLP|Inc|Corp|PLC|plc|GmbH|AG|KG|SARL|Oy|BV|NV|SpA|Sons|University|"
     r"Hospital|Clinic|School|College|Bank|Insurance|Logistics|Pharmaceuticals|Holdings|Partners)\.?\Z"
@@ -384,7 +434,7 @@ class Finding:
     kind: str
 
 
-_ISO_DAY = re.compile(r"(?:19|20)\d\d-\d\d(?:-\d\d)?")
+_ISO_DAY = re.compile(r"(?:19|20)\d\d-\d\d(?:-\d\d(?:T\d\d(?::\d\d(?::\d\d(?:[.,]\d+)?)?)?Z?)?)?")
 _YEAR_OR_TIME = re.compile(r"1[6-9]\d\d|20\d\d|[01]\d[0-5]\d|2[0-3][0-5]\d|20\d{6}")
 _OF_NUMBERS = frozenset(["MONEY", "DATE", "NUMBER", "ID"])
 _OF_PERSONS = frozenset(
@@ -502,9 +552,15 @@ def asked(before: str, after: str) -> bool:
     return _RATE_BEFORE.search(before) is not None and _RATE_AFTER.match(after) is not None
 
 
+_DATED_AFTER = re.compile(rf"(?:st|nd|rd|th)? of {_MONTH}\b|(?:st|nd|rd|th)? {_LONG_MONTH}\b")
+"""Visible text after the day of a month; "may" and "march" are verbs too."""
+
+
 def role(before: str, after: str, number: str = "") -> str | None:
     """Return the class of a number that its form or visible words around it tell, or None."""
     if _ISO_DAY.fullmatch(number) or (_CLOCK.fullmatch(number) and _STAMPED.search(before)):
+        return "DATE"
+    if _DATED_AFTER.match(after):
         return "DATE"
     aged = (
         (_AFTER_NAME.search(before) and _AGED.match(after))
@@ -517,6 +573,26 @@ def role(before: str, after: str, number: str = "") -> str | None:
     if _PLACED.search(before):
         return "ID"
     return "MONEY" if _OWNED.search(before) else None
+
+
+def of_calendar(found: Skeleton, number: int, word: str) -> bool:
+    """Return True for the name of a month or weekday beside a run that is a number.
+
+    Which runs are numbers is public, as is the text between two runs.
+
+    Args:
+        number: of the word's run.
+    """
+    if not _CALENDAR.fullmatch(word):
+        return False
+    run, runs = found.runs[number], found.runs
+    if number and runs[number - 1].kind in NUMBERS:
+        if _DAY_BEFORE.fullmatch(found.text, runs[number - 1].end, run.start):
+            return True
+    following = runs[number + 1] if number + 1 < len(runs) else None
+    if following is None or following.kind not in NUMBERS:
+        return False
+    return _DAY_AFTER.fullmatch(found.text, run.end, following.start) is not None
 
 
 def names_on(text: str, run: Run, kinds: list[str | None]) -> list[str | None]:
@@ -599,13 +675,30 @@ def joined(
 def _named(text: str, finding: Finding) -> str:
     """Return the class of a finding: of a name, by its given name or legal form if it has one."""
     if finding.kind not in NAMES:
-        return finding.kind
+        treated = finding.kind == "CONDITION" and is_treated(text, finding.end)
+        return "TREATMENT" if treated else finding.kind
     written = text[finding.start : finding.end]
     if _FIRM.search(written):
         return "ORGANIZATION"
     words = written.split()
     person = len(words) <= _MOST_NAMES and words[0].lower() in given_names()
     return "PERSON" if person else finding.kind
+
+
+_TREATED = re.compile(
+    r"(?i)[ -](?:operation|surgery|medication|medicine|tablets|treatment|pump|inhaler|injections?)\b"
+)
+"""Visible text after a condition that makes both a treatment."""
+
+
+def is_treated(text: str, end: int) -> bool:
+    """Return True if a condition that ends here is a part of its treatment's name.
+
+    Example:
+        >>> is_treated("his hernia operation", 10), is_treated("his hernia", 10)
+        (True, False)
+    """
+    return _TREATED.match(text, end) is not None
 
 
 def _numbered(text: str, held: Finding, finding: Finding) -> bool:
@@ -623,17 +716,27 @@ def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Findin
     Only visible text and the finding's own runs, `first` to `last`, are looked at.
     """
     text, runs = found.text, found.runs
-    start, end, kind = finding.start, finding.end, finding.kind
-    before, after = _TAKEN_BEFORE.get(kind), _TAKEN_AFTER.get(kind)
-    low = max(runs[first - 1].end if first else 0, start - 40)
-    high = min(runs[last + 1].start if last + 1 < len(runs) else len(text), end + 40)
-    if before is not None and (match := before.search(text[low:start])):
-        start -= len(match.group())
+    start, end = finding.start, finding.end
+    low = max(runs[first - 1].end if first else 0, start - _NEAR)
+    high = min(runs[last + 1].start if last + 1 < len(runs) else len(text), end + _NEAR)
     if runs[last].kind == NUMERAL and (match := _ONES.match(text[end:high])):
         end += len(match.group())
+    return Finding(*with_words(text, finding.kind, start, end, low, high), finding.kind)
+
+
+def with_words(text: str, kind: str, start: int, end: int, low: int, high: int) -> tuple[int, int]:
+    """Return a stretch of a class with the words around that belong to it, from low to high.
+
+    Example:
+        >>> with_words("has severe asthma attacks now", "CONDITION", 11, 17, 0, 29)
+        (4, 25)
+    """
+    before, after = _TAKEN_BEFORE.get(kind), _TAKEN_AFTER.get(kind)
+    if before is not None and (match := before.search(text[low:start])):
+        start -= len(match.group())
     if after is not None and (match := after.match(text[end:high])):
         end += len(match.group())
-    return Finding(start, end, kind)
+    return start, end
 
 
 @cache

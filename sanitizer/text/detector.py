@@ -30,6 +30,7 @@ from sanitizer.text.classes import (
     mistyped,
     names_on,
     numbers_on,
+    of_calendar,
     public_number,
     role,
     ruled_out,
@@ -90,6 +91,7 @@ _MONTHS = frozenset(
     "January February March April May June July August September October November December".split()
 )
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+_FOR_CALENDAR = NAMES | {None}
 _COMPOUND = re.compile(r"(?i)sick (?:pay|leave|notes?|days?)\b")
 """Words about no illness, though one of them may be."""
 _FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted"])
@@ -239,6 +241,12 @@ class Detector:
                 else self._kind(found.text[start:end], before, label, field, language)
                 for (start, end), label in zip(run.words, labels[number], strict=True)
             ]
+            kinds = [
+                "DATE"
+                if kind in _FOR_CALENDAR and of_calendar(found, number, found.text[a:b])
+                else kind
+                for (a, b), kind in zip(run.words, kinds, strict=True)
+            ]
             decided.append(names_on(found.text, run, kinds))
         numbers_on(found, decided)
         return decided
@@ -279,6 +287,8 @@ class Detector:
         """
         if label in NAMES:
             label = "DATE" if _YEAR.fullmatch(word) else "NUMBER"
+        if label in ("NUMBER", "MONEY") and role("", after) == "DATE":
+            label = "DATE"
         told = label == "DATE" and not word.isdecimal()
         if field in ("", LISTED) and not told and sum(map(str.isdecimal, word)) < _LONG:
             return None  # a count in a table is for the task
@@ -419,7 +429,9 @@ class Detector:
         best = int(np.where(possible, shares, -1.0).argmax())
         kind = self._tagger.classes[best]
         limit = float(self._thresholds[best])
-        return None if share < (max(limit, name_limit) if kind in NAMES else limit) else kind
+        if kind in NAMES or name_limit == _MISSPELT:
+            limit = max(limit, name_limit)
+        return None if share < limit else kind
 
     def _name_limits(self, found: Skeleton, run: Run, language: str) -> list[tuple[float, str]]:
         """Return for each word of a run the share from which it is a name, and the word.

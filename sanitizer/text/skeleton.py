@@ -36,8 +36,13 @@ _IN_RUN = frozenset(
     [" ", "-", "'", "\N{RIGHT SINGLE QUOTATION MARK}", "&", " & ", "/", "_", "\u2010", "\u2011"]
 )
 _IN_NUMBER = frozenset([".", ",", ":", "/", "-", "\u2013"])
+_IN_GROUPS = frozenset([" ", "\u00a0", "\u202f", "\u2009"])
+_GROUP = 3
+"""Digits of a group, as in "480 000", and at most of the group before it."""
 _LAST = re.compile(r"[0-9]+(?:k|K|m|M|mn|bn|b|B|x)")
 """End of a number such as "4.1m"."""
+_STAMP = {"-": re.compile(r"[0-3][0-9]T[0-2][0-9]"), ":": re.compile("[0-5][0-9]Z")}
+"""Parts of a time stamp such as "2025-11-02T03:14:07Z", by what is before them."""
 _SENTENCE_END = re.compile(r"[.!?\u2026:;|\u2022>\n\u3002\uff01\uff1f]")
 _AFTER_MARKER = re.compile(r"[.):]\s")
 _INITIAL_END = re.compile(r"\.[ \u00a0]?")
@@ -185,7 +190,8 @@ def skeleton(
             words = (*words[:-1], (words[-1][0], stop))
             if not _all_visible(text, words, forms, opens):
                 kind = kind_of(text[start:stop])
-                if hidden == NUMBER and gap in (".", ",") and _LAST.fullmatch(text, start, stop):
+                last = _LAST if gap in (".", ",") else _STAMP.get(gap)
+                if hidden == NUMBER and last is not None and last.fullmatch(text, start, stop):
                     kind = NUMBER
                 follows = None if overlapping(declared, at, start) else hidden
                 _append(found, Run(start, stop, words, kind), gap, follows)
@@ -214,10 +220,19 @@ def _opens(gap: str, hidden: str | None, opening: bool) -> bool:
 def _append(found: list[Run], run: Run, gap: str, hidden: str | None) -> None:
     """Add a run of one word, or make the last run longer where both belong together."""
     inside = _IN_NUMBER if run.kind in NUMBERS else _IN_RUN
-    if hidden == run.kind and gap in inside:
+    if hidden == run.kind and (gap in inside or _grouped(found[-1], run, gap)):
         last = found.pop()
         run = Run(last.start, run.end, (*last.words, *run.words), run.kind)
     found.append(run)
+
+
+def _grouped(last: Run, run: Run, gap: str) -> bool:
+    """Return True if a run of digits is the next group of the number before it."""
+    if run.kind != NUMBER or gap not in _IN_GROUPS or run.end - run.start != _GROUP:
+        return False
+    spaced = len(last.words) == 1 or last.words[-2][1] + 1 == last.words[-1][0]
+    start, end = last.words[-1]
+    return spaced and end - start <= _GROUP
 
 
 Words = tuple[tuple[int, int], ...]

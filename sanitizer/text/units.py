@@ -13,7 +13,14 @@ from dataclasses import replace
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers import KINDS, NameFinder, find, name_finder
 from sanitizer.storage import same_thing
-from sanitizer.text.classes import Finding, adjective_of, concept_of, listed_in
+from sanitizer.text.classes import (
+    Finding,
+    adjective_of,
+    concept_of,
+    is_treated,
+    listed_in,
+    with_words,
+)
 from sanitizer.text.detector import Detector, Reading, gazetteers, public_forms
 from sanitizer.text.policy import CLASSES, Policy, straight
 from sanitizer.text.prompt import kept_phrases, merged
@@ -245,6 +252,8 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
         if kind == "CONDITION" and numbered is not None:
             start = numbered.start()
         listed = listed_in(text, start, _with_letter(text, end), kind)
+    if listed is not None and kind == "TREATMENT" and is_treated(text, listed.end):
+        listed = None
     if listed is not None:
         end = max(end, listed.end)
         rest = [text[a:b] for a, b in _parts(text, [listed[:2]], start, end)]
@@ -254,7 +263,8 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
         elif not all(map(public_forms().listed, words)):
             listed = None
         elif policy.treatments.get(listed.kind) == "draw":
-            start, end, kind = listed.start, listed.end, listed.kind
+            kind = listed.kind
+            start, end = with_words(text, kind, listed.start, listed.end, start, end)
     written = text[start:end]
     if policy.treatments.get(kind, "pass") == "pass" and listed is None and _unlisted(written):
         kind = "TERM"
