@@ -270,7 +270,7 @@ _JOINS = {
 _JOIN = re.compile(r" |-| of | of the |'s |\u2019s ")
 _UNIT = (
     r"(?:kilos?|kilograms?|kgs?|grams?|mg|mcg|\u00b5g|g|ml|dl|l|cm|mm|mmol|mol|meters?|metres?|km|m|"
-    r"lbs?|stone|pounds|inch(?:es)?|ft|feet|foot|miles?|years?|yrs?|months?|weeks?|days?|nights?|"
+    r"lbs?|stone|pounds|inch(?:es)?|ft|feet|foot|miles?|years?|yrs?|months?|mths?|weeks?|wks?|days?|nights?|"
     r"hours?|hrs?|minutes|mins?|seconds|percent|per cent|bpm|mph|people|employees|guests|"
     r"milligrams?|micrograms?|millilit(?:er|re)s?|units|beats|"
     r"Prozent|Jahre?n?|Monate?n?|Wochen?|Tagen?|Stunden|pour cent|ans|mois|semaines|jours|heures|"
@@ -291,13 +291,15 @@ _WEEKDAY = (
     rf"(?:{_DAY}|(?i:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|lundi|mardi|mercredi|"
     r"jeudi|vendredi|samedi|dimanche|lunes|martes|mi\u00e9rcoles|jueves|viernes|s\u00e1bado|domingo))"
 )
+WEEKDAY = re.compile(r"(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)days?)")
+"""A weekday alone: public, and nobody's name."""
 _CALENDAR = re.compile(rf"{_MONTH}|{_WEEKDAY}")
 """Names of months and weekdays; shapes of text between one of them and a number beside it."""
 _DAY_BEFORE = re.compile(r"(?:(?:st|nd|rd|th)\b)?\.?,?(?: of| de)? ")
 _DAY_AFTER = re.compile(r"\.?,? (?:the |den |le |el )?")
 _CAPITALIZED = (
-    rf"(?<=[a-z,|] )(?!(?:{_WEEKDAY}|{_MONTH}|I|Mr|Mrs|Ms|Miss|Dr|Prof|Sir|Madam|Dear|Hello|Hi|English|"
-    r"German|French|Spanish|Italian|Chinese|Japanese|Latin|Greek)\b)[A-Z][a-z]+ $"
+    rf"(?<=[a-z,|] )(?!(?:{_WEEKDAY}|{_MONTH}|I|Mr|Mrs|Ms|Miss|Dr|Prof|Sir|Madam|Dear|Hello|Hi|"
+    r"English|German|French|Spanish|Italian|Chinese|Japanese|Latin|Greek)\b)[A-Z][a-z]+ $"
 )
 """Visible text before a name: a word with a capital that opens no sentence."""
 _ONES = re.compile(r"-(?:one|first|second|third)\b", re.I)
@@ -325,7 +327,9 @@ _TAKEN_BEFORE = {
     "PLACE": re.compile(_CAPITALIZED),
     "OCCUPATION": re.compile(
         r"(?:(?:(?<=\ba )|(?<=\ban )|(?<=\bthe )|(?<=\bour )|(?<=\bmy )|(?<=, )|(?<=: )|(?<=\| ))"
-        r"(?:mobile |senior |junior |retired |former |trainee |night )?[A-Za-z]+ |"
+        r"(?:mobile |senior |junior |retired |former |trainee |night )?"
+        r"(?!(?:the|an?|and|or|but|so|not|now|then|still|also|just|who|as|is|was|to|of|in|at|on|for|"
+        r"with|from|by|my|our|his|her|their|your|its|i|we|he|she|they|you|it)\b)[A-Za-z]+ |"
         r"(?i:\b(?:bus|lorry|truck|van|taxi|cab|train|tram|delivery|cabin|flight|line|head|sous|"
         r"pastry|night|care|social|youth|support|school|primary|dinner|dog|lab|call cent(?:re|er)|"
         r"warehouse|factory|hotel|ward|staff|district|veterinary|dental|legal|personal|sales|"
@@ -340,12 +344,13 @@ _TAKEN_BEFORE = {
         r"inoperable|congenital|partial|postnatal|post-natal|clinical)[ -])+)$"
     ),
     "CRIME": re.compile(
-        r"(?i:\b(?:drunk|drink|drug|tax|sexual|identity|armed|domestic|aggravated|attempted|common|"
-        r"actual|grievous|benefit|insurance|(?:possession|supply|supplying|theft|handling) of)[ -])$"
+        r"(?i:\b(?:drunk|drink|drug|tax|sexual|identity|armed|domestic|aggravated|attempted|"
+        r"common|actual|grievous|benefit|insurance|(?:possession|supply|theft|handling) of)"
+        r"[ -])$"
     ),
     "TREATMENT": re.compile(
-        r"(?i:\b(?:speech|occupational|cognitive|behaviou?ral|hormone|replacement|radiation|couples|"
-        r"family|group|art|music|oxygen|anti|weekly|daily|low-dose|high-dose|knee|hip|heart|"
+        r"(?i:\b(?:speech|occupational|cognitive|behaviou?ral|hormone|replacement|radiation|"
+        r"couples|family|group|art|music|oxygen|anti|weekly|daily|low-dose|high-dose|knee|hip|heart|"
         r"home|pain|sleeping|nicotine|insulin|hearing)[ -])$"
     ),
     "BELIEF": re.compile(
@@ -373,8 +378,9 @@ _TAKEN_AFTER = {
         r"(?:[-_][a-z]{2,}(?![A-Za-z])|\.(?:int|lan|local|internal|corp|com|net|org|io|example)\b)+"
     ),
     "DATE": re.compile(
-        rf"(?:(?:st|nd|rd|th|s|[ ]?[ap]\.?m\.?|[ ]?o['\u2019]clock)\b)?(?:[.,]? (?:of |de )?(?:"
-        rf"{_MONTH}\b\.?|{_DAY}\b|half[- ]term\b|bank holiday\b|(?:in the |at ){_PART_OF_DAY}\b|tomorrow\b|sharp\b))*"
+        rf"(?:(?:st|nd|rd|th|s|[ ]?[ap]\.?m\.?|[ ]?o['\u2019]clock)\b)?(?:[.,]? (?:of |de )?"
+        rf"{_MONTH}\b\.?|,? (?:of )?(?:{_DAY}\b|half[- ]term\b|bank holiday\b|"
+        rf"(?:in the |at ){_PART_OF_DAY}\b|tomorrow\b|sharp\b))*"
     ),
     "PRODUCT": re.compile(r"(?:[-_][a-z]+(?![A-Za-z]))+|(?: [A-Z][a-z]+)+(?![A-Za-z])"),
     "ORGANIZATION": re.compile(
@@ -586,9 +592,10 @@ def of_calendar(found: Skeleton, number: int, word: str) -> bool:
     if not _CALENDAR.fullmatch(word):
         return False
     run, runs = found.runs[number], found.runs
-    if number and runs[number - 1].kind in NUMBERS:
-        if _DAY_BEFORE.fullmatch(found.text, runs[number - 1].end, run.start):
-            return True
+    before = runs[number - 1] if number else None
+    dated = before is not None and before.kind in NUMBERS
+    if before is not None and dated and _DAY_BEFORE.fullmatch(found.text, before.end, run.start):
+        return True
     following = runs[number + 1] if number + 1 < len(runs) else None
     if following is None or following.kind not in NUMBERS:
         return False
@@ -656,7 +663,7 @@ def joined(
             apart = overlapping(declared, held.end, finding.start) or (
                 held.kind == "NUMBER" and between == " " and found.runs[run].kind != NUMERAL
             )
-            if not apart and _JOINS.get(held.kind, _JOIN).fullmatch(between):
+            if not apart and _joins(found.text, held, finding):
                 groups[-1] = Finding(held.start, finding.end, held.kind), first, run
                 continue
         groups.append((finding, run, run))
@@ -670,6 +677,18 @@ def joined(
             wide = finding
         at = wide.end
         yield wide
+
+
+def _joins(text: str, held: Finding, finding: Finding) -> bool:
+    """Return True if what is between two findings of one class is a part of one name.
+
+    "Dunlevy and Aqua-Tek" may be one firm, "works for Dunlevy" is none.
+    """
+    between = text[held.end : finding.start]
+    if _JOINS.get(held.kind, _JOIN).fullmatch(between) is None:
+        return False
+    alike = text[held.start].isupper() == text[finding.start].isupper()
+    return alike or held.kind not in NAMES or not any(map(str.isalpha, between))
 
 
 def _named(text: str, finding: Finding) -> str:
@@ -686,7 +705,8 @@ def _named(text: str, finding: Finding) -> str:
 
 
 _TREATED = re.compile(
-    r"(?i)[ -](?:operation|surgery|medication|medicine|tablets|treatment|pump|inhaler|injections?)\b"
+    r"(?i)[ -](?:operation|surgery|medication|medicine|tablets|treatment|pump|inhaler|"
+    r"injections?)\b"
 )
 """Visible text after a condition that makes both a treatment."""
 

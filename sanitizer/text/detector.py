@@ -22,6 +22,7 @@ from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces, model_folder
 from sanitizer.progress import report
 from sanitizer.text.classes import (
     NAMES,
+    WEEKDAY,
     Finding,
     Gazetteers,
     concept_of,
@@ -38,7 +39,7 @@ from sanitizer.text.classes import (
 from sanitizer.text.language import language_lists, language_of
 from sanitizer.text.policy import DRAWN, word_list
 from sanitizer.text.prompt import merged
-from sanitizer.text.skeleton import NUMBERS, WORD, PublicForms, Run, Skeleton, skeleton
+from sanitizer.text.skeleton import CAPITALS, NUMBERS, WORD, PublicForms, Run, Skeleton, skeleton
 from sanitizer.text.syntax import Piece, is_code_word, pieces
 from sanitizer.text.tables import LISTED, NAME_PARTS, Fields
 from sanitizer.text.words import Unit, outside, overlapping
@@ -92,6 +93,8 @@ _MONTHS = frozenset(
 )
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _FOR_CALENDAR = NAMES | {None}
+_SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
+"""Visible text in capitals, as before "IN" and "WHO" where all is in capitals."""
 _COMPOUND = re.compile(r"(?i)sick (?:pay|leave|notes?|days?)\b")
 """Words about no illness, though one of them may be."""
 _FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted"])
@@ -237,6 +240,7 @@ class Detector:
             kinds = [
                 None
                 if (label is None and _lone(found.text, start, end))
+                or _public_here(found.text[start:end], before, label)
                 or _COMPOUND.match(found.text, start)
                 else self._kind(found.text[start:end], before, label, field, language)
                 for (start, end), label in zip(run.words, labels[number], strict=True)
@@ -581,6 +585,13 @@ def _lone(text: str, start: int, end: int) -> bool:
     """Return True for a single letter that is no initial and no part of a number or name."""
     beside = text[max(0, start - 1) : start] + text[end : end + 1]
     return end - start == 1 and _GLUED.isdisjoint(beside)
+
+
+def _public_here(word: str, before: str, label: str | None) -> bool:
+    """Return True for a weekday, and for "IN" or "WHO" where the text before is in capitals."""
+    if label in NAMES:
+        return WEEKDAY.fullmatch(word) is not None
+    return word in CAPITALS and _SHOUTED.search(before) is not None
 
 
 def _words(run: Run) -> Sequence[tuple[int, int]]:

@@ -21,7 +21,7 @@ NUMBERS = frozenset([NUMBER, NUMERAL])
 WORD = "word"
 """Kind of every other run that is not an identifier."""
 
-_NAMES = frozenset(["US", "IT", "WHO", "AM", "ME", "OK", "IN", "OR", "MA", "PA"])
+CAPITALS = frozenset(["US", "IT", "WHO", "AM", "ME", "OK", "IN", "OR", "MA", "PA"])
 """Capitals that may be a country, a state, a firm or a body, though the word is public."""
 _SPELLED = frozenset(
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
@@ -94,7 +94,7 @@ class PublicForms:
         if plain in _SPELLED:
             return False
         if plain in self.anywhere or word in self.anywhere:
-            return word not in _NAMES
+            return word not in CAPITALS
         if len(word) == 1:
             return word.islower() and word.isascii()
         if plain in self.opening:

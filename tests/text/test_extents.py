@@ -9,6 +9,7 @@ from sanitizer.text.classes import (
     Finding,
     joined,
     names_on,
+    of_calendar,
     public_number,
     role,
     ruled_out,
@@ -43,6 +44,16 @@ def things(text: str, kind: str) -> list[str]:
         ("she is seventy eight", "NUMBER", ["seventy eight"]),
         ("she is twenty-one", "NUMBER", ["twenty-one"]),
         ("rows 12 34 there", "NUMBER", ["12", "34"]),
+        ("it is NOK 480 000 now", "MONEY", ["NOK 480 000"]),
+        ("home at half past three today", "DATE", ["half past three"]),
+        ("logged 2031-04-05T06:17:08Z there", "DATE", ["2031-04-05T06:17:08Z"]),
+        ("a retired dog groomer", "OCCUPATION", ["retired dog groomer"]),
+        ("then groomer", "OCCUPATION", ["groomer"]),
+        ("a lapsed catholic", "BELIEF", ["lapsed catholic"]),
+        ("has early-onset parkinson's", "CONDITION", ["early-onset parkinson's"]),
+        ("has celiac disease", "CONDITION", ["celiac disease"]),
+        ("at the Athletic Quornhoek today", "ORGANIZATION", ["Athletic Quornhoek"]),
+        ("Dear Quornhoek", "ORGANIZATION", ["Quornhoek"]),
         ("call Nadia el-Zubari now", "PERSON", ["Nadia el-Zubari"]),
         ("call Pieter van den Quornhoek now", "PERSON", ["Pieter van den Quornhoek"]),
         (
@@ -68,6 +79,8 @@ def test_what_belongs_to_a_thing(text: str, kind: str, expected: list[str]) -> N
         ("my rent is ", " now", "MONEY"),
         ("he earns about $", " now", "MONEY"),
         ("a list of ", " words", None),
+        ("on the ", " of may", "DATE"),
+        ("we ", " may", None),
     ],
 )
 def test_the_role_of_a_number(before: str, after: str, expected: str | None) -> None:
@@ -113,6 +126,29 @@ def test_a_capital_beside_a_name(
 )
 def test_numbers_of_the_task(number: str, before: str, after: str, expected: bool) -> None:
     assert public_number(number, before, after) is expected
+
+
+def test_firms_on_both_sides_of_a_word_are_one_if_written_alike() -> None:
+    words = "quornhoek and Zzyx"
+    assert things(words, "ORGANIZATION") == ["quornhoek", "Zzyx"]
+    assert things(words.title().replace("And", "and"), "ORGANIZATION") == ["Quornhoek and Zzyx"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("12. Januar 2031", True),
+        ("it was Tue, 28", True),
+        ("Januar und Zzyx", False),
+        ("Zzyx 12", False),
+    ],
+)
+def test_a_month_beside_a_number(text: str, expected: bool) -> None:
+    found = skeleton(text, public_forms())
+    assert expected == any(
+        of_calendar(found, number, text[run.start : run.end])
+        for number, run in enumerate(found.runs)
+    )
 
 
 @pytest.mark.parametrize(
