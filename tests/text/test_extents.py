@@ -138,7 +138,7 @@ def test_firms_on_both_sides_of_a_word_are_one_if_written_alike() -> None:
     ("text", "expected"),
     [
         ("12. Januar 2031", True),
-        ("it was Tue, 28", True),
+        ("it was Weds, 28", True),
         ("Januar und Zzyx", False),
         ("Zzyx 12", False),
     ],
