@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from sanitizer.detect import LISTS, class_members, content_words, plain_name
 from sanitizer.lm import PieceTable, WordPieces, WordTable
 from sanitizer.pipeline.outputs import Outputs, known_pieces
 from sanitizer.privacy import (
@@ -29,7 +30,6 @@ from sanitizer.privacy import (
     ranked,
 )
 from sanitizer.randomness import Source
-from sanitizer.text import LISTS, class_members, content_words, plain_name
 
 MOST_OUTPUTS = 200
 """Most outputs of one draw."""
@@ -143,7 +143,7 @@ class ClassDraws:
         """Draw a stand-in for a thing.
 
         Args:
-            kind: name of a list (`sanitizer.text.list_of`).
+            kind: name of a list (`sanitizer.detect.list_of`).
             concept: what the thing is called; any text.
             taken: names that may not come out: earlier stand-ins, and words of public text.
 

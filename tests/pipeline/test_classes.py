@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sanitizer import BudgetExceeded, Cape, DynText, FileVault, Policy, PolicyError, Sanitizer
+from sanitizer.detect.classes import LISTS, class_members, concept_of, content_words, list_of
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.pipeline.classes import ClassDraws, common_first
@@ -18,7 +19,6 @@ from sanitizer.privacy.weights import LOW, high_level
 from sanitizer.risk.classes import distributions
 from sanitizer.storage.vault import MemoryVault
 from sanitizer.testing.models import SeededSource
-from sanitizer.text.classes import LISTS, class_members, concept_of, content_words, list_of
 from sanitizer.text.words import Segmented, Unit
 
 LETTER = "My brother has asthma. His asthma is bad; an asthma attack is worse."

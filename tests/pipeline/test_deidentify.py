@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sanitizer import PolicyError, Sanitizer
+from sanitizer.detect.classes import class_members
 from sanitizer.lm.masked import OnnxMaskedLM
-from sanitizer.text.classes import class_members
 
 ROOT = Path(__file__).parents[2]
 MAIL = """Hi team,

@@ -10,29 +10,28 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from sanitizer.detect.classes import adjective_of, concept_of, gazetteers, listed_in
+from sanitizer.detect.detector import Detector, Reading
+from sanitizer.detect.extents import Finding, is_treated, with_words
+from sanitizer.detect.skeleton import public_forms
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers import KINDS, NameFinder, find, name_finder
 from sanitizer.storage import same_thing
-from sanitizer.text.classes import (
-    Finding,
-    adjective_of,
-    concept_of,
-    is_treated,
-    listed_in,
-    with_words,
-)
-from sanitizer.text.detector import Detector, Reading, gazetteers, public_forms
-from sanitizer.text.policy import CLASSES, Policy, straight
-from sanitizer.text.prompt import kept_phrases, merged
-from sanitizer.text.syntax import Piece, form_for
-from sanitizer.text.words import (
+from sanitizer.text import (
+    CLASSES,
     Article,
+    Piece,
+    Policy,
     Segmented,
     Unit,
+    form_for,
+    kept_phrases,
+    merged,
     outside,
     overlapping,
     segment,
     segment_taken,
+    straight,
     stretches,
     without_clitic,
     word_spans,
@@ -110,7 +109,7 @@ def split(
         >>> found.n_public
         1
     """
-    if policy.refuse or policy.refuse_patterns:
+    if policy.refuses:
         policy.check(text, (text[begin:end] for begin, end in word_spans(text)))
     spans = _hidden_spans(text, policy, name_finder(policy.names))
     if identifiers:

@@ -8,10 +8,13 @@ changes nothing else: no other word, run or kind (docs/guarantees.md, "Local rea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cache
 
-from sanitizer.text.words import Unit, overlapping, stretches, without_clitic
+from sanitizer.lm import model_folder
+from sanitizer.text import Unit, language_lists, overlapping, stretches, without_clitic, word_list
 
 NUMBER = "number"
 """Kind of a run of decimal digits, public as such."""
@@ -272,3 +275,43 @@ def _tokens(
             held_shown = shown
     if held:
         yield tuple(held), None, held_shown
+
+
+_FOREIGN = ("de", "fr", "es")
+
+
+@cache
+def public_forms() -> PublicForms:
+    """Return the packaged lists of public words; raise ModelError if one is missing or damaged."""
+    anywhere, opening, lower, judged = (
+        frozenset(word_list(f"{name}.txt", "forms"))
+        for name in ("anywhere", "opening", "lower", "judged")
+    )
+    ordinary = frozenset(word_list("ordinary.txt", "forms"))
+    # Words that tell the language of a text are released whatever the language is.
+    foreign = frozenset[str]().union(*language_lists(model_folder("words") / "languages").values())
+    lower |= foreign - anywhere - opening - judged
+    return PublicForms(anywhere, opening, lower, judged, ordinary)
+
+
+@cache
+def foreign_words(language: str) -> frozenset[str]:
+    """Return the frequent words of a language, lower case; none of English and others.
+
+    Raises:
+        ModelError: a list is missing or damaged.
+    """
+    if language not in _FOREIGN:
+        return frozenset()
+    everyday = language_lists(model_folder("words") / "languages")[language]
+    return everyday | frozenset(word_list(f"ordinary_{language}.txt", "forms"))
+
+
+@cache
+def languages() -> Mapping[str, AbstractSet[str]]:
+    """Return the lists by which a text's language is told; all their words are visible."""
+    forms = public_forms()
+    english = forms.anywhere | forms.opening | frozenset(word_list("lower.txt", "forms"))
+    visible = forms.anywhere | forms.opening | forms.lower
+    others = language_lists(model_folder("words") / "languages")
+    return {"en": english} | {name: words & visible for name, words in others.items()}

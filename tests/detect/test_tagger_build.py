@@ -11,7 +11,7 @@ import pytest
 from models.build.tagger import data
 from models.build.tagger.data import Example
 from models.build.tagger.encode import NOTHING, Encoder, word_labels
-from sanitizer.text.skeleton import NUMBER, WORD
+from sanitizer.detect.skeleton import NUMBER, WORD
 
 if TYPE_CHECKING:
     from models.build.tagger.fill import Fillers
