@@ -127,6 +127,14 @@ def packaged_models_are_loaded_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def quick_keys() -> Iterator[None]:
+    """Derive the keys of vaults at once, where that work is not the subject."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sanitizer.storage.file_vault.SCRYPT_N", 2**4)
+        yield
+
+
 @pytest.fixture
 def model_copy(tmp_path: Path) -> Path:
     """A model folder of links to the packaged files, so that one of them can be replaced."""
