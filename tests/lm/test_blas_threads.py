@@ -14,10 +14,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SAME = (
+    "tests/detect/test_detector.py",
     "tests/lm/test_word_vectors.py",
     "tests/pipeline/test_batches.py",
     "tests/pipeline/test_classes.py",
-    "tests/text/test_detector.py",
 )
 
 
