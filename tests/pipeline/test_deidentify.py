@@ -80,7 +80,7 @@ def test_another_thing_that_is_read_the_same_leaves_the_same_bytes(sanitizer: Sa
     assert len(released) == 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(PARTS),

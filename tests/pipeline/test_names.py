@@ -15,6 +15,8 @@ from sanitizer.storage import MemoryVault, Originals, name_marks
 from sanitizer.testing import SeededSource
 from sanitizer.text import word_list
 
+pytestmark = pytest.mark.usefixtures("quick_keys")
+
 NATURAL = {"base": "deidentify", "style": {"names": "natural"}}
 LETTER = (
     "Dear Ms. Elena Marsh, your brother Peter lives in Leeds and works for Caldwell Foods. "
