@@ -190,6 +190,13 @@ _TAKEN_AFTER = {
     "CRIME": re.compile(r"(?i:[ -](?:driving|violence|possession|abuse|fraud|theft)\b)+"),
 }
 """Visible text after a finding that becomes part of it."""
+_NAMED_BEFORE = re.compile(r"(?i:\b(?:(?:early|late)-onset|type (?:one|two|[12]))[ -])$")
+_NAMED_AFTER = re.compile(
+    r"(?:['\u2019]s\b)?"
+    r"(?i:[ -](?:disease|disorder|syndrome|infection|deficiency|intolerance|tumou?r)\b)?"
+)
+"""Words around a listed condition that are a part of its name, so that no other mention of it is
+without them."""
 _MOST_NAMES = 4
 _NEAR = 40  # characters on each side of a finding that may belong to it
 _FIRM = re.compile(
@@ -361,6 +368,19 @@ def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Findin
     if runs[last].kind == NUMERAL and (match := _ONES.match(text[end:high])):
         end += len(match.group())
     return Finding(*with_words(text, finding.kind, start, end, low, high), finding.kind)
+
+
+def with_name(text: str, kind: str, start: int, end: int, low: int, high: int) -> tuple[int, int]:
+    """Return a listed name in a text with the words, from low to high, that are a part of it.
+
+    Example:
+        >>> with_name("has severe celiac disease", "CONDITION", 11, 17, 0, 25)
+        (11, 25)
+    """
+    if kind != "CONDITION":
+        return start, end
+    before, after = _NAMED_BEFORE.search(text[low:start]), _NAMED_AFTER.match(text[end:high])
+    return start - len(before.group() if before else ""), end + len(after.group() if after else "")
 
 
 def with_words(text: str, kind: str, start: int, end: int, low: int, high: int) -> tuple[int, int]:

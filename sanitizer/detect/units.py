@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sanitizer.detect.classes import adjective_of, concept_of, gazetteers, listed_in
 from sanitizer.detect.detector import Detector, Reading
-from sanitizer.detect.extents import Finding, is_treated, with_words
+from sanitizer.detect.extents import Finding, is_treated, with_name
 from sanitizer.detect.skeleton import public_forms
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers import KINDS, NameFinder, find, name_finder
@@ -263,7 +263,7 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
             listed = None
         elif policy.treatments.get(listed.kind) == "draw":
             kind = listed.kind
-            start, end = with_words(text, kind, listed.start, listed.end, start, end)
+            start, end = with_name(text, kind, listed.start, listed.end, start, end)
     written = text[start:end]
     if policy.treatments.get(kind, "pass") == "pass" and listed is None and _unlisted(written):
         kind = "TERM"
