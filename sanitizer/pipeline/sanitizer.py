@@ -54,7 +54,7 @@ from sanitizer.storage import (
     Vault,
     budget_for,
 )
-from sanitizer.text import DeclaredText, Detector, Policy, Segmented, split
+from sanitizer.text import DeclaredText, Detector, Policy, Segmented, load_lists, split
 
 if TYPE_CHECKING:
     from sanitizer.corrections import Corrections
@@ -583,10 +583,19 @@ class Sanitizer:
         """Epsilon that may still be spent; None without a limit."""
         return self._charges.budget.left
 
-    def load(self) -> None:
-        """Load now what is otherwise loaded at the first text; raise ModelError if it fails."""
-        name_finder(self.policy.names)
+    def load(self, models: bool = True) -> None:
+        """Load now what is otherwise loaded at the first text; raise ModelError if it fails.
+
+        Args:
+            models: False for patterns and lists only, which processes may share: a model has
+                threads, and they are gone after a fork.
+        """
         find("0", self.policy.identifiers)  # any digit: importing all finders takes a while
+        if not models:
+            if self.policy.detector != "none":
+                load_lists()
+            return
+        name_finder(self.policy.names)
         if self.policy.perturb:
             self.inner.models()
         self.inner.detector()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sanitizer.text.classes import plain_name as plain_name
     from sanitizer.text.detector import Detector as Detector
     from sanitizer.text.detector import detector_for as detector_for
+    from sanitizer.text.detector import load_lists as load_lists
     from sanitizer.text.detector import public_forms as public_forms
     from sanitizer.text.language import language_lists as language_lists
     from sanitizer.text.language import language_of as language_of
@@ -54,7 +55,7 @@ else:
                 "lists_of",
                 "plain_name",
             ),
-            "detector": ("Detector", "detector_for", "public_forms"),
+            "detector": ("Detector", "detector_for", "load_lists", "public_forms"),
             "language": ("language_lists", "language_of"),
             "policy": ("CLASSES", "PRESETS", "Policy", "UNCLEAR", "straight", "word_list"),
             "prompt": ("DeclaredText", "Prompt"),

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces, model_folder
 from sanitizer.progress import report
 from sanitizer.text.classes import (
+    LISTS,
     NAMES,
     Finding,
     Gazetteers,
@@ -628,6 +629,15 @@ def detector_for(models: Models, mode: str) -> Detector:
     """
     model, pieces = models.masked()
     return Detector(model, pieces, models.tagger(), public_forms(), gazetteers(), mode)
+
+
+def load_lists() -> None:
+    """Load all that `detector_for` does but for the models; raise ModelError as it does."""
+    public_forms()
+    gazetteers()
+    _languages()
+    for kind in LISTS:
+        concept_of(kind, "")  # reads the plain names of all members
 
 
 @cache

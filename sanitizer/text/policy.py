@@ -57,6 +57,9 @@ class WordSet:
         return lowered in self.exact or (bool(self.prefixes) and lowered.startswith(self.prefixes))
 
 
+_COMMENT = re.compile("#.*")
+
+
 @cache
 def word_list(name: str, folder: str = "words") -> tuple[str, ...]:
     """Return the entries of a packaged word list, its hash checked; # begins a comment.
@@ -66,9 +69,8 @@ def word_list(name: str, folder: str = "words") -> tuple[str, ...]:
     """
     path = model_folder(folder)
     Manifest.read(path).verify([name])
-    lines = (path / name).read_text("utf-8").splitlines()
-    entries = (line.split("#", 1)[0].strip() for line in lines)
-    return tuple(entry for entry in entries if entry)
+    lines = _COMMENT.sub("", (path / name).read_text("utf-8")).splitlines()
+    return tuple(filter(None, map(str.strip, lines)))
 
 
 def straight(word: str) -> str:
