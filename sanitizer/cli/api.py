@@ -263,7 +263,7 @@ def _read_lists(config: Path) -> None:
 
     A worker that takes the place of another is there the sooner, and takes less memory.
     """
-    import sanitizer.proxy.server  # all programs of a worker
+    import sanitizer.proxy.server  # noqa: F401  all programs of a worker
     from sanitizer import Sanitizer
     from sanitizer.proxy.configuration import Configuration
 
