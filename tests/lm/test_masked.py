@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -217,3 +220,12 @@ def test_a_centred_row_masks_one_word_whole_and_keeps_the_others() -> None:
     )
     assert len(short.ids) == 63
     assert short.ids[short.at[0]] == MASK
+
+
+def test_the_runtime_is_told_not_to_report_to_its_makers(tmp_path: Path) -> None:
+    # Where it may report, importing it leaves a number of the machine and a queue in the cache.
+    program = "from sanitizer.lm.masked import saturates; saturates()"
+    silent = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    environment = {k: v for k, v in os.environ.items() if k != "ORT_DISABLE_TELEMETRY"} | silent
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=60)
+    assert list(tmp_path.rglob("*")) == []

@@ -76,7 +76,7 @@ class Replica:
 
     def running(self) -> list[int]:
         """Processes of the workers, those that began first before others."""
-        if self.process is None or self.workers == 1:
+        if self.process is None or self.process.poll() is not None or self.workers == 1:
             return []
         path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return [int(each) for each in path.read_text().split()]
