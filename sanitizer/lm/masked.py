@@ -382,7 +382,8 @@ def runtime() -> ModuleType:
     import onnxruntime
 
     onnxruntime.disable_telemetry_events()
-    return onnxruntime
+    silent: ModuleType = onnxruntime
+    return silent
 
 
 def session(

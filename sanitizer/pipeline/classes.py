@@ -82,7 +82,8 @@ def _first_direction(rows: Floats) -> Floats:
         change, found = float(np.abs(following - found).max()), following
         if change < _SMALL_STEP:
             break
-    return found.astype(np.float32)
+    direction: Floats = found.astype(np.float32)
+    return direction
 
 
 class _Directions:

@@ -7,11 +7,11 @@ import shlex
 from pathlib import Path
 
 import pytest
-import yaml
 
 from sanitizer.cli.api import serve
 from sanitizer.proxy.configuration import Configuration
 
+yaml = pytest.importorskip("yaml", reason="PyYAML comes with the extras docs and test")
 DEPLOY = Path(__file__).parent.parent.parent / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 UNIT = (DEPLOY / "sanitizer.service").read_text()
