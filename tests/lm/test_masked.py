@@ -222,6 +222,11 @@ def test_a_centred_row_masks_one_word_whole_and_keeps_the_others() -> None:
     assert short.ids[short.at[0]] == MASK
 
 
+def test_threads_of_a_model_do_not_wait_in_loops(model: OnnxMaskedLM) -> None:
+    options = model._session.get_session_options()
+    assert options.get_session_config_entry("session.intra_op.allow_spinning") == "0"
+
+
 def test_the_runtime_is_told_not_to_report_to_its_makers(tmp_path: Path) -> None:
     # Where it may report, importing it leaves a number of the machine and a queue in the cache.
     program = "from sanitizer.lm.masked import saturates; saturates()"

@@ -12,7 +12,7 @@ import pytest
 from sanitizer import BudgetExceeded, Cape, DynText, FileVault, Policy, PolicyError, Sanitizer
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import WordPieces
-from sanitizer.pipeline.classes import ClassDraws, common_first
+from sanitizer.pipeline.classes import ClassDraws, _first_direction, common_first
 from sanitizer.pipeline.stand_ins import StandIns
 from sanitizer.privacy.weights import LOW, high_level
 from sanitizer.risk.classes import distributions
@@ -55,6 +55,21 @@ def test_the_exact_epsilon_of_a_draw_is_the_certified_one(
     assert len(raised) > 1, "so two inputs differ by just that ratio"
     assert Fraction(high_level(epsilon), LOW) <= Fraction(exp(epsilon))
     assert high_level(epsilon) / LOW == pytest.approx(exp(epsilon), rel=1e-9)
+
+
+def test_the_shared_direction_of_names_is_the_first_singular_vector() -> None:
+    rng = np.random.default_rng(1)
+    rows = (rng.normal(size=(40, 12)) + 2 * rng.normal(size=12)).astype(np.float32)
+    found, whole = _first_direction(rows), np.linalg.svd(rows)[2][0]
+    assert np.linalg.norm(found) == pytest.approx(1, abs=1e-6)
+    assert abs(float(found @ whole)) == pytest.approx(1, abs=1e-6)
+    assert not _first_direction(np.zeros((3, 4), np.float32)).any()
+
+
+def test_all_classes_are_prepared_at_once(model: OnnxMaskedLM, pieces: WordPieces) -> None:
+    draws = ClassDraws(Cape(5.0), model, pieces)
+    draws.load()
+    assert set(draws._classes) == set(LISTS)
 
 
 @pytest.mark.parametrize("kind", LISTS)
