@@ -31,7 +31,6 @@ from sanitizer.text.policy_file import (
 from sanitizer.text.prompt import Phrases
 from sanitizer.text.words import straight, without_clitic
 
-
 _COMMENT = re.compile("#.*")
 
 
