@@ -80,7 +80,8 @@ def _shared(rows: Floats) -> Floats:
         found /= max(float(np.linalg.norm(found)), 1e-300)
         if float(np.abs(found - before).max()) < _SETTLED:
             break
-    return found.astype(np.float32)
+    direction: Floats = found.astype(np.float32)
+    return direction
 
 
 class _Directions:
