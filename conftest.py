@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from sanitizer.storage import vault
+
+# Some tests import it themselves, before the package has told it to be silent.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -30,6 +30,7 @@ from benchmarks.common.timing import quantile
 from benchmarks.speed.proxy import cpu_seconds, resident_mb, started
 
 N_REPLICAS, N_CONVERSATIONS, REPEATED = 2, 200, 4
+FULL_RATE = 300
 MOST_OPEN = 400
 ANSWER_SECONDS = 60.0
 KEY = "a-made-up-key-of-the-load"
@@ -49,7 +50,7 @@ class Setting:
     policy: str
     seconds: float
     streams: int = 500
-    rate: int | None = 300
+    rate: int | None = FULL_RATE
     clients: int = 8
     pace: int = 4
     events: int = 40
@@ -303,17 +304,25 @@ def measured(setting: Setting, database: str | None) -> dict[str, Any]:
     return {"asked": asked_for, **load.as_dict(), **busy}
 
 
-def main(quick: bool, seconds: float | None = None, database: str | None = None) -> None:
+def main(
+    quick: bool,
+    seconds: float | None = None,
+    database: str | None = None,
+    streams: int = Setting.streams,
+    rate: int = FULL_RATE,
+) -> None:
     """Measure both policies, print, write results/load.json.
 
     Args:
         quick: twenty seconds each.
         seconds: of load, in place of two minutes.
         database: URL of a PostgreSQL that the replicas share; without it each keeps its own tables.
+        streams: open at once under `identifiers`.
+        rate: requests begun a second, beside them.
     """
     length = seconds or (20.0 if quick else 120.0)
     settings = [
-        Setting("identifiers", length),
+        Setting("identifiers", length, streams=streams, rate=rate),
         Setting("balanced", length, streams=20, rate=None),
     ]
     results: dict[str, Any] = {each.policy: measured(each, database) for each in settings}
@@ -321,6 +330,8 @@ def main(quick: bool, seconds: float | None = None, database: str | None = None)
     print(json.dumps(results, indent=1))
     command = "python -m benchmarks.speed.load" + " --quick" * quick
     command += f" --seconds {seconds:g}" if seconds else ""
+    if (streams, rate) != (Setting.streams, FULL_RATE):
+        command += f" --streams {streams} --rate {rate}"
     print(write("load", command + " --database URL" * (database is not None), results))
 
 
@@ -330,5 +341,7 @@ if __name__ == "__main__":
     )
     parser.add_argument("--quick", action="store_true", help="twenty seconds of each load")
     parser.add_argument("--seconds", type=float, help="length of each load, default 120")
+    parser.add_argument("--streams", type=int, default=Setting.streams, help="default 500")
+    parser.add_argument("--rate", type=int, default=FULL_RATE, help="a second, default 300")
     parser.add_argument("--database", metavar="URL", help="a PostgreSQL that the replicas share")
     main(**vars(parser.parse_args()))

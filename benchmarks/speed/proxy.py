@@ -38,12 +38,22 @@ SERVE = [sys.executable, "-m", "sanitizer", "serve", "--port", "0", "--no-page"]
 
 @contextlib.contextmanager
 def started(command: list[str], says: str, **environment: str) -> Iterator[tuple[int, int]]:
-    """A server as a process: (pid, port). `says` finds the port in its first lines."""
+    """A server as a process: (pid, port). `says` finds the port in its first lines.
+
+    Raises:
+        RuntimeError: it ended without saying it, with what it said instead.
+    """
     joined = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     process = subprocess.Popen(command, env=os.environ | environment, **joined)  # type: ignore[call-overload]
     try:
-        lines = iter(process.stdout.readline, "")
-        port = next(int(found[1]) for line in lines if (found := re.search(says, line)))
+        lines, said = iter(process.stdout.readline, ""), list[str]()
+        found = None
+        while found is None:
+            if not (line := next(lines, "")):
+                raise RuntimeError(f"{command[2:4]} did not start: {''.join(said)}")
+            said.append(line)
+            found = re.search(says, line)
+        port = int(found[1])
         # What it goes on to say is read, so that it never waits for a reader.
         threading.Thread(target=collections.deque, args=(lines, 0), daemon=True).start()
         yield process.pid, port

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import signal
@@ -11,7 +12,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from socket import socket
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -56,6 +57,7 @@ upstream_option = click.option("--upstream", required=True, metavar="URL", help=
 EVERYONE = "proxy"
 """Name of the user scope that a proxy without tenants charges for all requests."""
 START_SECONDS = 1.0
+"""Least time between two starts of one worker."""
 PROXY_LIBRARIES = ("aiohttp", "prometheus_client", "starlette", "uvicorn")
 
 _listener_options = together(
@@ -228,9 +230,10 @@ def _serve_tenants(config: Path, workers: int, options: dict[str, Any]) -> None:
 
     settings, listener = _settings("http://configured.invalid", options), _listener(options)
     listener.check(settings.token, has_tenants=True)
+    threads = max(1, (os.cpu_count() or 1) // workers) if workers > 1 else None
 
     def serve_one(sock: socket | None, announce: Callable[[str], None]) -> None:
-        tenants = Tenants(config, settings, partial(_for_tenants, options))
+        tenants = Tenants(config, settings, partial(_for_tenants, options, threads))
         if workers > 1 and not tenants.may_block:
             raise ValueError("--workers needs [storage]: each would have its own budget")
         tenants.load()
@@ -241,30 +244,64 @@ def _serve_tenants(config: Path, workers: int, options: dict[str, Any]) -> None:
 
     if workers == 1:
         serve_one(None, announce)
-    else:
-        with listener.open() as sock:
-            run_workers(workers, lambda: serve_one(sock, announce))
+        return
+    _read_lists(config)
+
+    def work(ready: Callable[[], None]) -> None:
+        def serving(url: str) -> None:
+            ready()
+            announce(url)
+
+        serve_one(sock, serving)
+
+    with listener.open() as sock:
+        run_workers(workers, work)
+
+
+def _read_lists(config: Path) -> None:
+    """Read what all workers share before they begin: patterns and lists, and no model.
+
+    A worker that takes the place of another is there the sooner, and takes less memory.
+    """
+    import sanitizer.proxy.server  # noqa: F401  all programs of a worker
+    from sanitizer import Sanitizer
+    from sanitizer.proxy.configuration import Configuration
+
+    for tenant in Configuration.load(config).tenants:
+        Sanitizer(policy=tenant.policy).load(models=False)
+    gc.freeze()  # a collection in a worker would copy the pages that it visits
 
 
 def _for_tenants(
-    options: dict[str, Any], tenant: Tenant, vault: Vault, ledger: Budgets
+    options: dict[str, Any], threads: int | None, tenant: Tenant, vault: Vault, ledger: Budgets
 ) -> Sanitizer:
     """Return the Sanitizer whose models those of all tenants share."""
     setting = {**options, "policy": tenant.policy}
-    return build_sanitizer(setting, conversation="default", vault=vault, ledger=ledger)
+    return build_sanitizer(
+        setting, conversation="default", vault=vault, ledger=ledger, threads=threads
+    )
 
 
-def run_workers(count: int, work: Callable[[], None]) -> None:
+def run_workers(count: int, work: Callable[[Callable[[], None]], None]) -> None:
     """Run `work` in several processes until SIGINT or SIGTERM; one that ends is replaced.
 
-    SIGHUP is passed on. A worker that ends within its first second ends all of them: the
-    configuration is wrong, and would be again.
+    SIGHUP is passed on. An error before any worker has served ends all of them: the configuration
+    is wrong, and would be again. Later ones may pass, such as a database that is down.
+
+    Args:
+        count: of the processes.
+        work: serves; calls what it is given once it does.
 
     Raises:
         ValueError: a worker could not start; it has said why.
     """
     running: dict[int, float] = {}
     ending = False
+    told, tell = os.pipe()
+    os.set_blocking(told, False)
+
+    def ready() -> None:
+        os.write(tell, b".")
 
     def start() -> None:
         if number := os.fork():
@@ -273,7 +310,7 @@ def run_workers(count: int, work: Callable[[], None]) -> None:
         for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(each, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        os._exit(_exit_status(work))
+        os._exit(_exit_status(lambda: work(ready)))
 
     def pass_on(number: int, frame: object) -> None:
         nonlocal ending
@@ -285,16 +322,28 @@ def run_workers(count: int, work: Callable[[], None]) -> None:
         signal.signal(each, pass_on)
     for _ in range(count):
         start()
+    has_served = False
     while running:
-        process, _ = os.wait()
-        failed = monotonic() - running.pop(process) < START_SECONDS
-        if failed and not ending:
+        process, status = os.wait()
+        seconds = monotonic() - running.pop(process)
+        has_served = has_served or _can_be_read(told)
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status) and not has_served and not ending:
             pass_on(signal.SIGTERM, None)
             while running:
                 running.pop(os.wait()[0])
-            raise ValueError("a worker ended as soon as it had started; see its message")
+            raise ValueError("a worker ended before it could serve; see its message")
+        if not ending:
+            sleep(max(0.0, START_SECONDS - seconds))
         if not ending:
             start()
+
+
+def _can_be_read(end: int) -> bool:
+    """Return True if something was written to a pipe that does not block."""
+    try:
+        return bool(os.read(end, 1))
+    except BlockingIOError:
+        return False
 
 
 def _exit_status(work: Callable[[], None]) -> int:

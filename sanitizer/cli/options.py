@@ -174,6 +174,7 @@ def build_sanitizer(
     vault: Path | Vault | None = None,
     extractor: str | None = None,
     scopes: Sequence[Scope] = (),
+    threads: int | None = None,
 ) -> Sanitizer:
     """Return the Sanitizer that the options of a command describe.
 
@@ -185,6 +186,7 @@ def build_sanitizer(
         vault: the vault to keep originals in, or its file.
         extractor: how answers are rewritten, if at all.
         scopes: charged in the ledger besides the conversation.
+        threads: of one pass of a model.
 
     Raises:
         ValueError: options that do not fit each other, or a key that is not set.
@@ -207,6 +209,7 @@ def build_sanitizer(
         DynText(**options) if name == "dyntext" else Cape(**options),
         policy,
         model=setting.get("model"),
+        threads=threads,
         conversation=conversation,
         budget=budget,
         ledger=open_ledger(ledger) if isinstance(ledger, Path) else ledger,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sanitizer.detect.classes import plain_name as plain_name
     from sanitizer.detect.detector import Detector as Detector
     from sanitizer.detect.detector import detector_for as detector_for
+    from sanitizer.detect.detector import load_lists as load_lists
     from sanitizer.detect.skeleton import public_forms as public_forms
     from sanitizer.detect.units import SPELLED as SPELLED
     from sanitizer.detect.units import find_units as find_units
@@ -37,6 +38,7 @@ else:
             "detector": (
                 "Detector",
                 "detector_for",
+                "load_lists",
             ),
             "skeleton": ("public_forms",),
             "units": (

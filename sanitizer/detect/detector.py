@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sanitizer.detect.classes import (
+    LISTS,
     Gazetteers,
     concept_of,
     gazetteers,
@@ -385,6 +386,15 @@ def public_code(
         if stays and not overlapping(hidden, piece.start, piece.end):
             found.append((piece.start, piece.end))
     return sorted(found)
+
+
+def load_lists() -> None:
+    """Load all that `detector_for` does but for the models; raise ModelError as it does."""
+    public_forms()
+    gazetteers()
+    languages()
+    for kind in LISTS:
+        concept_of(kind, "")  # reads the plain names of all members
 
 
 def detector_for(models: Models, mode: str) -> Detector:

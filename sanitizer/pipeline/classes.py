@@ -80,7 +80,8 @@ def _shared(rows: Floats) -> Floats:
         found /= max(float(np.linalg.norm(found)), 1e-300)
         if float(np.abs(found - before).max()) < _SETTLED:
             break
-    return found.astype(np.float32)
+    direction: Floats = found.astype(np.float32)
+    return direction
 
 
 class _Directions:
@@ -155,6 +156,11 @@ class ClassDraws:
     def epsilon(self) -> float:
         """Epsilon of one draw, in nats."""
         return self.mechanism.epsilon
+
+    def load(self) -> None:
+        """Prepare every class now, which the first draw from it does otherwise."""
+        for kind in LISTS:
+            self._design(kind, self._class(kind), frozenset())
 
     def draw(self, kind: str, concept: str, taken: Collection[str], source: Source) -> str | None:
         """Draw a stand-in for a thing.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sanitizer.answers import AnswerStream, Extractor, RestoredAnswer, extractor_for
 from sanitizer.corrections import Listed, Memories, memories_of
+from sanitizer.detect import load_lists
 from sanitizer.errors import BudgetExceeded, SanitizerError
 from sanitizer.identifiers import find, name_finder
 from sanitizer.lm import CausalLM, MaskedLM, Models
@@ -573,10 +574,19 @@ class Sanitizer:
         """Epsilon that may still be spent; None without a limit."""
         return self._charges.budget.left
 
-    def load(self) -> None:
-        """Load now what is otherwise loaded at the first text; raise ModelError if it fails."""
-        name_finder(self.policy.names)
+    def load(self, models: bool = True) -> None:
+        """Load now what is otherwise loaded at the first text; raise ModelError if it fails.
+
+        Args:
+            models: False for patterns and lists only, which processes may share: a model has
+                threads, and they are gone after a fork.
+        """
         find("0", self.policy.identifiers)  # any digit: importing all finders takes a while
+        if not models:
+            if self.policy.detector != "none":
+                load_lists()
+            return
+        name_finder(self.policy.names)
         if self.policy.perturb:
             self.inner.models()
         self.inner.detector()

@@ -197,7 +197,7 @@ class _Table:
         """Return a secret from where the value says it is kept."""
         source = self.take(key, str)
         try:
-            return None if source is None else read_secret(source)
+            return None if source is None else read_secret(source, self.folder)
         except ValueError as error:
             raise self.wrong(key, f"cannot be used: {error}") from None
 
@@ -308,7 +308,7 @@ def _key_digest(table: _Table, value: str) -> str:
     if value.startswith("sha256:"):
         return _digest(table, "keys", value)
     try:
-        secret = read_secret(value)
+        secret = read_secret(value, table.folder)
     except ValueError:
         raise table.wrong(
             "keys", "must be sha256:HEX, env:NAME, file:PATH or command:..."

@@ -181,7 +181,7 @@ class Tenants:
             served.sanitizer.load()
             if served.tenant.policy.max_drawn:
                 # Not inside a transaction: others would wait for it.
-                served.sanitizer.inner.class_draws()
+                served.sanitizer.inner.class_draws().load()
 
     def caller(self, headers: Mapping[str, str], certificate: str | None) -> Caller:
         served = self._found(headers, certificate)

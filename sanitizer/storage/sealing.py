@@ -86,7 +86,7 @@ def key_bytes(key: bytes | str) -> bytes:
     return key.encode("utf-8", "surrogatepass") if isinstance(key, str) else bytes(key)
 
 
-def read_secret(source: str) -> str:
+def read_secret(source: str, folder: Path | None = None) -> str:
     """Return a secret from where it is kept; no message shows it.
 
     Args:
@@ -94,6 +94,7 @@ def read_secret(source: str) -> str:
             or "command:PROGRAM ARGUMENTS", the first line that a program prints, such as the
             client of a key management service. It is run without a shell, for half a minute at
             most.
+        folder: that a PATH without a leading slash begins in; default the present one.
 
     Raises:
         ValueError: no such form, or nothing is there.
@@ -117,7 +118,7 @@ def read_secret(source: str) -> str:
         found = os.environ.get(where, "")
     elif form == "file":
         try:
-            found = Path(where).read_text("utf-8")
+            found = ((folder or Path()) / where).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ValueError(f"no secret in {source}: {type(error).__name__}") from None
     secret = found.partition("\n")[0].strip()

@@ -31,6 +31,8 @@ from sanitizer.text.policy_file import (
 from sanitizer.text.prompt import Phrases
 from sanitizer.text.words import straight, without_clitic
 
+_COMMENT = re.compile("#.*")
+
 
 @cache
 def word_list(name: str, folder: str = "words") -> tuple[str, ...]:
@@ -41,9 +43,8 @@ def word_list(name: str, folder: str = "words") -> tuple[str, ...]:
     """
     path = model_folder(folder)
     Manifest.read(path).verify([name])
-    lines = (path / name).read_text("utf-8").splitlines()
-    entries = (line.split("#", 1)[0].strip() for line in lines)
-    return tuple(entry for entry in entries if entry)
+    lines = _COMMENT.sub("", (path / name).read_text("utf-8")).splitlines()
+    return tuple(filter(None, map(str.strip, lines)))
 
 
 def forms(word: str) -> set[str]:

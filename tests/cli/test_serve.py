@@ -90,6 +90,85 @@ def asked(url: str) -> httpx.Response:
             time.sleep(0.1)
 
 
+CONFIGURATION = f"""
+[upstreams.first]
+url = "https://api.example/v1"
+[[tenants]]
+name = "ada"
+policy = "identifiers"
+keys = ["sha256:{"0" * 64}"]
+"""
+WORKERS = """
+import os, sys, time
+from pathlib import Path
+from sanitizer.cli import api
+
+folder, fails_first = Path(sys.argv[1]), sys.argv[2] == "first"
+api.START_SECONDS = 0.05
+
+def work(ready):
+    n = len(list(folder.iterdir()))
+    (folder / str(os.getpid())).touch()
+    if fails_first or n == 2:
+        raise ValueError("the database is down")
+    ready()
+    time.sleep(0.1 if n == 1 else 60)
+
+api.run_workers(1, work)
+"""
+
+
+def workers(folder: Path, fails: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", WORKERS, str(folder), fails]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+def test_workers_that_cannot_start_end_the_command(tmp_path: Path) -> None:
+    with workers(tmp_path, "first") as process:
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "the database is down" in told
+    assert "ended before it could serve" in told
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_once_one_has_served_failures_and_kills_are_followed_by_another_start(
+    tmp_path: Path,
+) -> None:
+    with workers(tmp_path, "later") as process:
+        end = time.monotonic() + 60
+
+        def until(n: int) -> None:
+            while len(list(tmp_path.iterdir())) < n:
+                assert process.poll() is None
+                assert time.monotonic() < end
+                time.sleep(0.02)
+
+        until(1)
+        # Killed at once, perhaps before it served: no sign of a wrong configuration.
+        os.kill(children(process)[0], signal.SIGKILL)
+        until(4)  # the second ends in order, the third by an error, the fourth stays
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert told.count("the database is down") == 1
+
+
+def test_lists_are_read_before_workers_begin_and_models_are_not(tmp_path: Path) -> None:
+    (tmp_path / "proxy.toml").write_text(CONFIGURATION.replace("identifiers", "balanced"))
+    program = (
+        "import sys; from pathlib import Path; from sanitizer.cli.api import _read_lists; "
+        "_read_lists(Path(sys.argv[1])); "
+        "from sanitizer.detect.detector import public_forms, gazetteers; "
+        "from sanitizer.identifiers.search import _finders; "
+        "assert all(f.cache_info().currsize for f in (public_forms, gazetteers, _finders)); "
+        "assert 'sanitizer.proxy.server' in sys.modules; "
+        "assert 'onnxruntime' not in sys.modules"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "proxy.toml")]
+    subprocess.run(command, check=True, timeout=60)
+
+
 @pytest.mark.slow
 def test_workers_share_a_store_and_one_that_dies_is_replaced(
     server: PostgresServer, up: Upstream, tmp_path: Path
@@ -123,16 +202,7 @@ def test_workers_share_a_store_and_one_that_dies_is_replaced(
 
 @pytest.mark.slow
 def test_workers_without_a_store_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "proxy.toml").write_text(
-        f"""
-[upstreams.first]
-url = "https://api.example/v1"
-[[tenants]]
-name = "ada"
-policy = "identifiers"
-keys = ["sha256:{"0" * 64}"]
-"""
-    )
+    (tmp_path / "proxy.toml").write_text(CONFIGURATION)
     command = [sys.executable, "-m", "sanitizer", "serve", "--config"]
     done = subprocess.run(
         [*command, str(tmp_path / "proxy.toml"), "--port", "0", "--workers", "2"],

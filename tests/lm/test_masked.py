@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -217,3 +220,17 @@ def test_a_centred_row_masks_one_word_whole_and_keeps_the_others() -> None:
     )
     assert len(short.ids) == 63
     assert short.ids[short.at[0]] == MASK
+
+
+def test_threads_of_a_model_do_not_wait_in_loops(model: OnnxMaskedLM) -> None:
+    options = model._session.get_session_options()
+    assert options.get_session_config_entry("session.intra_op.allow_spinning") == "0"
+
+
+def test_the_runtime_is_told_not_to_report_to_its_makers(tmp_path: Path) -> None:
+    # Where it may report, importing it leaves a number of the machine and a queue in the cache.
+    program = "from sanitizer.lm.masked import saturates; saturates()"
+    silent = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    environment = {k: v for k, v in os.environ.items() if k != "ORT_DISABLE_TELEMETRY"} | silent
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=60)
+    assert list(tmp_path.rglob("*")) == []

@@ -68,6 +68,12 @@ def test_the_exact_epsilon_of_a_draw_is_the_certified_one(
     assert high_level(epsilon) / LOW == pytest.approx(exp(epsilon), rel=1e-9)
 
 
+def test_all_classes_are_prepared_at_once(model: OnnxMaskedLM, pieces: WordPieces) -> None:
+    draws = ClassDraws(Cape(5.0), model, pieces)
+    draws.load()
+    assert set(draws._classes) == set(LISTS)
+
+
 @pytest.mark.parametrize("kind", LISTS)
 def test_dyntext_keeps_its_epsilon_too(model: OnnxMaskedLM, pieces: WordPieces, kind: str) -> None:
     draws = ClassDraws(DynText(6.0), model, pieces)

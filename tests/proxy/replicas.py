@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 import signal
 import socket
@@ -33,7 +34,7 @@ epsilon = {EPSILON}
 """
 CONDITIONS = ("hepatitis", "asthma", "epilepsy", "lupus", "gout")
 PEOPLE = ("Peter Lund", "Mary Stone", "Ivan Petrov")
-GIVE_UP_SECONDS = 60.0
+GIVE_UP_SECONDS, START_SECONDS = 60.0, 240.0
 ROOT = Path(sanitizer.__file__).parent.parent
 
 
@@ -45,23 +46,26 @@ def free_port() -> int:
 
 @dataclass
 class Replica:
-    """One process of the proxy, always on the same port."""
+    """One command of the proxy, always on the same port, with one worker or several."""
 
     port: int
     config: Path
     folder: Path
+    workers: int = 1
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         command = [sys.executable, "-m", "sanitizer", "serve", "--config", str(self.config)]
-        with (self.folder / f"log-{self.port}").open("ab") as log:
-            self.process = subprocess.Popen(
-                [*command, "--port", str(self.port)], stderr=log, stdout=log, cwd=ROOT
-            )
+        options = ["--port", str(self.port), "--workers", str(self.workers)]
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen([*command, *options], stderr=log, stdout=log, cwd=ROOT)
 
     def kill(self) -> None:
+        """End the whole command at once, its workers too."""
         assert self.process is not None
-        self.process.send_signal(signal.SIGKILL)
+        for number in [self.process.pid, *self.running()]:
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
         self.process.wait()
 
     def is_ready(self) -> bool:
@@ -69,6 +73,21 @@ class Replica:
             url = f"http://127.0.0.1:{self.port}/readyz"
             return httpx.get(url, timeout=3, trust_env=False).status_code == 200
         return False
+
+    def running(self) -> list[int]:
+        """Processes of the workers, those that began first before others."""
+        if self.process is None or self.process.poll() is not None or self.workers == 1:
+            return []
+        path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(each) for each in path.read_text().split()]
+
+    def n_announced(self) -> int:
+        """How many workers ever served."""
+        return self._log.read_text().count("sanitizer: http")
+
+    @property
+    def _log(self) -> Path:
+        return self.folder / f"log-{self.port}"
 
 
 def configured(server: PostgresServer, up: Upstream, folder: Path) -> Path:
@@ -102,16 +121,16 @@ budget = 1000000.0
 
 @contextmanager
 def replicas(
-    server: PostgresServer, up: Upstream, folder: Path, count: int
+    server: PostgresServer, up: Upstream, folder: Path, count: int, workers: int = 1
 ) -> Iterator[list[Replica]]:
     """Replicas that share a store, with one tenant, all of them ready."""
     config = configured(server, up, folder)
-    made = [Replica(free_port(), config, folder) for _ in range(count)]
+    made = [Replica(free_port(), config, folder, workers) for _ in range(count)]
     try:
         for each in made:
             each.start()
-        end = time.monotonic() + 120
-        while not all(each.is_ready() for each in made):
+        end = time.monotonic() + START_SECONDS
+        while not all(each.n_announced() == workers and each.is_ready() for each in made):
             assert time.monotonic() < end, logs(folder)
             time.sleep(0.2)
         yield made
@@ -202,38 +221,68 @@ class Writer(threading.Thread):
             self._tally.seconds.append(time.monotonic() - begin)
 
 
+class Killer:
+    """Kills processes of the proxy that serve, never the last one that does.
+
+    Args:
+        made: replicas of one worker each, or a single one of several.
+    """
+
+    def __init__(self, made: list[Replica]) -> None:
+        self._made = made
+        self._chooser = random.Random(2026)
+        self.n_killed = 0
+
+    def kill_one(self) -> None:
+        if self._made[0].workers > 1:
+            self._kill_worker(self._made[0])
+        else:
+            self._kill_replica()
+
+    def _kill_worker(self, replica: Replica) -> None:
+        """Kill the worker that serves for the longest time; its command begins another."""
+        if replica.n_announced() - self.n_killed > 1:
+            os.kill(replica.running()[0], signal.SIGKILL)
+            self.n_killed += 1
+
+    def _kill_replica(self) -> None:
+        ready = [each for each in self._made if each.is_ready()]
+        if len(ready) > 1:
+            victim = self._chooser.choice(ready)
+            victim.kill()
+            victim.start()
+            self.n_killed += 1
+
+
 def killed_while_written(
     server: PostgresServer, made: list[Replica], n_writers: int, seconds: float
 ) -> tuple[Tally, int]:
-    """Let writers ask while a replica is killed every second and the database restarted once.
+    """Let writers ask while a process is killed every second and the database restarted once.
 
-    Of the replicas that are ready one is killed, but never the last: a new process takes seconds to
-    load its models. Returns what happened, and how many were killed.
+    It goes on for a while if nothing was answered in time: a busy machine takes long to start both.
+
+    Returns what happened, and how many were killed.
     """
-    tally, stop = Tally(), threading.Event()
+    tally, stop, killer, restarted = Tally(), threading.Event(), Killer(made), False
     ports = [each.port for each in made]
     writers = [Writer(number, ports, tally, stop) for number in range(n_writers)]
-    chooser, n_killed, restarted = random.Random(2026), 0, False
     for writer in writers:
         writer.start()
     begin = time.monotonic()
-    while (passed := time.monotonic() - begin) < seconds:
+    while (passed := time.monotonic() - begin) < seconds or (
+        passed < seconds + GIVE_UP_SECONDS and not tally.outcomes["200"]
+    ):
         if passed > seconds / 2 and not restarted:
             restarted = True
             server.stop()
             server.start()
-        ready = [each for each in made if each.is_ready()]
-        if len(ready) > 1:
-            victim = chooser.choice(ready)
-            victim.kill()
-            victim.start()
-            n_killed += 1
+        killer.kill_one()
         time.sleep(max(0.0, 1.0 - (time.monotonic() - begin - passed)))
     stop.set()
     for writer in writers:
         writer.join(2 * GIVE_UP_SECONDS)
         assert not writer.is_alive()
-    return tally, n_killed
+    return tally, killer.n_killed
 
 
 def released(up: Upstream) -> dict[str, set[str]]:

@@ -57,11 +57,11 @@ def check(server: PostgresServer, up: Upstream, tally: Tally) -> dict[str, objec
     return {"texts": len(left), "drawn": n_drawn, "nano-epsilon": n_drawn * EACH}
 
 
-def run(tmp_path: Path, seconds: float) -> None:
+def run(tmp_path: Path, seconds: float, count: int, workers: int) -> None:
     with (
         postgres_server(durable=True) as server,
         upstream() as up,
-        replicas(server, up, tmp_path, 4) as made,
+        replicas(server, up, tmp_path, count, workers) as made,
     ):
         tally, n_killed = killed_while_written(server, made, 8, seconds)
         for each in made:
@@ -80,9 +80,14 @@ def run(tmp_path: Path, seconds: float) -> None:
 
 @pytest.mark.slow
 def test_kills_for_ten_seconds(tmp_path: Path) -> None:
-    run(tmp_path, 10)
+    run(tmp_path, 10, 1, 4)
 
 
 @pytest.mark.nightly
-def test_kills_for_two_minutes(tmp_path: Path) -> None:
-    run(tmp_path, 120)
+def test_workers_killed_for_two_minutes(tmp_path: Path) -> None:
+    run(tmp_path, 120, 1, 4)
+
+
+@pytest.mark.nightly
+def test_replicas_killed_for_two_minutes(tmp_path: Path) -> None:
+    run(tmp_path, 120, 4, 1)
