@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sanitizer.answers import AnswerStream, Extractor, RestoredAnswer, Restorer, extractor_for
+from sanitizer.answers import (
+    AnswerStream,
+    AsyncAnswerStream,
+    Extractor,
+    RestoredAnswer,
+    Restorer,
+    extractor_for,
+)
 from sanitizer.corrections import Listed, Memories, memories_of
 from sanitizer.errors import BudgetExceeded, SanitizerError
 from sanitizer.identifiers import find, name_finder
@@ -531,6 +538,20 @@ class Sanitizer:
     async def arestore(self, answer: str, prompt: Answered | None = None) -> RestoredAnswer:
         """Return an answer with the originals in it, made in a thread; as `restore`."""
         return await asyncio.to_thread(self.restore, answer, prompt)
+
+    def arestored_stream(
+        self, pieces: AsyncIterable[str], prompt: Answered | None = None
+    ) -> AsyncAnswerStream:
+        """Return an asynchronous iterator that restores an answer in pieces; as `restored_stream`.
+
+        Vault and extractor work in a thread of the stream's own, so that the loop never waits for
+        them. Where the caller is cancelled, nothing more is read.
+
+        Args:
+            pieces: the answer, as it comes.
+            prompt: as for `restore`. Give it where texts are sanitized meanwhile.
+        """
+        return AsyncAnswerStream(pieces, lambda given: self.restored_stream(given, prompt))
 
     def __repr__(self) -> str:
         # What a ledger holds is not read for a repr.
