@@ -120,10 +120,11 @@ class Sanitizer:
 
     Example:
         >>> sanitizer = Sanitizer(policy="identifiers")
-        >>> sanitizer.sanitize("Write to anna@example.org.").text
+        >>> prompt = sanitizer.sanitize("Write to anna@example.org.")
+        >>> prompt.text  # a five-digit tag of the conversation precedes the 1
         'Write to <EMAIL_1>.'
-        >>> sanitizer.restore("I wrote to <EMAIL_1>.")
-        'I wrote to anna@example.org.'
+        >>> sanitizer.restore(f"I can: {prompt.text}")
+        'I can: Write to anna@example.org.'
     """
 
     def __init__(
