@@ -7,6 +7,7 @@ or another SDK, and what takes many seconds. `pytest -m slow` runs just that.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 from sanitizer.identifiers import NameFinder
-from sanitizer.lm import OnnxMaskedLM, model_folder
+from sanitizer.lm import OnnxMaskedLM, OnnxTagger, loading, model_folder
 from sanitizer.storage import vault
 
 # Examples of a test that names no number of its own; more with --hypothesis-profile nightly.
@@ -26,10 +27,35 @@ settings.load_profile("quick")
 PROGRAMS = {"browser", "display"}
 
 
+# Files that take a worker longest, longest first; the others follow in the order of their names. A
+# file's tests run in one worker, so one of these at the end would leave the other worker idle.
+LONG = (
+    "tests/docs/test_recipes.py",
+    "tests/examples/test_desktop.py",
+    "tests/proxy/test_page_flow.py",
+    "tests/proxy/test_page.py",
+    "tests/bulk/test_engines.py",
+    "tests/docs/test_site.py",
+    "tests/usefulness/test_floor.py",
+    "tests/docs/test_tutorial.py",
+    "tests/storage/test_ledger_processes.py",
+    "tests/examples/test_what_the_server_sees.py",
+    "tests/proxy/test_server.py",
+    "tests/cli/test_serve.py",
+    "sanitizer/risk/advice.py",
+    "tests/pipeline/test_sanitizer.py",
+    "tests/risk/test_advice.py",
+    "tests/wire/test_find_text.py",
+    "tests/pipeline/test_classes.py",
+)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if PROGRAMS & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
+    places = {name: place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: places.get(item.nodeid.split("::")[0], len(LONG)))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -65,7 +91,48 @@ def apart(from_one: Callable[[bytes, str], int], monkeypatch: pytest.MonkeyPatch
 @pytest.fixture(scope="session")
 def model() -> OnnxMaskedLM:
     """The packaged masked LM, loaded once."""
+    return packaged_masked()
+
+
+@cache
+def packaged_masked() -> OnnxMaskedLM:
     return OnnxMaskedLM(threads=1)
+
+
+@cache
+def packaged_tagger() -> OnnxTagger:
+    return OnnxTagger(threads=1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def packaged_models_are_loaded_once() -> Iterator[None]:
+    """Give every Sanitizer of a worker the same packaged models, with one thread.
+
+    A folder of its own is loaded as ever; programs that tests start load their models themselves.
+    """
+
+    def masked(folder: Path | None = None, threads: int | None = None) -> OnnxMaskedLM:
+        if folder is None and threads in {None, 1}:
+            return packaged_masked()
+        return OnnxMaskedLM(folder, threads)
+
+    def tagger(folder: Path | None = None, threads: int | None = None) -> OnnxTagger:
+        if folder is None and threads in {None, 1}:
+            return packaged_tagger()
+        return OnnxTagger(folder, threads)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loading, "OnnxMaskedLM", masked)
+        patch.setattr(loading, "OnnxTagger", tagger)
+        yield
+
+
+@pytest.fixture(scope="module")
+def quick_keys() -> Iterator[None]:
+    """Derive the keys of vaults at once, where that work is not the subject."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sanitizer.storage.file_vault.SCRYPT_N", 2**4)
+        yield
 
 
 @pytest.fixture

@@ -22,7 +22,8 @@ from sanitizer.randomness import (
 )
 from sanitizer.testing.models import SeededSource
 
-N_DRAWS = 1_000_000
+SOME, MANY = 200_000, 1_000_000  # draws: a wrong distribution is noticed with SOME already
+N_DRAWS = [SOME, pytest.param(MANY, marks=pytest.mark.slow)]
 CHI_SQUARE_5_DOF_P_1E_6 = (
     37.02  # P(chi-square with 5 degrees of freedom > 37.02) = 6e-7; the seed is fixed
 )
@@ -32,21 +33,22 @@ def chi_square(counts: Counter[int], probabilities: list[float], n: int) -> floa
     return sum((counts[i] - n * p) ** 2 / (n * p) for i, p in enumerate(probabilities))
 
 
-def test_the_integer_distribution_is_what_is_drawn() -> None:
+@pytest.mark.parametrize("n_draws", N_DRAWS)
+def test_the_integer_distribution_is_what_is_drawn(n_draws: int) -> None:
     weights = [1 << 40, 3 << 40, 5, 7 << 39, (1 << 62) + 1, 1 << 61]
     total = sum(weights)
     source = SeededSource(20240501)
-    counts = Counter(draw(weights, source) for _ in range(N_DRAWS))
+    counts = Counter(draw(weights, source) for _ in range(n_draws))
     kept = [0, 1, 3, 4, 5]  # weight 5 of 2^63 is not expected to appear at all
     assert counts[2] == 0
     likely = Counter({i: counts[k] for i, k in enumerate(kept)})
-    assert chi_square(likely, [weights[k] / total for k in kept], N_DRAWS) < CHI_SQUARE_5_DOF_P_1E_6
+    assert chi_square(likely, [weights[k] / total for k in kept], n_draws) < CHI_SQUARE_5_DOF_P_1E_6
 
 
 def test_a_wrong_distribution_would_be_noticed() -> None:
     source = SeededSource(20240501)
-    counts = Counter(draw([10, 10, 10, 10, 10, 11], source) for _ in range(N_DRAWS))
-    assert chi_square(counts, [1 / 6] * 6, N_DRAWS) > CHI_SQUARE_5_DOF_P_1E_6
+    counts = Counter(draw([10, 10, 10, 10, 10, 11], source) for _ in range(SOME))
+    assert chi_square(counts, [1 / 6] * 6, SOME) > CHI_SQUARE_5_DOF_P_1E_6
 
 
 @given(st.lists(st.integers(1, 1 << 200), min_size=1, max_size=6), st.data())

@@ -18,10 +18,10 @@ import numpy as np
 
 from benchmarks.common.machine import say, write
 from sanitizer import Cape, DynText
+from sanitizer.detect import LISTS
 from sanitizer.lm import Models
 from sanitizer.pipeline.classes import ClassDraws, common_first
 from sanitizer.risk.classes import distributions
-from sanitizer.text import LISTS
 
 EPSILONS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 

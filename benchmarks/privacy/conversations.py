@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from benchmarks.common.machine import say, write
 from sanitizer import Cape, Sanitizer
+from sanitizer.detect import class_members
 from sanitizer.lm import Models
 from sanitizer.pipeline.classes import ClassDraws, common_first
 from sanitizer.randomness import Source
@@ -39,7 +40,6 @@ from sanitizer.risk.classes import distributions
 from sanitizer.risk.posterior import Trials
 from sanitizer.storage import MemoryVault
 from sanitizer.testing import SeededSource
-from sanitizer.text import class_members
 
 VERSIONS, TURNS, LINKED, SEED = 20, 10, 2_000, 77_001
 KIND = "CONDITION"

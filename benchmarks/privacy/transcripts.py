@@ -24,10 +24,10 @@ from typing import Any
 
 from benchmarks.common.machine import say, write
 from sanitizer import Cape, Policy, Sanitizer
+from sanitizer.detect import class_members
 from sanitizer.privacy.weights import LOW, high_level
 from sanitizer.results import SanitizedText
 from sanitizer.risk import Rate
-from sanitizer.text import class_members
 from sanitizer.wire import Filter
 
 EPSILON = 1.0

@@ -21,8 +21,9 @@ import numpy as np
 from benchmarks.common.intervals import weightings
 from benchmarks.common.timing import median
 from benchmarks.usefulness.prompts import CLASSES, Foreign, Prompt, Span
+from sanitizer.detect import public_forms
 from sanitizer.results import SanitizedText
-from sanitizer.text import Policy, public_forms
+from sanitizer.text import Policy
 
 NAMES = frozenset({"PERSON", "ORGANIZATION", "PLACE", "PRODUCT"})
 NUMBERS = frozenset({"MONEY", "DATE", "NUMBER", "ID"})

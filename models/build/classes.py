@@ -17,8 +17,9 @@ import faker
 
 from models.build import fetch, manifest
 from models.build.words import read_list
+from sanitizer.detect.classes import gazetteers
+from sanitizer.detect.skeleton import public_forms
 from sanitizer.text import word_spans
-from sanitizer.text.detector import gazetteers, public_forms
 
 CLASSES = Path(__file__).resolve().parents[1] / "classes"
 NAMES = ("condition", "crime", "origin", "politics", "religion")

@@ -12,8 +12,9 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
+from sanitizer.detect import SPELLED
 from sanitizer.storage import Originals
-from sanitizer.text import SPELLED, article_for
+from sanitizer.text import article_for
 
 LONGEST_PLACEHOLDER = 80
 """Characters of the longest way to write a placeholder that is recognized."""

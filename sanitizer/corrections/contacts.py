@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sanitizer.text import public_forms, word_spans
+from sanitizer.detect import public_forms
+from sanitizer.text import word_spans
 
 NAMES = frozenset(
     "name|full name|display name|contact|contact name|customer|customer name|client|client name|"

@@ -132,6 +132,8 @@ class PieceTable:
 
     CHUNK = 512
     """Rows that are made float32 at a time, so that they stay in the processor's cache."""
+    BLOCK = 4
+    """Vectors that are multiplied at a time."""
 
     def __init__(self, rows: NDArray[np.int8], scale: NDArray[np.float32]) -> None:
         self._rows = rows
@@ -175,14 +177,16 @@ class PieceTable:
 
         A row of the result does not depend on how many other vectors there are.
         """
-        # Libraries multiply few rows by other routines, whose last digits differ: four rows or more
-        # always take the same one, so that equal words get equal scores in any batch.
-        padded = np.pad(vectors, ((0, max(0, 4 - len(vectors))), (0, 0)))
+        # How a library multiplies depends on the number of rows, and so do the last digits: always
+        # blocks of as many rows, so that equal words get equal scores in any batch.
+        n_blocks = -(-len(vectors) // self.BLOCK)
+        padded = np.pad(vectors, ((0, n_blocks * self.BLOCK - len(vectors)), (0, 0)))
         result = np.empty((len(padded), self.n_rows), dtype=np.float32)
         for begin in range(0, self.n_rows, self.CHUNK):
-            result[:, begin : begin + self.CHUNK] = (
-                padded @ self._rows[begin : begin + self.CHUNK].astype(np.float32).T
-            )
+            columns = self._rows[begin : begin + self.CHUNK].astype(np.float32).T
+            for row in range(0, len(padded), self.BLOCK):
+                block = padded[row : row + self.BLOCK]
+                result[row : row + self.BLOCK, begin : begin + self.CHUNK] = block @ columns
         result *= self._scale
         return result[: len(vectors)]
 

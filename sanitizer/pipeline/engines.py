@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sanitizer.detect import Detector, detector_for
 from sanitizer.lm import (
     Batch,
     ByteTokens,
@@ -59,7 +60,6 @@ from sanitizer.privacy import (
 )
 from sanitizer.progress import report
 from sanitizer.randomness import Source
-from sanitizer.text import Detector, detector_for
 
 WordMechanism = Cape | DynText
 Logits = NDArray[np.float32]

@@ -13,8 +13,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from itertools import islice
 
+from sanitizer.detect import public_forms
 from sanitizer.storage import Originals
-from sanitizer.text import CLASSES, public_forms
+from sanitizer.text import CLASSES
 
 Span = tuple[int, int, str]
 Kinds = Callable[[Collection[str]], Mapping[str, str]]

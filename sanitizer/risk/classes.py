@@ -7,10 +7,10 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
+from sanitizer.detect import class_members, lists_of
 from sanitizer.pipeline.classes import ClassDraws, common_first
 from sanitizer.results import SanitizedText
 from sanitizer.risk.advice import Risk
-from sanitizer.text import class_members, lists_of
 
 BY_CLASS = (
     "Nothing here is drawn: what leaves tells the class of each hidden thing, and which are equal."

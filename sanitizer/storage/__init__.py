@@ -22,28 +22,28 @@ if TYPE_CHECKING:
     from sanitizer.storage.ledger import Ledger as Ledger
     from sanitizer.storage.ledger import Scope as Scope
     from sanitizer.storage.ledger import as_printed as as_printed
-    from sanitizer.storage.postgres import Database as Database
-    from sanitizer.storage.postgres import PostgresStore as PostgresStore
-    from sanitizer.storage.postgres_ledger import PostgresLedger as PostgresLedger
-    from sanitizer.storage.postgres_vault import PostgresVault as PostgresVault
+    from sanitizer.storage.postgres.ledger import PostgresLedger as PostgresLedger
+    from sanitizer.storage.postgres.store import Database as Database
+    from sanitizer.storage.postgres.store import PostgresStore as PostgresStore
+    from sanitizer.storage.postgres.vault import PostgresVault as PostgresVault
     from sanitizer.storage.sealing import Keys as Keys
     from sanitizer.storage.sealing import derived_keys as derived_keys
     from sanitizer.storage.sealing import key_bytes as key_bytes
     from sanitizer.storage.sealing import read_secret as read_secret
-    from sanitizer.storage.vault import MAX_FORMED as MAX_FORMED
-    from sanitizer.storage.vault import NATURAL as NATURAL
-    from sanitizer.storage.vault import Drawn as Drawn
-    from sanitizer.storage.vault import Entries as Entries
-    from sanitizer.storage.vault import Make as Make
+    from sanitizer.storage.table import MAX_FORMED as MAX_FORMED
+    from sanitizer.storage.table import NATURAL as NATURAL
+    from sanitizer.storage.table import Drawn as Drawn
+    from sanitizer.storage.table import Entries as Entries
+    from sanitizer.storage.table import Make as Make
+    from sanitizer.storage.table import Originals as Originals
+    from sanitizer.storage.table import Row as Row
+    from sanitizer.storage.table import Wanted as Wanted
+    from sanitizer.storage.table import name_marks as name_marks
+    from sanitizer.storage.table import same_thing as same_thing
     from sanitizer.storage.vault import MemoryVault as MemoryVault
-    from sanitizer.storage.vault import Originals as Originals
-    from sanitizer.storage.vault import Row as Row
     from sanitizer.storage.vault import Tags as Tags
     from sanitizer.storage.vault import Vault as Vault
-    from sanitizer.storage.vault import Wanted as Wanted
     from sanitizer.storage.vault import message_key as message_key
-    from sanitizer.storage.vault import name_marks as name_marks
-    from sanitizer.storage.vault import same_thing as same_thing
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
@@ -59,25 +59,22 @@ else:
                 "Scope",
                 "as_printed",
             ),
-            "postgres": ("Database", "PostgresStore"),
-            "postgres_ledger": ("PostgresLedger",),
-            "postgres_vault": ("PostgresVault",),
+            "postgres.store": ("Database", "PostgresStore"),
+            "postgres.ledger": ("PostgresLedger",),
+            "postgres.vault": ("PostgresVault",),
             "sealing": ("Keys", "derived_keys", "key_bytes", "read_secret"),
-            "vault": (
-                "MAX_FORMED",
-                "NATURAL",
-                "Tags",
+            "table": (
                 "Drawn",
                 "Entries",
+                "MAX_FORMED",
                 "Make",
-                "MemoryVault",
+                "NATURAL",
                 "Originals",
                 "Row",
-                "Vault",
                 "Wanted",
-                "message_key",
                 "name_marks",
                 "same_thing",
             ),
+            "vault": ("MemoryVault", "Tags", "Vault", "message_key"),
         },
     )

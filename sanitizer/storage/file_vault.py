@@ -41,17 +41,8 @@ from sanitizer.storage.sealing import (
     encoded,
     key_bytes,
 )
-from sanitizer.storage.vault import (
-    MAX_ENTRIES,
-    MAX_MESSAGES,
-    Entries,
-    Make,
-    Row,
-    StoredVault,
-    Tags,
-    Wanted,
-    unassigned,
-)
+from sanitizer.storage.table import Entries, Make, Row, Wanted
+from sanitizer.storage.vault import MAX_ENTRIES, MAX_MESSAGES, StoredVault, Tags, unassigned
 from sanitizer.storage.vault_rows import VaultHead, VaultRows
 
 KEY_VARIABLE = "SANITIZER_VAULT_KEY"

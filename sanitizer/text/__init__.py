@@ -1,7 +1,7 @@
-"""A text split into public words and private units by a policy.
+"""A text as anybody may see it, and the policy that says what is public in it.
 
-What enters: a text, what is declared public in it, and a policy. What leaves: spans with kinds. It
-draws nothing and keeps nothing.
+What enters: a text, what is declared public in it, and a policy. What leaves: its words, language,
+code and tables, with offsets. It knows no list of private things, draws nothing and keeps nothing.
 """
 
 from typing import TYPE_CHECKING
@@ -9,65 +9,83 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
-    from sanitizer.text.classes import LISTS as LISTS
-    from sanitizer.text.classes import class_members as class_members
-    from sanitizer.text.classes import content_words as content_words
-    from sanitizer.text.classes import list_of as list_of
-    from sanitizer.text.classes import lists_of as lists_of
-    from sanitizer.text.classes import plain_name as plain_name
-    from sanitizer.text.detector import Detector as Detector
-    from sanitizer.text.detector import detector_for as detector_for
-    from sanitizer.text.detector import public_forms as public_forms
     from sanitizer.text.language import language_lists as language_lists
     from sanitizer.text.language import language_of as language_of
-    from sanitizer.text.policy import CLASSES as CLASSES
-    from sanitizer.text.policy import PRESETS as PRESETS
     from sanitizer.text.policy import UNCLEAR as UNCLEAR
     from sanitizer.text.policy import Policy as Policy
-    from sanitizer.text.policy import straight as straight
     from sanitizer.text.policy import word_list as word_list
+    from sanitizer.text.policy_file import CLASSES as CLASSES
+    from sanitizer.text.policy_file import DRAWN as DRAWN
+    from sanitizer.text.policy_file import PRESETS as PRESETS
     from sanitizer.text.prompt import DeclaredText as DeclaredText
     from sanitizer.text.prompt import Prompt as Prompt
-    from sanitizer.text.units import SPELLED as SPELLED
-    from sanitizer.text.units import find_units as find_units
-    from sanitizer.text.units import reads_as as reads_as
-    from sanitizer.text.units import split as split
+    from sanitizer.text.prompt import kept_phrases as kept_phrases
+    from sanitizer.text.prompt import merged as merged
+    from sanitizer.text.syntax import Piece as Piece
+    from sanitizer.text.syntax import form_for as form_for
+    from sanitizer.text.syntax import is_code_word as is_code_word
+    from sanitizer.text.syntax import pieces as pieces
+    from sanitizer.text.tables import LISTED as LISTED
+    from sanitizer.text.tables import NAME_PARTS as NAME_PARTS
+    from sanitizer.text.tables import Fields as Fields
     from sanitizer.text.words import WORD_KINDS as WORD_KINDS
+    from sanitizer.text.words import Article as Article
     from sanitizer.text.words import Segmented as Segmented
     from sanitizer.text.words import Unit as Unit
     from sanitizer.text.words import article_for as article_for
     from sanitizer.text.words import cased as cased
     from sanitizer.text.words import folded as folded
+    from sanitizer.text.words import outside as outside
+    from sanitizer.text.words import overlapping as overlapping
     from sanitizer.text.words import random_number as random_number
     from sanitizer.text.words import segment as segment
+    from sanitizer.text.words import segment_taken as segment_taken
+    from sanitizer.text.words import straight as straight
+    from sanitizer.text.words import stretches as stretches
     from sanitizer.text.words import without_clitic as without_clitic
     from sanitizer.text.words import word_spans as word_spans
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
-            "classes": (
-                "LISTS",
-                "class_members",
-                "content_words",
-                "list_of",
-                "lists_of",
-                "plain_name",
+            "language": (
+                "language_lists",
+                "language_of",
             ),
-            "detector": ("Detector", "detector_for", "public_forms"),
-            "language": ("language_lists", "language_of"),
-            "policy": ("CLASSES", "PRESETS", "Policy", "UNCLEAR", "straight", "word_list"),
-            "prompt": ("DeclaredText", "Prompt"),
-            "units": ("SPELLED", "find_units", "reads_as", "split"),
+            "policy": ("Policy", "UNCLEAR", "word_list"),
+            "policy_file": ("CLASSES", "DRAWN", "PRESETS"),
+            "prompt": (
+                "DeclaredText",
+                "Prompt",
+                "kept_phrases",
+                "merged",
+            ),
+            "syntax": (
+                "Piece",
+                "form_for",
+                "is_code_word",
+                "pieces",
+            ),
+            "tables": (
+                "Fields",
+                "LISTED",
+                "NAME_PARTS",
+            ),
             "words": (
+                "Article",
                 "Segmented",
                 "Unit",
                 "WORD_KINDS",
                 "article_for",
                 "cased",
                 "folded",
+                "outside",
+                "overlapping",
                 "random_number",
                 "segment",
+                "segment_taken",
+                "straight",
+                "stretches",
                 "without_clitic",
                 "word_spans",
             ),

@@ -1,60 +1,35 @@
-"""Policies: which words are public and what goes to the vault, by preset or TOML file.
-
-Policy files are read by hand, from one table of all keys: a validation library would name neither
-the line nor the key as the file spells it.
-"""
+"""Policies: which words are public and what goes to the vault, by preset or TOML file."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers import KINDS
 from sanitizer.lm import Manifest, model_folder
 from sanitizer.privacy import Cape, DynText
 from sanitizer.storage import NATURAL
+from sanitizer.text.policy_file import (
+    CLASSES,
+    DRAWN,
+    NUMBERS,
+    PATTERN_SECONDS,
+    PRESETS,
+    WORDS,
+    PolicyFile,
+    WordSet,
+    is_word,
+    limited,
+    one_of,
+)
 from sanitizer.text.prompt import Phrases
-from sanitizer.text.words import without_clitic, word_spans
-
-
-@dataclass(frozen=True)
-class WordSet:
-    """Words and prefixes, compared without case. In a list, "cancer*" is a prefix.
-
-    Attributes:
-        exact, prefixes: in lower case.
-        phrases: entries of several words, as written; no word is "in" the set for them.
-
-    Example:
-        >>> words = WordSet.of(["Acme", "cancer*"])
-        >>> "ACME" in words, "cancerous" in words, "Acmes" in words
-        (True, True, False)
-    """
-
-    exact: frozenset[str] = frozenset()
-    prefixes: tuple[str, ...] = ()
-    phrases: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, entries: Iterable[str]) -> WordSet:
-        """Return the set of listed words; empty entries are ignored."""
-        lowered = [e.strip().lower() for e in entries]
-        prefixes = tuple(sorted({e[:-1] for e in lowered if e.endswith("*") and len(e) > 1}))
-        return cls(frozenset(e for e in lowered if e and not e.endswith("*")), prefixes)
-
-    def __bool__(self) -> bool:
-        return bool(self.exact or self.prefixes)
-
-    def __contains__(self, word: str) -> bool:
-        lowered = word.lower()
-        return lowered in self.exact or (bool(self.prefixes) and lowered.startswith(self.prefixes))
+from sanitizer.text.words import straight, without_clitic
 
 
 @cache
@@ -71,42 +46,12 @@ def word_list(name: str, folder: str = "words") -> tuple[str, ...]:
     return tuple(entry for entry in entries if entry)
 
 
-def straight(word: str) -> str:
-    """Return a word with typewriter apostrophes."""
-    return word.replace("’", "'").replace("ʼ", "'")
-
-
 def forms(word: str) -> set[str]:
     """Return the forms in which a list may name a word: as written, lower case, no clitic."""
     bases = (word, without_clitic(word))
     return {form for base in bases for form in (base, base.lower(), straight(base.lower()))}
 
 
-PRESETS = ("identifiers", "deidentify", "balanced", "strict")
-WORDS = "words"
-"""Name of one more policy, for comparison: 3,000 frequent words are public, others are drawn."""
-CLASSES = (
-    *("PERSON", "ORGANIZATION", "PLACE", "PRODUCT", "ID", "MONEY", "DATE", "NUMBER"),
-    *("CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "SEXUALITY", "CRIME", "OCCUPATION", "FAMILY"),
-    *("FACT", "TERM"),
-)
-"""Classes of what a detector finds. FACT: a word of a sensitive fact; TERM: a word on no list."""
-DETECTORS = ("none", "local", "skeleton", "reading")
-TREATMENTS = ("pass", "vault", "draw", "capitals", "refuse")
-"""What happens to a class. "draw": its stand-in is drawn within the class, of DRAWN only.
-"capitals": goes to the vault if it is not written in lower case."""
-DRAWN = ("CONDITION", "BELIEF", "ORIGIN", "CRIME")
-"""Classes with a list of at least 100 members, from which a stand-in can be drawn."""
-ROLES = ("public", "identifiers", "treated")
-"""How a role's messages are treated: they leave as they are, only identifiers are replaced, or as
-any other text."""
-STYLES = ("placeholder", "same-form")
-NAMES_AS = ("placeholder", "natural")
-NUMBERS = ("random", "vault", "pass")
-IMAGES = ("refuse", "pass")
-LINKS = ("guard", "restore")
-TOOLS = ("restore", "keep")
-EMBEDDINGS = ("refuse", "identifiers", "perturb")
 UNCLEAR = frozenset({"DATE", "LINK"})
 """Kinds that are often public: they stay under a policy that leaves other words as they are."""
 _ENTITIES = ("PERSON", "ORGANIZATION", "PLACE", "PRODUCT", "ID", "MONEY", "DATE", "NUMBER")
@@ -122,7 +67,6 @@ _BALANCED = {
     **dict.fromkeys(("SEXUALITY", "TREATMENT", "OCCUPATION", "FACT", "TERM"), "vault"),
 }
 _TREATED = {"identifiers": {}, "deidentify": _DEIDENTIFY, "balanced": _BALANCED}
-_MECHANISMS: dict[str, type[Cape] | type[DynText]] = {"cape": Cape, "dyntext": DynText}
 _NAMES = ("will", "don", "ma", "may")
 """Stopwords that are names when capitalized."""
 
@@ -299,7 +243,7 @@ class Policy:
         Raises:
             PolicyError: naming file, line and key.
         """
-        return _PolicyFile.read(Path(path)).policy()
+        return cls._of_file(PolicyFile.read(Path(path)))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Policy:
@@ -312,7 +256,33 @@ class Policy:
             >>> Policy.from_dict({"base": "strict", "mechanism": {"epsilon": 2}}).mechanism.epsilon
             2
         """
-        return _PolicyFile(dict(values)).policy()
+        return cls._of_file(PolicyFile(dict(values)))
+
+    @classmethod
+    def _of_file(cls, file: PolicyFile) -> Policy:
+        """Return the policy of a file, or raise PolicyError."""
+        tables = file.tables()
+        wire, mechanism = WireRules(**tables.pop("wire")), tables.pop("mechanism")
+        classes, roles, styles = (tables.pop(name) for name in ("classes", "roles", "style"))
+        of_all = styles.pop("names", "placeholder")
+        natural = [kind for kind in NATURAL if styles.get(kind, of_all) == "natural"]
+        set_here = {name: value for table in tables.values() for name, value in table.items()}
+        base = cls.preset(set_here.pop("base", "balanced"))
+        if "numbers" in set_here:
+            # Numbers may pass only where all words do.
+            known = one_of(NUMBERS[: 2 if base.perturb else 3])
+            file.checked("numbers", "to", known, set_here["numbers"])
+        set_here["treatments"] = base.treatments | classes
+        set_here["roles"] = roles
+        set_here["natural"] = frozenset(natural)
+        set_here["public"] = base.public | set_here.get("public", frozenset())
+        return replace(
+            base,
+            **{"name": file.name, **set_here},
+            wire=wire,
+            mechanism=file.mechanism(**mechanism) if mechanism else None,
+            options={key: value for key, value in mechanism.items() if key != "name"},
+        )
 
     def __repr__(self) -> str:
         return f"Policy({self.name!r})"
@@ -356,20 +326,28 @@ class Policy:
     @cached_property
     def public_phrases(self) -> Phrases:
         """Finder of the phrases that are released as they are."""
-        return _finder(
-            self.kept | {phrase for phrase in self.public if not _is_word(phrase)}, False
-        )
+        return _finder(self.kept | {phrase for phrase in self.public if not is_word(phrase)}, False)
 
     @cached_property
     def terms(self) -> Phrases:
         """Finder of the phrases and values that go to the vault wherever they occur."""
         return _finder(self.sensitive.phrases | self.values | self.hidden, True)
 
-    @property
+    @cached_property
+    def _lists_words(self) -> bool:
+        """True if the policy lists words or patterns as private."""
+        return bool(self.sensitive or self.patterns)
+
+    @cached_property
+    def refuses(self) -> bool:
+        """True if the policy lists words or patterns that refuse a text."""
+        return bool(self.refuse or self.refuse_patterns)
+
+    @cached_property
     def lists_private(self) -> bool:
         """True if the policy lists words, patterns, phrases or values as private."""
         listed = self.sensitive.phrases or self.values or self.hidden
-        return bool(self.sensitive or self.patterns or listed)
+        return self._lists_words or bool(listed)
 
     def with_corrections(
         self, hidden: frozenset[str], kept: frozenset[str], corrected: str
@@ -417,7 +395,9 @@ class Policy:
         if not self.perturb:
             return not self.is_sensitive(word) and (self.numbers == "pass" or not word.isdecimal())
         lowered = word.lower()
-        if straight(lowered) not in self.public or lowered.isdecimal() or self.is_sensitive(word):
+        if straight(lowered) not in self.public or lowered.isdecimal():
+            return False
+        if self._lists_words and self.is_sensitive(word):
             return False
         if word in (lowered, "I"):
             return True
@@ -426,9 +406,7 @@ class Policy:
 
     def is_sensitive(self, word: str) -> bool:
         """Return True if a word, with or without its clitic, is listed as sensitive."""
-        if not (self.sensitive or self.patterns):
-            return False
-        return any(
+        return self._lists_words and any(
             f in self.sensitive or self._matches("sensitive", self.patterns, f, whole=True)
             for f in forms(word)
         )
@@ -455,8 +433,8 @@ class Policy:
             PolicyError: a pattern took longer than PATTERN_SECONDS, so what it says is not known.
         """
         for number, pattern in enumerate(patterns, 1):
-            limited = _limited(pattern)
-            find = limited.fullmatch if whole else limited.search
+            timed = limited(pattern)
+            find = timed.fullmatch if whole else timed.search
             try:
                 if find(text, timeout=PATTERN_SECONDS):
                     return True
@@ -473,261 +451,3 @@ class Policy:
 def _finder(phrases: frozenset[str], private: bool) -> Phrases:
     """Return the finder of phrases; of many it takes a second to make."""
     return Phrases(phrases, private)
-
-
-PATTERN_SECONDS = 1.0
-"""Seconds that a pattern of a policy may take for a text or a word."""
-
-
-@cache
-def _limited(pattern: re.Pattern[str]) -> Any:
-    """Return the pattern in a library whose searches end after a time, unlike those of `re`."""
-    import regex
-
-    return regex.compile(pattern.pattern, pattern.flags & ~re.UNICODE & ~re.DEBUG)
-
-
-class _Bad(ValueError):
-    """A value that cannot be used; the message says why."""
-
-
-def _one_of(values: Iterable[str]) -> Callable[[Any], Any]:
-    """Return a check that a value is one of these."""
-
-    def check(value: Any) -> Any:
-        if value not in values:
-            raise _Bad(f"must be one of {', '.join(values)}, got {value!r}")
-        return value
-
-    return check
-
-
-def _strings(values: list[Any]) -> tuple[str, ...]:
-    if not all(isinstance(value, str) for value in values):
-        raise _Bad("must be a list of strings")
-    return tuple(values)
-
-
-def _kinds(values: list[Any]) -> frozenset[str]:
-    for kind in _strings(values):
-        if kind not in KINDS:
-            raise _Bad(f"must be among {', '.join(KINDS)}, got {kind!r}")
-    return frozenset(values)
-
-
-@cache
-def _is_word(entry: str) -> bool:
-    return list(word_spans(entry)) == [(0, len(entry))]
-
-
-def _is_phrase(entry: str) -> bool:
-    """Return True for several words, and for a word with other characters at its edges."""
-    return "*" not in entry and any(word_spans(entry)) and not _is_word(entry)
-
-
-def _words(values: list[Any]) -> list[str]:
-    words = [straight(value.strip()) for value in _strings(values)]
-    if not all(_is_word(word.removesuffix("*")) for word in words):
-        raise _Bad("each entry must be one word; * only at the end")
-    return words
-
-
-def _word_set(values: list[Any]) -> WordSet:
-    return WordSet.of(_words(values))
-
-
-def _sensitive(values: list[Any]) -> WordSet:
-    phrases = frozenset(value.strip() for value in _strings(values) if _is_phrase(value.strip()))
-    words = _word_set([value for value in values if value.strip() not in phrases])
-    return replace(words, phrases=phrases)
-
-
-def _public(values: list[Any]) -> frozenset[str]:
-    entries = [straight(value.strip()) for value in _strings(values)]
-    for entry in entries:
-        if not (_is_word(entry) or _is_phrase(entry)):
-            raise _Bad("each entry must be a word or a phrase, without *")
-        if not any(c.isalpha() for c in entry):
-            raise _Bad("a number is never public")
-    return frozenset(entry.lower() if _is_word(entry) else entry for entry in entries)
-
-
-def _count(value: int) -> int:
-    if value < 0:
-        raise _Bad(f"must be at least 0, got {value}")
-    return value
-
-
-def _known(values: list[Any]) -> frozenset[str]:
-    if not all(any(word_spans(value)) for value in _strings(values)):
-        raise _Bad("each entry must hold a letter or a digit")
-    return frozenset(value.strip() for value in values)
-
-
-def _patterns(values: list[Any]) -> tuple[re.Pattern[str], ...]:
-    import regex
-
-    try:
-        patterns = tuple(re.compile(pattern) for pattern in _strings(values))
-        for pattern in patterns:
-            _limited(pattern)
-    except (re.error, regex.error) as error:
-        raise _Bad(f"not a regular expression: {error}") from None
-    return patterns
-
-
-class _Key(NamedTuple):
-    """One key of a policy file: types of its value, how it is read, and the attribute it sets."""
-
-    types: tuple[type, ...] = (str,)
-    read: Callable[[Any], Any] = lambda value: value
-    attribute: str = ""
-
-
-_LIST, _BOOL, _INT, _NUMBER = (list,), (bool,), (int,), (int, float)
-_KEYS: dict[str, dict[str, _Key]] = {
-    "": {"name": _Key(), "base": _Key(read=_one_of((*PRESETS, WORDS)))},
-    "public": {"words": _Key(_LIST, _public, "public")},
-    "sensitive": {
-        "words": _Key(_LIST, _sensitive, "sensitive"),
-        "values": _Key(_LIST, _known),
-        "patterns": _Key(_LIST, _patterns, "patterns"),
-    },
-    "identifiers": {
-        "kinds": _Key(_LIST, _kinds, "identifiers"),
-        "style": _Key(read=_one_of(STYLES)),
-        "names": _Key(_BOOL),
-    },
-    "numbers": {"to": _Key(attribute="numbers")},
-    "detector": {"mode": _Key(read=_one_of(DETECTORS), attribute="detector")},
-    "style": {name: _Key(read=_one_of(NAMES_AS)) for name in ("names", *NATURAL)},
-    "conversation": {"max_drawn": _Key(_INT, _count)},
-    "classes": {
-        name: _Key(read=_one_of([how for how in TREATMENTS if name in DRAWN or how != "draw"]))
-        for name in CLASSES
-    },
-    "roles": {name: _Key(read=_one_of(ROLES)) for name in ("system", "developer")},
-    "wire": {
-        "images": _Key(read=_one_of(IMAGES)),
-        "embeddings": _Key(read=_one_of(EMBEDDINGS)),
-        "endpoints": _Key(_LIST, _strings),
-        "links": _Key(read=_one_of(LINKS)),
-        "tools": _Key(read=_one_of(TOOLS)),
-        "keep_tools": _Key(_LIST, _strings),
-    },
-    "refuse": {
-        "words": _Key(_LIST, _word_set, "refuse"),
-        "patterns": _Key(_LIST, _patterns, "refuse_patterns"),
-    },
-    "mechanism": {
-        "name": _Key(read=_one_of(_MECHANISMS)),
-        "epsilon": _Key(_NUMBER),
-        **dict.fromkeys(("variant", "context", "backbone", "profile"), _Key()),
-        **dict.fromkeys(("n_shortlist", "n_top"), _Key(_INT)),
-        "top_mass": _Key((float,)),
-        "guess_price": _Key(_NUMBER),
-        "n_steps": _Key(_INT),
-        **dict.fromkeys(("demote_self", "consistent"), _Key(_BOOL)),
-        "delta": _Key(_NUMBER),
-        **dict.fromkeys(("k_max", "k_min"), _Key(_INT)),
-        "epsilon_density": _Key(_NUMBER),
-        **dict.fromkeys(("density", "list_size", "replacement"), _Key()),
-    },
-}
-"""Every key of a policy file by table; "" holds the keys outside all tables."""
-
-
-class _PolicyFile:
-    """One TOML file, or its content, that is read into a Policy; complaints name line and key."""
-
-    def __init__(self, data: dict[str, Any], source: str = "", path: Path | None = None) -> None:
-        self._data, self._source, self._path = data, source, path
-
-    @classmethod
-    def read(cls, path: Path) -> _PolicyFile:
-        """Return the content of a file, or raise PolicyError."""
-        try:
-            source = path.read_text("utf-8")
-            return cls(tomllib.loads(source), source, path)
-        except OSError as error:
-            raise PolicyError(f"{path}: cannot be read ({error.strerror})") from None
-        except UnicodeDecodeError:
-            raise PolicyError(f"{path}: is not UTF-8") from None
-        except tomllib.TOMLDecodeError as error:
-            raise PolicyError(f"{path}: {error}") from None
-
-    def policy(self) -> Policy:
-        """Return the policy, or raise PolicyError."""
-        tables = {table: self._table(table) for table in _KEYS}
-        wire, mechanism = WireRules(**tables.pop("wire")), tables.pop("mechanism")
-        classes, roles, styles = (tables.pop(name) for name in ("classes", "roles", "style"))
-        of_all = styles.pop("names", "placeholder")
-        natural = [kind for kind in NATURAL if styles.get(kind, of_all) == "natural"]
-        set_here = {name: value for table in tables.values() for name, value in table.items()}
-        base = Policy.preset(set_here.pop("base", "balanced"))
-        if "numbers" in set_here:
-            # Numbers may pass only where all words do.
-            known = _one_of(NUMBERS[: 2 if base.perturb else 3])
-            self._read("numbers", "to", known, set_here["numbers"])
-        set_here["treatments"] = base.treatments | classes
-        set_here["roles"] = roles
-        set_here["natural"] = frozenset(natural)
-        set_here["public"] = base.public | set_here.get("public", frozenset())
-        return replace(
-            base,
-            **{"name": self._path.stem if self._path else "custom", **set_here},
-            wire=wire,
-            mechanism=self._mechanism(**mechanism) if mechanism else None,
-            options={key: value for key, value in mechanism.items() if key != "name"},
-        )
-
-    def _table(self, table: str) -> dict[str, Any]:
-        """Return attribute -> value of one table, every value checked."""
-        found: dict[str, Any] = {}
-        for key, value in (self._data.get(table, {}) if table else self._data).items():
-            if not table and key and key in _KEYS and isinstance(value, dict):
-                continue
-            expected = _KEYS[table].get(key)
-            if expected is None:
-                raise self._error(table, key, f"unknown key; known: {', '.join(_KEYS[table])}")
-            types = expected.types
-            # In Python a bool is an int as well, but no policy file means it so.
-            if not isinstance(value, types) or (isinstance(value, bool) and types != _BOOL):
-                raise self._error(table, key, f"must be {' or '.join(t.__name__ for t in types)}")
-            found[expected.attribute or key] = self._read(table, key, expected.read, value)
-        return found
-
-    def _read(self, table: str, key: str, read: Callable[[Any], Any], value: Any) -> Any:
-        try:
-            return read(value)
-        except _Bad as error:
-            raise self._error(table, key, str(error)) from None
-
-    def _mechanism(self, name: str = "cape", **options: Any) -> Cape | DynText:
-        known = {f.name for f in fields(_MECHANISMS[name])}
-        for key in options:
-            if key not in known:
-                raise self._error("mechanism", key, f"{name} has no such setting")
-        try:
-            return _MECHANISMS[name](**options)
-        except ValueError as error:
-            key = next((k for k in options if str(error).startswith(k)), "name")
-            raise self._error("mechanism", key, str(error)) from None
-
-    def _error(self, table: str, key: str, message: str) -> PolicyError:
-        where = f"[{table}] {key}" if table else key
-        if self._path is None:
-            return PolicyError(f"policy: {where}: {message}")
-        return PolicyError(f"{self._path}, line {self._line(table, key)}: {where}: {message}")
-
-    def _line(self, table: str, key: str) -> int:
-        """Return the line of a key; 1 if it is not found, as in a table written in one line."""
-        current, wanted = "", re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
-        for number, line in enumerate(self._source.splitlines(), 1):
-            if header := re.match(r"\s*\[+\s*[\"']?([\w-]+)", line):
-                current = header.group(1)
-                if not table and current == key:
-                    return number
-            elif current == table and wanted.match(line):
-                return number
-        return 1

@@ -301,6 +301,11 @@ def outside(spans: Sequence[tuple[int, int]], start: int, end: int) -> Iterator[
         yield start, end
 
 
+def straight(word: str) -> str:
+    """Return a word with typewriter apostrophes."""
+    return word.replace("’", "'").replace("ʼ", "'")
+
+
 def without_clitic(token: str) -> str:
     """Return a word without "'s", "'t" and the like; a clitic in capitals stays.
 

@@ -171,7 +171,7 @@ class Filter:
             if policy.reads_models
             else sanitizer
         )
-        self._all_keys = bool(policy.lists_private or policy.refuse or policy.refuse_patterns)
+        self._all_keys = policy.lists_private or policy.refuses
 
     def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange:
         """Return what may be sent in place of a request.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sanitizer.answers.restorer import Restorer
 from sanitizer.answers.variants import Links
-from sanitizer.storage.vault import Drawn, Originals
+from sanitizer.storage.table import Drawn, Originals
 
 
 def table() -> Originals:

@@ -61,10 +61,18 @@ def test_published_cape_at_any_epsilon_is_the_packages(
     assert np.abs(ours.p / theirs.p - 1).max() < 1e-9
 
 
-@pytest.mark.parametrize("variant", ["certified", "published"])
 @pytest.mark.parametrize(
-    ("epsilon", "options"),
-    [(2.0, {}), (10.0, {}), (10.0, {"density": "global"}), (10.0, {"list_size": "fixed"})],
+    ("variant", "epsilon", "options"),
+    [
+        ("certified", 2.0, {}),
+        ("certified", 10.0, {"density": "global"}),
+        ("certified", 10.0, {"list_size": "fixed"}),
+        ("published", 2.0, {}),
+        ("published", 10.0, {}),
+        pytest.param("certified", 10.0, {}, marks=pytest.mark.slow),
+        pytest.param("published", 10.0, {"density": "global"}, marks=pytest.mark.slow),
+        pytest.param("published", 10.0, {"list_size": "fixed"}, marks=pytest.mark.slow),
+    ],
 )
 def test_dyntexts_mixture_is_the_packages(
     tools: Tools, variant: str, epsilon: float, options: dict[str, Any]

@@ -13,7 +13,7 @@ import pytest
 
 from sanitizer.cli.program import main
 from sanitizer.errors import ModelError
-from sanitizer.pipeline.sanitizer import Inner
+from sanitizer.pipeline.inner import Inner
 from sanitizer.progress import report
 from sanitizer.results import SanitizedText
 from tests.cli.running import PROMPT, one_line, run, run_process

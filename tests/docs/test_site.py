@@ -33,11 +33,18 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.slow
-def test_the_site_builds_and_its_links_hold(tmp_path: Path) -> None:
-    done = python("mkdocs", "build", "--strict", "--site-dir", str(tmp_path))
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built once; a link that leads nowhere fails the build."""
+    folder = tmp_path_factory.mktemp("site")
+    done = python("mkdocs", "build", "--strict", "--site-dir", str(folder))
     assert done.returncode == 0, done.stdout + done.stderr
-    pages = {path.relative_to(tmp_path).as_posix(): path for path in tmp_path.rglob("*.html")}
+    return folder
+
+
+@pytest.mark.slow
+def test_the_site_builds_and_its_links_hold(site: Path) -> None:
+    pages = {path.relative_to(site).as_posix(): path for path in site.rglob("*.html")}
     assert {"index.html", "paper.html", "reference.html", "notebook.html"} <= set(pages)
     assert "<math" in pages["paper.html"].read_text("utf-8")
     assert "$" not in re.sub(r"<math.*?</math>|<script.*?</script>", "", _text(pages["paper.html"]))
@@ -50,14 +57,12 @@ def _text(page: Path) -> str:
 
 
 @pytest.mark.slow
-def test_the_site_asks_no_other_host(tmp_path: Path) -> None:
-    done = python("mkdocs", "build", "--quiet", "--site-dir", str(tmp_path))
-    assert done.returncode == 0, done.stderr
+def test_the_site_asks_no_other_host(site: Path) -> None:
     loaded = re.compile(
         r"<(?:script|img|iframe)[^>]+src=\"(https?:[^\"]+)|rel=\"stylesheet\" href=\"(http[^\"]+)"
     )
     found = [
-        hit for page in tmp_path.rglob("*.html") for hit in loaded.findall(page.read_text("utf-8"))
+        hit for page in site.rglob("*.html") for hit in loaded.findall(page.read_text("utf-8"))
     ]
     assert found == []
 

@@ -82,3 +82,9 @@ def test_distances_of_a_word_do_not_depend_on_the_words_beside_it(
     assert np.array_equal(
         model.pieces.distances(means[:n_words]), model.pieces.distances(means)[:n_words]
     )
+
+
+def test_nor_on_its_place_among_them(model: OnnxMaskedLM) -> None:
+    means = np.stack([model.pieces.mean([1000 + i]) for i in range(6)])
+    turned = model.pieces.distances(means[::-1])[::-1]
+    assert np.array_equal(model.pieces.distances(means), turned)

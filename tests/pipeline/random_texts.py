@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from benchmarks.usefulness.prompts import labelled
-from sanitizer.text import class_members
+from sanitizer.detect import class_members
 
 FIRST = "Elena Otto Ruth Will Rose Thiri Ngozi Bram Zoë José Faith April Mark Ümit Łukasz".split()
 LAST = "Marsh Brandt Okafor Quill Young Whitfield O'Hara Nguyen-Cray van Dorst Pike Straße".split()

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from sanitizer import BudgetExceeded, Cape, DynText, FileVault, Policy, PolicyError, Sanitizer
+from sanitizer.detect.classes import LISTS, class_members, concept_of, content_words, list_of
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import WordPieces
-from sanitizer.pipeline.classes import ClassDraws, common_first
+from sanitizer.pipeline.classes import ClassDraws, _shared, common_first
 from sanitizer.pipeline.stand_ins import StandIns
 from sanitizer.privacy.weights import LOW, high_level
 from sanitizer.risk.classes import distributions
 from sanitizer.storage.vault import MemoryVault
 from sanitizer.testing.models import SeededSource
-from sanitizer.text.classes import LISTS, class_members, concept_of, content_words, list_of
 from sanitizer.text.words import Segmented, Unit
 
 LETTER = "My brother has asthma. His asthma is bad; an asthma attack is worse."
@@ -33,6 +33,17 @@ def inputs(model: OnnxMaskedLM, kind: str) -> list[str]:
     """All members of a class, 1,000 words outside of it, and names that nothing knows."""
     words = [bytes(word).decode() for word in model.words.words[:: len(model.words.words) // 1000]]
     return [*class_members(kind), *words, "\x00", "Xq zzyx-7", ""]
+
+
+@pytest.mark.parametrize("width", [1, 3, 40])
+def test_the_direction_that_all_share_is_the_first_singular_one(width: int) -> None:
+    rng = np.random.default_rng(width)
+    rows = (rng.normal(size=(25, width)) + np.linspace(1, 2, width)).astype(np.float32)
+    expected = np.linalg.svd(rows, full_matrices=False)[2][0]
+    found = _shared(rows)
+    assert found.dtype == np.float32
+    assert abs(float(found @ expected)) == pytest.approx(1.0, abs=1e-6)
+    assert float(np.linalg.norm(found)) == pytest.approx(1.0, abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,12 @@ import pytest
 
 from sanitizer import FileVault, Policy, PolicyError, Sanitizer
 from sanitizer.answers import Restorer
+from sanitizer.detect import public_forms
 from sanitizer.storage import MemoryVault, Originals, name_marks
 from sanitizer.testing import SeededSource
-from sanitizer.text import public_forms, word_list
+from sanitizer.text import word_list
+
+pytestmark = pytest.mark.usefixtures("quick_keys")
 
 NATURAL = {"base": "deidentify", "style": {"names": "natural"}}
 LETTER = (

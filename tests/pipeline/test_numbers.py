@@ -10,6 +10,8 @@ import pytest
 from sanitizer import FileVault, Policy, Sanitizer
 from sanitizer.storage import MemoryVault, Tags, Vault
 
+pytestmark = pytest.mark.usefixtures("quick_keys")
+
 KEY = "a passphrase of many letters"
 ANNA, OTTO = "Write to anna@example.org and eve@example.org", "Write to otto@example.org"
 _NUMBER = re.compile(r"<EMAIL_\d{5}_(\d+)>")

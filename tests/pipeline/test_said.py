@@ -13,6 +13,8 @@ from sanitizer.pipeline.record import answer_record
 from sanitizer.pipeline.said import Passage, Piece, Resent, Said, declared
 from sanitizer.storage import MemoryVault, Vault
 
+pytestmark = pytest.mark.usefixtures("quick_keys")
+
 RECORD = answer_record(Policy.preset("identifiers"))
 LONG = "Dear <P>, the number <N> that you gave us on Monday is not known here, so please call."
 SHOWN = {"<P>": "Anna Nowak", "<N>": "4711"}

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sanitizer import BudgetExceeded, Cape, NotCertified, Policy, PolicyError, Sanitizer
+from sanitizer.detect.units import find_units
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.testing.models import SeededSource, ToyBackbone
-from sanitizer.text.units import find_units
 from sanitizer.text.words import segment
 
 PROMPT = "My father Peter has hepatitis and lives in Leeds."
@@ -379,7 +379,7 @@ def test_a_budget_is_kept_and_what_exceeds_it_is_refused(model: OnnxMaskedLM) ->
 def test_a_policy_can_refuse(model: OnnxMaskedLM, tmp_path: object) -> None:
     policy = Policy("mine", frozenset({"the"}), refuse=Policy.preset("strict").refuse)
     assert Sanitizer(policy=policy, model=model).sanitize("the end").record.policy == "mine"
-    from sanitizer.text.policy import WordSet
+    from sanitizer.text.policy_file import WordSet
 
     strictest = Policy("no", frozenset(), refuse=WordSet.of(["zebra*"]))
     with pytest.raises(PolicyError):

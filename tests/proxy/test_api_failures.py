@@ -20,7 +20,8 @@ from sanitizer import Policy, Sanitizer
 from sanitizer.errors import VaultError
 from sanitizer.storage.file_vault import FileVault
 from sanitizer.storage.ledger import Ledger
-from sanitizer.storage.vault import Make, MemoryVault
+from sanitizer.storage.table import Make
+from sanitizer.storage.vault import MemoryVault
 from sanitizer.wire.event_streams import EventStream
 from tests.proxy.servers import (
     MAIL,

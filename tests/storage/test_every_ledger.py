@@ -26,8 +26,8 @@ from sanitizer.storage.ledger import (
     Reservation,
     Scope,
 )
-from sanitizer.storage.postgres import PostgresStore
-from sanitizer.storage.postgres_ledger import PostgresLedger
+from sanitizer.storage.postgres.ledger import PostgresLedger
+from sanitizer.storage.postgres.store import PostgresStore
 from tests.storage.ledgers import ADA, KEY, NOON, OTHER, TALK, TEAM, Clock, charged
 
 

@@ -8,6 +8,8 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
+
 import sanitizer
 from sanitizer.errors import BudgetExceeded
 from sanitizer.storage.ledger import DAY, NANO, Ledger, Scope
@@ -35,7 +37,6 @@ def test_threads_share_a_ledger_without_overspending(ledger: Ledger) -> None:
     assert charged(ledger, TALK) == charged(ledger, DAY) == 20.0
 
 
-N_PROCESSES, N_REQUESTS, LIMIT = 8, 1250, 4000 * NANO
 WORKER = """
 import sys
 import sanitizer.storage.ledger
@@ -59,28 +60,33 @@ with Ledger(path, key) as ledger:
 """
 
 
+@pytest.mark.parametrize(
+    ("n_processes", "n_requests"), [(6, 200), pytest.param(8, 1250, marks=pytest.mark.slow)]
+)
 def test_no_charge_is_lost_or_doubled_when_processes_crowd_and_one_is_killed(
-    ledger_path: Path,
+    ledger_path: Path, n_processes: int, n_requests: int
 ) -> None:
-    """10,000 requests, 8 processes, one killed anywhere: what was granted is what is charged, to
-    the nano.
+    """Many requests of each process, one killed anywhere: what was granted is what is charged, to
+    the nano. Four fifths of what is asked for is within the limit.
     """
+    limit = n_processes * n_requests * 2 // 5 * NANO
     with Ledger.create(ledger_path, KEY, clock=lambda: 0.0) as ledger:
-        ledger.set_limit(Scope("user", "ada"), LIMIT / NANO)
+        ledger.set_limit(Scope("user", "ada"), limit / NANO)
     root = Path(sanitizer.__file__).parent.parent
-    logs = [ledger_path.with_name(f"log-{number}") for number in range(1, N_PROCESSES)]
+    logs = [ledger_path.with_name(f"log-{number}") for number in range(1, n_processes)]
     command = [sys.executable, "-c", WORKER, str(ledger_path), KEY.hex()]
     others = []
     for number, log in enumerate(logs, 1):
         with log.open("w") as out:
             others.append(
-                subprocess.Popen([*command, str(number), str(N_REQUESTS)], stdout=out, cwd=root)
+                subprocess.Popen([*command, str(number), str(n_requests)], stdout=out, cwd=root)
             )
     with subprocess.Popen(
-        [*command, "0", str(N_REQUESTS)], stdout=subprocess.PIPE, text=True, cwd=root
+        [*command, "0", str(n_requests)], stdout=subprocess.PIPE, text=True, cwd=root
     ) as victim:
         assert victim.stdout is not None
-        lines = [victim.stdout.readline() for _ in range(random.Random(2026).randrange(200, 900))]
+        n_read = random.Random(2026).randrange(n_requests // 6, n_requests * 7 // 10)
+        lines = [victim.stdout.readline() for _ in range(n_read)]
         victim.kill()
         lines += victim.stdout.readlines()
     assert [process.wait() for process in others] == [0] * len(others)
@@ -88,7 +94,7 @@ def test_no_charge_is_lost_or_doubled_when_processes_crowd_and_one_is_killed(
     told = [line.split() for line in lines if line.endswith("\n")]
     n_victim = len(told)
     told += [line.split() for log in logs for line in log.read_text().splitlines()]
-    assert len(told) == n_victim + (N_PROCESSES - 1) * N_REQUESTS
+    assert len(told) == n_victim + (n_processes - 1) * n_requests
     granted = {int(number): int(nano) for number, nano in told if number != "0"}
     assert len(granted) == sum(number != "0" for number, _ in told), "a grant was given twice"
 
@@ -104,6 +110,6 @@ def test_no_charge_is_lost_or_doubled_when_processes_crowd_and_one_is_killed(
             assert (
                 sum(int(str(row["spent"])) + int(str(row["reserved"])) for row in accounts) == total
             ), kind
-        assert LIMIT - NANO < total <= LIMIT
+        assert limit - NANO < total <= limit
         assert ledger.resolve_stale(0) == n_open <= 1
         assert ledger.balance(Scope("user", "ada")).spent == total / NANO

@@ -6,9 +6,9 @@ import pytest
 
 from sanitizer.errors import BudgetExceeded, LedgerError
 from sanitizer.storage.ledger import DAY, Reservation
-from sanitizer.storage.postgres import PostgresStore
-from sanitizer.storage.postgres_ledger import PostgresLedger
-from sanitizer.storage.postgres_vault import PostgresVault
+from sanitizer.storage.postgres.ledger import PostgresLedger
+from sanitizer.storage.postgres.store import PostgresStore
+from sanitizer.storage.postgres.vault import PostgresVault
 from tests.storage.ledgers import ADA, TALK
 from tests.storage.postgres_server import PostgresServer
 from tests.storage.vault_contract import result

@@ -10,9 +10,9 @@ import pytest
 from sanitizer import Sanitizer
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.storage.ledger import DAY, Scope
-from sanitizer.storage.postgres import PostgresStore
-from sanitizer.storage.postgres_ledger import PostgresLedger
-from sanitizer.storage.postgres_vault import PostgresVault
+from sanitizer.storage.postgres.ledger import PostgresLedger
+from sanitizer.storage.postgres.store import PostgresStore
+from sanitizer.storage.postgres.vault import PostgresVault
 from tests.storage.postgres_server import PostgresServer
 from tests.storage.vault_contract import KEY
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from sanitizer.errors import LedgerError, SanitizerError, VaultError
-from sanitizer.storage.postgres import PostgresStore
-from sanitizer.storage.postgres_ledger import PostgresLedger
-from sanitizer.storage.postgres_vault import PostgresVault
+from sanitizer.storage.postgres.ledger import PostgresLedger
+from sanitizer.storage.postgres.store import PostgresStore
+from sanitizer.storage.postgres.vault import PostgresVault
 from sanitizer.storage.sealing import read_secret
 from tests.storage.ledgers import TALK
 from tests.storage.postgres_server import PostgresServer, postgres_server

@@ -10,10 +10,11 @@ import pytest
 
 from sanitizer.errors import BudgetExceeded, VaultError
 from sanitizer.storage.ledger import DAY, Scope
-from sanitizer.storage.postgres import PostgresStore
-from sanitizer.storage.postgres_ledger import PostgresLedger
-from sanitizer.storage.postgres_vault import PostgresVault
-from sanitizer.storage.vault import Drawn, Entries, Make, Vault, Wanted
+from sanitizer.storage.postgres.ledger import PostgresLedger
+from sanitizer.storage.postgres.store import PostgresStore
+from sanitizer.storage.postgres.vault import PostgresVault
+from sanitizer.storage.table import Drawn, Entries, Make, Wanted
+from sanitizer.storage.vault import Vault
 from tests.storage.ledgers import ADA, TALK
 from tests.storage.postgres_server import PostgresServer
 from tests.storage.vault_contract import (

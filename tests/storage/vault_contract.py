@@ -11,7 +11,8 @@ import pytest
 
 from sanitizer.errors import VaultError
 from sanitizer.results import Record, Replacement, SanitizedText
-from sanitizer.storage.vault import MAX_FORMED, Drawn, Entries, Vault, Wanted
+from sanitizer.storage.table import MAX_FORMED, Drawn, Entries, Wanted
+from sanitizer.storage.vault import Vault
 
 KEY = b"a key of at least sixteen bytes"
 

@@ -14,7 +14,8 @@ from sanitizer.errors import ModelError
 from sanitizer.lm import model_folder
 from sanitizer.text import language_lists, language_of
 from sanitizer.text.language import MAX_WORDS
-from sanitizer.text.policy import WordSet, word_list
+from sanitizer.text.policy import word_list
+from sanitizer.text.policy_file import WordSet
 from sanitizer.text.words import word_spans
 from tests.text.languages import TEXTS
 

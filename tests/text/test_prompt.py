@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sanitizer import Policy, Prompt
+from sanitizer.detect.classes import gazetteers
+from sanitizer.detect.detector import Detector
+from sanitizer.detect.skeleton import PublicForms, public_forms, skeleton
+from sanitizer.detect.units import find_units, split
 from sanitizer.lm import WordPieces
 from sanitizer.testing.models import ToyBackbone, ToyTagger
-from sanitizer.text.detector import Detector, gazetteers, public_forms
 from sanitizer.text.prompt import DeclaredText, Phrases, merged
-from sanitizer.text.skeleton import PublicForms, skeleton
-from sanitizer.text.units import find_units, split
 from sanitizer.text.words import Article, Unit, overlapping
 
 STRICT = Policy.preset("strict")

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sanitizer.detect import split
 from sanitizer.lm.files import model_folder
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.randomness import SYSTEM_RANDOM
 from sanitizer.testing.models import SeededSource
-from sanitizer.text import Policy, split
+from sanitizer.text import Policy
 from sanitizer.text.words import (
     _word_pattern,
     article_for,

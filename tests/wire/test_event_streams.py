@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from sanitizer import Sanitizer
 from sanitizer.answers import Restorer
 from sanitizer.errors import UpstreamError
-from sanitizer.wire.event_streams import KNOWN, MAX_EVENT, EventStream, LineStream
+from sanitizer.wire.event_streams import MAX_EVENT, EventStream, LineStream
+from sanitizer.wire.formats.response_events import KNOWN
 from tests.clients.tool_calls import EMAIL, RESPONSES, chat, send, toy
 
 SSE = "text/event-stream; charset=utf-8"

@@ -34,7 +34,6 @@ from tests.wire.bodies import BODIES, IDENTIFIERS, PRIVATE, item_kinds, message_
 PERTURBS = replace(Policy.preset("words"), wire=WireRules(embeddings="perturb"))
 REPLACES = replace(Policy.preset("identifiers"), wire=WireRules(embeddings="identifiers"))
 slow = settings(
-    max_examples=60,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -27,6 +27,7 @@ from sanitizer.wire.filter import Filter
 from tests.clients.tool_calls import CHAT, JSON, RESPONSES
 from tests.wire.test_event_streams import call, chunk, concatenated, event, events, through
 
+pytestmark = pytest.mark.usefixtures("quick_keys")
 MESSAGES = "/v1/messages"
 
 SECRETS = ("078-05-1120", "219-09-9999")

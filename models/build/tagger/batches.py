@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -28,12 +28,17 @@ class Mixture:
 
     Args:
         folder: the folder of data.
+        topics: of templates that half of all templates are drawn from; default none.
     """
 
-    def __init__(self, folder: Path, seed: int = 7) -> None:
+    def __init__(self, folder: Path, seed: int = 7, topics: Sequence[str] = ()) -> None:
         self.rng = random.Random(seed)
         self._fillers = Fillers(folder)
         self._sensitive, self._negative = data.templates("sensitive"), data.templates("negative")
+        self._chosen = {
+            name: data.templates(name, topics) if topics else []
+            for name in ("sensitive", "negative")
+        }
         self._corpora, _ = data.corpora(folder)
         self._seeds = data.instructions(folder)
         self._pupa = data.pupa(folder)
@@ -49,9 +54,9 @@ class Mixture:
         """Return another example, perhaps varied."""
         rng, drawn = self.rng, self.rng.random()
         if drawn < 0.46:
-            found = data.filled(rng.choice(self._sensitive), self._fillers)
+            found = self._from_template("sensitive", self._sensitive)
         elif drawn < 0.69:
-            found = data.filled(rng.choice(self._negative), self._fillers)
+            found = self._from_template("negative", self._negative)
         elif drawn < 0.71:
             found = rng.choice(self._seeds)
         elif drawn < 0.725:
@@ -59,6 +64,13 @@ class Mixture:
         else:
             found = self._from_corpus()
         return self._varied(found)
+
+    def _from_template(self, name: str, lines: Sequence[str]) -> Example:
+        """One filled template, of the chosen topics every other time."""
+        chosen = self._chosen[name]
+        if chosen and self.rng.random() < 0.5:
+            lines = chosen
+        return data.filled(self.rng.choice(lines), self._fillers)
 
     def _from_corpus(self) -> Example:
         """One to three sentences of a corpus; texts of the synthetic set stay alone."""

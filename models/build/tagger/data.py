@@ -145,9 +145,15 @@ def prompts(path: Path = PROMPTS) -> list[Example]:
     return [Example(*parsed(block.strip("\n")), source="open") for block in blocks]
 
 
-def templates(name: str) -> list[str]:
-    """Return the lines of `templates/<name>.txt`, and of `templates/<name>-<topic>.txt`."""
+def templates(name: str, topics: Sequence[str] = ()) -> list[str]:
+    """Return the lines of `templates/<name>.txt`, and of `templates/<name>-<topic>.txt`.
+
+    Args:
+        topics: only those of these topics' files; default all.
+    """
     files = sorted([TEMPLATES / f"{name}.txt", *TEMPLATES.glob(f"{name}-*.txt")])
+    if topics:
+        files = [file for file in files if file.stem.removeprefix(f"{name}-") in topics]
     lines = [line for file in files for line in file.read_text("utf-8").split("\n")]
     return [line for line in lines if line.strip() and not line.startswith("#")]
 

@@ -1,7 +1,7 @@
 """From examples to what the tagger reads: the skeleton's token ids, the runs' pieces, labels.
 
-Texts are read as `sanitizer.text.detector` reads them in use: identifiers first, then public forms,
-one mask for each hidden run.
+Texts are read as `sanitizer.detect` reads them in use: identifiers first, then public forms, one
+mask for each hidden run.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.build.tagger.data import CLASSES, IGNORE, Span
+from sanitizer.detect.skeleton import NUMBERS, WORD, Run, public_forms, skeleton
 from sanitizer.identifiers import KINDS, find
 from sanitizer.lm import WordPieces, model_folder
 from sanitizer.text import Unit
-from sanitizer.text.detector import public_forms
-from sanitizer.text.skeleton import NUMBERS, WORD, Run, skeleton
 
 N_PIECES = 8
 """Pieces of a run that the tagger reads at once."""

@@ -22,7 +22,7 @@ from faker import Faker
 
 from models.build.fetch import archive, member
 from models.build.forms import drug_tables
-from sanitizer.text.detector import public_forms
+from sanitizer.detect.skeleton import public_forms
 
 FILLERS = Path(__file__).parent / "templates" / "fillers.txt"
 N_NAMES, N_CITIES, N_STREETS, N_COMPANIES, N_JOBS = 150, 30_000, 1500, 2000, 2500

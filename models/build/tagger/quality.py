@@ -8,9 +8,10 @@ from pathlib import Path
 
 from models.build.tagger.data import IGNORE, Corpora, Example, Span
 from models.build.tagger.encode import identifiers
+from sanitizer.detect import Detector
+from sanitizer.detect.classes import gazetteers
+from sanitizer.detect.skeleton import public_forms
 from sanitizer.lm import Models, OnnxTagger
-from sanitizer.text import Detector
-from sanitizer.text.detector import gazetteers, public_forms
 
 TOTAL = "all"
 _UNMEASURED = frozenset({IGNORE, "IDENTIFIER"})  # patterns find identifiers, not the tagger

@@ -32,6 +32,8 @@ RATE, NEW_FACTOR, WARMUP_STEPS, SMALLEST_RATE = 1e-4, 8.0, 40, 0.02
 FACT_SHARE = 0.2  # of the loss
 LEAST_TOKENS = 3  # of a sentence whose facts are learnt
 SAVE_EVERY = 100
+FAST_BFLOAT16 = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+"""Elsewhere it is emulated, and far slower than floats of 32 bits."""
 PROMPTED = "steps with open prompts"
 """Key of the log: steps of a checkpoint from when the open prompts were training texts."""
 _SENTENCE_END = re.compile(r"[.!?\n;]")
@@ -144,7 +146,7 @@ class Training:
         now = min(1.0, (self.step + 1) / WARMUP_STEPS) * max(SMALLEST_RATE, 1 - progress)
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate * group["factor"] * now
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=FAST_BFLOAT16):
             scores = class_scores(self.model, batch, states, present)
             odds = self.model.facts(states[max(states)])
         loss, facts = class_loss(scores, batch), fact_loss(odds, batch)
@@ -170,7 +172,7 @@ def checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 def train(options: argparse.Namespace) -> None:
     """Train for the wanted minutes of wall time."""
     torch.manual_seed(1)
-    mixture = Mixture(options.data)
+    mixture = Mixture(options.data, options.seed, options.topics)
     model = Tagger(packaged_arrays(), options.layers)
     before: dict[str, Any] = {"minutes": 0.0, "steps": 0}
     if options.resume is not None:
@@ -223,6 +225,10 @@ def main() -> None:
     parser.add_argument("--layers", type=int, nargs="+", default=LAYERS)
     parser.add_argument("--rate", type=float, default=RATE)
     parser.add_argument("--batch", type=int, default=24, help="texts")
+    parser.add_argument("--seed", type=int, default=7, help="of the texts")
+    parser.add_argument(
+        "--topics", nargs="*", default=(), help="of templates that half of all are drawn from"
+    )
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from sanitizer.errors import UpstreamError
-from sanitizer.wire.answers import Channels, Restoration, Stamp
+from sanitizer.wire.answers import Restoration
 from sanitizer.wire.find_text import SpelledNumber
+from sanitizer.wire.formats.events import Events, Json
 from sanitizer.wire.formats.gemini import ANSWER, CANDIDATE, KNOWN
 from sanitizer.wire.history import PIECE_ROLE
 from sanitizer.wire.shapes import ERROR, JsonShape
 
-Json = dict[str, Any]
-
 _FINISHED = ("finishReason", "finish_reason")
 
 
-class GeminiEvents:
+class GeminiEvents(Events):
     """Handler of the events of an answer.
 
     A text is identified by its candidate and by whether it is a thought: ("0", "text"). It ends
@@ -28,21 +27,19 @@ class GeminiEvents:
     """
 
     def __init__(self, restoration: Restoration) -> None:
-        self._restoration = restoration
-        self._channels = Channels(restoration)
+        super().__init__(restoration)
         self._open: dict[str, str] = {}  # candidate -> kind of the text that is coming
-        self._held: dict[str, str] = {}  # candidate -> what was held back of it, as it came
+        self._kept: dict[str, str] = {}  # candidate -> what was held back of it, as it came
         self._envelope: Json = {}
-        self._is_stamped = False
 
     def event(self, event: Json) -> tuple[list[Json], Json]:
-        """Restore one event, as `Handler.event`.
+        """Restore one event, as `Events.event`.
 
         Raises:
             UpstreamError: it is no answer and no error.
         """
         if "error" in event:
-            return self._flushed(), self._restoration.document(ERROR, event)
+            return self._held(), self._restoration.document(ERROR, event)
         if KNOWN.isdisjoint(event):
             raise UpstreamError("the API sent an event of an unknown type")
         self._envelope = {k: v for k, v in event.items() if k in ("modelVersion", "responseId")}
@@ -56,19 +53,6 @@ class GeminiEvents:
         if same and others is rest:
             return [], event
         return [], {k: restored if k == "candidates" else others[k] for k in event}
-
-    def flush(self) -> list[Json]:
-        """Return an event for all text held back, as `Handler.flush`."""
-        held = self._flushed()
-        self._restoration.settle()
-        return held
-
-    def stamped(self, event: Json, stamp: Stamp) -> Json:
-        """Stamp the first event, as `Handler.stamped`; the others belong to the same answer."""
-        if self._is_stamped or "error" in event:
-            return event
-        self._is_stamped = True
-        return stamp(event)
 
     def _candidate(self, candidate: Any) -> Any:
         if not isinstance(candidate, dict):
@@ -112,9 +96,9 @@ class GeminiEvents:
         as_json = kind == "text" and self._restoration.in_json
         path = (index, kind)
         now = self._channels.feed(path, text, "arguments" if as_json else "text", role="assistant")
-        came, held = self._held.get(index, "") + text, self._channels.held(path)
+        came, held = self._kept.get(index, "") + text, self._channels.held(path)
         self._note(came[: len(came) - len(held)], now)
-        self._held[index] = held
+        self._kept[index] = held
         return now
 
     def _note(self, sent: str, shown: str) -> None:
@@ -125,7 +109,7 @@ class GeminiEvents:
     def _ended(self, index: str) -> list[Json]:
         """End the text of a candidate; return a part for what was held back."""
         kind = self._open.pop(index, None)
-        came = self._held.pop(index, "")
+        came = self._kept.pop(index, "")
         if kind is None:
             return []
         found = self._channels.finish(lambda path: path == (index, kind))
@@ -143,7 +127,7 @@ class GeminiEvents:
         restored = self._restoration.document(shape, content, remember=True)
         return part if restored is content else restored["parts"][0]
 
-    def _flushed(self) -> list[Json]:
+    def _held(self) -> list[Json]:
         held = {index: self._ended(index) for index in list(self._open)}
         return [
             {

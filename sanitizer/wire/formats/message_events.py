@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sanitizer.errors import UpstreamError
-from sanitizer.wire.answers import Channels, Restoration, Stamp, TextPath
+from sanitizer.wire.answers import Restoration, Stamp, TextPath
 from sanitizer.wire.find_text import SpelledNumber
+from sanitizer.wire.formats.events import Events, Json
 from sanitizer.wire.formats.messages import EVENT
 from sanitizer.wire.history import INPUT_ROLE
 from sanitizer.wire.shapes import ERROR
-
-Json = dict[str, Any]
 
 _DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 """Type of a delta -> field whose text comes in pieces."""
@@ -30,7 +27,7 @@ KNOWN = _ENDS | {
 """Types of events that are let through."""
 
 
-class MessageEvents:
+class MessageEvents(Events):
     """Handler of the events of a message.
 
     A text is identified by its block and the field of its deltas: ("0", "text"). Text held back
@@ -42,12 +39,11 @@ class MessageEvents:
     """
 
     def __init__(self, restoration: Restoration) -> None:
-        self._restoration = restoration
-        self._channels = Channels(restoration)
+        super().__init__(restoration)
         self._tools: dict[str, str] = {}  # index of a block -> name of its tool
 
     def event(self, event: Json) -> tuple[list[Json], Json]:
-        """Restore one event, as `Handler.event`.
+        """Restore one event, as `Events.event`.
 
         Raises:
             UpstreamError: its type is not in KNOWN, or it is a delta that cannot be read.
@@ -71,14 +67,8 @@ class MessageEvents:
             self._restoration.settle()
         return before, restored
 
-    def flush(self) -> list[Json]:
-        """Return deltas for all text held back, as `Handler.flush`."""
-        held = self._finished(None)
-        self._restoration.settle()
-        return held
-
     def stamped(self, event: Json, stamp: Stamp) -> Json:
-        """Stamp the message in the event that begins it, as `Handler.stamped`."""
+        """Stamp the message in the event that begins it, as `Events.stamped`."""
         message = event.get("message")
         if event.get("type") != "message_start" or not isinstance(message, dict):
             return event
@@ -127,16 +117,19 @@ class MessageEvents:
             kind, role = "arguments" if is_json else "text", "assistant"
         return self._channels.feed((index, field), piece, kind, role=role)
 
+    def _held(self) -> list[Json]:
+        return self._finished(None)
+
     def _finished(self, index: str | None) -> list[Json]:
         """End the texts of one block, or of all; return deltas for what was held back."""
 
         def inside(path: TextPath) -> bool:
             return index is None or path[0] == index
 
-        return [_held(path, text) for path, text in self._channels.finish(inside)]
+        return [_delta_of(path, text) for path, text in self._channels.finish(inside)]
 
 
-def _held(path: TextPath, text: str) -> Json:
+def _delta_of(path: TextPath, text: str) -> Json:
     """Return one more delta of a text."""
     index, field = str(path[0]), str(path[1])
     delta = {"type": _TYPE_OF[field], field: text}

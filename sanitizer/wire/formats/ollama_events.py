@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sanitizer.errors import UpstreamError
-from sanitizer.wire.answers import Channels, Restoration, Stamp, TextPath
+from sanitizer.wire.answers import Restoration, TextPath
+from sanitizer.wire.formats.events import Events, Json
 from sanitizer.wire.formats.ollama import ANSWERS
 from sanitizer.wire.shapes import ERROR
-
-Json = dict[str, Any]
 
 _ENVELOPE = ("model", "created_at")
 _COMING = ("content", "thinking", "response")
 
 
-class OllamaEvents:
+class OllamaEvents(Events):
     """Handler of the lines of an answer of /api/chat or /api/generate.
 
     A text is identified by its place in the line: ("message", "content"), or ("response",). Text
@@ -30,19 +27,17 @@ class OllamaEvents:
     def __init__(self, endpoint: str, restoration: Restoration) -> None:
         self._shape = ANSWERS[endpoint]
         self._role = "assistant" if endpoint == "api/chat" else ""
-        self._restoration = restoration
-        self._channels = Channels(restoration)
+        super().__init__(restoration)
         self._envelope: Json = {}
-        self._is_stamped = False
 
     def event(self, event: Json) -> tuple[list[Json], Json]:
-        """Restore one line, as `Handler.event`.
+        """Restore one line, as `Events.event`.
 
         Raises:
             UpstreamError: it is no part of an answer and no error.
         """
         if "error" in event:
-            return self._finished(), self._restoration.document(ERROR, event)
+            return self._held(), self._restoration.document(ERROR, event)
         if "done" not in event:
             raise UpstreamError("the API sent a line of an unknown type")
         self._envelope = {k: v for k, v in event.items() if k in _ENVELOPE}
@@ -55,23 +50,10 @@ class OllamaEvents:
         rest = self._without(event, text, coming)
         others = self._restoration.document(self._shape, rest, remember=bool(self._role))
         if event.get("done") is True:
-            before += self._finished()
+            before += self._held()
         if shown == coming and others is rest:
             return before, event
         return before, self._with(others, text is message, shown)
-
-    def flush(self) -> list[Json]:
-        """Return lines for all text held back, as `Handler.flush`."""
-        held = self._finished()
-        self._restoration.settle()
-        return held
-
-    def stamped(self, event: Json, stamp: Stamp) -> Json:
-        """Stamp the first line, as `Handler.stamped`; the others belong to the same answer."""
-        if self._is_stamped or "error" in event:
-            return event
-        self._is_stamped = True
-        return stamp(event)
 
     @staticmethod
     def _without(event: Json, text: Json, coming: Json) -> Json:
@@ -96,7 +78,7 @@ class OllamaEvents:
         thought = (*place, "thinking")
         return self._lines(self._channels.finish(lambda path: path == thought))
 
-    def _finished(self) -> list[Json]:
+    def _held(self) -> list[Json]:
         return self._lines(self._channels.finish(lambda path: True))
 
     def _lines(self, held: list[tuple[TextPath, str]]) -> list[Json]:

@@ -40,7 +40,7 @@ from sanitizer.storage.ledger import (
     nano_up,
 )
 from sanitizer.storage.ledger_rows import LATEST, Account, Entry
-from sanitizer.storage.postgres import PATIENCE, VERSION, PostgresStore, Transaction
+from sanitizer.storage.postgres.store import PATIENCE, VERSION, PostgresStore, Transaction
 
 OPEN, SPENT = "open", "spent"
 

@@ -22,19 +22,10 @@ from typing import Any
 from sanitizer.errors import VaultError
 from sanitizer.randomness import secret_key
 from sanitizer.results import SanitizedText
-from sanitizer.storage.postgres import PostgresStore, Transaction
+from sanitizer.storage.postgres.store import PostgresStore, Transaction
 from sanitizer.storage.sealing import decoded, dumped, encoded
-from sanitizer.storage.vault import (
-    MAX_ENTRIES,
-    MAX_MESSAGES,
-    Entries,
-    Make,
-    Row,
-    StoredVault,
-    Tags,
-    Wanted,
-    unassigned,
-)
+from sanitizer.storage.table import Entries, Make, Row, Wanted
+from sanitizer.storage.vault import MAX_ENTRIES, MAX_MESSAGES, StoredVault, Tags, unassigned
 
 MAX_CACHED = 1000
 """Conversations kept decrypted in memory."""

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sanitizer import ModelError, Policy, Sanitizer
+from sanitizer.detect.units import _apart, find_units
 from sanitizer.identifiers.checks import MONTHS
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.storage.vault import MemoryVault
-from sanitizer.text.units import _apart, find_units
 from sanitizer.text.words import Unit
 
 MAIL = "Write to anna.lee@uni-x.org and anna.lee@uni-x.org, not bo@uni-x.org."

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from sanitizer.detect.classes import gazetteers, given_names
+from sanitizer.detect.detector import Detector, Reading, detector_for
+from sanitizer.detect.skeleton import public_forms as forms
+from sanitizer.detect.skeleton import skeleton
 from sanitizer.lm import Models, Tagger
-from sanitizer.text.classes import given_names
-from sanitizer.text.detector import Detector, Reading, detector_for, gazetteers
-from sanitizer.text.detector import public_forms as forms
-from sanitizer.text.skeleton import skeleton
 
 TEXT = (
     "Hi, my cousin Priya Raman works at Halden Logistics GmbH in Leeds since 2019 and earns 32,000 "

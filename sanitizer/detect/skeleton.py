@@ -8,10 +8,13 @@ changes nothing else: no other word, run or kind (docs/guarantees.md, "Local rea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cache
 
-from sanitizer.text.words import Unit, overlapping, stretches, without_clitic
+from sanitizer.lm import model_folder
+from sanitizer.text import Unit, language_lists, overlapping, stretches, without_clitic, word_list
 
 NUMBER = "number"
 """Kind of a run of decimal digits, public as such."""
@@ -21,7 +24,7 @@ NUMBERS = frozenset([NUMBER, NUMERAL])
 WORD = "word"
 """Kind of every other run that is not an identifier."""
 
-_NAMES = frozenset(["US", "IT", "WHO", "AM", "ME", "OK", "IN", "OR", "MA", "PA"])
+CAPITALS = frozenset(["US", "IT", "WHO", "AM", "ME", "OK", "IN", "OR", "MA", "PA"])
 """Capitals that may be a country, a state, a firm or a body, though the word is public."""
 _SPELLED = frozenset(
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
@@ -36,8 +39,13 @@ _IN_RUN = frozenset(
     [" ", "-", "'", "\N{RIGHT SINGLE QUOTATION MARK}", "&", " & ", "/", "_", "\u2010", "\u2011"]
 )
 _IN_NUMBER = frozenset([".", ",", ":", "/", "-", "\u2013"])
+_IN_GROUPS = frozenset([" ", "\u00a0", "\u202f", "\u2009"])
+_GROUP = 3
+"""Digits of a group, as in "480 000", and at most of the group before it."""
 _LAST = re.compile(r"[0-9]+(?:k|K|m|M|mn|bn|b|B|x)")
 """End of a number such as "4.1m"."""
+_STAMP = {"-": re.compile(r"[0-3][0-9]T[0-2][0-9]"), ":": re.compile("[0-5][0-9]Z")}
+"""Parts of a time stamp such as "2025-11-02T03:14:07Z", by what is before them."""
 _SENTENCE_END = re.compile(r"[.!?\u2026:;|\u2022>\n\u3002\uff01\uff1f]")
 _AFTER_MARKER = re.compile(r"[.):]\s")
 _INITIAL_END = re.compile(r"\.[ \u00a0]?")
@@ -89,7 +97,7 @@ class PublicForms:
         if plain in _SPELLED:
             return False
         if plain in self.anywhere or word in self.anywhere:
-            return word not in _NAMES
+            return word not in CAPITALS
         if len(word) == 1:
             return word.islower() and word.isascii()
         if plain in self.opening:
@@ -185,7 +193,8 @@ def skeleton(
             words = (*words[:-1], (words[-1][0], stop))
             if not _all_visible(text, words, forms, opens):
                 kind = kind_of(text[start:stop])
-                if hidden == NUMBER and gap in (".", ",") and _LAST.fullmatch(text, start, stop):
+                last = _LAST if gap in (".", ",") else _STAMP.get(gap)
+                if hidden == NUMBER and last is not None and last.fullmatch(text, start, stop):
                     kind = NUMBER
                 follows = None if overlapping(declared, at, start) else hidden
                 _append(found, Run(start, stop, words, kind), gap, follows)
@@ -214,10 +223,19 @@ def _opens(gap: str, hidden: str | None, opening: bool) -> bool:
 def _append(found: list[Run], run: Run, gap: str, hidden: str | None) -> None:
     """Add a run of one word, or make the last run longer where both belong together."""
     inside = _IN_NUMBER if run.kind in NUMBERS else _IN_RUN
-    if hidden == run.kind and gap in inside:
+    if hidden == run.kind and (gap in inside or _grouped(found[-1], run, gap)):
         last = found.pop()
         run = Run(last.start, run.end, (*last.words, *run.words), run.kind)
     found.append(run)
+
+
+def _grouped(last: Run, run: Run, gap: str) -> bool:
+    """Return True if a run of digits is the next group of the number before it."""
+    if run.kind != NUMBER or gap not in _IN_GROUPS or run.end - run.start != _GROUP:
+        return False
+    spaced = len(last.words) == 1 or last.words[-2][1] + 1 == last.words[-1][0]
+    start, end = last.words[-1]
+    return spaced and end - start <= _GROUP
 
 
 Words = tuple[tuple[int, int], ...]
@@ -257,3 +275,43 @@ def _tokens(
             held_shown = shown
     if held:
         yield tuple(held), None, held_shown
+
+
+_FOREIGN = ("de", "fr", "es")
+
+
+@cache
+def public_forms() -> PublicForms:
+    """Return the packaged lists of public words; raise ModelError if one is missing or damaged."""
+    anywhere, opening, lower, judged = (
+        frozenset(word_list(f"{name}.txt", "forms"))
+        for name in ("anywhere", "opening", "lower", "judged")
+    )
+    ordinary = frozenset(word_list("ordinary.txt", "forms"))
+    # Words that tell the language of a text are released whatever the language is.
+    foreign = frozenset[str]().union(*language_lists(model_folder("words") / "languages").values())
+    lower |= foreign - anywhere - opening - judged
+    return PublicForms(anywhere, opening, lower, judged, ordinary)
+
+
+@cache
+def foreign_words(language: str) -> frozenset[str]:
+    """Return the frequent words of a language, lower case; none of English and others.
+
+    Raises:
+        ModelError: a list is missing or damaged.
+    """
+    if language not in _FOREIGN:
+        return frozenset()
+    everyday = language_lists(model_folder("words") / "languages")[language]
+    return everyday | frozenset(word_list(f"ordinary_{language}.txt", "forms"))
+
+
+@cache
+def languages() -> Mapping[str, AbstractSet[str]]:
+    """Return the lists by which a text's language is told; all their words are visible."""
+    forms = public_forms()
+    english = forms.anywhere | forms.opening | frozenset(word_list("lower.txt", "forms"))
+    visible = forms.anywhere | forms.opening | forms.lower
+    others = language_lists(model_folder("words") / "languages")
+    return {"en": english} | {name: words & visible for name, words in others.items()}

@@ -6,9 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sanitizer.text.detector import public_forms
+from sanitizer.detect.skeleton import (
+    NUMBER,
+    NUMERAL,
+    WORD,
+    PublicForms,
+    kind_of,
+    public_forms,
+    skeleton,
+)
 from sanitizer.text.policy import word_list
-from sanitizer.text.skeleton import NUMBER, NUMERAL, WORD, PublicForms, kind_of, skeleton
 from sanitizer.text.words import Unit
 
 FORMS = PublicForms(

@@ -10,22 +10,28 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from sanitizer.detect.classes import adjective_of, concept_of, gazetteers, listed_in
+from sanitizer.detect.detector import Detector, Reading
+from sanitizer.detect.extents import Finding, is_treated, with_name
+from sanitizer.detect.skeleton import public_forms
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers import KINDS, NameFinder, find, name_finder
 from sanitizer.storage import same_thing
-from sanitizer.text.classes import Finding, adjective_of, concept_of, listed_in
-from sanitizer.text.detector import Detector, Reading, gazetteers, public_forms
-from sanitizer.text.policy import CLASSES, Policy, straight
-from sanitizer.text.prompt import kept_phrases, merged
-from sanitizer.text.syntax import Piece, form_for
-from sanitizer.text.words import (
+from sanitizer.text import (
+    CLASSES,
     Article,
+    Piece,
+    Policy,
     Segmented,
     Unit,
+    form_for,
+    kept_phrases,
+    merged,
     outside,
     overlapping,
     segment,
     segment_taken,
+    straight,
     stretches,
     without_clitic,
     word_spans,
@@ -103,7 +109,7 @@ def split(
         >>> found.n_public
         1
     """
-    if policy.refuse or policy.refuse_patterns:
+    if policy.refuses:
         policy.check(text, (text[begin:end] for begin, end in word_spans(text)))
     spans = _hidden_spans(text, policy, name_finder(policy.names))
     if identifiers:
@@ -245,6 +251,8 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
         if kind == "CONDITION" and numbered is not None:
             start = numbered.start()
         listed = listed_in(text, start, _with_letter(text, end), kind)
+    if listed is not None and kind == "TREATMENT" and is_treated(text, listed.end):
+        listed = None
     if listed is not None:
         end = max(end, listed.end)
         rest = [text[a:b] for a, b in _parts(text, [listed[:2]], start, end)]
@@ -254,7 +262,8 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
         elif not all(map(public_forms().listed, words)):
             listed = None
         elif policy.treatments.get(listed.kind) == "draw":
-            start, end, kind = listed.start, listed.end, listed.kind
+            kind = listed.kind
+            start, end = with_name(text, kind, listed.start, listed.end, start, end)
     written = text[start:end]
     if policy.treatments.get(kind, "pass") == "pass" and listed is None and _unlisted(written):
         kind = "TERM"

@@ -11,7 +11,7 @@ import pytest
 from models.build.tagger import data
 from models.build.tagger.data import Example
 from models.build.tagger.encode import NOTHING, Encoder, word_labels
-from sanitizer.text.skeleton import NUMBER, WORD
+from sanitizer.detect.skeleton import NUMBER, WORD
 
 if TYPE_CHECKING:
     from models.build.tagger.fill import Fillers
@@ -121,7 +121,8 @@ def test_each_word_of_a_run_has_the_label_of_the_span_it_is_in() -> None:
 def test_four_bits_keep_what_they_can_hold_and_lose_little_else() -> None:
     pytest.importorskip("torch", reason="only the scripts need torch")
     pytest.importorskip("onnx", reason="only the scripts need onnx")
-    from models.build.tagger.export import BLOCK, four_bits
+    from models.build.tagger.export import four_bits
+    from models.build.tagger.model import BLOCK
 
     rng = np.random.default_rng(1)
     exact = rng.integers(-8, 8, (3, 2 * BLOCK)).astype(np.float32)
@@ -131,3 +132,21 @@ def test_four_bits_keep_what_they_can_hold_and_lose_little_else() -> None:
         codes = np.stack([packed & 15, packed >> 4], -1).reshape(len(weight), -1, BLOCK)
         found = ((codes - 8.0) * scale[:, :, None]).reshape(weight.shape)
         assert np.abs(found - weight).max() <= largest
+
+
+@pytest.mark.slow
+def test_a_packaged_tagger_comes_back_as_it_was_for_more_training() -> None:
+    pytest.importorskip("torch", reason="only the scripts need torch")
+    pytest.importorskip("onnx", reason="only the scripts need onnx")
+    from models.build.tagger.export import four_bits
+    from models.build.tagger.model import Tagger, packaged_arrays, packaged_state
+    from sanitizer.lm import model_folder
+
+    model = Tagger(packaged_arrays())
+    state = packaged_state(model_folder("tagger"))
+    model.load_state_dict(state)
+    weight = state["layers.0.ffn1.weight"].numpy()
+    packed, scale = four_bits(weight)
+    codes = np.stack([packed & 15, packed >> 4], -1).reshape(len(weight), -1, 32)
+    back = ((codes.astype(np.float32) - 8) * scale[:, :, None]).reshape(weight.shape)
+    np.testing.assert_array_equal(back, weight)

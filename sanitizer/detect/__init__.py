@@ -1,0 +1,49 @@
+"""What is private in a text: units with kinds, found by a policy, public lists and a tagger.
+
+What enters: a text, what is declared public in it, and a policy. What leaves: spans with kinds. It
+draws nothing and keeps nothing, and reads a hidden run in sight of public words only.
+"""
+
+from typing import TYPE_CHECKING
+
+from sanitizer import lazy_door
+
+if TYPE_CHECKING:
+    from sanitizer.detect.classes import LISTS as LISTS
+    from sanitizer.detect.classes import class_members as class_members
+    from sanitizer.detect.classes import content_words as content_words
+    from sanitizer.detect.classes import list_of as list_of
+    from sanitizer.detect.classes import lists_of as lists_of
+    from sanitizer.detect.classes import plain_name as plain_name
+    from sanitizer.detect.detector import Detector as Detector
+    from sanitizer.detect.detector import detector_for as detector_for
+    from sanitizer.detect.skeleton import public_forms as public_forms
+    from sanitizer.detect.units import SPELLED as SPELLED
+    from sanitizer.detect.units import find_units as find_units
+    from sanitizer.detect.units import reads_as as reads_as
+    from sanitizer.detect.units import split as split
+else:
+    __getattr__, __dir__ = lazy_door(
+        __name__,
+        {
+            "classes": (
+                "LISTS",
+                "class_members",
+                "content_words",
+                "list_of",
+                "lists_of",
+                "plain_name",
+            ),
+            "detector": (
+                "Detector",
+                "detector_for",
+            ),
+            "skeleton": ("public_forms",),
+            "units": (
+                "SPELLED",
+                "find_units",
+                "reads_as",
+                "split",
+            ),
+        },
+    )

@@ -1,0 +1,223 @@
+"""Lists of things: illnesses, beliefs, origins and crimes by name, drugs, given names.
+
+Which illnesses, beliefs, origins and crimes have a common name is on lists. Names of drugs and of
+medical conditions tell a class wherever they occur (`Gazetteers`).
+
+The lists are public. That a name is on one, and of which class, is part of how it is read; which
+member it is, is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from sanitizer.detect.skeleton import (
+    PublicForms,
+)
+from sanitizer.text import (
+    DRAWN,
+    straight,
+    word_list,
+    word_spans,
+)
+
+_LEAST_TYPED = 6  # letters of the shortest name of which a typing error is recognized
+_LEAST_MISSPELT, _MOST_MISSPELT = 5, 20  # letters of a word that may be misspelt
+_MOST_WORDS = 5
+_BEFORE = frozenset("a an the my his her their our your".split())
+_EMPTY = _BEFORE | frozenset("of and or with disease disorder syndrome".split())
+
+
+@dataclass(frozen=True)
+class Gazetteers:
+    """Words that have a class wherever they occur.
+
+    Attributes:
+        kinds: lower-case word -> class.
+    """
+
+    kinds: dict[str, str]
+
+    def kind_of(self, word: str) -> str | None:
+        """Return the class of a word, or None."""
+        return self.kinds.get(word.lower())
+
+
+class Listed(NamedTuple):
+    """A listed name inside a text.
+
+    Attributes:
+        start, end: character offsets. kind: its class. concept: the member that it names.
+    """
+
+    start: int
+    end: int
+    kind: str
+    concept: str
+
+
+_LISTS = {"BELIEF": ("RELIGION", "POLITICS")}
+"""Classes with several lists: a religion is drawn for a religion. Which one is public."""
+LISTS = tuple(name for kind in DRAWN for name in _LISTS.get(kind, (kind,)))
+"""Names of all lists from which stand-ins are drawn."""
+
+
+def lists_of(kind: str) -> tuple[str, ...]:
+    """Return the names of the lists of a class, or of the list of this name."""
+    return _LISTS.get(kind, (kind,))
+
+
+def list_of(kind: str, concept: str) -> str:
+    """Return the name of the list of a class that a thing is on; the first if it is on none.
+
+    Example:
+        >>> list_of("BELIEF", "Muslim"), list_of("BELIEF", "socialist"), list_of("CRIME", "arson")
+        ('RELIGION', 'POLITICS', 'CRIME')
+    """
+    first, *others = lists_of(kind)
+    return next((name for name in others if concept in class_members(name)), first)
+
+
+@cache
+def class_members(kind: str) -> tuple[str, ...]:
+    """Return the members of a class or a list, the commonest first.
+
+    Raises:
+        ModelError: as `word_list`.
+
+    Example:
+        >>> class_members("CONDITION")[:2], class_members("POLITICS")[:2]
+        (('depression', 'asthma'), ('conservative', 'liberal'))
+    """
+    if kind in _LISTS:
+        return tuple(member for name in _LISTS[kind] for member in class_members(name))
+    return word_list(f"{kind.lower()}.txt", "classes")
+
+
+@cache
+def _concepts(kind: str) -> Mapping[str, str]:
+    """Return name -> member of the class, for the members themselves and for other names."""
+    known = {plain_name(member): member for member in class_members(kind)}
+    for line in word_list("concepts.txt", "classes"):
+        member, _, names = line.partition(" = ")
+        if plain_name(member) in known:
+            known |= {plain_name(name): member for name in names.split(", ")}
+    return known
+
+
+def plain_name(text: str) -> str:
+    """Return a name as names are compared: words in lower case, without an article before them.
+
+    Example:
+        >>> plain_name("A Heart-Attack")
+        'heart attack'
+    """
+    plain = straight(text.lower())
+    words = [plain[begin:end] for begin, end in word_spans(plain)]
+    return " ".join(words[words[0] in _BEFORE :]) if len(words) > 1 else " ".join(words) or plain
+
+
+def content_words(text: str) -> list[str]:
+    """Return the words of a name that tell something.
+
+    Example:
+        >>> content_words("Obstruction of justice")
+        ['obstruction', 'justice']
+    """
+    return [word for word in plain_name(text).split() if word not in _EMPTY and len(word) > 1]
+
+
+def concept_of(kind: str, text: str, typed: bool = True) -> str | None:
+    """Return the member of a class that a name means, None if it means none.
+
+    Args:
+        typed: a name with one typing error counts, if only one member is so near.
+
+    Example:
+        >>> concept_of("CONDITION", "Hep C"), concept_of("CONDITION", "astmha")
+        ('hepatitis C', 'asthma')
+    """
+    names, name = _concepts(kind), plain_name(text)
+    found = names.get(name) or names.get(name.removesuffix("s"))
+    if found is None and typed and len(name) >= _LEAST_TYPED:
+        near = {names[one] for one in mistyped(name) if one in names}
+        found = near.pop() if len(near) == 1 else None
+    return found
+
+
+def adjective_of(text: str) -> str | None:
+    """Return BELIEF or ORIGIN if a stretch is exactly a name on that list: no firm or place.
+
+    Example:
+        >>> adjective_of("Muslim"), adjective_of("Leeds")
+        ('BELIEF', None)
+    """
+    name = plain_name(text)
+    return next((kind for kind in ("BELIEF", "ORIGIN") if name in _concepts(kind)), None)
+
+
+def listed_in(text: str, start: int, end: int, kind: str) -> Listed | None:
+    """Return the longest listed name in a stretch, of this class if there is one, or of another.
+
+    Example:
+        >>> listed_in("convicted of burglary", 0, 21, "CRIME")
+        Listed(start=13, end=21, kind='CRIME', concept='burglary')
+    """
+    spans = [(start + a, start + b) for a, b in word_spans(text[start:end])]
+    empty = [text[a:b].lower() in _EMPTY for a, b in spans]
+    runs = [
+        (spans[first][0], spans[first + n - 1][1], n)
+        for n in range(min(len(spans), _MOST_WORDS), 0, -1)
+        for first in range(len(spans) - n + 1)
+        if not (empty[first] or empty[first + n - 1])
+    ]
+    # Typing errors are looked for last, and in single words and the whole only: it takes a while.
+    for typed in (False, True):
+        for kinds in ((kind,) if kind in DRAWN else (), DRAWN):
+            for begin, stop, n in runs:
+                for each in kinds if not typed or n in (1, len(spans)) else ():
+                    if member := concept_of(each, text[begin:stop], typed):
+                        return Listed(begin, stop, each, member)
+    return None
+
+
+def mistyped(name: str) -> Iterator[str]:
+    """Yield what a name may have been meant as: one letter more, less, other, or two swapped."""
+    letters = "abcdefghijklmnopqrstuvwxyz "
+    for i in range(len(name) + 1):
+        head, tail = name[:i], name[i:]
+        if tail:
+            yield head + tail[1:]
+            yield from (head + letter + tail[1:] for letter in letters)
+        if len(tail) > 1:
+            yield head + tail[1] + tail[0] + tail[2:]
+        yield from (head + letter + tail for letter in letters)
+
+
+def misspelt(word: str, forms: PublicForms) -> bool:
+    """Return True if a word in lower case is one typing error away from a visible one."""
+    if not _LEAST_MISSPELT <= len(word) <= _MOST_MISSPELT or not word.islower():
+        return False
+    return any(map(forms.known_public, mistyped(word)))
+
+
+@cache
+def words_of(name: str) -> frozenset[str]:
+    """Return the words of "dates" or of "sums", lower case; raise ModelError as `public_forms`."""
+    return frozenset(word_list(f"{name}.txt", "forms"))
+
+
+@cache
+def given_names() -> frozenset[str]:
+    """Return the packaged given names, in lower case; raise ModelError as `public_forms`."""
+    return frozenset(word_list("given_names.txt", "classes"))
+
+
+@cache
+def gazetteers() -> Gazetteers:
+    """Return the packaged names of drugs and conditions; raise ModelError as `public_forms`."""
+    kinds = dict.fromkeys(word_list("drugs.txt", "forms"), "TREATMENT")
+    return Gazetteers(kinds | dict.fromkeys(word_list("conditions.txt", "forms"), "CONDITION"))

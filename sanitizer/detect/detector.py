@@ -1,0 +1,397 @@
+"""What is private in a text: each hidden run read by itself, in sight of the public words.
+
+Guarantee (detectors "local" and "skeleton"): the label of a run is a function of the run and of the
+visible text. Visible text is decided by fixed lists; no run is shown to the reader of another. So a
+run may be replaced by any other with the same labels, and nothing else is read differently
+(docs/guarantees.md, theorem B). The detector "reading" shows the original text to the model: it is
+not covered by the theorem.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sanitizer.detect.classes import (
+    Gazetteers,
+    concept_of,
+    gazetteers,
+    given_names,
+    misspelt,
+)
+from sanitizer.detect.extents import NAMES, WEEKDAY, Finding, joined, names_on, of_calendar
+from sanitizer.detect.numbers import numbers_on, public_number, role
+from sanitizer.detect.skeleton import (
+    CAPITALS,
+    NUMBERS,
+    WORD,
+    PublicForms,
+    Run,
+    Skeleton,
+    foreign_words,
+    languages,
+    public_forms,
+    skeleton,
+)
+from sanitizer.detect.tagging import Tagging, is_lone
+from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces
+from sanitizer.text import (
+    DRAWN,
+    LISTED,
+    NAME_PARTS,
+    Fields,
+    Piece,
+    Unit,
+    is_code_word,
+    language_of,
+    merged,
+    outside,
+    overlapping,
+    pieces,
+)
+
+UNKNOWN = "TERM"
+"""Class of a word that is on no list and that the tagger gives no class."""
+FACT = "FACT"
+"""Class of a word that is part of a sensitive fact; hidden as UNKNOWN."""
+_SLOT = "\ufffc"
+_FENCE = re.compile(
+    r"(?m)^[ \t>]*(?:```|~~~)[ \t]*(python|py|pycon|javascript|js|jsx|typescript|ts|tsx|json|jsonc|"
+    r"yaml|yml|toml|ini|csv|tsv|sql|bash|sh|shell|zsh|console|powershell|html|xml|svg|css|scss|vue|"
+    r"svelte|java|kotlin|scala|swift|go|rust|ruby|php|perl|lua|r|c|cpp|csharp|cs|dockerfile|make|"
+    r"diff|text|txt|log|markdown|md|latex|graphql|proto|nginx|http)\b"
+)
+"""Beginning of a fenced block that names its language; the name stays."""
+_TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Madam|Mx|Rev|Judge)\.? $")
+_FIELD = re.compile(
+    r"(?i)(?:^|[\n{,;(\"'\s<|])(?:(?P<PERSON>(?:first|last|middle|full|given|family|sur|maiden|"
+    r"user|contact|customer|client|patient|employee|student|tenant|applicant|manager|author|"
+    r"owner)?[ _-]?"
+    r"name|from|to|cc|bcc|attn|patient|employee|applicant|tenant|landlord|sender|recipient)|"
+    r"(?P<ORGANIZATION>company|employer|organi[sz]ation|firm|school|hospital|clinic|insurer)|"
+    r"(?P<PLACE>city|town|address|street|county|birthplace|country))[\"']?[\"'>]? ?[:=] ?[\"'<]?$"
+)
+_FIELDS_OF_NUMBERS = frozenset(["NUMBER", "MONEY", "DATE", "ID"])
+_TOLD = frozenset(["CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "CRIME", "OCCUPATION", "FACT"])
+"""Classes that the tagger may take for each other, and lists tell apart."""
+_MONTHS = frozenset(
+    "January February March April May June July August September October November December".split()
+)
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+_FOR_CALENDAR = NAMES | {None}
+_SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
+"""Visible text in capitals, as before "IN" and "WHO" where all is in capitals."""
+_COMPOUND = re.compile(r"(?i)sick (?:pay|leave|notes?|days?)\b")
+"""Words about no illness, though one of them may be."""
+_FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted"])
+"""Words that say that something follows, which is hidden itself."""
+_HOME = re.compile(r"(?:/home/|[/\\]Users[/\\]{1,2})$")
+"""Visible text before a log-in name in a path."""
+_ACCOUNTS = frozenset(
+    "user users username ubuntu debian admin administrator root runner node app public shared "
+    "default guest me you build builder ci docker git vagrant pi ec2 jovyan www data".split()
+)
+"""Log-in names of machines, not of people."""
+_SENTENCE_BEFORE = 160  # characters of visible text in which a question is looked for
+_LONG = 4  # digits from which a number in a table is judged like any other
+_NUMBERED = re.compile(
+    r"(?i)\b(?:customer|client|case|ticket|order|invoice|policy|account|member|membership|patient|"
+    r"employee|staff|contract|claim|ref|reference|file|booking|reservation|tracking|docket|badge|"
+    r"parcel|shipment|licen[cs]e|registration|matter)(?: (?:no\.?|nr\.?|number|id|code))?:? ?#?$"
+)
+"""Visible text before a number that is a customer's, a case's and so on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a detector found in one text.
+
+    Attributes:
+        findings: ascending, never overlapping. everyday: hidden words that were found to be
+            everyday words and may be released, as offsets. facts: sentences that seem to tell a
+            sensitive fact, as offsets. n_visible: words visible by the lists. language: language of
+            the visible words; None if no list fits. code: what stays as code: names,
+            keywords, tags.
+    """
+
+    findings: tuple[Finding, ...]
+    everyday: tuple[tuple[int, int], ...] = field(default=())
+    facts: tuple[tuple[int, int], ...] = field(default=())
+    n_visible: int = 0
+    language: str | None = "en"
+    code: tuple[tuple[int, int], ...] = field(default=())
+    pieces: tuple[Piece, ...] = field(default=())
+
+
+class Detector:
+    """Finds what is private in texts. Safe for many threads.
+
+    Args:
+        model, pieces: the masked LM and its tokenizer. tagger: scores of runs.
+        forms: the public lists. gazetteers: drugs and conditions by name.
+        mode: "local" (each run reads itself and visible text), "skeleton" (visible text only), or
+            "reading" (the original text; not certified).
+    """
+
+    def __init__(
+        self,
+        model: MaskedLM,
+        pieces: WordPieces,
+        tagger: Tagger,
+        forms: PublicForms,
+        gazetteers: Gazetteers,
+        mode: str = "local",
+    ) -> None:
+        self._forms, self._gazetteers, self.mode = forms, gazetteers, mode
+        self._tagging = Tagging(model, pieces, tagger, forms, mode)
+
+    def read(
+        self, text: str, taken: Sequence[Unit] = (), declared: Sequence[tuple[int, int]] = ()
+    ) -> Reading:
+        """Find what is private in a text.
+
+        Args:
+            taken: identifiers and other stretches that are hidden already, ascending.
+            declared: stretches that are visible text and no part of a finding, ascending.
+
+        Raises:
+            ModelError: a model failed.
+        """
+        parts = pieces(text)
+        code = public_code(text, self._forms, taken, parts)
+        fields = Fields(text, parts, self._forms.known)
+        code = sorted([*code, *fields.names]) if fields.names else code
+        declared = merged([*declared, *fields.separators]) if fields.separators else declared
+        found = skeleton(text, self._forms, taken, merged([*declared, *code]) if code else declared)
+        if not found.runs and not found.n_visible:
+            return Reading((), pieces=parts)
+        language = language_of(_without(text, taken), languages(), public_forms().anywhere)
+        if language is None:
+            return Reading((), n_visible=found.n_visible, language=None)
+        labels, facts = self._tagging.labels(found, language)
+        decided = self._kinds(found, labels, fields, language)
+        findings: list[tuple[Finding, int]] = []
+        everyday: list[tuple[int, int]] = []
+        for number, (run, kinds) in enumerate(zip(found.runs, decided, strict=True)):
+            for start, end, kind in _names_whole(text, _words(run) if kinds else (), kinds):
+                if kind is None:
+                    everyday.append((start, end))
+                else:
+                    findings.append((Finding(start, end, kind), number))
+        things = tuple(joined(found, findings, declared))
+        told = tuple(fact for fact in facts if any(outside(declared, *fact)))
+        return Reading(things, tuple(everyday), told, found.n_visible, language, tuple(code), parts)
+
+    def _kinds(
+        self,
+        found: Skeleton,
+        labels: Sequence[Sequence[str | None]],
+        fields: Fields,
+        language: str,
+    ) -> list[list[str | None]]:
+        """Return the class of each word of each run, None for everyday words; none of identifiers.
+
+        Args:
+            labels: the tagger's classes.
+        """
+        shown = _Shown(found)
+        decided: list[list[str | None]] = []
+        for number, run in enumerate(found.runs):
+            if run.kind != WORD and run.kind not in NUMBERS:
+                decided.append([])
+                continue
+            before, field = shown.before(number), fields.kind_at(run.start)
+            if run.kind in NUMBERS:
+                word = found.text[run.start : run.end]
+                known = field if field in _FIELDS_OF_NUMBERS else None
+                after = shown.after(number)
+                kind = known or self._number_kind(word, before, after, labels[number][0], field)
+                before = shown.before(number, _SENTENCE_BEFORE)
+                of_task = known is None and public_number(word, before, after)
+                decided.append([None if of_task else kind])
+                continue
+            kinds = [
+                None
+                if (label is None and is_lone(found.text, start, end))
+                or _public_here(found.text[start:end], before, label)
+                or _COMPOUND.match(found.text, start)
+                else self._kind(found.text[start:end], before, label, field, language)
+                for (start, end), label in zip(run.words, labels[number], strict=True)
+            ]
+            kinds = [
+                "DATE"
+                if kind in _FOR_CALENDAR and of_calendar(found, number, found.text[a:b])
+                else kind
+                for (a, b), kind in zip(run.words, kinds, strict=True)
+            ]
+            decided.append(names_on(found.text, run, kinds))
+        numbers_on(found, decided)
+        return decided
+
+    def _kind(
+        self, word: str, before: str, label: str | None, field: str | None, language: str
+    ) -> str | None:
+        """Return the class of a word, None for everyday words.
+
+        Args:
+            before: visible text before its run. label: the tagger's class.
+            field: class of the table's column or of the key, "" if that tells none, None outside.
+        """
+        if field == LISTED:
+            return None if self._forms.known(word) else label or UNKNOWN
+        if field and field not in _FIELDS_OF_NUMBERS:
+            return field
+        if label is None:
+            return self._rule(word, before, language)
+        if word[:1].isupper():
+            titled = label in NAMES and _TITLE.search(before) is not None
+            if titled or (label == "OCCUPATION" and word.lower() in given_names()):
+                return "PERSON"
+        if label in _TOLD and word.lower() in _FRAMES:
+            return None
+        told = label == FACT or (label in NAMES and word.islower())
+        listed = _told(word) if told or label in _TOLD else None
+        return listed or ("DATE" if word in _MONTHS and label not in _TOLD else label)
+
+    @staticmethod
+    def _number_kind(
+        word: str, before: str, after: str, label: str | None, field: str | None
+    ) -> str | None:
+        """Return the class of a number, None for one of the task.
+
+        Args:
+            before, after: visible text around its run. label, field: as `_kind`.
+        """
+        if label in NAMES:
+            label = "DATE" if _YEAR.fullmatch(word) else "NUMBER"
+        if label in ("NUMBER", "MONEY") and role("", after) == "DATE":
+            label = "DATE"
+        told = label == "DATE" and not word.isdecimal()
+        if field in ("", LISTED) and not told and sum(map(str.isdecimal, word)) < _LONG:
+            return None  # a count in a table is for the task
+        if label is not None:
+            return label
+        if len(word) > 2 and word[0].isdecimal() and _NUMBERED.search(before):
+            return "ID"
+        return role(before, after, word)
+
+    def _rule(self, word: str, before: str, language: str) -> str | None:
+        """Return the class of a word to which the tagger gives none, or None for everyday words.
+
+        Args:
+            before: visible text before its run.
+        """
+        if _HOME.search(before) and word not in _ACCOUNTS:
+            return "PERSON"
+        if word[:1].isupper() and word.lower() in given_names() and not self._forms.listed(word):
+            return "PERSON"
+        if (listed := self._gazetteers.kind_of(word)) is not None:
+            return listed
+        if (named := _FIELD.search(before)) is not None and not self._forms.listed(word):
+            return named.lastgroup
+        known = self._known(word, language) or misspelt(word, self._forms)
+        return None if known else UNKNOWN
+
+    def _known(self, word: str, language: str) -> bool:
+        """Return True if a word is on any list, or on that of the text's language."""
+        return self._forms.known(word) or word.lower() in foreign_words(language)
+
+
+def _names_whole(
+    text: str, words: Sequence[tuple[int, int]], kinds: Sequence[str | None]
+) -> Iterator[tuple[int, int, str | None]]:
+    """Yield the words of a run with their classes, names such as "acme_payroll_2" as a whole."""
+    held: tuple[int, int, str | None] | None = None
+    for (start, end), kind in zip(words, kinds, strict=True):
+        if held is not None and text[held[1] : start].strip("_") == "" and held[1] < start:
+            held = held[0], end, held[2] or kind
+            continue
+        if held is not None:
+            yield held
+        held = start, end, kind
+    if held is not None:
+        yield held
+
+
+class _Shown:
+    """Visible text around a run, hidden runs shown as a slot."""
+
+    def __init__(self, found: Skeleton) -> None:
+        self._found = found
+
+    def before(self, number: int, length: int = 40) -> str:
+        """Return at most `length` characters of visible text before the run."""
+        runs, text = self._found.runs, self._found.text
+        shown = text[runs[number - 1].end if number else 0 : runs[number].start]
+        while number and len(shown) < length:
+            number -= 1
+            start = runs[number - 1].end if number else 0
+            shown = text[start : runs[number].start] + _SLOT + shown
+        return shown[-length:]
+
+    def after(self, number: int, length: int = 20) -> str:
+        """Return at most `length` characters of visible text after the run, to the next run."""
+        runs, text = self._found.runs, self._found.text
+        end = runs[number + 1].start if number + 1 < len(runs) else len(text)
+        shown = text[runs[number].end : min(end, runs[number].end + length)]
+        return shown + _SLOT if len(shown) < length and number + 1 < len(runs) else shown
+
+
+def _told(word: str) -> str | None:
+    """Return the class of a word that a list of sensitive classes has by itself."""
+    listed = (kind for kind in DRAWN if concept_of(kind, word, typed=False) is not None)
+    return next(listed, None) or gazetteers().kind_of(word)
+
+
+def _public_here(word: str, before: str, label: str | None) -> bool:
+    """Return True for a weekday, and for "IN" or "WHO" where the text before is in capitals."""
+    if label in NAMES:
+        return WEEKDAY.fullmatch(word) is not None
+    return word in CAPITALS and _SHOUTED.search(before) is not None
+
+
+def _words(run: Run) -> Sequence[tuple[int, int]]:
+    """Return the words of a run as offsets; a number is one."""
+    return [(run.start, run.end)] if run.kind in NUMBERS else run.words
+
+
+def _without(text: str, taken: Sequence[Unit]) -> str:
+    """Return the text with the stretches taken already blanked."""
+    parts: list[str] = []
+    at = 0
+    for unit in taken:
+        parts += [text[at : unit.start], " " * (unit.end - unit.start)]
+        at = unit.end
+    return "".join([*parts, text[at:]])
+
+
+def public_code(
+    text: str, forms: PublicForms, taken: Sequence[Unit], parts: Sequence[Piece]
+) -> list[tuple[int, int]]:
+    """Return the stretches of code that stay: keywords, tags, and names of known words alone.
+
+    Which stretches are code follows from layout, punctuation and keywords; a name such as
+    "salary_per_month" stays if each of its words is on a list.
+    """
+    hidden = [(unit.start, unit.end) for unit in taken]
+    found = [tag.span(1) for tag in _FENCE.finditer(text)]
+    for piece in parts:
+        name = text[piece.start : piece.end]
+        stays = piece.role in ("keyword", "tag") or (
+            piece.role == "name"
+            and (is_code_word(name, piece) or all(map(forms.known, NAME_PARTS.findall(name))))
+        )
+        if stays and not overlapping(hidden, piece.start, piece.end):
+            found.append((piece.start, piece.end))
+    return sorted(found)
+
+
+def detector_for(models: Models, mode: str) -> Detector:
+    """Return a detector over the packaged tagger and lists.
+
+    Raises:
+        ModelError: a model or a list is missing or damaged.
+    """
+    model, pieces = models.masked()
+    return Detector(model, pieces, models.tagger(), public_forms(), gazetteers(), mode)

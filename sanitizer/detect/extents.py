@@ -1,0 +1,398 @@
+"""How far a thing reaches: words of one name or number, and the visible words that belong to it.
+
+What a finding takes in is visible text, decided by that text, by the finding's class and by its own
+run (docs/guarantees.md, theorem B).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sanitizer.detect.classes import (
+    given_names,
+)
+from sanitizer.detect.skeleton import (
+    NUMBERS,
+    NUMERAL,
+    Run,
+    Skeleton,
+)
+from sanitizer.text import (
+    overlapping,
+)
+
+NAMES = frozenset(["PERSON", "ORGANIZATION", "PLACE", "PRODUCT"])
+_TRADED = frozenset(["ORGANIZATION", "PRODUCT"])
+_JOINS = {
+    "PERSON": re.compile(
+        r"[ \u00a0]|\. |-|(?i:[ -](?:(?:van|von|de|del|della|da|di|du|dos|el|al|bin|ibn|ben|la|le|"
+        r"der|den|ter|zu|y|st\.?)[ -])+)"
+    ),
+    "ORGANIZATION": re.compile(
+        r" |\. |-| & | of | of the | and | for | for the |'s |\u2019s |(?: [A-Z][a-z]+)+ "
+    ),
+    "PLACE": re.compile(r" |-| of | of the |, (?=\d)| the "),
+    "PRODUCT": re.compile(r" |-|\.|_"),
+    "DATE": re.compile(r" |, |[./:-]| of | the | at | around |T| ?[-\u2013] ?"),
+    "MONEY": re.compile(r" |[.,-]"),
+    "ID": re.compile(r" ?[-/#._] ?| "),
+    "NUMBER": re.compile(r"[.,/:-]| "),
+}
+_JOIN = re.compile(r" |-| of | of the |'s |\u2019s ")
+_UNIT = (
+    r"(?:kilos?|kilograms?|kgs?|grams?|mg|mcg|\u00b5g|g|ml|dl|l|cm|mm|mmol|mol|meters?|metres?|km|m|"
+    r"lbs?|stone|pounds|inch(?:es)?|ft|feet|foot|miles?|years?|yrs?|months?|mths?|weeks?|wks?|days?|nights?|"
+    r"hours?|hrs?|minutes|mins?|seconds|percent|per cent|bpm|mph|people|employees|guests|"
+    r"milligrams?|micrograms?|millilit(?:er|re)s?|units|beats|"
+    r"Prozent|Jahre?n?|Monate?n?|Wochen?|Tagen?|Stunden|pour cent|ans|mois|semaines|jours|heures|"
+    r"por ciento|a\u00f1os|meses|semanas|d\u00edas|horas)"
+)
+_NUMERAL_UNITS = rf"[ \u00a0-]?(?i:{_UNIT}(?:/{_UNIT})?(?:[ -]old)?)\b|\u00b0C?|%|[ ]%"
+MONTH = (
+    r"(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
+    r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|"
+    r"januar|februar|m\u00e4rz|mai|juni|juli|oktober|dezember|"
+    r"janvier|f\u00e9vrier|mars|avril|juin|juillet|ao\u00fbt|septembre|octobre|novembre|d\u00e9cembre|"
+    r"enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)"
+)
+LONG_MONTH = r"(?i:january|february|april|june|july|august|september|october|november|december)"
+_DAY = r"(?i:mon|tues?|wed(?:nes)?|weds|thu(?:rs)?|fri|sat(?:ur)?|sun)(?i:day)?"
+_PART_OF_DAY = r"(?i:morning|afternoon|evening|night|noon|midnight)"
+_WEEKDAY = (
+    rf"(?:{_DAY}|(?i:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|lundi|mardi|mercredi|"
+    r"jeudi|vendredi|samedi|dimanche|lunes|martes|mi\u00e9rcoles|jueves|viernes|s\u00e1bado|domingo))"
+)
+WEEKDAY = re.compile(r"(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)days?)")
+"""A weekday alone: public, and nobody's name."""
+_CALENDAR = re.compile(rf"{MONTH}|{_WEEKDAY}")
+"""Names of months and weekdays; shapes of text between one of them and a number beside it."""
+_DAY_BEFORE = re.compile(r"(?:(?:st|nd|rd|th)\b)?\.?,?(?: of| de)? ")
+_DAY_AFTER = re.compile(r"\.?,? (?:the |den |le |el )?")
+_CAPITALIZED = (
+    rf"(?<=[a-z,|] )(?!(?:{_WEEKDAY}|{MONTH}|I|Mr|Mrs|Ms|Miss|Dr|Prof|Sir|Madam|Dear|Hello|Hi|"
+    r"English|German|French|Spanish|Italian|Chinese|Japanese|Latin|Greek)\b)[A-Z][a-z]+ $"
+)
+"""Visible text before a name: a word with a capital that opens no sentence."""
+_ONES = re.compile(r"-(?:one|first|second|third)\b", re.I)
+"""Visible end of a number in words: "forty-one"."""
+_TAKEN_BEFORE = {
+    "MONEY": re.compile(
+        r"(?:(?:\b(?:R|CA|AU|A|US|NZ))?[$\u00a3\u20ac\u00a5\u20b9]|"
+        r"\b(?:USD|EUR|GBP|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|INR|BRL|MXN|JPY|Rs\.?))\s?$"
+    ),
+    "DATE": re.compile(
+        rf"(?:\b{_DAY}\.?,? (?:the )?|\b{MONTH}\.? (?:the )?|\byesterday (?:at )?|\bmid-|"
+        r"\b(?i:half past|quarter (?:past|to)) |"
+        r"\b(?:the )?(?:beginning|start|middle|end|(?:first|last|second|third) (?:week|days)) of |"
+        r"\bQ[1-4] |\b(?:last|next|early|late|mid) )+$"
+    ),
+    "PERSON": re.compile(
+        r"\b(?:(?:Old|Big|Little|Young|Uncle|Auntie|Aunt|Grandma|Grandpa|Granny|Nana) |"
+        r"(?:deploy|svc|admin|user)[-_.]|\b[a-z]\.)$"
+    ),
+    "ID": re.compile(r"(?:\b[a-z]+[-_])+$"),
+    "PRODUCT": re.compile(
+        rf"(?<![.!?] )\b(?:Project|Operation|Programme|Program) $|\b[A-Z][a-z]+ & $|{_CAPITALIZED}"
+    ),
+    "ORGANIZATION": re.compile(rf"\b[A-Z][a-z]+ & $|{_CAPITALIZED}"),
+    "PLACE": re.compile(_CAPITALIZED),
+    "OCCUPATION": re.compile(
+        r"(?:(?:(?<=\ba )|(?<=\ban )|(?<=\bthe )|(?<=\bour )|(?<=\bmy )|(?<=, )|(?<=: )|(?<=\| ))"
+        r"(?:mobile |senior |junior |retired |former |trainee |night )?"
+        r"(?!(?:the|an?|and|or|but|so|not|now|then|still|also|just|who|as|is|was|to|of|in|at|on|for|"
+        r"with|from|by|my|our|his|her|their|your|its|i|we|he|she|they|you|it)\b)[A-Za-z]+ |"
+        r"(?i:\b(?:bus|lorry|truck|van|taxi|cab|train|tram|delivery|cabin|flight|line|head|sous|"
+        r"pastry|night|care|social|youth|support|school|primary|dinner|dog|lab|call cent(?:re|er)|"
+        r"warehouse|factory|hotel|ward|staff|district|veterinary|dental|legal|personal|sales|"
+        r"project|product|office|estate|letting|travel|tour|security|prison|police|parole|"
+        r"probation|fire|army|navy|lighthouse|shop|bar|site)[ -])+)$"
+    ),
+    "CONDITION": re.compile(
+        r"(?i:(?:\b(?:(?:stage|grade) \w+|(?:four|six|\d+) weeks|breast|lung|bowel|colon|skin|"
+        r"brain|blood|bone|heart|kidney|liver|chronic|severe|mild|acute|advanced|nearly|partly|nut|hearing|"
+        r"back|chest|eating|mental|panic|high|head|recovering|broken|fractured|torn|fake|sickle|"
+        r"(?:early|late)-onset|egg|milk|type (?:one|two|[12])|heavy|irregular|borderline|terminal|"
+        r"inoperable|congenital|partial|postnatal|post-natal|clinical)[ -])+)$"
+    ),
+    "CRIME": re.compile(
+        r"(?i:\b(?:drunk|drink|drug|tax|sexual|identity|armed|domestic|aggravated|attempted|"
+        r"common|actual|grievous|benefit|insurance|(?:possession|supply|theft|handling) of)"
+        r"[ -])$"
+    ),
+    "TREATMENT": re.compile(
+        r"(?i:\b(?:speech|occupational|cognitive|behaviou?ral|hormone|replacement|radiation|"
+        r"couples|family|group|art|music|oxygen|anti|weekly|daily|low-dose|high-dose|knee|hip|heart|"
+        r"home|pain|sleeping|nicotine|insulin|hearing)[ -])$"
+    ),
+    "BELIEF": re.compile(
+        r"(?i:\b(?:lapsed|strict|devout|practi[sc]ing|non-practi[sc]ing|orthodox|born[- ]again|"
+        r"secular|converted|observant|staunch|lifelong|committed|former|ex)[ -])$"
+    ),
+    "ORIGIN": re.compile(r"(?i:\b(?:half|part|second[- ]generation|first[- ]generation)[ -])$"),
+}
+"""Visible text before a finding that becomes part of it."""
+_TAKEN_AFTER = {
+    "MONEY": re.compile(
+        r"(?i:\s?(?:[\u20ac\u00a3%]|(?:million|billion|thousand|grand|euros?|dollars?|pounds?|btc|eth|bucks|quid|"
+        r"cents|francs|kroner|kronor|rupees|lakh|crore|USD|EUR|GBP|CHF|CAD|AUD|k|m|bn)\b))*"
+        r"(?i:(?:,-)? ?(?:/|a |an |per |each |every )"
+        r"(?:hour|day|night|week|month|quarter|year|annum|shift|term|session|head|person)\b)?"
+        r"(?i: (?:gross|net|brutto|netto|brut|bruts|nets)\b)?"
+    ),
+    "NUMBER": re.compile(_NUMERAL_UNITS),
+    "PLACE": re.compile(
+        r"(?i: (?:bridge|road|street|lane|avenue|house|court|park|square|close|hill|lake|sea|bay|"
+        r"island|village|estate|heights|terrace|crescent|gardens|grove|mews|cottage|farm|beach|"
+        r"valley|forest|station|harbou?r|airport|beck|drive|boulevard|plaza)\b)?"
+    ),
+    "ID": re.compile(
+        r"(?:[-_][a-z]{2,}(?![A-Za-z])|\.(?:int|lan|local|internal|corp|com|net|org|io|example)\b)+"
+    ),
+    "DATE": re.compile(
+        rf"(?:(?:st|nd|rd|th|s|[ ]?[ap]\.?m\.?|[ ]?o['\u2019]clock)\b)?(?:[.,]? (?:of |de )?"
+        rf"{MONTH}\b\.?|,? (?:of )?(?:{_DAY}\b|half[- ]term\b|bank holiday\b|"
+        rf"(?:in the |at ){_PART_OF_DAY}\b|tomorrow\b|sharp\b))*"
+    ),
+    "PRODUCT": re.compile(r"(?:[-_][a-z]+(?![A-Za-z]))+|(?: [A-Z][a-z]+)+(?![A-Za-z])"),
+    "ORGANIZATION": re.compile(
+        r"(?: [A-Z][a-z]+(?![A-Za-z]))*(?:,? (?:plc|ltd|llc|inc|gmbh|ag|bv|co|corp)\b)?"
+        r"(?i: (?:gym|bank|school|hospital|clinic|caf\u00e9|cafe|church|hotel|surgery|college|"
+        r"university|academy|bakery|nursery|garage|hospice|energy|electrical|holidays|"
+        r"police station|solicitors|lawyers|dental|builders|plumbing|heating|motors|kitchens|foods|"
+        r"studios?|salon|council|housing|trust|society|union|club|pharmacy|library|museum|theatre|"
+        r"restaurant|pub|associates|partners|logistics|textiles|insurance|assurances|estates|"
+        r"lettings|properties|travel|airlines|brewery|farms?|group|labs?|primary|high school|"
+        r"care home|medical cent(?:re|er)|leisure cent(?:re|er)|community cent(?:re|er))"
+        r"\b)?"
+    ),
+    "CONDITION": re.compile(
+        r"(?:['\u2019]s\b)?"
+        r"(?i:[ -](?:cancer|disease|disorder|syndrome|infection|allergy|addiction|failure|loss|use|"
+        r"user|pain|attacks?|lice|pregnant|symptoms|patient|cell|wrist|ankle|leg|arm|hip|knee|back|"
+        r"shoulder|foot|hand|periods|fibrillation|pressure|tumou?r|deficiency|intolerance|injury|"
+        r"impairment|problems?|disability|episode|diet|attack|trait|flare(?:[- ]?ups?)?|"
+        r"in (?:one|both|her|his|my|the) (?:left |right )?"
+        r"(?:ears?|eyes?|arms?|legs?|knees?|hips?|hands?|feet|foot|lungs?|kidneys?))\b)*"
+    ),
+    "TREATMENT": re.compile(
+        r"(?i:[ -](?:pump|replacement|operation|surgery|therapy|treatment|cartridges|tube|tablets|"
+        r"injections?|implants?|device|monitor|cream|leg|fusion|transfer|aids?|pads|patch(?:es)?|"
+        r"pills?|scan|inhaler|drops|stockings|transplant|treatment|sessions|course|"
+        r"\d+ ?(?:mg|mcg|ml))\b)+"
+    ),
+    "OCCUPATION": re.compile(
+        r"(?i:[ -](?:manager|officer|assistant|teacher|engineer|driver|agent|cook|surgeon|groomer|"
+        r"keeper|crew|rep|worker|nurse|operator|cleaner|porter|technician|analyst|clerk|guard|"
+        r"instructor|trainer|designer|developer|owner|inspector|supervisor|attendant)\b)+"
+    ),
+    "CRIME": re.compile(r"(?i:[ -](?:driving|violence|possession|abuse|fraud|theft)\b)+"),
+}
+"""Visible text after a finding that becomes part of it."""
+_NAMED_BEFORE = re.compile(r"(?i:\b(?:(?:early|late)-onset|type (?:one|two|[12]))[ -])$")
+_NAMED_AFTER = re.compile(
+    r"(?:['\u2019]s\b)?"
+    r"(?i:[ -](?:disease|disorder|syndrome|infection|deficiency|intolerance|tumou?r)\b)?"
+)
+"""Words around a listed condition that are a part of its name, so that no other mention of it is
+without them."""
+_MOST_NAMES = 4
+_NEAR = 40  # characters on each side of a finding that may belong to it
+_FIRM = re.compile(
+    r"(?<![^\W_])(?:Ltd|Limited|LLC|LLP|Inc|Corp|PLC|plc|GmbH|AG|KG|SARL|Oy|BV|NV|SpA|Sons|University|"
+    r"Hospital|Clinic|School|College|Bank|Insurance|Logistics|Pharmaceuticals|Holdings|Partners)\.?\Z"
+)
+"""End of a firm's name, whatever the tagger takes it for."""
+_PREFIX = re.compile(r"[A-Z]{2,6}")  # of a number such as "OPS-4471"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A stretch that the detector gives a class.
+
+    Attributes:
+        start, end: character offsets. kind: the class, in capitals, or UNKNOWN.
+    """
+
+    start: int
+    end: int
+    kind: str
+
+
+def of_calendar(found: Skeleton, number: int, word: str) -> bool:
+    """Return True for the name of a month or weekday beside a run that is a number.
+
+    Which runs are numbers is public, as is the text between two runs.
+
+    Args:
+        number: of the word's run.
+    """
+    if not _CALENDAR.fullmatch(word):
+        return False
+    run, runs = found.runs[number], found.runs
+    before = runs[number - 1] if number else None
+    dated = before is not None and before.kind in NUMBERS
+    if before is not None and dated and _DAY_BEFORE.fullmatch(found.text, before.end, run.start):
+        return True
+    following = runs[number + 1] if number + 1 < len(runs) else None
+    if following is None or following.kind not in NUMBERS:
+        return False
+    return _DAY_AFTER.fullmatch(found.text, run.end, following.start) is not None
+
+
+def names_on(text: str, run: Run, kinds: list[str | None]) -> list[str | None]:
+    """Return the classes of a run's words, a name's also for the words with a capital beside it.
+
+    Only the run itself is looked at: "Foods" belongs to the name in "Caldwell Foods".
+    """
+    found = list(kinds)
+    for i in range(1, len(found)):
+        given = text[slice(*run.words[i - 1])].lower() in given_names()
+        if given and {found[i - 1], found[i]} <= NAMES and _beside(text, run, i):
+            found[i - 1] = found[i] = "PERSON"
+        follows = found[i] in NAMES or found[i] == "OCCUPATION"
+        other = found[i] is None or (found[i - 1] == "PERSON" and follows)
+        if other and found[i - 1] in NAMES and _beside(text, run, i):
+            found[i] = found[i - 1]
+    for i in reversed(range(1, len(found))):
+        if found[i - 1] is None and found[i] in _TRADED and _beside(text, run, i):
+            first = run.words[i - 1][0]
+            found[i - 1] = found[i] if text[first].isupper() else None
+    return found
+
+
+def _beside(text: str, run: Run, number: int) -> bool:
+    """Return True if a word of a run has a capital and one space before it."""
+    start = run.words[number][0]
+    return text[start].isupper() and text[run.words[number - 1][1] : start] == " "
+
+
+def joined(
+    found: Skeleton, words: Sequence[tuple[Finding, int]], declared: Sequence[tuple[int, int]]
+) -> Iterator[Finding]:
+    """Yield findings of one class that belong together as one, with the visible words around.
+
+    Args:
+        words: findings of single words, each with the number of its run.
+        declared: stretches that nothing may take in.
+    """
+    groups: list[tuple[Finding, int, int]] = []
+    for finding, run in words:
+        if groups and _numbered(found.text, groups[-1][0], finding):
+            held, first, _ = groups[-1]
+            groups[-1] = Finding(held.start, finding.end, "ID"), first, run
+            continue
+        if groups and groups[-1][0].kind == finding.kind:
+            held, first, _ = groups[-1]
+            between = found.text[held.end : finding.start]
+            apart = overlapping(declared, held.end, finding.start) or (
+                held.kind == "NUMBER" and between == " " and found.runs[run].kind != NUMERAL
+            )
+            if not apart and _joins(found.text, held, finding):
+                groups[-1] = Finding(held.start, finding.end, held.kind), first, run
+                continue
+        groups.append((finding, run, run))
+    at = 0  # where the finding before ends
+    for i, (group, first, last) in enumerate(groups):
+        finding = Finding(group.start, group.end, _named(found.text, group))
+        wide = _widened(found, finding, first, last)
+        following = groups[i + 1][0].start if i + 1 < len(groups) else len(found.text)
+        clear = at <= wide.start and wide.end <= following
+        if not clear or overlapping(declared, wide.start, wide.end):
+            wide = finding
+        at = wide.end
+        yield wide
+
+
+def _joins(text: str, held: Finding, finding: Finding) -> bool:
+    """Return True if what is between two findings of one class is a part of one name.
+
+    "Dunlevy and Aqua-Tek" may be one firm, "works for Dunlevy" is none.
+    """
+    between = text[held.end : finding.start]
+    if _JOINS.get(held.kind, _JOIN).fullmatch(between) is None:
+        return False
+    alike = text[held.start].isupper() == text[finding.start].isupper()
+    return alike or held.kind not in NAMES or not any(map(str.isalpha, between))
+
+
+def _named(text: str, finding: Finding) -> str:
+    """Return the class of a finding: of a name, by its given name or legal form if it has one."""
+    if finding.kind not in NAMES:
+        treated = finding.kind == "CONDITION" and is_treated(text, finding.end)
+        return "TREATMENT" if treated else finding.kind
+    written = text[finding.start : finding.end]
+    if _FIRM.search(written):
+        return "ORGANIZATION"
+    words = written.split()
+    person = len(words) <= _MOST_NAMES and words[0].lower() in given_names()
+    return "PERSON" if person else finding.kind
+
+
+_TREATED = re.compile(
+    r"(?i)[ -](?:operation|surgery|medication|medicine|tablets|treatment|pump|inhaler|"
+    r"injections?)\b"
+)
+"""Visible text after a condition that makes both a treatment."""
+
+
+def is_treated(text: str, end: int) -> bool:
+    """Return True if a condition that ends here is a part of its treatment's name.
+
+    Example:
+        >>> is_treated("his hernia operation", 10), is_treated("his hernia", 10)
+        (True, False)
+    """
+    return _TREATED.match(text, end) is not None
+
+
+def _numbered(text: str, held: Finding, finding: Finding) -> bool:
+    """Return True if two findings are one number with its prefix, such as "OPS-4471"."""
+    return (
+        text[held.end : finding.start] == "-"
+        and _PREFIX.fullmatch(text[held.start : held.end]) is not None
+        and text[finding.start : finding.end].isdecimal()
+    )
+
+
+def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Finding:
+    """Return a finding with the visible words that belong to it: a currency, a unit, a weekday.
+
+    Only visible text and the finding's own runs, `first` to `last`, are looked at.
+    """
+    text, runs = found.text, found.runs
+    start, end = finding.start, finding.end
+    low = max(runs[first - 1].end if first else 0, start - _NEAR)
+    high = min(runs[last + 1].start if last + 1 < len(runs) else len(text), end + _NEAR)
+    if runs[last].kind == NUMERAL and (match := _ONES.match(text[end:high])):
+        end += len(match.group())
+    return Finding(*with_words(text, finding.kind, start, end, low, high), finding.kind)
+
+
+def with_name(text: str, kind: str, start: int, end: int, low: int, high: int) -> tuple[int, int]:
+    """Return a listed name in a text with the words, from low to high, that are a part of it.
+
+    Example:
+        >>> with_name("has severe celiac disease", "CONDITION", 11, 17, 0, 25)
+        (11, 25)
+    """
+    if kind != "CONDITION":
+        return start, end
+    before, after = _NAMED_BEFORE.search(text[low:start]), _NAMED_AFTER.match(text[end:high])
+    return start - len(before.group() if before else ""), end + len(after.group() if after else "")
+
+
+def with_words(text: str, kind: str, start: int, end: int, low: int, high: int) -> tuple[int, int]:
+    """Return a stretch of a class with the words around that belong to it, from low to high.
+
+    Example:
+        >>> with_words("has severe asthma attacks now", "CONDITION", 11, 17, 0, 29)
+        (4, 25)
+    """
+    before, after = _TAKEN_BEFORE.get(kind), _TAKEN_AFTER.get(kind)
+    if before is not None and (match := before.search(text[low:start])):
+        start -= len(match.group())
+    if after is not None and (match := after.match(text[end:high])):
+        end += len(match.group())
+    return start, end

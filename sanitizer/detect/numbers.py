@@ -1,0 +1,230 @@
+"""Numbers: what their form and the visible words around them tell.
+
+An age, a sum or a room belongs to somebody; a count, a term, a limit or a version belongs to the
+task. Everything here is a function of visible text and of the number's own form.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from sanitizer.detect.classes import (
+    words_of,
+)
+from sanitizer.detect.extents import LONG_MONTH, MONTH
+from sanitizer.detect.skeleton import (
+    NUMBERS,
+    NUMERAL,
+    Skeleton,
+    kind_of,
+)
+from sanitizer.text import (
+    straight,
+)
+
+_PLACED = re.compile(
+    r"(?i)\b(?:room|ward|bed|seat|flat|apartment|apt\.?|locker|suite|courtroom|cell)"
+    r"(?: (?:no\.?|nr\.?|number))? ?#?$"
+)
+"""Visible text before the number of a room, a bed or a seat."""
+_OLD = re.compile(
+    r"(?i)(?:\b(?:i|he|she|who|mother|father|mum|mom|dad|son|daughter|wife|husband)"
+    r"(?:['\u2019](?:m|s)| am| is| was)|\b(?:im|hes|shes))(?: (?:now|only|just|almost|nearly))? $"
+)
+_AGE_AFTER = re.compile(
+    r"(?i)[ -]?(?:years?[ -]old|yrs? old|yo\b|y/o)|[.,;!?)]|\s*$|"
+    r" (?:and|with|from|living|male|female|but|so|yrs|years of age)\b"
+)
+"""Visible text before and after an age."""
+_AFTER_NAME = re.compile(r"\ufffc(?:,| \(|, aged?) ?$")
+_AGED = re.compile(r"(?i)(?: (?:years?|months?|weeks?))?(?:[),;]| -)")
+_OLD_AFTER = re.compile(r"(?i)[ -](?:years?|yrs?|months?|weeks?|days?)[ -]olds?\b")
+"""Visible text around an age: after a name, in brackets or between commas, and before "old"."""
+_AUDIENCE = re.compile(r"(?i)\b(?:to|for|like|by|with|teach(?:ing)?) (?:a|an|the|some)? ?$")
+"""Visible text before the age of readers, such as "explain it to a 10 year old"."""
+_CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
+_STAMPED = re.compile(r"(?:^|\n|\ufffc[ T])[\[(]?$|[\[(]$")
+"""A time of day; visible text before that of a message or of a line of a log."""
+_WEIGHS = re.compile(
+    r"(?i)\b(?:i|he|she)(?: now| still| only| currently)? weigh(?:s|ed)?(?: about| only| just)? $"
+)
+_OWNED = re.compile(
+    r"(?i)(?:\b(?:my|our|his|her|their) (?:\w+ )?(?:salary|rent|income|pension|bonus|deposit|"
+    r"debts?|loan|mortgage|wages?|savings|overdraft|allowance|alimony)"
+    r"(?: (?:is|was|of|about|only|now))*|"
+    r"\b(?:i|we|he|she) (?:earns?|earned|owes?|owed|inherited)"
+    r"(?: (?:about|only|around|him|her|them|me|us|you))*) ?[$\u00a3\u20ac]?$"
+)
+"""Visible text before a sum of a person."""
+_ASKS = re.compile(
+    r"(?i)(?:^|[.!?:;\n] *|\b(?:please|and|then|so) )(?:which|who|what|how (?:many|much)|list|"
+    r"count|show|find|filter|select|sort|give|keep|remove|delete|drop|return|mark|highlight|add up|"
+    r"calculate|compute|exclude|include)\b(?P<asked>[^.!?\n]*)$"
+)
+"""Visible text from the word that asks to a number."""
+_LIMIT = re.compile(
+    r"(?i)\b(?:(?:more|less|fewer|longer|greater|higher|lower|larger|smaller|bigger|later|earlier|"
+    r"older|younger) than|at (?:least|most)|up to|under|over|above|below|exceed(?:s|ing)?|within|"
+    r"between(?: \ufffc and)?) [$\u00a3\u20ac]?$"
+)
+"""Visible text before a limit."""
+_RATE_BEFORE = re.compile(r"(?i)\b(?:at|for|of|costs?|is) [$\u00a3\u20ac]?$")
+_RATE_AFTER = re.compile(
+    r"(?i) ?(?:[$\u00a3\u20ac]|euros?|dollars?|pounds?)?(?: each\b| apiece\b|(?: ?/ ?| an? | per )"
+    r"(?:hour|piece|unit|item|page|word|kilo|kg|litre|liter|metre|meter|ticket|head|call|seat)\b)"
+)
+"""Visible text before and after a price of one."""
+_SOMEBODY = re.compile(r"(?i)\b(?:i|my|he|his|she|her|me|i['\u2019]?m)\b")
+_ISO_DAY = re.compile(r"(?:19|20)\d\d-\d\d(?:-\d\d(?:T\d\d(?::\d\d(?::\d\d(?:[.,]\d+)?)?)?Z?)?)?")
+_YEAR_OR_TIME = re.compile(r"1[6-9]\d\d|20\d\d|[01]\d[0-5]\d|2[0-3][0-5]\d|20\d{6}")
+_OF_NUMBERS = frozenset(["MONEY", "DATE", "NUMBER", "ID"])
+_OF_PERSONS = frozenset(
+    "CONDITION TREATMENT BELIEF ORIGIN SEXUALITY CRIME OCCUPATION FAMILY".split()
+)
+
+
+def ruled_out(word: str) -> frozenset[str]:
+    """Return the classes that a word or number cannot have, for its written form.
+
+    Example:
+        >>> sorted(ruled_out("courier")), sorted(ruled_out("Easter"))
+        (['DATE', 'ID', 'MONEY', 'NUMBER'], ['ID', 'MONEY', 'NUMBER'])
+        >>> [word for word in ("148/92", "4417", "31.50", "22/05", "8:15") if not may_be_day(word)]
+        ['148/92', '4417', '31.50']
+    """
+    kind, plain = kind_of(word), straight(word).lower()
+    if kind == NUMERAL:
+        return _OF_PERSONS | {"ID"}
+    if word[:1].isdecimal():
+        if _ISO_DAY.fullmatch(word):
+            return _OF_PERSONS | {"MONEY", "NUMBER", "ID"}
+        letters = any(map(str.isalpha, word))
+        other = frozenset(["PERSON", "PLACE"]) if letters else _OF_PERSONS
+        return other | (frozenset() if letters or may_be_day(word) else {"DATE"})
+    if any(map(str.isdecimal, word)):
+        return frozenset()
+    out = set(_OF_NUMBERS)
+    if word.isupper() and len(word) > 1:
+        out.discard("ID")
+    if plain in words_of("dates"):
+        out.discard("DATE")
+    if plain in words_of("sums"):
+        out -= {"MONEY", "NUMBER"}
+    return frozenset(out)
+
+
+def may_be_day(number: str) -> bool:
+    """Return True if digits may be a day, a month, a year, a time or a span of these."""
+    parts = re.findall("[0-9]+", number)
+    values = [int(part) for part in parts]
+    if not all(len(part) <= 2 or _YEAR_OR_TIME.fullmatch(part) for part in parts):
+        return False
+    if len(values) == 1:
+        return values[0] <= 31 or len(parts[0]) > 2
+    if len(values) == 2 and all(len(part) <= 2 for part in parts):
+        one, other = values
+        if ":" in number:
+            return one <= 24 and other <= 59
+        months = min(one, other) <= 12 and max(one, other) <= 31
+        return months or (one <= 24 and other <= 59) or max(one, other) <= 31
+    return True
+
+
+_SHORT = re.compile(
+    r"(?i)[ -](?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|weekends?)\b"
+    r"(?! (?:pregnant|late|old|along|sober|clean|overdue|postpartum|gestation|premature))"
+)
+_MONTHS_AFTER = re.compile(r"(?i)[ -](?:months?|years?)\b(?! (?:pregnant|old|sober|clean))")
+_TERM = re.compile(r"(?i)\b(?:within|in the next|for the next|over the next|a period of|next) $")
+"""Visible text around a duration: a short one, a longer one, and the beginning of a term."""
+_AT_MOST = re.compile(r"(?i)\b(?:max\.?|maximum|at most|no more than|limit(?:ed)? (?:of|to)|top) $")
+_COUNTED = re.compile(
+    r" (?:[a-z]+ )?(?:people|sentences?|paragraphs?|bullets?|points?|questions?|words?|lines?|"
+    r"items?|steps?|pages?|examples?|options?|ideas?|tips?|employees|guests|rows?|columns?|tables?|"
+    r"payments?|times|strengths|slides|versions?|parts?|sections?|chapters?|reasons|ways|things|"
+    r"arguments|facts|headlines|titles|names|tickets?|orders?|invoices?|meals|portions|servings|"
+    r"recipes|exercises|sets|reps|rounds|stanzas|verses|characters|letters|digits|decimals?|"
+    r"degrees|columns|files|tests|users|requests|errors|retries|lessons|sessions|persons|seats|"
+    r"bedrooms?|rooms|bags|boxes|eggs|cups|spoons|onions|copies|photos|pictures|emails|mails)\b"
+)
+"""Visible text after a count."""
+_VERSION = re.compile(r"v?\d{1,2}\.\d{1,2}\.\d{1,2}")
+_AT_ITEM = re.compile(r"(?:^|\n[ >*-]*|\.[a-z]{1,5}:|(?:^|[.:;\n\"] ?))$")
+_ITEM = re.compile(r"(?:\d{1,2}[.)] |\d{1,2}\.\d{1,2}\.? (?=[A-Z])|\d{1,4}\))")
+"""A version; visible text before, and number with the text after, of a list's item, a clause of a
+contract or a line of a file."""
+_MOST_DIGITS = 3  # of a count
+
+
+def public_number(number: str, before: str, after: str) -> bool:
+    """Return True if visible words say that a number is of the task: a count, a term or a limit.
+
+    Example:
+        >>> public_number("14", "a refund within ", " days or"), public_number("38", "I am ", ".")
+        (True, False)
+        >>> public_number("two", "", " sentences"), public_number("6", "she is ", " weeks late")
+        (True, False)
+    """
+    if asked(before, after) or _AT_MOST.search(before):
+        return True
+    if _VERSION.fullmatch(number) or (_AT_ITEM.search(before) and _ITEM.match(number + after)):
+        return True
+    if sum(map(str.isdecimal, number)) > _MOST_DIGITS:
+        return False
+    if _SHORT.match(after) or _COUNTED.match(after):
+        return True
+    return _TERM.search(before) is not None and _MONTHS_AFTER.match(after) is not None
+
+
+def asked(before: str, after: str) -> bool:
+    """Return True if visible words say that a number is part of a question: a limit or a price.
+
+    Example:
+        >>> asked("Which of them worked more than ", " hours?"), asked("I worked more than ", "")
+        (True, False)
+        >>> asked("What do we owe in total at ", " an hour?"), asked("I earn ", " an hour.")
+        (True, False)
+    """
+    found = _ASKS.search(before)
+    if found is None or _SOMEBODY.search(found["asked"]):
+        return False
+    if _LIMIT.search(before):
+        return True
+    return _RATE_BEFORE.search(before) is not None and _RATE_AFTER.match(after) is not None
+
+
+_DATED_AFTER = re.compile(rf"(?:st|nd|rd|th)? of {MONTH}\b|(?:st|nd|rd|th)? {LONG_MONTH}\b")
+"""Visible text after the day of a month; "may" and "march" are verbs too."""
+
+
+def role(before: str, after: str, number: str = "") -> str | None:
+    """Return the class of a number that its form or visible words around it tell, or None."""
+    if _ISO_DAY.fullmatch(number) or (_CLOCK.fullmatch(number) and _STAMPED.search(before)):
+        return "DATE"
+    if _DATED_AFTER.match(after):
+        return "DATE"
+    aged = (
+        (_AFTER_NAME.search(before) and _AGED.match(after))
+        or (_OLD_AFTER.match(after) and not _AUDIENCE.search(before))
+        or (_OLD.search(before) and _AGE_AFTER.match(after))
+        or _WEIGHS.search(before)
+    )
+    if aged:
+        return "NUMBER"
+    if _PLACED.search(before):
+        return "ID"
+    return "MONEY" if _OWNED.search(before) else None
+
+
+def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
+    """Give words of one number the class of one of them: "four hundred ten", "12 thousand".
+
+    Which runs are numbers, and which are in words, is public.
+    """
+    pairs = list(pairwise(range(len(decided))))
+    for one, other in [*pairs, *((b, a) for a, b in reversed(pairs))]:
+        first, last = sorted([found.runs[one], found.runs[other]], key=lambda run: run.start)
+        beside = found.text[first.end : last.start] == " "
+        if beside and first.kind in NUMBERS and last.kind == NUMERAL:
+            decided[other] = [decided[other][0] or decided[one][0]]

@@ -1,0 +1,299 @@
+"""The tagger's class of each hidden word: every run read by itself, in sight of the public words.
+
+Guarantee: as in detector.py. What is asked of a word beyond its scores depends on its own form, on
+public lists and on visible text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sanitizer.detect.classes import (
+    given_names,
+    misspelt,
+)
+from sanitizer.detect.extents import NAMES
+from sanitizer.detect.numbers import ruled_out
+from sanitizer.detect.skeleton import (
+    NUMBERS,
+    WORD,
+    PublicForms,
+    Run,
+    Skeleton,
+    foreign_words,
+)
+from sanitizer.lm import MaskedLM, Tagger, WordPieces
+from sanitizer.progress import report
+
+_READS = {**dict.fromkeys(NUMBERS, "two"), "PERSON": "she", "PLACE": "home", "ORGANIZATION": "work"}
+_MARGIN = 32  # tokens that neighbouring windows of a long text share on each side
+_THRESHOLDS = dict.fromkeys(("PERSON", "ORGANIZATION", "PLACE", "PRODUCT"), 0.05)
+_NUMBERS = {"MONEY": 0.08, "DATE": 0.08, "ID": 0.08, "NUMBER": 0.2}
+_THRESHOLD = 0.15
+"""Least share of all classes together at which a word has one: a miss weighs more than a word too
+many, most of all for names and numbers."""
+_EVERYDAY, _FOREIGN_WORD, _MISSPELT = 0.7, 0.97, 0.3
+"""Least share of all classes at which an everyday word counts as a name: of the lists, of the list
+of another language, and one that is a typing error away from a visible word."""
+_ONE = np.ones(1, dtype=np.int64)
+_FACT_LIMIT = 1.0  # log odds from which a sentence is warned about
+_OPENING = re.compile(r"(?:[.!?] |\n|\n[-*>#] )$")
+"""Text before the beginning of a sentence or line."""
+_SENTENCE = re.compile(r"[^.!?\n;]*(?:[.!?\n;]+|$)")
+_GLUED = frozenset("-_./&'\u2019#@+0123456789")
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    """A skeleton as the model reads it: ids int64 [n], the slot of each run, and where each token
+    of visible text begins (-1 for slots)."""
+
+    ids: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    chars: NDArray[np.int64]
+
+
+class Tagging:
+    """Asks the tagger for the class of each hidden word. Safe for many threads.
+
+    Args:
+        model, pieces: the masked LM and its tokenizer. tagger: scores of runs.
+        forms: the public lists. mode: as of `Detector`.
+    """
+
+    def __init__(
+        self, model: MaskedLM, pieces: WordPieces, tagger: Tagger, forms: PublicForms, mode: str
+    ) -> None:
+        self._model, self._pieces, self._tagger = model, pieces, tagger
+        self._forms, self._mode = forms, mode
+        thresholds = _THRESHOLDS | _NUMBERS
+        self._thresholds = np.array([thresholds.get(c, _THRESHOLD) for c in tagger.classes])
+
+    def labels(
+        self, found: Skeleton, language: str
+    ) -> tuple[list[list[str | None]], list[tuple[int, int]]]:
+        """Return the class of each word of each run, and the sentences that tell a fact."""
+        tokens = self._tokens(found)
+        labels: list[list[str | None]] = [
+            [None] * (1 if run.kind in NUMBERS else len(run.words)) for run in found.runs
+        ]
+        odds = np.full(len(tokens.ids), -np.inf, np.float32)
+        for begin, end, first, last in _windows(len(tokens.ids), self._model.max_length - 2):
+            ids = np.array(
+                [self._pieces.cls, *tokens.ids[begin:end], self._pieces.sep], dtype=np.int64
+            )
+            states = self._model.states(ids, self._tagger.layers)
+            inside = (tokens.slots >= first) & (tokens.slots < last)
+            numbers = [
+                int(i) for i in np.flatnonzero(inside) if found.runs[i].kind in {WORD, *NUMBERS}
+            ]
+            facts = self._label(found, tokens, numbers, begin, states, labels, language)
+            odds[first:last] = facts[1 + first - begin : 1 + last - begin]
+            report(last, len(tokens.ids))
+        return labels, list(_facts(found.text, tokens, odds))
+
+    def _label(
+        self,
+        found: Skeleton,
+        tokens: _Tokens,
+        numbers: Sequence[int],
+        begin: int,
+        states: dict[int, NDArray[np.float32]],
+        labels: list[list[str | None]],
+        language: str,
+    ) -> NDArray[np.float32]:
+        """Fill in the labels of the runs of one window; return the facts' log odds by token."""
+        width = self._tagger.width
+        read = [self._asked(found, found.runs[i]) for i in numbers]
+        ids = np.full((len(read), width), self._pieces.mask, dtype=np.int64)
+        lengths = np.empty(len(read), dtype=np.int64)
+        for row, (run_ids, _) in enumerate(read):
+            first = run_ids[:width]
+            lengths[row] = len(first)
+            ids[row, : len(first)] = first
+        at = np.array([1 + tokens.slots[i] - begin for i in numbers], dtype=np.int64)
+        if not read:  # the graph wants one run at least; how many there are is public
+            ids, lengths = np.full((1, width), self._pieces.mask, dtype=np.int64), _ONE
+            at = _ONE
+        vectors = self._model.pieces.vectors(ids.reshape(-1)).reshape(len(ids), width, -1)
+        scores, facts = self._tagger.scores(states, vectors, lengths, at)
+        for row, (i, (run_ids, firsts)) in enumerate(zip(numbers, read, strict=True)):
+            limits = self._name_limits(found, found.runs[i], language)
+            for word, piece in enumerate(firsts):
+                if piece < width:
+                    labels[i][word] = self._decided(scores[row, piece], *limits[word])
+            if len(run_ids) > width:
+                self._label_rest(run_ids, firsts, int(at[row]), states, labels[i], limits)
+        return facts
+
+    def _label_rest(
+        self,
+        ids: Sequence[int],
+        firsts: Sequence[int],
+        at: int,
+        states: dict[int, NDArray[np.float32]],
+        labels: list[str | None],
+        limits: Sequence[tuple[float, str]],
+    ) -> None:
+        """Label the words of a long run beyond its first pieces.
+
+        They are read alone: the shape of what is read with others must not depend on them.
+        """
+        width = self._tagger.width
+        place = np.array([at], dtype=np.int64)
+        begin = 0
+        while (left := [f for f in firsts if f >= begin + width]) and begin < len(ids):
+            begin = left[0]
+            known = np.array(ids[begin : begin + width], dtype=np.int64)
+            padded = np.full((1, width), self._pieces.mask, dtype=np.int64)
+            padded[0, : len(known)] = known
+            vectors = self._model.pieces.vectors(padded.reshape(-1)).reshape(1, width, -1)
+            scores, _ = self._tagger.scores(
+                states, vectors, np.array([len(known)], dtype=np.int64), place
+            )
+            for word, piece in enumerate(firsts):
+                if begin <= piece < begin + width:
+                    labels[word] = self._decided(scores[0, piece - begin], *limits[word])
+
+    def _decided(self, scores: NDArray[np.float32], name_limit: float, word: str) -> str | None:
+        """Return the likeliest class, or None if all of them together are too unlikely.
+
+        Args:
+            name_limit: share of all classes from which an everyday word is a name; 0 for others.
+            word: as written; its form rules classes out. An everyday word with such a class is
+                judged by the others; any other word has the likeliest of these.
+        """
+        odds = np.exp(scores - scores.max())
+        shares = odds[1:] / odds.sum()
+        share = 1.0 - float(odds[0] / odds.sum())
+        excluded = ruled_out(word)
+        possible = np.array([name not in excluded for name in self._tagger.classes])
+        if name_limit and not possible[shares.argmax()]:
+            share = float(shares[possible].sum())
+        best = int(np.where(possible, shares, -1.0).argmax())
+        kind = self._tagger.classes[best]
+        limit = float(self._thresholds[best])
+        if kind in NAMES or name_limit == _MISSPELT:
+            limit = max(limit, name_limit)
+        return None if share < limit else kind
+
+    def _name_limits(self, found: Skeleton, run: Run, language: str) -> list[tuple[float, str]]:
+        """Return for each word of a run the share from which it is a name, and the word.
+
+        The share is 0 for words that are not written as everyday words are.
+        """
+        if run.kind in NUMBERS:
+            return [(0.0, found.text[run.start : run.end])]
+        opening = run.start == 0 or _OPENING.search(found.text, max(0, run.start - 4), run.start)
+        limits: list[tuple[float, str]] = []
+        for number, (start, end) in enumerate(run.words):
+            word = found.text[start:end]
+            opens = opening is not None and number == 0
+            letter = _EVERYDAY if is_lone(found.text, start, end) else 0.0
+            limits.append((letter or self._name_limit(word, opens, language), word))
+        return limits
+
+    def _name_limit(self, word: str, opens: bool, language: str) -> float:
+        """Return the share from which a word is a name, 0 if it is not written as everyday words.
+
+        Those are listed words in lower case, and listed words that are no names where a sentence or
+        line opens, where all letters are capitals, and in German.
+        """
+        plain = word.lower()
+        if plain in given_names():
+            return 0.0
+        free = word.islower() or opens or language == "de" or (word.isupper() and len(word) > 3)
+        if free and plain in foreign_words(language):
+            return _FOREIGN_WORD
+        if not word.islower() and (not free or plain in self._forms.lower):
+            return 0.0
+        if self._forms.known(word):
+            return _EVERYDAY
+        return _MISSPELT if misspelt(word, self._forms) else 0.0
+
+    def _asked(self, found: Skeleton, run: Run) -> tuple[list[int], list[int]]:
+        """Return a run's pieces as the tagger reads them; under "skeleton" that is one mask."""
+        if self._mode == "skeleton":
+            return [self._pieces.mask], [0] * (1 if run.kind in NUMBERS else len(run.words))
+        return self._run_pieces(found, run)
+
+    def _run_pieces(self, found: Skeleton, run: Run) -> tuple[list[int], list[int]]:
+        """A run's word pieces, and the number of the first piece of each of its words."""
+        if run.kind in NUMBERS:
+            return self._pieces.encode(found.text[run.start : run.end]) or [self._pieces.unknown], [
+                0
+            ]
+        ids: list[int] = []
+        firsts: list[int] = []
+        at = run.start
+        for start, end in run.words:
+            ids += self._pieces.encode(found.text[at:start])
+            firsts.append(len(ids))
+            ids += self._pieces.encode(found.text[start:end]) or [self._pieces.unknown]
+            at = end
+        return ids, firsts
+
+    def _tokens(self, found: Skeleton) -> _Tokens:
+        """The skeleton's tokens; in mode "reading", the original's."""
+        ids: list[int] = []
+        chars: list[int] = []
+        slots: list[int] = []
+        at = 0
+        for run in found.runs:
+            self._add(found.text, at, run.start, ids, chars)
+            slots.append(len(ids))
+            if run.kind == WORD:
+                own = self._run_pieces(found, run)[0] if self._mode == "reading" else None
+                ids += own or [self._pieces.mask]
+            else:
+                ids += self._pieces.encode(_READS.get(run.kind, run.kind.lower().replace("_", " ")))
+            chars += [-1] * (len(ids) - len(chars))
+            at = run.end
+        self._add(found.text, at, len(found.text), ids, chars)
+        return _Tokens(
+            np.array(ids, dtype=np.int64),
+            np.array(slots, dtype=np.int64),
+            np.array(chars, dtype=np.int64),
+        )
+
+    def _add(self, text: str, start: int, end: int, ids: list[int], chars: list[int]) -> None:
+        """Add the tokens of a stretch of visible text, and where each of them begins."""
+        for token, offset in self._pieces.placed(text[start:end]):
+            ids.append(token)
+            chars.append(start + offset)
+
+
+def _windows(n: int, room: int) -> Iterator[tuple[int, int, int, int]]:
+    """Cover n tokens by windows of at most `room`: (begin, end, first, last), where `first` to
+    `last` is what the window decides."""
+    if n <= room:
+        yield 0, n, 0, n
+        return
+    step = room - 2 * _MARGIN
+    for first in range(0, n, step):
+        last = min(first + step, n)
+        yield max(0, first - _MARGIN), min(n, last + _MARGIN), first, last
+
+
+def is_lone(text: str, start: int, end: int) -> bool:
+    """Return True for a single letter that is no initial and no part of a number or name."""
+    beside = text[max(0, start - 1) : start] + text[end : end + 1]
+    return end - start == 1 and _GLUED.isdisjoint(beside)
+
+
+def _facts(text: str, tokens: _Tokens, odds: NDArray[np.float32]) -> Iterator[tuple[int, int]]:
+    """Sentences whose visible words seem to tell a sensitive fact."""
+    visible = np.flatnonzero(tokens.chars >= 0)
+    places = tokens.chars[visible]
+    for sentence in _SENTENCE.finditer(text):
+        first, last = np.searchsorted(places, [sentence.start(), sentence.end()])
+        if last - first < 3:
+            continue
+        scores = odds[visible[first:last]].astype(np.float64)
+        if np.logaddexp.reduce(scores) - 0.5 * np.log(len(scores)) > _FACT_LIMIT:
+            yield sentence.start(), sentence.end()

@@ -1,0 +1,339 @@
+"""The table of a conversation: its things, their forms, and what is released in place of each.
+
+A thing (a person, a firm, an e-mail address, an illness) keeps one stand-in throughout a
+conversation, however it is written: fresh draws of one thing average out (docs/guarantees.md);
+repeating the first releases nothing new.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+from sanitizer.errors import VaultError
+
+MAX_FORMED = 10_000
+"""Last number whose value may be drawn in the form of the original; above it come placeholders.
+
+Values of one form may run out, and those that were forgotten may be drawn again.
+"""
+NATURAL = ("PERSON", "PLACE", "ORGANIZATION")
+"""Classes whose things may have natural names as stand-ins, such as "Lena Okoro"."""
+_PLACEHOLDER = re.compile(r"<(([A-Z]+(?:_[A-Z]+)*)(?:_[0-9]+){1,3})>")
+
+
+class Drawn(str):
+    """Stand-in that was drawn by a mechanism.
+
+    >>> drawn = Drawn("gout", epsilon=5.0)
+    >>> drawn, drawn.epsilon
+    ('gout', 5.0)
+
+    Attributes:
+        epsilon: what the draw cost, in nats.
+    """
+
+    epsilon: float
+
+    def __new__(cls, text: str, epsilon: float) -> Self:
+        drawn = super().__new__(cls, text)
+        drawn.epsilon = epsilon
+        return drawn
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, float]]:
+        return type(self), (str(self), self.epsilon)
+
+
+class Wanted(NamedTuple):
+    """A form of a thing for which a released value is wanted.
+
+    Attributes:
+        kind: class of the thing, in capitals; that of its first form holds for ever.
+        original: the form as it is written.
+        key: what tells things apart: forms with equal keys are one thing. "": the form without
+            case.
+        place: how placeholders are written at the place; "" in prose.
+    """
+
+    kind: str
+    original: str
+    key: str = ""
+    place: str = ""
+
+    @property
+    def thing(self) -> str:
+        """The key, or the form without case, in one Unicode form, with single spaces."""
+        return self.key or same_thing(self.original)
+
+
+def same_thing(text: str) -> str:
+    """Return the key of a form: equal for forms that differ in case, spaces or encoding.
+
+    >>> same_thing("ELENA  Marsh") == same_thing("Elena Marsh")
+    True
+    """
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()) or text
+
+
+class Originals(dict[str, str]):
+    """Released value -> original, with an index for finding the values in a text.
+
+    The index follows as pairs come and go. One thread may change it while others restore with it:
+    they see a pair or they do not.
+
+    Attributes:
+        lengths: lengths of all values, the longest first; one of a removed value may stay.
+        first: matches a character that a value may begin with; None while there are no values.
+        beginnings: proper prefix of a value -> how many values begin with it.
+        kinds: names of the placeholders without their numbers.
+        drawn: the values that were drawn, with the epsilon of each. They are words, found by their
+            own rules (`sanitizer.answers`), and so not in the index.
+        names: natural names -> originals; found by rules of their own too.
+        parts: word of a natural name -> part of the original that it stands for.
+        marks: of all words of natural names, see `name_marks`.
+
+    >>> originals = Originals({"<EMAIL_1>": "ada@example.org"})
+    >>> originals["<EMAIL_1>"], originals.lengths, originals.beginnings["<EMAIL_"]
+    ('ada@example.org', (9,), 1)
+    """
+
+    def __init__(self, pairs: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        self.lengths: tuple[int, ...] = ()
+        self.first: re.Pattern[str] | None = None
+        self.beginnings: Counter[str] = Counter()
+        self.kinds: frozenset[str] = frozenset()
+        self.drawn: dict[str, float] = {}
+        self.names: dict[str, str] = {}
+        self.parts: dict[str, str] = {}
+        self.marks: set[str] = set()
+        self._firsts = ""
+        for value, original in (pairs or {}).items():
+            self[value] = original
+
+    def __setitem__(self, value: str, original: str) -> None:
+        if isinstance(value, Drawn):
+            self.drawn[str(value)] = value.epsilon
+        elif not (
+            value in self or value in self.drawn or value in self.names
+        ):  # else a copy is made
+            self._index(value)
+        super().__setitem__(str(value), original)
+
+    def add_name(self, name: str, original: str, kind: str) -> None:
+        """Add a natural name; each of its words stands for a part of the original.
+
+        >>> originals = Originals()
+        >>> originals.add_name("Lena Okoro", "Elena Marsh", "PERSON")
+        >>> originals.parts
+        {'Lena': 'Elena', 'Okoro': 'Marsh'}
+        """
+        words, whole = name.split(), original.split()
+        if len(words) > 1:
+            self.parts.setdefault(words[0], whole[0] if kind == "PERSON" else original)
+            if kind == "PERSON":
+                self.parts.setdefault(words[-1], whole[-1])
+        self.marks |= {mark for word in words for mark in name_marks(word)}
+        self.names[name] = original
+        super().__setitem__(name, original)
+
+    def _index(self, value: str) -> None:
+        if value[0] == "<" and (found := _PLACEHOLDER.fullmatch(value)) is not None:
+            self.kinds |= {found[2]}
+        self.beginnings.update(value[:end] for end in range(1, len(value)))
+        # Only ever grown, and replaced whole: another thread may be reading both.
+        if len(value) not in self.lengths:
+            self.lengths = tuple(sorted({*self.lengths, len(value)}, reverse=True))
+        if value[0] not in self._firsts:
+            self._firsts += value[0]
+            self.first = re.compile(f"[{re.escape(self._firsts)}]")
+
+
+def name_marks(word: str) -> set[str]:
+    """Return what a word of a name shares with every word that might be taken for it.
+
+    These begin alike, in four letters, or differ in one letter.
+
+    >>> name_marks("Anna").isdisjoint(name_marks("Anne")), name_marks("Anna") & name_marks("Otto")
+    (False, set())
+    """
+    decomposed = unicodedata.normalize("NFKD", word.casefold())
+    plain = "".join(c for c in decomposed if not unicodedata.combining(c))
+    without = {plain[:i] + plain[i + 1 :] for i in range(len(plain))}
+    return {plain, *without, f"{plain[:4]}*" if len(plain) > 3 else plain}
+
+
+@dataclass
+class Thing:
+    """A thing of one conversation.
+
+    Attributes:
+        kind: its class. value: released value of its first form. n_forms: how many it has.
+    """
+
+    kind: str
+    value: str
+    n_forms: int = 1
+
+
+@dataclass
+class Entries:
+    """The table of one conversation.
+
+    Attributes:
+        values: (form, place) -> released value.
+        originals: released value -> original.
+        numbers: kind -> the last number used.
+        things: key -> thing.
+        parts: word of a person's name -> the key of the only person with it, None if several have.
+        tag: number before those of placeholders that no other conversation has; 0 for none.
+    """
+
+    values: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
+    originals: Originals = field(default_factory=Originals, repr=False)
+    numbers: Counter[str] = field(default_factory=Counter)
+    things: dict[str, Thing] = field(default_factory=dict, repr=False)
+    parts: dict[str, str | None] = field(default_factory=dict, repr=False)
+    tag: int = 0
+
+    def placeholder(self, kind: str, number: int) -> str:
+        """Return the placeholder of a thing: its class and its number in this conversation.
+
+        >>> Entries(tag=48213).placeholder("PERSON", 1), Entries().placeholder("PERSON", 1)
+        ('<PERSON_48213_1>', '<PERSON_1>')
+        """
+        return f"<{kind}_{self.tag}_{number}>" if self.tag else f"<{kind}_{number}>"
+
+    @property
+    def drawn(self) -> Mapping[str, float]:
+        """The values that were drawn so far, with the epsilon of each."""
+        return self.originals.drawn
+
+    def find(self, wanted: Wanted) -> str | None:
+        """Return the released value of a form; None if it has none yet."""
+        return self.values.get((wanted.original, wanted.place))
+
+    def kinds(self, forms: Collection[str]) -> dict[str, str]:
+        """Return form -> class of those forms that are things."""
+        found = {form: self.things.get(same_thing(form)) for form in forms}
+        return {form: thing.kind for form, thing in found.items() if thing is not None}
+
+    def assign(self, wanted: Wanted, make: Make, floor: int = 0) -> Row:
+        """Make and keep a released value for a form without one; numbers start above the floor.
+
+        Raises:
+            VaultError: a draw gave a value that is taken; to draw again would tell of the original.
+        """
+        thing = None if wanted.place else self._thing(wanted)
+        value: str | None = None
+        if thing is not None:
+            value = self._again(thing, wanted.thing)
+        while value is None:
+            counted = f"{wanted.kind} {wanted.place}".rstrip()
+            number = max(self.numbers[counted], floor) + 1
+            self.numbers[counted] = number
+            made = make(wanted.kind, wanted.original, number, self)
+            if isinstance(made, Drawn) and made in self.originals:
+                raise VaultError("a draw gave a stand-in that is taken")
+            value = None if made in self.originals else made
+        row = Row(*wanted, value, value.epsilon if isinstance(value, Drawn) else 0.0)
+        self.add(row)
+        return row
+
+    def _thing(self, wanted: Wanted) -> Thing | None:
+        """Return the thing that a form belongs to; a part of a person's name belongs to it."""
+        whole = self.parts.get(wanted.thing) if wanted.kind == "PERSON" else None
+        return self.things.get(wanted.thing) or self.things.get(whole or "")
+
+    def _again(self, thing: Thing, form: str) -> str | None:
+        """Return the value for another form of a thing; None if one must be made.
+
+        Args:
+            form: folded.
+        """
+        if isinstance(thing.value, Drawn):
+            return thing.value
+        if thing.value in self.originals.names:
+            return self._name_again(thing, form)
+        if (placeholder := _PLACEHOLDER.fullmatch(thing.value)) is None:
+            return None
+        return f"<{placeholder[1]}_{thing.n_forms + 1}>"
+
+    def _name_again(self, thing: Thing, form: str) -> str | None:
+        """Return the natural name of another form of a thing: of a part, or in other letters.
+
+        Which case comes next follows from how many forms there are, not from how this is written.
+        """
+        whole, name = same_thing(self.originals.names[thing.value]).split(), thing.value.split()
+        base: str | None = None
+        if form == " ".join(whole):
+            base = thing.value
+        elif form in (whole[-1], whole[0]):
+            base = name[-1] if form == whole[-1] else name[0]
+        written = () if base is None else (base, base.upper(), base.lower())
+        return next((each for each in written if each not in self.originals), None)
+
+    def add(self, row: Row) -> None:
+        """Keep a form with its value."""
+        value = Drawn(row.value, row.epsilon) if row.epsilon else row.value
+        self.values[row.original, row.place] = value
+        if row.kind in NATURAL and not (row.place or row.value.startswith("<")):
+            self.originals.add_name(row.value, row.original, row.kind)
+        elif not (row.epsilon and row.value in self.originals):
+            self.originals[value] = row.original
+        if row.place:
+            return
+        wanted = Wanted(*row[:4])
+        if (thing := self._thing(wanted)) is not None:
+            thing.n_forms += 1
+        else:
+            thing = Thing(row.kind, value)
+            if row.kind == "PERSON":
+                for word in wanted.thing.split()[: 8 if " " in wanted.thing else 0]:
+                    self.parts[word] = None if word in self.parts else wanted.thing
+        self.things.setdefault(wanted.thing, thing)
+        self.things.setdefault(same_thing(row.original), thing)
+
+    def floor_without(self) -> int:
+        """Return a number above which no value is one of these."""
+        names = self.originals.names
+        formed = any(not value.startswith("<") for value in self.originals if value not in names)
+        # A value of the same form may be made again, under any number.
+        return max(*self.numbers.values(), MAX_FORMED if formed else 0, 0)
+
+
+class Row(NamedTuple):
+    """A form of a thing with its released value, as it is kept.
+
+    Attributes:
+        kind, original, key, place: see `Wanted`. value: released. epsilon: of its draw; 0 if none.
+    """
+
+    kind: str
+    original: str
+    key: str
+    place: str
+    value: str
+    epsilon: float
+
+    @classmethod
+    def of(cls, values: list[Any]) -> Row:
+        """Return a row from its values, or from (kind, original, value), as rows once were."""
+        if len(values) == len(cls._fields):
+            return cls(*values)
+        kind, original, value = values
+        kind, _, place = kind.partition(" ")
+        return cls(kind, original, "", place, value, 0.0)
+
+
+Make = Callable[[str, str, int, Entries], str]
+"""Function (kind, original, number, table) -> a value to release for the first form of a thing.
+
+A value that was drawn is a `Drawn`. It is called again with the next number while the value is
+taken; a draw must leave out what is taken beforehand, for drawing again would tell of the original.
+Above MAX_FORMED it returns `Entries.placeholder`.
+"""
