@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import pickle
+from collections.abc import AsyncIterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,63 @@ def test_coroutines_do_what_the_methods_do(sanitizer: Sanitizer) -> None:
     texts, answer = asyncio.run(both_ways())
     assert texts[1:] == ["Ask <EMAIL_2>", "Ask nobody"]
     assert answer == "joe@example.org?"
+
+
+async def _slowly(pieces: list[str], read: list[str]) -> AsyncIterator[str]:
+    for piece in pieces:
+        await asyncio.sleep(0)
+        read.append(piece)
+        yield piece
+
+
+def test_a_stream_is_restored_in_an_event_loop_piece_by_piece(sanitizer: Sanitizer) -> None:
+    async def restored() -> list[str]:
+        prompt = await sanitizer.asanitize(PROMPT)
+        stream = sanitizer.arestored_stream(_slowly(["To <EM", "AIL_1>, ", "now."], []), prompt)
+        found = [piece async for piece in stream]
+        assert (stream.extracted, stream.note) == (False, None)
+        assert [piece async for piece in stream] == []
+        return found
+
+    found = asyncio.run(restored())
+    assert "".join(found) == "To anna@example.org, now."
+    assert len(found) > 1
+
+
+def test_a_stream_whose_api_breaks_off_raises_what_the_api_raised(sanitizer: Sanitizer) -> None:
+    async def broken() -> AsyncIterator[str]:
+        yield "Yes. "
+        raise ConnectionError("gone")
+
+    async def restored() -> list[str]:
+        stream = sanitizer.arestored_stream(broken())
+        found = [await anext(stream)]
+        with pytest.raises(ConnectionError, match="gone"):
+            await anext(stream)
+        return found
+
+    assert "".join(asyncio.run(restored())).strip() == "Yes."
+
+
+def test_a_stream_that_nobody_waits_for_is_read_no_further(sanitizer: Sanitizer) -> None:
+    read: list[str] = []
+
+    async def endless() -> AsyncIterator[str]:
+        yield "So it is. "
+        await asyncio.Event().wait()
+        read.append("more")
+
+    async def given_up() -> None:
+        stream = sanitizer.arestored_stream(endless())
+        assert await anext(stream)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await anext(stream)
+        with pytest.raises(StopAsyncIteration):
+            await anext(stream)
+
+    asyncio.run(given_up())
+    assert read == []
 
 
 def test_a_synthetic_text_prints_its_text() -> None:

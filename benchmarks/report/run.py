@@ -285,15 +285,17 @@ def sections() -> dict[str, str]:
 
 def short_speed() -> str:
     """The main README's sentence on speed."""
-    latency_, proxy_ = load("latency"), load("proxy")
-    short = next(r for r in latency_["results"]["per_prompt"] if r["threads"] == 2)
+    usefulness, proxy_ = load("usefulness"), load("proxy")
+    tools = usefulness["results"]["held"]["tools"]
+    balanced, identifiers, presidio = (
+        shown(tools[name]["ms"], " ms") for name in ("balanced", "identifiers", "presidio")
+    )
     figure, load_ = "whole_median_ms", proxy_["results"]["load"]
     added = shown(proxy_["results"]["whole"]["identifiers"]["added"][figure], " ms")
     return (
-        f"On {latency_['circumstances']['machine'].split(', ')[1]}, the certified draw of "
-        f"{short['prompt']} takes {_with_interval(short, 'certified_ms', '{:.1f} ms')}, "
-        f"{_with_interval(short, 'ratio_to_bare_pass', '{:.2f}')} times the model's bare pass; "
-        f"under `identifiers` the proxy adds {added} to an answer and carried "
+        f"On {usefulness['circumstances']['machine'].split(', ')[1]} one of these prompts takes "
+        f"{balanced} under `balanced`, {identifiers} under `identifiers`, and {presidio} with "
+        f"Presidio; under `identifiers` the proxy adds {added} to an answer and carried "
         f"{load_['requests_per_second']:.0f} requests a second with {load_['n_errors']} errors."
     )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
+    from sanitizer.answers.async_stream import AsyncAnswerStream as AsyncAnswerStream
     from sanitizer.answers.extractors import AnswerContext as AnswerContext
     from sanitizer.answers.extractors import AnswerStream as AnswerStream
     from sanitizer.answers.extractors import Extractor as Extractor
@@ -25,6 +26,7 @@ else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
+            "async_stream": ("AsyncAnswerStream",),
             "extractors": (
                 "AnswerContext",
                 "AnswerStream",

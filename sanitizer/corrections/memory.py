@@ -167,7 +167,8 @@ class Corrections:
         except FileExistsError:
             pass  # it was first
         except (OSError, sqlite3.Error) as error:
-            raise VaultError(f"{self.path}: cannot be made: {type(error).__name__}") from None
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise VaultError(f"{self.path}: cannot be made: {reason}") from None
         finally:
             unfinished.unlink(missing_ok=True)
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sanitizer.answers import AnswerStream, Extractor, RestoredAnswer, extractor_for
+from sanitizer.answers import (
+    AnswerStream,
+    AsyncAnswerStream,
+    Extractor,
+    RestoredAnswer,
+    extractor_for,
+)
 from sanitizer.corrections import Listed, Memories, memories_of
 from sanitizer.detect import load_lists
 from sanitizer.errors import BudgetExceeded, SanitizerError
@@ -104,10 +110,11 @@ class Sanitizer:
 
     Example:
         >>> sanitizer = Sanitizer(policy="identifiers")
-        >>> sanitizer.sanitize("Write to anna@example.org.").text
+        >>> prompt = sanitizer.sanitize("Write to anna@example.org.")
+        >>> prompt.text  # a five-digit tag of the conversation precedes the 1
         'Write to <EMAIL_1>.'
-        >>> sanitizer.restore("I wrote to <EMAIL_1>.")
-        'I wrote to anna@example.org.'
+        >>> sanitizer.restore(f"I can: {prompt.text}")
+        'I can: Write to anna@example.org.'
     """
 
     def __init__(
@@ -522,6 +529,20 @@ class Sanitizer:
     async def arestore(self, answer: str, prompt: Answered | None = None) -> RestoredAnswer:
         """Return an answer with the originals in it, made in a thread; as `restore`."""
         return await asyncio.to_thread(self.restore, answer, prompt)
+
+    def arestored_stream(
+        self, pieces: AsyncIterable[str], prompt: Answered | None = None
+    ) -> AsyncAnswerStream:
+        """Return an asynchronous iterator that restores an answer in pieces; as `restored_stream`.
+
+        Vault and extractor work in a thread of the stream's own, so that the loop never waits for
+        them. Where the caller is cancelled, nothing more is read.
+
+        Args:
+            pieces: the answer, as it comes.
+            prompt: as for `restore`. Give it where texts are sanitized meanwhile.
+        """
+        return AsyncAnswerStream(pieces, lambda given: self.restored_stream(given, prompt))
 
     def __repr__(self) -> str:
         # What a ledger holds is not read for a repr.

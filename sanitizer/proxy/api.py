@@ -10,7 +10,6 @@ import json
 import logging
 import traceback
 from collections.abc import Coroutine, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
@@ -37,7 +36,7 @@ from sanitizer.proxy.access import Headers, ProxySettings
 from sanitizer.proxy.shared import HEADER, Metrics, Workers
 from sanitizer.proxy.tenants import Caller, Callers
 from sanitizer.proxy.upstream import (
-    MAX_ANSWER,
+    SILENT,
     UpstreamAnswer,
     speaks_gemini,
     speaks_messages,
@@ -51,7 +50,6 @@ from sanitizer.wire import Exchange, endpoint_of, may_settle, record_headers
 Result = TypeVar("Result")
 log = logging.getLogger("sanitizer.proxy")
 
-SILENT = "the upstream was silent for too long"
 LAST_EVENT_SECONDS = 1.0
 DRAIN_SECONDS = 2.0
 UNWATCHED_SECONDS = 0.02  # what is answered sooner is answered, whether or not the client is there
@@ -416,7 +414,7 @@ class Api:
             raise UpstreamError(SILENT, 504) from None
 
     async def _whole(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> None:
-        body = await self._read(begun)
+        body = await begun.whole(self._settings.timeout)
         content_type = begun.content_type
         if begun.status >= 300 and "json" not in content_type:
             # An error page of something before the API, whose text no client could read.
@@ -430,23 +428,6 @@ class Api:
         shown = [*to_client(begun.headers), *_record_headers(call, exchange)]
         headers = [(b"content-type", content_type.encode("latin-1")), *shown]
         await answer(call.send, begun.status, restored, headers)
-
-    async def _read(self, begun: UpstreamAnswer) -> bytes:
-        pieces: list[bytes] = []
-        size, loop, seconds = 0, asyncio.get_running_loop(), self._settings.timeout
-        try:
-            # Most answers are here already: the timer would cost more than reading them.
-            async with nullcontext() if begun.is_here() else asyncio.timeout(seconds) as limit:
-                while chunk := await begun.more():
-                    pieces.append(chunk)
-                    size += len(chunk)
-                    if size > MAX_ANSWER:
-                        raise UpstreamError("the upstream's answer is too long")
-                    if limit is not None:
-                        limit.reschedule(loop.time() + seconds)
-        except TimeoutError:
-            raise UpstreamError(SILENT, 504) from None
-        return b"".join(pieces)
 
     async def _stream(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> None:
         """Pass events on as they arrive.

@@ -1,4 +1,4 @@
-"""The page: its files, and its endpoints (settings, preview of what would leave, copy, restore)."""
+"""The page: its files, and its endpoints (settings, preview, copy, send, restore, corrections)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import ceil, comb, floor, sqrt
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sanitizer.errors import RequestRefused
+from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.pipeline import Sanitizer
 from sanitizer.progress import reported_to
 from sanitizer.proxy.access import ProxySettings
@@ -28,11 +29,14 @@ from sanitizer.proxy.page_wishes import (
     PageSanitizers,
     Wish,
     kept,
+    key_of,
 )
 from sanitizer.proxy.shared import Conversations, Metrics, Workers
+from sanitizer.proxy.upstream import ChatApi, Upstream
 from sanitizer.results import Replacement, SanitizedText
 from sanitizer.risk import NO_NOISE, ClassMeter, Risk, RiskMeter
 from sanitizer.text import WORD_KINDS, DeclaredText, Policy, word_spans
+from sanitizer.urls import is_loopback
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -155,6 +159,7 @@ class PageApi:
     """Endpoints of the page; JSON in, JSON out.
 
     Args:
+        upstream: where a text goes that is sent from the page.
         clock: seconds since 1970, for the list of what left.
     """
 
@@ -164,6 +169,7 @@ class PageApi:
         settings: ProxySettings,
         conversations: Conversations,
         metrics: Metrics,
+        upstream: Upstream,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._sanitizers = PageSanitizers(sanitizer)
@@ -171,6 +177,7 @@ class PageApi:
         self._settings = settings
         self._conversations = conversations
         self._metrics = metrics
+        self._upstream = upstream
         self._clock = clock
         self._memory = Memory()
         self._runs: dict[str, _Run] = {}
@@ -180,8 +187,14 @@ class PageApi:
         self._restorers = Workers(may_block=True, threads=1)
 
     async def settings(self, request: Request) -> Response:
-        """Answer with what the page may choose from."""
-        return _json(self._sanitizers.settings())
+        """Answer with what the page may choose from, and where it sends to."""
+        parts = urlsplit(self._settings.upstream)
+        asked = {
+            "upstream": parts.netloc,
+            "upstream_is_local": is_loopback(parts.hostname or ""),
+            "needs_key": self._settings.key is None,
+        }
+        return _json(self._sanitizers.settings() | asked)
 
     async def state(self, request: Request) -> Response:
         """Answer with what the page showed before it was loaded again."""
@@ -208,6 +221,42 @@ class PageApi:
     async def copy(self, request: Request) -> Response:
         """Answer with the text of the preview, charged, since it is about to leave."""
         return await self._answer(request, self._copy)
+
+    async def send(self, request: Request) -> Response:
+        """Answer with the text of the preview, charged and sent, and what the model answered.
+
+        The text leaves alone, without what was sent before. Nothing is charged before an API
+        answers at the address and takes the key; what goes wrong later is told in `failed`.
+        """
+        headers, body = await self._body(request)
+        wish = Wish.of(body, self._sanitizers.settings()["policies"])
+        if not wish.model:
+            raise RequestRefused("name a model", "field")
+        conversation, api = self._conversations.name(headers), self._chat_api(body)
+        self._memory.remember(conversation, wish)
+        sending = self._sent(conversation, wish, len(body), api)
+        return _json(await while_client_waits(sending, request.receive))
+
+    async def models(self, request: Request) -> Response:
+        """Answer with the names of the API's models."""
+        _, body = await self._body(request)
+        found = self._chat_api(body).models()
+        return _json({"models": await while_client_waits(found, request.receive)})
+
+    def _chat_api(self, body: bytes) -> ChatApi:
+        key = key_of(body)
+        return ChatApi(self._upstream, self._settings.key or key, self._settings.timeout)
+
+    async def _sent(self, conversation: str, wish: Wish, size: int, api: ChatApi) -> dict[str, Any]:
+        await api.models()
+        shown = await self._workers.run(size, lambda: self._copy(conversation, wish))
+        try:
+            said, failed = await api.answer(wish.model, shown["text"])
+        except UpstreamError as error:
+            said, failed = "", str(error)
+        if said:
+            self._memory.remember(conversation, replace(wish, answer=said))
+        return shown | {"answer": said, "failed": failed}
 
     async def restore(self, request: Request) -> Response:
         """Answer with the model's answer, originals put back by the conversation's table."""
@@ -337,6 +386,8 @@ def page_routes(page: PageApi) -> list[Route]:
         Route("/page/draft", page.draft, methods=["POST"]),
         Route("/page/preview", page.preview, methods=["POST"]),
         Route("/page/copy", page.copy, methods=["POST"]),
+        Route("/page/send", page.send, methods=["POST"]),
+        Route("/page/models", page.models, methods=["POST"]),
         Route("/page/restore", page.restore, methods=["POST"]),
         Route("/page/remember", page.remember, methods=["POST"]),
     ]

@@ -6,6 +6,7 @@ All of it is in memory only: what is typed, half a sentence at a time, never rea
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -30,6 +31,7 @@ MAX_SETTINGS = 8  # pairs of mechanism and epsilon kept ready, each with its own
 MAX_CONVERSATIONS = 100
 MAX_REMEMBERED = 1000  # messages of previews
 MAX_LEFT = 100  # texts of a conversation that left, the last ones
+MAX_NAME = 200  # characters of a model's name
 _MECHANISMS: dict[str, Callable[[float], WordMechanism]] = {"cape": Cape, "dyntext": DynText}
 
 
@@ -44,7 +46,8 @@ class Wish:
         epsilon: epsilon per private word, in nats.
         keep: phrases that leave as they are.
         hide: phrases that go to the vault wherever they occur.
-        answer: answer of a model that was pasted, to be restored.
+        answer: answer of a model, sent for or pasted, to be restored.
+        model: name of the model that is asked; "" until one is named.
     """
 
     text: str = field(repr=False)
@@ -54,6 +57,7 @@ class Wish:
     keep: tuple[str, ...] = field(default=(), repr=False)
     hide: tuple[str, ...] = field(default=(), repr=False)
     answer: str = field(default="", repr=False)
+    model: str = ""
 
     @classmethod
     def of(cls, body: bytes, policies: list[str]) -> Wish:
@@ -62,12 +66,7 @@ class Wish:
         Raises:
             RequestRefused: 400 or 413, naming the field and not its value.
         """
-        try:
-            values = json.loads(body)
-        except (ValueError, RecursionError):
-            raise RequestRefused("malformed JSON", "json") from None
-        if not isinstance(values, dict):
-            raise RequestRefused("text must be a string", "field")
+        values = _fields(body)
         policy, mechanism = values.get("policy"), values.get("mechanism")
         epsilon = values.get("epsilon", 0)
         text, answer = _text(values, "text", "a text"), _text(values, "answer", "an answer", "")
@@ -82,7 +81,8 @@ class Wish:
                 f"epsilon must be from {EPSILON_MIN:g} to {EPSILON_MAX:g}", "field"
             )
         keep, hide = _phrases(values, "keep"), _phrases(values, "hide")
-        return cls(text, str(policy), str(mechanism), float(epsilon), keep, hide, answer)
+        model = _model(values)
+        return cls(text, str(policy), str(mechanism), float(epsilon), keep, hide, answer, model)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, those that `of` reads."""
@@ -107,18 +107,45 @@ class Correction:
         Raises:
             RequestRefused: 400, naming the field and not its value.
         """
-        try:
-            values = json.loads(body)
-        except (ValueError, RecursionError):
-            raise RequestRefused("malformed JSON", "json") from None
-        if not isinstance(values, dict):
-            raise RequestRefused("phrase must be a string", "field")
+        values = _fields(body)
         if values.get("treatment") not in ("hide", "keep", "forget"):
             raise RequestRefused("treatment must be one of hide, keep, forget", "field")
         (phrase,) = _phrases({"phrase": [values.get("phrase")]}, "phrase")
         if values["treatment"] == "keep" and not any(c.isalpha() for c in phrase):
             raise RequestRefused("a phrase to keep must hold a letter", "field")
         return cls(phrase, values["treatment"])
+
+
+def key_of(body: bytes) -> str | None:
+    """Return the key of the API that a request of the page brings along; None without one.
+
+    Raises:
+        RequestRefused: 400, never quoting the key.
+    """
+    key = _fields(body).get("key") or None
+    # As headers need it.
+    if key is not None and not (isinstance(key, str) and re.fullmatch(r"[!-~]{1,500}", key)):
+        raise RequestRefused("key must be visible ASCII without spaces", "field")
+    return key
+
+
+def _fields(body: bytes) -> dict[str, Any]:
+    try:
+        values = json.loads(body)
+    except (ValueError, RecursionError):
+        raise RequestRefused("malformed JSON", "json") from None
+    if not isinstance(values, dict):
+        raise RequestRefused("a request must be a JSON object", "field")
+    return values
+
+
+def _model(values: dict[str, Any]) -> str:
+    model = values.get("model", "")
+    if not (isinstance(model, str) and len(model) <= MAX_NAME and model.isprintable()):
+        raise RequestRefused(
+            f"model must be a name of at most {MAX_NAME} printable characters", "field"
+        )
+    return model.strip()
 
 
 def _text(values: dict[str, Any], name: str, what: str, default: str | None = None) -> str:

@@ -360,13 +360,12 @@ def create_app(
         callers, workers = sanitizer, Workers(True, sanitizer.n_waiting)
     else:
         conversations = Conversations(sanitizer, conversation_key or secret_key())
-        callers, workers = (
-            Anyone(settings, conversations),
-            Workers(may_block or _is_slow(sanitizer)),
-        )
+        anyone = Anyone(settings, conversations)
+        callers, workers = anyone, Workers(may_block or _is_slow(sanitizer))
         # Neither knows a tenant, so neither is there for tenants.
         own_routes += GuardApi(sanitizer, settings, conversations, metrics, workers).routes()
-        page = PageApi(sanitizer, settings, conversations, metrics) if settings.page else None
+        if settings.page:
+            page = PageApi(sanitizer, settings, conversations, metrics, anyone.upstream)
     routes = [
         Route("/healthz", _healthz),
         Route("/readyz", _readyz(callers)),

@@ -89,13 +89,13 @@ class Anyone:
 
     def __init__(self, settings: ProxySettings, conversations: Conversations) -> None:
         self.audit = AuditLog()
-        self._upstream = Upstream(settings)
+        self.upstream = Upstream(settings)
         self._key = settings.key
         self._conversations = conversations
 
     def caller(self, headers: Mapping[str, str], certificate: str | None) -> Caller:
         name = self._conversations.name(headers)
-        return Caller({}, name, self._upstream, lambda: self._conversations.filter(name), self._key)
+        return Caller({}, name, self.upstream, lambda: self._conversations.filter(name), self._key)
 
     def ready(self) -> None:
         """Do nothing: a vault or a ledger in files is ready once it is open."""
@@ -104,7 +104,7 @@ class Anyone:
         """Do nothing: there is no configuration."""
 
     async def close(self) -> None:
-        await self._upstream.close()
+        await self.upstream.close()
 
 
 @dataclass(frozen=True)

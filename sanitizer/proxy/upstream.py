@@ -9,11 +9,15 @@ which `traceparent` passes too.
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 import ssl
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -27,6 +31,7 @@ from sanitizer.wire import METHODS, answer_headers, sent_headers
 
 MAX_ANSWER = 64_000_000  # bytes of one answer that is not streamed
 CONNECT_SECONDS = 10.0
+SILENT = "the upstream was silent for too long"
 _NO_TYPE = ("Content-Type",)  # of a request without a body the library would state one
 
 TO_UPSTREAM = (
@@ -150,6 +155,31 @@ class UpstreamAnswer:
         except (aiohttp.ClientError, OSError):
             raise UpstreamError("the upstream broke off its answer") from None
 
+    async def whole(self, seconds: float) -> bytes:
+        """Return the body, read to its end.
+
+        Args:
+            seconds: longest silence of the upstream.
+
+        Raises:
+            UpstreamError: 504 for a longer one; 502 if the body breaks off or is too long.
+        """
+        pieces: list[bytes] = []
+        size, loop = 0, asyncio.get_running_loop()
+        try:
+            # Most answers are here already: the timer would cost more than reading them.
+            async with nullcontext() if self.is_here() else asyncio.timeout(seconds) as limit:
+                while chunk := await self.more():
+                    pieces.append(chunk)
+                    size += len(chunk)
+                    if size > MAX_ANSWER:
+                        raise UpstreamError("the upstream's answer is too long")
+                    if limit is not None:
+                        limit.reschedule(loop.time() + seconds)
+        except TimeoutError:
+            raise UpstreamError(SILENT, 504) from None
+        return b"".join(pieces)
+
     def close(self) -> None:
         """Release the connection, and end it if the body was not read to its end."""
         # At the end of the body the library has released the connection by itself, for reuse.
@@ -248,3 +278,81 @@ def _proxy_for(upstream: str) -> str | None:
     if is_loopback(host) or proxy_bypass(host):
         return None
     return getproxies().get(parts.scheme)
+
+
+# ---- one text of the page ----
+
+_NOT_LET_IN = (401, 403, 407)
+MAX_TOLD = 300  # characters of an API's own error that the page shows
+MAX_MODELS = 500
+
+
+@dataclass(frozen=True)
+class ChatApi:
+    """The upstream as the page asks it: an API with OpenAI's `/models` and `/chat/completions`.
+
+    Attributes:
+        upstream: connections to it.
+        key: sent as `Authorization: Bearer`; None sends none.
+        seconds: longest silence of the upstream.
+    """
+
+    upstream: Upstream
+    key: str | None = field(repr=False)
+    seconds: float
+
+    async def models(self) -> list[str]:
+        """Return the names of its models; the list is empty if it does not tell.
+
+        Nothing of any text is asked with it, so it is how an address and a key are tried.
+
+        Raises:
+            UpstreamError: nothing answers there, or the key is refused.
+        """
+        status, found = await self._ask("GET", "/models", b"")
+        if status in _NOT_LET_IN:
+            raise UpstreamError(f"the API refuses this key (status {status})")
+        listed = found.get("data") if isinstance(found, dict) else None
+        ids = [each.get("id") for each in listed or () if isinstance(each, dict)]
+        return [name for name in ids if isinstance(name, str)][:MAX_MODELS]
+
+    async def answer(self, model: str, text: str) -> tuple[str, str]:
+        """Return (what the model answered, "") or ("", why it did not, in the API's words).
+
+        Args:
+            text: what was released; it leaves as it is.
+        """
+        asked = {"model": model, "messages": [{"role": "user", "content": text}]}
+        status, found = await self._ask("POST", "/chat/completions", json.dumps(asked).encode())
+        if status != 200:
+            return "", f"the API answered with status {status}{_told(found)}"
+        try:
+            said = found["choices"][0]["message"]["content"]
+        except (KeyError, IndexError, TypeError):
+            said = None
+        return (said, "") if isinstance(said, str) else ("", "the API answered with no text")
+
+    async def _ask(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
+        """Return (status, parsed body; None if it is no JSON)."""
+        _, url = target(self.upstream.url, f"/v1{path}", b"")
+        headers = to_upstream({}, self.key, body, False)
+        try:
+            async with asyncio.timeout(self.seconds):
+                begun = await self.upstream.send(method, url, headers, body)
+        except TimeoutError:
+            raise UpstreamError(SILENT, 504) from None
+        try:
+            whole = await begun.whole(self.seconds)
+        finally:
+            begun.close()
+        try:
+            return begun.status, json.loads(whole)
+        except (ValueError, RecursionError):
+            return begun.status, None
+
+
+def _told(found: Any) -> str:
+    """Return what an API says of its error, after a colon; "" if it says nothing."""
+    inside = found.get("error") if isinstance(found, dict) else None
+    message = inside.get("message") if isinstance(inside, dict) else inside
+    return f": {message[:MAX_TOLD]}" if isinstance(message, str) and message else ""

@@ -70,6 +70,11 @@ def test_a_memory_that_is_gone_is_an_error(memory: Corrections) -> None:
         sanitizer.sanitize("Project Falcon")
 
 
+def test_a_memory_that_cannot_be_made_says_why(tmp_path: Path) -> None:
+    with pytest.raises(VaultError, match="memory: cannot be made: No such file or directory"):
+        Corrections(tmp_path / "no-folder" / "memory", KEY, create=True)
+
+
 def test_threads_and_objects_lose_nothing(memory: Corrections) -> None:
     def add(number: int) -> int:
         return Corrections(memory.path, KEY).add([f"Project {number}x"], "hide")

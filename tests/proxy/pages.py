@@ -43,8 +43,8 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def served(sanitizer: Sanitizer, *, port: int = 0, **settings: Any) -> Iterator[str]:
-    """The proxy's address on loopback. No upstream: the page never asks for one."""
-    app = create_app(sanitizer, ProxySettings(upstream="http://127.0.0.1:9/v1", **settings))
+    """The proxy's address on loopback. Nothing answers at its upstream unless one is given."""
+    app = create_app(sanitizer, ProxySettings(**{"upstream": "http://127.0.0.1:9/v1"} | settings))
     listener = Listener(port=port)
     server = make_server(app, listener)
     with listener.open() as listening:

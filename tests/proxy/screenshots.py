@@ -6,6 +6,8 @@ Needs Pillow, for pictures of 256 colours: a third of the bytes, and no differen
 
 from __future__ import annotations
 
+import asyncio
+import re
 import sys
 from importlib import import_module
 from io import BytesIO
@@ -15,27 +17,42 @@ from typing import Any, Literal
 
 from sanitizer import Sanitizer
 from tests.proxy.pages import Visit, chromium, served
+from tests.proxy.servers import Received, chat, reply, upstream
 
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 ANSWER = (
-    "Dear Sir or Madam,\n\nMy father <PERSON_1>, patient number <MEDICAL_1>, cannot come on "
-    "<DATE_1>. Could he have an appointment in the week after? We can be reached at <PHONE_1>."
+    "Dear Sir or Madam,\n\nMy father {PERSON}, patient number {MEDICAL}, cannot come on {DATE}. "
+    "Could he have an appointment in the week after? We can be reached at {PHONE}."
 )
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 
 
+async def secretary(received: Received, writer: asyncio.StreamWriter) -> None:
+    """Answer with a letter that names the stand-ins that were sent."""
+    if received.line.startswith("GET"):
+        writer.write(reply(b'{"data": [{"id": "small-1"}]}'))
+    else:
+        sent = dict(re.findall(r"(?=(?:<)([A-Z]+)_\d)(<\w+>)", received.said()))
+        writer.write(reply(chat(ANSWER.format_map(sent))))
+    await writer.drain()
+
+
 def main(folder: Path = IMAGES) -> None:
-    """The example text under the default policy, with an answer: two widths, light and dark."""
+    """The example text under the default policy, sent and answered: two widths, light and dark."""
     folder.mkdir(parents=True, exist_ok=True)
-    with served(Sanitizer(budget=200.0)) as address, chromium() as browser:
+    with (
+        upstream(secretary) as api,
+        served(Sanitizer(budget=200.0), upstream=api.url) as address,
+        chromium() as browser,
+    ):
         for width, scheme in product((1280, 390), SCHEMES):
             with browser.new_context() as context:
                 visit = Visit(context, address, width=width, scheme=scheme)
                 page = visit.open()
                 page.locator("#example").click()
                 visit.settled()
-                visit.copy()
-                page.locator("#answer").fill(ANSWER)
+                page.locator("#model").fill("small-1")
+                page.locator("#send-now").click()
                 page.locator("#restored mark").first.wait_for()
                 page.locator("h1").click()  # no caret
                 name = f"page-{width}.png" if scheme == "light" else f"page-{width}-dark.png"

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -167,6 +168,23 @@ async def echo(received: Received, writer: asyncio.StreamWriter) -> None:
     await writer.drain()
 
 
+def an_api(status: int = 200, answered: bytes = b"") -> Behave:
+    """An API with two models, that says what it was asked or what it is given."""
+    names = json.dumps({"data": [{"id": "small-1"}, {"id": "large-1"}, {"id": 5}, "x"]}).encode()
+
+    async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
+        if received.line.startswith("GET"):
+            writer.write(reply(names, status=status))
+            await writer.drain()
+        elif answered:
+            writer.write(answered)
+            writer.close()
+        else:
+            await echo(received, writer)
+
+    return behave
+
+
 @contextmanager
 def upstream(behave: Behave = echo, tls: ssl.SSLContext | None = None) -> Iterator[Upstream]:
     """A recording upstream on a free port of this machine."""
@@ -182,6 +200,7 @@ def upstream(behave: Behave = echo, tls: ssl.SSLContext | None = None) -> Iterat
         server.close()
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
             task.cancel()
+        await loop.shutdown_asyncgens()
 
     thread = threading.Thread(target=loop.run_until_complete, args=(main(),))
     thread.start()
@@ -191,7 +210,6 @@ def upstream(behave: Behave = echo, tls: ssl.SSLContext | None = None) -> Iterat
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join(10)
-        loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
 
 
@@ -201,6 +219,7 @@ class Proxy:
 
     port: int
     client: httpx.Client
+    upstream: str = ""
 
     def chat(
         self,
@@ -252,7 +271,7 @@ def proxy(
             trust_env=False,
             verify=False,  # noqa: S501  certificates made by the test
         ) as client:
-            yield Proxy(port, client)
+            yield Proxy(port, client, urlsplit(url).netloc)
     finally:
         server.should_exit = True
         thread.join(30)

@@ -15,7 +15,16 @@ from sanitizer import Cape, Corrections, Sanitizer
 from sanitizer.progress import reported_to
 from sanitizer.proxy.page_api import binomial_range
 from sanitizer.storage.ledger import Ledger, Scope
-from tests.proxy.servers import JSON, MAIL, Proxy, proxy, upstream
+from tests.proxy.servers import (
+    JSON,
+    MAIL,
+    Proxy,
+    an_api,
+    fixed,
+    proxy,
+    reply,
+    upstream,
+)
 
 TEXT = f"My father Peter has hepatitis; write to {MAIL}."
 WISH = {"text": TEXT, "policy": "words", "mechanism": "cape", "epsilon": 5}
@@ -50,6 +59,9 @@ def test_the_settings_are_the_proxys(page: Proxy) -> None:
         "max_chars": 100_000,
         "max_phrase": 300,
         "remembers": False,
+        "upstream": page.upstream,
+        "upstream_is_local": True,
+        "needs_key": True,
     }
 
 
@@ -194,6 +206,9 @@ def test_phrases_are_kept_and_hidden_as_the_person_says(page: Proxy) -> None:
         {"hide": ["a" * 301]},
         {"keep": ["a"] * 201},
         {"answer": 5},
+        {"model": 5},
+        {"model": "m" * 201},
+        {"model": "a\nb"},
     ],
 )
 def test_rules_that_cannot_be_followed_are_named(page: Proxy, changes: dict[str, Any]) -> None:
@@ -338,3 +353,82 @@ def test_a_correction_of_the_page_holds_for_every_text_to_come(tmp_path: Path) -
             assert "Jira" not in refused.text
     with upstream() as up, proxy(up.url, Sanitizer(policy="identifiers")) as api:
         assert remember("Jira", "keep").status_code == 400
+
+
+# ---- sending through the proxy ----
+
+SENT = WISH | {"policy": "identifiers", "model": "small-1"}
+
+
+def sent(api: Proxy, **changes: Any) -> httpx.Response:
+    return api.client.post(
+        "/page/send", json=SENT | changes, headers={"sanitizer-conversation": "page-s"}
+    )
+
+
+def test_what_is_sent_is_the_preview_alone_and_its_answer_is_restored() -> None:
+    with upstream(an_api()) as up, proxy(up.url, Sanitizer(policy="identifiers")) as api:
+        found = sent(api, key="a-key", text=f"Write to {MAIL}.").json()
+        assert found["failed"] == ""
+        assert found["answer"] == f"You wrote: {found['text']}"
+        assert MAIL.encode() not in up.raw
+        tried, asked = up.requests
+        assert (tried.line, tried.body) == ("GET /v1/models HTTP/1.1", b"")
+        assert asked.json() == {
+            "model": "small-1",
+            "messages": [{"role": "user", "content": found["text"]}],
+        }
+        assert asked.headers["authorization"] == tried.headers["authorization"] == "Bearer a-key"
+        state = api.client.get("/page/state", headers={"sanitizer-conversation": "page-s"}).json()
+        assert (state["wish"]["answer"], state["wish"]["model"]) == (found["answer"], "small-1")
+        assert [each["text"] for each in state["left"]] == [found["text"]]
+        assert "a-key" not in json.dumps(state)
+        restored = ask(api, "restore", "page-s", **SENT | {"answer": found["answer"]})
+        assert MAIL in "".join(p["original"] or p["text"] for p in restored["parts"])
+
+
+def test_the_proxys_own_key_is_used_and_models_are_listed() -> None:
+    with upstream(an_api()) as up, proxy(up.url, key="own-key") as api:
+        assert not api.client.get("/page/settings").json()["needs_key"]
+        listed = api.client.post("/page/models", json={"key": "another"}).json()
+        assert listed == {"models": ["small-1", "large-1"]}
+        sent(api, key="another")
+        keys = {each.headers["authorization"] for each in up.requests}
+        assert keys == {"Bearer own-key"}
+
+
+@pytest.mark.parametrize("models", [401, None])
+def test_nothing_is_charged_or_sent_before_an_api_takes_the_key(models: int | None) -> None:
+    sanitizer = Sanitizer(budget=60.0, policy="words")
+    behave = an_api(models) if models else fixed(b"no HTTP at all")
+    with upstream(behave) as up, proxy(up.url, sanitizer) as api:
+        refused(sent(api, policy="words"), 502, "upstream")
+        assert sanitizer.spent == 0.0
+        assert [each.line.split()[0] for each in up.requests] == ["GET"]
+
+
+@pytest.mark.parametrize(
+    ("reply_", "told"),
+    [
+        (reply(b'{"error": {"message": "no such model"}}', status=404), "404: no such model"),
+        (reply(b'{"error": "busy"}', status=503), "503: busy"),
+        (reply(b"<html>", "text/html", 500), "status 500"),
+        (reply(b'{"choices": []}'), "no text"),
+        (reply(b"[]"), "no text"),
+        (b"HTTP/1.1 200 X\r\ncontent-length: 50\r\n\r\n{", "broke off"),
+    ],
+)
+def test_an_api_that_fails_is_told_and_the_text_counts_as_left(reply_: bytes, told: str) -> None:
+    with upstream(an_api(answered=reply_)) as up, proxy(up.url) as api:
+        found = sent(api).json()
+        assert told in found["failed"]
+        assert found["answer"] == ""
+        state = api.client.get("/page/state", headers={"sanitizer-conversation": "page-s"}).json()
+        assert len(state["left"]) == 1
+
+
+@pytest.mark.parametrize("changes", [{"model": ""}, {"key": 5}, {"key": "two words"}, {"key": "é"}])
+def test_a_model_and_a_key_that_cannot_be_are_refused(changes: dict[str, Any]) -> None:
+    with upstream() as up, proxy(up.url) as api:
+        refused(sent(api, **changes), 400, "field")
+        assert not up.raw

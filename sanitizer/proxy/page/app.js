@@ -7,12 +7,13 @@
 import { showAnswer, wireAnswer } from "./answer.js";
 import { addRule, MAX_PHRASE, openMenu, rememberWith, ruled, setRules, showChanges, wireChanges } from "./changes.js";
 import { clearFacts, EXPLAINED, inWords, LANGUAGES, meaning, shortly, showFacts, showLeft } from "./facts.js";
+import { describeSending, named, wireSending } from "./send.js";
 import { clearTexts, own, showTexts, stretches, typed, wireTexts } from "./texts.js";
 
 /**
  * @typedef {import("./facts.js").Answer} Answer
  * @typedef {{text: string, policy: string, mechanism: string, epsilon: number, keep: string[], hide: string[],
- *   answer: string}} Inputs
+ *   answer: string, model: string}} Inputs
  */
 
 const WAIT_MS = 150;
@@ -41,7 +42,7 @@ let maxChars = Infinity;
  * @type {?{asked: Inputs, answer: Answer}} */
 let shown = null;
 let [sequence, timer, poll, lastMs] = [0, 0, 0, 0];
-let copying = false;
+let leaving = false;
 /** @type {Record<string, any>[]} */ let left = [];
 let aborter = new AbortController();
 
@@ -71,6 +72,7 @@ async function ask(path, options) {
     response = await fetch(path, { ...options, headers, cache: "no-store" });
     body = await response.json();
   } catch {
+    if (options?.signal?.aborted) throw new Refused("Cancelled. What had left by then is listed at the end of the page.", "cancelled");
     throw new Refused("The sanitizer does not answer. Is “sanitizer serve” still running?");
   }
   if (response.ok) return body;
@@ -88,7 +90,7 @@ const post = (path, asked, signal) => ask(path, { method: "POST", body: JSON.str
 function inputs() {
   return {
     text: text.value, policy: chosen("policy"), mechanism: chosen("mechanism"), epsilon: Number(epsilon.value),
-    ...ruled(), answer: byId("answer").value,
+    ...ruled(), answer: byId("answer").value, model: named(),
   };
 }
 
@@ -116,14 +118,20 @@ function changed() {
   timer = setTimeout(preview, Math.min(Math.max(lastMs / 4, WAIT_MS), LONGEST_WAIT_MS));
 }
 
+/** Nothing is shown that could leave. */
+function notReady() {
+  shown = null;
+  copyButton.disabled = true;
+  byId("send-now").disabled = true;
+}
+
 /** Nothing is awaited any more, and what is shown does not answer what is written. */
 function stop() {
   clearTimeout(timer);
   clearTimeout(poll);
   aborter.abort();
   sequence += 1;
-  shown = null;
-  copyButton.disabled = true;
+  notReady();
   byId("waiting").hidden = true;
 }
 
@@ -182,32 +190,38 @@ function cancel() {
 
 /* ---- copying ---- */
 
-/** Charge, then copy what the proxy answered, and only that. */
-async function copy() {
-  if (!shown || copying) return;
+/**
+ * What step 2 shows leaves, by one way at a time: it is charged first, and only what the proxy answered goes.
+ * @param {string} begun @param {string} without what did not happen if it fails
+ * @param {(asked: Inputs) => Promise<{answer: Answer, told: string, bad: boolean}>} way
+ */
+async function leave(begun, without, way) {
+  if (!shown || leaving) return;
   const [mine, { asked, answer: before }] = [sequence, shown];
-  say("Sanitizing for good…");
-  copying = true;
+  say(begun);
+  leaving = true;
   try {
-    const answer = await post("/page/copy", asked);
-    const done = await toClipboard(answer.text);
+    const { answer, told, bad } = await way(asked);
     if (mine === sequence) show(asked, answer, true);
-    say(copied(answer, done, answer.text !== before.text), !done);
-    await recall();
-    if (byId("answer").value) showAnswer();
+    say(`${told}${answer.text === before.text ? "" : " What is drawn was drawn for good, as now shown."}`, bad);
   } catch (error) {
-    say(`${reason(error)} Nothing was copied.`, true);
+    say(`${reason(error)} ${error instanceof Refused && error.code === "cancelled" ? "" : without}`, true);
   } finally {
-    copying = false;
+    leaving = false;
   }
+  await recall().catch(showFailure);
+  if (byId("answer").value) showAnswer();
 }
 
-/** @param {Answer} answer @param {boolean} done @param {boolean} anew @returns {string} */
-function copied({ record }, done, anew) {
-  const cost = record.charged ? `charged ${shortly(record.charged)} epsilon` : "nothing charged";
-  if (!done) return `The browser did not allow copying (${cost}). Copy again: it is not charged twice.`;
-  return `Copied, ${cost}.${anew ? " What is drawn was drawn for good, as now shown." : ""}`;
-}
+const copy = () => leave("Sanitizing for good…", "Nothing was copied.", async (asked) => {
+  const answer = await post("/page/copy", asked);
+  const done = await toClipboard(answer.text);
+  const told = `The browser did not allow copying (${cost(answer)}). Copy again: it is not charged twice.`;
+  return { answer, told: done ? `Copied, ${cost(answer)}.` : told, bad: !done };
+});
+
+/** @param {Answer} answer */
+const cost = ({ record }) => (record.charged ? `charged ${shortly(record.charged)} epsilon` : "nothing charged");
 
 /** @param {string} plain @returns {Promise<boolean>} */
 async function toClipboard(plain) {
@@ -247,6 +261,7 @@ function show(asked, answer, isCopied) {
   shown = { asked, answer };
   failure.hidden = true;
   copyButton.disabled = false;
+  byId("send-now").disabled = false;
   result.setAttribute("aria-busy", "false");
   const pieces = showTexts(answer.text, answer.replacements, answer.warnings);
   showChanges(pieces, answer.record.epsilon_per_unit);
@@ -274,8 +289,7 @@ function showFailure(error) {
   showChanges([], 0);
   showNotices(null);
   byId("way-out").hidden = !(error instanceof Refused && error.code === "policy" && chosen("policy") !== "identifiers");
-  shown = null;
-  copyButton.disabled = true;
+  notReady();
   empty.hidden = true;
   failure.hidden = false;
   byId("failure-text").textContent = reason(error);
@@ -397,6 +411,7 @@ async function start() {
     const value = wish?.epsilon ?? settings.epsilon;
     Object.assign(epsilon, { min, max, step: Number.isInteger(2 * value) ? 0.5 : "any", value });
     maxChars = settings.max_chars;
+    describeSending(settings, wish?.model ?? "");
     rememberWith(settings.remembers ? (phrase, treatment) => {
       ask("/page/remember", { method: "POST", body: JSON.stringify({ phrase, treatment }) }).catch(showFailure);
     } : null);
@@ -495,6 +510,8 @@ function wire() {
 
 wireTexts(openMenu);
 wireChanges(changed);
+wireSending((/** @type {string} */ path, /** @type {object} */ values, /** @type {AbortSignal} */ signal) =>
+  ask(path, { method: "POST", body: JSON.stringify(values), signal }), leave, cost, showAnswer);
 wireAnswer(() => post("/page/restore", inputs()), reason, toClipboard);
 wire();
 start();

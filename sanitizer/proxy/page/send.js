@@ -1,0 +1,72 @@
+// @ts-check
+/* Sending what step 2 shows, through the proxy, to the address that the proxy was started with. */
+
+/**
+ * @typedef {import("./facts.js").Answer} Answer
+ * @typedef {{answer: Answer, told: string, bad: boolean}} Gone
+ */
+
+/** @param {string} id @returns {any} */
+const byId = (id) => document.getElementById(id);
+const [form, model, key, cancel, status] = ["send", "model", "key", "send-cancel", "send-status"].map(byId);
+
+let aborter = new AbortController();
+let tellsModels = false; // without a key
+let listed = ""; // the key that the listed models were asked with
+
+/** The model that is asked. @returns {string} */
+export const named = () => model.value.trim();
+
+/** @param {{upstream: string, upstream_is_local: boolean, needs_key: boolean}} settings @param {string} last */
+export function describeSending({ upstream, upstream_is_local: local, needs_key: needsKey }, last) {
+  byId("send-to").textContent = ` to ${upstream}`;
+  byId("key-label").hidden = byId("key-hint").hidden = !needsKey;
+  tellsModels = local || !needsKey;
+  model.value ||= last;
+}
+
+/** @param {string} words @param {boolean} [bad] */
+function say(words, bad = false) {
+  status.textContent = words;
+  status.className = bad ? "bad" : "";
+}
+
+/** Names to choose from, once a person comes to the field; without them a name can be typed all the same.
+ * @param {(path: string, values: object) => Promise<any>} ask */
+async function list(ask) {
+  const given = key.value.trim();
+  if (!(given || tellsModels) || (listed === given && byId("models").childElementCount)) return;
+  listed = given;
+  const { models } = await ask("/page/models", { key: given }).catch(() => ({ models: [] }));
+  byId("models").replaceChildren(...models.map((/** @type {string} */ value) => Object.assign(document.createElement("option"), { value })));
+}
+
+/**
+ * @param {(path: string, values: object, signal?: AbortSignal) => Promise<any>} ask
+ * @param {(begun: string, without: string, way: (asked: object) => Promise<Gone>) => Promise<void>} leave
+ * @param {(answer: Answer) => string} cost @param {(words: string) => void} showAnswer
+ */
+export function wireSending(ask, leave, cost, showAnswer) {
+  model.addEventListener("focus", () => list(ask));
+  key.addEventListener("change", () => list(ask));
+  cancel.addEventListener("click", () => aborter.abort());
+  form.addEventListener("submit", async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    await leave("Sending…", "Nothing was sent.", async (asked) => {
+      aborter = new AbortController();
+      cancel.hidden = false;
+      say(`Waiting for ${named()}…`);
+      try {
+        const answer = await ask("/page/send", { ...asked, model: named(), key: key.value.trim() }, aborter.signal);
+        say(answer.failed ? `It left, but ${answer.failed}. Sending the same text again is free.` : `${named()} has answered.`, Boolean(answer.failed));
+        if (!answer.failed) showAnswer(answer.answer);
+        return { answer, told: `Sent, ${cost(answer)}.`, bad: false };
+      } catch (error) {
+        say(error instanceof Error ? error.message : "", true);
+        throw error;
+      } finally {
+        cancel.hidden = true;
+      }
+    });
+  });
+}
