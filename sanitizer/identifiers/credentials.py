@@ -19,7 +19,9 @@ from sanitizer.identifiers.checks import looks_random
 Span = tuple[int, int, str]
 
 KEY_FORMS: dict[str, str] = {
-    "sk-": r"(?:ant-(?:api|admin)?[0-9]{0,2}-?|proj-|svcacct-|admin-|or-v1-|lf-)?[\w-]{20,300}",
+    **dict.fromkeys(("sk-proj-", "sk-svcacct-", "sk-admin-"), r"[\w-]{20,300}"),
+    **dict.fromkeys(("sk-ant-", "sk-or-v1-", "sk-lf-"), r"[\w-]{20,300}"),
+    "sk-": r"[\w-]{20,300}",
     "pk-lf-": r"[\w-]{20,60}",
     **dict.fromkeys(("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"[A-Za-z0-9]{30,255}"),
     "github_pat_": r"\w{22,255}",
@@ -94,6 +96,7 @@ PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
 _PEM_BODY = re.compile(r"[\sA-Za-z0-9+/=]{0,20000}")
 _PEM_SIZE = 20_000
+_RUN = re.compile(r"[A-Za-z0-9]{20,}")
 _TELEGRAM = re.compile(r":AA[\w-]{32,34}(?![\w-])")
 _TELEGRAM_BOT = re.compile(r"(?<![0-9])[0-9]{8,10}\Z")
 _DISCORD = re.compile(r"\.[\w-]{6}\.[\w-]{27,40}(?![\w-])")
@@ -146,7 +149,7 @@ def _marked(text: str, mark: str) -> Iterator[Span]:
         m = pattern.match(text, end) if clear else None
         if m:
             end = m.end() - (m[0][-1] in "-_.")
-            if mark not in _LOOSE or looks_random(text[at + len(mark) : end]):
+            if mark not in _LOOSE or _is_no_word(text[at + len(mark) : end]):
                 yield at, end, "KEY"
                 if m.re is _form("AKIA"):
                     yield from _beside(text, at, end)
@@ -156,6 +159,11 @@ def _marked(text: str, mark: str) -> Iterator[Span]:
 @cache
 def _form(mark: str) -> re.Pattern[str]:
     return re.compile(KEY_FORMS[mark])
+
+
+def _is_no_word(secret: str) -> bool:
+    """Return True for what looks random, or is a run of letters of both cases that is no name."""
+    return looks_random(secret) or any(_is_mixed(run) for run in _RUN.findall(secret))
 
 
 def _beside(text: str, start: int, end: int) -> Iterator[Span]:

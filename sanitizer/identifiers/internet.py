@@ -130,7 +130,7 @@ _UNC = re.compile(r"\\\\([A-Za-z0-9][A-Za-z0-9.-]{1,62})\\")
 
 
 def hosts(text: str) -> Iterator[Span]:
-    """Yield names of hosts inside private networks, also in paths of shares (`\\\\HOST\\share`).
+    """Yield names of hosts inside private networks.
 
     Under endings that are also attributes in code, a name counts if it has a digit, a hyphen or a
     label of networks, or words before it that tell of a host.
@@ -140,6 +140,10 @@ def hosts(text: str) -> Iterator[Span]:
             labels = _LABELS.search(text, max(0, ending.start() - 80), ending.start())
             if labels and _is_host(text, labels, ending):
                 yield labels.start(), ending.end(), "HOST"
+
+
+def shares(text: str) -> Iterator[Span]:
+    """Yield the hosts in paths of shares (`\\\\HOST\\share`)."""
     if "\\" in text and "\\\\" in text:
         for m in _UNC.finditer(text):
             if any(c.isalnum() and not c.islower() for c in m[1]):

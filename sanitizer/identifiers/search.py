@@ -33,6 +33,7 @@ from sanitizer.identifiers.readings import (
     readings,
     token_around,
     unescaped,
+    without_coded_ends,
 )
 from sanitizer.randomness import Source
 
@@ -209,6 +210,9 @@ def _chosen(spans: list[Span]) -> list[Span]:
 def _of_networks(text: str, wanted: frozenset[str]) -> Iterator[Span]:
     """Yield e-mail addresses, links and names of hosts."""
     internet = _finders()[3]
+    if "HOST" in wanted:
+        yield from internet.shares(text)
+    text = without_coded_ends(text)
     if "EMAIL" in wanted and "@" in text:
         yield from internet.emails(text)
     if ("." in text or "://" in text) and not wanted.isdisjoint(_WEB_KINDS):
