@@ -10,7 +10,7 @@ Half of the bodies hold kinds that are sure by their form, at positions of names
 these are mutated; the others hold keys, addresses of networks and telephone numbers as well, where
 text or parameters of machines stand.
 
-Bodies come in blocks of 10,000, each with a seed of its own, and a block's counts are added to
+Bodies come in blocks of 2,000, each with a seed of its own, and a block's counts are added to
 results/fuzzing.json when it ends. Blocks that are in the file already are not run again, so a run
 that was stopped goes on, and several processes with other seeds add to one file. The file names
 the circumstances of the last block. A fault ends its block, and is noted with seed and number.
@@ -43,7 +43,7 @@ from sanitizer.storage import MemoryVault
 from sanitizer.wire import Exchange, Filter, sent_headers
 
 JSON = {"content-type": "application/json"}
-BLOCK = 10_000
+BLOCK = 2_000
 """Bodies of one seed."""
 EVERY_HEADER, EVERY_AGAIN = 4, 10
 """Of how many bodies one is tried in a header, and one is sent again."""
@@ -344,13 +344,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="one block of 10,000 bodies")
+    parser.add_argument("--quick", action="store_true", help="10,000 bodies")
     parser.add_argument("--bodies", type=int, default=1_000_000, help="how many, in blocks")
     parser.add_argument("--policy", default="identifiers", help="name of a preset")
     parser.add_argument("--seed", type=int, default=1, help="of the first block; the rest follow")
     parser.add_argument("--anew", action="store_true", help="leave out what the file holds")
     options = parser.parse_args()
-    n = 1 if options.quick else -(-options.bodies // BLOCK)
+    n = -(-(min(options.bodies, 10_000) if options.quick else options.bodies) // BLOCK)
     sanitizer, results = Sanitizer(policy=options.policy), Results(options.policy, options.anew)
     n_faults = 0
     for seed in range(options.seed, options.seed + n):
