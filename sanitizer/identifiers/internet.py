@@ -46,6 +46,31 @@ def emails(text: str) -> Iterator[Span]:
             yield at - len(name), end, "EMAIL"
 
 
+_SPELLED_AT = re.compile(r"(?i)(?<=[\w-])\s?[\[({]\s?(?:at|@|ät|arobase)\s?[\])}]\s?")
+_SPELLED_HOST = re.compile(
+    r"(?i)[a-z0-9-]{1,40}(?:\s?(?:\.|[\[({]\s?(?:dot|punkt|point|\.)\s?[\])}])\s?[a-z0-9-]{2,40}){1,4}"
+)
+
+
+def spelled_emails(text: str) -> Iterator[Span]:
+    """Yield addresses whose "@" is written as a word in brackets: `anna [at] example [dot] org`."""
+    for at in _SPELLED_AT.finditer(text):
+        local = _LOCAL.search(text, max(0, at.start() - 64), at.start())
+        host = _SPELLED_HOST.match(text, at.end())
+        if local and host:
+            yield local.start(), host.end(), "EMAIL"
+
+
+_DEFANGED = re.compile(r"(?<![\w.])(?:[0-9]{1,3}\[\.\]){3}[0-9]{1,3}(?!\w)")
+
+
+def defanged(text: str) -> Iterator[Span]:
+    """Yield IPv4 addresses whose dots stand in brackets, as reports of attacks write them."""
+    for m in _DEFANGED.finditer(text):
+        if is_ip(m[0].replace("[.]", ".")):
+            yield m.start(), m.end(), "IP"
+
+
 def _end_of_host(host: str) -> int:
     """Return the length of a host, or a negative number if it is a file name.
 
