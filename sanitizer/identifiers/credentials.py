@@ -19,9 +19,9 @@ from sanitizer.identifiers.checks import looks_random
 Span = tuple[int, int, str]
 
 KEY_FORMS: dict[str, str] = {
-    **dict.fromkeys(("sk-proj-", "sk-svcacct-", "sk-admin-"), r"[\w-]{20,300}"),
-    **dict.fromkeys(("sk-ant-", "sk-or-v1-", "sk-lf-"), r"[\w-]{20,300}"),
-    "sk-": r"[\w-]{20,300}",
+    "sk-proj-": r"[\w-]{20,300}",
+    "sk-ant-api": r"[0-9]{2}-[\w-]{20,300}",
+    "sk-": r"(?:ant-(?:api|admin)?[0-9]{0,2}-?|svcacct-|admin-|or-v1-|lf-)?[\w-]{20,300}",
     "pk-lf-": r"[\w-]{20,60}",
     **dict.fromkeys(("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"[A-Za-z0-9]{30,255}"),
     "github_pat_": r"\w{22,255}",
@@ -92,7 +92,8 @@ _MARKS = {
     sign: [mark for mark in KEY_FORMS if next(each for each in _LONG if each in mark) == sign]
     for sign in _LONG
 }
-_GLUED = frozenset(mark for mark in KEY_FORMS if len(mark) > 3 and mark not in _LOOSE | {"dapi"})
+_IN_WORDS = frozenset({"dapi", "sk-proj-", "sk-ant-api"})
+_GLUED = frozenset(mark for mark in KEY_FORMS if len(mark) > 3) - _LOOSE - _IN_WORDS
 """Prefixes that count inside a word too."""
 
 PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
