@@ -13,7 +13,8 @@ text or parameters of machines stand.
 Bodies come in blocks of 2,000, each with a seed of its own, and a block's counts are added to
 results/fuzzing.json when it ends. Blocks that are in the file already are not run again, so a run
 that was stopped goes on, and several processes with other seeds add to one file. The file names
-the circumstances of the last block. A fault ends its block, and is noted with seed and number.
+the circumstances of the last block. A fault ends its block and is noted with seed and number; the
+block counts only when it was run again without one.
 """
 
 from __future__ import annotations
@@ -342,13 +343,14 @@ class Results:
         with self._path.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             found = self._read()
-            found["seeds"] = sorted({*found["seeds"], seed})
-            found["faults"] += faults
-            found["cpu_seconds"] = round(found["cpu_seconds"] + cpu, 1)
-            found["counts"] = dict((Counter(found["counts"]) + counts).most_common())
+            found["faults"] = [each for each in found["faults"] if each["seed"] != seed] + faults
+            if not faults:
+                found["seeds"] = sorted({*found["seeds"], seed})
+                found["cpu_seconds"] = round(found["cpu_seconds"] + cpu, 1)
+                found["counts"] = dict((Counter(found["counts"]) + counts).most_common())
             command = f"python -m benchmarks.privacy.fuzzing --policy {self._policy}"
             write("fuzzing", command, found)
-        return f"{found['counts']['bodies']:,} bodies, {len(found['faults'])} faults"
+        return f"{found['counts'].get('bodies', 0):,} bodies, {len(found['faults'])} faults"
 
     def _read(self) -> dict[str, Any]:
         with suppress(FileNotFoundError):
