@@ -160,7 +160,7 @@ class Proxied:
         from sanitizer.testing import RecordingServer
 
         self._api = RecordingServer()
-        # Without tags of their own, which are independent of what is private, conversations compare.
+        # Without a tag of each, which tells nothing private, conversations can be compared.
         numbered = sanitizer.derive(vault=_vault())
         app = create_app(numbered, ProxySettings(upstream=self._api.url))
         listener = Listener(port=0)
