@@ -27,7 +27,14 @@ from benchmarks.baselines.exponential import Exponential
 from benchmarks.baselines.fbdd import Fbdd
 from benchmarks.baselines.randomized_response import RandomizedResponse
 from benchmarks.baselines.santext import SanText, SanTextPlus
-from benchmarks.frontier.cape_tables import N_KEPT, Buckets, Distances, PublishedCape, Staircase
+from benchmarks.frontier.cape_tables import (
+    N_KEPT,
+    Buckets,
+    Covering,
+    Distances,
+    PublishedCape,
+    Staircase,
+)
 from benchmarks.frontier.dyntext_tables import Lists
 from benchmarks.frontier.left_context import LeftMakers, packaged
 from benchmarks.frontier.outputs import Tokens
@@ -263,12 +270,12 @@ class Makers:
         if variant == "published" and set(options) <= {"lambda_l", "lambda_d", "n_buckets"}:
             return self._published_cape(epsilon, options)
         cape = Cape(epsilon, variant=variant, **options)
-        staircase = cape.certified and cape.profile == "staircase" and cape.n_steps == 1
-        return (
-            Staircase(cape, self.model, self._distances)
-            if staircase
-            else Packaged(cape, self.model, self.pieces)
-        )
+        if cape.certified and cape.n_steps == 1:
+            if cape.profile == "staircase":
+                return Staircase(cape, self.model, self._distances)
+            if cape.profile == "medoids":
+                return Covering(cape, self.model, self._distances)
+        return Packaged(cape, self.model, self.pieces)
 
     @cached_property
     def _left(self) -> LeftMakers:
