@@ -123,7 +123,7 @@ class Distances:
         self._kept: OrderedDict[tuple[str, ...], _Words] = OrderedDict()
 
     def near(self, words: tuple[str, ...], outputs: Places) -> tuple[Logits, NDArray[np.bool_]]:
-        """To some outputs, float32 [n_words, n], 0 where nothing is known; and bool, the same word."""
+        """To some outputs, float32 [n_words, n], 0 if nothing is known; and bool, the same word."""
         found = self._of(words)
         distances = np.clip(1 - found.vectors @ self._outputs[outputs].T, 0, 2)
         for i in found.unknown:
