@@ -131,6 +131,7 @@ STEPS: dict[str, list[Step]] = {
         Step("classes", "privacy.classes", minutes=1),
         Step("counterexamples", "privacy.counterexamples", quick=False, minutes=0),
         Step("attacks", "privacy.attacks", minutes=6),
+        Step("reconstruction", "privacy.reconstruction", size=("--sentences", "20"), minutes=3),
         Step("conversations", "privacy.conversations", minutes=6),
         Step("transcripts", "privacy.transcripts", minutes=6),
         Step("fuzzing", "privacy.fuzzing", size=("--bodies", "60000"), minutes=3),

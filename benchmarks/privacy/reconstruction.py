@@ -38,14 +38,14 @@ from benchmarks.frontier.groups import Group, Place, Tools
 from benchmarks.frontier.mechanisms import Makers, Subject, draws
 from benchmarks.frontier.words import Point
 from sanitizer.lm import OnnxMaskedLM, WordPieces, centred_rows, rows
-from sanitizer.risk import ceiling
+from sanitizer.risk.posterior import ceiling
 
 LIKELY, NEAR = 150, 100
 """Words weighed: the likeliest, and the nearest to the output."""
 SLOW = (30, 30)
 """The same where a word's distribution is over all tokens and takes milliseconds."""
 ROUNDS = 2
-GROUP = 5
+GROUP = 3
 NAMES = (
     "context alone",
     "output itself",
@@ -61,18 +61,27 @@ Logits = NDArray[np.float32]
 Places = NDArray[np.intp]
 
 
+BEFORE = {"n_shortlist": 100, "n_top": 3, "lambda_l": 0.5}
+SHORT = {3.0: 10, 5.0: 30, 8.0: 60}
+"""Epsilon -> shortlist of Cape with one raised output, ranked by meaning alone."""
+
+
+def short(epsilon: float) -> dict[str, Any]:
+    """The staircase over a short list."""
+    return {"n_shortlist": SHORT[epsilon], "n_top": 1, "lambda_l": 0.0, "profile": "staircase"}
+
+
 def points() -> list[Point]:
     """Every mechanism attacked; of published Cape fewer sentences, for the time it takes."""
-    certified = "cape certified"
-    ours = [Point("Cape certified", certified, e, {}) for e in (3.0, 5.0, 8.0)]
+    certified, medoids = "cape certified", {"profile": "medoids", "n_shortlist": 40, "n_top": 1}
+    free = {"demote_self": False}
     return [
-        *ours,
-        Point("Cape certified, not demoted", certified, 5.0, {"demote_self": False}),
-        Point("medoids", certified, 5.0, {"profile": "medoids"}),
-        Point("medoids, not demoted", certified, 5.0, {"profile": "medoids", "demote_self": False}),
-        Point("randomized response, 100", "randomized response", 5.0, {"n_shortlist": 100}),
-        Point("randomized response, 30", "randomized response", 5.0, {"n_shortlist": 30}),
-        Point("DynText certified", "dyntext certified", 5.0, {}),
+        *(Point("Cape certified, one raised", certified, e, short(e)) for e in SHORT),
+        Point("Cape certified, three raised", certified, 5.0, BEFORE),
+        Point("Cape certified, one raised, not demoted", certified, 5.0, short(5.0) | free),
+        Point("Cape certified, medoids", certified, 5.0, medoids),
+        Point("Cape certified, medoids, not demoted", certified, 5.0, medoids | free),
+        Point("randomized response over 100", "randomized response", 5.0, {"n_shortlist": 100}),
         Point("DynText certified", "dyntext certified", 10.0, {}),
         Point("CUSTEXT+", "custext+", 6.0, {}, certified=False),
         Point("DynText published", "dyntext published", 6.0, {}, certified=False),
@@ -206,18 +215,23 @@ class Attack:
         return int(some[odds.argmax()]) if np.isfinite(odds).any() else int(mass.argmax())
 
 
-def summary(found: Sequence[dict[str, list[bool]]], allowed: Sequence[float]) -> dict[str, Any]:
+def summary(
+    found: Sequence[dict[str, list[bool]]], allowed: Sequence[float], public: Sequence[int]
+) -> dict[str, Any]:
     """Success of each attacker, with intervals over sentences.
 
     Args:
-        found: `Attack.hits` of each sentence. allowed: ceilings of "all else known", if any.
+        found: `Attack.hits` of each sentence. allowed: ceilings of "best guess", if any. public:
+            words of each sentence that leave as they are; "all words" counts them as recovered.
     """
     of = [i for i, hits in enumerate(found) for _ in hits["joint"]]
     row: dict[str, Any] = {
         name: interval(means([float(h) for hits in found for h in hits[name]], of))
         for name in NAMES
     }
-    row |= {"n_sentences": len(found), "n_words": len(of)}
+    row |= {"n_sentences": len(found), "n_words": len(of), "n_public": sum(public)}
+    recovered = row["all else known"]["mean"] * len(of) + sum(public)
+    row["all words"] = recovered / (len(of) + sum(public))
     return row | ({"ceiling": float(np.mean(allowed))} if allowed else {})
 
 
@@ -236,10 +250,13 @@ def main() -> None:
     reader, makers, wanted = Reader(tools), Makers(model, tools.pieces), points()
     found: list[list[dict[str, list[bool]]]] = [[] for _ in wanted]
     allowed: list[list[float]] = [[] for _ in wanted]
+    public: list[int] = []
     sentences = rotten_tomatoes()[:n]
     for begin in range(0, n, GROUP):
         group = Group(tools, sentences[begin : begin + GROUP], "strict", 0, 0)
+        public += [group.masked(text).n_public for text, _ in group.sentences]
         for number, places in enumerate(group.places):
+            tops = [float(reader.mass(place.released).max()) for place in places]
             for point, hits, ceilings in zip(wanted, found, allowed, strict=True):
                 papers = point.kind == "cape published"
                 if papers and begin + number >= slow:
@@ -247,20 +264,23 @@ def main() -> None:
                 subject = makers.kept(point.kind, point.epsilon, point.options)
                 hits.append(Attack(reader, group, number, subject, papers).hits())
                 if point.certified:
-                    tops = (reader.mass(place.original).max() for place in places)
-                    ceilings += [ceiling(float(top), point.epsilon) for top in tops]
-        say(f"{min(n, begin + GROUP)} of {n} sentences")
-    table = [
-        {"label": point.label, "epsilon": point.epsilon, "certified": point.certified}
-        | summary(hits, ceilings)
-        for point, hits, ceilings in zip(wanted, found, allowed, strict=True)
-    ]
+                    ceilings += [ceiling(top, point.epsilon) for top in tops]
+        table = [
+            vars(point) | summary(hits, ceilings, public[: len(hits)])
+            for point, hits, ceilings in zip(wanted, found, allowed, strict=True)
+        ]
+        keep(options, len(public), table)
     for row in table:
         shares = ", ".join(f"{name} {row[name]['mean']:.3f}" for name in NAMES)
         say(f"{row['label']} {row['epsilon']:g}: {shares}")
-    flags = " --quick" if options.quick else f" --sentences {n} --slow {slow}"
+
+
+def keep(options: argparse.Namespace, n: int, table: Sequence[dict[str, Any]]) -> None:
+    """Write what was found so far: a run takes long."""
+    say(f"{n} sentences")
+    flags = " --quick" if options.quick else f" --sentences {n} --slow {min(n, options.slow)}"
     command = f"python -m benchmarks.privacy.reconstruction{flags}"
-    print(write("reconstruction", command, {"rounds": ROUNDS, "rows": table}))
+    write("reconstruction", command, {"rounds": ROUNDS, "rows": table})
 
 
 if __name__ == "__main__":

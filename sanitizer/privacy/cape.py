@@ -125,7 +125,8 @@ class Cape:
             likely words get no output of their own. Profile "medoids", and things that are drawn
             within their class.
         n_buckets: equal-width utility buckets. Published only.
-        lambda_l: exponent of the context score. Not with "medoids".
+        lambda_l: exponent of the context score; default 0 for "staircase", whose short list fits
+            the context by itself, and 0.5 otherwise. Not with "medoids".
         lambda_d: exponent of the meaning score; default 3 if certified, 1 if published. Not with
             "medoids".
         n_steps: groups of words drawn one after the other, each reading the earlier ones' outputs.
@@ -153,7 +154,7 @@ class Cape:
     top_mass: float | None = None
     guess_price: float = GUESS_PRICE
     n_buckets: int = 50
-    lambda_l: float = 0.5
+    lambda_l: float | None = None
     lambda_d: float | None = None
     n_steps: int = 1
     demote_self: bool = True
@@ -168,6 +169,7 @@ class Cape:
         self._default("context", "released" if certified else "original")
         check_one_of("context", self.context, CONTEXTS)
         self._default("lambda_d", 3.0 if certified else 1.0)
+        self._default("lambda_l", 0.0 if certified and self.profile == "staircase" else 0.5)
         self._set_shape()
         self._check_numbers()
 
@@ -349,7 +351,8 @@ class Cape:
             scores: L, float32 [n] in [0, 1].
             distance: float32 [n], D = exp(-distance); None: D = 1.
         """
-        utility = np.sqrt(scores) if self.lambda_l == 0.5 else scores**self.lambda_l
+        power = self.lambda_l or 0.0
+        utility = np.sqrt(scores) if power == 0.5 else scores**power
         if distance is not None:
             utility = utility * np.exp(-(self.lambda_d or 0.0) * distance)
         # A private word must never decide whether an error is raised: no number ranks last.
