@@ -1,6 +1,6 @@
 """Shapes of certified Cape with two levels, and of profile "medoids", on public calibration text.
 
-    python -m benchmarks.calibration.shapes [--sentences N]
+    python -m benchmarks.calibration.shapes [--sentences N] [--epsilons E ...]
 
 Per private word (policy "words") the exact output distribution is computed from its integers;
 nothing is drawn. Means over the words:
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from benchmarks.calibration.calibrate import Case, cases, sentences
 from benchmarks.common.intervals import interval, means
-from benchmarks.common.machine import say, write
+from benchmarks.common.machine import output_folder, say, write
 from benchmarks.frontier.cape_tables import Covering, Distances, Staircase
 from models.build.fetch import CACHE
 from sanitizer.lm import OnnxMaskedLM, WordPieces
@@ -158,6 +158,20 @@ def gain(ours: Floats, before: Floats, sentence: Sequence[int]) -> dict[str, dic
     return found
 
 
+def kept_rows(bench: Bench, again: Sequence[float]) -> tuple[list[Shape], list[Shape]]:
+    """Rows of an earlier run over the same words, but for the epsilons measured again."""
+    path = output_folder() / "shapes.json"
+    if not path.exists():
+        return [], []
+    found = json.loads(path.read_text("utf-8"))["results"]
+    if found["n_words"] != len(bench.cases):
+        return [], []
+    table, picked = (
+        [row for row in found[name] if row["epsilon"] not in again] for name in ("table", "chosen")
+    )
+    return table, picked
+
+
 def keep(n: int, bench: Bench, table: list[Shape], picked: list[Shape]) -> None:
     """Write results/shapes.json, after each epsilon: a run takes long."""
     counts = {
@@ -174,12 +188,13 @@ def main() -> None:
     """Measure all shapes; print what the rule picks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sentences", type=int, default=40)
+    parser.add_argument("--epsilons", type=float, nargs="+", help="others stay as measured before")
     options = parser.parse_args()
     bench = Bench(OnnxMaskedLM(threads=1), texts(options.sentences))
     say(f"{len(bench.cases)} words")
-    table: list[Shape] = []
-    picked: list[Shape] = []
-    for epsilon in BEFORE:
+    wanted = options.epsilons or list(BEFORE)
+    table, picked = kept_rows(bench, wanted) if options.epsilons else ([], [])
+    for epsilon in wanted:
         tried = shapes(epsilon)
         each = [bench.figures(Cape(epsilon, **shape)) for shape in tried]
         rows = [

@@ -47,7 +47,7 @@ def test_what_tells_nothing_leaves_the_prior(reader: Reader, group: Group) -> No
 
 
 def test_figures_are_shares_with_intervals() -> None:
-    found = [dict.fromkeys(NAMES, [True, False, False, False]) for _ in range(4)]
+    found = [{name: [True, False, False, False] for name in NAMES} for _ in range(4)]
     row = summary(found, [0.5, 0.7], [4, 4, 4, 4])
     assert row["joint"]["mean"] == 0.25
     assert row["joint"]["low"] <= 0.25 <= row["joint"]["high"]
