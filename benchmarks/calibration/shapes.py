@@ -13,8 +13,9 @@ nothing is drawn. Means over the words:
   top           probability of the likeliest output: how often two draws would agree, at most
   n_outputs     outputs of a position
 The rule: of the shapes whose best guess succeeds no more often than that of the shape shipped
-before, the one with the largest cosine. Beside the choice stands its gain over the shape shipped
-before, with a paired 95 % bootstrap interval over sentences.
+before, the one with the largest cosine, or, within CLOSE of it, the most plausible. Beside the
+choice stands its gain over the shape shipped before, with a paired 95 % bootstrap interval over
+sentences.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ MOST = {1.0: 10, 2.0: 10, 3.0: 16, 4.0: 24, 5.0: 40, 6.0: 80, 8.0: 160, 10.0: 16
 PRICES = ((1, 0.05), (1, 0.15), (1, 0.3), (1, 0.5), (2, 0.1), (2, 0.3))
 """`n_top` and `guess_price` of medoids."""
 LARGE = 7.0  # from here on choosing takes long, and the first prices say enough
+CLOSE = 0.003  # of the cosine; the intervals are wider
 POOL = 100  # sentences from which those measured are taken, evenly spaced
 CANDIDATES, EVERY = (50, 50), 3
 NAMES = ("cosine", "utility", "plausibility", "kept", "guess", "top", "n_outputs")
@@ -144,7 +146,9 @@ class Bench:
 def chosen(rows: list[Shape]) -> Shape:
     """Return the shape that the rule picks, of one epsilon and one treatment of the word itself."""
     allowed = [row for row in rows if row["guess"] <= rows[0]["guess"]]
-    return max(allowed, key=lambda row: float(row["cosine"]))
+    most = max(float(row["cosine"]) for row in allowed)
+    close = [row for row in allowed if row["cosine"] >= most - CLOSE]
+    return max(close, key=lambda row: float(row["plausibility"]))
 
 
 def gain(ours: Floats, before: Floats, sentence: Sequence[int]) -> dict[str, dict[str, float]]:
@@ -158,18 +162,12 @@ def gain(ours: Floats, before: Floats, sentence: Sequence[int]) -> dict[str, dic
     return found
 
 
-def kept_rows(bench: Bench, again: Sequence[float]) -> tuple[list[Shape], list[Shape]]:
-    """Rows of an earlier run over the same words, but for the epsilons measured again."""
+def kept_rows(bench: Bench) -> tuple[list[Shape], list[Shape]]:
+    """Rows of an earlier run over the same words."""
     path = output_folder() / "shapes.json"
-    if not path.exists():
-        return [], []
-    found = json.loads(path.read_text("utf-8"))["results"]
-    if found["n_words"] != len(bench.cases):
-        return [], []
-    table, picked = (
-        [row for row in found[name] if row["epsilon"] not in again] for name in ("table", "chosen")
-    )
-    return table, picked
+    found = json.loads(path.read_text("utf-8"))["results"] if path.exists() else {"n_words": 0}
+    same = found["n_words"] == len(bench.cases)
+    return (found["table"], found["chosen"]) if same else ([], [])
 
 
 def keep(n: int, bench: Bench, table: list[Shape], picked: list[Shape]) -> None:
@@ -193,7 +191,7 @@ def main() -> None:
     bench = Bench(OnnxMaskedLM(threads=1), texts(options.sentences))
     say(f"{len(bench.cases)} words")
     wanted = options.epsilons or list(BEFORE)
-    table, picked = kept_rows(bench, wanted) if options.epsilons else ([], [])
+    table, picked = kept_rows(bench) if options.epsilons else ([], [])
     for epsilon in wanted:
         tried = shapes(epsilon)
         each = [bench.figures(Cape(epsilon, **shape)) for shape in tried]
@@ -203,7 +201,8 @@ def main() -> None:
             | dict(zip(NAMES, np.nanmean(found, axis=0).round(4).tolist(), strict=True))
             for shape, found in zip(tried, each, strict=True)
         ]
-        table += rows
+        table = [row for row in table if row["epsilon"] != epsilon] + rows
+        picked = [row for row in picked if row["epsilon"] != epsilon]
         for demoted in (True, False):
             some = [row for row in rows if row["demote_self"] == demoted]
             best = chosen(some)

@@ -268,6 +268,7 @@ def main() -> None:
         table = [
             vars(point) | summary(hits, ceilings, public[: len(hits)])
             for point, hits, ceilings in zip(wanted, found, allowed, strict=True)
+            if hits
         ]
         keep(options, len(public), table)
     for row in table:
