@@ -286,11 +286,7 @@ def reconstruction() -> str:
     lines = []
     for row in _results("reconstruction")["rows"]:
         names = ("best guess", "joint", "all else, unseen", "all else known")
-        found = ", ".join(
-            f"{name} {percent(row[name]['mean'])} ({percent(row[name]['low'])} to "
-            f"{percent(row[name]['high'])}) %"
-            for name in names
-        )
+        found = ", ".join(f"{name} {percent(row[name])} %" for name in names)
         lines.append(f"- {row['label']}, epsilon {row['epsilon']:g}: {found}")
     told = "\n".join(lines)
     return (
