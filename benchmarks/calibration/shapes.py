@@ -165,7 +165,9 @@ def gain(ours: Floats, before: Floats, sentence: Sequence[int]) -> dict[str, dic
 def kept_rows(bench: Bench) -> tuple[list[Shape], list[Shape]]:
     """Rows of an earlier run over the same words."""
     path = output_folder() / "shapes.json"
-    found = json.loads(path.read_text("utf-8"))["results"] if path.exists() else {"n_words": 0}
+    if not path.exists():
+        return [], []
+    found: dict[str, Any] = json.loads(path.read_text("utf-8"))["results"]
     same = found["n_words"] == len(bench.cases)
     return (found["table"], found["chosen"]) if same else ([], [])
 
