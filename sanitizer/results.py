@@ -64,6 +64,9 @@ class Record:
         epsilon_total: the composed bound for the whole text; for published variants the sum of the
             claimed per-unit values.
         delta: of epsilon_total; 0 for pure differential privacy.
+        epsilon_at_delta: the smallest bound known for the whole text at `bound_delta`: at most
+            `epsilon_total`, and less where many draws are composed. Infinite if not certified.
+        bound_delta: delta of `epsilon_at_delta` and `conversation_epsilon_at_delta`.
         charged: what this call cost the budget; 0 if the text had been released before and was only
             repeated.
         epsilon_per_word: bound for one distinct word wherever it occurs.
@@ -86,6 +89,7 @@ class Record:
         n_things: distinct things that were replaced as a whole, identifiers among them.
         n_drawn: how many of them have a stand-in that was drawn, now or earlier.
         conversation_epsilon: epsilon of all stand-ins drawn in the conversation so far, added up.
+        conversation_epsilon_at_delta: the smallest bound known for all of them at `bound_delta`.
         language: language of the text ("en", "de", "fr", "es"), where a detector read it.
         declared: how many of the public words the caller or the policy declared public as part of
             a template, phrase or role.
@@ -120,6 +124,9 @@ class Record:
     conversation_epsilon: float = 0.0
     language: str | None = None
     declared: int = 0
+    epsilon_at_delta: float = 0.0
+    bound_delta: float = 0.0
+    conversation_epsilon_at_delta: float = 0.0
 
     def __repr__(self) -> str:
         return f"Record({self.summary()})"

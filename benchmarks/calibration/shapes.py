@@ -1,6 +1,6 @@
 """Shapes of certified Cape with two levels, and of profile "medoids", on public calibration text.
 
-    python -m benchmarks.calibration.shapes [--sentences N]
+    python -m benchmarks.calibration.shapes [--sentences N] [--epsilons E ...]
 
 Per private word (policy "words") the exact output distribution is computed from its integers;
 nothing is drawn. Means over the words:
@@ -9,36 +9,42 @@ nothing is drawn. Means over the words:
   plausibility  log-probability (nats) of the output over Y in the original context
   kept          probability that the word itself is released
   guess         success of the best guess of an attacker who knows the mechanism and the released
-                context, with the masked LM's prior over 101 candidates (every fourth word)
+                context, with the masked LM's prior over 101 candidates (every third word)
+  top           probability of the likeliest output: how often two draws would agree, at most
   n_outputs     outputs of a position
 The rule: of the shapes whose best guess succeeds no more often than that of the shape shipped
-before, the one with the largest cosine.
+before, the one with the largest cosine, or, within CLOSE of it, the most plausible. Beside the
+choice stands its gain over the shape shipped before, with a paired 95 % bootstrap interval over
+sentences.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.calibration.calibrate import Case, cases, sentences
-from benchmarks.common.machine import say, write
+from benchmarks.common.intervals import interval, means
+from benchmarks.common.machine import output_folder, say, write
+from benchmarks.frontier.cape_tables import Covering, Distances, Staircase
 from models.build.fetch import CACHE
 from sanitizer.lm import OnnxMaskedLM, WordPieces
-from sanitizer.pipeline import Engine, engine_for
 from sanitizer.privacy import Cape
 from sanitizer.risk import Likelihood, Nearest, Prior, Vocabulary, guessed
 
 BEFORE = {
-    1.0: (10, 2),
-    2.0: (10, 2),
-    3.0: (25, 2),
-    4.0: (50, 3),
     5.0: (100, 3),
-    6.0: (200, 3),
+    3.0: (25, 2),
     8.0: (1000, 3),
+    2.0: (10, 2),
+    1.0: (10, 2),
+    4.0: (50, 3),
+    6.0: (200, 3),
     10.0: (1000, 3),
 }
 """Epsilon -> n_shortlist and n_top of the staircase as it was shipped, lambda_l 0.5."""
@@ -47,101 +53,165 @@ SHORTLISTS = {
     2.0: (5, 7, 10),
     3.0: (7, 10, 20),
     4.0: (10, 20, 30),
-    5.0: (20, 30, 40),
-    6.0: (30, 40, 60),
-    8.0: (60, 100, 200),
-    10.0: (100, 200, 400),
+    5.0: (20, 30, 40, 60),
+    6.0: (30, 40, 60, 100),
+    8.0: (60, 100, 200, 400),
+    10.0: (100, 200, 400, 800),
 }
 MOST = {1.0: 10, 2.0: 10, 3.0: 16, 4.0: 24, 5.0: 40, 6.0: 80, 8.0: 160, 10.0: 160}
-PRICES = (0.05, 0.1, 0.15, 0.3, 0.5)
-CANDIDATES, EVERY = (50, 50), 4
+PRICES = ((1, 0.05), (1, 0.15), (1, 0.3), (1, 0.5), (2, 0.1), (2, 0.3))
+"""`n_top` and `guess_price` of medoids."""
+LARGE = 7.0  # from here on choosing takes long, and the first prices say enough
+CLOSE = 0.003  # of the cosine; the intervals are wider
+POOL = 100  # sentences from which those measured are taken, evenly spaced
+CANDIDATES, EVERY = (50, 50), 3
+NAMES = ("cosine", "utility", "plausibility", "kept", "guess", "top", "n_outputs")
 Shape = dict[str, Any]
+Floats = NDArray[np.float64]
 
 
 def shapes(epsilon: float) -> list[Shape]:
     """Every shape tried at one epsilon; the first is the one shipped before."""
     n_shortlist, n_top = BEFORE[epsilon]
-    before: Shape = {"n_shortlist": n_shortlist, "n_top": n_top, "lambda_l": 0.5}
-    stairs: list[Shape] = [
-        {"n_shortlist": m, "n_top": 1, "lambda_l": 0.0} for m in SHORTLISTS[epsilon]
+    stairs: list[Shape] = [{"n_shortlist": n_shortlist, "n_top": n_top, "lambda_l": 0.5}]
+    stairs += [
+        {"n_shortlist": m, "n_top": k, "lambda_l": 0.0} for m in SHORTLISTS[epsilon] for k in (1, 2)
     ]
     medoids: list[Shape] = [
-        {"profile": "medoids", "n_shortlist": MOST[epsilon], "n_top": 1, "guess_price": price}
-        for price in PRICES
+        {"profile": "medoids", "n_shortlist": MOST[epsilon], "n_top": k, "guess_price": price}
+        for k, price in (PRICES if epsilon < LARGE else PRICES[:3])
     ]
-    tried = [before, *stairs, *medoids]
+    tried = [shape | {"profile": "staircase"} for shape in stairs] + medoids
     return [shape | {"demote_self": demoted} for demoted in (True, False) for shape in tried]
 
 
 def texts(n: int) -> list[str]:
-    """Calibration sentences; finding them takes longer than all else, so they are kept."""
-    path = CACHE / f"calibration-sentences-{n}.json"
+    """At most `POOL` calibration sentences; finding them takes longest, so they are kept."""
+    path = CACHE / f"calibration-sentences-{POOL}.json"
     if not path.exists():
-        path.write_text(json.dumps(sentences(n)), "utf-8")
+        path.write_text(json.dumps(sentences(POOL)), "utf-8")
     found: list[str] = json.loads(path.read_text("utf-8"))
-    return found
+    return [found[i] for i in np.linspace(0, len(found) - 1, min(n, len(found))).astype(int)]
 
 
-def figures(case: Case, prior: Prior | None, engine: Engine, model: OnnxMaskedLM) -> list[float]:
-    """The six figures of one word, in the order of NAMES; `guess` is nan without a prior."""
-    words = [case.word, *(prior.words if prior else ())]
-    found = list(engine.distributions(words, case.released))
-    outputs = found[0][0]
-    rows = np.stack([weights.probabilities(len(outputs)) for _, weights in found])
-    distance, p = model.words.distance(case.row, outputs), rows[0]
-    low, high = model.logit_range
-    score = np.clip((case.original[outputs] - low) / (high - low), 0, 1)
-    shifted = case.original - case.original.max()
-    logs = (shifted - np.log(np.exp(shifted).sum()))[outputs]
-    guess = float(guessed(prior, Likelihood(outputs, rows[1:])).sum()) if prior else np.nan
-    return [
-        float(p @ (1 - distance)),
-        float(p @ (np.sqrt(score) * np.exp(-3 * distance))),
-        float(p @ logs),
-        float(p[np.isin(outputs, engine.space.own(case.word))].sum()),
-        guess,
-        len(outputs),
-    ]
+class Bench:
+    """What all shapes share: the words, and the words that an attacker weighs at some of them."""
 
+    def __init__(self, model: OnnxMaskedLM, texts: Sequence[str]) -> None:
+        self._model = model
+        nearest = Nearest(model, Vocabulary(model))
+        each = [cases([text], model) for text in texts]
+        self.cases = [case for some in each for case in some]
+        self.sentence = [i for i, some in enumerate(each) for _ in some]
+        self.priors = [
+            nearest.prior(case.released, case.word, CANDIDATES) if i % EVERY == 0 else None
+            for i, case in enumerate(self.cases)
+        ]
+        self._distances = Distances(model, WordPieces(model.folder / "tokenizer.json"))
 
-NAMES = ("cosine", "utility", "plausibility", "kept", "guess", "n_outputs")
+    def figures(self, mechanism: Cape) -> Floats:
+        """`NAMES` of each word, float64 [n_words, n]; `guess` is nan without a prior."""
+        distances = self._distances
+        if mechanism.profile == "medoids":
+            covering = Covering(mechanism, self._model, distances)
+            covering.prepare([case.released for case in self.cases])
+            subject: Covering | Staircase = covering
+        else:
+            subject = Staircase(mechanism, self._model, distances)
+        return np.array(
+            [self._of(c, p, subject) for c, p in zip(self.cases, self.priors, strict=True)]
+        )
+
+    def _of(self, case: Case, prior: Prior | None, subject: Covering | Staircase) -> list[float]:
+        words = [case.word, *(prior.words if prior else ())]
+        table = subject.table(words, case.released)
+        outputs, p = table.outputs, table.p[0]
+        distances, own = self._distances.near((case.word,), outputs)
+        low, high = self._model.logit_range
+        score = np.clip((case.original[outputs] - low) / (high - low), 0, 1)
+        shifted = case.original - case.original.max()
+        logs = shifted[outputs] - np.log(np.exp(shifted).sum())
+        guess = float(guessed(prior, Likelihood(outputs, table.p[1:])).sum()) if prior else np.nan
+        return [
+            float(p @ (1 - distances[0])),
+            float(p @ (np.sqrt(score) * np.exp(-3 * distances[0]))),
+            float(p @ logs),
+            float(p[own[0]].sum()),
+            guess,
+            float(p.max()),
+            len(outputs),
+        ]
 
 
 def chosen(rows: list[Shape]) -> Shape:
     """Return the shape that the rule picks, of one epsilon and one treatment of the word itself."""
     allowed = [row for row in rows if row["guess"] <= rows[0]["guess"]]
-    return max(allowed, key=lambda row: float(row["cosine"]))
+    most = max(float(row["cosine"]) for row in allowed)
+    close = [row for row in allowed if row["cosine"] >= most - CLOSE]
+    return max(close, key=lambda row: float(row["plausibility"]))
+
+
+def gain(ours: Floats, before: Floats, sentence: Sequence[int]) -> dict[str, dict[str, float]]:
+    """Ours less the shape shipped before, of each figure, with its interval."""
+    found = {}
+    for name in ("cosine", "plausibility", "guess"):
+        column = NAMES.index(name)
+        there = ~np.isnan(ours[:, column])
+        values = (ours - before)[there, column]
+        found[name] = interval(means(values, np.asarray(sentence)[there].tolist()))
+    return found
+
+
+def kept_rows(bench: Bench) -> tuple[list[Shape], list[Shape]]:
+    """Rows of an earlier run over the same words."""
+    path = output_folder() / "shapes.json"
+    if not path.exists():
+        return [], []
+    found: dict[str, Any] = json.loads(path.read_text("utf-8"))["results"]
+    same = found["n_words"] == len(bench.cases)
+    return (found["table"], found["chosen"]) if same else ([], [])
+
+
+def keep(n: int, bench: Bench, table: list[Shape], picked: list[Shape]) -> None:
+    """Write results/shapes.json, after each epsilon: a run takes long."""
+    counts = {
+        "n_sentences": len(set(bench.sentence)),
+        "n_words": len(bench.cases),
+        "n_guessed": sum(p is not None for p in bench.priors),
+    }
+    command = f"python -m benchmarks.calibration.shapes --sentences {n}"
+    rows, best = (sorted(some, key=lambda row: row["epsilon"]) for some in (table, picked))
+    write("shapes", command, counts | {"table": rows, "chosen": best})
 
 
 def main() -> None:
     """Measure all shapes; print what the rule picks."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sentences", type=int, default=60)
+    parser.add_argument("--sentences", type=int, default=40)
+    parser.add_argument("--epsilons", type=float, nargs="+", help="others stay as measured before")
     options = parser.parse_args()
-    model = OnnxMaskedLM(threads=1)
-    pieces, nearest = WordPieces(model.folder / "tokenizer.json"), Nearest(model, Vocabulary(model))
-    found = cases(texts(options.sentences), model)
-    asked = [
-        nearest.prior(case.released, case.word, CANDIDATES) if i % EVERY == 0 else None
-        for i, case in enumerate(found)
-    ]
-    table: list[Shape] = []
-    for epsilon in BEFORE:
-        for shape in shapes(epsilon):
-            engine = engine_for(Cape(epsilon, **shape), model, pieces)
-            each = [figures(c, prior, engine, model) for c, prior in zip(found, asked, strict=True)]
-            means = np.nanmean(np.array(each), axis=0).round(4).tolist()
-            table.append(
-                {"epsilon": epsilon, "profile": "staircase"}
-                | shape
-                | dict(zip(NAMES, means, strict=True))
-            )
+    bench = Bench(OnnxMaskedLM(threads=1), texts(options.sentences))
+    say(f"{len(bench.cases)} words")
+    wanted = options.epsilons or list(BEFORE)
+    table, picked = kept_rows(bench) if options.epsilons else ([], [])
+    for epsilon in wanted:
+        tried = shapes(epsilon)
+        each = [bench.figures(Cape(epsilon, **shape)) for shape in tried]
+        rows = [
+            {"epsilon": epsilon}
+            | shape
+            | dict(zip(NAMES, np.nanmean(found, axis=0).round(4).tolist(), strict=True))
+            for shape, found in zip(tried, each, strict=True)
+        ]
+        table = [row for row in table if row["epsilon"] != epsilon] + rows
+        picked = [row for row in picked if row["epsilon"] != epsilon]
         for demoted in (True, False):
-            rows = [r for r in table if (r["epsilon"], r["demote_self"]) == (epsilon, demoted)]
-            say(str(chosen(rows)))
-    command = f"python -m benchmarks.calibration.shapes --sentences {options.sentences}"
-    counts = {"n_words": len(found), "n_guessed": sum(p is not None for p in asked)}
-    print(write("shapes", command, counts | {"table": table}))
+            some = [row for row in rows if row["demote_self"] == demoted]
+            best = chosen(some)
+            compared = each[rows.index(best)], each[rows.index(some[0])]
+            picked.append(best | {"gain": gain(*compared, bench.sentence)})
+            say(json.dumps(picked[-1]))
+        keep(options.sentences, bench, table, picked)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,14 @@ from benchmarks.baselines.exponential import Exponential
 from benchmarks.baselines.fbdd import Fbdd
 from benchmarks.baselines.randomized_response import RandomizedResponse
 from benchmarks.baselines.santext import SanText, SanTextPlus
-from benchmarks.frontier.cape_tables import N_KEPT, Buckets, Distances, PublishedCape, Staircase
+from benchmarks.frontier.cape_tables import (
+    N_KEPT,
+    Buckets,
+    Covering,
+    Distances,
+    PublishedCape,
+    Staircase,
+)
 from benchmarks.frontier.dyntext_tables import Lists
 from benchmarks.frontier.left_context import LeftMakers, packaged
 from benchmarks.frontier.outputs import Tokens
@@ -38,6 +45,7 @@ from sanitizer.randomness import SYSTEM_RANDOM
 from sanitizer.risk import Extremes, Likelihood, Likelihoods
 
 Logits = NDArray[np.float32]
+Kept = TypeVar("Kept")
 CHUNK = 64
 SHARES = 1 << 48
 
@@ -87,6 +95,7 @@ class Shared:
     def __init__(self, vectors: WordVectors) -> None:
         self._vectors = vectors
         self._kept: OrderedDict[tuple[str, ...], tuple[Vectors, NDArray[np.bool_]]] = OrderedDict()
+        self._far: OrderedDict[tuple[str, ...], Vectors] = OrderedDict()
 
     def inputs(
         self, words: Sequence[str], outputs: Places | None = None, scores: Vectors | None = None
@@ -94,12 +103,19 @@ class Shared:
         """As `WordVectors.inputs`."""
         key = tuple(words)
         if key not in self._kept:
-            vectors, known = self._vectors.of(words)
-            self._kept[key] = euclidean(vectors @ self._vectors.outputs.T), known
-            while len(self._kept) > N_KEPT:
-                self._kept.popitem(last=False)
-        distances, known = self._kept[key]
-        return Inputs.of(distances if outputs is None else distances[:, outputs], known, scores)
+            _keep(self._kept, key, self._vectors.of(words))
+        vectors, known = self._kept[key]
+        if outputs is not None:
+            return Inputs.of(euclidean(vectors @ self._vectors.outputs[outputs].T), known, scores)
+        if key not in self._far:
+            _keep(self._far, key, euclidean(vectors @ self._vectors.outputs.T))
+        return Inputs.of(self._far[key], known, scores)
+
+
+def _keep(kept: OrderedDict[tuple[str, ...], Kept], key: tuple[str, ...], found: Kept) -> None:
+    kept[key] = found
+    while len(kept) > N_KEPT:
+        kept.popitem(last=False)
 
 
 class OverWords:
@@ -263,12 +279,12 @@ class Makers:
         if variant == "published" and set(options) <= {"lambda_l", "lambda_d", "n_buckets"}:
             return self._published_cape(epsilon, options)
         cape = Cape(epsilon, variant=variant, **options)
-        staircase = cape.certified and cape.profile == "staircase" and cape.n_steps == 1
-        return (
-            Staircase(cape, self.model, self._distances)
-            if staircase
-            else Packaged(cape, self.model, self.pieces)
-        )
+        if cape.certified and cape.n_steps == 1:
+            if cape.profile == "staircase":
+                return Staircase(cape, self.model, self._distances)
+            if cape.profile == "medoids":
+                return Covering(cape, self.model, self._distances)
+        return Packaged(cape, self.model, self.pieces)
 
     @cached_property
     def _left(self) -> LeftMakers:

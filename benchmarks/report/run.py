@@ -243,6 +243,7 @@ SECTIONS: list[tuple[str, Callable[[], str] | str]] = [
     ("counterexamples", "benchmarks.report.counterexamples"),
     ("frontier", frontier_report.section),
     ("attacks", frontier_report.attacks),
+    ("reconstruction", "benchmarks.report.reconstruction"),
     ("ideas", frontier_report.ideas),
     ("words", shapes.words),
     ("shapes", shapes.section),

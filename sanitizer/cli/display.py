@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sanitizer.results import Record, SanitizedText
-    from sanitizer.risk import Advice, AdviceSetting, AttackReport, AuditReport, Rate
+    from sanitizer.risk import (
+        Advice,
+        AdviceSetting,
+        AttackReport,
+        AuditReport,
+        ClassAdvice,
+        Rate,
+    )
     from sanitizer.synthesis import SynthesisRecord, SynthesizedText
 
 WIDTH = 100
@@ -60,7 +67,10 @@ def joined_record(results: Sequence[SanitizedText]) -> Record:
     records = [result.record for result in results]
     if len(records) == 1:
         return records[0]
-    counts = ("n_units", "n_numbers", "n_identifiers", "n_public", "charged", "epsilon_total")
+    counts = (
+        *("n_units", "n_numbers", "n_identifiers", "n_public"),
+        *("charged", "epsilon_total", "epsilon_at_delta", "bound_delta"),
+    )
     added = {name: sum(getattr(record, name) for record in records) for name in counts}
     things = {(each.kind, each.replacement) for result in results for each in result.replacements}
     most = max(records, key=lambda record: (record.epsilon_per_unit, record.n_drawn))
@@ -70,6 +80,9 @@ def joined_record(results: Sequence[SanitizedText]) -> Record:
         n_things=len(things),
         epsilon_per_word=max(record.epsilon_per_word for record in records),
         conversation_epsilon=max(record.conversation_epsilon for record in records),
+        conversation_epsilon_at_delta=max(
+            record.conversation_epsilon_at_delta for record in records
+        ),
         certified=all(record.certified for record in records),
         reason=next((record.reason for record in records if record.reason), None),
     )
@@ -115,6 +128,13 @@ def _things(record: Record) -> list[str]:
     ]
 
 
+def _less(record: Record) -> str:
+    """Return the bound at a small delta, where it is smaller than the plain sum."""
+    if not record.certified or record.epsilon_at_delta >= record.epsilon_total:
+        return ""
+    return f" ({record.epsilon_at_delta:.4g} at delta {record.bound_delta:g})"
+
+
 def _claim(record: Record) -> list[str]:
     strength = f"epsilon {record.epsilon_per_unit:g} per private word"
     if record.certified:
@@ -127,7 +147,7 @@ def _claim(record: Record) -> list[str]:
         f"{record.mechanism} {record.variant}: {strength}",
         f"{record.n_units} private words, {record.n_numbers} random numbers, "
         f"{record.n_identifiers} identifiers and numbers in the vault, {record.n_public} public "
-        f"words; epsilon {record.epsilon_total:g}{delta} for the whole text, "
+        f"words; epsilon {record.epsilon_total:g}{delta} for the whole text{_less(record)}, "
         f"{record.epsilon_per_word:g} for the most repeated word",
         f"compared: {record.neighboring_relation}",
     ]
@@ -242,6 +262,42 @@ def advice_text(advice: Advice) -> str:
         *_wrapped(advice.note),
     ]
     return "\n".join(lines)
+
+
+def class_advice_text(advice: ClassAdvice) -> str:
+    """Return advice by class in lines: the largest epsilons, then what they were chosen from."""
+    best = [
+        f"  {kind:<12}{'vault' if epsilon is None else f'epsilon {epsilon:g}'}"
+        for kind, epsilon in advice.epsilons.items()
+    ]
+    rows = [
+        f"{'>' if advice.epsilons[row.kind] == row.epsilon else ' ':<2}{row.kind:<12}"
+        f"{row.epsilon:>8g}{row.guess:>9.1%}{row.blind:>9.1%}{row.similarity:>9.3f}"
+        for row in advice.table
+    ]
+    linked = "" if advice.n_linked == 1 else f", of {advice.n_linked} things that tell each other"
+    together = (
+        "No class can be drawn."
+        if advice.epsilon is None
+        else f"All in one: Cape(epsilon={advice.epsilon:g})"
+        + (f", and to the vault: {', '.join(advice.vault)}." if advice.vault else ".")
+    )
+    return "\n".join(
+        [
+            *_wrapped(f"At most {advice.risk:.1%} for the best guess at one thing{linked}:"),
+            *best,
+            *_wrapped(together),
+            "",
+            f"  {'class':<12}{'epsilon':>8}{'guess':>9}{'blind':>9}{'meaning':>9}",
+            *rows,
+            "",
+            *_wrapped(
+                "guess: how often the best guess is right, exactly, by who knows the mechanism and "
+                "sees the stand-in, if commoner things are likelier; blind: the same with nothing "
+                "seen; meaning: expected cosine. What public words tell is not in these figures."
+            ),
+        ]
+    )
 
 
 def _simple(report: AttackReport) -> list[str]:

@@ -114,9 +114,22 @@ def attack(file: Path, lines: bool, as_json: bool, trials: int, **setting: Any) 
 
 @click.command(
     short_help="find the setting that keeps the most meaning at a tolerated risk",
-    epilog=examples("sanitizer advise -f prompts.txt --lines --risk 0.1"),
+    epilog=examples(
+        "sanitizer advise -f prompts.txt --lines --risk 0.1",
+        "sanitizer advise --classes --risk 0.2",
+    ),
 )
-@texts_options
+@click.option("-f", "--file", type=Path, metavar="FILE", help="texts like those to be sent")
+@lines_option
+@json_option
+@click.option("--classes", is_flag=True, help="an epsilon for each class that balanced draws")
+@click.option(
+    "--linked",
+    type=int,
+    default=1,
+    metavar="N",
+    help="with --classes: things of which one tells the others, 1 (default) or 2",
+)
 @click.option(
     "--risk",
     type=float,
@@ -126,12 +139,26 @@ def attack(file: Path, lines: bool, as_json: bool, trials: int, **setting: Any) 
 @words_policy_option
 @model_option
 def advise(
-    file: Path, lines: bool, as_json: bool, risk: float, policy: str, model: Path | None
+    file: Path | None,
+    lines: bool,
+    as_json: bool,
+    classes: bool,
+    linked: int,
+    risk: float,
+    policy: str,
+    model: Path | None,
 ) -> None:
     """Find the setting that keeps the most meaning at a tolerated risk."""
-    from sanitizer.cli.display import advice_text
+    from sanitizer.cli.display import advice_text, class_advice_text
     from sanitizer.risk import advise as find_advice
+    from sanitizer.risk import advise_classes
 
+    if classes:
+        by_class = advise_classes(risk, n_linked=linked, model=model)
+        write(json.dumps(by_class.as_dict()) if as_json else class_advice_text(by_class))
+        return
+    if file is None:
+        raise click.UsageError("advise needs texts (-f FILE), or --classes")
     texts = texts_of(read_file(file), lines)
     found = find_advice(texts, risk, policy, model=model, progress=sys.stderr.isatty())
     write(json.dumps(found.as_dict()) if as_json else advice_text(found))

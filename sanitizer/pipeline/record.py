@@ -10,10 +10,13 @@ from typing import Any
 
 from sanitizer.pipeline.engines import LoadedModels, WordMechanism
 from sanitizer.pipeline.masked_text import Choices, MaskedText
-from sanitizer.privacy import Accountant, Cape, DynText, Event
+from sanitizer.privacy import Accountant, Cape, DynText, Event, PureEvent
 from sanitizer.results import Record
 from sanitizer.storage import as_printed, same_thing
 from sanitizer.text import Policy
+
+BOUND_DELTA = 1e-6
+"""Delta at which a record states a bound beside the plain sum."""
 
 
 @dataclass(frozen=True)
@@ -186,8 +189,11 @@ def perturbed_record(choices: Choices, settings: Settings, models: LoadedModels)
     if certified:
         bare = terms(mechanism.consistent)
         per_unit = mechanism.epsilon
-        total = _composed(engine.event(bare.unit, bare.relation), n_draws, settings.delta)
+        event = engine.event(bare.unit, bare.relation)
+        total = _composed(event, n_draws, settings.delta)
+        at_delta = _composed(event, n_draws, max(BOUND_DELTA, settings.delta))
     else:
+        at_delta = inf
         per_unit = claimed or inf
         total = sum(claims) if claims else inf
     per_word = per_unit * (min(repeats, 1) if mechanism.consistent else repeats)
@@ -215,6 +221,8 @@ def perturbed_record(choices: Choices, settings: Settings, models: LoadedModels)
         claimed_epsilon=claimed,
         policy=settings.policy.name,
         model_sha256=models.sha256,
+        epsilon_at_delta=at_delta if n_draws else 0.0,
+        bound_delta=max(BOUND_DELTA, settings.delta),
     )
     return _with_declared(record, masked)
 
@@ -231,6 +239,17 @@ def _composed(event: Event, n_draws: int, delta: float) -> float:
     """Return the smallest valid epsilon of n draws at this delta."""
     accountant = Accountant()
     accountant.compose(event, n_draws)
+    return accountant.epsilon(delta)
+
+
+@lru_cache(maxsize=1024)
+def _composed_of(epsilons: tuple[float, ...], delta: float) -> float:
+    """Return the smallest valid epsilon of several draws that are pure, at this delta."""
+    accountant = Accountant()
+    for epsilon in epsilons:
+        if epsilon > 0:
+            event = PureEvent(epsilon, unit=DRAWN_BY_CLASS.unit, relation=DRAWN_BY_CLASS.relation)
+            accountant.compose(event)
     return accountant.epsilon(delta)
 
 
@@ -299,6 +318,9 @@ def _drawn_record(
     here = {value.lower() for value in masked.stand_ins if value and value.lower() in known}
     spent, total = settings.cost(n_new), sum(as_printed(each) for each in drawn.values())
     certified = record.certified
+    delta = max(BOUND_DELTA, settings.delta)
+    now = _composed_of((mechanism.epsilon,) * n_new, delta)
+    so_far = _composed_of(tuple(sorted(drawn.values())), delta)
     options: dict[str, Any] = {"epsilon": mechanism.epsilon}
     if isinstance(mechanism, Cape):
         names = ("guess_price", "demote_self")
@@ -325,6 +347,9 @@ def _drawn_record(
         - sum(value is not None and value.lower() in known for value in masked.stand_ins),
         n_drawn=len(here),
         conversation_epsilon=float(total) if certified else inf,
+        epsilon_at_delta=now if certified else inf,
+        bound_delta=delta,
+        conversation_epsilon_at_delta=so_far if certified else inf,
     )
 
 

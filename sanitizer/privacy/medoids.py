@@ -19,8 +19,8 @@ CAP_RANKS = (1, 2, 4, 8, 16, 32, 64, 128)
 """A cap is the prior of the word at one of these ranks, or that of the least likely input."""
 _LEAST_GAIN = np.float32(1e-6)  # below it is rounding
 _BARRED = np.float32(-3.0e38)
-_ADMITTED = np.float32(1 - 1e-6)  # a cap is the prior of some word, but for its rounding
-_APART = np.float32(10.0)  # more than two cosines differ
+ADMITTED = np.float32(1 - 1e-6)  # a cap is the prior of some word, but for its rounding
+APART = np.float32(10.0)  # more than two cosines differ
 
 
 @dataclass(frozen=True)
@@ -221,6 +221,6 @@ def ranked(
     """
     near = np.zeros(len(design.outputs), np.float32) if cosine is None else cosine
     near = np.nan_to_num(near, nan=0.0, posinf=0.0, neginf=0.0)
-    near = np.where(design.caps >= np.float32(prior) * _ADMITTED, near, design.caps - _APART)
-    near[own] = -2 * _APART
+    near = np.where(design.caps >= np.float32(prior) * ADMITTED, near, design.caps - APART)
+    near[own] = -2 * APART
     return np.argsort(-near, kind="stable")

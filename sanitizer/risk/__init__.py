@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from sanitizer.risk.attacks import Rate as Rate
     from sanitizer.risk.attacks import rouge_l as rouge_l
     from sanitizer.risk.attacks import run_attacks as run_attacks
+    from sanitizer.risk.classes import ClassAdvice as ClassAdvice
     from sanitizer.risk.classes import ClassMeter as ClassMeter
+    from sanitizer.risk.classes import ClassSetting as ClassSetting
+    from sanitizer.risk.classes import advise_classes as advise_classes
     from sanitizer.risk.exact_audit import EXAMPLE as EXAMPLE
     from sanitizer.risk.exact_audit import EXAMPLE_POSITION as EXAMPLE_POSITION
     from sanitizer.risk.exact_audit import AuditReport as AuditReport
@@ -43,7 +46,7 @@ else:
         {
             "advice": ("Advice", "AdviceSetting", "NO_NOISE", "Risk", "RiskMeter", "advise"),
             "attacks": ("AttackReport", "PUBLISHED", "Rate", "rouge_l", "run_attacks"),
-            "classes": ("ClassMeter",),
+            "classes": ("ClassAdvice", "ClassMeter", "ClassSetting", "advise_classes"),
             "exact_audit": (
                 "AuditReport",
                 "EXAMPLE",

@@ -271,6 +271,11 @@ def advise(
 def _check(texts: Sequence[str], risk: float, epsilons: Sequence[float]) -> None:
     """Raise TypeError or ValueError for arguments that cannot be used."""
     check_texts(texts)
+    check_risk(risk, epsilons)
+
+
+def check_risk(risk: float, epsilons: Sequence[float]) -> None:
+    """Raise ValueError for a risk, or epsilons, to which nothing can be chosen."""
     if (
         isinstance(risk, bool)
         or not isinstance(risk, (int, float))

@@ -31,13 +31,13 @@ def group(tools: Tools) -> Group:
 
 @pytest.mark.parametrize("epsilon", [2.0, 5.0, 10.0])
 @pytest.mark.parametrize("demote_self", [True, False])
-def test_the_staircase_of_many_words_is_the_packages(
-    tools: Tools, group: Group, epsilon: float, demote_self: bool
+@pytest.mark.parametrize("profile", ["staircase", "medoids"])
+def test_two_levels_of_many_words_are_the_packages(
+    tools: Tools, group: Group, epsilon: float, demote_self: bool, profile: str
 ) -> None:
-    mechanism, logits = Cape(epsilon, demote_self=demote_self), group.places[0][1].released
-    quick = Makers(tools.model, tools.pieces).make(
-        "cape certified", epsilon, {"demote_self": demote_self}
-    )
+    options: dict[str, Any] = {"demote_self": demote_self, "profile": profile}
+    mechanism, logits = Cape(epsilon, **options), group.places[0][1].released
+    quick = Makers(tools.model, tools.pieces).make("cape certified", epsilon, options)
     assert not isinstance(quick, Packaged)
     ours, theirs = (
         quick.table(WORDS, logits),

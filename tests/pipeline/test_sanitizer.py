@@ -347,7 +347,7 @@ def test_an_article_follows_the_released_word() -> None:
         def randbelow(self, n: int, /) -> int:
             return 0
 
-    out = toy(scores, Cape(lambda_d=0.0, n_shortlist=5, n_top=1)).sanitize(
+    out = toy(scores, Cape(lambda_l=0.5, lambda_d=0.0, n_shortlist=5, n_top=1)).sanitize(
         "She saw a xylophone.", source=First()
     )
     assert "an apple" in out.text

@@ -280,12 +280,22 @@ def test_the_default_shape_is_usable(epsilon: float, profile: str, top: int) -> 
     assert Cape(epsilon, profile=profile, n_shortlist=2).n_top == 1
 
 
-@pytest.mark.parametrize("epsilon", [3.0, 4.0, 5.0, 6.0, 8.0, 10.0])
-def test_no_output_takes_more_than_a_third_by_default(epsilon: float) -> None:
-    mechanism = Cape(epsilon)
-    assert mechanism.n_shortlist is not None
-    levels, sizes = mechanism.levels(mechanism.n_shortlist)
-    assert levels[0] / sum(level * size for level, size in zip(levels, sizes, strict=True)) <= 1 / 3
+def test_the_default_staircase_raises_one_output_of_a_list_that_grows_with_epsilon() -> None:
+    found = [Cape(epsilon) for epsilon in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)]
+    assert {(mechanism.n_top, mechanism.lambda_l) for mechanism in found} == {(1, 0.0)}
+    lists = [mechanism.n_shortlist or 0 for mechanism in found]
+    assert lists == sorted(lists)
+    # However large epsilon is, chance still decides: nobody gets the nearest output for certain.
+    for mechanism, n in zip(found, lists, strict=True):
+        levels, sizes = mechanism.levels(n)
+        total = sum(level * size for level, size in zip(levels, sizes, strict=True))
+        assert 0.3 < levels[0] / total < 0.995
+
+
+def test_fitting_the_context_counts_where_the_list_is_long() -> None:
+    assert [Cape(profile=profile).lambda_l for profile in ("geometric", "prior")] == [0.5, 0.5]
+    assert Cape(variant="published").lambda_l == 0.5
+    assert Cape(lambda_l=0.3).lambda_l == 0.3
 
 
 def test_medoids_have_no_shortlist_by_utility() -> None:

@@ -119,6 +119,9 @@ def test_a_file_of_an_earlier_version_of_this_package_opens(
             "conversation_epsilon": 0.0,
             "language": None,
             "declared": 0,
+            "epsilon_at_delta": 0.0,
+            "bound_delta": 0.0,
+            "conversation_epsilon_at_delta": 0.0,
         }
         assert vault.get(b"1") == result("1", ANNA[1], **later)
         assert vault.substitutes("d", [ANNA], placeholder) == ["<EMAIL_2>"], "1 was forgotten"

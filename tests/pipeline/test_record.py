@@ -1,0 +1,43 @@
+"""The record's bound at a small delta stands beside the plain sum."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sanitizer import Cape, Sanitizer
+from sanitizer.cli.display import describe, joined_record
+from sanitizer.pipeline.record import BOUND_DELTA
+from sanitizer.privacy import Accountant, StaircaseEvent
+from sanitizer.testing import SeededSource, ToyBackbone
+
+TEXT = "Peter met Anna Maria Schmidt near Leeds, Bath, Hull, York, Wells, Ely, Truro and Derby."
+
+
+def toy() -> ToyBackbone:
+    return ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
+
+
+def test_many_draws_are_bounded_by_less_than_their_sum_at_a_small_delta() -> None:
+    mechanism = Cape(0.5, n_shortlist=10, n_top=2)
+    sanitizer = Sanitizer(mechanism, "strict", model=toy())
+    results = [sanitizer.sanitize(f"{TEXT} {n}", source=SeededSource(n)) for n in range(2)]
+    record = results[0].record
+    assert record.bound_delta == BOUND_DELTA
+    accountant = Accountant()
+    event = StaircaseEvent(0.5, 2, 10, unit="word", relation="replace-one")
+    accountant.compose(event, record.n_units)
+    assert record.epsilon_at_delta == accountant.epsilon(BOUND_DELTA)
+    assert 0 < record.epsilon_at_delta < record.epsilon_total == 0.5 * record.n_units
+    assert record.delta == 0.0, "the plain sum stays what it was"
+    assert f"({record.epsilon_at_delta:.4g} at delta 1e-06)" in describe(record)
+    both = joined_record(results)
+    assert both.epsilon_at_delta == 2 * record.epsilon_at_delta
+    assert both.bound_delta == 2 * BOUND_DELTA
+
+
+def test_no_bound_is_stated_where_nothing_is_proved() -> None:
+    published = Sanitizer(Cape(variant="published"), "strict", model=toy()).sanitize("Anna cried.")
+    assert published.record.epsilon_at_delta == float("inf")
+    assert published.record.as_dict()["epsilon_at_delta"] is None
+    nothing = Sanitizer(Cape(2.0), "strict", model=toy()).sanitize("of the")
+    assert nothing.record.epsilon_at_delta == 0.0
