@@ -1,6 +1,6 @@
 """Random and mutated request bodies through the filter, with identifiers at every position.
 
-    python -m benchmarks.privacy.fuzzing [--quick] [--bodies N] [--policy NAME]
+    python -m benchmarks.privacy.fuzzing [--quick] [--bodies N] [--seed FIRST] [--policy NAME]
 
 For each body either a request comes out or a declared error. Of a request: it is one JSON object of
 the same structure, no planted identifier of the conversation is in it, as written, unescaped,
@@ -9,6 +9,12 @@ bodies whose bytes were damaged, what a cut glued to other letters is left out.
 Half of the bodies hold kinds that are sure by their form, at positions of names too, and most of
 these are mutated; the others hold keys, addresses of networks and telephone numbers as well, where
 text or parameters of machines stand.
+
+Bodies come in blocks of 2,000, each with a seed of its own, and a block's counts are added to
+results/fuzzing.json when it ends. Blocks that are in the file already are not run again, so a run
+that was stopped goes on, and several processes with other seeds add to one file. The file names
+the circumstances of the last block. A fault ends its block and is noted with seed and number; the
+block counts only when it was run again without one.
 """
 
 from __future__ import annotations
@@ -16,18 +22,21 @@ from __future__ import annotations
 import argparse
 import base64
 import binascii
+import fcntl
 import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
+from functools import lru_cache
 from html import unescape
 from itertools import islice
+from time import process_time
 from typing import Any
 from urllib.parse import unquote
 
-from benchmarks.common.machine import say, write
+from benchmarks.common.machine import output_folder, say, write
 from benchmarks.privacy.bodies import ENDPOINTS, Bodies, Planted
 from sanitizer import Sanitizer
 from sanitizer.errors import RequestRefused, SanitizerError
@@ -35,6 +44,10 @@ from sanitizer.storage import MemoryVault
 from sanitizer.wire import Exchange, Filter, sent_headers
 
 JSON = {"content-type": "application/json"}
+BLOCK = 2_000
+"""Bodies of one seed."""
+EVERY_HEADER, EVERY_AGAIN = 4, 10
+"""Of how many bodies one is tried in a header, and one is sent again."""
 IN_A_CONVERSATION = 20
 """Bodies of one conversation: what one of them planted may not leave with a later one."""
 REASONS = frozenset(
@@ -79,8 +92,24 @@ def strings(document: Any) -> Iterator[str]:
         yield str(document)
 
 
-def readings(text: str) -> Iterator[str]:
-    """Yield a text as it is, unescaped, normalized, and what its tokens say when decoded."""
+def seeds(document: Any) -> Iterator[int]:
+    """Yield the numbers that stand as `seed`."""
+    if isinstance(document, dict):
+        if isinstance(document.get("seed"), int):
+            yield document["seed"]
+        document = list(document.values())
+    if isinstance(document, list):
+        for value in document:
+            yield from seeds(value)
+
+
+@lru_cache(maxsize=50_000)
+def readings(text: str) -> tuple[str, ...]:
+    """Return a text as it is, unescaped, normalized, and what its tokens say when decoded."""
+    return tuple(_readings(text))
+
+
+def _readings(text: str) -> Iterator[str]:
     yield text
     for read in (unquote(text), unescape(text), unicodedata.normalize("NFKC", text)):
         if read != text:
@@ -202,7 +231,8 @@ class Fuzzer:
             self.counts["planted"] += len(body.planted)
             self.counts["mutated"] += body.mutated
             self._one(body.path, *self._bodies.spelled(body.document))
-            self._header(body.planted)
+            if self.counts["bodies"] % EVERY_HEADER == 0:
+                self._header(body.planted)
 
     def _one(self, path: str, raw: bytes, damaged: bool) -> None:
         try:
@@ -214,7 +244,7 @@ class Fuzzer:
             raise Fault(f"{type(error).__name__} is no declared error") from error
         self.counts["sent"] += 1
         self._sent(raw, exchange, damaged)
-        if self.counts["bodies"] % 10 == 0:
+        if self.counts["bodies"] % EVERY_AGAIN == 0:
             again = self._filter.request("POST", path, JSON, raw)
             if again.body != exchange.body:
                 raise Fault("a request that is sent again is another one")
@@ -233,8 +263,11 @@ class Fuzzer:
             after = json.loads(exchange.body, object_pairs_hook=_once)
         except ValueError:
             raise Fault("what leaves is no JSON") from None
-        check_structure(json.loads(raw), after)
-        self._check("a body", [exchange.body.decode(), *strings(after)], damaged)
+        before = json.loads(raw)
+        check_structure(before, after)
+        # A seed of randomness is never replaced (docs/threat-model.md): a mutation put one there.
+        told = {str(number) for number in seeds(before)}
+        self._check("a body", [exchange.body.decode(), *strings(after)], damaged, told)
         self._check("the record", [json.dumps(exchange.record.as_dict()), str(exchange.headers)])
 
     def _header(self, planted: Iterable[Planted]) -> None:
@@ -249,8 +282,17 @@ class Fuzzer:
                     return
                 raise Fault("a header with an identifier left")
 
-    def _check(self, where: str, texts: Iterable[str], damaged: bool = False) -> None:
-        for kind in leaks(self._wanted, texts, damaged):
+    def _check(
+        self,
+        where: str,
+        texts: Iterable[str],
+        damaged: bool = False,
+        told: Collection[str] = frozenset(),
+    ) -> None:
+        wanted = self._wanted
+        if told:
+            wanted = {form: kind for form, kind in wanted.items() if form not in told}
+        for kind in leaks(wanted, texts, damaged):
             raise Fault(f"an identifier ({kind}) is in {where}")
 
 
@@ -263,28 +305,87 @@ def fuzzed(
         Fault: something must not have happened.
     """
     fuzzer = Fuzzer(sanitizer, Bodies(seed, endpoints))
-    while (left := n - fuzzer.counts["bodies"]) > 0:
-        fuzzer.run(min(left, 10_000))
-        if n > 10_000:
-            say(f"{fuzzer.counts['bodies']:,} bodies: {dict(fuzzer.counts)}")
+    fuzzer.run(n)
     return fuzzer.counts
 
 
+def block(sanitizer: Sanitizer, seed: int) -> tuple[Counter[str], list[dict[str, Any]]]:
+    """Send a block of bodies; return the counts, and the fault that ended it, if one did."""
+    fuzzer, faults = Fuzzer(sanitizer, Bodies(seed)), []
+    try:
+        fuzzer.run(BLOCK)
+    except Fault as fault:
+        faults = [{"seed": seed, "body": fuzzer.counts["bodies"], "fault": str(fault)}]
+    return fuzzer.counts, faults
+
+
+class Results:
+    """The results file, to which several processes add.
+
+    Args:
+        policy: a file of another one begins anew.
+        anew: leave out what the file holds.
+    """
+
+    def __init__(self, policy: str, anew: bool = False) -> None:
+        self._policy, self._path = policy, output_folder() / "fuzzing.json"
+        if anew:
+            self._path.unlink(missing_ok=True)
+
+    def seeds(self) -> list[int]:
+        """Return the seeds of the blocks that were run."""
+        seeds: list[int] = self._read()["seeds"]
+        return seeds
+
+    def add(self, seed: int, counts: Counter[str], faults: list[dict[str, Any]], cpu: float) -> str:
+        """Add a block; return a line that says how many bodies there are."""
+        output_folder().mkdir(parents=True, exist_ok=True)
+        with self._path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            found = self._read()
+            found["faults"] = [each for each in found["faults"] if each["seed"] != seed] + faults
+            if not faults:
+                found["seeds"] = sorted({*found["seeds"], seed})
+                found["cpu_seconds"] = round(found["cpu_seconds"] + cpu, 1)
+                found["counts"] = dict((Counter(found["counts"]) + counts).most_common())
+            command = f"python -m benchmarks.privacy.fuzzing --policy {self._policy}"
+            write("fuzzing", command, found)
+        return f"{found['counts'].get('bodies', 0):,} bodies, {len(found['faults'])} faults"
+
+    def _read(self) -> dict[str, Any]:
+        with suppress(FileNotFoundError):
+            found: dict[str, Any] = json.loads(self._path.read_text("utf-8"))["results"]
+            if found["policy"] == self._policy:
+                return found
+        return {"policy": self._policy, "seeds": [], "cpu_seconds": 0.0, "faults": [], "counts": {}}
+
+
 def main() -> None:
-    """Fuzz, and write results/fuzzing.json."""
+    """Fuzz, and add to results/fuzzing.json.
+
+    Raises:
+        SystemExit: a block ended with a fault.
+    """
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="10,000 bodies")
-    parser.add_argument("--bodies", type=int, default=1_000_000, help="how many")
+    parser.add_argument("--bodies", type=int, default=1_000_000, help="how many, in blocks")
     parser.add_argument("--policy", default="identifiers", help="name of a preset")
-    parser.add_argument("--seed", type=int, default=1, help="equal seeds give equal bodies")
+    parser.add_argument("--seed", type=int, default=1, help="of the first block; the rest follow")
+    parser.add_argument("--anew", action="store_true", help="leave out what the file holds")
     options = parser.parse_args()
-    n = min(options.bodies, 10_000) if options.quick else options.bodies
-    counts = fuzzed(Sanitizer(policy=options.policy), n, options.seed)
-    results = {"policy": options.policy, "seed": options.seed, "counts": dict(counts)}
-    command = f"python -m benchmarks.privacy.fuzzing --bodies {n} --policy {options.policy}"
-    print(write("fuzzing", command, results))
+    n = -(-(min(options.bodies, 10_000) if options.quick else options.bodies) // BLOCK)
+    sanitizer, results = Sanitizer(policy=options.policy), Results(options.policy, options.anew)
+    n_faults = 0
+    for seed in range(options.seed, options.seed + n):
+        if seed not in results.seeds():
+            begin = process_time()
+            counts, faults = block(sanitizer, seed)
+            say(results.add(seed, counts, faults, process_time() - begin))
+            n_faults += len(faults)
+    if n_faults:
+        raise SystemExit(f"{n_faults} blocks ended with a fault")
 
 
 if __name__ == "__main__":

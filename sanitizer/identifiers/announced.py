@@ -41,6 +41,10 @@ _PLATE = re.compile(
 _VIN = re.compile(r"[A-HJ-NPR-Za-hj-npr-z0-9]{11,17}(?![A-Za-z0-9])")
 _DEVICE = re.compile(r"[0-9](?:[ ./-]?[0-9]){13,19}(?![0-9])")
 _PIN = re.compile(r"[0-9]{4,8}(?![\w.,:/-]?[0-9A-Za-z])")
+_CODE = re.compile(r"(?:[0-9]{3}[ -][0-9]{3}|[0-9]{4,8})(?![\w.,:/-]?[0-9A-Za-z])")
+_CARD_CODE = re.compile(r"[0-9]{3,4}(?![\w.,:/-]?[0-9A-Za-z])")
+_TICKET = re.compile(r"[A-Z]{2,6}-?[0-9]{3,10}(?![\w-])")
+_ROUTING = re.compile(r"[0-9]{9}(?![0-9-])")
 _DEGREES = re.compile(r"[+-]?[0-9]{1,3}\.[0-9]{2,}(?:,\s?[+-]?[0-9]{1,3}\.[0-9]{2,})?")
 
 
@@ -78,8 +82,9 @@ def _table() -> dict[str, _Form]:
             " sozialversicherungsnummer rentenversicherungsnummer svnr personalausweis"
             " personalausweisnummer ausweisnummer bsn burgerservicenummer sofinummer dni nie nif"
             " cpf cnpj curp cuil cuit pesel personnummer henkilötunnus aadhaar aadhar tfn"
-            " insee nir itin ein contribuinte ahv oasi idnummer"
-            "|national insurance|ni number|ni no|steuer id|steuer identifikationsnummer"
+            " insee nir itin ein contribuinte ahv oasi idnummer sécu rut fødselsnummer fødselsnr"
+            "|ust idnr|vat number|vat id|national insurance|ni number|ni no|steuer id"
+            "|steuer identifikationsnummer"
             "|sécurité sociale|securite sociale|codice fiscale|pan card|pan number"
             "|tax file|tax id|tax number|taxpayer identification|national id|national identity"
             "|identity card|social insurance|carte identité|d identité|documento nacional"
@@ -95,8 +100,9 @@ def _table() -> dict[str, _Form]:
         ),
         (
             _Form("ACCOUNT", _DIGITS_ONLY, 6, numbered=True),
-            "account acct acc konto rekening accountnumber routing",
+            "account acct acc konto rekening accountnumber",
         ),
+        (_Form("ACCOUNT", _ROUTING, 9), "routing"),
         (
             _Form("MEDICAL", _WITH_LETTERS, 3),
             "mrn patientennummer patientnumber patientid patiëntnummer fallnummer"
@@ -141,13 +147,26 @@ def _table() -> dict[str, _Form]:
             "customer customers client clients case claim employee student staff member kunde"
             " dossier cliente processo pratica fall klant",
         ),
-        (_Form("ID", _WITH_LETTERS, 3), "aktenzeichen geschäftszeichen"),
+        (
+            _Form("ID", _WITH_LETTERS, 2),
+            "aktenzeichen geschäftszeichen seriennummer buchungsnummer sendungsnummer"
+            "|serial number|serial no|ticket number|ticket no|ticket id|booking reference"
+            "|booking ref|booking number|reservation number|tracking number|confirmation number",
+        ),
+        (_Form("ID", _TICKET, 3), "ticket tickets incident"),
         (_Form("COORDINATES", _DEGREES, 3), "gps coordinates koordinaten coordonnées coordenadas"),
         (
             _Form("COORDINATES", _DEGREES, 3),
             "lat latitude lon lng long longitude breitengrad längengrad",
         ),
         (_Form("KEY", _PIN, 4), "pin pincode|pin code|pin number"),
+        (
+            _Form("KEY", _CODE, 4),
+            "otp tan mtan bestätigungscode sicherheitscode verificatiecode"
+            "|verification code|security code|confirmation code|login code|access code|auth code"
+            "|de vérification|de verificación|di verifica|de verificação",
+        ),
+        (_Form("KEY", _CARD_CODE, 3), "cvv cvc kartenprüfnummer"),
     )
     found: dict[str, _Form] = {}
     for form, names in rows:
@@ -161,7 +180,7 @@ _TABLE = _table()
 _ALONE = frozenset(name for name in _TABLE if " " not in name)
 _SECOND = frozenset(name.partition(" ")[2] for name in _TABLE if " " in name)
 _WORDS = _ALONE | _SECOND
-_ABBREVIATED = frozenset("nie ein dni nir sin fin pin aba npi ahv svnr insee".split())
+_ABBREVIATED = frozenset("nie ein dni nir sin fin pin aba npi ahv svnr insee tan rut".split())
 """Names in capitals that are words in lower case."""
 _SIGN = re.compile("[#:=]")
 
@@ -189,7 +208,8 @@ def _value(text: str, at: int, word: str, form: _Form, start: int, end: int) -> 
     gap = _GAP.match(text, at + len(word))
     if gap is None:
         return None
-    if form.numbered and not (gap["numbering"] or _SIGN.search(gap["sign"])):
+    plainly = end - start >= _PLAINLY_LONG and text[start:end].isdigit()
+    if form.numbered and not (plainly or gap["numbering"] or _SIGN.search(gap["sign"])):
         return None
     lower = word in _ABBREVIATED and text[at : at + len(word)] != word.upper()
     if lower and not (word == "pin" and gap["numbering"]):
@@ -207,6 +227,8 @@ def _value(text: str, at: int, word: str, form: _Form, start: int, end: int) -> 
 
 
 _LONGEST_PLATE = 12
+_PLAINLY_LONG = 8
+"""Digits of a number that needs no "number" or ":" after a word such as "account"."""
 _CASELESS = (
     (
         "PHONE",
@@ -226,7 +248,7 @@ _CASELESS = (
     ("PASSPORT", re.compile(r"[A-Z]{0,2}[0-9]{6,9}"), "护照 護照 旅券 パスポート 여권"),
     (
         "DATE_OF_BIRTH",
-        re.compile(r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}"),
+        re.compile(r"[0-9]{4}[-/.年][0-9]{1,2}[-/.月][0-9]{1,2}日?"),
         "生年月日 出生 生日 생년월일",
     ),
     ("SSN", _NATIONAL_SSN, "社会保障 社會保障"),

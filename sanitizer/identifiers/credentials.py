@@ -19,7 +19,9 @@ from sanitizer.identifiers.checks import looks_random
 Span = tuple[int, int, str]
 
 KEY_FORMS: dict[str, str] = {
-    "sk-": r"(?:ant-(?:api|admin)?[0-9]{0,2}-?|proj-|svcacct-|admin-|or-v1-|lf-)?[\w-]{20,300}",
+    "sk-proj-": r"[\w-]{20,300}",
+    "sk-ant-api": r"[0-9]{2}-[\w-]{20,300}",
+    "sk-": r"(?:ant-(?:api|admin)?[0-9]{0,2}-?|svcacct-|admin-|or-v1-|lf-)?[\w-]{20,300}",
     "pk-lf-": r"[\w-]{20,60}",
     **dict.fromkeys(("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"[A-Za-z0-9]{30,255}"),
     "github_pat_": r"\w{22,255}",
@@ -58,6 +60,9 @@ KEY_FORMS: dict[str, str] = {
     "nvapi-": r"[\w-]{40,80}",
     "AGE-SECRET-KEY-1": r"[A-Z0-9]{58}(?![A-Z0-9])",
     "PMAK-": r"[0-9a-f]{24}-[0-9a-f]{34}",
+    "ntn_": r"[A-Za-z0-9]{40,60}",
+    "secret_": r"[A-Za-z0-9]{40,60}(?![A-Za-z0-9])",
+    "EAA": r"[A-Za-z0-9]{40,300}",
     "glsa_": r"[A-Za-z0-9]{32}_[0-9a-f]{8}",
     "sbp_": r"[0-9a-f]{40}",
     "sntrys_": r"[\w+/=-]{40,400}",
@@ -73,13 +78,13 @@ KEY_FORMS: dict[str, str] = {
 
 The prefix stays when a key is replaced by another one.
 """
-_LOOSE = frozenset({"sk-", "SG.", "pk-lf-", "ya29."})
+_LOOSE = frozenset({"sk-", "SG.", "pk-lf-", "ya29.", "secret_", "EAA"})
 """Prefixes that text may hold by chance: what follows must look random."""
 _LONG = {
     "-": re.compile(r"-[\w.-]{14}"),
     "_": re.compile(r"_[\w.+/=-]{14}"),
     ".": re.compile(r"\.[\w.-]{20}"),
-    "A": re.compile("A(?:KIA|SIA|BIA|CCA|Iza|TATT3|TCTT3)"),
+    "A": re.compile("A(?:KIA|SIA|BIA|CCA|Iza|TATT3|TCTT3|A[A-Za-z0-9]{40})"),
     "": re.compile(""),
 }
 """What every key with a prefix that holds this sign holds too: a quick search for each of them."""
@@ -87,13 +92,15 @@ _MARKS = {
     sign: [mark for mark in KEY_FORMS if next(each for each in _LONG if each in mark) == sign]
     for sign in _LONG
 }
-_GLUED = frozenset(mark for mark in KEY_FORMS if len(mark) > 3 and mark not in _LOOSE | {"dapi"})
+_IN_WORDS = frozenset({"dapi", "sk-proj-", "sk-ant-api"})
+_GLUED = frozenset(mark for mark in KEY_FORMS if len(mark) > 3) - _LOOSE - _IN_WORDS
 """Prefixes that count inside a word too."""
 
 PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
 _PEM_BODY = re.compile(r"[\sA-Za-z0-9+/=]{0,20000}")
 _PEM_SIZE = 20_000
+_RUN = re.compile(r"[A-Za-z0-9]{20,}")
 _TELEGRAM = re.compile(r":AA[\w-]{32,34}(?![\w-])")
 _TELEGRAM_BOT = re.compile(r"(?<![0-9])[0-9]{8,10}\Z")
 _DISCORD = re.compile(r"\.[\w-]{6}\.[\w-]{27,40}(?![\w-])")
@@ -108,6 +115,10 @@ _HOOK_HOST = re.compile(
 )
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 _AWS_REACH = 300
+_AUTHORIZED = re.compile(
+    r"(?i)\bauthorization[\"']?\s?[:=]\s?[\"']?(?:bearer|basic|token|apikey)\s{1,3}"
+    r"([A-Za-z0-9._~+/-]{6,4000}={0,2})"
+)
 _BEARER = re.compile(
     r"(?i)\b(?:bearer|basic|authorization: token) +([A-Za-z0-9._~+/-]{16,4000}={0,2})"
 )
@@ -132,6 +143,9 @@ def keys(text: str, lowered: str) -> Iterator[Span]:
         for m in _BEARER.finditer(text):
             if looks_random(m[1]):
                 yield m.start(1), m.end(1), "KEY"
+        for m in _AUTHORIZED.finditer(text):
+            if not any(stem in m[1].lower() for stem in _STEMS) and not is_state(m[1]):
+                yield m.start(1), m.end(1), "KEY"
     named = list(_named(text, lowered))
     yield from named
     yield from _again(text, {text[start:end] for start, end, _ in named})
@@ -146,7 +160,7 @@ def _marked(text: str, mark: str) -> Iterator[Span]:
         m = pattern.match(text, end) if clear else None
         if m:
             end = m.end() - (m[0][-1] in "-_.")
-            if mark not in _LOOSE or looks_random(text[at + len(mark) : end]):
+            if mark not in _LOOSE or _is_no_word(text[at + len(mark) : end]):
                 yield at, end, "KEY"
                 if m.re is _form("AKIA"):
                     yield from _beside(text, at, end)
@@ -156,6 +170,11 @@ def _marked(text: str, mark: str) -> Iterator[Span]:
 @cache
 def _form(mark: str) -> re.Pattern[str]:
     return re.compile(KEY_FORMS[mark])
+
+
+def _is_no_word(secret: str) -> bool:
+    """Return True for what looks random, or is a run of letters of both cases that is no name."""
+    return looks_random(secret) or any(_is_mixed(run) for run in _RUN.findall(secret))
 
 
 def _beside(text: str, start: int, end: int) -> Iterator[Span]:
@@ -203,8 +222,9 @@ def _pem_blocks(text: str) -> Iterator[Span]:
 
 _PASSWORDS = frozenset(
     """
-    password passwd passphrase passcode pwd pass psw passwort kennwort passwörter mdp wachtwoord
+    password passwd passphrase passcode pwd pass psw pw passwort kennwort passwörter mdp wachtwoord
     contraseña contrasena clave senha passe passwords ordine parola acceso
+    heslo hasło lösenord losenord passord adgangskode salasana jelszó parolă şifre пароль
     """.split()
 )
 _SECRETS = frozenset(
@@ -221,6 +241,8 @@ _OWNERS = frozenset(
     service admin secrète privée privato privata segreta privada secreta geheim
     """.split()
 )
+_NETWORKS = frozenset("wlan wifi wpa netzwerk network router".split())
+"""Words before "key" that make it a password."""
 _BEFORE_KEY = frozenset("api auth secrète privée privata segreta privada secreta geheim".split())
 _SECOND_WORDS: dict[str, tuple[str, ...]] = {
     "ordine": ("d", "parola"),
@@ -232,7 +254,13 @@ _SECOND_WORDS: dict[str, tuple[str, ...]] = {
 _COMPOUNDS = (
     *("password", "passwd", "passwort", "kennwort", "pwd", "dbpass", "userpass", "pgpass"),
 )
-_LAST_WORDS = tuple(_PASSWORDS | _SECRETS | _KEYS | _BEFORE_KEY)
+_SECRET_COMPOUNDS = (
+    *("token", "secret", "apikey", "sessid", "accesskey", "accountkey", "secretkey", "privatekey"),
+    *("signingkey", "encryptionkey", "masterkey", "sharedkey", "storagekey"),
+)
+_STAGES = frozenset("prod production dev staging stage live prd uat".split())
+"""Words after the name of a password that say for which machines it is."""
+_LAST_WORDS = tuple(_PASSWORDS | _STAGES | _SECRETS | _KEYS | _BEFORE_KEY)
 _TAILS = ("_id", "_value", "_text", "_string", "_env", "-id")
 _ENDINGS = (*_LAST_WORDS, *_TAILS)
 _WORD = re.compile(r"[^\W\d_]+")
@@ -249,6 +277,8 @@ _CODE = re.compile(
 )
 _QUERY = re.compile(r"&[A-Za-z_][\w.-]*=")
 _SIGN = re.compile(r"[^\w\s.,:;-]")
+_HEADER = re.compile(r"(?i)(?<![\w-])x-[a-z-]{2,30}\Z")
+_COMMENT = re.compile(r"[ \t]{1,8}(?:#|//|--)[ \t]")
 _HIDDEN = re.compile(r"[*•.xX_?-]+\Z")
 # Words that say something about a password, or stand for one; beginnings of words end in *.
 _STATES = """
@@ -271,11 +301,12 @@ _STATES = """
 _WHOLE_STATES = frozenset(word for word in _STATES if not word.endswith("*"))
 _BEGINNINGS = tuple(word[:-1] for word in _STATES if word.endswith("*"))
 _STEMS = ("password", "passwd", "passwort", "pwd", "secret", "token", "apikey", "api_key", "pass_")
-_COPULA_STEMS = ("pass", "kennwort", "wachtwoord", "contrase", "senha", "clave", "ordine")
+_COPULA_STEMS = (" pw", "pass", "kennwort", "wachtwoord", "contrase", "senha", "clave", "ordine")
 _COPULA = re.compile(
     r"[a-zñ]{0,6}[\"'`]?(?: (?:for|für|pour|para|per|voor|of|von) [^\s.,:;]{1,30}"
     r"(?: [^\s.,:;]{1,30})?)?"
-    r"\s(?:is|was|ist|lautet|war|est|était|es|era|è|é|será)\b(?: now| jetzt)?:?\s{1,2}"
+    r"(?:\s(?:is|was|ist|lautet|war|est|était|es|era|è|é|será|(?:has|had) been)\b|(?<=\w)['’]s\b)"
+    r"(?: now| jetzt)?(?: (?:re)?set to| changed to)?:?\s{1,2}"
     rf"(?:\"([^\"\n]{{1,100}})\"|'([^'\n]{{1,100}})'|`([^`\n]{{1,100}})`|({_PLAIN}{{4,100}}+))"
 )
 _FLAG = re.compile(
@@ -331,10 +362,69 @@ def _named(text: str, lowered: str) -> Iterator[Span]:
                 yield from _said(text, m)
                 end = m.end()
             at = lowered.find(stem, end)
+    yield from _phrases(text, lowered)
     if "-" in text and _ANY_FLAG.search(text):
         yield from _flags(text, lowered)
     if "<" in text and ("</" in text or "/>" in text):
         yield from _tags(text, lowered)
+
+
+_LOGIN = re.compile(
+    r"(?i)\b(?:log-?in|credentials|creds|zugangsdaten|anmeldung|identifiants)\s?[:=]\s?"
+    r"[\w.@+-]{2,40}\s?[/|]\s?([^\s\"'`<>]{4,64})"
+)
+_SPOKEN = re.compile(
+    r"(?i)\b(?:password|passphrase|pass phrase|passwd|passwort|kennwort|mot de passe|contraseña"
+    r"|wachtwoord|senha)\s([^\s\"'`<>()]{6,64})"
+)
+_STRONG = re.compile(r"[0-9!#$%&*@^+]")
+_OF_THING = re.compile(
+    r"(?i)\b(?:password|passphrase|passwort|kennwort|mot de passe|contraseña|wachtwoord|senha)"
+    r" (?:for|to|of|für|zum|zur|pour|para|voor|van|do|da) [^\n.,:;]{1,40}:\s{1,3}"
+    r"([^\s\"'`<>()]{4,64})"
+)
+_NO_PASSWORD = re.compile(
+    r"(?i)v?[0-9][0-9.,:/-]*\Z|(?:sha|md|aes|pbkdf|argon|scrypt|bcrypt|base|utf|oauth|hs|rs|es|ed)"
+    r"-?[0-9]|[0-9]+(?:fa|th|st|nd|rd|[a-z]{1,2})\b"
+)
+_SEVERAL = re.compile(
+    r"(?im)(?:\bpass[ -]?phrase\s?[:=]|^\s{0,8}(?:password|passwort|kennwort)\s?[:=])[ \t]{0,3}"
+    r"([a-zäöüß]{2,16}(?:[ -][a-zäöüß]{2,16}){2,9})[ \t]*$"
+)
+
+_OF_SENTENCES = frozenset(
+    "a an and as at be by for from if in is it of on or than that the to was we you der die das"
+    " ist im in und zu muss wird le la les est".split()
+)
+"""Words that a passphrase has not and a sentence about one has."""
+
+
+def _phrases(text: str, lowered: str) -> Iterator[Span]:
+    """Yield what follows the name of a password without a sign, passphrases, and log-ins."""
+    if "pass" in lowered or any(stem in lowered for stem in _COPULA_STEMS):
+        for m in _SPOKEN.finditer(text):
+            value = m[1].rstrip(".,:;?")
+            digits, letters = any(map(str.isdigit, value)), any(map(str.isalpha, value))
+            if digits and letters and len(value) > 5 and not _is_expression(value):
+                yield m.start(1), m.start(1) + len(value), "KEY"
+        for m in _OF_THING.finditer(text):
+            value = m[1].rstrip(".,:;?")
+            if _is_mixed(value) and not _is_expression(value):
+                yield m.start(1), m.start(1) + len(value), "KEY"
+        for m in _SEVERAL.finditer(text):
+            words = m[1].replace("-", " ").split(" ")
+            if not any(w in _OF_SENTENCES or (is_state(w) and w != "correct") for w in words):
+                yield m.start(1), m.end(1), "KEY"
+    if "/" in text or "|" in text:
+        for m in _LOGIN.finditer(text):
+            value = m[1].rstrip(".,:;?")
+            if _STRONG.search(value) and not _is_expression(value):
+                yield m.start(1), m.start(1) + len(value), "KEY"
+
+
+def _is_expression(value: str) -> bool:
+    """Return True for code, a variable, or what a sentence about passwords has in this place."""
+    return bool(_NO_PASSWORD.match(value) or _CODE.match(value)) or _is_variable(value)
 
 
 def _class_of(name: str) -> str:
@@ -347,12 +437,16 @@ def _class_of(name: str) -> str:
 
 
 def _class_of_words(words: list[str]) -> str:
+    if words[-1] in _STAGES and len(words) > 1:
+        words = words[:-1]
     last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if last in _KEYS and before in _NETWORKS:
+        return "password"
     if (last in _KEYS and before in _OWNERS) or (last in _BEFORE_KEY and before in _KEYS):
         return "secret"
     if last in _SECOND_WORDS:
         return "password" if before in _SECOND_WORDS[last] else ""
-    if last in _SECRETS or last.endswith(("token", "secret", "apikey", "sessid")):
+    if last in _SECRETS or last.endswith(_SECRET_COMPOUNDS):
         return "secret"
     return "password" if last in _PASSWORDS or last.endswith(_COMPOUNDS) else ""
 
@@ -371,7 +465,7 @@ def _assigned(text: str, name: str, sign: int) -> Iterator[Span]:
     if not quoted:
         if cut := _QUERY.search(value):
             value = value[: cut.start()]
-        value = value.rstrip(".,:?" if kind == "password" else ".,:;!?")
+        value = value.rstrip(".,:?")
         end = start + len(value)
         if text[end : end + 1] in {"(", "[", "{"} and not _SIGN.search(value):
             return
@@ -387,6 +481,7 @@ class _Place:
         last = _WORD.findall(written)[-1:] or [""]
         self.is_colon = text[sign] == ":" and text[sign + 1 : sign + 2] != "="
         self.loud = last[0].isupper()
+        self.is_header = _HEADER.search(written) is not None
         self.spaced = text[sign - 1] in " \t"
         line = text.rfind("\n", 0, sign) + 1 if sign - len(written) < 200 else sign
         self.foreign = last[0].lower() not in {"password", "pass", "pwd", "passphrase", "passwd"}
@@ -409,16 +504,20 @@ def _counts(
         return True
     if any(stem in value.lower() for stem in _STEMS):
         return False
-    return " " not in value if quoted else _is_written_out(text, span[1], place)
+    if quoted:
+        return " " not in value or (place.loud and not place.is_colon)
+    return _is_written_out(text, span[1], place)
 
 
 def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
     if looks_random(value) and len(value) >= 12:
         return True
     mixed = _is_mixed(value)
-    if len(value) < 8 or (not quoted and not place.loud and value.isidentifier() and not mixed):
+    loud = place.loud or place.is_header
+    if len(value) < 8 or (not quoted and not loud and value.isidentifier() and not mixed):
         return False
-    named = place.loud and not place.is_colon and value.isalnum()
+    named = (place.loud and not place.is_colon) or place.is_header
+    named = named and value.isalnum()
     return (mixed and any(c.isalpha() for c in value)) or named
 
 
@@ -430,8 +529,10 @@ def _is_written_out(text: str, end: int, place: _Place) -> bool:
     """Return True if a password of letters alone stands where no variable or sentence goes on."""
     following = text[end : end + 1]
     if place.is_colon:
-        return following in {"", "\n", "\r", "<"} or (
-            following in {".", "!", ";"} and text[end + 1 : end + 2] in {"", " ", "\n"}
+        return (
+            following in {"", "\n", "\r", "<"}
+            or (following in {".", "!", ";"} and text[end + 1 : end + 2] in {"", " ", "\n"})
+            or _COMMENT.match(text, end) is not None
         )
     if place.spaced:
         return place.foreign or place.loud or (place.opens_line and following in {"", "\n", "\r"})

@@ -33,10 +33,11 @@ AHEAD = 32
 
 _CARD = re.compile(
     r"(?<![\w.])(?:[1-8][0-9]{11,18}"
-    r"|[1-8][0-9]{3}([ -]| {2,3}|\.|\t)[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
-    r"|[1-8][0-9]{3}([ -]| {2,3}|\.|\t)[0-9]{6}\2[0-9]{4,5})(?![\w]|[.-][0-9])"
+    r"|[1-8][0-9]{3}([ -]| {2,3}|[./\t_])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
+    r"|[1-8][0-9]{3}([ -]| {2,3}|[./\t_])[0-9]{6}\2[0-9]{4,5}"
+    r"|[1-8][0-9]{3}(?:[ -][0-9]{4}){3})(?![\w]|[.-][0-9])"
 )
-_TABBED_CARD = re.compile(r"(?<![\w.])[1-8][0-9]{3}\t[0-9]{4,6}\t[0-9]{4}")
+_TABBED_CARD = re.compile(r"(?<![\w.])[1-8][0-9]{3}([\t_])[0-9]{4,6}\1[0-9]{4}")
 _TAIL = re.compile(r"[0-9]-$")
 """The rest of a number with hyphens, whose last group is no card's first."""
 _CARD_CONTEXT = re.compile(
@@ -85,6 +86,14 @@ _DAY_FIRST = re.compile(
 _YEAR_FIRST = re.compile(
     rf"(?i)([12][0-9]{{3}})(?: |-|/)({_MONTH})(?: |-|/)([0-9]{{1,2}})(?:st|nd|rd|th)?\b{_TIME}"
 )
+_OTHER_MONTHS = re.compile(
+    r"(?i)[0-9]{1,2}(?:er|\.)? (?:de )?(?:janvier|février|fevrier|mars|avril|mai|juin|juillet|août"
+    r"|aout|septembre|octobre|novembre|décembre|decembre|januar|jänner|februar|märz|juni|juli"
+    r"|oktober|dezember|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre"
+    r"|noviembre|diciembre|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre"
+    r"|januari|februari|maart|mei|augustus|janeiro|fevereiro|março|maio|junho|julho|setembro"
+    r"|outubro|novembro|dezembro|april|august|september|november)(?: de)? [12][0-9]{3}(?![0-9])"
+)
 _BEFORE_DAY = re.compile(rf"(?i)(?<!\w)({_MONTH})[ -]{{1,2}}\Z")
 _AFTER_MONTH = re.compile(
     rf"(?i)([0-9]{{1,2}})(?:st|nd|rd|th)?(?:(?:,? |, ?|-)([12][0-9]{{3}}))?\b(?!:){_TIME}"
@@ -97,15 +106,18 @@ _BIRTH = re.compile(
 _DATED = re.compile(r"(?i)\b(?:dated?|on|expir\w+|since|until|from|due)\b\W{0,3}\Z")
 
 _SEP = r"(?:\) ?|\)-|[ .\-/]\(?|\(| \(| [/-] )?"
-_EXT = r"(?: ?,? ?(?:x|ext\.?|extension) ?[0-9]{1,6}\b)?"
+_EXT = r"(?: ?[,;]? ?(?:x|ext[.=]?|extension) ?[0-9]{1,6}\b)?"
 _EDGE = r"(?<![\w$€£#])(?<![0-9][.,\-/])(?<![$€£] )"
 _END = r"(?![0-9%])(?![.,\-/:][0-9])(?![A-Za-wyz_])"
-_INTERNATIONAL = re.compile(rf"(?<![\w+])\(?\+\(?[1-9](?:{_SEP}[0-9]){{6,14}}{_EXT}{_END}")
+_INTERNATIONAL = re.compile(
+    rf"(?<![\w+.-])\(?(?:\+|00(?=[1-9]))\(?[1-9](?:{_SEP}[0-9]){{6,14}}{_EXT}{_END}"
+)
 _NATIONAL = re.compile(
     _EDGE + r"(?:(?:(?:1|001|01)[ .\-]|1)?(?:\([2-9][0-9]{2}\)[ -]?|[2-9][0-9]{2}([.\- ]))"
     r"[2-9][0-9]{2}[.\- ][0-9]{4}"
     r"|\(?0[1-9](?:[0-9]{0,3}\)? ?[0-9]{3,4}[ -][0-9]{3,4}|[0-9]{3}\)?[ -][0-9]{6}"
     r"|(?:[ .\-][0-9]{2}){4})"
+    r"|0[0-9]{1,4}-[0-9]{1,4}-[0-9]{4}(?<=[0-9-]{12})"
     r"|07[1-9][0-9]{8}|06[ -][0-9]{8}|0[1-9][0-9]{1,2}(?: [0-9]{2,3}){3})" + _EXT + _END
 )
 _LOOSE = re.compile(rf"{_EDGE}\(?\+?\(?[0-9](?:{_SEP}[0-9]){{5,14}}{_EXT}{_END}")
@@ -124,7 +136,9 @@ _OTHER_NUMBER = re.compile(
     r"|sku|upc|ean|ref|reference|account|licen[cs]e|card|version|id|pid|port|imei)\b"
     r"(?: (?:number|no|id|is))*[\s.:#]{0,4}\Z"
 )
-_IBAN_REST = re.compile(r"[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,31}")
+_IBAN_REST = re.compile(r"[0-9]{2}(?:[ .-]{0,2}[A-Za-z0-9]){11,31}")
+_BANK_AFTER = re.compile(r"[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?(?![A-Za-z0-9])")
+"""The code of a bank (BIC) that follows without a space."""
 
 
 def _before(text: str, start: int) -> str:
@@ -166,29 +180,27 @@ def cards(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def tabbed_cards(text: str) -> Iterator[Span]:
-    """Yield payment cards whose groups are apart by tabs."""
-    if "\t" in text:
+    """Yield payment cards whose groups are apart by tabs or underscores."""
+    if "\t" in text or "_" in text:
         for m in _TABBED_CARD.finditer(text):
             yield from cards(text, m.start(), m.end() + 9)
 
 
 def ibans(text: str, start: int) -> Iterator[Span]:
     """Yield the IBAN whose check digits begin at `start`, in groups or not, in either case."""
-    length = IBAN_LENGTHS.get(text[max(0, start - 2) : start].upper())
-    begin = start - 2
-    if (
-        length is None
-        or not text[begin:start].isascii()
-        or (begin and text[begin - 1].isalnum())
-        or not (m := _IBAN_REST.match(text, start))
-    ):
+    spaced = text[start - 1] == " "
+    begin = start - 2 - spaced
+    country = text[max(0, begin) : max(0, begin) + 2]
+    length = IBAN_LENGTHS.get(country.upper())
+    glued = begin > 0 and text[begin - 1].isalnum() and text[max(0, begin - 4) : begin] != "IBAN"
+    if length is None or glued or not (m := _IBAN_REST.match(text, start)):
         return
     compact, end = "", start
     while end < m.end() and len(compact) < length - 2:
         compact += text[end] if text[end].isalnum() else ""
         end += 1
-    glued = end < len(text) and text[end].isalnum()
-    if not glued and is_iban(text[begin:start] + compact):
+    glued = end < len(text) and text[end].isalnum() and not _BANK_AFTER.match(text, end)
+    if not glued and is_iban(country + compact):
         yield begin, end, "IBAN"
 
 
@@ -252,7 +264,9 @@ def month_days(text: str, start: int) -> Iterator[Span]:
     before = text[start - 1] if start else ""
     if before.isalnum() or before in {"_", "."}:
         return
-    if m := _DAY_FIRST.match(text, start):
+    if (m := _OTHER_MONTHS.match(text, start)) and _kind_of_day(text, start) == "DATE_OF_BIRTH":
+        yield start, m.end(), "DATE_OF_BIRTH"
+    elif m := _DAY_FIRST.match(text, start):
         yield from _month_day(text, start, m.end(), m[1], m[2], m[3])
     elif m := _YEAR_FIRST.match(text, start):
         yield from _month_day(text, start, m.end(), m[3], m[2], m[1])
@@ -296,10 +310,16 @@ def phones(text: str, start: int, end: int) -> Iterator[Span]:
         yield m.start(), m.end(), "PHONE"
 
 
+_SHORTEST_ABROAD = 10
+"""Digits after `00` of a telephone number in another country."""
+
+
 def _is_dialled(number: str) -> bool:
-    digits = "".join(filter(str.isdigit, re.split("[xe,]", number)[0]))
+    written = "".join(filter(str.isdigit, re.split("[xe,;]", number)[0]))
+    digits = written.removeprefix("00")
     code = calling_code(digits)
-    return code is not None and (code != "1" or len(digits) == 11)
+    enough = digits == written or len(digits) >= _SHORTEST_ABROAD
+    return enough and code is not None and (code != "1" or len(digits) == 11)
 
 
 def in_chunk(text: str, start: int, end: int) -> Iterator[Span]:
@@ -310,7 +330,7 @@ def in_chunk(text: str, start: int, end: int) -> Iterator[Span]:
     size = end - start
     if size <= 7:
         yield from month_days(text, start)
-    if start >= 2 and text[start - 1].isalpha():
+    if start >= 2 and (text[start - 1].isalpha() or text[start - 3 : start - 1].isupper()):
         yield from ibans(text, start)
     if size < 6:
         return

@@ -46,6 +46,31 @@ def emails(text: str) -> Iterator[Span]:
             yield at - len(name), end, "EMAIL"
 
 
+_SPELLED_AT = re.compile(r"(?i)(?<=[\w-])\s?[\[({]\s?(?:at|@|ät|arobase)\s?[\])}]\s?")
+_SPELLED_HOST = re.compile(
+    r"(?i)[a-z0-9-]{1,40}(?:\s?(?:\.|[\[({]\s?(?:dot|punkt|point|\.)\s?[\])}])\s?[a-z0-9-]{2,40}){1,4}"
+)
+
+
+def spelled_emails(text: str) -> Iterator[Span]:
+    """Yield addresses whose "@" is written as a word in brackets: `anna [at] example [dot] org`."""
+    for at in _SPELLED_AT.finditer(text):
+        local = _LOCAL.search(text, max(0, at.start() - 64), at.start())
+        host = _SPELLED_HOST.match(text, at.end())
+        if local and host:
+            yield local.start(), host.end(), "EMAIL"
+
+
+_DEFANGED = re.compile(r"(?<![\w.])(?:[0-9]{1,3}\[\.\]){3}[0-9]{1,3}(?!\w)")
+
+
+def defanged(text: str) -> Iterator[Span]:
+    """Yield IPv4 addresses whose dots stand in brackets, as reports of attacks write them."""
+    for m in _DEFANGED.finditer(text):
+        if is_ip(m[0].replace("[.]", ".")):
+            yield m.start(), m.end(), "IP"
+
+
 def _end_of_host(host: str) -> int:
     """Return the length of a host, or a negative number if it is a file name.
 
@@ -130,7 +155,7 @@ _UNC = re.compile(r"\\\\([A-Za-z0-9][A-Za-z0-9.-]{1,62})\\")
 
 
 def hosts(text: str) -> Iterator[Span]:
-    """Yield names of hosts inside private networks, also in paths of shares (`\\\\HOST\\share`).
+    """Yield names of hosts inside private networks.
 
     Under endings that are also attributes in code, a name counts if it has a digit, a hyphen or a
     label of networks, or words before it that tell of a host.
@@ -140,6 +165,10 @@ def hosts(text: str) -> Iterator[Span]:
             labels = _LABELS.search(text, max(0, ending.start() - 80), ending.start())
             if labels and _is_host(text, labels, ending):
                 yield labels.start(), ending.end(), "HOST"
+
+
+def shares(text: str) -> Iterator[Span]:
+    """Yield the hosts in paths of shares (`\\\\HOST\\share`)."""
     if "\\" in text and "\\\\" in text:
         for m in _UNC.finditer(text):
             if any(c.isalnum() and not c.islower() for c in m[1]):

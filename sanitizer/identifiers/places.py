@@ -153,6 +153,19 @@ _TOWN_AFTER = re.compile(
     rf"|(?:{_TOWNS},?\s{{1,2}}){{0,3}}[A-Z]{{1,2}}[0-9][0-9A-Z]? ?[0-9][{UK_INWARD}]{{2}}\b"
     rf"|(?:{_TOWNS},?\s{{1,2}}){{1,2}}(?:{_STATE}|{_STATE_NAMES})\.?,?\s{{1,2}}{_ZIP})"
 )
+_HOUSE_AND_TOWN = re.compile(
+    rf"([0-9]{{1,4}}(?:-[0-9]{{1,4}})?[a-z]?),? "
+    rf"(?:[0-9]{{5}}|[1-9][0-9]{{3}} ?[A-Z]{{2}}),? {_TOWN}"
+)
+_ANY_STREET = re.compile(
+    rf"(?<!\w){_TOWN}"
+    rf"(?: (?:{_TOWN}|an?|am|der|den|dem|de|van|het|zum|zur|im|la|le|du|des)){{0,3}} \Z"
+)
+_PARTS = frozenset(
+    "Chapter Section Room Table Figure Page Article Part Number Item Line Row Step Kapitel Seite"
+    " Abschnitt Raum Tabelle Nummer Artikel Chapitre Page Salle".split()
+)
+"""Words before a number that are the name of no street."""
 _FLAT_BEFORE = re.compile(
     r"\b(?:[Ff]lat|[Aa]pt\.?|[Aa]partment|[Uu]nit|[Ss]uite|[Rr]oom) ?#?[0-9A-Za-z]{1,5},\s{1,2}\Z"
 )
@@ -184,6 +197,7 @@ def _streets(text: str, start: int, end: int) -> Iterator[Span]:
             yield from _number_first(text, last)
     if text[start - 1 : start] == " ":
         yield from _number_last(text, start, end)
+        yield from _before_town(text, start, end)
 
 
 def _number_first(text: str, start: int) -> Iterator[Span]:
@@ -225,6 +239,14 @@ def _number_last(text: str, start: int, end: int) -> Iterator[Span]:
         yield first, _end_of_house(text, start, end), "ADDRESS"
 
 
+def _before_town(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield a street of any name whose number stands before a postal code and a town."""
+    house = _HOUSE_AND_TOWN.match(text, start)
+    street = _ANY_STREET.search(text, max(0, start - 60), start) if house else None
+    if house and street and street[0].split(" ")[0] not in _PARTS:
+        yield street.start(), house.end(1), "ADDRESS"
+
+
 def _end_of_house(text: str, start: int, end: int) -> int:
     """Return the end of the house number at `start`, with its letter ("12b")."""
     end = start + len(_HOUSE.split(text[start:end], maxsplit=1)[0])
@@ -256,7 +278,8 @@ def boxes(text: str, lowered: str) -> Iterator[Span]:
     yield from units(text, lowered)
     if "box" in lowered or "postfach" in lowered or "apartado" in lowered or "postale" in lowered:
         for m in _POBOX.finditer(text):
-            yield m.start(), m.end(), "ADDRESS"
+            town = _TOWN_AFTER.match(text, m.end())
+            yield m.start(), town.end() if town else m.end(), "ADDRESS"
     if "po a" in lowered or "po, a" in lowered:
         for m in _MILITARY.finditer(text):
             yield m.start(), m.end(), "ADDRESS"

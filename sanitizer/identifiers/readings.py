@@ -208,6 +208,23 @@ def _decoded(text: str) -> Reading | None:
     return _around(text, changes, {}, mark=True) if changes else None
 
 
+_CODED_END = re.compile(r"(?<!\\)\\{1,8}[nrt](?=\w)")
+_DOMAIN = re.compile(r"(?<!\w)[A-Z][A-Z0-9-]{1,14}\Z")
+"""A domain of Windows (`CORP\\nina`): the first letter of what follows is no line end."""
+
+
+def without_coded_ends(text: str) -> str:
+    """Return the text with line ends of strings of code (`\\n`) as borders, at the same offsets."""
+    if "\\" not in text:
+        return text
+
+    def border(m: re.Match[str]) -> str:
+        low = max(0, m.start() - 16)
+        return m[0] if _DOMAIN.search(text, low, m.start()) else "\n" * len(m[0])
+
+    return _CODED_END.sub(border, text)
+
+
 def _character(escape: str) -> str:
     """Return the printable ASCII character of an escape or its twin, or ""; line ends are one."""
     if escape in _ENDS:

@@ -33,6 +33,7 @@ from sanitizer.identifiers.readings import (
     readings,
     token_around,
     unescaped,
+    without_coded_ends,
 )
 from sanitizer.randomness import Source
 
@@ -209,8 +210,13 @@ def _chosen(spans: list[Span]) -> list[Span]:
 def _of_networks(text: str, wanted: frozenset[str]) -> Iterator[Span]:
     """Yield e-mail addresses, links and names of hosts."""
     internet = _finders()[3]
+    if "HOST" in wanted:
+        yield from internet.shares(text)
+    text = without_coded_ends(text)
     if "EMAIL" in wanted and "@" in text:
         yield from internet.emails(text)
+    if "EMAIL" in wanted and ("[" in text or "(" in text or "{" in text):
+        yield from internet.spelled_emails(text)
     if ("." in text or "://" in text) and not wanted.isdisjoint(_WEB_KINDS):
         for start, end, _ in internet.urls(text):
             yield start, end, "LINK" if _PLAIN_LINK.fullmatch(text, start, end) else "URL"
@@ -256,6 +262,8 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         found += digits.tabbed_cards(text)
     if not wanted.isdisjoint(_ADDRESS_KINDS):
         found += internet.addresses(text)
+        if "[.]" in text:
+            found += internet.defanged(text)
     if "ADDRESS" in wanted:
         found += places.boxes(text, lowered)
     if not wanted.isdisjoint(_ANNOUNCED_KINDS):

@@ -56,7 +56,7 @@ class KnownIdentifiers:
         self._kinds: dict[str, str] = {}
         self._numbers: dict[str, str] = {}
         self._prefixes: set[str] = set()
-        self._firsts = ""
+        self._firsts: set[str] = set()
         self._begin: re.Pattern[str] | None = None
         self._lengths: tuple[int, ...] = ()
 
@@ -69,11 +69,15 @@ class KnownIdentifiers:
                 self._clear(originals)
             new = _after(originals, self._n_seen)
             self._n_seen += len(new)
+            n_firsts = len(self._firsts)
             wanted = {form: value for value, form in new if value not in originals.drawn}
             for form, kind in self._kinds_of(wanted).items():
                 if self._is_told_apart(form, kind):
                     self._add(form, kind)
                     self._numbers |= dict.fromkeys(_spellings(form), form)
+            if len(self._firsts) > n_firsts:
+                firsts = "".join(sorted(self._firsts))
+                self._begin = re.compile(f"[{re.escape(firsts)}]")
 
     def _is_told_apart(self, form: str, kind: str) -> bool:
         """Return True if a form means the same thing wherever it stands."""
@@ -84,9 +88,7 @@ class KnownIdentifiers:
     def _add(self, form: str, kind: str) -> None:
         self._kinds[form] = kind
         self._prefixes.add(form[:PREFIX])
-        if form[0] not in self._firsts:
-            self._firsts += form[0]
-            self._begin = re.compile(f"[{re.escape(self._firsts)}]")
+        self._firsts.add(form[0])
         if len(form) not in self._lengths:
             self._lengths = tuple(sorted({*self._lengths, len(form)}, reverse=True))
 

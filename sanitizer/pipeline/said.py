@@ -36,7 +36,11 @@ MAX_COMING = 16
 MAX_TRIED = 64
 """Places of an answer that are tried for one stretch."""
 
-_TOKEN = re.compile(r"\w+|[^\w\s]")
+_QUOTED = r"^[ \t]*(?:>[ \t]?)+"
+_TOKEN = re.compile(rf"{_QUOTED}|(\w+|[^\w\s])", re.MULTILINE)
+"""A word or a sign; marks of a quotation before a line are none, since applications add them."""
+_CUT = re.compile(r"\s{0,9}(?:\.\.\.|…|\[(?:\.\.\.|…|truncated)\])?\s{0,9}\Z")
+"""What an application writes where it cuts an answer off."""
 _KIND = "answer"
 
 
@@ -207,6 +211,7 @@ class _Conversation:
         self.lock = threading.RLock()
         self.n_turns = 0
         self.restored: defaultdict[str, set[str]] = defaultdict(set)
+        self._pieces: defaultdict[tuple[str, int], list[tuple[Piece, ...]]] = defaultdict(list)
         self._exact: defaultdict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
         self._aligners: defaultdict[str, _Aligner] = defaultdict(_Aligner)
 
@@ -221,6 +226,7 @@ class _Conversation:
         for passage in passages:
             self._exact[passage.role, passage.shown].append((passage.place, passage.sent))
             self._aligners[passage.role].add(passage.pieces, passage.place)
+            self._pieces[passage.role, passage.place].append(passage.pieces)
             self.restored[passage.role] |= {p.sent for p in passage.pieces if p.sent != p.shown}
 
     def add_so_far(self, passages: Iterable[Passage]) -> None:
@@ -247,8 +253,25 @@ class _Conversation:
                 aligned.append(min(reversed(known), key=lambda each: abs(each[0] - expected))[1])
             else:
                 read = shown if text is None else text
-                aligned.append(tuple(self._aligners[role].align(read, expected)))
+                cut = self._cut_off(role, read, expected) if text is None else None
+                aligned.append(cut or tuple(self._aligners[role].align(read, expected)))
         return aligned
+
+    def _cut_off(self, role: str, text: str, place: int) -> tuple[Segment, ...] | None:
+        """Return the stretches of a text that is the beginning or the end of the answer there.
+
+        A restored stretch that is cut leaves as its stand-in: what is left of it may be most of
+        the original.
+        """
+        for pieces in reversed(self._pieces.get((role, place), [])):
+            whole = "".join(piece.shown for piece in pieces)
+            end = _CUT.search(text)
+            begun = text[: end.start()] if end else text
+            if begun and whole.startswith(begun):
+                return tuple(_stretches(pieces, text, begun, 0))
+            if text and whole.endswith(text):
+                return tuple(_stretches(pieces, text, text, len(whole) - len(text)))
+        return None
 
     def _moved(
         self, history: Sequence[Resent], places: Sequence[int], found: Sequence[list[Any]]
@@ -259,6 +282,20 @@ class _Conversation:
             if len(known) == 1:
                 shifts[role][known[0][0] - place] += 1
         return {role: counts.most_common(1)[0][0] for role, counts in shifts.items()}
+
+
+def _stretches(pieces: Sequence[Piece], text: str, read: str, skipped: int) -> Iterator[Segment]:
+    """Yield the segments of a text that is a part of an answer, without what was cut off.
+
+    Args:
+        read: the part. skipped: characters of the answer before it.
+    """
+    at = -skipped
+    for sent, shown in pieces:
+        start, end = max(0, at), min(len(read), at + len(shown))
+        if start < end:
+            yield Segment(start, end, text[start:end] if sent == shown else sent)
+        at += len(shown)
 
 
 class _Restored(NamedTuple):
@@ -281,7 +318,7 @@ class _Tokens:
     """Tokens of a text with their character offsets; white space tells nothing."""
 
     def __init__(self, text: str, base: int = 0) -> None:
-        spans = [match.span() for match in _TOKEN.finditer(text)]
+        spans = [match.span(1) for match in _TOKEN.finditer(text) if match[1]]
         self.words = [text[start:end] for start, end in spans]
         self.starts = [base + start for start, _ in spans]
         self.ends = [base + end for _, end in spans]

@@ -359,3 +359,38 @@ def test_a_call_that_was_cut_off_is_known_too() -> None:
         body = json.dumps({"messages": history}).encode()
         sent.append(filtered.request("POST", CHAT, JSON, body).body)
     assert sent[0] == sent[1]
+
+
+def first_sent(secret: str, said: str, edit: Callable[[str], str]) -> str:
+    """What leaves for an answer that the application changed before it sends it again."""
+    filtered = Filter(Sanitizer(policy="identifiers", vault=MemoryVault(numbers="from 1")))
+    prompt = {"role": "user", "content": f"My SSN is {secret}."}
+    exchange = filtered.request("POST", CHAT, JSON, json.dumps({"messages": [prompt]}).encode())
+    raw = json.dumps({"choices": [{"index": 0, "message": {"role": "assistant", "content": said}}]})
+    answer = json.loads(exchange.response(200, "application/json", raw.encode()))
+    shown = answer["choices"][0]["message"]["content"]
+    messages = [prompt, {"role": "assistant", "content": edit(shown)}]
+    out = filtered.request("POST", CHAT, JSON, json.dumps({"messages": messages}).encode()).body
+    return str(json.loads(out)["messages"][1]["content"])
+
+
+@pytest.mark.parametrize("n", [8, 16, 19, 22, -3, -9])
+@pytest.mark.parametrize("mark", ["", "..."])
+def test_an_answer_that_is_cut_off_does_not_carry_a_part_of_it_out(n: int, mark: str) -> None:
+    """An API could write so much that the cut falls within what is restored."""
+
+    def cut(shown: str) -> str:
+        return shown[:n] + mark if n > 0 else shown[n:]
+
+    sent = {first_sent(secret, "The number <SSN_1>", cut) for secret in SECRETS}
+    (only,) = sent
+    assert not any(digits in only for digits in ("078", "219", "120", "999"))
+
+
+def test_guesses_in_an_answer_that_is_quoted_are_not_compared() -> None:
+    def quoted(shown: str) -> str:
+        return "\n".join("> " + line for line in shown.split("\n"))
+
+    said = "No.\n078-05-1120\n219-09-9999\n<SSN_1>\nok?"
+    sent = {first_sent(secret, said, quoted) for secret in SECRETS}
+    assert sent == {quoted(said)}
