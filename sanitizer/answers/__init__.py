@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
-    from sanitizer.answers.async_stream import AsyncAnswerStream as AsyncAnswerStream
     from sanitizer.answers.extractors import AnswerContext as AnswerContext
     from sanitizer.answers.extractors import AnswerStream as AnswerStream
+    from sanitizer.answers.extractors import AsyncAnswerStream as AsyncAnswerStream
     from sanitizer.answers.extractors import Extractor as Extractor
     from sanitizer.answers.extractors import LmExtractor as LmExtractor
     from sanitizer.answers.extractors import RecentPrompts as RecentPrompts
@@ -26,10 +26,10 @@ else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
-            "async_stream": ("AsyncAnswerStream",),
             "extractors": (
                 "AnswerContext",
                 "AnswerStream",
+                "AsyncAnswerStream",
                 "Extractor",
                 "LmExtractor",
                 "RecentPrompts",

@@ -227,6 +227,7 @@ def test_the_state_is_that_of_the_conversation_alone(page: Proxy) -> None:
     assert state(page, "page-9")["wish"] == WISH | {
         "text": "It is so.",
         "answer": "Yes.",
+        "model": "",
         "keep": [],
         "hide": ["so"],
     }
