@@ -34,7 +34,7 @@ _READS = {**dict.fromkeys(NUMBERS, "two"), "PERSON": "she", "PLACE": "home", "OR
 _MARGIN = 32  # tokens that neighbouring windows of a long text share on each side
 _THRESHOLDS = dict.fromkeys(("PERSON", "ORGANIZATION", "PLACE", "PRODUCT"), 0.05)
 _NUMBERS = {"MONEY": 0.08, "DATE": 0.08, "ID": 0.08, "NUMBER": 0.2}
-_THRESHOLD = 0.15
+_THRESHOLD = 0.1
 """Least share of all classes together at which a word has one: a miss weighs more than a word too
 many, most of all for names and numbers."""
 _EVERYDAY, _FOREIGN_WORD, _MISSPELT = 0.7, 0.97, 0.3
