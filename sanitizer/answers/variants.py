@@ -135,7 +135,8 @@ class Variants:
     def _word_grows_from(self, text: str, begin: int) -> int:
         tail = text[begin:].lower()
         for at in range(len(tail) if self._values else 0):
-            if at and tail[at - 1].isalnum():
+            behind = text[begin + at - 1 : begin + at]
+            if behind.isalnum() or behind == "_":
                 continue
             rest = " ".join(tail[at:].split()) + " " * tail[at:].endswith((" ", "\n"))
             if rest and any(_may_be(rest, form) for form in self._forms):

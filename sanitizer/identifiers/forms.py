@@ -177,7 +177,7 @@ _PEM_KEPT = re.compile(
     r"(?: BLOCK)?-----|\\[nr])"
 )
 _SUB_PREFIX = re.compile(
-    r"(?:ant-(?:api|admin)?[0-9]{0,2}-?|proj-|svcacct-|admin-|or-v1-|lf-|[abeprs]-)"
+    r"(?:(?<=sk-ant-api)[0-9]{2}-|ant-(?:api|admin)?[0-9]{0,2}-?|proj-|svcacct-|admin-|or-v1-|lf-|[abeprs]-)"
 )
 
 

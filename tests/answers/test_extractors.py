@@ -40,7 +40,7 @@ TEXT = f"My Zorblaxian has a Quizzik. Write to {MAIL}."
 def made(extractor: Any, **settings: Any) -> tuple[Sanitizer, SanitizedText]:
     """A Sanitizer that draws without a model, and the result for TEXT."""
     sanitizer = toy("strict", extractor=extractor, **settings)
-    result = sanitizer.sanitize(TEXT, source=SeededSource(1))
+    result = sanitizer.sanitize(TEXT, source=SeededSource(2))
     assert replaced_words(result)
     return sanitizer, result
 

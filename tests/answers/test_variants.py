@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sanitizer.answers.restorer import Restorer
@@ -79,6 +79,7 @@ _PARTS = st.sampled_from(
 )
 
 
+@example(parts=["https://", "_", "an ", "gout"], cuts=[])
 @given(parts=st.lists(_PARTS, max_size=12), cuts=st.lists(st.integers(0, 60), max_size=6))
 def test_any_split_of_a_stream_gives_what_the_whole_gives(
     parts: list[str], cuts: list[int]

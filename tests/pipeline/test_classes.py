@@ -189,7 +189,10 @@ class TestConversation:
         assert sum(result.record.charged for result in results) == 15.0
         assert "<CONDITION_4>" in results[3].text
         assert results[4].record.conversation_epsilon == 15.0
-        assert results[4].record.conversation_epsilon_at_delta == 15.0  # so few draws add up
+        # So few draws add up, but for the part of delta.
+        bound = results[4].record.conversation_epsilon_at_delta
+        assert bound is not None
+        assert 14.9999 < bound <= 15.0
         assert s.derive(conversation="other").sanitize(LETTER).record.charged == 5.0
 
     def test_a_policy_sets_the_cap_and_each_class(
