@@ -26,8 +26,7 @@ ROOT = Path(sanitizer.__file__).parent.parent
 WRITER = """
 import random, sys, threading, time
 from sanitizer.errors import SanitizerError
-from sanitizer.storage import DAY, PostgresLedger, PostgresStore, PostgresVault, Scope
-from sanitizer.storage.vault import Drawn, Wanted
+from sanitizer.storage import DAY, Drawn, PostgresLedger, PostgresStore, PostgresVault, Scope, Wanted
 from tests.storage.vault_contract import KEY, result
 url, seed, EPSILON = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 ADA, TEAM = Scope("user", "ada"), Scope("team", "legal")
@@ -103,6 +102,7 @@ def run(folder: Path, seconds: int) -> None:
             pass
         running = [start(server, folder, seed) for seed in range(4)]
         while not all(said(folder, seed) for seed in range(4)):
+            assert all(each.poll() is None for each in running), "a writer ended by itself"
             time.sleep(0.1)
         chosen = random.Random(2026)
         begin = time.monotonic()
