@@ -26,7 +26,8 @@ ROOT = Path(sanitizer.__file__).parent.parent
 WRITER = """
 import random, sys, threading, time
 from sanitizer.errors import SanitizerError
-from sanitizer.storage import DAY, Drawn, PostgresLedger, PostgresStore, PostgresVault, Scope, Wanted
+from sanitizer.storage import DAY, Drawn, PostgresLedger, PostgresStore, PostgresVault, Scope
+from sanitizer.storage import Wanted
 from tests.storage.vault_contract import KEY, result
 url, seed, EPSILON = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 ADA, TEAM = Scope("user", "ada"), Scope("team", "legal")
