@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sanitizer import Cape, PrivacyError, SanitizedText, Sanitizer
+from sanitizer.progress import reported_to
 from sanitizer.randomness import SYSTEM_RANDOM
 
 from .send import ask, reach
@@ -54,7 +55,9 @@ class Desk:
         if len(wish.text) > MAX_CHARS:
             raise Failure(f"A text may have at most {MAX_CHARS:,} characters.")
         uncharged = self._derived(wish).derive(charged=False)
-        return Preview(wish, uncharged.sanitize(wish.text, source=_UntilCancelled(cancelled)))
+        until = _UntilCancelled(cancelled)
+        with reported_to(lambda done, total, charged: until.check()):
+            return Preview(wish, uncharged.sanitize(wish.text, source=until))
 
     def send(self, preview: Preview, target: Target) -> Iterator[str]:
         """Charge the preview and send exactly that; sending it again is free.
@@ -89,14 +92,15 @@ class Desk:
 
 @dataclass(frozen=True)
 class _UntilCancelled:
-    """The system's randomness, with a check for cancellation before each drawn word.
-
-    It is the one place where the drawing of a long text can be interrupted.
-    """
+    """The system's randomness, with a check for cancellation before each drawn word."""
 
     cancelled: threading.Event
 
-    def randbelow(self, n: int, /) -> int:
+    def check(self) -> None:
+        """Raise Cancelled once it is; the reading of a long text calls it part by part."""
         if self.cancelled.is_set():
             raise Cancelled
+
+    def randbelow(self, n: int, /) -> int:
+        self.check()
         return SYSTEM_RANDOM.randbelow(n)
