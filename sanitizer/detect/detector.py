@@ -83,7 +83,9 @@ _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _FOR_CALENDAR = NAMES | {None}
 _SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
 """Visible text in capitals, as before "IN" and "WHO" where all is in capitals."""
-_COMPOUND = re.compile(r"(?i)sick (?:pay|leave|notes?|days?)\b")
+_COMPOUND = re.compile(
+    r"(?i)sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b"
+)
 """Words about no illness, though one of them may be."""
 _FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted"])
 """Words that say that something follows, which is hidden itself."""
