@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -303,22 +304,29 @@ def run_workers(count: int, work: Callable[[Callable[[], None]], None]) -> None:
     def ready() -> None:
         os.write(tell, b".")
 
+    signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
     def start() -> None:
+        # A signal before a worker has handlers of its own would reach `pass_on` in the worker.
+        signal.pthread_sigmask(signal.SIG_BLOCK, signals)
         if number := os.fork():
             running[number] = monotonic()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
             return
-        for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for each in signals:
             signal.signal(each, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
         os._exit(_exit_status(lambda: work(ready)))
 
     def pass_on(number: int, frame: object) -> None:
         nonlocal ending
         ending = ending or number != signal.SIGHUP
-        for process in running:
-            os.kill(process, number)
+        for process in tuple(running):
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(process, number)
 
-    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for each in signals:
         signal.signal(each, pass_on)
     for _ in range(count):
         start()

@@ -132,6 +132,47 @@ def test_workers_that_cannot_start_end_the_command(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
+SIGNALLED_AT_FORK = """
+import os, signal, sys, time
+from pathlib import Path
+from sanitizer.cli import api
+
+folder = Path(sys.argv[1])
+api.START_SECONDS = 0.05
+fork, forks = os.fork, []
+
+def signalled():
+    number = fork()
+    forks.append(number)
+    if number == 0 and len(forks) == 2:  # the second worker, while the handlers are the parent's
+        os.kill(os.getpid(), signal.SIGTERM)
+    return number
+
+def work(ready):
+    (folder / str(os.getpid())).touch()
+    ready()
+    time.sleep(60)
+
+os.fork = signalled
+api.run_workers(2, work)
+"""
+
+
+def test_a_signal_that_meets_a_new_worker_ends_that_worker_only(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SIGNALLED_AT_FORK, str(tmp_path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        end = time.monotonic() + 60
+        while len(list(tmp_path.iterdir())) < 2:  # the first, and one in the second's place
+            assert process.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        alive = {str(each) for each in children(process)}
+        process.terminate()
+        _, told = process.communicate(timeout=60)
+    assert alive == {each.name for each in tmp_path.iterdir()}
+    assert "Traceback" not in told
+
+
 def test_once_one_has_served_failures_and_kills_are_followed_by_another_start(
     tmp_path: Path,
 ) -> None:
