@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sanitizer.detect.skeleton import languages, public_forms
 from sanitizer.errors import ModelError
 from sanitizer.lm import model_folder
 from sanitizer.text import language_lists, language_of
-from sanitizer.text.language import MAX_WORDS
+from sanitizer.text.language import LONG, MAX_WORDS
 from sanitizer.text.policy import word_list
 from sanitizer.text.policy_file import WordSet
 from sanitizer.text.words import word_spans
@@ -42,6 +43,20 @@ def test_a_listed_language_is_told_in_any_case_of_letters(language: str, text: s
 def test_a_language_without_a_list_is_none(text: str) -> None:
     assert language_of(text, LISTS) is None
     assert language_of(text.lower(), LISTS) is None
+
+
+NAMES_AND_SHARED_WORDS = (
+    "Necesito una carta para la señora Ibarrola de la Residencia Maruxa. Vive en la calle "
+    "Ferreiros con Anxo Bermello, que es de Cuntis y debe la cuota a la Clínica Oroza. Yo quiero "
+    "que la pague sin pelear. Corta, con dos firmas."
+)
+
+
+def test_a_longer_text_may_hold_more_names() -> None:
+    lists = languages()
+    assert language_of(NAMES_AND_SHARED_WORDS, lists, public_forms().anywhere) == "es"
+    n = len(list(word_spans(NAMES_AND_SHARED_WORDS)))
+    assert n >= LONG
 
 
 @pytest.mark.parametrize(
