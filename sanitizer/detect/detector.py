@@ -76,9 +76,19 @@ _FIELD = re.compile(
 _FIELDS_OF_NUMBERS = frozenset(["NUMBER", "MONEY", "DATE", "ID"])
 _TOLD = frozenset(["CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "CRIME", "OCCUPATION", "FACT"])
 """Classes that the tagger may take for each other, and lists tell apart."""
-_MONTHS = frozenset(
-    "January February March April May June July August September October November December".split()
-)
+_MONTHS = {
+    language: frozenset(names.split())
+    for language, names in {
+        "en": "January February March April May June July August September October November "
+        "December",
+        "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+        "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre "
+        "décembre",
+        "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre "
+        "diciembre",
+    }.items()
+}
+"""Names of months by language; the tagger knows few words of the others."""
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _FOR_CALENDAR = NAMES | {None}
 _SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
@@ -255,7 +265,7 @@ class Detector:
             return None
         told = label == FACT or (label in NAMES and word.islower())
         listed = _told(word) if told or label in _TOLD else None
-        return listed or ("DATE" if word in _MONTHS and label not in _TOLD else label)
+        return listed or ("DATE" if word in _MONTHS[language] and label not in _TOLD else label)
 
     @staticmethod
     def _number_kind(

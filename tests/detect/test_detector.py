@@ -111,6 +111,11 @@ def test_things_of_many_classes(local: Detector) -> None:
     assert any("32,000" in text for text in found)
 
 
+def test_a_month_of_another_language_is_no_name(local: Detector) -> None:
+    text = "Necesito el dinero que le presté en enero, sin pelear con mi hermana."
+    assert kinds(local.read(text), text)["enero"] == "DATE"
+
+
 def test_words_that_no_list_knows_are_findings(local: Detector) -> None:
     reading = local.read("please explain zorblaxian and qxyzzy to me")
     assert {"zorblaxian", "qxyzzy"} <= {
