@@ -22,7 +22,7 @@ from sanitizer.detect.classes import (
     misspelt,
 )
 from sanitizer.detect.extents import NAMES, WEEKDAY, Finding, joined, names_on, of_calendar
-from sanitizer.detect.numbers import numbers_on, public_number, role
+from sanitizer.detect.numbers import BRIEF, numbers_on, public_number, role
 from sanitizer.detect.skeleton import (
     CAPITALS,
     NUMBERS,
@@ -90,6 +90,9 @@ _MONTHS = {
 }
 """Names of months by language; the tagger knows few words of the others."""
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+_DAY = re.compile(r"[1-9]|[12][0-9]|3[01]")
+"""Before a hidden word it is a day rather than a sum, and between two rather than a count."""
+_HIDDEN_BEFORE = re.compile(rf"{_SLOT}(?:[,.)]{{0,2}}| to| and) $")
 _FOR_CALENDAR = NAMES | {None}
 _SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
 """Visible text in capitals, as before "IN" and "WHO" where all is in capitals."""
@@ -276,10 +279,14 @@ class Detector:
         Args:
             before, after: visible text around its run. label, field: as `_kind`.
         """
-        if label in NAMES:
-            label = "DATE" if _YEAR.fullmatch(word) else "NUMBER"
+        if label in NAMES or (label == "ID" and not _NUMBERED.search(before)):
+            named = "ID" if label == "ID" else "NUMBER"
+            label = "DATE" if _YEAR.fullmatch(word) else named
         if label in ("NUMBER", "MONEY") and role("", after) == "DATE":
             label = "DATE"
+        if _DAY.fullmatch(word) and after.startswith(f" {_SLOT}"):
+            between = label == "NUMBER" and _HIDDEN_BEFORE.search(before)
+            label = "DATE" if label == "MONEY" or between else label
         told = label == "DATE" and not word.isdecimal()
         if field in ("", LISTED) and not told and sum(map(str.isdecimal, word)) < _LONG:
             return None  # a count in a table is for the task
@@ -358,7 +365,9 @@ def _told(word: str) -> str | None:
 
 
 def _public_here(word: str, before: str, label: str | None) -> bool:
-    """Return True for a weekday, and for "IN" or "WHO" where the text before is in capitals."""
+    """Return True for a weekday, for "30s", and for "IN" or "WHO" after text in capitals."""
+    if BRIEF.fullmatch(word):
+        return True
     if label in NAMES:
         return WEEKDAY.fullmatch(word) is not None
     return word in CAPITALS and _SHOUTED.search(before) is not None

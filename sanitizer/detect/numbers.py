@@ -44,6 +44,8 @@ _OLD_AFTER = re.compile(r"(?i)[ -](?:years?|yrs?|months?|weeks?|days?)[ -]olds?\
 _AUDIENCE = re.compile(r"(?i)\b(?:to|for|like|by|with|teach(?:ing)?) (?:a|an|the|some)? ?$")
 """Visible text before the age of readers, such as "explain it to a 10 year old"."""
 _CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
+BRIEF = re.compile(r"(?i)\d{1,3}(?:ms|s|secs?|mins?|hrs?|h)")
+"""A duration in one word, as logs have them; "m" and "y" are of persons too."""
 _STAMPED = re.compile(r"(?:^|\n|\ufffc[ T])[\[(]?$|[\[(]$")
 """A time of day; visible text before that of a message or of a line of a log."""
 _WEIGHS = re.compile(
@@ -84,6 +86,11 @@ _OF_PERSONS = frozenset(
 )
 
 
+_OF_WORDS = frozenset(["PERSON", "PLACE", "ORGANIZATION"])
+_SUM = re.compile(r"(?i)[0-9.,]+(?:k|m|mn|mio|bn|tsd|eur|euros?|usd|gbp|chf|p)")
+"""A sum in one word."""
+
+
 def ruled_out(word: str) -> frozenset[str]:
     """Return the classes that a word or number cannot have, for its written form.
 
@@ -97,11 +104,7 @@ def ruled_out(word: str) -> frozenset[str]:
     if kind == NUMERAL:
         return _OF_PERSONS | {"ID"}
     if word[:1].isdecimal():
-        if _ISO_DAY.fullmatch(word):
-            return _OF_PERSONS | {"MONEY", "NUMBER", "ID"}
-        letters = any(map(str.isalpha, word))
-        other = frozenset(["PERSON", "PLACE"]) if letters else _OF_PERSONS
-        return other | (frozenset() if letters or may_be_day(word) else {"DATE"})
+        return _of_number(word)
     if any(map(str.isdecimal, word)):
         return frozenset()
     out = set(_OF_NUMBERS)
@@ -112,6 +115,17 @@ def ruled_out(word: str) -> frozenset[str]:
     if plain in words_of("sums"):
         out -= {"MONEY", "NUMBER"}
     return frozenset(out)
+
+
+def _of_number(word: str) -> frozenset[str]:
+    """Return the classes that a word which begins with a digit cannot have."""
+    if _ISO_DAY.fullmatch(word) or _CLOCK.fullmatch(word):
+        return _OF_PERSONS | {"MONEY", "NUMBER", "ID"}
+    if any(map(str.isalpha, word)):
+        sums = set[str]() if _SUM.fullmatch(word) else {"MONEY"}
+        return _OF_PERSONS - {"CONDITION", "TREATMENT"} | _OF_WORDS | sums
+    short = {"ID"} if len(word) <= 2 else set[str]()
+    return _OF_PERSONS | short | (set() if may_be_day(word) else {"DATE"})
 
 
 def may_be_day(number: str) -> bool:
@@ -168,7 +182,9 @@ def public_number(number: str, before: str, after: str) -> bool:
     """
     if asked(before, after) or _AT_MOST.search(before):
         return True
-    if _VERSION.fullmatch(number) or (_AT_ITEM.search(before) and _ITEM.match(number + after)):
+    if _VERSION.fullmatch(number):
+        return True
+    if _AT_ITEM.search(before) and _ITEM.match(number + after):
         return True
     if sum(map(str.isdecimal, number)) > _MOST_DIGITS:
         return False

@@ -57,7 +57,11 @@ def test_numbers_of_the_task(number: str, before: str, after: str, expected: boo
         ("Boxing", {"MONEY"}, {"DATE"}),
         ("grand", {"DATE"}, {"MONEY"}),
         ("nine", {"CONDITION"}, {"NUMBER", "DATE"}),
-        ("4B", {"PERSON"}, {"ID"}),
+        ("4B", {"PERSON", "OCCUPATION", "MONEY"}, {"ID", "PRODUCT"}),
+        ("14", {"ID"}, {"DATE", "NUMBER", "MONEY"}),
+        ("18:22", {"ID", "MONEY"}, {"DATE"}),
+        ("9k", {"PERSON"}, {"MONEY"}),
+        ("4417", {"CONDITION"}, {"ID"}),
     ],
 )
 def test_what_a_written_form_rules_out(word: str, out: set[str], left: set[str]) -> None:
