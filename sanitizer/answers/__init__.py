@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from sanitizer.answers.extractors import RecentPrompts as RecentPrompts
     from sanitizer.answers.extractors import RestoredAnswer as RestoredAnswer
     from sanitizer.answers.extractors import extractor_for as extractor_for
+    from sanitizer.answers.links import MAY_LINK as MAY_LINK
+    from sanitizer.answers.links import Links as Links
     from sanitizer.answers.restorer import RestoredStream as RestoredStream
     from sanitizer.answers.restorer import Restorer as Restorer
-    from sanitizer.answers.variants import MAY_LINK as MAY_LINK
-    from sanitizer.answers.variants import Links as Links
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
@@ -36,7 +36,7 @@ else:
                 "RestoredAnswer",
                 "extractor_for",
             ),
+            "links": ("Links", "MAY_LINK"),
             "restorer": ("RestoredStream", "Restorer"),
-            "variants": ("Links", "MAY_LINK"),
         },
     )

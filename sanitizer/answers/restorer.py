@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from sanitizer.answers.variants import Found, Links, Variants
+from sanitizer.answers.links import MAY_LINK, LinkReader, Links
+from sanitizer.answers.variants import Found, Variants
 from sanitizer.results import Replacement, SanitizedText
 from sanitizer.storage import Originals
 from sanitizer.text import (
@@ -323,7 +324,6 @@ def _without_s(word: str) -> str | None:
 
 _ALL_LINKS = Links()
 _BARE = re.compile(r"[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+)+_?")  # a placeholder as code has it
-_REMEMBERED = 2_000  # characters before a piece in which a link may have begun
 
 
 class Part(NamedTuple):
@@ -381,31 +381,45 @@ class Restorer:
         """Return a stream that restores one text which comes in pieces, however it is split."""
         return RestoredStream(self)
 
-    def parts(self, text: str, final: bool = True, before: str = "") -> tuple[list[Part], str]:
+    def parts(
+        self, text: str, final: bool = True, before: str = "", reader: LinkReader | None = None
+    ) -> tuple[list[Part], str]:
         """Return the text in parts, and its end that may become a released value.
 
         Args:
             text: the text.
             final: no more text comes, so that no end is held back.
-            before: the answer before it, or the end of that.
+            before: the last character of the answer before it.
+            reader: has read the answer before it, and reads what is returned in parts.
         """
+        if reader is None and self.links is not None:
+            reader = self.links.reader()
         end = len(text) if final else self._variants.grows_from(text)
         parts: list[Part] = []
-        done = at = 0
+        done = at = read = 0
         scan = _Scan(self, text, final, before)
         while (found := scan.next(at)) is not None and found.start < end:
             at = found.start
+            if reader is not None:
+                reader.read(text[read:at])
+                read = at
             if found.end == at:  # may grow into a longer one
                 return [*parts, Part(text[done:at])], text[at:]
             written = text[at : found.end]
-            shown = text[max(0, at - _REMEMBERED) : at]
-            shown = before + shown if at < _REMEMBERED else shown
-            if self.links is not None and self.links.holds(shown, written):
-                at = found.end
-                continue
+            if reader is not None:
+                stays = reader.holds(written, found.original, text[found.end :], final)
+                if stays is None:
+                    return [*parts, Part(text[done:at])], text[at:]
+                reader.read(found.original if not stays and _begins(found.original) else written)
+                read = found.end
+                if stays:
+                    at = found.end
+                    continue
             parts += [Part(text[done:at]), Part(written, found.original)]
             done = at = found.end
         end = max(end, done)
+        if reader is not None:
+            reader.read(text[read:end])
         return [*parts, Part(text[done:end])], text[end:]
 
     def other(self, text: str, at: int) -> Found | None:
@@ -451,6 +465,11 @@ class Restorer:
         return bare or rest in self.originals.beginnings
 
 
+def _begins(original: str) -> bool:
+    """Return True for originals that are links: what follows them may go on in the link."""
+    return MAY_LINK.search(original) is not None
+
+
 def _stands_alone(text: str, start: int, end: int, before: str) -> bool:
     """Return True if no letter or digit touches a stretch; `before` is what precedes the text."""
     around = (text[start - 1] if start else before[-1:]) + text[end : end + 1]
@@ -488,6 +507,7 @@ class RestoredStream:
         self._restorer = restorer
         self._held = ""
         self._before = ""
+        self._reader = None if restorer.links is None else restorer.links.reader()
 
     @property
     def held(self) -> str:
@@ -501,10 +521,8 @@ class RestoredStream:
     def parts(self, piece: str, final: bool = False) -> list[Part]:
         """Feed one piece; return the parts that can be shown now."""
         text = self._held + piece
-        parts, self._held = self._restorer.parts(text, final, self._before)
-        # Only what may be the beginning of a link is needed, and never a whole answer.
-        shown = text[: len(text) - len(self._held)]
-        self._before = (self._before + shown)[-_REMEMBERED:]
+        parts, self._held = self._restorer.parts(text, final, self._before, self._reader)
+        self._before = (self._before + text[: len(text) - len(self._held)])[-1:]
         return parts
 
     def finish(self) -> str:

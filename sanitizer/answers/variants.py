@@ -3,13 +3,12 @@ r"""How an answer may write a released value otherwise than it was released.
 A placeholder may come back escaped (`<EMAIL\_1>`, `&lt;EMAIL_1&gt;`, `%3CEMAIL_1%3E`), in square
 brackets or in lower case. A stand-in that was drawn is a word or a phrase of everyday language: it
 is found as whole words, in any case, with an ending; so is a natural name, and each word of it
-stands for its part. Values inside links stay: who renders a link sends it away.
+stands for its part.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from typing import NamedTuple
 
 from sanitizer.detect import SPELLED
@@ -30,11 +29,6 @@ _ARTICLE = r"(?:(?P<article>an?)(?P<gap>\s+))?"
 _ENDING = r"(?P<ending>['\u2019]s|s)?"
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NEXT = re.compile(r"\s+[^\W\d_]+")
-_RUN = re.compile(r"[^\s\"'`(){}\[\]|]*\Z")
-_LINK = re.compile(r"://|\Awww\.|\A//|\Adata:|\Amailto:")
-MAY_LINK = re.compile(r"//|www\.|data:|mailto:")
-"""Matches where a text may hold a link."""
-_LONGEST_RUN = 2_000
 
 
 class Found(NamedTuple):
@@ -216,26 +210,3 @@ def _cased(written: str, released: str, original: str) -> str:
     if written[:1].isupper() and not released[:1].isupper():
         return original[:1].upper() + original[1:]
     return original
-
-
-class Links:
-    """Tells values inside links of an answer that was not in what was sent.
-
-    Args:
-        sent: texts with links that were sent: what stands in these may be restored.
-    """
-
-    def __init__(self, sent: Collection[str] = ()) -> None:
-        self._sent = sent
-
-    def holds(self, before: str, value: str) -> bool:
-        """Return True if a value belongs to a link.
-
-        Args:
-            before: text before the value. value: as the answer writes it.
-        """
-        run = _RUN.search(before[-_LONGEST_RUN:])
-        assert run is not None
-        if not _LINK.search(run.group()):
-            return False
-        return not any(run.group() + value in text for text in self._sent)

@@ -33,6 +33,8 @@ MAX_PREVIEWED = 10_000
 """Texts whose previews are remembered until one of them is adopted."""
 MAX_SENT = 64
 """Texts with links that are remembered, so that the links may come back restored."""
+_OF_APIS = frozenset({"assistant", "arguments", "value"})
+"""Roles of texts that an API may have written: messages, and values in arguments."""
 
 Answered = SanitizedText | Sequence[SanitizedText]
 """What an answer answers: a result of `sanitize`, or several, the last one answered."""
@@ -186,8 +188,12 @@ class Answers:
         self._prompts, self._sent = other._prompts, other._sent
 
     def prompted(self, result: SanitizedText, role: str) -> SanitizedText:
-        """Return the result; remember what an answer to it may need."""
-        if MAY_LINK.search(result.text):
+        """Return the result; remember what an answer to it may need.
+
+        Links in what the API wrote are not the user's, though they were sent: an answer that the
+        application changed a little comes back as a text like others.
+        """
+        if role not in _OF_APIS and MAY_LINK.search(result.text):
             self._sent.append(result.text)
         if self.extractor is not None and role == "user":
             self._prompts.add(result)

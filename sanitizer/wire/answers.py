@@ -197,7 +197,8 @@ class Restoration:
             for form in _spellings(value):
                 key = form if epsilon is None else Drawn(form, epsilon)
                 spelled[key] = inner(original)
-        return Restorer(spelled, self.texts.links, escaped=False)
+        links = self.texts.links
+        return Restorer(spelled, None if links is None else links.of_strings(), escaped=False)
 
     def remember(self, sent: str, restored: str, role: str) -> None:
         """Note what the assistant said, so that it goes back as it came; `settle` makes it count.

