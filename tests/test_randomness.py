@@ -114,6 +114,7 @@ def test_bernoulli_exp_has_the_right_mean(gamma: Fraction) -> None:
     assert abs(hits - n * p) <= 5 * sqrt(n * p * (1 - p)) + 1e-9  # five standard errors, fixed seed
 
 
+@pytest.mark.slow
 def test_discrete_laplace_and_gaussian_have_the_right_shape() -> None:
     n, source = 40_000, SeededSource(4)
     scale, variance = Fraction(3, 2), Fraction(7, 3)

@@ -66,9 +66,9 @@ def test_published_cape_at_any_epsilon_is_the_packages(
     [
         ("certified", 2.0, {}),
         ("certified", 10.0, {"density": "global"}),
-        ("certified", 10.0, {"list_size": "fixed"}),
         ("published", 2.0, {}),
-        ("published", 10.0, {}),
+        pytest.param("certified", 10.0, {"list_size": "fixed"}, marks=pytest.mark.slow),
+        pytest.param("published", 10.0, {}, marks=pytest.mark.slow),
         pytest.param("certified", 10.0, {}, marks=pytest.mark.slow),
         pytest.param("published", 10.0, {"density": "global"}, marks=pytest.mark.slow),
         pytest.param("published", 10.0, {"list_size": "fixed"}, marks=pytest.mark.slow),

@@ -83,6 +83,7 @@ def test_exit_statuses_are_those_of_shells(server: RecordingServer, tmp_path: Pa
     assert run("run").returncode == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_signals_go_on_to_the_command(server: RecordingServer, number: signal.Signals) -> None:
     code = (

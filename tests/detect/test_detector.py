@@ -133,9 +133,9 @@ def test_a_very_long_word_and_a_very_long_text(local: Detector) -> None:
     word = "x" * 20_000
     found = local.read(f"call {word} now").findings
     assert [(each.start, each.end) for each in found] == [(5, 5 + len(word))]
-    text = "Please call Otto Quorn tomorrow. " * 400
+    text = "Please call Otto Quorn tomorrow. " * 120
     persons = [f for f in local.read(text).findings if text[f.start : f.end] == "Otto Quorn"]
-    assert len(persons) >= 390
+    assert len(persons) >= 117
     assert all(a.end <= b.start for a, b in pairwise(persons))
 
 

@@ -259,6 +259,7 @@ def test_every_block_is_run_by_a_test() -> None:
     )
 
 
+@pytest.mark.slow
 def test_openai(tmp_path: Path) -> None:
     with desk(tmp_path) as d:
         printed = d.run("openai")
@@ -269,6 +270,7 @@ def test_openai(tmp_path: Path) -> None:
         assert not d.received(MAIL, "My father Peter has hepatitis. Write to")
 
 
+@pytest.mark.slow
 def test_an_extractor(tmp_path: Path) -> None:
     with desk(tmp_path) as d:
         printed = d.run("extractor")
@@ -277,6 +279,7 @@ def test_an_extractor(tmp_path: Path) -> None:
         assert not d.received("Tobias eat with hepatitis")
 
 
+@pytest.mark.slow
 def test_streaming(tmp_path: Path) -> None:
     with desk(tmp_path) as d:
         assert d.run("streaming") == f"Draft a reminder to {MAIL}, phone {PHONE}.\n"
@@ -284,6 +287,7 @@ def test_streaming(tmp_path: Path) -> None:
         assert not d.received(MAIL, PHONE)
 
 
+@pytest.mark.slow
 def test_tool_calls(tmp_path: Path) -> None:
     def respond(received: Received) -> Answer:
         asked = received.json["messages"][-1]["role"] == "user"
@@ -502,6 +506,7 @@ def test_policy_file_with_the_proxy(tmp_path: Path) -> None:
         assert not d.received(MAIL, "Heron", "The referral of Peter Lund")
 
 
+@pytest.mark.slow
 def test_send_it_yourself(tmp_path: Path) -> None:
     with desk(tmp_path) as d:
         printed = d.run("sanitize")

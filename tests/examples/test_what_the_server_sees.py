@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 MAIL, ACCOUNT = "peter.lund@example.com", "DE89 3704 0044 0532 0130 00"
 
 
+@pytest.mark.slow
 def test_the_server_sees_no_identifier_and_the_application_gets_all_back() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "examples.what_the_server_sees"],

@@ -354,6 +354,7 @@ def test_an_article_follows_the_released_word() -> None:
     assert ("article", "a") in [(r.kind, r.original) for r in out.replacements]
 
 
+@pytest.mark.slow
 def test_long_texts_are_windowed_not_cut(model: OnnxMaskedLM) -> None:
     text = " ".join(f"Then {name} saw the zebra." for name in ["Peter", "Anna"] * 300)
     out = Sanitizer(model=model, policy="words").sanitize(text)

@@ -95,6 +95,7 @@ def is_open(url: str) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_what_runs_is_finished_before_the_end() -> None:
     asked, leave = threading.Event(), threading.Event()
 
@@ -122,6 +123,7 @@ def test_what_runs_is_finished_before_the_end() -> None:
         assert process.wait(20) == 0
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_it_quietly(up: Upstream) -> None:
     with serving(up.url) as (process, _):
         process.send_signal(signal.SIGINT)
@@ -130,6 +132,7 @@ def test_an_interrupt_ends_it_quietly(up: Upstream) -> None:
         assert process.stderr.read() == ""
 
 
+@pytest.mark.slow
 def test_both_sides_speak_tls(certificate: tuple[Path, Path]) -> None:
     cert, key = map(str, certificate)
     server, client = (
@@ -185,6 +188,7 @@ def test_bad_arguments_are_one_line(arguments: tuple[str, ...], named: str) -> N
     assert "abc" not in said
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_told(up: Upstream) -> None:
     with serving(up.url) as (_, url):
         status, said = refused(
@@ -212,6 +216,7 @@ def test_it_does_not_start_with_a_wrong_ledger_or_vault(tmp_path: Path) -> None:
     assert refused(*UP, "--policy", "identifiers", "--vault", str(broken), **key)[0] == 1
 
 
+@pytest.mark.slow
 def test_a_vault_is_found_again_after_a_restart(up: Upstream, tmp_path: Path) -> None:
     environment = {"SANITIZER_VAULT_KEY": "k" * 20}
     for _ in range(2):

@@ -33,6 +33,7 @@ def advice(toy: ToyBackbone) -> Advice:
     return advise([PROMPT], 0.05, epsilons=(2.0, 5.0, 10.0), model=toy, source=SeededSource(1))
 
 
+@pytest.mark.slow
 def test_the_choice_keeps_the_most_meaning_within_the_risk(advice: Advice) -> None:
     assert advice.met
     within = [
@@ -65,6 +66,7 @@ def test_figures_follow_epsilon(advice: Advice) -> None:
         assert (setting.attack is None) == (setting.ceiling > advice.risk)
 
 
+@pytest.mark.slow
 def test_where_nothing_meets_the_risk_the_safest_is_given(toy: ToyBackbone) -> None:
     found = advise([PROMPT], 1e-7, epsilons=(4.0, 2.0), model=toy, source=SeededSource(1))
     assert not found.met

@@ -123,6 +123,7 @@ class TestBudget:
             limited.sanitize(PROMPT)
         assert limited.spent == 15.0
 
+    @pytest.mark.slow
     def test_a_refusal_by_policy_keeps_what_was_paid_for(self, model: OnnxMaskedLM) -> None:
         policy = Policy("no zebras", frozenset(), refuse=WordSet.of(["zebra"]))
         careful = Sanitizer(policy=policy, model=model, budget=5000.0)
@@ -193,6 +194,7 @@ class TestLedgerBudget:
             Sanitizer(delta=delta, policy="words")
 
 
+@pytest.mark.slow
 def test_the_record_reports_the_smallest_valid_total(model: OnnxMaskedLM) -> None:
     text = " ".join(f"Peter met Anna in Leeds {i * '!'}." for i in range(40))
     pure = Sanitizer(model=model, policy="words").sanitize(text).record
