@@ -521,12 +521,14 @@ class AnswerStream(Iterator[str]):
 
     def _mapped(self, pieces: Iterable[str]) -> Iterator[str]:
         """Yield the answer with identifiers restored and words mapped."""
-        mapped = WordMap(self._context.prompts, self._context.policy).stream()
+        words_map = WordMap(self._context.prompts, self._context.policy)
+        mapped = words_map.stream(self._context.restorer.links)
         for part in self._parts(pieces):
             if part.original is None:
                 yield mapped.feed(part.text)
             else:
                 yield mapped.finish() + part.original
+                mapped.passed(part.text)
         yield mapped.finish()
         self.extracted = mapped.n_mapped > 0
         self.note = None if self.extracted else NO_RELEASED
@@ -562,12 +564,16 @@ class AnswerStream(Iterator[str]):
 
     def _with_mapped_words(self, noisy: str) -> str:
         """Return the answer with its words mapped, and identifiers as the API wrote them."""
-        mapped = WordMap(self._context.prompts[-1:], self._context.policy).stream()
-        parts = [
-            mapped.feed(part.text) if part.original is None else mapped.finish() + part.text
-            for part in self._parts([noisy])
-        ]
-        return "".join([*parts, mapped.finish()])
+        words_map = WordMap(self._context.prompts[-1:], self._context.policy)
+        mapped = words_map.stream(self._context.restorer.links)
+        shown: list[str] = []
+        for part in self._parts([noisy]):
+            if part.original is None:
+                shown.append(mapped.feed(part.text))
+            else:
+                shown += [mapped.finish(), part.text]
+                mapped.passed(part.text)
+        return "".join([*shown, mapped.finish()])
 
     def _parts(self, pieces: Iterable[str]) -> Iterator[Part]:
         stream = self._context.restorer.stream()

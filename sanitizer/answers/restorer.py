@@ -113,9 +113,9 @@ class WordMap:
     def __repr__(self) -> str:
         return f"WordMap({len(self)} words)"
 
-    def stream(self) -> MappedStream:
-        """Return a stream that maps the words of one answer."""
-        return MappedStream(self)
+    def stream(self, links: Links | None = None) -> MappedStream:
+        """Return a stream that maps the words of one answer, none in what `links` finds."""
+        return MappedStream(self, None if links is None else links.reader())
 
     def new(self, word: str) -> str | None:
         """Return the original for a word of an answer, in the answer's case, or None."""
@@ -171,13 +171,15 @@ class MappedStream:
 
     Args:
         words_map: the map.
+        reader: reads along and tells which words stand in a link; None: none do.
 
     Attributes:
         n_mapped: number of words replaced so far.
     """
 
-    def __init__(self, words_map: WordMap) -> None:
+    def __init__(self, words_map: WordMap, reader: LinkReader | None = None) -> None:
         self._map = words_map
+        self._reader = reader
         self._run = ""
         self._article = ""
         self._gap = ""
@@ -190,9 +192,15 @@ class MappedStream:
         self._run = runs.pop() if runs and not runs[-1].isspace() else ""
         shown = [self._spaced(run) if run.isspace() else self._ended(run) for run in runs]
         if self._too_long or len(self._run) > LONGEST:
+            self.passed(self._run)
             shown.append(self._given_up() + self._run)
             self._too_long, self._run = True, ""
         return "".join(shown)
+
+    def passed(self, text: str) -> None:
+        """Note text of the answer in which no word is mapped."""
+        if self._reader is not None:
+            self._reader.read(text)
 
     def finish(self) -> str:
         """End the stretch (an identifier or the end follows); return the text still held back."""
@@ -202,6 +210,7 @@ class MappedStream:
 
     def _spaced(self, gap: str) -> str:
         self._too_long = False
+        self.passed(gap)
         if self._article and len(self._gap + gap) <= MAX_GAP:
             self._gap += gap
             return ""
@@ -215,15 +224,21 @@ class MappedStream:
     def _ended(self, run: str) -> str:
         """Return a whole run with its words mapped, or hold it back if it ends in an article."""
         if self._too_long or len(run) > LONGEST:
+            self.passed(run)
             return self._given_up() + run
         shown: list[str] = []
-        done = 0
+        done = read = 0
         for begin, end in word_spans(run):
             new = None if _tied(run, begin, end) else self._map.new(run[begin:end])
             if new is not None:
+                self.passed(run[read:begin])
+                read = begin
+                if self._reader is not None and self._reader.is_inside:
+                    continue
                 self._agree(run[:begin], new)
                 shown += [run[done:begin], new]
                 done, self.n_mapped = end, self.n_mapped + 1
+        self.passed(run[read:])
         mapped = self._given_up() + "".join([*shown, run[done:]])
         if _ARTICLE.search(mapped) is None:
             return mapped

