@@ -120,7 +120,7 @@ def _table() -> dict[str, _Form]:
             "|health insurance|medicare number|medicaid number|medicaid id|medicare id|d assuré"
             "|de póliza|de poliza|di polizza|da apólice|de police|tarjeta sanitaria",
         ),
-        (_Form("INSURANCE", _WITH_LETTERS, 4, numbered=True), "medicare medicaid insurance"),
+        (_Form("INSURANCE", _WITH_LETTERS, 4, numbered=True), "medicare medicaid insurance policy"),
         (
             _Form("PLATE", _PLATE, 2),
             "kennzeichen nummernschild autokennzeichen immatriculation immatriculée immatriculé"

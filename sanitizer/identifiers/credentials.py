@@ -363,6 +363,7 @@ def _named(text: str, lowered: str) -> Iterator[Span]:
                 end = m.end()
             at = lowered.find(stem, end)
     yield from _phrases(text, lowered)
+    yield from _stated(text, lowered)
     if "-" in text and _ANY_FLAG.search(text):
         yield from _flags(text, lowered)
     if "<" in text and ("</" in text or "/>" in text):
@@ -370,8 +371,8 @@ def _named(text: str, lowered: str) -> Iterator[Span]:
 
 
 _LOGIN = re.compile(
-    r"(?i)\b(?:log-?in|credentials|creds|zugangsdaten|anmeldung|identifiants)\s?[:=]\s?"
-    r"[\w.@+-]{2,40}\s?[/|]\s?([^\s\"'`<>]{4,64})"
+    r"(?i)\b(?:log-?in|credentials|creds|zugangsdaten|anmeldung|identifiants)"
+    r"(?:\s?[:=]| is| are)\s?[\w.@+-]{2,40}\s?[/|]\s?([^\s\"'`<>]{4,64})"
 )
 _SPOKEN = re.compile(
     r"(?i)\b(?:password|passphrase|pass phrase|passwd|passwort|kennwort|mot de passe|contraseña"
@@ -379,10 +380,36 @@ _SPOKEN = re.compile(
 )
 _STRONG = re.compile(r"[0-9!#$%&*@^+]")
 _OF_THING = re.compile(
-    r"(?i)\b(?:password|passphrase|passwort|kennwort|mot de passe|contraseña|wachtwoord|senha)"
+    r"(?i)\b(?:password|passphrase|passwort|kennwort|mot de passe|contraseña|wachtwoord|senha|pw)"
     r" (?:for|to|of|für|zum|zur|pour|para|voor|van|do|da) [^\n.,:;]{1,40}:\s{1,3}"
     r"([^\s\"'`<>()]{4,64})"
 )
+_STATED = (
+    ("identified by", re.compile(r"(?i)\bidentified by (?:password )?['\"]([^'\"\n]{3,64})['\"]")),
+    ("password '", re.compile(r"(?i)\bpassword '([^'\n]{4,64})'")),
+    ("storepass", re.compile(r"-(?:src|dest)?storepass[ =]([^\s\"']{4,64})")),
+    ("keypass", re.compile(r"-(?:src|dest)?keypass[ =]([^\s\"']{4,64})")),
+    ("7z", re.compile(r"\b7z[ar]?\s[^\n]{0,80}?\s-p([^\s\"']{4,64})")),
+    ("sudo -s", re.compile(r"\becho ['\"]?([^\s'\"|]{4,64})['\"]? ?\| ?sudo -S\b")),
+    (
+        "login ",
+        re.compile(r"(?i)\bmachine \S{1,80}\s{1,8}login \S{1,64}\s{1,8}password ([^\s\"']{4,64})"),
+    ),
+    ("_auth", re.compile(r"[A-Z0-9]_AUTH ?[=:] ?['\"]?([0-9A-Za-z_-]{20,64})(?![0-9A-Za-z_-])")),
+)
+"""Statements and commands that say a password, each with a stretch of it in lower case."""
+_STATED_WEAKLY = (
+    (" set to ", re.compile(r"(?i)\b(?:password|passwort) (?:is |was )?(?:re)?set to (\S{6,64})")),
+    ("_pass", re.compile(r"(?i)[a-z]_pass(?:word|wd)? ([^\s\"'`<>(){}=:]{6,64})")),
+    (
+        "@",
+        re.compile(
+            r"(?<![\w/:.@-])(?!mailto|sips?:|xmpp|acct|git:|ssh:)[a-z_][\w-]{1,31}:"
+            r"([^\s:@/'\"<>()]{6,64})@(?=[0-9]{1,3}\.[0-9]|[\w-]{1,63}\.[a-z])"
+        ),
+    ),
+)
+"""The same where only a value that mixes letters with digits or signs is taken for one."""
 _NO_PASSWORD = re.compile(
     r"(?i)v?[0-9][0-9.,:/-]*\Z|(?:sha|md|aes|pbkdf|argon|scrypt|bcrypt|base|utf|oauth|hs|rs|es|ed)"
     r"-?[0-9]|[0-9]+(?:fa|th|st|nd|rd|[a-z]{1,2})\b"
@@ -401,7 +428,7 @@ _OF_SENTENCES = frozenset(
 
 def _phrases(text: str, lowered: str) -> Iterator[Span]:
     """Yield what follows the name of a password without a sign, passphrases, and log-ins."""
-    if "pass" in lowered or any(stem in lowered for stem in _COPULA_STEMS):
+    if "pass" in lowered or "pw " in lowered or any(stem in lowered for stem in _COPULA_STEMS):
         for m in _SPOKEN.finditer(text):
             value = m[1].rstrip(".,:;?")
             digits, letters = any(map(str.isdigit, value)), any(map(str.isalpha, value))
@@ -420,6 +447,18 @@ def _phrases(text: str, lowered: str) -> Iterator[Span]:
             value = m[1].rstrip(".,:;?")
             if _STRONG.search(value) and not _is_expression(value):
                 yield m.start(1), m.start(1) + len(value), "KEY"
+
+
+def _stated(text: str, lowered: str) -> Iterator[Span]:
+    """Yield what statements and commands say."""
+    for weakly, table in ((False, _STATED), (True, _STATED_WEAKLY)):
+        for mark, pattern in table:
+            if mark not in lowered:
+                continue
+            for m in pattern.finditer(text):
+                value = m[1].rstrip(".,:;?") if weakly else m[1]
+                if not _is_expression(value) and (_STRONG.search(value) or not weakly):
+                    yield m.start(1), m.start(1) + len(value), "KEY"
 
 
 def _is_expression(value: str) -> bool:
