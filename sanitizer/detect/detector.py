@@ -22,7 +22,7 @@ from sanitizer.detect.classes import (
     misspelt,
 )
 from sanitizer.detect.extents import NAMES, WEEKDAY, Finding, joined, names_on, of_calendar
-from sanitizer.detect.numbers import BRIEF, numbers_on, public_number, role
+from sanitizer.detect.numbers import is_brief, numbers_on, public_number, role
 from sanitizer.detect.skeleton import (
     CAPITALS,
     NUMBERS,
@@ -366,7 +366,7 @@ def _told(word: str) -> str | None:
 
 def _public_here(word: str, before: str, label: str | None) -> bool:
     """Return True for a weekday, for "30s", and for "IN" or "WHO" after text in capitals."""
-    if BRIEF.fullmatch(word):
+    if is_brief(word, before):
         return True
     if label in NAMES:
         return WEEKDAY.fullmatch(word) is not None

@@ -44,8 +44,8 @@ _OLD_AFTER = re.compile(r"(?i)[ -](?:years?|yrs?|months?|weeks?|days?)[ -]olds?\
 _AUDIENCE = re.compile(r"(?i)\b(?:to|for|like|by|with|teach(?:ing)?) (?:a|an|the|some)? ?$")
 """Visible text before the age of readers, such as "explain it to a 10 year old"."""
 _CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
-BRIEF = re.compile(r"(?i)\d{1,3}(?:ms|s|secs?|mins?|hrs?|h)")
-"""A duration in one word, as logs have them; "m" and "y" are of persons too."""
+_BRIEF = re.compile(r"\d{1,4}m?s")
+_DECADE = re.compile(r"(?i)(?:\b(?:her|his|my|their|our|your|the|early|mid|late)|'s|-|\ufffc) ?$")
 _STAMPED = re.compile(r"(?:^|\n|\ufffc[ T])[\[(]?$|[\[(]$")
 """A time of day; visible text before that of a message or of a line of a log."""
 _WEIGHS = re.compile(
@@ -212,6 +212,16 @@ def asked(before: str, after: str) -> bool:
 
 _DATED_AFTER = re.compile(rf"(?:st|nd|rd|th)? of {MONTH}\b|(?:st|nd|rd|th)? {LONG_MONTH}\b")
 """Visible text after the day of a month; "may" and "march" are verbs too."""
+
+
+def is_brief(word: str, before: str) -> bool:
+    """Return True for seconds as logs write them.
+
+    Example:
+        >>> is_brief("30s", "retrying in "), is_brief("30s", "a man in his ")
+        (True, False)
+    """
+    return _BRIEF.fullmatch(word) is not None and _DECADE.search(before) is None
 
 
 def role(before: str, after: str, number: str = "") -> str | None:

@@ -156,6 +156,7 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("Schreib mir bitte ein Anschreiben und kürze den Widerspruch.", ("Anschreiben",)),
         ("Open /usr/lib/app and restart the decoder.", ("usr", "lib", "decoder")),
         ("My manager refused 6 weeks of unpaid leave.", ("unpaid", "leave")),
+        ("It retries after 30s, and the amount owed is below.", ("30s", "owed")),
     ],
 )
 def test_ordinary_words_stay(local: Detector, text: str, stays: tuple[str, ...]) -> None:
