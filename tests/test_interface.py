@@ -16,8 +16,10 @@ import sanitizer as package
 from sanitizer import (
     BudgetExceeded,
     Ledger,
+    ModelError,
     Policy,
     PolicyError,
+    Prompt,
     RequestRefused,
     SanitizedText,
     Sanitizer,
@@ -211,3 +213,63 @@ def test_a_stream_that_nobody_waits_for_is_read_no_further(sanitizer: Sanitizer)
 def test_a_synthetic_text_prints_its_text() -> None:
     text = SynthesizedText("Once.", None)  # type: ignore[arg-type]
     assert (str(text), f"{text}", repr(text)) == ("Once.", "Once.", "'Once.'")
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "told"),
+    [
+        ({"vault": "my.vault"}, TypeError, r"vault=FileVault\(path\)"),
+        ({"vault": Path("my.vault")}, TypeError, "vault must be an opened vault"),
+        ({"ledger": "my.ledger", "conversation": "c"}, TypeError, r"ledger=Ledger\(path, key\)"),
+        ({"conversation": 5}, TypeError, "conversation must be a str, got int"),
+        ({"threads": 0}, ValueError, "threads must be at least 1, got 0"),
+        ({"max_chars": "many"}, TypeError, "max_chars must be an int, got str"),
+        ({"policy": "balancd"}, ValueError, "did you mean balanced"),
+    ],
+)
+def test_a_wrong_argument_is_named_at_once(
+    given: dict[str, Any], error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        Sanitizer(**given)
+
+
+def test_a_models_folder_may_be_a_str() -> None:
+    with pytest.raises(ModelError, match="no readable manifest"):
+        Sanitizer(policy="strict", model="/nowhere").sanitize("Leeds")
+
+
+def test_roles_and_answers_of_another_type_are_named(sanitizer: Sanitizer) -> None:
+    role: Any = 5
+    with pytest.raises(TypeError, match="role must be a str"):
+        sanitizer.sanitize("Hello", role=role)
+    for roles, told in ((["user"], "fewer"), (["user", "user", "user"], "more")):
+        with pytest.raises(ValueError, match=told):
+            sanitizer.sanitize_batch(["Hello", "Bye"], role=roles)
+    answer: Any = None
+    with pytest.raises(TypeError, match="answer must be a str, got NoneType"):
+        sanitizer.restore(answer)
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"publik": {"words": []}}, "unknown table; known: public, .*did you mean public"),
+        ({"public": ["Jira"]}, "public: must be a table, with keys such as words"),
+        ({"bas": "strict"}, "unknown key; known: name, base; did you mean base"),
+        ({"classes": {"CONDITON": "vault"}}, "did you mean CONDITION"),
+    ],
+)
+def test_a_typing_error_in_a_policy_names_what_was_meant(values: Any, told: str) -> None:
+    with pytest.raises(PolicyError, match=told):
+        Policy.from_dict(values)
+
+
+def test_a_broken_template_says_so() -> None:
+    with pytest.raises(ValueError, match="^template: .*written twice"):
+        Prompt("Translate {letter")
+
+
+def test_a_ledger_shows_its_path_and_no_amounts(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "team.ledger", b"a key of sixteen bytes") as ledger:
+        assert repr(ledger) == f"Ledger({str(tmp_path / 'team.ledger')!r})"

@@ -26,16 +26,21 @@ class Models:
         threads: threads of one forward pass; default all cores, at most 4.
         causal: the causal model, loaded or as a folder; None for the packaged one, whose weights
             are fetched.
+
+    Raises:
+        ValueError: fewer than one thread.
     """
 
     def __init__(
         self,
-        model: MaskedLM | Path | None,
+        model: MaskedLM | str | Path | None,
         threads: int | None,
-        causal: CausalLM | Path | None = None,
+        causal: CausalLM | str | Path | None = None,
     ) -> None:
-        self._masked_model = model
-        self._causal_model = causal
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads must be at least 1, got {threads!r}")
+        self._masked_model = Path(model) if isinstance(model, str) else model
+        self._causal_model = Path(causal) if isinstance(causal, str) else causal
         self._threads = threads
         self._masked: tuple[MaskedLM, WordPieces] | None = None
         self._causal: tuple[CausalLM, ByteTokens] | None = None

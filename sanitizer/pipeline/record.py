@@ -31,7 +31,7 @@ class Settings:
 
     Raises:
         ValueError: naming argument and value.
-        TypeError: not a mechanism.
+        TypeError: not a mechanism, or a number of another type.
     """
 
     mechanism: WordMechanism
@@ -52,6 +52,8 @@ class Settings:
             )
         if not 0.0 <= self.delta < 1.0:
             raise ValueError(f"delta must be at least 0 and below 1, got {self.delta!r}")
+        if isinstance(self.max_chars, bool) or not isinstance(self.max_chars, int):
+            raise TypeError(f"max_chars must be an int, got {type(self.max_chars).__name__}")
         if self.max_chars < 1:
             raise ValueError(f"max_chars must be at least 1, got {self.max_chars!r}")
 

@@ -105,7 +105,7 @@ class Sanitizer:
 
     Raises:
         ValueError: naming argument and value.
-        TypeError: not a mechanism, a policy or a number.
+        TypeError: not a mechanism, a policy, a number, or an opened vault or ledger.
         PolicyError: an unusable policy file.
 
     Example:
@@ -122,7 +122,7 @@ class Sanitizer:
         mechanism: WordMechanism | None = None,
         policy: Policy | str | Path | Mapping[str, Any] = "balanced",
         *,
-        model: MaskedLM | Path | None = None,
+        model: MaskedLM | str | Path | None = None,
         conversation: str | None = None,
         budget: float | None = None,
         ledger: Budgets | None = None,
@@ -131,11 +131,12 @@ class Sanitizer:
         vault: Vault | None = None,
         threads: int | None = None,
         max_chars: int = 1_000_000,
-        causal: CausalLM | Path | None = None,
+        causal: CausalLM | str | Path | None = None,
         extractor: Extractor | str | None = None,
         trusted_extractor_host: bool = False,
         corrections: Corrections | Memories | str | Path | Sequence[str | Path] | None = None,
     ) -> None:
+        _check_stores(conversation, vault, ledger)
         self._memories = memories_of(corrections)
         self._seen = self._memories.current() if self._memories else None
         rules = _corrected(Policy.load(policy), self._seen)
@@ -187,6 +188,7 @@ class Sanitizer:
             >>> second.conversation
             'b'
         """
+        _check_stores(conversation, vault, None)
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         inner = self.inner
@@ -321,8 +323,7 @@ class Sanitizer:
         if fresh and inner.released.preview:
             raise ValueError("fresh must be False for previews: the best of many is not one draw")
         read = (DeclaredText.of(text, keep) for text in texts)
-        each_role = ((text, role) for text in read) if isinstance(role, str) else None
-        pairs = each_role or zip(read, role, strict=True)
+        pairs = _with_roles(read, role)
         if not inner.settings.policy.perturb:
             # All that is released follows from the table of the conversation: nothing to keep.
             apart = not (self._named if together is None else together)
@@ -462,7 +463,7 @@ class Sanitizer:
         Raises:
             VaultError: the vault cannot be read.
             ModelError: the extractor's model is missing or damaged.
-            TypeError: a prompt as plain text.
+            TypeError: an answer that is no text, or a prompt as plain text.
 
         Example:
             >>> sanitizer = Sanitizer(policy="identifiers")
@@ -470,6 +471,8 @@ class Sanitizer:
             >>> sanitizer.restore("I do not know <EMAIL_1>.", prompt)
             'I do not know joe@x.org.'
         """
+        if not isinstance(answer, str):
+            raise TypeError(f"answer must be a str, got {type(answer).__name__}")
         return self.inner.answers.restore(answer, prompt)
 
     def restored_stream(
@@ -614,6 +617,41 @@ class Sanitizer:
         extractor = self.inner.answers.extractor
         if extractor is not None and not isinstance(extractor, str):
             extractor.load()
+
+
+def _check_stores(conversation: object, vault: object, ledger: object) -> None:
+    """Raise TypeError for a name that is no text, and for a path in place of what it holds.
+
+    A path would be noticed at the first text only, with an error that names an attribute.
+    """
+    if not isinstance(conversation, str | None):
+        raise TypeError(f"conversation must be a str, got {type(conversation).__name__}")
+    opened = {"vault": (vault, "FileVault(path)"), "ledger": (ledger, "Ledger(path, key)")}
+    for name, (given, right) in opened.items():
+        if isinstance(given, str | Path):
+            raise TypeError(f"{name} must be an opened {name}, got a path: {name}={right}")
+
+
+def _with_roles(
+    texts: Iterator[DeclaredText], role: str | Sequence[str]
+) -> Iterator[tuple[DeclaredText, str]]:
+    """Yield each text with its role.
+
+    Raises:
+        TypeError: roles that are no texts. ValueError: more or fewer roles than texts.
+    """
+    if isinstance(role, str):
+        yield from ((text, role) for text in texts)
+        return
+    if not isinstance(role, Sequence) or not all(isinstance(each, str) for each in role):
+        raise TypeError("role must be a str, or a sequence with one for each text")
+    roles = iter(role)
+    for text in texts:
+        if (its_role := next(roles, None)) is None:
+            raise ValueError("role must hold one for each text, got fewer")
+        yield text, its_role
+    if next(roles, None) is not None:
+        raise ValueError("role must hold one for each text, got more")
 
 
 def _fresh_name() -> str:

@@ -268,6 +268,10 @@ class Ledger:
     ) -> None:
         self._store = LedgerRows(Path(path).absolute(), _check_key(key), clock)
 
+    def __repr__(self) -> str:
+        # What it holds is not read for a repr.
+        return f"Ledger({str(self._store.path)!r})"
+
     @classmethod
     def create(
         cls, path: str | Path, key: bytes, *, clock: Callable[[], float] = time.time

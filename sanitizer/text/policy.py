@@ -26,6 +26,7 @@ from sanitizer.text.policy_file import (
     WordSet,
     is_word,
     limited,
+    meant,
     one_of,
 )
 from sanitizer.text.prompt import Phrases
@@ -192,6 +193,7 @@ class Policy:
         if name not in (*PRESETS, WORDS):
             raise ValueError(
                 f"policy must be one of {', '.join(PRESETS)}, or the path of a .toml file"
+                + meant(name, (*PRESETS, WORDS))
             )
         if name in _TREATED:
             return cls(

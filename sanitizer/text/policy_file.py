@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -95,6 +96,16 @@ def limited(pattern: re.Pattern[str]) -> Any:
 
 class _Bad(ValueError):
     """A value that cannot be used; the message says why."""
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return a question after the name that was probably meant, or "" if none is near.
+
+    >>> meant("balancd", PRESETS)
+    '; did you mean balanced?'
+    """
+    near = get_close_matches(name, list(known), 1, 0.6)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def one_of(values: Iterable[str]) -> Callable[[Any], Any]:
@@ -244,6 +255,15 @@ _KEYS: dict[str, dict[str, _Key]] = {
 """Every key of a policy file by table; "" holds the keys outside all tables."""
 
 
+def _unknown(table: str, key: str, value: object) -> str:
+    """Return what is wrong with a key that no table has, and what may have been meant."""
+    if not table and key and key in _KEYS:
+        return f"must be a table, with keys such as {next(iter(_KEYS[key]))}"
+    known = [name for name in _KEYS if name] if isinstance(value, dict) else list(_KEYS[table])
+    what = "table" if isinstance(value, dict) else "key"
+    return f"unknown {what}; known: {', '.join(known)}{meant(key, known)}"
+
+
 class PolicyFile:
     """One TOML file, or its content; complaints name line and key.
 
@@ -280,7 +300,7 @@ class PolicyFile:
                 continue
             expected = _KEYS[table].get(key)
             if expected is None:
-                raise self._error(table, key, f"unknown key; known: {', '.join(_KEYS[table])}")
+                raise self._error(table, key, _unknown(table, key, value))
             types = expected.types
             # In Python a bool is an int as well, but no policy file means it so.
             if not isinstance(value, types) or (isinstance(value, bool) and types != _BOOL):

@@ -149,7 +149,9 @@ class _Part(NamedTuple):
 
 def _parts(template: str) -> Iterator[_Part]:
     """Yield the parts of a template in order."""
-    for literal, name, form, conversion in Formatter().parse(template):
+    if not isinstance(template, str):
+        raise TypeError(f"template must be a str, got {type(template).__name__}")
+    for literal, name, form, conversion in _parsed(template):
         if literal:
             yield _Part(literal, "", True)
         if name is None:
@@ -159,6 +161,13 @@ def _parts(template: str) -> Iterator[_Part]:
         if form not in ("", _PUBLIC) or conversion:
             raise ValueError(f"template: field {name!r} takes no format but 'public'")
         yield _Part("", name, form == _PUBLIC)
+
+
+def _parsed(template: str) -> Iterator[tuple[str, str | None, str | None, str | None]]:
+    try:
+        yield from Formatter().parse(template)
+    except ValueError as error:
+        raise ValueError(f"template: {error}; a brace itself is written twice") from None
 
 
 def _text_of(value: object, name: str) -> str | DeclaredText:
