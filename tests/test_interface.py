@@ -266,7 +266,7 @@ def test_a_typing_error_in_a_policy_names_what_was_meant(values: Any, told: str)
 
 
 def test_a_broken_template_says_so() -> None:
-    with pytest.raises(ValueError, match="^template: .*written twice"):
+    with pytest.raises(ValueError, match=r"^template: .*written twice"):
         Prompt("Translate {letter")
 
 

@@ -6,6 +6,7 @@ one line on standard error, without a traceback and without prompt text.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import textwrap
@@ -41,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: arguments; by default those of the process.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _stand_in_for_closed_streams()
     try:
         # Not `program.main`: it would turn a closed pipe into status 1 and end the process.
         with program.make_context("sanitizer", arguments) as context:
@@ -55,6 +57,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             said = textwrap.fill(said, get_terminal_size().columns - 1, subsequent_indent="  ")
         sys.stderr.write(f"{said}\n")
         return status
+
+
+def _stand_in_for_closed_streams() -> None:
+    """Replace a stream that was closed before the start, which Python leaves as None.
+
+    What is then written to standard output fails like any other output that cannot be written; a
+    command that writes nothing there, such as `serve`, does not notice.
+    """
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, encoding="utf-8")  # noqa: SIM115  to the end of the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  nobody to tell
 
 
 def _explained(error: BaseException) -> tuple[str, str, int]:
@@ -86,6 +100,8 @@ def without_values(error: click.UsageError) -> str:
         kind = error.param.type if error.param else None
         if isinstance(kind, click.Choice):
             return f"{_name(error.param)}: invalid choice (not shown; {_one_of(kind.choices)})"
+        if isinstance(kind, click.Tuple) and isinstance(error.param, click.Option):
+            return f"{_name(error.param)}: must be {error.param.metavar} (not shown)"
         wanted = f"invalid {kind.name} value" if kind else "invalid value"
         return f"{_name(error.param)}: {wanted} (not shown)"
     if isinstance(error, click.BadOptionUsage):
@@ -105,15 +121,17 @@ def _unknown(error: click.UsageError) -> str:
         hint = _meant(error.option_name, [n for o in options for n in o.opts if n[:2] == "--"])
     if hint:
         return f"no such option{hint}"
-    if command is not program or isinstance(error, click.NoSuchOption):
+    if not isinstance(command, click.Group) or isinstance(error, click.NoSuchOption):
         return "unrecognized arguments (quote the text, or put -- before it)"
     # The unknown command stands in the message only, between quotes.
     found = re.search("'(.*)'", error.message, re.S)
     typed = found[1] if found else ""
-    hint = _meant(typed, list(program.commands))
-    if not hint and re.search(r"\s", typed):
+    if not typed:
+        return f"a command is required; {_one_of(command.commands)}"
+    hint = _meant(typed, list(command.commands))
+    if not hint and command is program and re.search(r"\s", typed):
         hint = "; to sanitize a text: sanitizer sanitize TEXT"
-    return f"no such command (not shown){hint or '; ' + _one_of(program.commands)}"
+    return f"no such command (not shown){hint or '; ' + _one_of(command.commands)}"
 
 
 def _meant(typed: str, known: Sequence[str]) -> str:

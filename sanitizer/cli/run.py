@@ -96,7 +96,8 @@ def run(
     seen = Traffic(app, watched.originals_of)
     with _serving(seen) as url:
         status = _run(command, _environment(variables, url))
-    if not quiet:
+    not_started = status in (NOT_FOUND, NOT_RUNNABLE) and not seen.n_requests
+    if not (quiet or not_started):
         click.echo(seen.summary(upstream, watched, sanitizer.spent), err=True)
     if reveal:
         from sanitizer.cli.display import safe

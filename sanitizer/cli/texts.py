@@ -100,6 +100,8 @@ def sources(
             raise ValueError(f"{missing[0]}: no such file")
         raise ValueError("unrecognized arguments (quote the text, or put -- before it)")
     text = arguments[0] if arguments else None
+    if text is not None and _is_folder(text):
+        raise ValueError("the argument is a folder: name files in it")
     if text is not None and is_file_name(text):
         if must_exist or is_document(Path(text)):
             raise ValueError(f"{text}: no such file")
@@ -111,6 +113,13 @@ def _is_file(argument: str) -> bool:
     try:
         return argument != "-" and Path(argument).is_file()
     except (OSError, ValueError):  # too long for a name, or with a zero byte
+        return False
+
+
+def _is_folder(argument: str) -> bool:
+    try:
+        return os.sep in argument and Path(argument).is_dir()
+    except (OSError, ValueError):
         return False
 
 

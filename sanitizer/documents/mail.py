@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from email.header import Header, decode_header, make_header
 from email.message import Message
@@ -37,6 +38,8 @@ def _pdf(path: Path) -> PiecedDocument:
     from pypdf import PdfReader
     from pypdf.errors import PyPdfError
 
+    # Its warnings quote bytes of the file, on standard error.
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:
         pages = [page.extract_text() for page in PdfReader(path).pages]
     except (PyPdfError, ValueError, KeyError):

@@ -148,7 +148,8 @@ class Inner:
         text, settings = read.text, self.settings
         if len(text) > settings.max_chars:
             raise ValueError(
-                f"text must have at most max_chars={settings.max_chars} characters, got {len(text)}"
+                f"text must have at most max_chars={settings.max_chars} characters, got "
+                f"{len(text)}; split it"
             )
         policy = settings.policy
         pieces = self.models().pieces if policy.perturb else None

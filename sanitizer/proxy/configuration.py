@@ -128,7 +128,8 @@ class Configuration:
         try:
             text = path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise PolicyError(f"{path}: cannot be read: {type(error).__name__}") from None
+            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise PolicyError(f"{path}: cannot be read: {why}") from None
         return cls.of(text, path)
 
     @classmethod

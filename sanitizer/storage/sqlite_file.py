@@ -96,12 +96,21 @@ class Layout:
             yield
         except (sqlite3.Error, OSError) as error:
             told = error.strerror if isinstance(error, OSError) else str(error)
-            reason = told or type(error).__name__
+            reason = _why(path, error) or told or type(error).__name__
         except UnicodeDecodeError:  # SQLite reads names and reports out of a damaged page
             reason = "damaged text"
         else:
             return
         raise self.error(f"{path}: cannot be used as a {self.noun}: {reason}") from None
+
+
+def _why(path: Path, error: Exception) -> str:
+    """Return what is wrong with a path where the system's own reason would mislead, or ""."""
+    if path.is_dir():
+        return "it is a folder"
+    if isinstance(error, FileNotFoundError) and path.exists() and not mark(path).exists():
+        return f"{mark(path).name} is not beside it (another kind of file, or copied alone)"
+    return ""
 
 
 class Head(Protocol):

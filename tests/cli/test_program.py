@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import click
 import pytest
@@ -241,3 +242,37 @@ def test_white_space_makes_a_text_of_what_is_no_option(text: str) -> None:
         return
     command.main([text], standalone_mode=False)
     assert taken == [text]
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["corrections"], "a command is required; choose from add"),
+        (["corrections", "ad", WORD], "did you mean add?"),
+        (["budget", "x", "--limit", "day", WORD], "--limit: must be SCOPE EPSILON"),
+        (["sanitize", "--policy", "balancd", WORD], "did you mean balanced?"),
+    ],
+)
+def test_what_is_missing_or_meant_is_named(
+    typed: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(typed) == 2
+    shown = capsys.readouterr().err
+    assert one_line(shown.encode())
+    assert told in shown
+    assert WORD not in shown
+
+
+def test_a_folder_in_place_of_a_text_is_refused(tmp_path: Path) -> None:
+    done = run("sanitize", str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert one_line(done.stderr)
+    assert b"is a folder" in done.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
+def test_output_that_was_closed_before_is_no_traceback(closed: str) -> None:
+    command = f'exec "$0" -m sanitizer sanitize --policy identifiers Hello {closed}'
+    done = subprocess.run(["sh", "-c", command, sys.executable], capture_output=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == (1 if closed == ">&-" else 0)

@@ -74,7 +74,9 @@ def test_a_command_that_asks_nobody_is_told(server: RecordingServer) -> None:
 
 
 def test_exit_statuses_are_those_of_shells(server: RecordingServer, tmp_path: Path) -> None:
-    assert ran(server, "--", "no-such-command-anywhere").returncode == 127
+    done = ran(server, "--", "no-such-command-anywhere")
+    assert done.returncode == 127
+    assert done.stderr == b"sanitizer run: error: the command was not found\n"
     plain = tmp_path / "plain"
     plain.write_text("no program")
     assert ran(server, "--", str(plain)).returncode == 126

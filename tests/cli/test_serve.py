@@ -18,6 +18,7 @@ from sanitizer.cli.api import EVERYONE, _sanitizer
 from sanitizer.cli.options import LEDGER_KEY
 from sanitizer.errors import BudgetExceeded
 from sanitizer.storage import DAY, Ledger, Scope
+from tests.cli.running import run
 from tests.proxy.replicas import KEY, configured
 from tests.proxy.servers import Upstream, upstream
 from tests.storage.postgres_server import PostgresServer, postgres_server
@@ -255,3 +256,9 @@ def test_workers_without_a_store_are_refused(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "--workers needs [storage]" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_configuration_that_is_missing_is_told_in_words(tmp_path: Path) -> None:
+    done = run("serve", "--config", str(tmp_path / "none.toml"))
+    assert done.returncode == 1
+    assert b"none.toml: cannot be read: No such file or directory" in done.stderr

@@ -313,3 +313,12 @@ def test_edits_of_a_result_make_its_text() -> None:
     assert applied(text, edits_of(text, result)) == result.text
     with pytest.raises(ValueError, match="original"):
         edits_of("another text", result)
+
+
+def test_the_pdf_library_quotes_nothing_of_a_damaged_file(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "a.pdf").write_bytes(b"Zoltan Quill, not a PDF")
+    with pytest.raises(PolicyError, match="damaged or encrypted"):
+        open_document(tmp_path / "a.pdf")
+    assert caplog.text == ""

@@ -125,3 +125,11 @@ def test_a_file_of_an_earlier_version_of_this_package_opens(
         }
         assert vault.get(b"1") == result("1", ANNA[1], **later)
         assert vault.substitutes("d", [ANNA], placeholder) == ["<EMAIL_2>"], "1 was forgotten"
+
+
+def test_what_is_no_vault_is_named_for_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("no vault")
+    with pytest.raises(VaultError, match="notes-mark is not beside it"):
+        FileVault(tmp_path / "notes", KEY)
+    with pytest.raises(VaultError, match="it is a folder"):
+        FileVault(tmp_path, KEY)
