@@ -50,13 +50,29 @@ def edits_between(before: Sequence[str], after: Sequence[str]) -> list[Edit]:
 
     >>> edits_between(["Dear <PERSON_1>,", "hello"], ["Dear Anna,", "hello"])
     [Edit(start=5, end=15, text='Anna')]
+    >>> edits_between(["<A_1>\\t<B_1>"], ["Anna\\tLeeds"])
+    [Edit(start=0, end=5, text='Anna'), Edit(start=6, end=11, text='Leeds')]
     """
     edits: list[Edit] = []
     at = 0
     for old, new in zip(before, after, strict=True):
         if old != new:
-            edits += [edit.shifted(at) for edit in _line_edits(old, new)]
+            edits += [edit.shifted(at) for edit in _cell_edits(old, new)]
         at += len(old) + 1
+    return edits
+
+
+def _cell_edits(old: str, new: str) -> list[Edit]:
+    """Return the edits of a line, each within one cell: those of a row lie between tabs."""
+    cells, others = old.split("\t"), new.split("\t")
+    if len(cells) != len(others):  # a stand-in of several cells, or a value with a tab in it
+        return _line_edits(old, new)
+    edits: list[Edit] = []
+    at = 0
+    for cell, other in zip(cells, others, strict=True):
+        if cell != other:
+            edits += [edit.shifted(at) for edit in _line_edits(cell, other)]
+        at += len(cell) + 1
     return edits
 
 

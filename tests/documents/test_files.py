@@ -322,3 +322,14 @@ def test_the_pdf_library_quotes_nothing_of_a_damaged_file(
     with pytest.raises(PolicyError, match="damaged or encrypted"):
         open_document(tmp_path / "a.pdf")
     assert caplog.text == ""
+
+
+def test_neighbouring_cells_are_restored_each_in_its_place(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.append([MAIL, OTHER, "today"])
+    book.save(tmp_path / "a.xlsx")
+    vault = ("--vault", str(tmp_path / "vault"), "-o")
+    out, back = str(tmp_path / "b.xlsx"), str(tmp_path / "c.xlsx")
+    run(*IDENTIFIERS, str(tmp_path / "a.xlsx"), *vault, out, environment=KEY)
+    assert run("restore", out, *vault, back, environment=KEY).returncode == 0
+    assert [cell.value for cell in openpyxl.load_workbook(back).active[1]] == [MAIL, OTHER, "today"]
