@@ -102,6 +102,9 @@ _COMPOUND = re.compile(
 """Words about no illness, though one of them may be."""
 _FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted"])
 """Words that say that something follows, which is hidden itself."""
+_OF_SOMEBODY = re.compile(r"(?i)\b(?:my|his|her|their|our)(?: own| new| old)? $")
+_AILING = frozenset(["CONDITION", "TREATMENT"])
+"""Listed illnesses and drugs of somebody, as in "my asthma", are private whatever else is said."""
 _HOME = re.compile(r"(?:/home/|[/\\]Users[/\\]{1,2})$")
 """Visible text before a log-in name in a path."""
 _ACCOUNTS = frozenset(
@@ -259,7 +262,9 @@ class Detector:
         if field and field not in _FIELDS_OF_NUMBERS:
             return field
         if label is None:
-            return self._rule(word, before, language)
+            of_somebody = _OF_SOMEBODY.search(before) is not None
+            ailing = _told(word) if of_somebody and word.lower() not in _FRAMES else None
+            return ailing if ailing in _AILING else self._rule(word, before, language)
         if word[:1].isupper():
             titled = label in NAMES and _TITLE.search(before) is not None
             if titled or (label == "OCCUPATION" and word.lower() in given_names()):

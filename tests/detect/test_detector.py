@@ -111,6 +111,18 @@ def test_things_of_many_classes(local: Detector) -> None:
     assert any("32,000" in text for text in found)
 
 
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("My hepatitis came back.", "hepatitis"),
+        ("Note to the teacher: my asthma is worse.", "asthma"),
+        ("Help: my depression is back", "depression"),
+    ],
+)
+def test_a_listed_illness_of_somebody_is_private(local: Detector, text: str, word: str) -> None:
+    assert kinds(local.read(text), text)[word] == "CONDITION"
+
+
 def test_a_month_of_another_language_is_no_name(local: Detector) -> None:
     text = "Necesito el dinero que le presté en enero, sin pelear con mi hermana."
     assert kinds(local.read(text), text)["enero"] == "DATE"
