@@ -257,7 +257,7 @@ def test_roles_and_answers_of_another_type_are_named(sanitizer: Sanitizer) -> No
         ({"publik": {"words": []}}, "unknown table; known: public, .*did you mean public"),
         ({"public": ["Jira"]}, "public: must be a table, with keys such as words"),
         ({"bas": "strict"}, "unknown key; known: name, base; did you mean base"),
-        ({"classes": {"CONDITON": "vault"}}, "did you mean CONDITION"),
+        ({"classes": {"CONDITIONS": "vault"}}, "did you mean CONDITION"),
     ],
 )
 def test_a_typing_error_in_a_policy_names_what_was_meant(values: Any, told: str) -> None:

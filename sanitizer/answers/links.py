@@ -21,7 +21,7 @@ MAY_LINK = re.compile(r"//|www\.|data:|mailto:|https?:", re.I)
 _GAP = r"[\t\r\n]{0,8}"  # browsers leave these out
 _LONGEST_OPENING = 80
 _OPENING = re.compile(
-    rf"[a-z0-9+.-]{_GAP}[a-z0-9+.-]{_GAP}:{_GAP}/{_GAP}/|(?<![\w/:])/{_GAP}/"
+    rf"[a-z0-9+.-]{_GAP}[a-z0-9+.-]{_GAP}:{_GAP}/{_GAP}/|(?<=[=(\"'`<])\s?/{_GAP}/"
     r"|\bhttps?:|\bwww\.|\b(?:data|mailto|javascript):(?=\S)",
     re.I,
 )
@@ -33,12 +33,12 @@ _SCHEME = re.compile(r"[\w+.-]{0,40}\Z")
 _ATTRIBUTE = re.compile(r"=\s*([\"'])[\s\w+.-]{0,40}\Z")
 _ANGLE = re.compile(r"\]\(\s*<[^<>\n]{0,40}\Z")
 _DESTINATION = re.compile(r"\]\(\s*[\w+.-]{0,40}\Z")
-_QUOTE = re.compile(r"([\"'`])\s*[\w+.-]{0,40}\Z")
+_QUOTE = re.compile(r"([\"'`])[\w+.-]{0,40}\Z")
 _BLANK_LINE = r"\n[ \t\r]*\n"
 _STAND_IN = r"<[A-Z_]+[0-9_]*>"
 _END_OF_ANGLE = re.compile(rf"{_STAND_IN}|(?P<end>[>\n])")
 _BRACKETS = re.compile(rf"[()]|{_BLANK_LINE}")
-_END_OF_BARE = re.compile(r"\s|</[a-zA-Z][a-zA-Z0-9]*>")
+_END_OF_BARE = re.compile(r"[\s(]|</[a-zA-Z][a-zA-Z0-9]*>")
 _END_OF_LABEL = re.compile(r"\s|\]\(")
 _END_OF_CELL = re.compile(r"[\s|]|</[a-zA-Z][a-zA-Z0-9]*>")
 _ENDS_OF_QUOTES = {
@@ -47,7 +47,9 @@ _ENDS_OF_QUOTES = {
 _ESCAPE = re.compile(
     r"&(?:#[xX]?[0-9a-fA-F]{1,12}|[A-Za-z][A-Za-z0-9]{1,31});?|\\(?:u[0-9a-fA-F]{4}|.)", re.S
 )
-_UNFINISHED = re.compile(r"(?:&[#\w]{0,40}|\\(?:u[0-9a-fA-F]{0,3})?)\Z")
+_UNFINISHED = re.compile(
+    r"(?:(?P<entity>&[#\w]{0,40})|(?<!\\)(?:\\\\)*(?P<escape>\\(?:u[0-9a-fA-F]{0,3})?))\Z"
+)
 _ZEROS = re.compile(r"(?<=&#)([xX]?)0+(?=[0-9a-fA-F])")
 _IN_STRING = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.S)
 _STRING_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
@@ -146,7 +148,7 @@ class LinkReader:
             return
         unread = _ZEROS.sub(r"\1", self._unread)
         cut = _UNFINISHED.search(unread)
-        begin = cut.start() if cut else len(unread)
+        begin = cut.start(cut.lastgroup or 0) if cut else len(unread)
         self._text, self._unread = self._text + _plain(unread[:begin]), unread[begin:]
         self._follow()
         self._forget()

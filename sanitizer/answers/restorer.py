@@ -425,7 +425,9 @@ class Restorer:
                 stays = reader.holds(written, found.original, text[found.end :], final)
                 if stays is None:
                     return [*parts, Part(text[done:at])], text[at:]
-                reader.read(found.original if not stays and _begins(found.original) else written)
+                # Only a value glued to the user's own link can change where that leads.
+                glued = text.startswith("<", found.end) and _begins(found.original)
+                reader.read(found.original if glued and not stays else written)
                 read = found.end
                 if stays:
                     at = found.end

@@ -152,7 +152,7 @@ class TestAnswers:
         outs = s.sanitize_batch(["Leeds", "Leeds"], role=["assistant", "user"])
         assert outs[0].text == "Paris"
         assert outs[1].record.charged == 5.0
-        with pytest.raises(ValueError, match="argument"):
+        with pytest.raises(ValueError, match="one for each text"):
             s.sanitize_batch(["Leeds", "Leeds"], role=["user"])
 
     def test_answers_never_push_out_what_was_released(self, s: Sanitizer) -> None:
