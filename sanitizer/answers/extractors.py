@@ -27,7 +27,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from sanitizer.answers.restorer import Part, Restorer, WordMap
+from sanitizer.answers.restorer import MappedStream, Part, Restorer, WordMap
 from sanitizer.errors import ModelError
 from sanitizer.lm import MAX_CELLS, ByteTokens, CausalLM, ChatFormat, Logits, Models
 from sanitizer.results import SanitizedText
@@ -523,13 +523,7 @@ class AnswerStream(Iterator[str]):
         """Yield the answer with identifiers restored and words mapped."""
         words_map = WordMap(self._context.prompts, self._context.policy)
         mapped = words_map.stream(self._context.restorer.links)
-        for part in self._parts(pieces):
-            if part.original is None:
-                yield mapped.feed(part.text)
-            else:
-                yield mapped.finish() + part.original
-                mapped.passed(part.text)
-        yield mapped.finish()
+        yield from self._around(mapped, pieces, restored=True)
         self.extracted = mapped.n_mapped > 0
         self.note = None if self.extracted else NO_RELEASED
 
@@ -566,14 +560,17 @@ class AnswerStream(Iterator[str]):
         """Return the answer with its words mapped, and identifiers as the API wrote them."""
         words_map = WordMap(self._context.prompts[-1:], self._context.policy)
         mapped = words_map.stream(self._context.restorer.links)
-        shown: list[str] = []
-        for part in self._parts([noisy]):
+        return "".join(self._around(mapped, [noisy], restored=False))
+
+    def _around(self, mapped: MappedStream, pieces: Iterable[str], restored: bool) -> Iterator[str]:
+        """Yield an answer with the words between its identifiers mapped."""
+        for part in self._parts(pieces):
             if part.original is None:
-                shown.append(mapped.feed(part.text))
+                yield mapped.feed(part.text)
             else:
-                shown += [mapped.finish(), part.text]
+                yield mapped.finish() + (part.original if restored else part.text)
                 mapped.passed(part.text)
-        return "".join([*shown, mapped.finish()])
+        yield mapped.finish()
 
     def _parts(self, pieces: Iterable[str]) -> Iterator[Part]:
         stream = self._context.restorer.stream()

@@ -1,9 +1,9 @@
 r"""Where an answer may have begun a link: who follows or shows it sends away what stands in it.
 
-Renderers differ, so the widest reading counts. A link begins with `//`, a scheme, `www.` and the
-like, however its signs are written (`&#58;`, `\/`, `\u002f`, tabs in a scheme). It ends with white
-space; in an attribute of HTML only with its quote, in the destination of a Markdown link only with
-its parenthesis, between quotes with the quote.
+Renderers differ, so a wide reading counts. A link begins with a scheme, `www.`, or `//` behind a
+sign such as "=", however its signs are written (`&#58;`, `\/`, `\u002f`, tabs in a scheme). In
+running text it ends with white space or "("; in an attribute of HTML only with its quote, in the
+destination of a Markdown link only with its parenthesis, between quotes with the quote.
 
 A text is read in pieces, and what is kept of it is bounded.
 """
