@@ -36,7 +36,9 @@ MIXED = (
     "JavaScript TypeScript GitHub GitLab MySQL PostgreSQL NoSQL MongoDB SQLite YouTube WhatsApp "
     "LinkedIn PowerPoint PowerShell OneNote ChatGPT OpenAI iPhone iPad macOS iOS LaTeX WordPress "
     "NumPy PyTorch TensorFlow DevOps DataFrame FastAPI GraphQL OAuth PhD FAQs PDFs URLs APIs IDs "
-    "eBay PayPal"
+    "eBay PayPal md5 sha1 sha256 sha512 scram utf8 ipv4 ipv6 psycopg2 urllib3 boto3 mp3 mp4 h264 "
+    "base64 http2 s3 ec2 k8s i18n l10n amd64 arm64 oauth2 log4j python3 pip3 web3 x64 x86 md5sum "
+    "sha rsa"
 ).split()
 NAMES = ("will", "may", "don", "ma", "s", "t", "d", "m")
 """Stopwords that are names, or letters, when capitalized."""
@@ -73,8 +75,25 @@ def lists(judged: Iterable[tuple[str, str]], stopwords: set[str]) -> dict[str, l
             found["lower"].append(word)
         else:
             found["opening"].append(word)
-    found["anywhere"] += MIXED
     return found
+
+
+def inflected(words: Iterable[str], visible: set[str]) -> set[str]:
+    """Return the words that are regular forms of visible ones, such as "invoices", "faring".
+
+    Example:
+        >>> sorted(inflected(["invoices", "pitied", "faring", "boxes", "rower"],
+        ...                  {"invoice", "pity", "fare", "box", "row"}))
+        ['boxes', 'faring', 'invoices', 'pitied']
+    """
+    return {
+        word
+        for word in words
+        for ending, bases in ENDINGS.items()
+        if word.endswith(ending)
+        and len(stem := word[: -len(ending)]) >= LEAST_LETTERS - 1
+        and any(stem + base in visible for base in bases)
+    }
 
 
 def drug_tables() -> dict[str, dict[str, Any]]:
@@ -133,6 +152,16 @@ WORK = (
 ).split()
 """Words and abbreviations of machines, offices and clinics."""
 LEAST_LETTERS = 3
+ENDINGS = {
+    "s": ("",),
+    "es": ("",),
+    "ies": ("y",),
+    "ed": ("", "e"),
+    "ied": ("y",),
+    "ing": ("", "e"),
+    "ly": ("",),
+}
+"""Ending of a regular form -> what the word without it ends with."""
 MODULES = (
     "argparse asyncio base64 builtins collections contextlib csv ctypes dataclasses datetime "
     "email functools hashlib http.client http.server importlib inspect io itertools json logging "
@@ -163,7 +192,7 @@ TOLD = (
 
 
 NAMED = ("blacklists/firstnames_minus_fps.json", "blacklists/lastnames_minus_fps.json")
-BY_HAND = ("dates", "sums")
+BY_HAND = ("dates", "sums", "treatments")
 """Lists that were written by hand, and only go into the manifest."""
 FOREIGN = {"de": 30_000, "fr": 25_000, "es": 25_000}
 """Most frequent words of other languages that are looked at."""
@@ -228,12 +257,16 @@ def main() -> None:
     }
     found = lists(judgements(FORMS / "judgements.tsv"), stopwords)
     found["anywhere"] += MIXED
-    for name, words in found.items():
-        write_list(name, words, f"Public forms, {name}: see models/build/forms.py.")
     everyday = {word.lower() for words in found.values() for word in words}
     named = set((MODELS / "classes" / "given_names.txt").read_text("utf-8").split())
-    found["ordinary"] = sorted(ordinary(everyday, named))
-    write_list("ordinary", found["ordinary"], "Ordinary words: see models/build/forms.py.")
+    spelled = ordinary(everyday, named)
+    # Their bare forms are visible, so these tell no more; with a capital they may be names.
+    found["lower"] += inflected(spelled, {*found["anywhere"], *found["opening"]})
+    found["ordinary"] = sorted(spelled - {*found["lower"]})
+    everyday |= {*found["lower"]}
+    for name, words in found.items():
+        header = "Ordinary words" if name == "ordinary" else f"Public forms, {name}"
+        write_list(name, words, f"{header}: see models/build/forms.py.")
     for language in FOREIGN:
         name = f"ordinary_{language}"
         found[name] = sorted(foreign(language, named) - everyday)

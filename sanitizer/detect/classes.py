@@ -206,7 +206,7 @@ def misspelt(word: str, forms: PublicForms) -> bool:
 
 @cache
 def words_of(name: str) -> frozenset[str]:
-    """Return the words of "dates" or of "sums", lower case; raise ModelError as `public_forms`."""
+    """Return the words of "dates", "sums" or "treatments"; raise ModelError as `public_forms`."""
     return frozenset(word_list(f"{name}.txt", "forms"))
 
 

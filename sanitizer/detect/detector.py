@@ -20,9 +20,17 @@ from sanitizer.detect.classes import (
     gazetteers,
     given_names,
     misspelt,
+    words_of,
 )
 from sanitizer.detect.extents import NAMES, WEEKDAY, Finding, joined, names_on, of_calendar
-from sanitizer.detect.numbers import is_brief, numbers_on, public_number, role
+from sanitizer.detect.numbers import (
+    counts_on,
+    is_brief,
+    is_dated,
+    numbers_on,
+    public_number,
+    role,
+)
 from sanitizer.detect.skeleton import (
     CAPITALS,
     NUMBERS,
@@ -92,6 +100,7 @@ _MONTHS = {
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _DAY = re.compile(r"[1-9]|[12][0-9]|3[01]")
 """Before a hidden word it is a day rather than a sum, and between two rather than a count."""
+_CURRENCY = re.compile(r"[$\u00a3\u20ac]$")
 _HIDDEN_BEFORE = re.compile(rf"{_SLOT}(?:[,.)]{{0,2}}| to| and) $")
 _FOR_CALENDAR = NAMES | {None}
 _SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
@@ -105,6 +114,10 @@ _FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted"])
 _OF_SOMEBODY = re.compile(r"(?i)\b(?:my|his|her|their|our)(?: own| new| old)? $")
 _AILING = frozenset(["CONDITION", "TREATMENT"])
 """Listed illnesses and drugs of somebody, as in "my asthma", are private whatever else is said."""
+_LINE_BEGIN, _LINE_END = re.compile(r"(?:^|\n)[ >*|-]*$"), re.compile(r"[,!.]?[ \t]*(?:\n|$)")
+_HEADING_DAY = re.compile(r"Mon|Tues?|Weds?|Thu(?:rs?)?|Fri|Sat|Sun")
+_CLOSING = re.compile(r"(?i)best|cheers|regards|thanks|thx|sincerely|warmly|yours|love|xx?")
+"""Days that head a line, and words that close a letter."""
 _HOME = re.compile(r"(?:/home/|[/\\]Users[/\\]{1,2})$")
 """Visible text before a log-in name in a path."""
 _ACCOUNTS = frozenset(
@@ -220,11 +233,11 @@ class Detector:
             if run.kind != WORD and run.kind not in NUMBERS:
                 decided.append([])
                 continue
-            before, field = shown.before(number), fields.kind_at(run.start)
+            before, after = shown.before(number), shown.after(number)
+            field = fields.kind_at(run.start)
             if run.kind in NUMBERS:
                 word = found.text[run.start : run.end]
                 known = field if field in _FIELDS_OF_NUMBERS else None
-                after = shown.after(number)
                 kind = known or self._number_kind(word, before, after, labels[number][0], field)
                 before = shown.before(number, _SENTENCE_BEFORE)
                 of_task = known is None and public_number(word, before, after)
@@ -234,6 +247,7 @@ class Detector:
                 None
                 if (label is None and is_lone(found.text, start, end))
                 or _public_here(found.text[start:end], before, label)
+                or (len(run.words) == 1 and _on_its_own(found.text[start:end], before, after))
                 or _COMPOUND.match(found.text, start)
                 else self._kind(found.text[start:end], before, label, field, language)
                 for (start, end), label in zip(run.words, labels[number], strict=True)
@@ -246,6 +260,7 @@ class Detector:
             ]
             decided.append(names_on(found.text, run, kinds))
         numbers_on(found, decided)
+        counts_on(found, decided)
         return decided
 
     def _kind(
@@ -273,7 +288,8 @@ class Detector:
             return None
         told = label == FACT or (label in NAMES and word.islower())
         listed = _told(word) if told or label in _TOLD else None
-        return listed or ("DATE" if word in _MONTHS[language] and label not in _TOLD else label)
+        month = word in _MONTHS[language] and (label == FACT or label not in _TOLD)
+        return listed or ("DATE" if month else label)
 
     @staticmethod
     def _number_kind(
@@ -289,6 +305,10 @@ class Detector:
             label = "DATE" if _YEAR.fullmatch(word) else named
         if label in ("NUMBER", "MONEY") and role("", after) == "DATE":
             label = "DATE"
+        if label == "DATE" and _DAY.fullmatch(word) and not is_dated(before, after):
+            label = "NUMBER"
+        if label == "NUMBER" and _CURRENCY.search(before):
+            label = "MONEY"
         if _DAY.fullmatch(word) and after.startswith(f" {_SLOT}"):
             between = label == "NUMBER" and _HIDDEN_BEFORE.search(before)
             label = "DATE" if label == "MONEY" or between else label
@@ -366,16 +386,26 @@ class _Shown:
 def _told(word: str) -> str | None:
     """Return the class of a word that a list of sensitive classes has by itself."""
     listed = (kind for kind in DRAWN if concept_of(kind, word, typed=False) is not None)
-    return next(listed, None) or gazetteers().kind_of(word)
+    treated = "TREATMENT" if word.lower() in words_of("treatments") else None
+    return next(listed, None) or gazetteers().kind_of(word) or treated
 
 
 def _public_here(word: str, before: str, label: str | None) -> bool:
     """Return True for a weekday, for "30s", and for "IN" or "WHO" after text in capitals."""
     if is_brief(word, before):
         return True
-    if label in NAMES:
-        return WEEKDAY.fullmatch(word) is not None
-    return word in CAPITALS and _SHOUTED.search(before) is not None
+    if label != "DATE" and WEEKDAY.fullmatch(word):
+        return True
+    return label not in NAMES and word in CAPITALS and _SHOUTED.search(before) is not None
+
+
+def _on_its_own(word: str, before: str, after: str) -> bool:
+    """Return True for a weekday that heads a line, as in "Sun: Anna 5", and for a line "Best,"."""
+    if not _LINE_BEGIN.search(before):
+        return False
+    if _HEADING_DAY.fullmatch(word):
+        return after.startswith((":", " :", " |", "|"))
+    return _CLOSING.fullmatch(word) is not None and _LINE_END.match(after) is not None
 
 
 def _words(run: Run) -> Sequence[tuple[int, int]]:

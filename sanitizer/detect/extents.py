@@ -24,6 +24,7 @@ from sanitizer.text import (
 )
 
 NAMES = frozenset(["PERSON", "ORGANIZATION", "PLACE", "PRODUCT"])
+_TOLD = frozenset(["CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "CRIME", "FACT"])
 _TRADED = frozenset(["ORGANIZATION", "PRODUCT"])
 _JOINS = {
     "PERSON": re.compile(
@@ -204,6 +205,34 @@ _FIRM = re.compile(
     r"Hospital|Clinic|School|College|Bank|Insurance|Logistics|Pharmaceuticals|Holdings|Partners)\.?\Z"
 )
 """End of a firm's name, whatever the tagger takes it for."""
+_FIRM_OF_WORDS = re.compile(
+    r"(?i)[\w.&'\u2019-]+ (?:.+ )?(?:academy|airlines|airways|associates|bakery|books|brewery|"
+    r"capital|components|consulting|council|county court|court|crown court|dairy|dental|electric|"
+    r"electronics|energy|engineering|estates|family court|foods|foundation|freight|group|hospice|"
+    r"hotel|industries|infirmary|institute|labs|laboratories|lettings|library|media|ministry|"
+    r"motors|museum|nursery|pharmacy|plastics|plumbing|police|press|primary|properties|publishing|"
+    r"restaurant|roofing|services|shipping|software|solicitors|solutions|steel|steelworks|studios?|"
+    r"surgery|systems|technologies|textiles|theatre|trust|union|ventures|veterinary)\Z"
+)
+"""A name of several words that ends as names of firms, courts and schools do."""
+_POST = re.compile(
+    r"(?i)(?:[\w&'\u2019-]+ )*(?:accountant|administrator|adviser|advisor|analyst|architect|"
+    r"assistant|attorney|buyer|captain|cashier|clerk|consultant|controller|coordinator|counsel|developer|"
+    r"director|editor|engineer|executive|foreman|gardener|head|inspector|lecturer|librarian|"
+    r"manager|nurse|officer|partner|planner|president|programmer|receptionist|recruiter|"
+    r"representative|researcher|scientist|secretary|specialist|strategist|supervisor|surgeon|"
+    r"teacher|technician|therapist|trainee|treasurer|chef|ceo|cto|cfo|coo)"
+    r"(?: (?:of|for) [\w&'\u2019 -]+)?\Z"
+)
+_OF_POST = re.compile(r"(?i) (?:of|for) (?:the )?")
+_DEPARTMENT = re.compile(
+    r"(?i)(?:accounting|admissions|analytics|care|communications|compliance|customer|data|design|"
+    r"development|education|engineering|facilities|finance|growth|health|human resources|hr|it|"
+    r"learning|legal|logistics|marketing|nursing|operations|people|planning|procurement|product|"
+    r"production|purchasing|quality|research|risk|safety|sales|security|service|strategy|studies|"
+    r"support|technology|training|transport)(?: .+)?"
+)
+"""A post, as it stands under a name; visible text between it and its department; departments."""
 _PREFIX = re.compile(r"[A-Z]{2,6}")  # of a number such as "OPS-4471"
 
 
@@ -292,6 +321,10 @@ def joined(
             if not apart and _joins(found.text, held, finding):
                 groups[-1] = Finding(held.start, finding.end, held.kind), first, run
                 continue
+        if groups and _is_post(found.text, groups[-1][0], finding):
+            held, first, _ = groups[-1]
+            groups[-1] = Finding(held.start, finding.end, "OCCUPATION"), first, run
+            continue
         groups.append((finding, run, run))
     at = 0  # where the finding before ends
     for i, (group, first, last) in enumerate(groups):
@@ -319,13 +352,17 @@ def _joins(text: str, held: Finding, finding: Finding) -> bool:
 
 def _named(text: str, finding: Finding) -> str:
     """Return the class of a finding: of a name, by its given name or legal form if it has one."""
+    written = text[finding.start : finding.end]
     if finding.kind not in NAMES:
+        if finding.kind in _TOLD and written[0].isupper() and _POST.fullmatch(written):
+            return "OCCUPATION"
         treated = finding.kind == "CONDITION" and is_treated(text, finding.end)
         return "TREATMENT" if treated else finding.kind
-    written = text[finding.start : finding.end]
-    if _FIRM.search(written):
+    if _FIRM.search(written) or _FIRM_OF_WORDS.fullmatch(written):
         return "ORGANIZATION"
     words = written.split()
+    if _POST.fullmatch(written) and words[0].lower() not in given_names():
+        return "OCCUPATION"
     person = len(words) <= _MOST_NAMES and words[0].lower() in given_names()
     return "PERSON" if person else finding.kind
 
@@ -345,6 +382,16 @@ def is_treated(text: str, end: int) -> bool:
         (True, False)
     """
     return _TREATED.match(text, end) is not None
+
+
+def _is_post(text: str, held: Finding, finding: Finding) -> bool:
+    """Return True if two findings are one post, such as "Head of Procurement"."""
+    return (
+        _DEPARTMENT.fullmatch(text, finding.start, finding.end) is not None
+        and held.kind in {*NAMES, "OCCUPATION"}
+        and _OF_POST.fullmatch(text, held.end, finding.start) is not None
+        and _POST.fullmatch(text, held.start, held.end) is not None
+    )
 
 
 def _numbered(text: str, held: Finding, finding: Finding) -> bool:

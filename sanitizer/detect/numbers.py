@@ -7,6 +7,7 @@ task. Everything here is a function of visible text and of the number's own form
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import pairwise
 
 from sanitizer.detect.classes import (
@@ -16,6 +17,7 @@ from sanitizer.detect.extents import LONG_MONTH, MONTH
 from sanitizer.detect.skeleton import (
     NUMBERS,
     NUMERAL,
+    WORD,
     Skeleton,
     kind_of,
 )
@@ -164,11 +166,26 @@ _COUNTED = re.compile(
 )
 """Visible text after a count."""
 _VERSION = re.compile(r"v?\d{1,2}\.\d{1,2}\.\d{1,2}")
+_RELEASE, _PART = re.compile(r"\d{1,2}(?:\.\d{1,2})?"), re.compile(r"\d{1,3}")
+_OF_PERSON = re.compile(
+    r"(?i)\b(?:room|ward|bed|seat|flat|apartment|apt|locker|suite|courtroom|cell|house|unit|patient|"
+    r"customer|client|case|ticket|order|invoice|policy|account|member|employee|staff|contract|claim|"
+    r"ref|file|booking|badge|parcel|tenant|user|number|aged?|twenty|thirty|forty|fifty|sixty|"
+    r"seventy|eighty|ninety)-$"
+)
 _AT_ITEM = re.compile(r"(?:^|\n[ >*-]*|\.[a-z]{1,5}:|(?:^|[.:;\n\"] ?))$")
 _ITEM = re.compile(r"(?:\d{1,2}[.)] |\d{1,2}\.\d{1,2}\.? (?=[A-Z])|\d{1,4}\))")
 """A version; visible text before, and number with the text after, of a list's item, a clause of a
 contract or a line of a file."""
 _MOST_DIGITS = 3  # of a count
+_OF_PRODUCT = re.compile(
+    r"(?:\b[A-Z][a-z]+[A-Z]\w*|\b(?:Python|Java|Windows|Ubuntu|Debian|Fedora|Node(?:\.js)?|Excel|"
+    r"Office|Rails|Django|Angular|React|Swift|Kotlin|Ruby|Perl|Bash|Android|Chrome|Firefox|"
+    r"Kubernetes|Docker|Postgres|Redis|Linux|PHP|HTML|CSS|TLS|HTTP|iOS|macOS|Word|[Vv]ersion|"
+    r"[Rr]elease)) $"
+)
+_OF_PART = re.compile(r"(?<![\w./@\ufffc-])[a-z]{3,}-$|(?<=-)[a-z]{3,}-$")
+"""Visible text before a version, and before the number of a part such as "worker-3"."""
 
 
 def public_number(number: str, before: str, after: str) -> bool:
@@ -182,7 +199,7 @@ def public_number(number: str, before: str, after: str) -> bool:
     """
     if asked(before, after) or _AT_MOST.search(before):
         return True
-    if _VERSION.fullmatch(number):
+    if _VERSION.fullmatch(number) or _is_technical(number, before, after):
         return True
     if _AT_ITEM.search(before) and _ITEM.match(number + after):
         return True
@@ -191,6 +208,15 @@ def public_number(number: str, before: str, after: str) -> bool:
     if _SHORT.match(after) or _COUNTED.match(after):
         return True
     return _TERM.search(before) is not None and _MONTHS_AFTER.match(after) is not None
+
+
+def _is_technical(number: str, before: str, after: str) -> bool:
+    """Return True for a version, as in "PostgreSQL 16", and the number of a part: "worker-3"."""
+    if _OF_PRODUCT.search(before) and _RELEASE.fullmatch(number):
+        return True
+    if _OF_PERSON.search(before) or not _OF_PART.search(before) or not _PART.fullmatch(number):
+        return False
+    return not after[:1].isalnum() and after[:1] not in ("-", "\ufffc")
 
 
 def asked(before: str, after: str) -> bool:
@@ -241,6 +267,59 @@ def role(before: str, after: str, number: str = "") -> str | None:
     if _PLACED.search(before):
         return "ID"
     return "MONEY" if _OWNED.search(before) else None
+
+
+_TO_COUNT, _COUNT_ENDS = (
+    re.compile(r"[ :=\t]{1,3}"),
+    re.compile(r"h?[,;|]?(?:[ \t]|\n|$)|h?\.?(?:\n|$)"),
+)
+_COUNT = re.compile(r"\d{1,3}(?:[.,]\d{1,2})?")
+_LEAST_LINES = 2
+_DATED_BEFORE = re.compile(
+    rf"(?i:\b(?:the|on|by|until|till|til|since|from|between|before|after|due|born|dated?|day|at|"
+    rf"(?<!up )to|and|am|le|du|au|el|al|vom|bis|zum|ab|{MONTH}|"
+    rf"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?))"
+    r"[.,:]? ?$|[/\u2013\ufffc] ?$|\d[.:-] ?$"
+)
+_DATED_BEHIND = re.compile(
+    rf"(?i)(?:st|nd|rd|th|h|am|pm|a\.m|p\.m)\b|[./:-]\d| ?[\ufffc/\u2013-]|[.,]? (?:of )?{MONTH}\b|"
+    r"[.,]? ?(?:o['\u2019]?clock|uhr|heures|am|pm|a\.m|p\.m)\b"
+)
+"""Visible text around a day or an hour."""
+
+
+def is_dated(before: str, after: str) -> bool:
+    """Return True if a number up to 31 is beside something of a date or a time.
+
+    Example:
+        >>> is_dated("my scores went up to ", ")? "), is_dated("I leave on the ", ".")
+        (False, True)
+    """
+    return _DATED_BEFORE.search(before) is not None or _DATED_BEHIND.match(after) is not None
+
+
+def counts_on(found: Skeleton, decided: list[list[str | None]]) -> None:
+    """Release the counts of a list such as "Mon: Anna 6, Ben 8", of which somebody wants sums.
+
+    A list has several numbers, each behind a name, in one line and in another: values of a blood
+    test, one a line, are none. Which runs are numbers is public; so is the text between runs.
+    """
+    runs, text = found.runs, found.text
+    items = [
+        i
+        for i in range(1, len(runs))
+        if runs[i].kind in NUMBERS
+        and runs[i - 1].kind == WORD
+        and _TO_COUNT.fullmatch(text, runs[i - 1].end, runs[i].start)
+        and _COUNT_ENDS.match(text, runs[i].end)
+    ]
+    lines = Counter(text.count("\n", 0, runs[i].start) for i in items)
+    if sum(n > 1 for n in lines.values()) < _LEAST_LINES:
+        return
+    for i in items:
+        written = text[runs[i].start : runs[i].end]
+        if sum(map(str.isdecimal, written)) <= _MOST_DIGITS and _COUNT.fullmatch(written):
+            decided[i] = [None]
 
 
 def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:

@@ -123,6 +123,46 @@ def test_a_listed_illness_of_somebody_is_private(local: Detector, text: str, wor
     assert kinds(local.read(text), text)[word] == "CONDITION"
 
 
+HOURS = """Total hours per person, please:
+
+Mon: Aoife 6, Dmitri 8, Wen 4.5
+Wed: Aoife 7, Wen 8
+Sun: Aoife 5, Dmitri 4
+"""
+
+
+def test_counts_of_a_list_stay_for_its_sums(local: Detector) -> None:
+    found = kinds(local.read(HOURS), HOURS)
+    assert set(found) == {"Aoife", "Dmitri", "Wen"}
+    blood = "Explain my results\nferritin 6\ntsh 7.2\nhb 98\nI am 29."
+    assert {"6", "7.2", "98"} <= set(kinds(local.read(blood), blood))
+
+
+def test_words_that_close_a_letter_are_no_names(local: Detector) -> None:
+    text = "Can we talk on Monday?\n\nBest\nMarit Halvorsen\nKey Account Manager\n"
+    assert kinds(local.read(text), text) == {
+        "Marit Halvorsen": "PERSON",
+        "Key Account Manager": "OCCUPATION",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "thing", "kind"),
+    [
+        ("My scores went up to 17. I am scared.", "17", "NUMBER"),
+        ("He pays me £640/month.", "£640/month", "MONEY"),
+        ("He owes me money from the till shortage in May.", "May", "DATE"),
+        ("Call with Dana Orr (Head of Procurement).", "Head of Procurement", "OCCUPATION"),
+        ("She works at Brightwater Plastics now.", "Brightwater Plastics", "ORGANIZATION"),
+        ("I am a patient on dialysis.", "dialysis", "TREATMENT"),
+    ],
+)
+def test_classes_that_words_and_forms_tell(
+    local: Detector, text: str, thing: str, kind: str
+) -> None:
+    assert kinds(local.read(text), text)[thing] == kind
+
+
 def test_a_month_of_another_language_is_no_name(local: Detector) -> None:
     text = "Necesito el dinero que le presté en enero, sin pelear con mi hermana."
     assert kinds(local.read(text), text)["enero"] == "DATE"
@@ -169,6 +209,8 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("Open /usr/lib/app and restart the decoder.", ("usr", "lib", "decoder")),
         ("My manager refused 6 weeks of unpaid leave.", ("unpaid", "leave")),
         ("It retries after 30s, and the amount owed is below.", ("30s", "owed")),
+        ("It fails since PostgreSQL 16: md5 or scram-sha-256?", ("16", "md5", "256")),
+        ("The rate is double on Sundays, see the invoices.", ("Sundays", "invoices")),
     ],
 )
 def test_ordinary_words_stay(local: Detector, text: str, stays: tuple[str, ...]) -> None:

@@ -79,6 +79,20 @@ def test_a_capital_beside_a_name(
     assert names_on(text, run, kinds) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ("our Head of Procurement", "PERSON", ["Head of Procurement"]),
+        ("our Director of Veltrano", "PERSON", ["Director", "Veltrano"]),
+        ("Anna of Procurement", "PERSON", ["Anna", "Procurement"]),
+    ],
+)
+def test_a_post_takes_in_its_department_and_no_firm(
+    text: str, kind: str, expected: list[str]
+) -> None:
+    assert things(text, kind) == expected
+
+
 def test_firms_on_both_sides_of_a_word_are_one_if_written_alike() -> None:
     words = "quornhoek and Zzyx"
     assert things(words, "ORGANIZATION") == ["quornhoek", "Zzyx"]
