@@ -22,7 +22,7 @@ from sanitizer.detect.classes import (
     misspelt,
     words_of,
 )
-from sanitizer.detect.extents import NAMES, WEEKDAY, Finding, joined, names_on, of_calendar
+from sanitizer.detect.extents import NAMES, UNKNOWN, WEEKDAY, Finding, joined, names_on, of_calendar
 from sanitizer.detect.numbers import (
     counts_on,
     is_brief,
@@ -60,8 +60,6 @@ from sanitizer.text import (
     pieces,
 )
 
-UNKNOWN = "TERM"
-"""Class of a word that is on no list and that the tagger gives no class."""
 FACT = "FACT"
 """Class of a word that is part of a sensitive fact; hidden as UNKNOWN."""
 _SLOT = "\ufffc"
@@ -101,6 +99,8 @@ _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _DAY = re.compile(r"[1-9]|[12][0-9]|3[01]")
 """Before a hidden word it is a day rather than a sum, and between two rather than a count."""
 _CURRENCY = re.compile(r"[$\u00a3\u20ac]$")
+_DAY_BEFORE = re.compile(r"(?i)(?:,|\b(?:on|since|by|until|till|from|dated|of)) $")
+"""Visible text before the day of a month, where the next word is hidden."""
 _HIDDEN_BEFORE = re.compile(rf"{_SLOT}(?:[,.)]{{0,2}}| to| and) $")
 _FOR_CALENDAR = NAMES | {None}
 _SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
@@ -309,10 +309,17 @@ class Detector:
             label = "NUMBER"
         if label == "NUMBER" and _CURRENCY.search(before):
             label = "MONEY"
+        of_month = (
+            label in (None, "NUMBER", "MONEY", "DATE")
+            and after.startswith(f" {_SLOT}")
+            and _DAY.fullmatch(word) is not None
+            and _DAY_BEFORE.search(before) is not None
+        )
+        label = "DATE" if of_month else label
         if _DAY.fullmatch(word) and after.startswith(f" {_SLOT}"):
             between = label == "NUMBER" and _HIDDEN_BEFORE.search(before)
             label = "DATE" if label == "MONEY" or between else label
-        told = label == "DATE" and not word.isdecimal()
+        told = label == "DATE" and (of_month or not word.isdecimal())
         if field in ("", LISTED) and not told and sum(map(str.isdecimal, word)) < _LONG:
             return None  # a count in a table is for the task
         if label is not None:

@@ -23,12 +23,15 @@ from sanitizer.text import (
     overlapping,
 )
 
+UNKNOWN = "TERM"
+"""Class of a word that is on no list and that the tagger gives no class."""
 NAMES = frozenset(["PERSON", "ORGANIZATION", "PLACE", "PRODUCT"])
 _TOLD = frozenset(["CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "CRIME", "FACT"])
 _TRADED = frozenset(["ORGANIZATION", "PRODUCT"])
 _JOINS = {
     "PERSON": re.compile(
-        r"[ \u00a0]|\. |-|(?i:[ -](?:(?:van|von|de|del|della|da|di|du|dos|el|al|bin|ibn|ben|la|le|"
+        r"[ \u00a0]|\. |-|"
+        r"(?i:(?:\. ?|[ -])(?:(?:van|von|de|del|della|da|di|du|dos|el|al|bin|ibn|ben|la|le|"
         r"der|den|ter|zu|y|st\.?)[ -])+)"
     ),
     "ORGANIZATION": re.compile(
@@ -233,6 +236,7 @@ _DEPARTMENT = re.compile(
     r"support|technology|training|transport)(?: .+)?"
 )
 """A post, as it stands under a name; visible text between it and its department; departments."""
+_INITIAL = re.compile(r"[A-Z]\. ?")
 _PREFIX = re.compile(r"[A-Z]{2,6}")  # of a number such as "OPS-4471"
 
 
@@ -247,6 +251,10 @@ class Finding:
     start: int
     end: int
     kind: str
+
+
+_Group = tuple[Finding, int, int]
+"""A finding with its first and its last run."""
 
 
 def of_calendar(found: Skeleton, number: int, word: str) -> bool:
@@ -281,7 +289,8 @@ def names_on(text: str, run: Run, kinds: list[str | None]) -> list[str | None]:
         if given and {found[i - 1], found[i]} <= NAMES and _beside(text, run, i):
             found[i - 1] = found[i] = "PERSON"
         follows = found[i] in NAMES or found[i] == "OCCUPATION"
-        other = found[i] is None or (found[i - 1] == "PERSON" and follows)
+        unknown = found[i] in (None, UNKNOWN)
+        other = unknown or (found[i - 1] == "PERSON" and follows)
         if other and found[i - 1] in NAMES and _beside(text, run, i):
             found[i] = found[i - 1]
     for i in reversed(range(1, len(found))):
@@ -306,8 +315,13 @@ def joined(
         words: findings of single words, each with the number of its run.
         declared: stretches that nothing may take in.
     """
-    groups: list[tuple[Finding, int, int]] = []
-    for finding, run in words:
+    groups: list[_Group] = []
+    for each, run in words:
+        finding = each
+        if groups and _has_initial(found.text, groups[-1][0], each):
+            held, first, last = groups[-1]
+            groups[-1] = Finding(held.start, held.end, "PERSON"), first, last
+            finding = Finding(each.start, each.end, "PERSON")
         if groups and _numbered(found.text, groups[-1][0], finding):
             held, first, _ = groups[-1]
             groups[-1] = Finding(held.start, finding.end, "ID"), first, run
@@ -326,6 +340,7 @@ def joined(
             groups[-1] = Finding(held.start, finding.end, "OCCUPATION"), first, run
             continue
         groups.append((finding, run, run))
+    groups = _with_partners(found.text, groups)
     at = 0  # where the finding before ends
     for i, (group, first, last) in enumerate(groups):
         finding = Finding(group.start, group.end, _named(found.text, group))
@@ -382,6 +397,32 @@ def is_treated(text: str, end: int) -> bool:
         (True, False)
     """
     return _TREATED.match(text, end) is not None
+
+
+def _has_initial(text: str, held: Finding, finding: Finding) -> bool:
+    """Return True if two findings are a person's initial and name, such as "M. Castellano"."""
+    return (
+        {held.kind, finding.kind} <= NAMES
+        and text[finding.start].isupper()
+        and _INITIAL.fullmatch(text, held.start, finding.start) is not None
+    )
+
+
+def _with_partners(text: str, groups: Sequence[_Group]) -> list[_Group]:
+    """Return groups of findings, those of one firm such as "Aster & Vale Ltd" as one."""
+    merged: list[_Group] = []
+    for group in groups:
+        finding, _, last = group
+        held, first, _ = merged[-1] if merged else group
+        if (
+            {held.kind, finding.kind} <= NAMES
+            and text[held.end : finding.start] == " & "
+            and _FIRM.search(text[finding.start : finding.end])
+        ):
+            merged[-1] = Finding(held.start, finding.end, "ORGANIZATION"), first, last
+        else:
+            merged.append(group)
+    return merged
 
 
 def _is_post(text: str, held: Finding, finding: Finding) -> bool:

@@ -184,6 +184,12 @@ _OF_PRODUCT = re.compile(
     r"Kubernetes|Docker|Postgres|Redis|Linux|PHP|HTML|CSS|TLS|HTTP|iOS|macOS|Word|[Vv]ersion|"
     r"[Rr]elease)) $"
 )
+_REFERRED = re.compile(
+    r"(?i)\b(?:items?|points?|sections?|steps?|questions?|chapters?|pages?|lines?|rows?|columns?|"
+    r"figures?|tables?|options?|parts?|paragraphs?|tasks?|exercises?|slides?|footnotes?|appendix|"
+    r"articles?|clauses?|attempts?)(?: (?:no\.?|number))?(?: \ufffc(?:,| and| or| to))* $"
+)
+"""Visible text before the number of a part of the text."""
 _OF_PART = re.compile(r"(?<![\w./@\ufffc-])[a-z]{3,}-$|(?<=-)[a-z]{3,}-$")
 """Visible text before a version, and before the number of a part such as "worker-3"."""
 
@@ -211,7 +217,9 @@ def public_number(number: str, before: str, after: str) -> bool:
 
 
 def _is_technical(number: str, before: str, after: str) -> bool:
-    """Return True for a version, as in "PostgreSQL 16", and the number of a part: "worker-3"."""
+    """Return True for the number of a version or a part: "PostgreSQL 16", "item 2", "worker-3"."""
+    if _REFERRED.search(before) and _PART.fullmatch(number):
+        return True
     if _OF_PRODUCT.search(before) and _RELEASE.fullmatch(number):
         return True
     if _OF_PERSON.search(before) or not _OF_PART.search(before) or not _PART.fullmatch(number):

@@ -155,6 +155,12 @@ def test_words_that_close_a_letter_are_no_names(local: Detector) -> None:
         ("Call with Dana Orr (Head of Procurement).", "Head of Procurement", "OCCUPATION"),
         ("She works at Brightwater Plastics now.", "Brightwater Plastics", "ORGANIZATION"),
         ("I am a patient on dialysis.", "dialysis", "TREATMENT"),
+        ("Minutes of the works council, 12 February", "12 February", "DATE"),
+        ('{"body": "I was charged twice on 3 June."}', "3 June", "DATE"),
+        ("Present: K. Adeyemi, T. van Houten, M. Castellano", "M. Castellano", "PERSON"),
+        ("Present: K. Adeyemi, T. van Houten, M. Castellano", "T. van Houten", "PERSON"),
+        ("Yours, Frances Dunmore", "Frances Dunmore", "PERSON"),
+        ("We bought it from Aster & Vale Ltd in spring.", "Aster & Vale Ltd", "ORGANIZATION"),
     ],
 )
 def test_classes_that_words_and_forms_tell(
@@ -210,6 +216,7 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("My manager refused 6 weeks of unpaid leave.", ("unpaid", "leave")),
         ("It retries after 30s, and the amount owed is below.", ("30s", "owed")),
         ("It fails since PostgreSQL 16: md5 or scram-sha-256?", ("16", "md5", "256")),
+        ("Turn it into an email, leave out item 2.", ("2",)),
         ("The rate is double on Sundays, see the invoices.", ("Sundays", "invoices")),
     ],
 )
