@@ -78,24 +78,6 @@ def lists(judged: Iterable[tuple[str, str]], stopwords: set[str]) -> dict[str, l
     return found
 
 
-def inflected(words: Iterable[str], visible: set[str]) -> set[str]:
-    """Return the words that are regular forms of visible ones, such as "invoices", "faring".
-
-    Example:
-        >>> sorted(inflected(["invoices", "pitied", "faring", "boxes", "rower"],
-        ...                  {"invoice", "pity", "fare", "box", "row"}))
-        ['boxes', 'faring', 'invoices', 'pitied']
-    """
-    return {
-        word
-        for word in words
-        for ending, bases in ENDINGS.items()
-        if word.endswith(ending)
-        and len(stem := word[: -len(ending)]) >= LEAST_LETTERS - 1
-        and any(stem + base in visible for base in bases)
-    }
-
-
 def drug_tables() -> dict[str, dict[str, Any]]:
     """Tables of drugs by name: variants, canonical names, and facts about both."""
     packed = zipfile.ZipFile(archive("drugs"))
@@ -152,16 +134,6 @@ WORK = (
 ).split()
 """Words and abbreviations of machines, offices and clinics."""
 LEAST_LETTERS = 3
-ENDINGS = {
-    "s": ("",),
-    "es": ("",),
-    "ies": ("y",),
-    "ed": ("", "e"),
-    "ied": ("y",),
-    "ing": ("", "e"),
-    "ly": ("",),
-}
-"""Ending of a regular form -> what the word without it ends with."""
 MODULES = (
     "argparse asyncio base64 builtins collections contextlib csv ctypes dataclasses datetime "
     "email functools hashlib http.client http.server importlib inspect io itertools json logging "
@@ -259,11 +231,7 @@ def main() -> None:
     found["anywhere"] += MIXED
     everyday = {word.lower() for words in found.values() for word in words}
     named = set((MODELS / "classes" / "given_names.txt").read_text("utf-8").split())
-    spelled = ordinary(everyday, named)
-    # Their bare forms are visible, so these tell no more; with a capital they may be names.
-    found["lower"] += inflected(spelled, {*found["anywhere"], *found["opening"]})
-    found["ordinary"] = sorted(spelled - {*found["lower"]})
-    everyday |= {*found["lower"]}
+    found["ordinary"] = sorted(ordinary(everyday, named))
     for name, words in found.items():
         header = "Ordinary words" if name == "ordinary" else f"Public forms, {name}"
         write_list(name, words, f"{header}: see models/build/forms.py.")
