@@ -70,7 +70,10 @@ _FENCE = re.compile(
     r"diff|text|txt|log|markdown|md|latex|graphql|proto|nginx|http)\b"
 )
 """Beginning of a fenced block that names its language; the name stays."""
-_TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Madam|Mx|Rev|Judge)\.? $")
+_TITLE = re.compile(
+    r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Madam|Mx|Rev|Judge|Herrn?|Frau|Monsieur|Madame|Mme|"
+    r"M|Se\u00f1ora?|Sra?|Don|Do\u00f1a)\.? $"
+)
 _FIELD = re.compile(
     r"(?i)(?:^|[\n{,;(\"'\s<|])(?:(?P<PERSON>(?:first|last|middle|full|given|family|sur|maiden|"
     r"user|contact|customer|client|patient|employee|student|tenant|applicant|manager|author|"
@@ -82,6 +85,7 @@ _FIELD = re.compile(
 _FIELDS_OF_NUMBERS = frozenset(["NUMBER", "MONEY", "DATE", "ID"])
 _TOLD = frozenset(["CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "CRIME", "OCCUPATION", "FACT"])
 """Classes that the tagger may take for each other, and lists tell apart."""
+_OF_WORDS = NAMES | _TOLD
 _MONTHS = {
     language: frozenset(names.split())
     for language, names in {
@@ -95,7 +99,7 @@ _MONTHS = {
     }.items()
 }
 """Names of months by language; the tagger knows few words of the others."""
-_YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+_YEAR, _COUNTED = re.compile(r"(?:19|20)[0-9]{2}"), re.compile(r" ?(?:[%\u20ac\u00a3$]|[a-z])")
 _DAY = re.compile(r"[1-9]|[12][0-9]|3[01]")
 """Before a hidden word it is a day rather than a sum, and between two rather than a count."""
 _CURRENCY = re.compile(r"[$\u00a3\u20ac]$")
@@ -114,6 +118,7 @@ _FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted"])
 _OF_SOMEBODY = re.compile(r"(?i)\b(?:my|his|her|their|our)(?: own| new| old)? $")
 _AILING = frozenset(["CONDITION", "TREATMENT"])
 """Listed illnesses and drugs of somebody, as in "my asthma", are private whatever else is said."""
+_KEY_END = re.compile(r": ?[^\s]|:[ \t]*\n")
 _LINE_BEGIN, _LINE_END = re.compile(r"(?:^|\n)[ >*|-]*$"), re.compile(r"[,!.]?[ \t]*(?:\n|$)")
 _HEADING_DAY = re.compile(r"Mon|Tues?|Weds?|Thu(?:rs?)?|Fri|Sat|Sun")
 _CLOSING = re.compile(r"(?i)best|cheers|regards|thanks|thx|sincerely|warmly|yours|love|xx?")
@@ -247,7 +252,7 @@ class Detector:
                 None
                 if (label is None and is_lone(found.text, start, end))
                 or _public_here(found.text[start:end], before, label)
-                or (len(run.words) == 1 and _on_its_own(found.text[start:end], before, after))
+                or self._on_its_own(found.text, run, before, after)
                 or _COMPOUND.match(found.text, start)
                 else self._kind(found.text[start:end], before, label, field, language)
                 for (start, end), label in zip(run.words, labels[number], strict=True)
@@ -262,6 +267,12 @@ class Detector:
         numbers_on(found, decided)
         counts_on(found, decided)
         return decided
+
+    def _on_its_own(self, text: str, run: Run, before: str, after: str) -> bool:
+        """Return True if a run of one word heads a line as a key, or closes a letter."""
+        word = text[run.words[0][0] : run.words[0][1]]
+        known = self._forms.listed(word) and word.lower() not in given_names()
+        return len(run.words) == 1 and _on_its_own(word, before, after, known)
 
     def _kind(
         self, word: str, before: str, label: str | None, field: str | None, language: str
@@ -280,16 +291,28 @@ class Detector:
             of_somebody = _OF_SOMEBODY.search(before) is not None
             ailing = _told(word) if of_somebody and word.lower() not in _FRAMES else None
             return ailing if ailing in _AILING else self._rule(word, before, language)
-        if word[:1].isupper():
-            titled = label in NAMES and _TITLE.search(before) is not None
-            if titled or (label == "OCCUPATION" and word.lower() in given_names()):
+        if word[:1].isupper() and label in _OF_WORDS:
+            named = word.lower() in given_names() and not self._forms.listed(word)
+            if (label in NAMES and _TITLE.search(before)) or (named and label in _TOLD):
                 return "PERSON"
         if label in _TOLD and word.lower() in _FRAMES:
             return None
-        told = label == FACT or (label in NAMES and word.islower())
-        listed = _told(word) if told or label in _TOLD else None
-        month = word in _MONTHS[language] and (label == FACT or label not in _TOLD)
-        return listed or ("DATE" if month else label)
+        return self._corrected(word, label, language)
+
+    def _corrected(self, word: str, label: str, language: str) -> str:
+        """Return the class of a word that the tagger gives one: by the lists, where they tell."""
+        if label in _TOLD or (label in NAMES and word.islower()):
+            listed = _told(word)
+        else:
+            ill = label in NAMES and concept_of("CONDITION", word, typed=False) is not None
+            listed = "CONDITION" if ill else None
+        if listed is not None:
+            return listed
+        if word in _MONTHS[language] and (label == FACT or label not in _TOLD):
+            return "DATE"
+        # A word of dictionaries in lower case is hidden, but it is no name.
+        plain = label in NAMES and word.islower() and self._known(word, language)
+        return UNKNOWN if plain else label
 
     @staticmethod
     def _number_kind(
@@ -303,6 +326,8 @@ class Detector:
         if label in NAMES or (label == "ID" and not _NUMBERED.search(before)):
             named = "ID" if label == "ID" else "NUMBER"
             label = "DATE" if _YEAR.fullmatch(word) else named
+        if label == "NUMBER" and _YEAR.fullmatch(word) and not _COUNTED.match(after):
+            label = "DATE"
         if label in ("NUMBER", "MONEY") and role("", after) == "DATE":
             label = "DATE"
         if label == "DATE" and _DAY.fullmatch(word) and not is_dated(before, after):
@@ -340,6 +365,8 @@ class Detector:
             return "PERSON"
         if (listed := self._gazetteers.kind_of(word)) is not None:
             return listed
+        if word in _MONTHS[language]:
+            return "DATE"
         if (named := _FIELD.search(before)) is not None and not self._forms.listed(word):
             return named.lastgroup
         known = self._known(word, language) or misspelt(word, self._forms)
@@ -406,10 +433,16 @@ def _public_here(word: str, before: str, label: str | None) -> bool:
     return label not in NAMES and word in CAPITALS and _SHOUTED.search(before) is not None
 
 
-def _on_its_own(word: str, before: str, after: str) -> bool:
-    """Return True for a weekday that heads a line, as in "Sun: Anna 5", and for a line "Best,"."""
+def _on_its_own(word: str, before: str, after: str, known: bool) -> bool:
+    """Return True for what heads a line, as "Sun:" and "Religion:" do, and for a line "Best,".
+
+    Args:
+        known: the word is on a list, and no given name.
+    """
     if not _LINE_BEGIN.search(before):
         return False
+    if known and _KEY_END.match(after):
+        return True
     if _HEADING_DAY.fullmatch(word):
         return after.startswith((":", " :", " |", "|"))
     return _CLOSING.fullmatch(word) is not None and _LINE_END.match(after) is not None

@@ -208,6 +208,11 @@ _FIRM = re.compile(
     r"Hospital|Clinic|School|College|Bank|Insurance|Logistics|Pharmaceuticals|Holdings|Partners)\.?\Z"
 )
 """End of a firm's name, whatever the tagger takes it for."""
+_HEADS = re.compile(
+    r"(?:Ministry|Department|University|Bank|Institute|Board|Office|Faculty|School|College|Bureau|"
+    r"Academy|Society|Association|Museum|Church|Bishop|Port|Court|House|Chamber)\Z"
+)
+"""What may go on with "of" and another name."""
 _FIRM_OF_WORDS = re.compile(
     r"(?i)[\w.&'\u2019-]+ (?:.+ )?(?:academy|airlines|airways|associates|bakery|books|brewery|"
     r"capital|components|consulting|council|county court|court|crown court|dairy|dental|electric|"
@@ -409,16 +414,15 @@ def _has_initial(text: str, held: Finding, finding: Finding) -> bool:
 
 
 def _with_partners(text: str, groups: Sequence[_Group]) -> list[_Group]:
-    """Return groups of findings, those of one firm such as "Aster & Vale Ltd" as one."""
+    """Return groups of findings, those of one name as one: "Aster & Vale Ltd", "Bank of Ulm"."""
     merged: list[_Group] = []
     for group in groups:
         finding, _, last = group
         held, first, _ = merged[-1] if merged else group
-        if (
-            {held.kind, finding.kind} <= NAMES
-            and text[held.end : finding.start] == " & "
-            and _FIRM.search(text[finding.start : finding.end])
-        ):
+        between = text[held.end : finding.start]
+        partner = between == " & " and _FIRM.search(text[finding.start : finding.end])
+        headed = between in (" of ", " of the ") and _HEADS.search(text[held.start : held.end])
+        if {held.kind, finding.kind} <= NAMES and (partner or headed):
             merged[-1] = Finding(held.start, finding.end, "ORGANIZATION"), first, last
         else:
             merged.append(group)

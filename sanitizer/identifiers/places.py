@@ -166,6 +166,7 @@ _PARTS = frozenset(
     " Abschnitt Raum Tabelle Nummer Artikel Chapitre Page Salle".split()
 )
 """Words before a number that are the name of no street."""
+_LONG_HOUSE, _DIGITS_BEFORE = 4, re.compile(r"[0-9][ -]\Z")
 _FLAT_BEFORE = re.compile(
     r"\b(?:[Ff]lat|[Aa]pt\.?|[Aa]partment|[Uu]nit|[Ss]uite|[Rr]oom) ?#?[0-9A-Za-z]{1,5},\s{1,2}\Z"
 )
@@ -210,8 +211,11 @@ def _number_first(text: str, start: int) -> Iterator[Span]:
         m = None
     if not m:
         return
+    house = re.split(r"\D", m[0])[0]
+    if len(house) > _LONG_HOUSE and _DIGITS_BEFORE.search(text, max(0, start - 2), start):
+        return  # the end of "07700 900882, GP Dr Lund"
     year = (
-        len(re.split(r"\D", m[0])[0]) == 4
+        len(house) == 4
         and text[start] in "12"
         and _WRITTEN_YEAR.search(text, max(0, start - 8), start)
     )

@@ -277,3 +277,8 @@ def test_importing_needs_the_standard_library_only() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_the_end_of_a_telephone_number_is_no_house() -> None:
+    found = find("Contacts: me (Alison) 07700 900882, GP Dr Lund at the surgery")
+    assert [(each.kind, each.text) for each in found] == [("PHONE", "07700 900882")]
