@@ -6,6 +6,8 @@ or another SDK, and what takes many seconds. `pytest -m slow` runs just that.
 
 from __future__ import annotations
 
+import gc
+import re
 from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from pathlib import Path
@@ -25,6 +27,8 @@ settings.load_profile("quick")
 
 # Fixtures that start a program: every test that asks for one is slow.
 PROGRAMS = {"browser", "display"}
+
+QUICK = "not slow and not nightly"  # the -m of pyproject.toml
 
 
 # Files that take a worker longest, longest first; the others follow in the order of their names. A
@@ -56,6 +60,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
     places = {name: place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: places.get(item.nodeid.split("::")[0], len(LONG)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays to the end: looking through it again and again takes seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out a file that is slow as a whole where no slow test runs: it imports large SDKs."""
+    if config.option.markexpr != QUICK or not collection_path.match("test_*.py"):
+        return None
+    text = collection_path.read_text("utf-8")
+    return True if re.search(r"^pytestmark = pytest\.mark\.slow$", text, re.M) else None
 
 
 @pytest.hookimpl(wrapper=True)
