@@ -12,13 +12,10 @@ from collections.abc import Callable
 from functools import cache
 from itertools import combinations
 from math import comb, exp, expm1, inf, isfinite, lgamma, log, nan, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import dp_accounting
 import numpy as np
 import pytest
-from dp_accounting import rdp
-from dp_accounting.pld import privacy_loss_distribution as pld
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -34,6 +31,16 @@ from sanitizer.privacy.accounting import (
     ZCDPEvent,
     renyi_divergence,
 )
+from tests.lazily import lazily
+
+if TYPE_CHECKING:
+    import dp_accounting
+    from dp_accounting import rdp
+    from dp_accounting.pld import privacy_loss_distribution as pld
+else:
+    dp_accounting = lazily("dp_accounting")
+    rdp = lazily("dp_accounting.rdp")
+    pld = lazily("dp_accounting.pld.privacy_loss_distribution")
 
 DELTAS = (1e-9, 1e-6, 1e-4)
 EPSILONS = (0.1, 0.5, 1.0, 3.0, 5.0)
