@@ -40,7 +40,6 @@ LONG = (
     "tests/proxy/test_page.py",
     "tests/bulk/test_engines.py",
     "tests/docs/test_site.py",
-    "tests/usefulness/test_floor.py",
     "tests/docs/test_tutorial.py",
     "tests/storage/test_ledger_processes.py",
     "tests/examples/test_what_the_server_sees.py",
