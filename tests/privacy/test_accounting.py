@@ -457,7 +457,7 @@ def test_epsilons_without_a_common_measure_fall_back_on_the_renyi_curve() -> Non
     assert low < cost < 1.1 * low
 
 
-@pytest.mark.parametrize("n_buckets", [2, 20, 200])
+@pytest.mark.parametrize("n_buckets", [2, pytest.param(20, marks=pytest.mark.slow), 200])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("count", COUNTS)
 def test_randomized_response_costs_what_the_accountants_of_dp_accounting_say(
