@@ -6,17 +6,26 @@ or another SDK, and what takes many seconds. `pytest -m slow` runs just that.
 
 from __future__ import annotations
 
+import gc
+import re
 from collections.abc import Callable, Generator, Iterator
+from copy import copy
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 from sanitizer.identifiers import NameFinder
-from sanitizer.lm import OnnxMaskedLM, OnnxTagger, loading, model_folder
+from sanitizer.lm import MaskedLM, OnnxMaskedLM, OnnxTagger, loading, model_folder, tokens
+from sanitizer.lm import masked as masked_module
+from sanitizer.lm.word_vectors import PieceTable, WordTable
+from sanitizer.pipeline import engines
+from sanitizer.pipeline.outputs import OneTokenOutputs, Outputs, WordSpace
 from sanitizer.storage import vault
+from sanitizer.testing import models
 
 # Examples of a test that names no number of its own; more with --hypothesis-profile nightly.
 settings.register_profile("quick", max_examples=30, deadline=2000)
@@ -25,6 +34,8 @@ settings.load_profile("quick")
 
 # Fixtures that start a program: every test that asks for one is slow.
 PROGRAMS = {"browser", "display"}
+
+QUICK = "not slow and not nightly"  # the -m of pyproject.toml
 
 
 # Files that take a worker longest, longest first; the others follow in the order of their names. A
@@ -36,7 +47,6 @@ LONG = (
     "tests/proxy/test_page.py",
     "tests/bulk/test_engines.py",
     "tests/docs/test_site.py",
-    "tests/usefulness/test_floor.py",
     "tests/docs/test_tutorial.py",
     "tests/storage/test_ledger_processes.py",
     "tests/examples/test_what_the_server_sees.py",
@@ -56,6 +66,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
     places = {name: place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: places.get(item.nodeid.split("::")[0], len(LONG)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays to the end: looking through it again and again takes seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out a file that is slow as a whole where no slow test runs: it imports large SDKs."""
+    if config.option.markexpr != QUICK or not collection_path.match("test_*.py"):
+        return None
+    text = collection_path.read_text("utf-8")
+    return True if re.search(r"^pytestmark = pytest\.mark\.slow$", text, re.M) else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -109,6 +138,7 @@ def packaged_models_are_loaded_once() -> Iterator[None]:
     """Give every Sanitizer of a worker the same packaged models, with one thread.
 
     A folder of its own is loaded as ever; programs that tests start load their models themselves.
+    Toy models share the packaged tokenizers and tables, and what follows from these alone.
     """
 
     def masked(folder: Path | None = None, threads: int | None = None) -> OnnxMaskedLM:
@@ -124,7 +154,58 @@ def packaged_models_are_loaded_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loading, "OnnxMaskedLM", masked)
         patch.setattr(loading, "OnnxTagger", tagger)
+        patch.setattr(tokens, "_tokenizer", of_packaged_once(tokens._tokenizer))
+        settings_of = of_packaged_once(masked_module.read_settings)
+        for module in (masked_module, models):
+            patch.setattr(module, "read_settings", settings_of)
+        for table in (WordTable, PieceTable):
+            patch.setattr(table, "load", of_packaged_once(table.load))
+        patch.setattr(OneTokenOutputs, "of", of_the_same_once(OneTokenOutputs.of))
+        patch.setattr(engines, "WordSpace", shared_spaces())
         yield
+
+
+def of_packaged_once(load: Callable[..., Any]) -> Callable[..., Any]:
+    """Load once what is at a path of the packaged models, and all else anew each time."""
+    found: dict[Path, Any] = {}
+    packaged = model_folder("masked-lm").parent
+
+    def loaded(path: Path, *more: Any) -> Any:
+        if packaged not in path.parents:
+            return load(path, *more)
+        if path not in found:
+            found[path] = load(path, *more)
+        return found[path]
+
+    return loaded
+
+
+def of_the_same_once(of: Callable[..., OneTokenOutputs]) -> Callable[..., OneTokenOutputs]:
+    """Find the words of one token once for the same tables and the same tokenizer."""
+    found: dict[tuple[int, ...], tuple[object, OneTokenOutputs]] = {}
+
+    def known(model: MaskedLM, of_causal: tokens.ByteTokens) -> OneTokenOutputs:
+        read = (model.outputs, model.output_ids, model.words, model.pieces, of_causal._tokenizer)
+        key = tuple(map(id, read))  # `read` is kept with it, so that no other object gets its id
+        if key not in found:
+            found[key] = read, of(model, of_causal)
+        return found[key][1]
+
+    return known
+
+
+def shared_spaces() -> Callable[[Outputs, tokens.WordPieces], WordSpace]:
+    """Make output spaces that look words up in one index where their words are the same list."""
+    found: dict[int, tuple[list[str], WordSpace]] = {}
+
+    def space(model: Outputs, pieces: tokens.WordPieces) -> WordSpace:
+        if id(model.outputs) not in found:
+            found[id(model.outputs)] = model.outputs, WordSpace(model, pieces)
+        same = copy(found[id(model.outputs)][1])
+        same._model, same._pieces = model, pieces
+        return same
+
+    return space
 
 
 @pytest.fixture(scope="module")

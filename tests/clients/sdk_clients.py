@@ -9,16 +9,21 @@ import http.client
 import importlib
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-import openai
 
 from sanitizer import Sanitizer
 from sanitizer.clients.shielding import shield
 from sanitizer.testing.server import Answer, Received, RecordingServer
+from tests.lazily import lazily
 
-SDK = int(openai.__version__.split(".")[0])
+if TYPE_CHECKING:
+    import openai
+else:
+    openai = lazily("openai")
+
+SDK = int(version("openai").split(".")[0])
 LIB: Any = importlib.import_module("httpx2" if SDK >= 3 else "httpx")
 
 SECRETS = (
@@ -65,13 +70,13 @@ def run_async(
     server: RecordingServer,
     job: Any,
     sanitizer: Sanitizer | None = None,
-    kind: Any = openai.AsyncOpenAI,
+    kind: Any = None,
     **options: Any,
 ) -> Any:
     """The result of `await job(client)` with a shielded AsyncOpenAI client of the server."""
 
     async def work() -> Any:
-        async with kind(
+        async with (kind or openai.AsyncOpenAI)(
             **{"base_url": server.url, "api_key": "test", "max_retries": 0, **options}
         ) as client:
             return await job(shield(client, sanitizer or identifiers()))

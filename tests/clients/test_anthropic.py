@@ -18,9 +18,10 @@ from sanitizer.errors import RequestRefused
 from sanitizer.testing import messages
 from sanitizer.testing.server import Answer, RecordingServer, calls
 from tests.clients.sdk_clients import SECRETS, TEXT, assert_none, check_clean, identifiers, said
+from tests.lazily import lazily
 from tests.proxy.servers import Proxy, proxy
 
-anthropic = pytest.importorskip("anthropic")
+anthropic: Any = lazily("anthropic", optional=True)
 ASK: dict[str, Any] = {"model": "claude-test", "max_tokens": 64}
 TOOL: Any = {"name": "mail", "description": "Send it.", "input_schema": {"type": "object"}}
 SIGNATURE = "EqQBCkYIBBgCKkBsaWduZWQ+/=="
@@ -36,7 +37,8 @@ def server() -> Iterator[RecordingServer]:
         yield server
 
 
-def client_of(url: str, kind: Any = anthropic.Anthropic, **options: Any) -> Any:
+def client_of(url: str, kind: Any = None, **options: Any) -> Any:
+    kind = kind or anthropic.Anthropic
     base = url.removesuffix("/v1")
     return kind(**{"base_url": base, "api_key": "test-key", "max_retries": 0, **options})
 

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import openai
 import pytest
 
 from sanitizer import RequestRefused, shield
@@ -23,6 +22,12 @@ from tests.clients.sdk_clients import (
     said,
     shielded,
 )
+from tests.lazily import lazily
+
+if TYPE_CHECKING:
+    import openai
+else:
+    openai = lazily("openai")
 
 
 class Model(SimpleNamespace):

@@ -10,9 +10,8 @@ import asyncio
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import openai
 import pytest
 
 from sanitizer.clients.shielding import shield
@@ -30,6 +29,12 @@ from tests.clients.sdk_clients import (
     shielded,
 )
 from tests.clients.tool_calls import WORD, toy
+from tests.lazily import lazily
+
+if TYPE_CHECKING:
+    import openai
+else:
+    openai = lazily("openai")
 
 TOOL: Any = {"type": "function", "function": {"name": "mail", "parameters": {"type": "object"}}}
 

@@ -5,15 +5,15 @@ stays as it was.
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import openai
 import pytest
 
 from sanitizer import Policy, Sanitizer
@@ -31,6 +31,12 @@ from tests.clients.sdk_clients import (
     said,
     shielded,
 )
+from tests.lazily import lazily
+
+if TYPE_CHECKING:
+    import openai
+else:
+    openai = lazily("openai")
 
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
@@ -259,10 +265,14 @@ class TestTheOriginal:
 
 
 class TestOtherClients:
-    @pytest.mark.parametrize("client", [object(), "client", openai, None])
+    @pytest.mark.parametrize("client", [object(), "client", None])
     def test_they_are_refused_with_what_to_do(self, client: Any) -> None:
         with pytest.raises(TypeError, match=r"FilterTransport.*sanitizer serve"):
             shield(client, identifiers())
+
+    def test_the_module_is_no_client(self) -> None:
+        with pytest.raises(TypeError, match=r"FilterTransport.*sanitizer serve"):
+            shield(importlib.import_module("openai"), identifiers())
 
     def test_a_client_is_shielded_once(self, server: RecordingServer) -> None:
         with shielded(server) as client:

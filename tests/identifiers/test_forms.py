@@ -65,8 +65,15 @@ def check_released(kind: str, original: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "identifier", "around"), FOUND)
-@pytest.mark.parametrize("digits", DIGITS)
-@pytest.mark.parametrize("zero_width", [False, True])
+@pytest.mark.parametrize(
+    ("digits", "zero_width"),
+    [
+        *((digits, False) for digits in DIGITS),
+        ("ASCII", True),
+        pytest.param("full-width", True, marks=pytest.mark.slow),
+        pytest.param("Arabic", True, marks=pytest.mark.slow),
+    ],
+)
 def test_what_is_released_is_another_value_however_the_digits_are_written(
     kind: str, identifier: str, around: str, digits: str, zero_width: bool
 ) -> None:

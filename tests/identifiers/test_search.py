@@ -248,7 +248,7 @@ def test_the_time_of_hostile_text_grows_with_its_length(piece: str) -> None:
     """Sixteen times the text in far less than 16 squared the time: no pattern backtracks over the
     whole.
 
-    Of this thread alone, and the least of three: other tests leave threads and much to collect
+    Of this thread alone, and once in three tries: other tests leave threads and much to collect
     behind.
     """
 
@@ -259,8 +259,8 @@ def test_the_time_of_hostile_text_grows_with_its_length(piece: str) -> None:
         return time.thread_time() - begin
 
     seconds(1_000)
-    short, long = (min(seconds(n) for _ in range(3)) for n in (10_000, 160_000))
-    assert long < 64 * short + 0.1
+    short = min(seconds(10_000) for _ in range(3))
+    assert any(seconds(160_000) < 64 * short + 0.1 for _ in range(3))
 
 
 def test_identifiers_survive_json() -> None:

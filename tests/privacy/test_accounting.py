@@ -12,13 +12,10 @@ from collections.abc import Callable
 from functools import cache
 from itertools import combinations
 from math import comb, exp, expm1, inf, isfinite, lgamma, log, nan, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import dp_accounting
 import numpy as np
 import pytest
-from dp_accounting import rdp
-from dp_accounting.pld import privacy_loss_distribution as pld
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -34,6 +31,16 @@ from sanitizer.privacy.accounting import (
     ZCDPEvent,
     renyi_divergence,
 )
+from tests.lazily import lazily
+
+if TYPE_CHECKING:
+    import dp_accounting
+    from dp_accounting import rdp
+    from dp_accounting.pld import privacy_loss_distribution as pld
+else:
+    dp_accounting = lazily("dp_accounting")
+    rdp = lazily("dp_accounting.rdp")
+    pld = lazily("dp_accounting.pld.privacy_loss_distribution")
 
 DELTAS = (1e-9, 1e-6, 1e-4)
 EPSILONS = (0.1, 0.5, 1.0, 3.0, 5.0)
@@ -450,7 +457,7 @@ def test_epsilons_without_a_common_measure_fall_back_on_the_renyi_curve() -> Non
     assert low < cost < 1.1 * low
 
 
-@pytest.mark.parametrize("n_buckets", [2, 20, 200])
+@pytest.mark.parametrize("n_buckets", [2, pytest.param(20, marks=pytest.mark.slow), 200])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("count", COUNTS)
 def test_randomized_response_costs_what_the_accountants_of_dp_accounting_say(

@@ -8,10 +8,8 @@ from itertools import pairwise
 from math import sqrt
 from typing import Any
 
-import dp_accounting
 import numpy as np
 import pytest
-from dp_accounting import rdp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -140,6 +138,9 @@ def test_bounded_range_accounting_allows_a_larger_clip_norm() -> None:
 
 @pytest.mark.parametrize("rho", [0.01, 0.1, 1.0])
 def test_the_published_clip_norm_is_the_closed_form(rho: float) -> None:
+    import dp_accounting  # takes a second, and every worker reads this file
+    from dp_accounting import rdp
+
     oracle = rdp.RdpAccountant(ORDERS)
     oracle.compose(dp_accounting.ZCDpEvent(rho))
     found = solve_clip_norm(oracle.get_epsilon(1e-6), 1e-6, 100, 8, 1.1, "published")

@@ -496,8 +496,8 @@ HOSTILE += [
 @pytest.mark.parametrize("lead", ["", "```python\n", "```yaml\n", "```html\n", "```sql\n", "x = "])
 def test_time_is_about_linear(part: str, lead: str) -> None:
     start = time.process_time()
-    pieces(lead + part * (100_000 // len(part)))
-    assert time.process_time() - start < 5  # quadratic time would be minutes
+    pieces(lead + part * (40_000 // len(part)))
+    assert time.process_time() - start < 1  # quadratic time would be many seconds
 
 
 def test_a_megabyte_of_json_is_quick() -> None:

@@ -7,14 +7,10 @@ import pytest
 from benchmarks.usefulness.floors import PRESETS, figures, load, prompts, worse
 from benchmarks.usefulness.presets import known
 
-# One preset is enough for a quick look: the others read with the same detector.
-QUICK = "balanced"
+pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize(
-    "name",
-    [each if each == QUICK else pytest.param(each, marks=pytest.mark.slow) for each in PRESETS],
-)
+@pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_does_not_fall_below_its_floors(name: str) -> None:
     preset = known(name)
     if preset is None:
