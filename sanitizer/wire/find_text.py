@@ -65,9 +65,10 @@ class TextSlot:
         field: name of the field it stands in, and which tool result that is in, if any.
         declared: offsets of what the API wrote of the text, which stays; all of it, if None.
         tool: in answers, the name of the tool that is called with it; None if none is.
+        aside: it stands beside a message: a thought, a refusal, a title of what is cited.
     """
 
-    __slots__ = ("declared", "field", "is_json", "key", "kind", "role", "text", "tool")
+    __slots__ = ("aside", "declared", "field", "is_json", "key", "kind", "role", "text", "tool")
 
     def __init__(self, text: str, role: str, kind: str = "text", key: str = "") -> None:
         self.text = text
@@ -78,6 +79,7 @@ class TextSlot:
         self.is_json = kind == "number"
         self.declared: tuple[tuple[int, int], ...] | None = ()
         self.tool: str | None = None
+        self.aside = False
 
 
 class Spliced:
@@ -249,6 +251,14 @@ _MAX_NOTED = 500
 _SEEDS = frozenset(["seed", "random_seed"])
 """Parameters whose long numbers are random, and may look like that of a card."""
 _SURE_OR_ENCODED = SURE_KINDS | {"ENCODED"}
+_OF_MESSAGES = frozenset(
+    "messages input contents choices candidates message delta content parts text output outputs"
+    " response item part content_block arguments tool_calls function_call function custom"
+    " functionCall function_call args".split()
+)
+"""Fields that lead to what an application sends back of an answer, whatever else it leaves out."""
+_THOUGHTS = ("reasoning", "thinking", "response.reasoning", "response.refusal")
+"""Beginnings of the types of objects that hold a thought."""
 _OF_CALLS = ("_call", "tool_use")  # ends of the types of calls of tools
 _FORBIDDEN = re.compile(r"[\s<|\\/>]+")  # in names of participants
 
@@ -340,8 +350,8 @@ class TextFinder:
         fields, n_before = rule.fields, len(self.slots)
         for key, inner in value.items():
             field = fields.get(key)
-            kind = type(inner)
-            if kind is SpelledNumber and field is not INPUT:
+            of = type(inner)
+            if of is SpelledNumber and field is not INPUT:
                 number = inner if self._answer else self._parameter(key, inner)
                 found[key if field else self._key(key)] = number
                 continue
@@ -350,13 +360,24 @@ class TextFinder:
             elif field is LIGHT:
                 self._place = key
             self._field = key
-            find = self._string if kind is str else self.find
+            find = self._string if of is str else self.find
+            n_slots = len(self.slots)
             found[key if field else self._key(key)] = find(field or TEXT, inner, role)
-        if self._answer and (rule.is_call or (type(mark) is str and mark.endswith(_OF_CALLS))):
+            if key not in _OF_MESSAGES:
+                self._put_aside(n_slots)
+        kind = mark if type(mark) is str else ""
+        if self._answer and (rule.is_call or kind.endswith(_OF_CALLS)):
             name = value.get("name", "")
             for slot in self.slots[n_before:]:
                 slot.tool = slot.tool or (name if type(name) is str else "")
+        if value.get("thought") is True or kind.startswith(_THOUGHTS):
+            self._put_aside(n_before)
         return found
+
+    def _put_aside(self, n_before: int) -> None:
+        """Note of the latest texts that they stand beside a message."""
+        for slot in self.slots[n_before:]:
+            slot.aside = True
 
     def _string(self, rule: Rule | Media | JsonShape, text: str, role: str) -> Any:
         if isinstance(rule, JsonShape):
