@@ -59,8 +59,8 @@ class Passage(NamedTuple):
         role: in which it may come back. sent, shown: all of it, as it came and as the user saw it.
         pieces: the text by which it is recognized, in order.
         place: how many texts of this role come before it in the history.
-        aside: it stands beside the message, as a thought does: applications may leave it out, so
-            such texts are counted apart.
+        aside: name of the field in which it stands beside the message, as a thought does; "" for
+            the message. Applications may leave such texts out, so they are counted apart.
     """
 
     role: str
@@ -68,7 +68,7 @@ class Passage(NamedTuple):
     shown: str
     pieces: tuple[Piece, ...]
     place: int = 0
-    aside: bool = False
+    aside: str = ""
 
 
 class Resent(NamedTuple):
@@ -82,7 +82,7 @@ class Resent(NamedTuple):
     role: str
     shown: str
     text: str | None = None
-    aside: bool = False
+    aside: str = ""
 
 
 class _Known(NamedTuple):
@@ -90,10 +90,10 @@ class _Known(NamedTuple):
 
     place: int
     sent: str
-    aside: bool
+    aside: str
 
 
-_Distance = Callable[[int, bool], tuple[bool, int]]
+_Distance = Callable[[int, str], tuple[bool, int]]
 Coming = Callable[[], list[Passage]]
 """Function that returns what has come of an answer until now."""
 
@@ -227,9 +227,7 @@ class _Conversation:
         self.lock = threading.RLock()
         self.n_turns = 0
         self.restored: defaultdict[str, set[str]] = defaultdict(set)
-        self._pieces: defaultdict[tuple[str, bool, int], list[tuple[Piece, ...]]] = defaultdict(
-            list
-        )
+        self._pieces: defaultdict[tuple[str, str, int], list[tuple[Piece, ...]]] = defaultdict(list)
         self._exact: defaultdict[tuple[str, str], list[_Known]] = defaultdict(list)
         self._aligners: defaultdict[str, _Aligner] = defaultdict(_Aligner)
         self._unkept: set[Passage] = set()  # known so far as they came, and not in the vault
@@ -264,7 +262,7 @@ class _Conversation:
 
     def align(self, history: Sequence[Resent]) -> list[str | tuple[Segment, ...]]:
         """Return what leaves for each text of a history; see `Said.align`."""
-        n_of_role: Counter[tuple[str, bool]] = Counter()
+        n_of_role: Counter[tuple[str, str]] = Counter()
         places = []
         for each in history:
             places.append(n_of_role[each.role, each.aside])
@@ -307,13 +305,13 @@ class _Conversation:
 
     def _moved(
         self, history: Sequence[Resent], places: Sequence[int], found: Sequence[Sequence[_Known]]
-    ) -> dict[tuple[str, bool], int]:
+    ) -> dict[tuple[str, str], int]:
         """Return by how many places a history was cut off at its beginning, for each role.
 
         Each text votes for all places where it may come from: the true one gets all votes. Those
         known from one place alone are no better, since whether there is another may be a secret.
         """
-        shifts: defaultdict[tuple[str, bool], Counter[int]] = defaultdict(Counter)
+        shifts: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter)
         for each, place, known in zip(history, places, found, strict=True):
             nearest = [one.place - place for one in known if one.aside == each.aside]
             shifts[each.role, each.aside].update(set(nearest[-MAX_TRIED:]))
@@ -324,9 +322,9 @@ class _Conversation:
         }
 
 
-def _distance(expected: int, is_aside: bool, place: int, aside: bool) -> tuple[bool, int]:
+def _distance(expected: int, stands: str, place: int, aside: str) -> tuple[bool, int]:
     """Return how far a text of an answer is from where one of a history is expected."""
-    return aside != is_aside, abs(place - expected)
+    return aside != stands, abs(place - expected)
 
 
 def _stretches(pieces: Sequence[Piece], text: str, read: str, skipped: int) -> Iterator[Segment]:
@@ -379,13 +377,13 @@ class _Aligner:
         self._restored: list[_Restored] = []
         self._restored_starts: list[int] = []
         self._bounds: list[int] = []  # first token of each text
-        self._history: list[tuple[int, bool]] = []  # place of each text, and whether it is aside
+        self._history: list[tuple[int, str]] = []  # place of each text, and where it is aside
         self._whole: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
         self._places: defaultdict[tuple[str | None, ...], list[int]] = defaultdict(list)
         self._n_placed = 0
         self._length = 0
 
-    def add(self, pieces: Sequence[Piece], place: int, aside: bool) -> None:
+    def add(self, pieces: Sequence[Piece], place: int, aside: str) -> None:
         """Add a text."""
         base = at = self._length
         for piece in pieces:
@@ -403,7 +401,7 @@ class _Aligner:
         self._ends += [*tokens.ends, at]
         self._length = at + 1
 
-    def align(self, text: str, place: int, aside: bool) -> list[Segment]:
+    def align(self, text: str, place: int, aside: str) -> list[Segment]:
         """Return the stretches of a text that are of these texts, ascending and apart.
 
         Args:
@@ -429,8 +427,8 @@ class _Aligner:
             self._places[tuple(self._words[at : at + MIN_RUN])].append(at)
         self._n_placed = max(self._n_placed, last + 1)
 
-    def _placed(self, at: int) -> tuple[int, bool]:
-        """Return the place of the text of a token, and whether it is aside."""
+    def _placed(self, at: int) -> tuple[int, str]:
+        """Return the place of the text of a token, and in which field it is aside."""
         return self._history[self._text_of(at)]
 
     def _runs(self, words: Sequence[str], distance: _Distance) -> list[_Run]:
@@ -537,7 +535,7 @@ def _encoded(passages: Sequence[Passage], record: Record) -> SanitizedText:
     for role, sent, shown, pieces, place, aside in passages:
         hide("", shown)
         same = [[p.sent, p.sent == p.shown] for p in pieces]
-        texts.append([role, sent, same, place, *([True] if aside else [])])
+        texts.append([role, sent, same, place, *([aside] if aside else [])])
         for piece in pieces:
             if piece.sent != piece.shown:
                 hide(piece.sent, piece.shown)
@@ -554,7 +552,7 @@ def _decoded(turn: SanitizedText) -> list[Passage]:
             next(shown),
             tuple(Piece(piece, piece if same else next(shown)) for piece, same in pieces),
             place,
-            bool(aside),
+            *aside,
         )
         for role, sent, pieces, place, *aside in json.loads(turn.text)
     ]

@@ -270,16 +270,20 @@ class Restoration:
         """Return all that was noted, whole messages besides their parts if it is the last time."""
         notes = [note() for note in list(self._said.values())]
         found: dict[Passage, None] = {}
-        messages: dict[tuple[str, int], list[Passage]] = {}
-        told = (note for note in notes if note.shown and (note.ended or last))
+        messages: dict[tuple[str, int], list[tuple[int, Passage]]] = {}
+        told = [note for note in notes if note.shown and (note.ended or last)]
+        came = {id(note): i for i, note in enumerate(told)}
         for note, role, place in numbered(told, self._places):
             made = self._passage(note, role)._replace(place=place, aside=note.aside)
             found[made] = None
             if role == "assistant" and note.role != CALL_ROLE and not note.aside and last:
-                messages.setdefault((note.telling, note.choice), []).append(made)
+                parts = messages.setdefault((note.telling, note.choice), [])
+                parts.append((came[id(note)], made))
         for parts in messages.values():
-            if len(parts) > 1:
-                found.update(dict.fromkeys(joined(parts, between) for between in ("", "\n")))
+            for order in (parts, sorted(parts, key=lambda part: part[0])):
+                if len(parts) > 1:
+                    texts = [made for _, made in order]
+                    found.update(dict.fromkeys(joined(texts, between) for between in ("", "\n")))
         return list(found)
 
     def _passage(self, note: Note, role: str) -> Passage:

@@ -65,7 +65,8 @@ class TextSlot:
         field: name of the field it stands in, and which tool result that is in, if any.
         declared: offsets of what the API wrote of the text, which stays; all of it, if None.
         tool: in answers, the name of the tool that is called with it; None if none is.
-        aside: it stands beside a message: a thought, a refusal, a title of what is cited.
+        aside: name of the field in which it stands beside a message: a thought, a refusal, a
+            title of what is cited; "" if it is of the message.
     """
 
     __slots__ = ("aside", "declared", "field", "is_json", "key", "kind", "role", "text", "tool")
@@ -79,7 +80,7 @@ class TextSlot:
         self.is_json = kind == "number"
         self.declared: tuple[tuple[int, int], ...] | None = ()
         self.tool: str | None = None
-        self.aside = False
+        self.aside = ""
 
 
 class Spliced:
@@ -257,7 +258,7 @@ _OF_MESSAGES = frozenset(
     " functionCall function_call args".split()
 )
 """Fields that lead to what an application sends back of an answer, whatever else it leaves out."""
-_THOUGHTS = ("reasoning", "thinking", "response.reasoning", "response.refusal")
+_THOUGHTS = ("reasoning", "thinking", "response.reasoning")
 """Beginnings of the types of objects that hold a thought."""
 _OF_CALLS = ("_call", "tool_use")  # ends of the types of calls of tools
 _FORBIDDEN = re.compile(r"[\s<|\\/>]+")  # in names of participants
@@ -364,20 +365,20 @@ class TextFinder:
             n_slots = len(self.slots)
             found[key if field else self._key(key)] = find(field or TEXT, inner, role)
             if key not in _OF_MESSAGES:
-                self._put_aside(n_slots)
+                self._put_aside(n_slots, key)
         kind = mark if type(mark) is str else ""
         if self._answer and (rule.is_call or kind.endswith(_OF_CALLS)):
             name = value.get("name", "")
             for slot in self.slots[n_before:]:
                 slot.tool = slot.tool or (name if type(name) is str else "")
         if value.get("thought") is True or kind.startswith(_THOUGHTS):
-            self._put_aside(n_before)
+            self._put_aside(n_before, "thought")
         return found
 
-    def _put_aside(self, n_before: int) -> None:
-        """Note of the latest texts that they stand beside a message."""
+    def _put_aside(self, n_before: int, field: str) -> None:
+        """Note of the latest texts that they stand beside a message, in this field."""
         for slot in self.slots[n_before:]:
-            slot.aside = True
+            slot.aside = field
 
     def _string(self, rule: Rule | Media | JsonShape, text: str, role: str) -> Any:
         if isinstance(rule, JsonShape):

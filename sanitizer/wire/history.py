@@ -42,8 +42,8 @@ WHOLE_ROLE = "whole"
 
 _NOTED = {CALL_ROLE: ("assistant", CALL_ROLE), WHOLE_ROLE: ("assistant", PIECE_ROLE)}
 
-Places = Counter[tuple[str, bool]]
-"""How many texts of a history there are of each role, those apart that stand aside."""
+Places = Counter[tuple[str, str]]
+"""How many texts of a history there are of each role, those apart that stand aside, by field."""
 
 _BETWEEN = "\0"  # between values of arguments: a token of its own
 _END = Piece(_BETWEEN, _BETWEEN)
@@ -51,7 +51,7 @@ _END = Piece(_BETWEEN, _BETWEEN)
 
 def places(finder: TextFinder) -> Places:
     """Return how many texts of each role a request has that an API may have written."""
-    found: Places = Counter({(ARGUMENTS_ROLE, False): len(finder.arguments)})
+    found: Places = Counter({(ARGUMENTS_ROLE, ""): len(finder.arguments)})
     for slot in _messages(finder):
         found.update([("assistant", slot.aside), (PIECE_ROLE, slot.aside)])
     return found
@@ -73,7 +73,7 @@ class Note(NamedTuple):
     sent: str
     shown: str
     role: str
-    aside: bool = False
+    aside: str = ""
     telling: str = ""
     choice: int = 0
     at: tuple[int, ...] = ()

@@ -149,14 +149,14 @@ class Chunks(Events):
         if key not in _STREAMED:
             shown = text if kept else self._restoration.texts.text(text)
             if role and text:
-                self._restoration.remember(Note(text, shown, role, True, "", int(path[0])))
+                self._restoration.remember(Note(text, shown, role, _aside(path), "", int(path[0])))
             return shown
         of_message = _is_message(path) and path[0] not in self._others
         is_json = rule is ARGUMENTS or (of_message and self._restoration.in_json)
         kind = "arguments" if is_json else "text"
         if tool is not None and rule is not ARGUMENTS and role:
             role = CALL_ROLE
-        note = Note("", "", role, not _comes_back(path), "", int(path[0]))
+        note = Note("", "", role, _aside(path), "", int(path[0]))
         return self._channels.feed(path, text, "kept" if kept else kind, self._last, note)
 
     def _element(
@@ -226,9 +226,10 @@ def _names_tool(call: Json) -> bool:
     return any(isinstance(tool, dict) and bool(tool.get("name")) for tool in tools)
 
 
-def _comes_back(path: TextPath) -> bool:
-    """Return True if a text is of a message or a call, and not aside as a thought."""
-    return _is_message(path) or path[-1] in ("arguments", "input")
+def _aside(path: TextPath) -> str:
+    """Return the field in which a text stands beside a message; "" if it is of that or a call."""
+    of_message = _is_message(path) or path[-1] in ("arguments", "input")
+    return "" if of_message or len(path) < 3 else str(path[2])
 
 
 def _is_message(path: TextPath) -> bool:

@@ -103,7 +103,7 @@ class GeminiEvents(Events):
     def _feed(self, index: str, kind: str, text: str) -> str:
         as_json = kind == "text" and self._restoration.in_json
         path = (index, kind, self._n_ended[index])
-        note = Note("", "", "assistant", kind == "thought", "", int(index))
+        note = Note("", "", "assistant", _aside(kind), "", int(index))
         now = self._channels.feed(path, text, "arguments" if as_json else "text", note=note)
         came, held = self._kept.get(index, "") + text, self._channels.held(path)
         self._note(index, kind, came[: len(came) - len(held)], now)
@@ -113,8 +113,8 @@ class GeminiEvents(Events):
     def _note(self, index: str, kind: str, sent: str, shown: str) -> None:
         """Note the text of one event, which may come back as a part of its own."""
         if shown:
-            is_thought = kind == "thought"
-            self._restoration.remember(Note(sent, shown, PIECE_ROLE, is_thought, "", int(index)))
+            note = Note(sent, shown, PIECE_ROLE, _aside(kind), "", int(index))
+            self._restoration.remember(note)
 
     def _ended(self, index: str) -> list[Json]:
         """End the text of a candidate; return a part for what was held back."""
@@ -150,3 +150,7 @@ class GeminiEvents(Events):
             for index, parts in held.items()
             if parts
         ]
+
+
+def _aside(kind: str) -> str:
+    return "" if kind == "text" else kind

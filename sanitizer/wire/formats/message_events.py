@@ -116,7 +116,7 @@ class MessageEvents(Events):
     def _whole(self, event: Json) -> Json:
         """Restore an event whose text comes in one piece, and note it."""
         restored: Json = self._restoration.document(
-            EVENT, event, "", self._tools.get(_index(event))
+            EVENT, event, "", self._tools.get(_index(event)), (int(_index(event)),)
         )
         return restored
 
@@ -127,7 +127,8 @@ class MessageEvents(Events):
         else:
             is_json = field == "text" and self._restoration.in_json
             kind, role = "arguments" if is_json else "text", "assistant"
-        note = Note("", "", role, field == "thinking")
+        aside = "thought" if field == "thinking" else ""
+        note = Note("", "", role, aside, at=(int(index),))
         return self._channels.feed((index, field), piece, kind, note=note)
 
     def _held(self) -> list[Json]:

@@ -73,7 +73,7 @@ class OllamaEvents(Events):
     def _feed(self, path: TextPath, piece: str) -> str:
         as_json = path[-1] != "thinking" and self._restoration.in_json
         kind = "arguments" if as_json else "text"
-        note = Note("", "", self._role, path[-1] == "thinking")
+        note = Note("", "", self._role, "thinking" if path[-1] == "thinking" else "")
         return self._channels.feed(path, piece, kind, note=note)
 
     def _thought(self, place: TextPath) -> list[Json]:

@@ -107,6 +107,7 @@ class EventFeed(Events):
         self._latest: dict[TextPath, Json] = {}
         self._tools: dict[str, str] = {}  # place of a call -> name of its tool
         self._told: dict[_Address, list[str]] = {}  # place of a text -> what came of it first
+        self._ended: set[_Address] = set()
         self._number = 0
         self._inserted = 0
 
@@ -114,7 +115,8 @@ class EventFeed(Events):
         """Restore one event, as `Events.event`.
 
         Raises:
-            UpstreamError: its type is not in KNOWN, or its place cannot be read.
+            UpstreamError: its type is not in KNOWN, its place cannot be read, or it is more of a
+                text that had ended.
         """
         kind = event.get("type")
         if kind is None and "error" in event:
@@ -176,6 +178,8 @@ class EventFeed(Events):
             if name in _FIELDS:
                 part, field = _FIELDS[name]
                 address = (place[1], part, _index(event, field))
+                if address in self._ended:
+                    raise UpstreamError("the API sent more of a text that had ended")
                 self._told.setdefault(address, []).append(delta)
             shown: Any = self._channels.feed(place, delta, kind, note=note)
         elif isinstance(delta, dict) and all(isinstance(piece, str) for piece in delta.values()):
@@ -194,14 +198,18 @@ class EventFeed(Events):
         role = "assistant"
         if name in _TO_TOOLS:
             role = ARGUMENTS_ROLE if name in _ARGUMENTS else CALL_ROLE
-        return Note("", "", role, name not in _MAIN, "deltas", at=at)
+        aside = "" if name in _MAIN else name
+        aside = "thought" if name.startswith("reasoning") else aside
+        return Note("", "", role, aside, "deltas", at=at)
 
     def _agreed(self, event: Json) -> Json:
         """Return an event that tells whole texts, with those as they were told first."""
         kind = str(event.get("type"))
         if kind.endswith(".added"):
             return event
-        for address, _, _, text in _texts_of(kind, event):
+        texts = list(_texts_of(kind, event))
+        self._ended.update(address for address, _, _, _ in texts)
+        for address, _, _, text in texts:
             if not _alike("".join(self._told.setdefault(address, [text])), text):
                 event = deepcopy(event)
                 for where, holder, field, _ in _texts_of(kind, event):
