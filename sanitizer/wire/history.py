@@ -57,6 +57,14 @@ def places(finder: TextFinder) -> Places:
     return found
 
 
+IN_PASSING = frozenset(
+    f"response.{part}.{end}"
+    for part in ("output_text", "refusal", "content_part", "reasoning_summary_part", "output_item")
+    for end in ("done", "added")
+) - {"response.output_item.done"}
+"""Tellings that repeat one text of an answer."""
+
+
 class Note(NamedTuple):
     """A text of an answer, whole or so far as it came.
 
@@ -84,14 +92,15 @@ def numbered(notes: Iterable[Note], before: Places) -> Iterator[tuple[Note, str,
     """Yield the texts of one answer with their roles and places in the history.
 
     Of several choices one is kept, and of several tellings one is read: each is counted from the
-    same place. The first choice is last, since the last counts of those that look alike.
+    same place. The first choice is last, since the last counts of those that look alike; what is
+    told in passing, and rarely read, comes before.
 
     Args:
         notes: of the answer, in the order of their coming.
         before: texts that the request had.
     """
     counts: defaultdict[tuple[str, int], Places] = defaultdict(before.copy)
-    for note in sorted(notes, key=lambda each: (-each.choice, each.at)):
+    for note in sorted(notes, key=lambda n: (-n.choice, n.telling not in IN_PASSING, n.at)):
         count = counts[note.telling, note.choice]
         for role in _NOTED.get(note.role, (note.role,)):
             counted = (ARGUMENTS_ROLE if role == INPUT_ROLE else role, note.aside)
