@@ -399,6 +399,8 @@ class Sanitizer:
                     released.note_preview(group[i].message, results[i])
         for i, (message, found, _) in enumerate(group):
             result = found or results.get(i) or repeated(results[first[message.key]])
+            if found and released.preview:  # drawn before a restart, perhaps
+                released.note_preview(message, found)
             yield self.inner.answers.prompted(result, message.role)
         if refusal is not None:
             raise refusal
@@ -412,8 +414,8 @@ class Sanitizer:
     ) -> SanitizedText:
         """Charge a result that was drawn as a preview, and keep it as the result of this text.
 
-        Where previews of this text were drawn under several settings, all of them are charged: the
-        one that leaves was chosen by what it shows.
+        Where several previews of this text were drawn, under several settings or in several roles,
+        all of them are charged: the one that leaves was chosen by what it shows.
 
         Where no words are drawn one by one, a preview has a table of its own: then the text is
         sanitized now, and what the conversation does not know yet may get other stand-ins.
@@ -423,6 +425,7 @@ class Sanitizer:
             preview: result of the same text, by a Sanitizer derived with `charged=False`.
 
         Raises:
+            ValueError: it is no preview of this text and conversation.
             BudgetExceeded, NotCertified, LedgerError, VaultError: it must not leave the machine.
 
         Example:
