@@ -98,7 +98,7 @@ class Released:
     def note_preview(self, message: Message, result: SanitizedText) -> None:
         """Note that a preview of a text was drawn under these settings, or is shown again."""
         price = self._settings.cost(result.record.n_units)
-        self.previews.note(self._text_key(message), (message.key, result.text), price)
+        self.previews.note(self._text_key(message), (message.key, _drawn(result)), price)
 
     def price_of_choice(self, message: Message, preview: SanitizedText) -> float:
         """Return the epsilon of a preview, and of all others of its text that were looked at.
@@ -108,7 +108,7 @@ class Released:
         Raises:
             ValueError: it is no preview of this text in this conversation.
         """
-        if not self.previews.knows(self._text_key(message), preview.text):
+        if not self.previews.knows(self._text_key(message), _drawn(preview)):
             raise ValueError(
                 "preview must be one of this text and conversation, drawn by this Sanitizer or one"
                 " derived from it (of many, the latest are known)"
@@ -279,6 +279,11 @@ def pieces_of(sent: str, shown: str, restorers: Iterable[Restorer]) -> tuple[Pie
         if "".join(piece.shown for piece in pieces) == shown:
             return tuple(piece for piece in pieces if piece.sent)
     return (Piece(sent, shown),)
+
+
+def _drawn(result: SanitizedText) -> str:
+    """Return what was drawn of a text, whatever the numbers of its placeholders are."""
+    return "\0".join(each.replacement for each in result.replacements if each.kind.islower())
 
 
 def repeated(result: SanitizedText) -> SanitizedText:
