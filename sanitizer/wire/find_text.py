@@ -343,7 +343,8 @@ class TextFinder:
             free: dict[Any, Any] = {}
             for key, inner in value.items():
                 self._field = key
-                free[self._key(key)] = self.find(other, inner, role)
+                read = self._free_arguments if _is_call(key, value) else self.find
+                free[self._key(key)] = read(other, inner, role)
             return free
         self._n_results += rule.role == "tool"
         role = _speaker(value, rule.role or role) if rule.speaks else rule.role or role
@@ -480,6 +481,17 @@ class TextFinder:
         slot.is_json = True
         self.slots.append(slot)
         return slot
+
+    def _free_arguments(self, rule: Rule | Media | JsonShape, text: str, role: str) -> Any:
+        """Find text in the arguments of a call at a place that no API has: they stay JSON.
+
+        No answer is like them, so they are not compared with one.
+        """
+        if self._answer or rule is not TEXT or role == "assistant" or not _is_json(text):
+            return self.find(rule, text, role)
+        found = self._arguments(text, role)
+        del self.arguments[-1:]
+        return found
 
     def _arguments(self, text: str, role: str, in_string: bool = True) -> Any:
         """Find strings and numbers inside the JSON; if it is not JSON, it is one text."""
@@ -636,6 +648,20 @@ _HOLD_NUMBERS = (TEXT, LIGHT, INPUT)
 """Rules by which a number may be an identifier."""
 _STRINGS = (ARGUMENTS, PERSON, TOKENS)
 """Rules for strings; an object in place of one is text."""
+
+
+def _is_json(text: str) -> bool:
+    """Return True if a text is a document that all readers take alike."""
+    try:
+        loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_call(key: str, value: dict[str, Any]) -> bool:
+    """Return True if a value is the arguments of a call, as they are in objects of all APIs."""
+    return key == "arguments" and "name" in value and type(value[key]) is str and bool(value[key])
 
 
 def _unescaped(string: str) -> str:
