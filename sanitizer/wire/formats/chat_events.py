@@ -178,7 +178,7 @@ class Chunks(Events):
         another one.
         """
         index = value.get("index")
-        if index is None:
+        if index is None or (key != "tool_calls" and type(index) is not SpelledNumber):
             index = SpelledNumber(position)
         if type(index) is not SpelledNumber or not index.isdecimal():
             raise UpstreamError("the API sent a part of an answer that cannot be read")
