@@ -125,6 +125,9 @@ class _UnrestoredEvents:
     def finish(self) -> bytes:
         return b""
 
+    def leave(self) -> None:
+        pass  # nothing was restored
+
 
 def _complaint(response: httpx.Response) -> str:
     """Return what the API says is wrong; what it quotes is text as it was sent, sanitized."""

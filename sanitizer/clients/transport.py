@@ -56,6 +56,9 @@ class Events(Protocol):
     def finish(self) -> bytes:
         """End the stream; return the bytes still held back. Raises UpstreamError."""
 
+    def leave(self) -> None:
+        """Keep what came of a stream that is left in its middle. Raises VaultError."""
+
 
 class TransportFilter:
     """The filter as transports use it: no unexpected error and no signed request gets past it.
@@ -147,6 +150,10 @@ class _CheckedEvents:
     def finish(self) -> bytes:
         with self._filter._stage(_NOT_RESTORED):
             return self._events.finish()
+
+    def leave(self) -> None:
+        with self._filter._stage(_NOT_RESTORED):
+            self._events.leave()
 
 
 class _Ref(weakref.ref[Any]):
@@ -344,8 +351,11 @@ class SyncEvents:
             raise
 
     def close(self) -> None:
-        """Close the API's answer."""
-        self._response.close()
+        """Close the API's answer; what came of it is known when it is sent back."""
+        try:
+            self._response.close()
+        finally:
+            self._events.leave()
 
 
 class AsyncEvents:
@@ -372,8 +382,11 @@ class AsyncEvents:
             raise
 
     async def aclose(self) -> None:
-        """Close the API's answer."""
-        await self._response.aclose()
+        """Close the API's answer; what came of it is known when it is sent back."""
+        try:
+            await self._response.aclose()
+        finally:
+            self._events.leave()
 
 
 def filtered_client(

@@ -240,13 +240,17 @@ class SanitizerGuardrail(CustomGuardrail):
             return
         kinds: dict[str, Any] = {}
         events = turn.events()
-        async for chunk in response:
-            written = _written(chunk, exclude_none=False)  # events have fields that must be there
-            kinds[str(written.get("type"))] = type(chunk)
-            for event in events.feed(written):
+        try:
+            async for chunk in response:
+                # With nothing left out: events have fields that must be there.
+                written = _written(chunk, exclude_none=False)
+                kinds[str(written.get("type"))] = type(chunk)
+                for event in events.feed(written):
+                    yield _like(kinds, event)
+            for event in events.finish():
                 yield _like(kinds, event)
-        for event in events.finish():
-            yield _like(kinds, event)
+        finally:
+            events.leave()
 
 
 def _like(kinds: Mapping[str, Any], event: Json) -> Any:

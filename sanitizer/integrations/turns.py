@@ -108,22 +108,32 @@ class TurnEvents:
         found = self._read(self._stream.finish())
         return found + _events([self._frames.finish()])
 
+    def leave(self) -> None:
+        """Keep what came of a stream that is left in its middle. Raises VaultError."""
+        self._stream.leave()
+
     def _read(self, data: bytes) -> list[Json]:
         return _events(list(self._frames.feed(data)))
 
     def through(self, events: Iterator[Json]) -> Iterator[Json]:
         """Yield a whole stream restored."""
-        for event in events:
-            yield from self.feed(event)
-        yield from self.finish()
+        try:
+            for event in events:
+                yield from self.feed(event)
+            yield from self.finish()
+        finally:
+            self.leave()
 
     async def athrough(self, events: AsyncIterator[Json]) -> AsyncIterator[Json]:
         """Yield a whole stream restored, as it comes."""
-        async for event in events:
-            for restored in self.feed(event):
+        try:
+            async for event in events:
+                for restored in self.feed(event):
+                    yield restored
+            for restored in self.finish():
                 yield restored
-        for restored in self.finish():
-            yield restored
+        finally:
+            self.leave()
 
 
 def _events(blocks: list[bytes]) -> list[Json]:

@@ -63,7 +63,11 @@ class Inner:
         self.released = released
         self.answers = Answers(released, settings, extractor)
         self._loader = loader
-        self._stand_ins = StandIns(settings.policy, released.vault, released.conversation)
+        vault = released.vault
+        if released.preview and settings.policy.perturb:
+            # What is looked at while somebody types is numbered apart: numbers tell how often.
+            vault = vault.scratch(released.conversation)
+        self._stand_ins = StandIns(settings.policy, vault, released.conversation)
         self._light: Inner | None = None
 
     def derive(
@@ -255,6 +259,10 @@ class Inner:
         if mode == "none":
             return None
         return self._loader.detector(mode)
+
+    def again(self, result: SanitizedText) -> SanitizedText:
+        """Return a preview with the stand-ins that things have here; raise VaultError."""
+        return self._stand_ins.again(result)
 
     def restorer(self) -> Restorer:
         """Return what restores identifiers, for many texts or streams; raise VaultError."""

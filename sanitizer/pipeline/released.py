@@ -96,20 +96,29 @@ class Released:
         return self._again(self.vault.get(message.key))
 
     def note_preview(self, message: Message, result: SanitizedText) -> None:
-        """Note that a preview of a text was drawn under these settings."""
+        """Note that a preview of a text was drawn under these settings, or is shown again."""
         price = self._settings.cost(result.record.n_units)
-        self.previews.note(self._text_key(message), message.key, price)
+        self.previews.note(self._text_key(message), (message.key, _drawn(result)), price)
 
     def price_of_choice(self, message: Message, preview: SanitizedText) -> float:
         """Return the epsilon of a preview, and of all others of its text that were looked at.
 
         Who has seen several draws chooses one of them by what it shows.
+
+        Raises:
+            ValueError: it is no preview of this text in this conversation.
         """
+        if not self.previews.knows(self._text_key(message), _drawn(preview)):
+            raise ValueError(
+                "preview must be one of this text and conversation, drawn by this Sanitizer or one"
+                " derived from it (of many, the latest are known)"
+            )
         price = self._settings.cost(preview.record.n_units)
         return max(price, self.previews.price(self._text_key(message)))
 
     def _text_key(self, message: Message) -> bytes:
-        return self._key("previews", "", message.role, message.text)
+        # Whatever its role: all of its previews were seen.
+        return self._key("previews", "", "", message.text)
 
     def keep(self, message: Message, result: SanitizedText) -> SanitizedText:
         """Keep a result unless the message has one already; return the one that is kept.
@@ -145,19 +154,24 @@ class Released:
 
 
 class Previews:
-    """Prices of the previews that were drawn, by text and setting. Safe for many threads."""
+    """Prices of the previews that were drawn, by text. Safe for many threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._prices: OrderedDict[bytes, dict[bytes, float]] = OrderedDict()
+        self._prices: OrderedDict[bytes, dict[tuple[bytes, str], float]] = OrderedDict()
 
-    def note(self, text: bytes, setting: bytes, price: float) -> None:
-        """Note a preview."""
+    def note(self, text: bytes, draw: tuple[bytes, str], price: float) -> None:
+        """Note a preview: the key of its message, and what was drawn."""
         with self._lock:
-            self._prices.setdefault(text, {})[setting] = price
+            self._prices.setdefault(text, {})[draw] = price
             self._prices.move_to_end(text)
             if len(self._prices) > MAX_PREVIEWED:
                 self._prices.popitem(last=False)
+
+    def knows(self, text: bytes, drawn: str) -> bool:
+        """Return True if this was drawn as a preview of a text."""
+        with self._lock:
+            return any(drawn == each for _, each in self._prices.get(text, {}))
 
     def price(self, text: bytes) -> float:
         """Return what all previews of a text cost together."""
@@ -265,6 +279,11 @@ def pieces_of(sent: str, shown: str, restorers: Iterable[Restorer]) -> tuple[Pie
         if "".join(piece.shown for piece in pieces) == shown:
             return tuple(piece for piece in pieces if piece.sent)
     return (Piece(sent, shown),)
+
+
+def _drawn(result: SanitizedText) -> str:
+    """Return what was drawn of a text, whatever the numbers of its placeholders are."""
+    return "\0".join(each.replacement for each in result.replacements if each.kind.islower())
 
 
 def repeated(result: SanitizedText) -> SanitizedText:

@@ -18,8 +18,9 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sanitizer.results import Record, Replacement, SanitizedText
 from sanitizer.storage import Vault, message_key
@@ -58,6 +59,8 @@ class Passage(NamedTuple):
         role: in which it may come back. sent, shown: all of it, as it came and as the user saw it.
         pieces: the text by which it is recognized, in order.
         place: how many texts of this role come before it in the history.
+        aside: name of the field in which it stands beside the message, as a thought does; "" for
+            the message. Applications may leave such texts out, so they are counted apart.
     """
 
     role: str
@@ -65,6 +68,7 @@ class Passage(NamedTuple):
     shown: str
     pieces: tuple[Piece, ...]
     place: int = 0
+    aside: str = ""
 
 
 class Resent(NamedTuple):
@@ -72,13 +76,24 @@ class Resent(NamedTuple):
 
     Attributes:
         role: in which it comes. shown: all of it. text: by what it is recognized; shown, if None.
+        aside: as of a `Passage`.
     """
 
     role: str
     shown: str
     text: str | None = None
+    aside: str = ""
 
 
+class _Known(NamedTuple):
+    """A text of an answer as it would come back unedited; fields as of a `Passage`."""
+
+    place: int
+    sent: str
+    aside: str
+
+
+_Distance = Callable[[int, str], tuple[bool, int]]
 Coming = Callable[[], list[Passage]]
 """Function that returns what has come of an answer until now."""
 
@@ -112,8 +127,8 @@ class Said:
 
     def remember(self, conversation: str, passages: Sequence[Passage]) -> None:
         """Keep the texts of one answer; raise VaultError if they cannot be kept."""
-        with self._current(conversation) as held:
-            new = [passage for passage in passages if not held.knows(passage)]
+        with self._current(conversation, so_far=False) as held:
+            new = [passage for passage in passages if not held.keeps(passage)]
             if not new:
                 return
             turn = _encoded(new, self._record)
@@ -158,9 +173,10 @@ class Said:
             return frozenset(held.restored[role])
 
     @contextmanager
-    def _current(self, conversation: str) -> Iterator[_Conversation]:
+    def _current(self, conversation: str, so_far: bool = True) -> Iterator[_Conversation]:
         """Yield the answers of a conversation, those included that another process kept.
 
+        Those too that are still coming, if `so_far`.
         No other thread has them meanwhile; those of other conversations are free.
         """
         with self._lock:
@@ -170,7 +186,7 @@ class Said:
             self._held.move_to_end(conversation)
             if len(self._held) > MAX_CONVERSATIONS:
                 self._held.popitem(last=False)
-            waiting = tuple(self._coming.get(conversation, ()))
+            waiting = tuple(self._coming.get(conversation, ())) if so_far else ()
         with held.lock:
             while (kept := self._vault.get(self._key(conversation, held.n_turns))) is not None:
                 held.add(_decoded(kept))
@@ -211,23 +227,30 @@ class _Conversation:
         self.lock = threading.RLock()
         self.n_turns = 0
         self.restored: defaultdict[str, set[str]] = defaultdict(set)
-        self._pieces: defaultdict[tuple[str, int], list[tuple[Piece, ...]]] = defaultdict(list)
-        self._exact: defaultdict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+        self._pieces: defaultdict[tuple[str, str, int], list[tuple[Piece, ...]]] = defaultdict(list)
+        self._exact: defaultdict[tuple[str, str], list[_Known]] = defaultdict(list)
         self._aligners: defaultdict[str, _Aligner] = defaultdict(_Aligner)
+        self._unkept: set[Passage] = set()  # known so far as they came, and not in the vault
+
+    def keeps(self, passage: Passage) -> bool:
+        """Return True if it is known, and from the vault."""
+        return self.knows(passage) and passage not in self._unkept
 
     def knows(self, passage: Passage) -> bool:
         """Return True if just this is the latest that would come back there."""
         found = self._exact.get((passage.role, passage.shown), [])
-        return bool(found) and found[-1] == (passage.place, passage.sent)
+        return bool(found) and found[-1] == (passage.place, passage.sent, passage.aside)
 
     def add(self, passages: Iterable[Passage]) -> None:
         """Add the texts of one answer."""
         self.n_turns += 1
         for passage in passages:
-            self._exact[passage.role, passage.shown].append((passage.place, passage.sent))
-            self._aligners[passage.role].add(passage.pieces, passage.place)
-            self._pieces[passage.role, passage.place].append(passage.pieces)
-            self.restored[passage.role] |= {p.sent for p in passage.pieces if p.sent != p.shown}
+            self._unkept.discard(passage)
+            role, sent, shown, pieces, place, aside = passage
+            self._exact[role, shown].append(_Known(place, sent, aside))
+            self._aligners[role].add(pieces, place, aside)
+            self._pieces[role, aside, place].append(pieces)
+            self.restored[role] |= {p.sent for p in pieces if p.sent != p.shown}
 
     def add_so_far(self, passages: Iterable[Passage]) -> None:
         """Add what has come of an answer, if it is new."""
@@ -235,35 +258,42 @@ class _Conversation:
         if new:
             self.add(new)
             self.n_turns -= 1
+            self._unkept.update(new)
 
     def align(self, history: Sequence[Resent]) -> list[str | tuple[Segment, ...]]:
         """Return what leaves for each text of a history; see `Said.align`."""
-        n_of_role: Counter[str] = Counter()
+        n_of_role: Counter[tuple[str, str]] = Counter()
         places = []
-        for role, _, _ in history:
-            places.append(n_of_role[role])
-            n_of_role[role] += 1
-        found = [self._exact.get((role, shown), []) for role, shown, _ in history]
+        for each in history:
+            places.append(n_of_role[each.role, each.aside])
+            n_of_role[each.role, each.aside] += 1
+        found = [self._exact.get((each.role, each.shown), []) for each in history]
         moved = self._moved(history, places, found)
         aligned: list[str | tuple[Segment, ...]] = []
-        for (role, shown, text), place, known in zip(history, places, found, strict=True):
-            expected = place + moved.get(role, 0)
+        for each, place, known in zip(history, places, found, strict=True):
+            expected = place + moved.get((each.role, each.aside), 0)
             if known:
+                distance = partial(_distance, expected, each.aside)
                 # The latest of those that are nearest: an answer may have been asked for again.
-                aligned.append(min(reversed(known), key=lambda each: abs(each[0] - expected))[1])
+                nearest = min(reversed(known), key=lambda one: distance(one.place, one.aside))
+                aligned.append(nearest.sent)
             else:
-                read = shown if text is None else text
-                cut = self._cut_off(role, read, expected) if text is None else None
-                aligned.append(cut or tuple(self._aligners[role].align(read, expected)))
+                cut = self._cut_off(each, expected) if each.text is None else None
+                aligned.append(cut or tuple(self._aligned(each, expected)))
         return aligned
 
-    def _cut_off(self, role: str, text: str, place: int) -> tuple[Segment, ...] | None:
+    def _aligned(self, text: Resent, place: int) -> list[Segment]:
+        read = text.shown if text.text is None else text.text
+        return self._aligners[text.role].align(read, place, text.aside)
+
+    def _cut_off(self, resent: Resent, place: int) -> tuple[Segment, ...] | None:
         """Return the stretches of a text that is the beginning or the end of the answer there.
 
         A restored stretch that is cut leaves as its stand-in: what is left of it may be most of
         the original.
         """
-        for pieces in reversed(self._pieces.get((role, place), [])):
+        text = resent.shown
+        for pieces in reversed(self._pieces.get((resent.role, resent.aside, place), [])):
             whole = "".join(piece.shown for piece in pieces)
             end = _CUT.search(text)
             begun = text[: end.start()] if end else text
@@ -274,14 +304,27 @@ class _Conversation:
         return None
 
     def _moved(
-        self, history: Sequence[Resent], places: Sequence[int], found: Sequence[list[Any]]
-    ) -> dict[str, int]:
-        """Return by how many places a history was cut off at its beginning, for each role."""
-        shifts: defaultdict[str, Counter[int]] = defaultdict(Counter)
-        for (role, _, _), place, known in zip(history, places, found, strict=True):
-            if len(known) == 1:
-                shifts[role][known[0][0] - place] += 1
-        return {role: counts.most_common(1)[0][0] for role, counts in shifts.items()}
+        self, history: Sequence[Resent], places: Sequence[int], found: Sequence[Sequence[_Known]]
+    ) -> dict[tuple[str, str], int]:
+        """Return by how many places a history was cut off at its beginning, for each role.
+
+        Each text votes for all places where it may come from: the true one gets all votes. Those
+        known from one place alone are no better, since whether there is another may be a secret.
+        """
+        shifts: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+        for each, place, known in zip(history, places, found, strict=True):
+            nearest = [one.place - place for one in known if one.aside == each.aside]
+            shifts[each.role, each.aside].update(set(nearest[-MAX_TRIED:]))
+        return {
+            role: min(counts, key=lambda shift: (-counts[shift], abs(shift)))
+            for role, counts in shifts.items()
+            if counts
+        }
+
+
+def _distance(expected: int, stands: str, place: int, aside: str) -> tuple[bool, int]:
+    """Return how far a text of an answer is from where one of a history is expected."""
+    return aside != stands, abs(place - expected)
 
 
 def _stretches(pieces: Sequence[Piece], text: str, read: str, skipped: int) -> Iterator[Segment]:
@@ -334,13 +377,13 @@ class _Aligner:
         self._restored: list[_Restored] = []
         self._restored_starts: list[int] = []
         self._bounds: list[int] = []  # first token of each text
-        self._history: list[int] = []  # place of each text in its history
+        self._history: list[tuple[int, str]] = []  # place of each text, and where it is aside
         self._whole: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
         self._places: defaultdict[tuple[str | None, ...], list[int]] = defaultdict(list)
         self._n_placed = 0
         self._length = 0
 
-    def add(self, pieces: Sequence[Piece], place: int) -> None:
+    def add(self, pieces: Sequence[Piece], place: int, aside: str) -> None:
         """Add a text."""
         base = at = self._length
         for piece in pieces:
@@ -351,29 +394,30 @@ class _Aligner:
         tokens = _Tokens("".join(piece.shown for piece in pieces), base)
         first = len(self._words)
         self._bounds.append(first)
-        self._history.append(place)
+        self._history.append((place, aside))
         self._whole[tuple(tokens.words)].append(first)
         self._words += [*tokens.words, None]
         self._starts += [*tokens.starts, at]
         self._ends += [*tokens.ends, at]
         self._length = at + 1
 
-    def align(self, text: str, place: int) -> list[Segment]:
+    def align(self, text: str, place: int, aside: str) -> list[Segment]:
         """Return the stretches of a text that are of these texts, ascending and apart.
 
         Args:
-            text: of a history. place: where it is expected there.
+            text: of a history. place, aside: where it is expected there.
         """
+        distance = partial(_distance, place, aside)
         tokens = _Tokens(text)
         if not tokens.words or not self._words:
             return []
         whole = self._whole.get(tuple(tokens.words))
         if whole:
-            first = min(reversed(whole), key=lambda at: self._distance(at, place))
+            first = min(reversed(whole), key=lambda at: distance(*self._placed(at)))
             runs = [_Run(0, first, len(tokens.words))]
         else:
             self._place()
-            runs = self._runs(tokens.words, place)
+            runs = self._runs(tokens.words, distance)
         return list(chain.from_iterable(self._segments(text, tokens, run) for run in runs))
 
     def _place(self) -> None:
@@ -383,17 +427,17 @@ class _Aligner:
             self._places[tuple(self._words[at : at + MIN_RUN])].append(at)
         self._n_placed = max(self._n_placed, last + 1)
 
-    def _distance(self, at: int, place: int) -> int:
-        """Return how far the text of a token is from a place of the history."""
-        return abs(self._history[self._text_of(at)] - place)
+    def _placed(self, at: int) -> tuple[int, str]:
+        """Return the place of the text of a token, and in which field it is aside."""
+        return self._history[self._text_of(at)]
 
-    def _runs(self, words: Sequence[str], place: int) -> list[_Run]:
+    def _runs(self, words: Sequence[str], distance: _Distance) -> list[_Run]:
         """Return equal runs from the left: they go on in one text, or begin as a long one."""
         runs: list[_Run] = []
         i = done = 0
         while i + MIN_RUN <= len(words):
             places = self._places.get(tuple(words[i : i + MIN_RUN]), [])
-            run = self._next(words, i, places, place, runs[-1] if runs else None)
+            run = self._next(words, i, places, distance, runs[-1] if runs else None)
             if run is None:
                 i += 1
                 continue
@@ -407,7 +451,7 @@ class _Aligner:
         words: Sequence[str],
         i: int,
         places: Sequence[int],
-        place: int,
+        distance: _Distance,
         before: _Run | None,
     ) -> _Run | None:
         """Return the run that begins at a token: of the same text as the last run, if it can be."""
@@ -424,7 +468,7 @@ class _Aligner:
         tried = [*places[:half], *places[-half:]] if len(places) > MAX_TRIED else places
         longest = max(
             (self._extended(words, i, at) for at in tried),
-            key=lambda run: (run.n, -self._distance(run.at, place)),
+            key=lambda run: (run.n, *(-far for far in distance(*self._placed(run.at)))),
         )
         first = self._bounds[self._text_of(longest.at)]
         is_all = longest.at == first and self._words[first + longest.n] is None
@@ -488,9 +532,10 @@ def _encoded(passages: Sequence[Passage], record: Record) -> SanitizedText:
     def hide(sent: str, shown: str) -> None:
         hidden.append(Replacement(0, len(sent), sent, _KIND, shown))
 
-    for role, sent, shown, pieces, place in passages:
+    for role, sent, shown, pieces, place, aside in passages:
         hide("", shown)
-        texts.append([role, sent, [[p.sent, p.sent == p.shown] for p in pieces], place])
+        same = [[p.sent, p.sent == p.shown] for p in pieces]
+        texts.append([role, sent, same, place, *([aside] if aside else [])])
         for piece in pieces:
             if piece.sent != piece.shown:
                 hide(piece.sent, piece.shown)
@@ -507,6 +552,7 @@ def _decoded(turn: SanitizedText) -> list[Passage]:
             next(shown),
             tuple(Piece(piece, piece if same else next(shown)) for piece, same in pieces),
             place,
+            *aside,
         )
-        for role, sent, pieces, place in json.loads(turn.text)
+        for role, sent, pieces, place, *aside in json.loads(turn.text)
     ]

@@ -357,6 +357,8 @@ class Sanitizer:
             return _Pending(inner.released.message(role, text), read, None)
         text, message = read, inner.released.message(role, read)
         found = None if fresh else inner.released.released(message)
+        if found is not None and inner.released.preview:
+            found = inner.again(found)
         if found is None and inner.treatment(role) == "identifiers":
             found = inner.undrawn(role, text, source, OpenCharges(LocalBudget(None)))
         return _Pending(message, found, None if found else inner.mask(text, source, role))
@@ -399,6 +401,8 @@ class Sanitizer:
                     released.note_preview(group[i].message, results[i])
         for i, (message, found, _) in enumerate(group):
             result = found or results.get(i) or repeated(results[first[message.key]])
+            if found and released.preview:  # drawn before a restart, perhaps
+                released.note_preview(message, found)
             yield self.inner.answers.prompted(result, message.role)
         if refusal is not None:
             raise refusal
@@ -412,17 +416,19 @@ class Sanitizer:
     ) -> SanitizedText:
         """Charge a result that was drawn as a preview, and keep it as the result of this text.
 
-        Where previews of this text were drawn under several settings, all of them are charged: the
-        one that leaves was chosen by what it shows.
+        Where several previews of this text were drawn, under several settings or in several roles,
+        all of them are charged: the one that leaves was chosen by what it shows.
 
         Where no words are drawn one by one, a preview has a table of its own: then the text is
         sanitized now, and what the conversation does not know yet may get other stand-ins.
 
         Args:
             text, role, keep: what the preview was made of.
-            preview: result of the same text, by a Sanitizer derived with `charged=False`.
+            preview: result of the same text, by a Sanitizer derived with `charged=False`. Its
+                placeholders are numbered anew: what was only looked at has no number.
 
         Raises:
+            ValueError: it is no preview of this text and conversation.
             BudgetExceeded, NotCertified, LedgerError, VaultError: it must not leave the machine.
 
         Example:
@@ -443,9 +449,10 @@ class Sanitizer:
             price = 0.0 if undrawn else released.price_of_choice(message, preview)
             charges.reserve(0, price, certified, message.key)
             charges.start_drawing()
-            kept = released.keep(message, preview)
-            charges.settle(0, released=kept is preview)
-        return preview if kept is preview else repeated(kept)
+            adopted = self.inner.again(preview)
+            kept = released.keep(message, adopted)
+            charges.settle(0, released=kept is adopted)
+        return adopted if kept is adopted else repeated(kept)
 
     def restore(self, answer: str, prompt: Answered | None = None) -> RestoredAnswer:
         """Return an answer with the originals in place of the values released for them.

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from sanitizer.identifiers import same_form
 from sanitizer.pipeline.classes import ClassDraws
 from sanitizer.pipeline.known import KnownIdentifiers
 from sanitizer.randomness import Source
+from sanitizer.results import Replacement, SanitizedText
 from sanitizer.storage import MAX_FORMED, NATURAL, Drawn, Entries, Make, Vault, Wanted, name_marks
 from sanitizer.text import Policy, Segmented, Unit, cased, random_number, word_list
 
@@ -32,6 +34,7 @@ APART = "apart"
 """Place of things in texts that an API may know; also the role of such texts."""
 _UNFORMED = ("TEXT", "TERM", "NUMBER", "PERSON", "PLACE", "ORGANIZATION")
 """Kinds without a form of which another realistic value could be made."""
+_FORMS, _MARKS = ("prose", "quoted", "tag", "bare"), '<>"_'
 _PLACEHOLDER = re.compile(r"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){1,3}>")
 
 
@@ -61,6 +64,43 @@ class StandIns:
         wanted = [Wanted(kind, form)]
         (value,) = self._vault.substitutes(self._conversation, wanted, _placeholder)
         return value
+
+    def again(self, result: SanitizedText) -> SanitizedText:
+        """Return a result with the values that the table has for its things, made if it has none.
+
+        Raises:
+            VaultError: the table is full or cannot be written.
+        """
+        written: list[str] = []
+        replacements = []
+        at = length = 0
+        for each in result.replacements:
+            before = result.text[at : each.start]
+            value = each.replacement
+            if each.kind.isupper() and each.original:  # pickled ones have none
+                value = self._value_again(each)
+            start = length + len(before)
+            length, at = start + len(value), each.end
+            written += [before, value]
+            replacements.append(replace(each, start=start, end=length, replacement=value))
+        text = "".join([*written, result.text[at:]])
+        return replace(result, text=text, replacements=tuple(replacements))
+
+    def _value_again(self, each: Replacement) -> str:
+        shown = [each.replacement]  # of the same form: it stays unless it is taken
+        form = _form_of(each.replacement)
+
+        def make(kind: str, original: str, number: int, table: Entries) -> str:
+            is_plain = form is not None or not shown
+            return table.placeholder(kind, number) if is_plain else shown.pop()
+
+        wanted = Wanted(each.kind, each.original)
+        (value,) = self._vault.substitutes(self._conversation, [wanted], make)
+        if form is None or form == "prose" or not _PLACEHOLDER.fullmatch(value):
+            return value
+        made = _once(_as_form(value, form))
+        (kept,) = self._vault.substitutes(self._conversation, [wanted._replace(place=form)], made)
+        return kept
 
     def values(
         self,
@@ -154,8 +194,17 @@ class StandIns:
         return kept
 
 
+def _form_of(value: str) -> str | None:
+    """Return the form of the place of a placeholder; None for any other value."""
+    prose = f"<{value.strip(_MARKS)}>"
+    forms = _FORMS if _PLACEHOLDER.fullmatch(prose) else ()
+    return next((form for form in forms if _as_form(prose, form) == value), None)
+
+
 def _as_form(placeholder: str, form: str) -> str:
     """Return a placeholder as a place of code takes it: quoted, or as a name."""
+    if form == "prose":
+        return placeholder
     if form == "quoted":
         return f'"{placeholder}"'
     return placeholder.strip("<>") + "_" * (form == "tag")

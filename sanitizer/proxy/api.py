@@ -45,7 +45,14 @@ from sanitizer.proxy.upstream import (
     to_client,
     to_upstream,
 )
-from sanitizer.wire import Exchange, endpoint_of, may_settle, record_headers
+from sanitizer.wire import (
+    EventStream,
+    Exchange,
+    LineStream,
+    endpoint_of,
+    may_settle,
+    record_headers,
+)
 
 Result = TypeVar("Result")
 log = logging.getLogger("sanitizer.proxy")
@@ -458,8 +465,20 @@ class Api:
 
     async def _events(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> bytes:
         """Pass on all events; return the last bytes, which end the stream."""
-        loop, seconds = asyncio.get_running_loop(), self._settings.timeout
         events = exchange.stream(begun.content_type)
+        try:
+            return await self._passed_on(call, events, begun)
+        except BaseException:
+            try:  # an application may send back what came of it
+                await self._workers.run(0, events.leave)
+            except Exception as error:
+                log_failure(error)
+            raise
+
+    async def _passed_on(
+        self, call: Call, events: EventStream | LineStream, begun: UpstreamAnswer
+    ) -> bytes:
+        loop, seconds = asyncio.get_running_loop(), self._settings.timeout
         begins = True
         async with asyncio.timeout(seconds) as limit:
             while chunk := await begun.more():

@@ -10,7 +10,9 @@ from sanitizer import lazy_door
 
 if TYPE_CHECKING:
     from sanitizer.wire.answers import Stamp as Stamp
+    from sanitizer.wire.event_streams import EventStream as EventStream
     from sanitizer.wire.event_streams import Frames as Frames
+    from sanitizer.wire.event_streams import LineStream as LineStream
     from sanitizer.wire.event_streams import may_settle as may_settle
     from sanitizer.wire.filter import Exchange as Exchange
     from sanitizer.wire.filter import Filter as Filter
@@ -27,7 +29,7 @@ else:
         __name__,
         {
             "answers": ("Stamp",),
-            "event_streams": ("Frames", "may_settle"),
+            "event_streams": ("EventStream", "Frames", "LineStream", "may_settle"),
             "filter": ("Exchange", "Filter"),
             "headers": (
                 "WireRecord",

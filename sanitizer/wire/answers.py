@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
@@ -24,7 +24,16 @@ from sanitizer.wire.find_text import (
     loads,
 )
 from sanitizer.wire.formats import gemini, messages, ollama
-from sanitizer.wire.history import CALL_ROLE, INPUT_ROLE, WHOLE_ROLE, noted_as, passage
+from sanitizer.wire.history import (
+    CALL_ROLE,
+    INPUT_ROLE,
+    WHOLE_ROLE,
+    Note,
+    Places,
+    joined,
+    numbered,
+    passage,
+)
 from sanitizer.wire.shapes import ANSWERS, ERROR, JsonShape
 
 Stamp = Callable[[dict[str, Any]], dict[str, Any]]
@@ -144,6 +153,7 @@ class Restoration:
         in_json: the request asked for messages in JSON, which have to stay JSON.
         places: how many texts of each role the request had.
         in_parts: an application may send each event of a stream back as a text of its own.
+        n_choices: how many answers were asked for at most; None if that is not known.
 
     Attributes:
         keeps: tells whether stand-ins stay in the arguments of a tool, by its name.
@@ -153,16 +163,21 @@ class Restoration:
         self,
         sanitizer: Sanitizer,
         in_json: bool = False,
-        places: Mapping[str, int] | None = None,
+        places: Places | None = None,
         in_parts: bool = False,
+        n_choices: int | None = None,
     ) -> None:
         self._sanitizer = sanitizer
         self.in_json = in_json
         self.keeps = sanitizer.policy.wire.keeps
-        self._places = places or {}
+        self.n_choices = n_choices
+        self._places: Places = places or Counter()
         self._said_as = WHOLE_ROLE if in_parts else "assistant"
-        self._said: list[tuple[str, str, str]] = []
-        self._coming: dict[int, Channel] = {}
+        self._said: dict[TextPath, Callable[[], Note]] = {}
+        self._passages: dict[tuple[str, str, str], Passage] = {}
+        self._kept: set[Passage] = set()
+        self._watched = False
+        self._arrived: list[tuple[str, str]] = []
         self._texts: Restorer | None = None
 
     @property
@@ -200,81 +215,110 @@ class Restoration:
         links = self.texts.links
         return Restorer(spelled, None if links is None else links.of_strings(), escaped=False)
 
-    def remember(self, sent: str, restored: str, role: str) -> None:
-        """Note what the assistant said, so that it goes back as it came; `settle` makes it count.
+    def remember(self, note: Note) -> None:
+        """Note what the assistant said, so that it goes back as it came.
+
+        Its role is "assistant" for a message, ARGUMENTS_ROLE for a call's arguments, whole,
+        INPUT_ROLE if they are an object, or CALL_ROLE for its text, which comes back like a
+        message.
+        """
+        self.note((len(self._said),), lambda: note)
+
+    def note(self, path: TextPath, text: Callable[[], Note]) -> None:
+        """Note a text that may grow: what it says is known to requests that come meanwhile.
 
         Args:
-            sent: as the API sent it.
-            restored: as the application sees it, and will send it back.
-            role: "assistant" for a message, ARGUMENTS_ROLE for a call's arguments, whole,
-                INPUT_ROLE if they are an object, or CALL_ROLE for its text, which comes back like
-                a message.
+            path: of the text; it takes the place of what was noted there.
+            text: returns it so far as it came.
         """
-        self._said.append((sent, restored, role))
+        self._said[path] = text
+        if not self._watched:
+            self._watched = True
+            self._sanitizer.inner.watch(self._so_far)
 
-    def settle(self) -> None:
+    def arrive(self, sent: str, shown: str) -> None:
+        """Note more of a message as it comes: some applications read all texts of it as one."""
+        if not self._arrived:
+            self.note(("arrived",), self._as_it_came)
+        self._arrived.append((sent, shown))
+
+    def _as_it_came(self) -> Note:
+        sent, shown = ("".join(texts) for texts in zip(*list(self._arrived), strict=True))
+        return Note(sent, shown, "assistant", telling="arrived", ended=not self._watched)
+
+    def settle(self, last: bool = True) -> None:
         """Keep what was noted: the answer is complete, or no more of it comes.
+
+        Args:
+            last: False if other texts of it are still coming.
 
         Raises:
             VaultError: it cannot be kept.
         """
-        if self._said:
-            passages = self._passages(self._said)
-            self._said = []
-            self._sanitizer.inner.remember(passages)
-            self._places = Counter(self._places) + Counter(each.role for each in passages)
-
-    def watch(self, channel: Channel) -> None:
-        """Let what a text shows be known while more of it may come: it could be cut off."""
-        if not self._coming:
-            self._sanitizer.inner.watch(self._so_far)
-        self._coming[id(channel)] = channel
-
-    def unwatch(self, channel: Channel) -> None:
-        """Let a text go that has come to its end."""
-        self._coming.pop(id(channel), None)
-        if not self._coming:
+        if last and self._watched:
+            self._watched = False
             self._sanitizer.inner.unwatch(self._so_far)
+        passages = [each for each in self._all(last) if each not in self._kept]
+        if passages:
+            self._sanitizer.inner.remember(passages)
+            self._kept.update(passages)
 
     def _so_far(self) -> list[Passage]:
-        coming = [channel.so_far() for channel in list(self._coming.values())]
-        return self._passages([*self._said, *(each for each in coming if each[1])])
+        return self._all(last=True)
 
-    def _passages(self, said: Iterable[tuple[str, str, str]]) -> list[Passage]:
-        n_of_role: Counter[str] = Counter(self._places)
-        passages = []
-        for sent, restored, stated in said:
-            for role in noted_as(stated):
-                counted = ARGUMENTS_ROLE if role == INPUT_ROLE else role
-                place = n_of_role[counted]
-                restorers = (self.texts, lambda: self._strings)
-                passages.append(passage(sent, restored, role, place, *restorers))
-                n_of_role[counted] += 1
-        return passages
+    def _all(self, last: bool) -> list[Passage]:
+        """Return all that was noted, whole messages besides their parts if it is the last time."""
+        notes = [note() for note in list(self._said.values())]
+        found: dict[Passage, None] = {}
+        messages: dict[tuple[str, int], list[tuple[int, Passage]]] = {}
+        told = [note for note in notes if note.shown and (note.ended or last)]
+        came = {id(note): i for i, note in enumerate(told)}
+        for note, role, place in numbered(told, self._places):
+            made = self._passage(note, role)._replace(place=place, aside=note.aside)
+            found[made] = None
+            if role == "assistant" and note.role != CALL_ROLE and not note.aside and last:
+                parts = messages.setdefault((note.telling, note.choice), [])
+                parts.append((came[id(note)], made))
+        for parts in messages.values():
+            for order in (parts, sorted(parts, key=lambda part: part[0])):
+                if len(parts) > 1:
+                    texts = [made for _, made in order]
+                    found.update(dict.fromkeys(joined(texts, between) for between in ("", "\n")))
+        return list(found)
+
+    def _passage(self, note: Note, role: str) -> Passage:
+        """Return a text as it is remembered, which takes long to make."""
+        key = (note.sent, note.shown, role)
+        if key not in self._passages:
+            made = passage(note.sent, note.shown, role, self.texts, lambda: self._strings)
+            if not note.ended:
+                return made
+            self._passages[key] = made
+        return self._passages[key]
 
     def document(
         self,
         shape: JsonShape,
         document: Any,
-        remember: bool = False,
-        whole: bool = False,
+        telling: str | None = None,
         tool: str | None = None,
+        at: tuple[int, ...] = (),
+        role: str = "",
     ) -> Any:
         """Return the document restored; the same object if there is nothing to restore.
 
         Args:
             shape: shape of the document.
             document: as `loads` returns it.
-            remember: note what the assistant says in it.
-            whole: it is the whole answer, of which parts were noted before.
+            telling: note what the assistant says in it, as told by this; None if it is not noted.
             tool: name of the tool that its texts go to, where they do not tell.
+            at: where it stands in its telling.
+            role: whose it is, where it does not say.
         """
         finder = TextFinder(answer=True)
-        found = finder.find(shape, document)
+        found = finder.find(shape, document, role)
         said = [(slot, slot.text) for slot in finder.slots if slot.role == "assistant"]
-        said = said if remember else []
-        if said and whole:
-            self._said = []
+        said = said if telling is not None else []
         of_calls = {id(slot) for slot in finder.slots if slot.kind == "arguments"}
         for slot in finder.slots:
             slot.tool = tool if slot.tool is None else slot.tool
@@ -284,11 +328,13 @@ class Restoration:
             for slot in [*_messages(found), *_of_event(found)]:
                 slot.kind = "arguments"
         changed = [self._restore(slot) for slot in finder.slots]
+        choices = _choices(found) if said else {}
         for slot, sent in said:
-            role = self._said_as if slot.tool is None else CALL_ROLE
+            of = self._said_as if slot.tool is None else CALL_ROLE
             if id(slot) in of_calls:
-                role = INPUT_ROLE if slot.is_json else ARGUMENTS_ROLE
-            self.remember(sent, slot.text, role)
+                of = INPUT_ROLE if slot.is_json else ARGUMENTS_ROLE
+            choice = choices.get(id(slot), 0)
+            self.remember(Note(sent, slot.text, of, slot.aside, telling or "", choice, at))
         return found if any(changed) else document
 
     def _restore(self, slot: TextSlot) -> bool:
@@ -306,27 +352,33 @@ class Channel:
 
     Args:
         restoration: of the answer.
+        path: position of the text in its stream.
         kind: "text", or "arguments" (pieces of a JSON document).
-        role: role in which it may go back as history; "" if it is not kept for that.
+        note: how it is noted: its role, and where it stands. Its role is "" if it does not go back
+            as history.
     """
 
-    def __init__(self, restoration: Restoration, kind: str, role: str) -> None:
+    def __init__(self, restoration: Restoration, path: TextPath, kind: str, note: Note) -> None:
         self._restoration = restoration
-        self._role = role
+        self._kind = kind
+        self._note = note
         self._stream = restoration.stream(kind)
         self._sent: list[str] = []
         self._shown: list[str] = []
         self._n_chars = 0
         # Pieces that came, and characters held back of them: set whole, for another thread to read.
         self._seen = (0, 0)
-        if role:
-            restoration.watch(self)
+        self._ended = False
+        self._held = ""
+        if note.role:
+            restoration.note(path, self.so_far)
 
-    def so_far(self) -> tuple[str, str, str]:
-        """Return what was sent and shown until now, and the role."""
+    def so_far(self) -> Note:
+        """Return what was sent and shown until now."""
         n, n_held = self._seen
         sent, shown = "".join(self._sent[:n]), "".join(self._shown[:n])
-        return sent[: len(sent) - n_held], shown, self._role
+        sent = sent[: len(sent) - n_held]
+        return self._note._replace(sent=sent, shown=shown, ended=self._ended)
 
     @property
     def held(self) -> str:
@@ -334,28 +386,41 @@ class Channel:
         return self._stream.held
 
     def feed(self, piece: str) -> str:
-        """Feed one piece; return the text that can be shown now."""
+        """Feed one piece; return the text that can be shown now.
+
+        A text that had come to its end goes on: applications add to it what comes later.
+        """
+        if self._ended:
+            self._stream, self._ended = self._restoration.stream(self._kind), False
         shown = self._stream.feed(piece)
         self._n_chars += len(piece)
         if self._n_chars > MAX_CHARS:
             raise UpstreamError("the API's stream has a text that is too long")
-        if self._role:
-            self._sent.append(piece)
-            self._shown.append(shown)
+        if self._note.role:
             n_held = len(self.held) if isinstance(self._stream, RestoredStream) else 0
-            self._seen = (len(self._sent), n_held)
+            self._add(piece, shown, n_held)
         return shown
 
     def finish(self) -> str:
         """End the text; return what is still held back."""
         held = self._stream.finish()
-        if self._role:
-            self._restoration.unwatch(self)
-        if self._sent:
-            self._restoration.remember(
-                "".join(self._sent), "".join([*self._shown, held]), self._role
-            )
+        if self._note.role:
+            self._add("", held, 0)
+        self._ended = True
         return held
+
+    def _add(self, sent: str, shown: str, n_held: int) -> None:
+        self._sent.append(sent)
+        self._shown.append(shown)
+        self._seen = (len(self._sent), n_held)
+        if self._note.role == "assistant" and not self._note.aside:
+            came = self._held + sent
+            n_shown = len(came) - n_held
+            self._held = came[n_shown:]
+            self._restoration.arrive(came[:n_shown], shown)
+
+
+_UNNOTED = Note("", "", "")
 
 
 class Channels:
@@ -368,9 +433,15 @@ class Channels:
     def __init__(self, restoration: Restoration) -> None:
         self._restoration = restoration
         self._open: dict[TextPath, Channel] = {}
+        self._ended: dict[TextPath, Channel] = {}
 
     def feed(
-        self, path: TextPath, piece: str, kind: str = "text", last: bool = False, role: str = ""
+        self,
+        path: TextPath,
+        piece: str,
+        kind: str = "text",
+        last: bool = False,
+        note: Note = _UNNOTED,
     ) -> str:
         """Feed one piece of a text; return what can be shown of it now: all, if it is the last.
 
@@ -378,19 +449,16 @@ class Channels:
             path: position of the text; unknown ones open a channel.
             piece: what has come.
             last: nothing more of this text comes.
-            kind, role: of a new `Channel`.
+            kind, note: of a new `Channel`.
 
         Raises:
-            UpstreamError: more texts are open than any answer has.
+            UpstreamError: there are more texts than any answer has.
         """
         if (channel := self._open.get(path)) is None:
-            if len(self._open) >= MAX_CHANNELS:
-                raise UpstreamError("the API's stream has too many texts")
-            channel = self._open[path] = Channel(self._restoration, kind, role)
+            channel = self._opened(path, kind, note)
         if not last:
             return channel.feed(piece)
-        del self._open[path]
-        return channel.feed(piece) + channel.finish()
+        return channel.feed(piece) + self._end(path)
 
     def held(self, path: TextPath) -> str:
         """Return what came of an open text and was not shown yet."""
@@ -400,9 +468,19 @@ class Channels:
         """End some texts; return (path, text) of those that still held text back."""
         if not self._open:
             return []
-        paths = [path for path in self._open if which(path)]
-        held = [(path, self._open.pop(path).finish()) for path in paths]
+        held = [(path, self._end(path)) for path in [path for path in self._open if which(path)]]
         return [(path, text) for path, text in held if text]
+
+    def _opened(self, path: TextPath, kind: str, note: Note) -> Channel:
+        if len(self._open) + len(self._ended) >= MAX_CHANNELS:
+            raise UpstreamError("the API's stream has too many texts")
+        channel = self._ended.pop(path, None) or Channel(self._restoration, path, kind, note)
+        self._open[path] = channel
+        return channel
+
+    def _end(self, path: TextPath) -> str:
+        channel = self._ended[path] = self._open.pop(path)
+        return channel.finish()
 
 
 def restored_body(
@@ -437,8 +515,8 @@ def restored_body(
         raise UpstreamError("the API answered with something that is not a JSON object")
     if "error" not in document and not _is_of(endpoint, document):
         raise UpstreamError("the API answered with JSON that is not of this endpoint")
-    spoken = endpoint in _SPOKEN
-    restored = restoration.document(_ANSWERS[endpoint], document, remember=spoken)
+    telling = "" if endpoint in _SPOKEN else None
+    restored = restoration.document(_ANSWERS[endpoint], document, telling)
     written = _rewritten(document, restored if stamp is None else stamp(restored), body)
     restoration.settle()
     return written
@@ -472,6 +550,25 @@ def _object(body: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return document if isinstance(document, dict) else None
+
+
+def _choices(document: Any) -> dict[int, int]:
+    """Return which of several answers each text is of, by the identity of its slot."""
+    return {
+        id(slot): choice
+        for key in ("choices", "candidates")
+        for choice, answer in enumerate(_list(document, key))
+        for slot in _slots(answer)
+    }
+
+
+def _slots(value: Any) -> Iterator[TextSlot]:
+    """Yield all texts in a value."""
+    if isinstance(value, TextSlot):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for inside in value.values() if isinstance(value, dict) else value:
+            yield from _slots(inside)
 
 
 def _messages(document: Any) -> Iterator[TextSlot]:

@@ -163,6 +163,10 @@ class LineStream:
         held = b"".join([self._written(line) for line in self._handler.flush()])
         return last + b"\n" + held if last and held else last + held
 
+    def leave(self) -> None:
+        """As `EventStream.leave`."""
+        self._handler.leave()
+
     def _line(self, line: bytes) -> bytes:
         if not line.strip():
             return line
@@ -233,6 +237,14 @@ class EventStream:
         if rest.strip():
             raise UpstreamError("the API's stream ended inside an event")
         return self._inserted(self._handler.flush())
+
+    def leave(self) -> None:
+        """Keep what came of a stream that ends in its middle: it may be sent back all the same.
+
+        Raises:
+            VaultError: it cannot be kept.
+        """
+        self._handler.leave()
 
     def _block(self, block: bytes) -> bytes:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -20,6 +21,7 @@ from sanitizer.wire.find_text import (
     LIGHT_ROLE,
     MIN_NUMBER,
     SURE_KINDS,
+    SpelledNumber,
     TextFinder,
     TextSlot,
     dumps,
@@ -30,7 +32,7 @@ from sanitizer.wire.find_text import (
 )
 from sanitizer.wire.formats import gemini, messages, ollama
 from sanitizer.wire.headers import WireRecord
-from sanitizer.wire.history import n_told_tools, places, recognize
+from sanitizer.wire.history import Places, n_told_tools, places, recognize
 from sanitizer.wire.shapes import READ, REQUESTS, endpoint, names_in
 
 MAX_BODY = 50_000_000
@@ -76,7 +78,8 @@ class Exchange:
     _endpoint: str = field(repr=False)
     _sanitizer: Sanitizer = field(repr=False)
     _in_json: bool = field(default=False, repr=False)
-    _places: Mapping[str, int] = field(default_factory=dict, repr=False)
+    _places: Places = field(default_factory=Counter, repr=False)
+    _n_choices: int | None = field(default=None, repr=False)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -129,7 +132,7 @@ class Exchange:
 
     def _restoration(self) -> Restoration:
         in_parts = self._endpoint in gemini.REQUESTS
-        return Restoration(self._sanitizer, self._in_json, self._places, in_parts)
+        return Restoration(self._sanitizer, self._in_json, self._places, in_parts, self._n_choices)
 
 
 class Filter:
@@ -218,8 +221,9 @@ class Filter:
         n_ended = n_told_tools(self._sanitizer) if told else 0
         record = replace(record, n_claims_ended=n_ended, untouched=dict(finder.left))
         self._hide_numbers(finder.numbers)
-        streams, in_json = _asks_for_stream(name, document), _asks_for_json(document)
-        return Exchange(dumps(found), record, streams, name, self._sanitizer, in_json, said)
+        asked = (_asks_for_json(document), said, _n_choices(name, document))
+        streams = _asks_for_stream(name, document)
+        return Exchange(dumps(found), record, streams, name, self._sanitizer, *asked)
 
     def _hide_numbers(self, slots: Sequence[TextSlot]) -> None:
         """Write numbers that are identifiers as strings: known ones, or by form and name."""
@@ -398,6 +402,22 @@ def _asks_for_stream(name: str, document: dict[str, Any]) -> bool:
         return name == "streamGenerateContent"
     # Ollama streams unless it is told not to.
     return document.get("stream", name in ollama.REQUESTS) is True
+
+
+def _n_choices(name: str, document: dict[str, Any]) -> int | None:
+    """Return how many answers a request asks for; None if it does not tell."""
+    if name == "chat/completions":
+        return _number_of(document.get("n"))
+    if name == "streamGenerateContent":
+        return gemini.n_candidates(document, _number_of)
+    return None
+
+
+def _number_of(value: Any) -> int | None:
+    if value is None:
+        return 1
+    digits = whole_number(value) if type(value) is SpelledNumber else ""
+    return int(digits) if digits.isdecimal() else None
 
 
 def _asks_for_json(document: dict[str, Any]) -> bool:

@@ -65,9 +65,11 @@ class TextSlot:
         field: name of the field it stands in, and which tool result that is in, if any.
         declared: offsets of what the API wrote of the text, which stays; all of it, if None.
         tool: in answers, the name of the tool that is called with it; None if none is.
+        aside: name of the field in which it stands beside a message: a thought, a refusal, a
+            title of what is cited; "" if it is of the message.
     """
 
-    __slots__ = ("declared", "field", "is_json", "key", "kind", "role", "text", "tool")
+    __slots__ = ("aside", "declared", "field", "is_json", "key", "kind", "role", "text", "tool")
 
     def __init__(self, text: str, role: str, kind: str = "text", key: str = "") -> None:
         self.text = text
@@ -78,6 +80,7 @@ class TextSlot:
         self.is_json = kind == "number"
         self.declared: tuple[tuple[int, int], ...] | None = ()
         self.tool: str | None = None
+        self.aside = ""
 
 
 class Spliced:
@@ -249,6 +252,14 @@ _MAX_NOTED = 500
 _SEEDS = frozenset(["seed", "random_seed"])
 """Parameters whose long numbers are random, and may look like that of a card."""
 _SURE_OR_ENCODED = SURE_KINDS | {"ENCODED"}
+_OF_MESSAGES = frozenset(
+    "messages input contents choices candidates message delta content parts text output outputs"
+    " response item part content_block arguments tool_calls function_call function custom"
+    " functionCall function_call args".split()
+)
+"""Fields that lead to what an application sends back of an answer, whatever else it leaves out."""
+_THOUGHTS = ("reasoning", "thinking", "response.reasoning")
+"""Beginnings of the types of objects that hold a thought."""
 _OF_CALLS = ("_call", "tool_use")  # ends of the types of calls of tools
 _FORBIDDEN = re.compile(r"[\s<|\\/>]+")  # in names of participants
 
@@ -332,7 +343,8 @@ class TextFinder:
             free: dict[Any, Any] = {}
             for key, inner in value.items():
                 self._field = key
-                free[self._key(key)] = self.find(other, inner, role)
+                read = self._free_arguments if _is_call(key, value) else self.find
+                free[self._key(key)] = read(other, inner, role)
             return free
         self._n_results += rule.role == "tool"
         role = _speaker(value, rule.role or role) if rule.speaks else rule.role or role
@@ -340,8 +352,8 @@ class TextFinder:
         fields, n_before = rule.fields, len(self.slots)
         for key, inner in value.items():
             field = fields.get(key)
-            kind = type(inner)
-            if kind is SpelledNumber and field is not INPUT:
+            of = type(inner)
+            if of is SpelledNumber and field is not INPUT:
                 number = inner if self._answer else self._parameter(key, inner)
                 found[key if field else self._key(key)] = number
                 continue
@@ -350,13 +362,24 @@ class TextFinder:
             elif field is LIGHT:
                 self._place = key
             self._field = key
-            find = self._string if kind is str else self.find
+            find = self._string if of is str else self.find
+            n_slots = len(self.slots)
             found[key if field else self._key(key)] = find(field or TEXT, inner, role)
-        if self._answer and (rule.is_call or (type(mark) is str and mark.endswith(_OF_CALLS))):
+            if key not in _OF_MESSAGES:
+                self._put_aside(n_slots, key)
+        kind = mark if type(mark) is str else ""
+        if self._answer and (rule.is_call or kind.endswith(_OF_CALLS)):
             name = value.get("name", "")
             for slot in self.slots[n_before:]:
                 slot.tool = slot.tool or (name if type(name) is str else "")
+        if value.get("thought") is True or kind.startswith(_THOUGHTS):
+            self._put_aside(n_before, "thought")
         return found
+
+    def _put_aside(self, n_before: int, field: str) -> None:
+        """Note of the latest texts that they stand beside a message, in this field."""
+        for slot in self.slots[n_before:]:
+            slot.aside = field
 
     def _string(self, rule: Rule | Media | JsonShape, text: str, role: str) -> Any:
         if isinstance(rule, JsonShape):
@@ -458,6 +481,17 @@ class TextFinder:
         slot.is_json = True
         self.slots.append(slot)
         return slot
+
+    def _free_arguments(self, rule: Rule | Media | JsonShape, text: str, role: str) -> Any:
+        """Find text in the arguments of a call at a place that no API has: they stay JSON.
+
+        No answer is like them, so they are not compared with one.
+        """
+        if self._answer or rule is not TEXT or role == "assistant" or not _is_json(text):
+            return self.find(rule, text, role)
+        found = self._arguments(text, role)
+        del self.arguments[-1:]
+        return found
 
     def _arguments(self, text: str, role: str, in_string: bool = True) -> Any:
         """Find strings and numbers inside the JSON; if it is not JSON, it is one text."""
@@ -614,6 +648,20 @@ _HOLD_NUMBERS = (TEXT, LIGHT, INPUT)
 """Rules by which a number may be an identifier."""
 _STRINGS = (ARGUMENTS, PERSON, TOKENS)
 """Rules for strings; an object in place of one is text."""
+
+
+def _is_json(text: str) -> bool:
+    """Return True if a text is a document that all readers take alike."""
+    try:
+        loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_call(key: str, value: dict[str, Any]) -> bool:
+    """Return True if a value is the arguments of a call, as they are in objects of all APIs."""
+    return key == "arguments" and "name" in value and type(value[key]) is str and bool(value[key])
 
 
 def _unescaped(string: str) -> str:

@@ -7,9 +7,10 @@ remembers. Of those that came back changed, only what was put in is the user's.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from sanitizer.answers import Restorer
 from sanitizer.pipeline import Passage, Piece, Resent, Sanitizer, Segment, declared, pieces_of
@@ -41,19 +42,79 @@ WHOLE_ROLE = "whole"
 
 _NOTED = {CALL_ROLE: ("assistant", CALL_ROLE), WHOLE_ROLE: ("assistant", PIECE_ROLE)}
 
+Places = Counter[tuple[str, str]]
+"""How many texts of a history there are of each role, those apart that stand aside, by field."""
+
 _BETWEEN = "\0"  # between values of arguments: a token of its own
 _END = Piece(_BETWEEN, _BETWEEN)
 
 
-def places(finder: TextFinder) -> Counter[str]:
+def places(finder: TextFinder) -> Places:
     """Return how many texts of each role a request has that an API may have written."""
-    n = len(_messages(finder))
-    return Counter({"assistant": n, PIECE_ROLE: n, ARGUMENTS_ROLE: len(finder.arguments)})
+    found: Places = Counter({(ARGUMENTS_ROLE, ""): len(finder.arguments)})
+    for slot in _messages(finder):
+        found.update([("assistant", slot.aside), (PIECE_ROLE, slot.aside)])
+    return found
 
 
-def noted_as(role: str) -> tuple[str, ...]:
-    """Return the roles in which a text is kept."""
-    return _NOTED.get(role, (role,))
+IN_PASSING = frozenset(
+    f"response.{part}.{end}"
+    for part in ("output_text", "refusal", "content_part", "reasoning_summary_part", "output_item")
+    for end in ("done", "added")
+) - {"response.output_item.done"}
+"""Tellings that repeat one text of an answer."""
+
+
+class Note(NamedTuple):
+    """A text of an answer, whole or so far as it came.
+
+    Attributes:
+        sent, shown: as it came, and as the application sees it.
+        role: in which it may come back; see `Restoration.note`.
+        aside: as of a `Passage`.
+        telling: by what it was told: a stream tells a text in pieces, and again as a whole.
+        choice: which answer of several it is of.
+        at: where it stands among the texts of its telling; in the order of their coming, if equal.
+        ended: no more of it comes.
+    """
+
+    sent: str
+    shown: str
+    role: str
+    aside: str = ""
+    telling: str = ""
+    choice: int = 0
+    at: tuple[int, ...] = ()
+    ended: bool = True
+
+
+def numbered(notes: Iterable[Note], before: Places) -> Iterator[tuple[Note, str, int]]:
+    """Yield the texts of one answer with their roles and places in the history.
+
+    Of several choices one is kept, and of several tellings one is read: each is counted from the
+    same place. The first choice is last, since the last counts of those that look alike; what is
+    told in passing, and rarely read, comes before.
+
+    Args:
+        notes: of the answer, in the order of their coming.
+        before: texts that the request had.
+    """
+    counts: defaultdict[tuple[str, int], Places] = defaultdict(before.copy)
+    for note in sorted(notes, key=lambda n: (-n.choice, n.telling not in IN_PASSING, n.at)):
+        count = counts[note.telling, note.choice]
+        for role in _NOTED.get(note.role, (note.role,)):
+            counted = (ARGUMENTS_ROLE if role == INPUT_ROLE else role, note.aside)
+            yield note, role, count[counted]
+            count[counted] += 1
+
+
+def joined(parts: Sequence[Passage], between: str) -> Passage:
+    """Return the texts of a message as one, as applications put them together."""
+    pieces = list(parts[0].pieces)
+    for each in parts[1:]:
+        pieces += [Piece(between, between), *each.pieces] if between else each.pieces
+    sent, shown = (between.join(texts) for texts in zip(*(p[1:3] for p in parts), strict=True))
+    return parts[0]._replace(sent=sent, shown=shown, pieces=tuple(pieces))
 
 
 def recognize(finder: TextFinder, sanitizer: Sanitizer, in_pieces: bool = False) -> None:
@@ -74,8 +135,9 @@ def recognize(finder: TextFinder, sanitizer: Sanitizer, in_pieces: bool = False)
     messages, calls = _messages(finder), finder.arguments
     if not messages and not calls:
         return
+    role = PIECE_ROLE if in_pieces else "assistant"
     history = [
-        *[Resent(PIECE_ROLE if in_pieces else "assistant", slot.text) for slot in messages],
+        *[Resent(role, slot.text, None, slot.aside) for slot in messages],
         *[Resent(ARGUMENTS_ROLE, call.text, _flat_call(call)) for call in calls],
     ]
     found = iter(sanitizer.inner.align(history))
@@ -97,13 +159,12 @@ def n_told_tools(sanitizer: Sanitizer) -> int:
 
 
 def passage(
-    sent: str, shown: str, role: str, place: int, texts: Restorer, strings: Callable[[], Restorer]
+    sent: str, shown: str, role: str, texts: Restorer, strings: Callable[[], Restorer]
 ) -> Passage:
     """Return a text of an answer as it is remembered.
 
     Args:
         sent, shown: as it came, and as the application sees it.
-        place: how many texts of the role come before it.
         texts: what restored plain text. strings: returns what restored strings in JSON, which is
             long to make.
     """
@@ -115,7 +176,7 @@ def passage(
         pieces = pieces_of(sent, shown, _in_turn(texts, strings))
         # What is no JSON comes back as one value.
         pieces = (_END, *pieces, _END) if role == ARGUMENTS_ROLE else pieces
-    return Passage(role, sent, shown, pieces, place)
+    return Passage(role, sent, shown, pieces)
 
 
 def _in_turn(first: Restorer, second: Callable[[], Restorer]) -> Iterator[Restorer]:

@@ -12,6 +12,7 @@ import pytest
 
 from sanitizer import Sanitizer
 from sanitizer.errors import RequestRefused, SanitizerError, UpstreamError
+from sanitizer.storage import MemoryVault
 from sanitizer.testing.server import (
     Answer,
     Received,
@@ -238,6 +239,34 @@ class TransportContract:
                 )  # kept, so that nothing is closed because it was collected
                 next(pieces)
             assert endless.gone.wait(10)
+
+    def test_a_stream_that_was_left_is_in_the_vault(self, server: RecordingServer) -> None:
+        """Another process reads it there: what the API wrote is not the user's."""
+        vault, said = MemoryVault(), "It is 219-09-9999, so to say."
+
+        def opened() -> Sanitizer:
+            return Sanitizer(policy="identifiers", vault=vault, conversation="c")
+
+        async def leave() -> None:
+            async with (
+                self.async_client(opened()) as client,
+                client.stream("POST", server.url + "/chat/completions", json=STREAM) as response,
+            ):
+                await anext(response.aiter_bytes())
+
+        assert opened().sanitize(said, role="assistant").text != said
+        endless = Endless(chunk(said))
+        server.script(Answer(endless.pieces(), content_type="text/event-stream"))
+        with (
+            self.client(opened()) as client,
+            client.stream("POST", server.url + "/chat/completions", json=STREAM) as response,
+        ):
+            next(response.iter_bytes())
+        assert opened().sanitize(said, role="assistant").text == said
+        vault = MemoryVault()
+        server.script(Answer(endless.pieces(), content_type="text/event-stream"))
+        run(leave())
+        assert opened().sanitize(said, role="assistant").text == said
 
     def test_closing_an_asynchronous_stream_closes_the_api_s(self, server: RecordingServer) -> None:
         endless = Endless(chunk("more" * 3000))

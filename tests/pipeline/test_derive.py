@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sanitizer import BudgetExceeded, Cape, Ledger, Sanitizer
+from sanitizer import BudgetExceeded, Cape, FileVault, Ledger, Sanitizer
+from sanitizer.storage import MemoryVault
 from sanitizer.storage.ledger import Scope
 from sanitizer.testing.models import ToyBackbone
 
@@ -171,6 +172,55 @@ class TestChoices:
         assert shown[0].text == shown[1].text
         s.adopt(PROMPT, shown[1])
         assert s.spent == COST
+
+    def test_previews_in_several_roles_are_charged_together(self, s: Sanitizer) -> None:
+        preview = s.derive(charged=False)
+        shown = [preview.sanitize(PROMPT, role=role) for role in ("user", "system")]
+        s.adopt(PROMPT, shown[1])
+        assert s.spent == 2 * COST
+
+    def test_only_a_preview_of_the_text_is_adopted(self, s: Sanitizer) -> None:
+        others = [s.derive(charged=False).sanitize(PROMPT + " " * n) for n in (1, 2)]
+        others.append(s.derive(charged=False, conversation="other").sanitize(PROMPT + "!"))
+        for other, text in zip(others, [PROMPT, PROMPT, PROMPT + "!"], strict=True):
+            with pytest.raises(ValueError, match="must be one of this text"):
+                s.adopt(text, other)
+        assert s.spent == 0.0
+
+    @pytest.mark.usefixtures("quick_keys")
+    def test_a_preview_drawn_before_a_restart_is_charged_too(self, tmp_path: Path) -> None:
+        low, high = Cape(epsilon=2.0), Cape(epsilon=5.0)
+        for is_again in (False, True):
+            with FileVault(tmp_path / "v", "a long passphrase") as vault:
+                model = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
+                s = Sanitizer(high, "words", model=model, vault=vault, conversation="c", budget=99)
+                s.derive(charged=False, mechanism=low).sanitize(PROMPT)
+                if is_again:
+                    s.adopt(PROMPT, s.derive(charged=False, mechanism=high).sanitize(PROMPT))
+                    assert s.spent == pytest.approx(COST * 7 / 5)
+
+    @pytest.mark.parametrize("policy", ["words", "strict"])
+    def test_what_is_only_looked_at_takes_no_number(self, policy: str) -> None:
+        """A text previewed while somebody types it: numbers would tell how many letters it has."""
+        text = 'Call 2071234567, mail anna@example.org. {"to": 4111111111111111}'
+        seen = []
+        for step in (1, 5, 100):
+            model = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
+            vault = MemoryVault(numbers="from 1")
+            s = Sanitizer(Cape(5.0), policy, model=model, vault=vault, conversation="c")
+            typed = s.derive(charged=False)
+            for end in range(1, len(text), step):
+                typed.sanitize(text[:end])
+            shown = s.derive(charged=False).sanitize(text)
+            assert s.derive(charged=False).sanitize(text).text == shown.text
+            adopted = s.adopt(text, typed.sanitize(text))
+            assert adopted.text == s.sanitize(text).text == shown.text
+            assert s.spent == adopted.record.epsilon_total
+            kinds = [each.replacement for each in adopted.replacements if each.kind.isupper()]
+            seen.append((kinds, dict(s.inner.released.vault.originals("c"))))
+            assert s.sanitize("joe@example.org").text == "<EMAIL_2>"
+        assert seen[0] == seen[1] == seen[2]
+        assert len(seen[0][0]) == len(seen[0][1]) == 3
 
     def test_a_preview_is_drawn_once(self, s: Sanitizer) -> None:
         with pytest.raises(ValueError, match="fresh"):

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sanitizer import Sanitizer
 from sanitizer.proxy.upstream import target
+from sanitizer.storage import MemoryVault
 from tests.proxy.servers import (
     DONE,
     MAIL,
@@ -82,6 +84,33 @@ def test_a_client_that_goes_away_ends_the_request_upstream() -> None:
         with api.client.stream("POST", "/v1/chat/completions", json=body) as answer:
             next(answer.iter_text())
         assert up.closed.wait(10)
+
+
+@pytest.mark.parametrize("goes", ["client", "API"])
+def test_a_stream_that_ends_in_its_middle_is_in_the_vault(goes: str) -> None:
+    """Another replica reads it there: what the API wrote is not the user's."""
+    vault, said = MemoryVault(), "It is 219-09-9999, so to say."
+
+    def opened() -> Sanitizer:
+        return Sanitizer(policy="identifiers", vault=vault, conversation="default")
+
+    async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
+        writer.write(STREAM_HEAD + piece(chunk(said)))
+        await writer.drain()
+        if goes == "client":
+            await asyncio.Event().wait()
+        writer.close()
+
+    body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "x"}]}
+    assert opened().sanitize(said, role="assistant").text != said
+    with upstream(behave) as up, proxy(up.url, opened()) as api:
+        with api.client.stream("POST", "/v1/chat/completions", json=body) as answer:
+            events = answer.iter_text()
+            next(events)
+            shown = "" if goes == "client" else "".join(events)
+        assert ("error" in shown) == (goes == "API")
+        assert goes == "API" or up.closed.wait(10)
+    assert opened().sanitize(said, role="assistant").text == said
 
 
 def test_a_client_that_does_not_wait_for_an_answer_ends_the_request_upstream() -> None:

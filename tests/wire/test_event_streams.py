@@ -49,7 +49,7 @@ def stream(
     path: str = "/v1/chat/completions", sanitizer: Sanitizer | None = None
 ) -> EventStream | LineStream:
     return send(
-        {**chat(PROMPT), "input": PROMPT, "prompt": PROMPT, "stream": True}, sanitizer, path
+        {**chat(PROMPT), "input": PROMPT, "prompt": PROMPT, "stream": True, "n": 3}, sanitizer, path
     ).stream(SSE)
 
 

@@ -376,6 +376,20 @@ def test_logit_bias_stays() -> None:
     }
 
 
+def test_arguments_of_a_call_stay_json_at_a_place_that_no_api_has() -> None:
+    """A number in them is written as a string, and not as a stand-in without quotes."""
+    call = {"name": "f", "arguments": '{"card": 4111111111111111, "n": 1.50}'}
+    for body in ({"mesages": [{"function": call}]}, chat("x", a={"function_call": call})):
+        (written,) = [text for text in strings(sent(body)) if text.startswith("{")]
+        inside = read(written)
+        assert inside["card"].startswith("<CARD_")
+        assert inside["n"] == number("1.50")
+    # Read in two ways, or no JSON: a text like others.
+    for text in ('{"a": 1, "a": 4111111111111111}', "4111111111111111 x", '""'):
+        body = {"extra": {"name": "f", "arguments": text}}
+        assert "4111111111111111" not in str(sent(body))
+
+
 def test_listed_words_are_found_in_plain_keys_too(tmp_path: Any) -> None:
     (tmp_path / "p.toml").write_text('base = "identifiers"\n[sensitive]\nwords = ["bluebird"]\n')
     assert "bluebird" not in str(

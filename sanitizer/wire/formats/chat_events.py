@@ -8,7 +8,7 @@ from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Restoration, TextPath
 from sanitizer.wire.find_text import ARGUMENTS_ROLE, SpelledNumber
 from sanitizer.wire.formats.events import Events, Json
-from sanitizer.wire.history import CALL_ROLE
+from sanitizer.wire.history import CALL_ROLE, Note
 from sanitizer.wire.shapes import (
     ARGUMENTS,
     CHUNK,
@@ -36,6 +36,9 @@ _STREAMED = frozenset(
 )
 
 
+_MAX_INDEX = 1_000_000
+
+
 class Chunks(Events):
     """Handler of chunks.
 
@@ -55,12 +58,16 @@ class Chunks(Events):
         self._last = False  # the choice at hand has a finish reason
         self._tools: dict[TextPath, str] = {}  # place of a call -> name of its tool
         self._others: set[str] = set()  # choices that somebody else than the assistant speaks in
+        self._choices: set[str] = set()
+        self._calls: dict[TextPath, tuple[str, int]] = {}  # place of calls -> id, how many before
+        self._latest: dict[TextPath, int] = {}  # list of calls -> highest place
 
     def event(self, event: Json) -> tuple[list[Json], Json]:
         """Restore one chunk, as `Events.event`.
 
         Raises:
-            UpstreamError: it has neither choices nor an error.
+            UpstreamError: it has neither choices nor an error, or applications could read its texts
+                in several ways: there are more choices than were asked for, or calls out of order.
         """
         choices = event.get("choices")
         if choices is None and "error" in event:
@@ -78,8 +85,12 @@ class Chunks(Events):
 
     def _choice(self, choice: Any, before: list[Json]) -> Any:
         index = choice.get("index", SpelledNumber(0)) if isinstance(choice, dict) else None
-        if type(index) is not SpelledNumber:
+        if type(index) is not SpelledNumber or not index.isdecimal():
             raise UpstreamError("the API sent a choice that cannot be read")
+        self._choices.add(index)
+        # Applications that asked for one answer read all chunks as of one.
+        if len(self._choices) > (self._restoration.n_choices or len(self._choices)):
+            raise UpstreamError("the API sent more choices than were asked for")
         self._last = choice.get("finish_reason") is not None
         delta = choice.get("delta")
         if (
@@ -138,29 +149,52 @@ class Chunks(Events):
         if key not in _STREAMED:
             shown = text if kept else self._restoration.texts.text(text)
             if role and text:
-                self._restoration.remember(text, shown, role)
+                self._restoration.remember(Note(text, shown, role, _aside(path), "", int(path[0])))
             return shown
         of_message = _is_message(path) and path[0] not in self._others
         is_json = rule is ARGUMENTS or (of_message and self._restoration.in_json)
         kind = "arguments" if is_json else "text"
         if tool is not None and rule is not ARGUMENTS and role:
             role = CALL_ROLE
-        return self._channels.feed(path, text, "kept" if kept else kind, self._last, role)
+        note = Note("", "", role, _aside(path), "", int(path[0]))
+        return self._channels.feed(path, text, "kept" if kept else kind, self._last, note)
 
     def _element(
         self, path: TextPath, key: str, position: int, value: Any, rule: Rule | Media | JsonShape
     ) -> Any:
         """Restore one element of a list (a tool call, a content part), placed by its own index."""
         if isinstance(value, dict):
-            index = value.get("index")
-            place = (
-                *path,
-                int(index) if type(index) is SpelledNumber and index.isdecimal() else position,
-            )
+            place = (*path, self._place(path, key, position, value))
             if place not in self._marks and len(self._marks) < 10_000:
                 self._marks[place] = {k: value[k] for k in ("index", "type") if k in value}
             return self._restored(place, key, value, rule)
         return self._restored((*path, position), key, value, rule)
+
+    def _place(self, path: TextPath, key: str, position: int, value: Json) -> int:
+        """Return the place of an element of a list.
+
+        Applications list calls by index or as they come: both are one order, or it is an error.
+        Some APIs give all calls of an answer one index: one with a name and an id of its own is
+        another one.
+        """
+        index = value.get("index")
+        if index is None or (key != "tool_calls" and type(index) is not SpelledNumber):
+            index = SpelledNumber(position)
+        if type(index) is not SpelledNumber or not index.isdecimal():
+            raise UpstreamError("the API sent a part of an answer that cannot be read")
+        place = min(int(index[:9]), _MAX_INDEX)
+        if key != "tool_calls":
+            return place
+        call_id = value.get("id")
+        known, n_before = self._calls.get((*path, place), ("", 0))
+        if isinstance(call_id, str) and call_id and _names_tool(value) and call_id != known:
+            n_before += bool(known)
+            self._calls[*path, place] = (call_id, n_before)
+        place += n_before * _MAX_INDEX
+        if (*path, place) not in self._marks and place < self._latest.get(path, 0):
+            raise UpstreamError("the API sent calls out of order")
+        self._latest[path] = max(place, self._latest.get(path, 0))
+        return place
 
     def _chunk(self, path: TextPath, held: str) -> Json:
         """Return a chunk that continues one text."""
@@ -184,6 +218,18 @@ def _role(path: TextPath, rule: Rule | Media) -> str:
     if "delta" not in path:
         return ""
     return ARGUMENTS_ROLE if rule is ARGUMENTS else "assistant"
+
+
+def _names_tool(call: Json) -> bool:
+    """Return True if a call begins here: the later pieces of it have no name."""
+    tools = [call.get("function"), call.get("custom"), call]
+    return any(isinstance(tool, dict) and bool(tool.get("name")) for tool in tools)
+
+
+def _aside(path: TextPath) -> str:
+    """Return the field in which a text stands beside a message; "" if it is of that or a call."""
+    of_message = _is_message(path) or path[-1] in ("arguments", "input")
+    return "" if of_message or len(path) < 3 else str(path[2])
 
 
 def _is_message(path: TextPath) -> bool:

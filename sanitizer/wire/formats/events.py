@@ -36,6 +36,10 @@ class Events(ABC):
     def _held(self) -> list[Json]:
         """End all texts; return events for what was held back of them."""
 
+    def leave(self) -> None:
+        """Keep what came of an answer that is left in its middle; raise VaultError."""
+        self._restoration.settle()
+
     def flush(self) -> list[Json]:
         """End the stream; return events for all text held back."""
         held = self._held()

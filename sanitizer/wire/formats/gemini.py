@@ -10,7 +10,7 @@ Not protected: as in `shapes`; and the signature of a thought, which fits only w
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sanitizer.wire.shapes import (
@@ -164,6 +164,22 @@ def asks_for_json(document: Mapping[str, Any]) -> bool:
             if isinstance(found, dict) and found.get(field) == "application/json":
                 return True
     return False
+
+
+def n_candidates(document: Mapping[str, Any], number: Callable[[Any], int | None]) -> int | None:
+    """Return how many answers a request asks for; None if it does not tell.
+
+    Args:
+        number: reads a number of the document; None is one.
+    """
+    found = [
+        config.get(field)
+        for name in _spelled({"generationConfig": KEEP})
+        if isinstance(config := document.get(name), dict)
+        for field in _spelled({"candidateCount": KEEP})
+        if config.get(field) is not None
+    ]
+    return number(found[0]) if found else 1
 
 
 def comes_in_pieces(document: Mapping[str, Any]) -> bool:

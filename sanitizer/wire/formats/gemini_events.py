@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from sanitizer.errors import UpstreamError
@@ -9,7 +10,7 @@ from sanitizer.wire.answers import Restoration
 from sanitizer.wire.find_text import SpelledNumber
 from sanitizer.wire.formats.events import Events, Json
 from sanitizer.wire.formats.gemini import ANSWER, CANDIDATE, KNOWN
-from sanitizer.wire.history import PIECE_ROLE
+from sanitizer.wire.history import PIECE_ROLE, Note
 from sanitizer.wire.shapes import ERROR, JsonShape
 
 _FINISHED = ("finishReason", "finish_reason")
@@ -18,8 +19,9 @@ _FINISHED = ("finishReason", "finish_reason")
 class GeminiEvents(Events):
     """Handler of the events of an answer.
 
-    A text is identified by its candidate and by whether it is a thought: ("0", "text"). It ends
-    where the other kind begins, or the candidate; text held back is one more part there. What an
+    A text is identified by its candidate, by whether it is a thought and how many ended before it:
+    ("0", "text", 0). It ends where the other kind begins, or the candidate; text held back is one
+    more part there. What an
     application keeps of a stream may be each event's text alone, so they are remembered besides.
 
     Args:
@@ -30,6 +32,8 @@ class GeminiEvents(Events):
         super().__init__(restoration)
         self._open: dict[str, str] = {}  # candidate -> kind of the text that is coming
         self._kept: dict[str, str] = {}  # candidate -> what was held back of it, as it came
+        self._n_ended: Counter[str] = Counter()
+        self._candidates: set[str] = set()
         self._envelope: Json = {}
 
     def event(self, event: Json) -> tuple[list[Json], Json]:
@@ -62,6 +66,10 @@ class GeminiEvents(Events):
         parts = content.get("parts", []) if isinstance(content, dict) else None
         if type(index) is not SpelledNumber or not isinstance(parts, list):
             raise UpstreamError("the API sent a candidate that cannot be read")
+        self._candidates.add(index)
+        wanted = self._restoration.n_choices or len(self._candidates)
+        if not index.isdecimal() or len(self._candidates) > wanted:
+            raise UpstreamError("the API sent more candidates than were asked for")
         shown = self._parts(str(index), parts)
         if any(candidate.get(name) is not None for name in _FINISHED):
             shown += self._ended(str(index))
@@ -94,17 +102,19 @@ class GeminiEvents(Events):
 
     def _feed(self, index: str, kind: str, text: str) -> str:
         as_json = kind == "text" and self._restoration.in_json
-        path = (index, kind)
-        now = self._channels.feed(path, text, "arguments" if as_json else "text", role="assistant")
+        path = (index, kind, self._n_ended[index])
+        note = Note("", "", "assistant", _aside(kind), "", int(index))
+        now = self._channels.feed(path, text, "arguments" if as_json else "text", note=note)
         came, held = self._kept.get(index, "") + text, self._channels.held(path)
-        self._note(came[: len(came) - len(held)], now)
+        self._note(index, kind, came[: len(came) - len(held)], now)
         self._kept[index] = held
         return now
 
-    def _note(self, sent: str, shown: str) -> None:
+    def _note(self, index: str, kind: str, sent: str, shown: str) -> None:
         """Note the text of one event, which may come back as a part of its own."""
         if shown:
-            self._restoration.remember(sent, shown, PIECE_ROLE)
+            note = Note(sent, shown, PIECE_ROLE, _aside(kind), "", int(index))
+            self._restoration.remember(note)
 
     def _ended(self, index: str) -> list[Json]:
         """End the text of a candidate; return a part for what was held back."""
@@ -112,10 +122,11 @@ class GeminiEvents(Events):
         came = self._kept.pop(index, "")
         if kind is None:
             return []
-        found = self._channels.finish(lambda path: path == (index, kind))
+        found = self._channels.finish(lambda path: path[:2] == (index, kind))
+        self._n_ended[index] += 1
         parts: list[Json] = []
         for _, held in found:
-            self._note(came, held)
+            self._note(index, kind, came, held)
             parts.append({"text": held, "thought": True} if kind == "thought" else {"text": held})
         return parts
 
@@ -124,7 +135,7 @@ class GeminiEvents(Events):
         shape = CANDIDATE.fields["content"]
         assert isinstance(shape, JsonShape)
         content = {"role": "model", "parts": [part]}
-        restored = self._restoration.document(shape, content, remember=True)
+        restored = self._restoration.document(shape, content, "")
         return part if restored is content else restored["parts"][0]
 
     def _held(self) -> list[Json]:
@@ -139,3 +150,7 @@ class GeminiEvents(Events):
             for index, parts in held.items()
             if parts
         ]
+
+
+def _aside(kind: str) -> str:
+    return "" if kind == "text" else kind

@@ -7,7 +7,7 @@ from sanitizer.wire.answers import Restoration, Stamp, TextPath
 from sanitizer.wire.find_text import SpelledNumber
 from sanitizer.wire.formats.events import Events, Json
 from sanitizer.wire.formats.messages import EVENT
-from sanitizer.wire.history import INPUT_ROLE
+from sanitizer.wire.history import INPUT_ROLE, Note
 from sanitizer.wire.shapes import ERROR
 
 _DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
@@ -41,12 +41,16 @@ class MessageEvents(Events):
     def __init__(self, restoration: Restoration) -> None:
         super().__init__(restoration)
         self._tools: dict[str, str] = {}  # index of a block -> name of its tool
+        self._begun: set[str] = set()
+        self._ended: set[str] = set()
 
     def event(self, event: Json) -> tuple[list[Json], Json]:
         """Restore one event, as `Events.event`.
 
         Raises:
-            UpstreamError: its type is not in KNOWN, or it is a delta that cannot be read.
+            UpstreamError: its type is not in KNOWN, it is a delta that cannot be read, or
+                applications could read its text in several ways: a block begins twice, goes on
+                after its end, or the message does not begin empty.
         """
         kind = event.get("type")
         if kind == "error" or (kind is None and "error" in event):
@@ -54,17 +58,22 @@ class MessageEvents(Events):
         if not isinstance(kind, str) or kind not in KNOWN:
             raise UpstreamError("the API sent an event of an unknown type")
         if kind == "content_block_start":
-            return [], self._begun(event)
+            return self._opened(event)
         if kind == "content_block_delta":
             return [], self._delta(event)
         before: list[Json] = []
-        if kind == "content_block_stop":
+        if kind == "message_start":
+            message = event.get("message")
+            if isinstance(message, dict) and message.get("content"):
+                raise UpstreamError("the API sent a message that does not begin empty")
+        elif kind == "content_block_stop":
+            self._ended.add(_index(event))
             before = self._finished(_index(event))
         elif kind in _ENDS:
             before = self._finished(None)
-        restored = self._restoration.document(EVENT, event, remember=kind == "message_start")
+        restored = self._restoration.document(EVENT, event)
         if kind in _SETTLED:
-            self._restoration.settle()
+            self._restoration.settle(last=kind == "message_stop")
         return before, restored
 
     def stamped(self, event: Json, stamp: Stamp) -> Json:
@@ -74,23 +83,26 @@ class MessageEvents(Events):
             return event
         return {**event, "message": stamp(message)}
 
-    def _begun(self, event: Json) -> Json:
+    def _opened(self, event: Json) -> tuple[list[Json], Json]:
+        """Restore the event with which a block begins, as `event`."""
         index, block = _index(event), event.get("content_block")
-        if not isinstance(block, dict):
+        if not isinstance(block, dict) or index in self._begun:
             raise UpstreamError("the API sent a block that cannot be read")
+        self._begun.add(index)
         if isinstance(name := block.get("name"), str):
             self._tools[index] = name
         field = block.get("type")
         text = block.get(field) if field in ("text", "thinking") else None
         if not isinstance(text, str) or not text:
-            return self._whole(event)
-        # The deltas continue what the block begins with.
+            return [], self._whole(event)
+        # The deltas continue what the block begins with, and some applications read them alone.
         rest = self._whole({**event, "content_block": {**block, field: ""}})
-        shown = {**rest["content_block"], field: self._feed(index, str(field), text)}
-        return {**rest, "content_block": shown}
+        return [rest], _delta_of((index, str(field)), self._feed(index, str(field), text))
 
     def _delta(self, event: Json) -> Json:
         delta = event.get("delta")
+        if _index(event) in self._ended:
+            raise UpstreamError("the API sent more of a block that had ended")
         kind = delta.get("type") if isinstance(delta, dict) else None
         if kind in _WHOLE_DELTAS:
             return self._whole(event)
@@ -104,7 +116,7 @@ class MessageEvents(Events):
     def _whole(self, event: Json) -> Json:
         """Restore an event whose text comes in one piece, and note it."""
         restored: Json = self._restoration.document(
-            EVENT, event, remember=True, tool=self._tools.get(_index(event))
+            EVENT, event, "", self._tools.get(_index(event)), (int(_index(event)),)
         )
         return restored
 
@@ -115,7 +127,9 @@ class MessageEvents(Events):
         else:
             is_json = field == "text" and self._restoration.in_json
             kind, role = "arguments" if is_json else "text", "assistant"
-        return self._channels.feed((index, field), piece, kind, role=role)
+        aside = "thought" if field == "thinking" else ""
+        note = Note("", "", role, aside, at=(int(index),))
+        return self._channels.feed((index, field), piece, kind, note=note)
 
     def _held(self) -> list[Json]:
         return self._finished(None)

@@ -6,6 +6,7 @@ from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Restoration, TextPath
 from sanitizer.wire.formats.events import Events, Json
 from sanitizer.wire.formats.ollama import ANSWERS
+from sanitizer.wire.history import Note
 from sanitizer.wire.shapes import ERROR
 
 _ENVELOPE = ("model", "created_at")
@@ -48,7 +49,7 @@ class OllamaEvents(Events):
         before = self._thought(path) if coming.get("content") or coming.get("response") else []
         shown = {key: self._feed((*path, key), piece) for key, piece in coming.items()}
         rest = self._without(event, text, coming)
-        others = self._restoration.document(self._shape, rest, remember=bool(self._role))
+        others = self._restoration.document(self._shape, rest, "" if self._role else None)
         if event.get("done") is True:
             before += self._held()
         if shown == coming and others is rest:
@@ -72,7 +73,8 @@ class OllamaEvents(Events):
     def _feed(self, path: TextPath, piece: str) -> str:
         as_json = path[-1] != "thinking" and self._restoration.in_json
         kind = "arguments" if as_json else "text"
-        return self._channels.feed(path, piece, kind, role=self._role)
+        note = Note("", "", self._role, "thinking" if path[-1] == "thinking" else "")
+        return self._channels.feed(path, piece, kind, note=note)
 
     def _thought(self, place: TextPath) -> list[Json]:
         thought = (*place, "thinking")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from typing import Any
 
 from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Restoration, Stamp, TextPath
-from sanitizer.wire.find_text import SpelledNumber
+from sanitizer.wire.find_text import ARGUMENTS_ROLE, SpelledNumber
 from sanitizer.wire.formats.events import Events, Json
+from sanitizer.wire.history import CALL_ROLE, Note
 from sanitizer.wire.shapes import (
     ERROR,
     EVENT,
@@ -64,16 +67,36 @@ _WHOLE = frozenset({
 _DELTAS = {f"{text}.delta": text for text in _TEXTS}
 KNOWN = _WHOLE | frozenset(_DELTAS)
 """Types of events that are let through."""
-_PLACE = ("output_index", "item_id", "content_index", "summary_index", "command_index")
-_REMEMBERED = _FINAL | {"response.output_item.done"}
+_PLACE = ("output_index", "content_index", "summary_index", "command_index")
+# Deltas whose text is in a field of its item: part of the item, and field of its place there.
+_FIELDS = {
+    "output_text": ("content", "content_index"),
+    "refusal": ("content", "content_index"),
+    "reasoning_text": ("content", "content_index"),
+    "reasoning_summary_text": ("summary", "summary_index"),
+    "function_call_arguments": ("arguments", ""),
+    "mcp_call_arguments": ("arguments", ""),
+    "mcp_call.arguments": ("arguments", ""),
+    "custom_tool_call_input": ("input", ""),
+}
+_MAIN = frozenset(["output_text", "custom_tool_call_input", *_ARGUMENTS])
+"""Deltas of texts that applications send back; the others stand aside."""
+
+
+_NOTED = (".done", ".added")
+"""Ends of the types of events that tell texts as a whole."""
+_Address = tuple[str, str, str]
+"""Place of a text in a response: its output, the field of that, and the part."""
 
 
 class EventFeed(Events):
     """Handler of typed events.
 
-    A text is identified by the kind of its deltas and its place (item, output, content, summary,
+    A text is identified by the kind of its deltas and its place (output, content, summary,
     command). Text held back comes in one more delta before the event that says the text, its item
-    or the response is done; later events are renumbered.
+    or the response is done; later events are renumbered. Applications read a text from its deltas,
+    from the event that ends it, from its item or from the response: where a later one says
+    something else, what was said first takes its place, so that all read the same.
 
     Args:
         restoration: of the answer.
@@ -83,6 +106,8 @@ class EventFeed(Events):
         super().__init__(restoration)
         self._latest: dict[TextPath, Json] = {}
         self._tools: dict[str, str] = {}  # place of a call -> name of its tool
+        self._told: dict[_Address, list[str]] = {}  # place of a text -> what came of it first
+        self._ended: set[_Address] = set()
         self._number = 0
         self._inserted = 0
 
@@ -90,7 +115,8 @@ class EventFeed(Events):
         """Restore one event, as `Events.event`.
 
         Raises:
-            UpstreamError: its type is not in KNOWN.
+            UpstreamError: its type is not in KNOWN, its place cannot be read, or it is more of a
+                text that had ended.
         """
         kind = event.get("type")
         if kind is None and "error" in event:
@@ -103,7 +129,7 @@ class EventFeed(Events):
         )
         item = event.get("item")
         if isinstance(item, dict) and isinstance(item.get("name"), str):
-            self._tools[str(event.get("output_index", ""))] = item["name"]
+            self._tools[_index(event, "output_index")] = item["name"]
         if (text := _DELTAS.get(kind)) is not None:
             before, restored = [], self._delta(text, event)
         else:
@@ -111,10 +137,11 @@ class EventFeed(Events):
             name = kind.removeprefix("response.").removesuffix(".done")
             restored = self._restoration.document(
                 EVENT,
-                event,
-                remember=kind in _REMEMBERED,
-                whole=kind in _FINAL,
-                tool=self._tool(event) if name in _TO_TOOLS else None,
+                self._agreed(event),
+                kind if kind in _FINAL or kind.endswith(_NOTED) else None,
+                self._tool(event) if name in _TO_TOOLS else None,
+                (int(_index(event, "output_index")),),
+                "assistant" if kind.removesuffix(".done") in _TEXTS else "",
             )
         if kind in _FINAL:
             self._restoration.settle()
@@ -144,29 +171,62 @@ class EventFeed(Events):
         )
         if name in _TO_TOOLS and self._restoration.keeps(self._tool(event)):
             kind = "kept"
-        place = (text, *(str(event.get(key, "")) for key in _PLACE))
+        place = (text, *(_index(event, key) for key in _PLACE))
+        note = self._note(name, place)
         if isinstance(delta, str):
             self._latest[place] = event
-            shown: Any = self._channels.feed(place, delta, kind)
+            if name in _FIELDS:
+                part, field = _FIELDS[name]
+                address = (place[1], part, _index(event, field))
+                if address in self._ended:
+                    raise UpstreamError("the API sent more of a text that had ended")
+                self._told.setdefault(address, []).append(delta)
+            shown: Any = self._channels.feed(place, delta, kind, note=note)
         elif isinstance(delta, dict) and all(isinstance(piece, str) for piece in delta.values()):
             self._latest[place] = event
             shown = {
-                key: self._channels.feed((*place, key), piece, kind) for key, piece in delta.items()
+                key: self._channels.feed((*place, key), piece, kind, note=note)
+                for key, piece in delta.items()
             }
         else:
             raise UpstreamError("the API sent a delta that cannot be read")
         return event if shown == delta else {**event, "delta": shown}
 
+    def _note(self, name: str, place: Sequence[str]) -> Note:
+        """Return how the text of some deltas is noted."""
+        at = tuple(int(each) for each in place[1:])
+        role = "assistant"
+        if name in _TO_TOOLS:
+            role = ARGUMENTS_ROLE if name in _ARGUMENTS else CALL_ROLE
+        aside = "" if name in _MAIN else name
+        aside = "thought" if name.startswith("reasoning") else aside
+        return Note("", "", role, aside, "deltas", at=at)
+
+    def _agreed(self, event: Json) -> Json:
+        """Return an event that tells whole texts, with those as they were told first."""
+        kind = str(event.get("type"))
+        if kind.endswith(".added"):
+            return event
+        texts = list(_texts_of(kind, event))
+        self._ended.update(address for address, _, _, _ in texts)
+        for address, _, _, text in texts:
+            if not _alike("".join(self._told.setdefault(address, [text])), text):
+                event = deepcopy(event)
+                for where, holder, field, _ in _texts_of(kind, event):
+                    holder[field] = "".join(self._told.get(where, [holder[field]]))
+                break
+        return event
+
     def _tool(self, event: Json) -> str:
         """Return the name of the tool that an event's text goes to; "" if it is not known."""
-        return self._tools.get(str(event.get("output_index", "")), "")
+        return self._tools.get(_index(event, "output_index"), "")
 
     def _due(self, kind: str, event: Json) -> list[Json]:
         """Return the deltas that have to come before this event."""
         if kind.endswith(".done") and (text := kind.removesuffix(".done")) in _TEXTS:
-            return self._finished((text, *(str(event.get(key, "")) for key in _PLACE)))
+            return self._finished((text, *(_index(event, key) for key in _PLACE)))
         if kind == "response.output_item.done":
-            return self._finished(("", str(event.get("output_index", ""))))
+            return self._finished(("", _index(event, "output_index")))
         return self._finished(()) if kind in _FINAL or kind == "error" else []
 
     def _finished(self, place: TextPath) -> list[Json]:
@@ -198,3 +258,53 @@ class EventFeed(Events):
             if "sequence_number" in event
             else event
         )
+
+
+def _index(event: Json, key: str) -> str:
+    """Return where an event's text stands; "0" if that is not said."""
+    index = event.get(key)
+    if index is None:
+        return "0"
+    if type(index) is not SpelledNumber or not index.isdecimal() or len(index) > 9:
+        raise UpstreamError("the API sent an event whose place cannot be read")
+    return str(int(index))
+
+
+def _texts_of(kind: str, event: Json) -> Iterator[tuple[_Address, Json, str, str]]:
+    """Yield the texts that an event tells as a whole: place, object, field and text."""
+    output = _index(event, "output_index")
+    name = kind.removeprefix("response.").removesuffix(".done")
+    if name in _FIELDS:
+        part, place = _FIELDS[name]
+        yield from _text_in(event, (output, part, _index(event, place)))
+    elif name in ("content_part", "reasoning_summary_part"):
+        part = "content" if name == "content_part" else "summary"
+        yield from _text_in(event.get("part"), (output, part, _index(event, f"{part}_index")))
+    elif name == "output_item":
+        yield from _texts_of_item(event.get("item"), output)
+    response = event.get("response")
+    items = response.get("output") if kind in _FINAL and isinstance(response, dict) else None
+    for position, item in enumerate(items if isinstance(items, list) else []):
+        yield from _texts_of_item(item, str(position))
+
+
+def _texts_of_item(item: Any, output: str) -> Iterator[tuple[_Address, Json, str, str]]:
+    if not isinstance(item, dict):
+        return
+    for field in ("content", "summary"):
+        parts = item.get(field)
+        for position, part in enumerate(parts if isinstance(parts, list) else []):
+            yield from _text_in(part, (output, field, str(position)))
+    for field in ("arguments", "input"):
+        if isinstance(text := item.get(field), str):
+            yield (output, field, "0"), item, field, text
+
+
+def _text_in(holder: Any, address: _Address) -> Iterator[tuple[_Address, Json, str, str]]:
+    for field in ("text", "refusal", "arguments", "input"):
+        if isinstance(holder, dict) and isinstance(text := holder.get(field), str):
+            yield address, holder, field, text
+
+
+def _alike(first: str, second: str) -> bool:
+    return first == second or first.split() == second.split()
