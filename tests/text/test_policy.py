@@ -279,7 +279,7 @@ def example_of(page: str) -> str:
 
 def test_the_example_of_the_page_loads(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text(example_of(PAGE.read_text("utf-8")), "utf-8")
-    assert Policy.load(tmp_path / "policy.toml").keep_tools == ("web_search",)
+    assert Policy.load(tmp_path / "policy.toml").wire.keep_tools == ("web_search",)
 
 
 @pytest.mark.parametrize("table", [table for table in _KEYS if table != "mechanism"])
