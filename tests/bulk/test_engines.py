@@ -170,7 +170,7 @@ def interrupted(process: subprocess.Popen[bytes]) -> int:
 @pytest.mark.parametrize("seconds", [0.0, 4.0])  # workers import; workers are in a long row
 def test_ctrl_c_ends_workers_at_once_and_in_one_line(tmp_path: Path, seconds: float) -> None:
     long = {"text": "My father Peter has asthma and lives in Leeds. " * 1500}
-    some = [long] + rows(512) + [long]  # two parts, so that there are two workers
+    some = [long, *rows(512), long]  # two parts, so that there are two workers
     source = write_rows(tmp_path / "in.jsonl", some)
     process = started(command(source, tmp_path / "out.jsonl", "--workers", "2"))
     while not workers_of(process.pid, WORKERS["local"]):
