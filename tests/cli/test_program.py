@@ -209,6 +209,14 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out == f"sanitizer {version('dp-sanitizer')}\n"
 
 
+def test_a_folder_in_place_of_a_file_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "letters").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert b"letters: Is a directory" in run("sanitize", "-f", "letters").stderr
+
+
 def test_an_interruption_is_one_line_and_status_130(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -229,3 +229,10 @@ def test_refusals_are_one_line(arguments: list[str], status: int, tmp_path: Path
     done = run(*arguments, cache=tmp_path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (status, "", 1)
     assert "Traceback" not in done.stderr
+
+
+def test_a_file_of_a_model_that_was_changed_is_named_with_its_folder(model_copy: Path) -> None:
+    (model_copy / "bias.npy").unlink()
+    (model_copy / "bias.npy").write_bytes(b"something else")
+    with pytest.raises(ModelError, match=r"masked-lm/bias\.npy does not match"):
+        Manifest.read(model_copy).verify(["bias.npy"])
