@@ -88,7 +88,9 @@ class Manifest:
             raw = (folder / "manifest.json").read_bytes()
             expected = (folder / "manifest.json.sha256").read_text("ascii").strip()
         except (OSError, UnicodeDecodeError):
-            raise ModelError(f"the model folder {folder} has no readable manifest") from None
+            # What is no folder may be a text that was given to the wrong option.
+            named = f"folder {folder}" if folder.is_dir() else "folder"
+            raise ModelError(f"the model {named} has no readable manifest") from None
         found = hashlib.sha256(raw).hexdigest()
         if found != expected:
             raise ModelError(f"{folder.name}/manifest.json does not match its SHA-256")
