@@ -25,10 +25,12 @@ class SanitizerError(Exception):
     Attributes:
         released: results of a batch that were released and charged before the error.
         retry_after: seconds after which the same may succeed; None if waiting does not help.
+        is_repeated: True if what fails was logged when it began, so that logs need it no more.
     """
 
     released: tuple[Any, ...] = ()
     retry_after: float | None = None
+    is_repeated: bool = False
 
 
 class ModelError(SanitizerError):

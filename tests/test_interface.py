@@ -235,7 +235,7 @@ def test_a_wrong_argument_is_named_at_once(
 
 
 def test_a_models_folder_may_be_a_str() -> None:
-    with pytest.raises(ModelError, match="no readable manifest"):
+    with pytest.raises(ModelError, match="the model folder has no readable manifest"):
         Sanitizer(policy="strict", model="/nowhere").sanitize("Leeds")
 
 

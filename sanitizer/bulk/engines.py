@@ -14,9 +14,11 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from importlib.util import find_spec
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 ENGINES = ("local", "ray", "spark")
 MAX_DEATHS = 3
 """How often workers may die in a row without a row being finished in between."""
+STOP_SECONDS = 1.5
+"""How long workers have to write what they drew once the job is stopped: a commit is a second."""
 
 
 class PartWorker:
@@ -99,6 +103,7 @@ def _start(stop: Event) -> None:
     _stop = stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_when_stopped, daemon=True).start()
 
 
 def _end_with_parent() -> None:
@@ -108,7 +113,19 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
+def _end_when_stopped() -> None:
+    """End the process once a stop has lasted: models that load and long rows take longer.
+
+    What it loses was not written, and so neither released nor charged.
+    """
+    _stop.wait()
+    time.sleep(STOP_SECONDS)
+    os._exit(1)
+
+
 def _work(job: BulkJob, part: Part) -> Part:
+    if _stop.is_set():  # it was in the queue of the pool, where nothing cancels it
+        raise InterruptedError("stopped")
     # Made here and not at the start of the process, whose errors would be lost.
     worker = _worker_of_process(job)
     worker.rows.stopped = _stop.is_set
@@ -141,20 +158,38 @@ def _local(job: BulkJob, parts: Sequence[Part], workers: int) -> None:
 
 
 def _pooled(job: BulkJob, parts: Sequence[Part], workers: int) -> Iterator[Part]:
-    """Yield parts as they are done. At an error, other workers stop at their next commit."""
+    """Yield parts as they are done. At an error, other workers write what they have, and end."""
     context = multiprocessing.get_context("spawn")  # a fork would share locks and connections
     stop = context.Event()
     pool = ProcessPoolExecutor(
         min(workers, len(parts)), mp_context=context, initializer=_start, initargs=(stop,)
     )
     try:
-        for future in as_completed([pool.submit(_work, job, part) for part in parts]):
+        with _interrupts_held():
+            futures = [pool.submit(_work, job, part) for part in parts]
+        for future in as_completed(futures):
             yield future.result()
     except BaseException:
         stop.set()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold back Ctrl-C while processes start: they inherit that, and are spared the signal.
+
+    Otherwise it reaches them while they import, and each writes a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # ---- Ray ----

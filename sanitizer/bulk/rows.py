@@ -285,7 +285,7 @@ class RowSanitizer:
                 self._add(chunk, each)
                 members.append(each)
                 late = time.monotonic() - begin >= COMMIT_SECONDS
-                if late or len(members) >= MAX_COMMITTED:
+                if late or len(members) >= MAX_COMMITTED or self.stopped():
                     yield chunk, members
                     chunk, members, begin = _Chunk(), [], time.monotonic()
         except Exception:

@@ -82,7 +82,8 @@ def _explained(error: BaseException) -> tuple[str, str, int]:
         reason = error.strerror or "input or output failed"
         # What is no file's name may be a text that was given to the wrong option.
         name = str(error.filename or "")
-        return "sanitizer", f"{name if is_file_name(name) else 'file or output'}: {reason}", 2
+        is_name = is_file_name(name) or os.path.exists(name)
+        return "sanitizer", f"{name if is_name else 'file or output'}: {reason}", 2
     if isinstance(error, KeyboardInterrupt):
         return "sanitizer", "interrupted; nothing was released", INTERRUPTED
     return "sanitizer", str(error), BAD_ARGUMENTS

@@ -42,6 +42,46 @@ _LAYOUT = re.compile(
     r"(.*/)?(theme/.*|styles|stylesWithEffects|fontTable|webSettings|tableStyles|numbering"
     r"|viewProps|presProps)(\d*\.xml)?"
 )
+_TEMPLATES = re.compile(r"ppt/(slideLayout|slideMaster|notesMaster|handoutMaster)s/[^/]+")
+_PROMPTS = frozenset(
+    """\
+Click to edit Master title style
+Click to edit Master subtitle style
+Click to edit Master text styles
+Edit Master text styles
+Second level
+Third level
+Fourth level
+Fifth level
+Mastertitelformat bearbeiten
+Titelmasterformat durch Klicken bearbeiten
+Master-Untertitelformat bearbeiten
+Formatvorlage des Untertitelmasters durch Klicken bearbeiten
+Mastertextformat bearbeiten
+Textmasterformat bearbeiten
+Textmasterformate durch Klicken bearbeiten
+Zweite Ebene
+Dritte Ebene
+Vierte Ebene
+Fünfte Ebene
+Modifiez le style du titre
+Cliquez pour modifier le style du titre
+Modifiez le style des sous-titres du masque
+Modifiez les styles du texte du masque
+Cliquez pour modifier les styles du texte du masque
+Deuxième niveau
+Troisième niveau
+Quatrième niveau
+Cinquième niveau
+Haga clic para modificar el estilo de título del patrón
+Haga clic para modificar el estilo de subtítulo del patrón
+Haga clic para modificar los estilos de texto del patrón
+Segundo nivel
+Tercer nivel
+Cuarto nivel
+Quinto nivel""".split("\n")
+)
+"""What the program itself writes into layouts; nothing of the author's, so it is no text."""
 _IMAGES = re.compile(r"(.*/)?media/[^/]+\.(png|jpe?g|gif|bmp|tiff?|emf|wmf|svg)", re.I)
 _GONE = re.compile(r"docProps/.*(?<!\.xml)|(.*/)?printerSettings/[^/]+")
 """Parts that are left out: a picture of the first page, names of printers."""
@@ -69,7 +109,8 @@ def read(path: Path, images: bool) -> PiecedDocument:
             pieces += _links(trees[name])
         elif name.endswith((".xml", ".vml")) and name != _CONTENTS:
             trees[name] = _parsed(parts[name])
-            pieces += _texts(trees[name], bool(_LAYOUT.fullmatch(name)))
+            prompts = _prompts(trees[name]) if _TEMPLATES.fullmatch(name) else frozenset()
+            pieces += _texts(trees[name], bool(_LAYOUT.fullmatch(name)), prompts)
         elif not (_IMAGES.fullmatch(name) or name.endswith(_PLAIN)):
             raise refused("an embedded object, a macro or a sound")
 
@@ -114,8 +155,21 @@ def _parsed(content: bytes) -> Any:
         raise PolicyError("the document is damaged") from None
 
 
-def _texts(root: Any, is_layout: bool) -> Iterator[Piece]:
-    """Yield the texts of one part, and clear what tells of its authors."""
+def _prompts(root: Any) -> frozenset[Any]:
+    """Return the paragraphs of a layout that the program wrote, and what is in them."""
+    found: set[Any] = set()
+    for paragraph in root.iter("{*}p"):
+        if "".join(each.text or "" for each in paragraph.iter("{*}t")) in _PROMPTS:
+            found.update(paragraph.iter())
+    return frozenset(found)
+
+
+def _texts(root: Any, is_layout: bool, prompts: frozenset[Any]) -> Iterator[Piece]:
+    """Yield the texts of one part, and clear what tells of its authors.
+
+    Args:
+        prompts: elements whose text is not the author's.
+    """
     for element in list(root.iter()):
         if isinstance(element.tag, str) and etree.QName(element).localname in _REMOVED:
             parent = element.getparent()
@@ -126,6 +180,8 @@ def _texts(root: Any, is_layout: bool) -> Iterator[Piece]:
             continue
         name = etree.QName(element).localname
         _clear(element, name)
+        if element in prompts:
+            continue
         if name in _BREAKS and not is_layout and not _is_setting(element):
             yield Piece(_BREAKS[name])
         if not (element.text or "").strip() and name not in _TEXTS:

@@ -88,13 +88,15 @@ class Manifest:
             raw = (folder / "manifest.json").read_bytes()
             expected = (folder / "manifest.json.sha256").read_text("ascii").strip()
         except (OSError, UnicodeDecodeError):
-            raise ModelError("the model folder has no readable manifest") from None
+            # What is no folder may be a text that was given to the wrong option.
+            named = f"folder {folder}" if folder.is_dir() else "folder"
+            raise ModelError(f"the model {named} has no readable manifest") from None
         found = hashlib.sha256(raw).hexdigest()
         if found != expected:
-            raise ModelError("the model's manifest.json does not match its SHA-256")
+            raise ModelError(f"{folder.name}/manifest.json does not match its SHA-256")
         data = json.loads(raw)
         if not isinstance(data, dict) or not isinstance(data.get("files"), dict):
-            raise ModelError("the model's manifest.json lists no files")
+            raise ModelError(f"{folder.name}/manifest.json lists no files")
         return cls(folder, data, found)
 
     @property
@@ -135,7 +137,8 @@ class Manifest:
                 raise ModelError(f"model file {name} is not in the manifest")
             found = file_sha256(self.folder / name)
             if found != entry["sha256"]:
-                raise ModelError(f"model file {name} does not match its SHA-256")
+                where = f"{self.folder.name}/{name}"
+                raise ModelError(f"model file {where} does not match its SHA-256")
 
 
 def file_sha256(path: Path) -> str:

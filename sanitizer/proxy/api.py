@@ -181,10 +181,11 @@ def log_failure(error: Exception) -> None:
     """Log a failure of the proxy or its upstream; mistakes of clients are counted, not logged.
 
     Messages of this package's errors hold no text; of all other errors only type and line are told.
+    A database that is down was logged when it went, not again for each request.
     """
     if isinstance(error, UpstreamError):
         log.warning("%s", error)
-    elif Failure.of(error).status < 500:
+    elif Failure.of(error).status < 500 or getattr(error, "is_repeated", False):
         pass
     elif isinstance(error, SanitizerError):
         log.error("%s: %s", type(error).__name__, error)

@@ -79,7 +79,8 @@ class AuditLog:
         try:
             new = os.open(self._path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
         except OSError as error:
-            raise AuditError(f"the audit log cannot be opened: {type(error).__name__}") from None
+            why = error.strerror or type(error).__name__
+            raise AuditError(f"the audit log {self._path} cannot be opened: {why}") from None
         with self._lock:
             old, self._file = self._file, new
             if old is not None:
@@ -120,7 +121,7 @@ class AuditLog:
             self._put(entry)
         except VaultError as error:
             failed = AuditError("the audit log cannot be written: the database fails")
-            failed.retry_after = error.retry_after
+            failed.retry_after, failed.is_repeated = error.retry_after, error.is_repeated
             raise failed from None
         except (OSError, ValueError) as error:
             raise AuditError(f"the audit log cannot be written: {type(error).__name__}") from None

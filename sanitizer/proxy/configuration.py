@@ -12,8 +12,10 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from sanitizer.errors import PolicyError
 from sanitizer.storage import Scope, read_secret
@@ -148,11 +150,13 @@ class _Table:
 
     def __init__(self, values: dict[str, Any], where: str, folder: Path) -> None:
         self._values = dict(values)
+        self._known: set[str] = set()
         self.where = where
         self.folder = folder
 
     def take(self, key: str, kind: type[Value], default: Value | None = None) -> Value | None:
         """Return a value of the given type; the default if it is missing."""
+        self._known.add(key)
         value = self._values.pop(key, None)
         if value is None:
             return default
@@ -215,7 +219,11 @@ class _Table:
     def end(self) -> None:
         """Raise if a key was not taken."""
         if self._values:
-            raise self.wrong(min(self._values), "is unknown")
+            unknown = min(self._values)
+            near = get_close_matches(unknown, self._known, 1)
+            raise self.wrong(
+                unknown, f"is unknown; did you mean {near[0]}?" if near else "is unknown"
+            )
 
     def wrong(self, key: str, what: str) -> PolicyError:
         """Return the error that names a key."""
@@ -310,10 +318,8 @@ def _key_digest(table: _Table, value: str) -> str:
         return _digest(table, "keys", value)
     try:
         secret = read_secret(value, table.folder)
-    except ValueError:
-        raise table.wrong(
-            "keys", "must be sha256:HEX, env:NAME, file:PATH or command:..."
-        ) from None
+    except ValueError as error:
+        raise table.wrong("keys", f"(sha256:HEX or a secret) cannot be used: {error}") from None
     if len(secret) < MIN_KEY:
         raise table.wrong("keys", f"must have at least {MIN_KEY} characters")
     return digest_of(secret)
@@ -330,12 +336,12 @@ def digest_of(secret: str | bytes) -> str:
     return hashlib.sha256(secret if isinstance(secret, bytes) else secret.encode()).hexdigest()
 
 
-def _scope(table: _Table, text: str) -> Scope:
+def _scope(table: _Table, text: str, key: str = "scopes") -> Scope:
     kind, _, name = text.partition(":")
     try:
         return Scope(kind, name)
     except ValueError as error:
-        raise table.wrong("scopes", f"must be like user:NAME, team:NAME, day: {error}") from None
+        raise table.wrong(key, f"must be like user:NAME, team:NAME, day: {error}") from None
 
 
 def _amount(table: _Table, key: str, epsilon: float | None) -> float | None:
@@ -350,7 +356,7 @@ def _limits(table: _Table) -> dict[str, float]:
         if type(value) not in (int, float):
             raise table.wrong(name, "must be a number")
         if name not in ("day", "user", "team", "conversation"):
-            _scope(table, name)
+            _scope(table, name, name)
         limits[name] = float(_amount(table, name, float(value)) or 0)
     return limits
 
@@ -362,6 +368,10 @@ def _storage(table: _Table) -> StoragePlace | None:
         return None
     if url is None or key is None:
         raise table.wrong("url and key", "must both be given")
+    if urlsplit(url).scheme not in ("postgresql", "postgres"):
+        raise table.wrong("url", "must begin with postgresql:// (not shown)")
+    if len(key) < MIN_KEY:
+        raise table.wrong("key", f"must have at least {MIN_KEY} characters")
     place = StoragePlace(
         url,
         key,

@@ -166,6 +166,25 @@ def interrupted(process: subprocess.Popen[bytes]) -> int:
     return process.returncode
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.0, 4.0])  # workers import; workers are in a long row
+def test_ctrl_c_ends_workers_at_once_and_in_one_line(tmp_path: Path, seconds: float) -> None:
+    long = {"text": "My father Peter has asthma and lives in Leeds. " * 1500}
+    some = [long, *rows(512), long]  # two parts, so that there are two workers
+    source = write_rows(tmp_path / "in.jsonl", some)
+    process = started(command(source, tmp_path / "out.jsonl", "--workers", "2"))
+    while not workers_of(process.pid, WORKERS["local"]):
+        assert process.poll() is None
+    time.sleep(seconds)
+    begin = time.monotonic()
+    os.killpg(process.pid, signal.SIGINT)
+    said = process.communicate(timeout=100)[1].decode()
+    assert time.monotonic() - begin < 10.0  # STOP_SECONDS, on a busy machine
+    assert process.returncode == 130
+    assert said.count("\n") == 1, said
+    assert "the same command goes on" in said
+
+
 def killed(process: subprocess.Popen[bytes]) -> int:
     process.kill()
     process.communicate(timeout=60)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
@@ -208,6 +209,14 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out == f"sanitizer {version('dp-sanitizer')}\n"
 
 
+def test_a_folder_in_place_of_a_file_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "letters").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert b"letters: Is a directory" in run("sanitize", "-f", "letters").stderr
+
+
 def test_an_interruption_is_one_line_and_status_130(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -217,6 +226,26 @@ def test_an_interruption_is_one_line_and_status_130(
     monkeypatch.setattr("sanitizer.cli.texts.build_sanitizer", interrupt)
     assert main(["sanitize", "x"]) == 130
     assert capsys.readouterr().err == "sanitizer: error: interrupted; nothing was released\n"
+
+
+def test_an_interruption_while_the_program_loads_is_one_line_too() -> None:
+    code = """
+import builtins, signal, sys
+found = builtins.__import__
+def interrupting(name, *rest, **more):
+    if name == "click":
+        signal.raise_signal(signal.SIGINT)
+    return found(name, *rest, **more)
+builtins.__import__ = interrupting
+from sanitizer.__main__ import main
+sys.argv = ["sanitizer", "--version"]
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.stderr == b"sanitizer: error: interrupted; nothing was released\n"
+    assert (done.returncode, done.stdout) == (130, b"")
+    scripts = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]["scripts"]
+    assert scripts == {"sanitizer": "sanitizer.__main__:main"}
 
 
 def test_commands_import_only_what_they_use() -> None:

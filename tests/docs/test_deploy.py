@@ -21,6 +21,7 @@ CONFIGURATIONS = {
     "compose-proxy.toml": (DEPLOY / "compose-proxy.toml").read_text(),
     "values.yaml": VALUES["configuration"],
 }
+DATABASE = "postgresql://made-up@host/database"
 _SECRET = re.compile(r'"file:([^"]+)"')
 
 
@@ -33,13 +34,14 @@ def secrets(name: str) -> set[str]:
 def test_configurations_load(name: str, tmp_path: Path) -> None:
     for each in secrets(name):
         (tmp_path / "secrets").mkdir(exist_ok=True)
-        (tmp_path / "secrets" / each).write_text(f"made up, of {each}\n")
+        made_up = DATABASE if each == "database-url" else f"made up, of {each}"
+        (tmp_path / "secrets" / each).write_text(f"{made_up}\n")
     path = tmp_path / "proxy.toml"
     path.write_text(CONFIGURATIONS[name].replace("/run/secrets/", "secrets/"))
     loaded = Configuration.load(path)
     assert [tenant.name for tenant in loaded.tenants] == ["ada"]
     assert loaded.storage is not None
-    assert loaded.storage.url == "made up, of database-url"
+    assert loaded.storage.url == DATABASE
 
 
 def test_what_compose_gives_the_proxy_is_what_its_configuration_reads() -> None:
@@ -78,7 +80,8 @@ def commands() -> list[list[str]]:
 def test_commands_have_the_options_that_there_are(command: list[str]) -> None:
     program, name, *arguments = command
     assert (Path(program).name, name) == ("sanitizer", "serve")
-    given = serve.make_context("serve", arguments).params
+    # The help names are the program's: click keeps those of the first context for all others.
+    given = serve.make_context("serve", arguments, help_option_names=["-h", "--help"]).params
     assert given["config"] == Path("/etc/sanitizer/proxy.toml")
 
 

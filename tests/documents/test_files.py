@@ -127,6 +127,21 @@ def test_a_letter_keeps_its_runs(tmp_path: Path) -> None:
     assert [each.italic for each in body.runs] == [None, None, None, True]
 
 
+def test_prompts_of_a_presentations_layouts_are_no_text_and_others_are(tmp_path: Path) -> None:
+    made = pptx.Presentation()
+    made.slides.add_slide(made.slide_layouts[0]).shapes.title.text = "Quarterly report"
+    level = made.slide_layouts[1].placeholders[1].text_frame.paragraphs[1]
+    level.text = f"Second level of {OTHER}"
+    made.save(tmp_path / "talk.pptx")
+    document = open_document(tmp_path / "talk.pptx")
+    assert "Master" not in document.text
+    assert "Third level" not in document.text
+    assert "Quarterly report" in document.text
+    assert document.text.count(OTHER) == 1
+    document.save(tmp_path / "again.pptx", [])
+    assert b"Click to edit Master title style" in content(tmp_path / "again.pptx")
+
+
 def test_numbers_formulas_and_names_of_a_workbook_hold(tmp_path: Path) -> None:
     path = tmp_path / "staff.xlsx"
     staff(path)

@@ -229,3 +229,17 @@ def test_refusals_are_one_line(arguments: list[str], status: int, tmp_path: Path
     done = run(*arguments, cache=tmp_path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (status, "", 1)
     assert "Traceback" not in done.stderr
+
+
+def test_a_file_of_a_model_that_was_changed_is_named_with_its_folder(model_copy: Path) -> None:
+    (model_copy / "bias.npy").unlink()
+    (model_copy / "bias.npy").write_bytes(b"something else")
+    with pytest.raises(ModelError, match=r"masked-lm/bias\.npy does not match"):
+        Manifest.read(model_copy).verify(["bias.npy"])
+
+
+def test_a_folder_without_a_model_is_named_if_it_is_one(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=f"folder {tmp_path} has no readable manifest"):
+        Manifest.read(tmp_path)
+    with pytest.raises(ModelError, match="the model folder has no readable manifest"):
+        Manifest.read(tmp_path / "My father Peter")

@@ -18,6 +18,7 @@ import pytest
 
 from sanitizer import Policy, Sanitizer
 from sanitizer.errors import VaultError
+from sanitizer.proxy.api import log_failure
 from sanitizer.storage.file_vault import FileVault
 from sanitizer.storage.ledger import Ledger
 from sanitizer.storage.table import Make
@@ -235,6 +236,17 @@ def test_a_defect_stops_the_request_and_shows_nothing(
         never(api.chat(MAIL), "internal", up)
     assert "KeyError at test_api_failures.py" in caplog.text
     assert MAIL not in caplog.text
+
+
+def test_what_was_logged_when_it_began_is_not_logged_for_each_request(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    down = VaultError("PostgreSQL cannot be used: it did not answer a moment ago")
+    log_failure(down)
+    assert len(caplog.records) == 1
+    down.is_repeated = True
+    log_failure(down)
+    assert len(caplog.records) == 1
 
 
 def ledger_sanitizer(path: Path, budget: float = 100.0) -> Sanitizer:

@@ -17,7 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from sanitizer import Corrections, Sanitizer
-from sanitizer.errors import PolicyError
+from sanitizer.errors import AuditError, PolicyError
 from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.audit_log import AuditLog
 from sanitizer.proxy.configuration import Configuration, Tenant, digest_of
@@ -320,6 +320,8 @@ def test_a_file_that_is_wrong_changes_nothing(
 
 # ---- the file ----
 
+STORAGE = '[storage]\nurl = "{}"\nkey = "{}"\n[audit]'
+
 
 @pytest.mark.parametrize(
     ("old", "new", "told"),
@@ -329,7 +331,12 @@ def test_a_file_that_is_wrong_changes_nothing(
         ('to = "file:audit"', 'to = "somewhere"', "to must be stdout"),
         ('to = "file:audit"', 'to = "database"', "needs [storage]"),
         ('"file:audit"', '"file:audit"\n[limits]\nuser = -1', "user must be positive"),
-        ('"file:audit"', '"file:audit"\n[limits]\nfirm = 1', "kind must be one of"),
+        ('"file:audit"', '"file:audit"\n[limits]\nfirm = 1', "limits: firm must be like"),
+        ("keys = [", "kyes = [", "kyes is unknown; did you mean keys?"),
+        (f"sha256:{digest_of(ADA)}", "file:nowhere", "keys (sha256:HEX or a secret) cannot be"),
+        (f"sha256:{digest_of(ADA)}", "file:nowhere", "no secret in file:nowhere"),
+        ("[audit]", STORAGE.format("env:UPSTREAM_KEY", "env:UPSTREAM_KEY"), "url must begin with"),
+        ("[audit]", STORAGE.format("env:A_DATABASE", "env:SHORT"), "key must have at least 16"),
         ('"file:audit"', '"file:audit"\n[storage]\nurl = "env:UPSTREAM_KEY"', "must both be given"),
         ("env:UPSTREAM_KEY", "env:NOT_SET_ANYWHERE", "key cannot be used"),
         ("env:UPSTREAM_KEY", "sk-a-real-key-by-mistake", "key cannot be used"),
@@ -344,15 +351,25 @@ def test_a_file_that_is_wrong_changes_nothing(
         ('"user:ada"', '"day"', "scopes"),
     ],
 )
-def test_a_mistake_in_the_file_is_named(old: str, new: str, told: str) -> None:
+def test_a_mistake_in_the_file_is_named(
+    old: str, new: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ada = "budget = 3" if old == '"user:ada"' else ""
     text = text_of("https://api.example/v1", ada=ada)
     assert old in text
+    monkeypatch.setenv("A_DATABASE", "postgresql://somebody@nowhere/database")
+    monkeypatch.setenv("SHORT", "short")
     with pytest.raises(PolicyError) as caught:
         Configuration.of(text.replace(old, new, 1))
     if new != '"day"':
         assert told in str(caught.value)
     assert "sk-a-real" not in str(caught.value)
+
+
+def test_a_log_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "audit"
+    with pytest.raises(AuditError, match=f"{path} cannot be opened: No such file"):
+        AuditLog(f"file:{path}")
 
 
 def test_a_file_without_tenants_or_upstreams_is_refused() -> None:

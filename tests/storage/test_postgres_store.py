@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -183,7 +184,9 @@ def eventually(store: PostgresStore) -> None:
 
 
 @pytest.mark.slow
-def test_a_dead_database_refuses_in_time_and_loses_nothing(own_server: PostgresServer) -> None:
+def test_a_dead_database_refuses_in_time_and_loses_nothing(
+    own_server: PostgresServer, caplog: pytest.LogCaptureFixture
+) -> None:
     with PostgresStore(own_server.url, KEY) as store:
         vault, ledger = PostgresVault(store), PostgresLedger(store)
         vault.substitutes("c", [ANNA], placeholder)
@@ -201,3 +204,23 @@ def test_a_dead_database_refuses_in_time_and_loses_nothing(own_server: PostgresS
         eventually(store)
         assert vault.substitutes("c", [PHONE], placeholder) == ["<PHONE_1>"]
         ledger.check()
+    gc.collect()  # which would tell of tasks whose errors nobody took
+    down, up = "does not answer; everything is refused until it does", "answers again"
+    assert [each.message for each in caplog.records] == [
+        f"PostgreSQL {each}" for each in (down, up, down, up)
+    ], "once each, without tracebacks"
+
+
+@pytest.mark.slow
+def test_what_is_refused_while_the_database_is_down_was_logged_when_it_went(
+    own_server: PostgresServer,
+) -> None:
+    with PostgresStore(own_server.url, KEY) as store:
+        own_server.stop()
+        told = []
+        for _ in range(3):
+            with pytest.raises(VaultError) as caught:
+                store.check()
+            told.append(caught.value.is_repeated)
+        own_server.start()
+    assert told == [False, True, True]

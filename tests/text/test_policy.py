@@ -6,17 +6,17 @@ import hashlib
 import json
 import re
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sanitizer import DynText, Sanitizer
+from sanitizer import Cape, DynText, Sanitizer
 from sanitizer.errors import PolicyError
 from sanitizer.lm.files import Manifest, model_folder
 from sanitizer.text.policy import Policy, word_list
-from sanitizer.text.policy_file import PRESETS, WordSet
+from sanitizer.text.policy_file import _KEYS, PRESETS, WordSet
 
 
 def test_strict_has_the_179_stopwords() -> None:
@@ -264,3 +264,31 @@ def test_a_pattern_that_explodes_refuses_the_text_in_little_time(
         policy.check(text, []) if "refuse_patterns" in settings else policy.is_sensitive(text)
     assert "aaa" not in str(refusal.value)
     assert time.monotonic() - begin < 30
+
+
+# ---- the page about policies ----
+
+PAGE = Path(__file__).parents[2] / "docs" / "policy.md"
+
+
+def example_of(page: str) -> str:
+    """The example of a policy file, the only block of TOML."""
+    (block,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    return str(block)
+
+
+def test_the_example_of_the_page_loads(tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text(example_of(PAGE.read_text("utf-8")), "utf-8")
+    assert Policy.load(tmp_path / "policy.toml").wire.keep_tools == ("web_search",)
+
+
+@pytest.mark.parametrize("table", [table for table in _KEYS if table != "mechanism"])
+def test_every_key_of_a_policy_file_is_on_the_page(table: str) -> None:
+    first, *others = re.split(r"^\[(\w+)\]", example_of(PAGE.read_text("utf-8")), flags=re.M)
+    told = dict(zip(["", *others[::2]], [first, *others[1::2]], strict=True))
+    assert sorted(set(_KEYS[table]) - set(re.findall(r"\w+", told[table]))) == []
+
+
+def test_keys_of_a_mechanism_are_its_arguments_as_the_page_says() -> None:
+    arguments = {each.name for kind in (Cape, DynText) for each in fields(kind)}
+    assert set(_KEYS["mechanism"]) - {"name"} == arguments

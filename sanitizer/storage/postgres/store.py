@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import threading
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
@@ -36,6 +37,8 @@ from sanitizer.storage.sealing import (
 from sanitizer.storage.sqlite_file import hmac_of
 
 Result = TypeVar("Result")
+
+log = logging.getLogger("sanitizer.storage")
 
 VERSION = 1
 """Version of the tables; another one is refused."""
@@ -254,7 +257,7 @@ class Database:
         Raises:
             SanitizerError: of the class `error`; the message quotes nothing of the statement.
         """
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = asyncio.run_coroutine_threadsafe(_heard(work), self._loop)
         try:
             return future.result(seconds)
         except TimeoutError:
@@ -345,7 +348,9 @@ class Database:
         if os.getpid() != self._process:
             raise error("PostgreSQL: opened before a fork; open it again in this process")
         if self._down:
-            raise _passing(error, "PostgreSQL cannot be used: it did not answer a moment ago")
+            refused = _passing(error, "PostgreSQL cannot be used: it did not answer a moment ago")
+            refused.is_repeated = True
+            raise refused
 
     def _fail(self) -> None:
         """Refuse everything until the database answers again."""
@@ -353,6 +358,7 @@ class Database:
             if self._pool is None or self._down:
                 return
             self._down = True
+        log.warning("PostgreSQL does not answer; everything is refused until it does")
         asyncio.run_coroutine_threadsafe(self._probe(), self._loop)
 
     async def _probe(self) -> None:
@@ -368,6 +374,21 @@ class Database:
                 continue
             await self._pool.expire_connections()
             self._down = False
+            log.warning("PostgreSQL answers again")
+
+
+async def _heard(work: Coroutine[Any, Any, Result]) -> Result:
+    """Return the result of work; once its thread waits no more, its errors are nobody's.
+
+    asyncio would log them with a traceback.
+    """
+    try:
+        return await work
+    except Exception:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError from None
+        raise
 
 
 def _passing(error: type[SanitizerError], message: str) -> SanitizerError:
