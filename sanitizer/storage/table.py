@@ -281,7 +281,8 @@ class Entries:
         """Keep a form with its value."""
         value = Drawn(row.value, row.epsilon) if row.epsilon else row.value
         self.values[row.original, row.place] = value
-        if row.kind in NATURAL and not (row.place or row.value.startswith("<")):
+        # A drawn thing may be read as a name at a later place: its first form stays.
+        if row.kind in NATURAL and not (row.epsilon or row.place or row.value.startswith("<")):
             self.originals.add_name(row.value, row.original, row.kind)
         elif not (row.epsilon and row.value in self.originals):
             self.originals[value] = row.original

@@ -196,6 +196,16 @@ class VaultContract:
         assert vault.originals("c") == {"gout": "hep C", "lupus": "asthma"}
         assert vault.originals("c").drawn == {"gout": 5.0, "lupus": 5.0}
 
+    def test_a_drawn_thing_stays_one_where_it_is_read_as_a_name(self, vault: Vault) -> None:
+        """Once "ASTHMA", read as a person, became the original, and each word of the stand-in."""
+        vault.substitutes(
+            "c", [Wanted("CONDITION", "asthma")], lambda *_: Drawn("anxiety disorder", 5.0)
+        )
+        later = vault.substitutes("c", [Wanted("PERSON", "ASTHMA")], placeholder)
+        assert later == ["anxiety disorder"]
+        assert vault.originals("c") == {"anxiety disorder": "asthma"}
+        assert vault.originals("c").names == {}
+
     def test_a_draw_that_is_taken_is_an_error_and_no_loop(self, vault: Vault) -> None:
         vault.substitutes("c", [("CONDITION", "asthma")], lambda *_: Drawn("gout", 5.0))
         with pytest.raises(VaultError, match="taken"):
