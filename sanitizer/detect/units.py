@@ -65,7 +65,8 @@ _KINDS = "|".join(
 )
 _NAME = rf"(?:{_KINDS})(?:\\?_[0-9]+){{1,3}}"
 SPELLED = re.compile(
-    rf"(?i:<{_NAME}>|\\<{_NAME}\\>|&lt;{_NAME}&gt;|%3C{_NAME}%3E)|\[{_NAME}\]|\\\[{_NAME}\\\]"
+    rf"(?i:<{_NAME}>|\\<{_NAME}\\>|&lt;{_NAME}&gt;|%3C{_NAME}%3E|"
+    rf"&#(?:0{{0,5}}60|x0{{0,5}}3c);{_NAME}&#(?:0{{0,5}}62|x0{{0,5}}3e);)|\[{_NAME}\]|\\\[{_NAME}\\\]"
 )
 """A placeholder of a known kind as an API may spell it: escaped, in brackets, in lower case."""
 _LITERAL = re.compile(rf"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){{1,3}}>|{SPELLED.pattern}")
@@ -74,8 +75,8 @@ _LITERAL_IN_CODE = re.compile(
     rf"(?<![^\W_])(?:{'|'.join([*CLASSES, *KINDS, 'TEXT'])})(?:_[0-9]+)+(?![^\W_])"
 )
 """The same, and as placeholders are written in code."""
-_OPENING_TAG = re.compile(r"(?:<|&lt;|%3C|\\\[)\Z", re.I)
-_CLOSING_TAG = re.compile(r"\\?>|&gt;|%3E|\\\]", re.I)
+_OPENING_TAG = re.compile(r"(?:<|&lt;|%3C|\\\[|&#(?:0{0,5}60|x0{0,5}3c);)\Z", re.I)
+_CLOSING_TAG = re.compile(r"\\?>|&gt;|%3E|\\\]|&#(?:0{0,5}62|x0{0,5}3e);", re.I)
 _READS = {
     "NUMBER": "two",
     "PERSON": "she",
@@ -441,7 +442,7 @@ def _in_code(text: str, units: Sequence[Unit], parts: Sequence[Piece]) -> list[U
             placed.append(whole)
             continue
         # "<h1>" must not become "<TERM_1>", which is a placeholder itself, nor escaped.
-        tag = _OPENING_TAG.search(text[max(0, unit.start - 4) : unit.start]) and (
+        tag = _OPENING_TAG.search(text[max(0, unit.start - 11) : unit.start]) and (
             _CLOSING_TAG.match(text, unit.end)
         )
         bare = "tag" if tag else "bare"

@@ -30,6 +30,8 @@ def table() -> Originals:
     [
         ("&lt;EMAIL_1&gt;", "anna@example.org"),
         ("%3CEMAIL_1%3E", "anna@example.org"),
+        ("&#60;EMAIL_1&#62; &#x3C;email_1&#x3e;", "anna@example.org anna@example.org"),
+        ("&#0060;PERSON\\_1&#x003E; &#61;EMAIL_1&#62;", "Elena Marsh &#61;EMAIL_1&#62;"),
         (r"<EMAIL\_1> and \<PERSON\_1\_2\>", "anna@example.org and Marsh"),
         ("<person_1>, [PERSON_1]", "Elena Marsh, Elena Marsh"),
         (
@@ -143,6 +145,7 @@ _PARTS = st.sampled_from(
     [
         *"<>[]&%\\ \na_1(",
         *("EMAIL", "PERSON", "_1", "&lt;", "gt;", "<EMAIL_1>", "%3C", "3E", "lt"),
+        *("&#60;", "&#x3e;", "#0", "x3"),
         *("gou", "gout", "an ", "Crohn's", "disease", "'s", "https://", "é"),
     ]
 )
