@@ -57,6 +57,8 @@ _SIGNS = frozenset("\"'`()<>|\n\r\t ")
 """Signs that end a link only as they are, not where they are written as escapes."""
 _LONGEST_KEPT, _LONGEST_SENT = 6_000, 2_000
 _DEEPEST = 1_000
+_LONGEST_RUN = 200
+_RUN = re.compile(rf"\S{{0,{_LONGEST_RUN}}}")
 
 _AUTHORITY = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//[^/?#]*|www\.[^/?#]*", re.I)
 _PLACED = re.compile(r"(?:=\s*(?P<quote>[\"'])|\]\((?P<angle>\s*<)?)\s*\Z")
@@ -98,6 +100,11 @@ class Links:
         """Return True if a link was in what was sent, as far as it goes."""
         return len(link) <= _LONGEST_SENT and any(link in _plain(text) for text in self._sent)
 
+    def ended_so(self, link: str) -> bool:
+        """Return True if a link was in what was sent, white space or the end behind it."""
+        whole = re.compile(rf"{re.escape(link)}(?!\S)")
+        return any(whole.search(_plain(text)) for text in self._sent)
+
 
 class LinkReader:
     """Reads one answer in pieces, and tells whether a value at its end belongs to a link."""
@@ -135,12 +142,25 @@ class LinkReader:
         rest = _plain(self._unread)  # an escape that was left unfinished
         if self._open is None:
             is_host = _AUTHORITY.fullmatch(original) is not None
-            return _host_goes_on(self._text + rest, after, final) if is_host else False
-        link = self._text[self._open.start :] + rest
-        if not self._links.was_sent(link + _plain(written)):
-            return True
-        is_host = _AUTHORITY.fullmatch(link) is not None
-        return _host_goes_on(self._text[: self._open.start], after, final) if is_host else False
+            link, before = _plain(written), self._text + rest
+        else:
+            link, before = self._text[self._open.start :] + rest, self._text[: self._open.start]
+            is_host = _AUTHORITY.fullmatch(link) is not None
+            link += _plain(written)
+            if not self._links.was_sent(link):
+                return True
+        goes_on = _host_goes_on(before, after, final) if is_host else False
+        if not goes_on or _PLACED.search(before[-_BACK:]):
+            return goes_on
+        return self._is_other(link, after, final)
+
+    def _is_other(self, link: str, after: str, final: bool) -> bool | None:
+        """Return True if a link that goes on up to white space was not sent so; None if unknown."""
+        run = _RUN.match(after)
+        assert run is not None
+        if run.end() == len(after) < _LONGEST_RUN and not final:
+            return None
+        return run.end() == _LONGEST_RUN or not self._links.ended_so(link + _plain(run[0]))
 
     def _catch_up(self) -> None:
         """Read what has come, up to an escape that is not finished."""

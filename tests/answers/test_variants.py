@@ -141,6 +141,20 @@ def test_a_link_that_was_sent_comes_back() -> None:
     assert restorer.text(other) == other
 
 
+def test_a_host_that_goes_on_as_it_was_sent_comes_back() -> None:
+    """A text of the round trip: a parenthesis behind a stand-in is no end of a host."""
+    sent = "girlfriend(//<PERSON_1>(inspection, x"
+    restorer = Restorer(table(), Links([sent]))
+    assert restorer.text(sent) == sent.replace("<PERSON_1>", "Elena Marsh")
+    for at in range(len(sent)):
+        stream = restorer.stream()
+        assert stream.feed(sent[:at]) + stream.feed(sent[at:]) + stream.finish() == restorer.text(
+            sent
+        )
+    for other in ("(inspect x", "(inspection,y x", "(x@evil.example x", f"({'i' * 300} x"):
+        assert "Elena" not in restorer.text(f"girlfriend(//<PERSON_1>{other}")
+
+
 _PARTS = st.sampled_from(
     [
         *"<>[]&%\\ \na_1(",
