@@ -11,12 +11,12 @@ A text is read in pieces, and what is kept of it is bounded.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from html import unescape
 from typing import NamedTuple
 
-MAY_LINK = re.compile(r"//|www\.|data:|mailto:|https?:", re.I)
-"""Matches where a text may hold a link."""
+MAY_LINK = re.compile(r"//|www\.|data:|mailto:|https?:|<[A-Z_]+[0-9_]+><", re.I)
+"""Matches where a text may hold a link, or the value of one with another value behind it."""
 
 _GAP = r"[\t\r\n]{0,8}"  # browsers leave these out
 _LONGEST_OPENING = 80
@@ -58,6 +58,7 @@ _SIGNS = frozenset("\"'`()<>|\n\r\t ")
 _LONGEST_KEPT, _LONGEST_SENT = 6_000, 2_000
 _DEEPEST = 1_000
 _LONGEST_RUN = 200
+_MOST_RESTORED = 8
 _RUN = re.compile(rf"\S{{0,{_LONGEST_RUN}}}")
 
 _AUTHORITY = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//[^/?#]*|www\.[^/?#]*", re.I)
@@ -116,6 +117,7 @@ class LinkReader:
         self._text = ""  # what is kept, with signs as they are
         self._from = 0  # where the next opening is looked for
         self._open: _Open | None = None
+        self._restored: list[tuple[str, str]] = []  # originals that were read, and their values
 
     def read(self, text: str) -> None:
         """Read more of the answer."""
@@ -124,6 +126,14 @@ class LinkReader:
         self._unread += text
         if len(self._unread) > _LONGEST_KEPT:
             self._catch_up()
+
+    def read_restored(self, original: str, written: str) -> None:
+        """Read a value as what it stands for; what goes on behind it may be in what was sent."""
+        self._restored = [
+            *self._restored[1 - _MOST_RESTORED :],
+            (_plain(original), _plain(written)),
+        ]
+        self.read(original)
 
     @property
     def is_inside(self) -> bool:
@@ -147,7 +157,7 @@ class LinkReader:
             link, before = self._text[self._open.start :] + rest, self._text[: self._open.start]
             is_host = _AUTHORITY.fullmatch(link) is not None
             link += _plain(written)
-            if not self._links.was_sent(link):
+            if not any(map(self._links.was_sent, self._as_sent(link))):
                 return True
         goes_on = _host_goes_on(before, after, final) if is_host else False
         if not goes_on or _PLACED.search(before[-_BACK:]):
@@ -160,7 +170,16 @@ class LinkReader:
         assert run is not None
         if run.end() == len(after) < _LONGEST_RUN and not final:
             return None
-        return run.end() == _LONGEST_RUN or not self._links.ended_so(link + _plain(run[0]))
+        if run.end() == _LONGEST_RUN:
+            return True
+        return not any(map(self._links.ended_so, self._as_sent(link + _plain(run[0]))))
+
+    def _as_sent(self, link: str) -> Iterator[str]:
+        """Yield a link as it was read, and with the values of what was restored in it."""
+        yield link
+        for original, written in self._restored:
+            if link.startswith(original):
+                yield written + link[len(original) :]
 
     def _catch_up(self) -> None:
         """Read what has come, up to an escape that is not finished."""

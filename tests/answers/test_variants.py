@@ -155,6 +155,16 @@ def test_a_host_that_goes_on_as_it_was_sent_comes_back() -> None:
         assert "Elena" not in restorer.text(f"girlfriend(//<PERSON_1>{other}")
 
 
+def test_a_value_behind_a_link_that_was_hidden_comes_back() -> None:
+    """A text of the round trip: "terms:///" was a value itself, with another one behind it."""
+    originals = Originals({"<URL_1>": "terms:///", "<PERSON_1>": "Elena Marsh"})
+    sent = "against <URL_1><PERSON_1>) mum"
+    restorer = Restorer(originals, Links([sent]))
+    assert restorer.text(sent) == "against terms:///Elena Marsh) mum"
+    assert restorer.text("terms:///<PERSON_1>)") == "terms:///<PERSON_1>)"
+    assert Restorer(originals, Links()).text(sent) == "against terms:///<PERSON_1>) mum"
+
+
 _PARTS = st.sampled_from(
     [
         *"<>[]&%\\ \na_1(",
