@@ -333,6 +333,13 @@ class _Linked:
         self._concepts = _concepts_of(forms, policy)
         things = [unit for unit in units if unit.kind not in _BY_ROLE]
         self._here = {same_thing(unit.text): unit.kind for unit in reversed(things)}
+        self._here |= {
+            word: unit.kind
+            for unit in things
+            if unit.kind == "PERSON" and " " in unit.text
+            for word in unit.text.split()
+            if word[:1].isupper()
+        }
         self._drawn = {unit.concept.lower(): unit.kind for unit in reversed(things) if unit.concept}
         keys = {concept.lower() for concept, _ in self._concepts.values()}
         self._table = known(forms | keys) if forms else {}
@@ -393,7 +400,12 @@ class _Linked:
         drawn = self._table.get(key) or self._drawn.get(key)
         if drawn in self._policy.drawn:
             return drawn
-        return self._table.get(form) or self._here.get(same_thing(form)) or drawn
+        return (
+            self._table.get(form)
+            or self._here.get(same_thing(form))
+            or self._here.get(form)  # a part of a name, written as it is there
+            or drawn
+        )
 
 
 def _concepts_of(forms: Iterable[str], policy: Policy) -> dict[str, tuple[str, str]]:

@@ -218,9 +218,18 @@ class Entries:
         return self.values.get((wanted.original, wanted.place))
 
     def kinds(self, forms: Collection[str]) -> dict[str, str]:
-        """Return form -> class of those forms that are things."""
-        found = {form: self.things.get(same_thing(form)) for form in forms}
-        return {form: thing.kind for form, thing in found.items() if thing is not None}
+        """Return form -> class of those forms that are things, or parts of a person's name.
+
+        A part counts with a capital only: "Marsh" after "Elena Marsh", but no marsh.
+        """
+        found: dict[str, str] = {}
+        for form in forms:
+            key = same_thing(form)
+            if (thing := self.things.get(key)) is not None:
+                found[form] = thing.kind
+            elif form[:1].isupper() and key in self.parts:
+                found[form] = "PERSON"
+        return found
 
     def assign(self, wanted: Wanted, make: Make, floor: int = 0) -> Row:
         """Make and keep a released value for a form without one; numbers start above the floor.

@@ -206,6 +206,14 @@ class TestConversation:
         other = s.derive(conversation="other")
         assert other.sanitize("Is hepatitis C curable?").replacements == ()
 
+    def test_a_part_of_a_name_is_hidden_where_it_is_taken_for_a_word(self, s: Sanitizer) -> None:
+        text = "Make it warmer. Marsh should not sound ill."
+        assert s.sanitize(text).text == text, "a marsh, as long as nobody has this name"
+        s.sanitize("My sister Elena Marsh lives in Leeds.")
+        assert "Marsh" not in s.sanitize(text).text
+        told = s.derive(conversation="other").sanitize(f"Elena Marsh is my sister. {text}")
+        assert "Marsh" not in told.text
+
     def test_what_a_conversation_draws_is_capped(self, s: Sanitizer) -> None:
         told = "asthma", "epilepsy", "psoriasis", "gout", "lupus"
         results = [s.sanitize(f"My brother was diagnosed with {name}.") for name in told]
