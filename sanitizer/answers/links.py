@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from functools import partial
 from html import unescape
 from typing import NamedTuple
 
@@ -59,7 +60,11 @@ _LONGEST_KEPT, _LONGEST_SENT = 6_000, 2_000
 _DEEPEST = 1_000
 _LONGEST_RUN = 200
 _MOST_RESTORED = 8
-_RUN = re.compile(rf"\S{{0,{_LONGEST_RUN}}}")
+_RUNS = {
+    closer: re.compile(rf"{signs}{{0,{_LONGEST_RUN}}}")
+    for closer, signs in (("", r"\S"), ('"', r'[^"\n]'), ("'", r"[^'\n]"), (">", r"[^>\n]"))
+}
+"""What a link may go on with, by the sign that ends it; "": white space does."""
 
 _AUTHORITY = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//[^/?#]*|www\.[^/?#]*", re.I)
 _PLACED = re.compile(r"(?:=\s*(?P<quote>[\"'])|\]\((?P<angle>\s*<)?)\s*\Z")
@@ -101,9 +106,9 @@ class Links:
         """Return True if a link was in what was sent, as far as it goes."""
         return len(link) <= _LONGEST_SENT and any(link in _plain(text) for text in self._sent)
 
-    def ended_so(self, link: str) -> bool:
-        """Return True if a link was in what was sent, white space or the end behind it."""
-        whole = re.compile(rf"{re.escape(link)}(?!\S)")
+    def ended_so(self, link: str, end: str) -> bool:
+        """Return True if a link was in what was sent, and what this pattern matches behind it."""
+        whole = re.compile(re.escape(link) + end)
         return any(whole.search(_plain(text)) for text in self._sent)
 
 
@@ -160,19 +165,29 @@ class LinkReader:
             if not any(map(self._links.was_sent, self._as_sent(link))):
                 return True
         goes_on = _host_goes_on(before, after, final) if is_host else False
-        if not goes_on or _PLACED.search(before[-_BACK:]):
+        if not goes_on:
             return goes_on
-        return self._is_other(link, after, final)
+        return self._is_other(link, _PLACED.search(before[-_BACK:]), after, final)
 
-    def _is_other(self, link: str, after: str, final: bool) -> bool | None:
-        """Return True if a link that goes on up to white space was not sent so; None if unknown."""
-        run = _RUN.match(after)
+    def _is_other(
+        self, link: str, placed: re.Match[str] | None, after: str, final: bool
+    ) -> bool | None:
+        """Return True if a link that goes on to its end was not sent so; None if unknown.
+
+        Args:
+            placed: where it stands, if that says by which sign it ends.
+        """
+        closer = (placed["quote"] or (">" if placed["angle"] else ")")) if placed else ""
+        if closer == ")":
+            return True  # parentheses in it may nest
+        run = _RUNS[closer].match(after)
         assert run is not None
         if run.end() == len(after) < _LONGEST_RUN and not final:
             return None
-        if run.end() == _LONGEST_RUN:
+        if run.end() == _LONGEST_RUN or not after.startswith(closer, run.end()):
             return True
-        return not any(map(self._links.ended_so, self._as_sent(link + _plain(run[0]))))
+        ends = partial(self._links.ended_so, end=re.escape(closer) or r"(?!\S)")
+        return not any(map(ends, self._as_sent(link + _plain(run[0]))))
 
     def _as_sent(self, link: str) -> Iterator[str]:
         """Yield a link as it was read, and with the values of what was restored in it."""

@@ -155,6 +155,26 @@ def test_a_host_that_goes_on_as_it_was_sent_comes_back() -> None:
         assert "Elena" not in restorer.text(f"girlfriend(//<PERSON_1>{other}")
 
 
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_a_host_between_quotes_that_goes_on_as_it_was_sent_comes_back(quote: str) -> None:
+    sent = f"ARCHIVE={quote}//<PERSON_1>-barn7/old{quote}: x"
+    restorer = Restorer(table(), Links([sent]))
+    assert restorer.text(sent) == sent.replace("<PERSON_1>", "Elena Marsh")
+    for at in range(len(sent)):
+        stream = restorer.stream()
+        shown = [stream.feed(sent[:at]), stream.feed(sent[at:]), stream.finish()]
+        assert "".join(shown) == restorer.text(sent)
+    for other in (
+        "-barn7/new",
+        "-barn7.evil.example/old",
+        "-barn7/old\n",
+        "-barn7",
+        "-barn7/old x",
+    ):
+        assert "Elena" not in restorer.text(f"ARCHIVE={quote}//<PERSON_1>{other}{quote}: x")
+    assert "Elena" not in restorer.text(f"ARCHIVE={quote}//<PERSON_1>-barn7/old")
+
+
 def test_a_value_behind_a_link_that_was_hidden_comes_back() -> None:
     """A text of the round trip: "terms:///" was a value itself, with another one behind it."""
     originals = Originals({"<URL_1>": "terms:///", "<PERSON_1>": "Elena Marsh"})
