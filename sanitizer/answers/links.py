@@ -16,7 +16,9 @@ from functools import partial
 from html import unescape
 from typing import NamedTuple
 
-MAY_LINK = re.compile(r"//|www\.|data:|mailto:|https?:|<[A-Z_]+[0-9_]+><", re.I)
+MAY_LINK = re.compile(
+    r"/[\t\r\n]{0,8}/|www\.|data:|mailto:|javascript:|https?:|<[A-Z_]+[0-9_]+><", re.I
+)
 """Matches where a text may hold a link, or the value of one with another value behind it."""
 
 _GAP = r"[\t\r\n]{0,8}"  # browsers leave these out
