@@ -179,7 +179,7 @@ def resent(turns: int) -> dict[str, dict[str, Any]]:
         for turn in range(1, turns + 1):
             history = [f"My brother has asthma. {MORE[k]}" for k in range(turn)]
             history[turn // 2] += " Please."  # one of them is edited before it is sent again
-            for result in sanitizer.sanitize_batch(history):
+            for result in sanitizer.sanitize_batch(history, together=True):
                 shown |= {
                     r.replacement.lower() for r in result.replacements if r.original == "asthma"
                 }

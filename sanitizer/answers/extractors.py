@@ -449,8 +449,8 @@ class AnswerContext:
     prompts: tuple[SanitizedText, ...]
     policy: Policy
 
-    def notes(self) -> tuple[str, ...]:
-        """Return a note for each drawn thing of the prompts, or of the conversation without any.
+    def drawn(self) -> dict[str, str]:
+        """Return stand-in -> original of what was drawn for the prompts, or else in all.
 
         All of them alike, whether the answer speaks of them or not.
         """
@@ -459,8 +459,12 @@ class AnswerContext:
         if self.prompts:
             used = {r.replacement.lower() for each in self.prompts for r in each.replacements}
             values = [value for value in values if value.lower() in used]
+        return {value: originals[value] for value in values}
+
+    def notes(self) -> tuple[str, ...]:
+        """Return a note for each drawn thing."""
         told = 'the model was told "{}" where you wrote "{}"'
-        return tuple(told.format(value, originals[value]) for value in values)
+        return tuple(told.format(*pair) for pair in self.drawn().items())
 
     def note(self) -> str | None:
         """Return why there is nothing to extract; None if there is something, or no extractor."""
@@ -490,11 +494,13 @@ class AnswerStream(Iterator[str]):
     Attributes:
         extracted: True if the answer was rewritten; final after the last piece.
         note: as in `RestoredAnswer`; final after the last piece.
+        drawn: what the model was told instead of something private -> what that is.
     """
 
     def __init__(self, pieces: Iterable[str], context: AnswerContext, whole: bool = False) -> None:
         self.extracted = False
         self.note = context.note()
+        self.drawn = context.drawn()
         self._context = context
         self._whole = whole
         if context.extractor is None or self.note is not None:
@@ -507,6 +513,11 @@ class AnswerStream(Iterator[str]):
 
     def __next__(self) -> str:
         return next(self._shown)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """As those of `RestoredAnswer`."""
+        return self._context.notes()
 
     def answer(self) -> RestoredAnswer:
         """Return all that is left of the answer, as one string."""
@@ -606,7 +617,7 @@ class AsyncAnswerStream(AsyncIterator[str]):
         opened: makes the stream that restores; called in the thread, and may read a vault.
 
     Attributes:
-        extracted, note: as those of `AnswerStream`; final after the last piece.
+        extracted, note, notes: as those of `AnswerStream`; final after the last piece.
     """
 
     def __init__(
@@ -614,6 +625,7 @@ class AsyncAnswerStream(AsyncIterator[str]):
     ) -> None:
         self.extracted = False
         self.note: str | None = None
+        self.notes: tuple[str, ...] = ()
         self._pieces = pieces
         self._opened = opened
         self._given: SimpleQueue[_Passed] = SimpleQueue()
@@ -673,6 +685,7 @@ class AsyncAnswerStream(AsyncIterator[str]):
             for piece in stream:
                 show(piece)
             self.extracted, self.note = stream.extracted, stream.note
+            self.notes = stream.notes
             show(None)
         except BaseException as error:
             show(error)

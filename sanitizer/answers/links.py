@@ -11,12 +11,15 @@ A text is read in pieces, and what is kept of it is bounded.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from functools import partial
 from html import unescape
 from typing import NamedTuple
 
-MAY_LINK = re.compile(r"//|www\.|data:|mailto:|https?:", re.I)
-"""Matches where a text may hold a link."""
+MAY_LINK = re.compile(
+    r"/[\t\r\n]{0,8}/|www\.|data:|mailto:|javascript:|https?:|<[A-Z_]+[0-9_]+><", re.I
+)
+"""Matches where a text may hold a link, or the value of one with another value behind it."""
 
 _GAP = r"[\t\r\n]{0,8}"  # browsers leave these out
 _LONGEST_OPENING = 80
@@ -57,6 +60,13 @@ _SIGNS = frozenset("\"'`()<>|\n\r\t ")
 """Signs that end a link only as they are, not where they are written as escapes."""
 _LONGEST_KEPT, _LONGEST_SENT = 6_000, 2_000
 _DEEPEST = 1_000
+_LONGEST_RUN = 200
+_MOST_RESTORED = 8
+_RUNS = {
+    closer: re.compile(rf"{signs}{{0,{_LONGEST_RUN}}}")
+    for closer, signs in (("", r"\S"), ('"', r'[^"\n]'), ("'", r"[^'\n]"), (">", r"[^>\n]"))
+}
+"""What a link may go on with, by the sign that ends it; "": white space does."""
 
 _AUTHORITY = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//[^/?#]*|www\.[^/?#]*", re.I)
 _PLACED = re.compile(r"(?:=\s*(?P<quote>[\"'])|\]\((?P<angle>\s*<)?)\s*\Z")
@@ -98,6 +108,11 @@ class Links:
         """Return True if a link was in what was sent, as far as it goes."""
         return len(link) <= _LONGEST_SENT and any(link in _plain(text) for text in self._sent)
 
+    def ended_so(self, link: str, end: str) -> bool:
+        """Return True if a link was in what was sent, and what this pattern matches behind it."""
+        whole = re.compile(re.escape(link) + end)
+        return any(whole.search(_plain(text)) for text in self._sent)
+
 
 class LinkReader:
     """Reads one answer in pieces, and tells whether a value at its end belongs to a link."""
@@ -109,6 +124,7 @@ class LinkReader:
         self._text = ""  # what is kept, with signs as they are
         self._from = 0  # where the next opening is looked for
         self._open: _Open | None = None
+        self._restored: list[tuple[str, str]] = []  # originals that were read, and their values
 
     def read(self, text: str) -> None:
         """Read more of the answer."""
@@ -117,6 +133,14 @@ class LinkReader:
         self._unread += text
         if len(self._unread) > _LONGEST_KEPT:
             self._catch_up()
+
+    def read_restored(self, original: str, written: str) -> None:
+        """Read a value as what it stands for; what goes on behind it may be in what was sent."""
+        self._restored = [
+            *self._restored[1 - _MOST_RESTORED :],
+            (_plain(original), _plain(written)),
+        ]
+        self.read(original)
 
     @property
     def is_inside(self) -> bool:
@@ -135,12 +159,44 @@ class LinkReader:
         rest = _plain(self._unread)  # an escape that was left unfinished
         if self._open is None:
             is_host = _AUTHORITY.fullmatch(original) is not None
-            return _host_goes_on(self._text + rest, after, final) if is_host else False
-        link = self._text[self._open.start :] + rest
-        if not self._links.was_sent(link + _plain(written)):
+            link, before = _plain(written), self._text + rest
+        else:
+            link, before = self._text[self._open.start :] + rest, self._text[: self._open.start]
+            is_host = _AUTHORITY.fullmatch(link) is not None
+            link += _plain(written)
+            if not any(map(self._links.was_sent, self._as_sent(link))):
+                return True
+        goes_on = _host_goes_on(before, after, final) if is_host else False
+        if not goes_on:
+            return goes_on
+        return self._is_other(link, _PLACED.search(before[-_BACK:]), after, final)
+
+    def _is_other(
+        self, link: str, placed: re.Match[str] | None, after: str, final: bool
+    ) -> bool | None:
+        """Return True if a link that goes on to its end was not sent so; None if unknown.
+
+        Args:
+            placed: where it stands, if that says by which sign it ends.
+        """
+        closer = (placed["quote"] or (">" if placed["angle"] else ")")) if placed else ""
+        if closer == ")":
+            return True  # parentheses in it may nest
+        run = _RUNS[closer].match(after)
+        assert run is not None
+        if run.end() == len(after) < _LONGEST_RUN and not final:
+            return None
+        if run.end() == _LONGEST_RUN or not after.startswith(closer, run.end()):
             return True
-        is_host = _AUTHORITY.fullmatch(link) is not None
-        return _host_goes_on(self._text[: self._open.start], after, final) if is_host else False
+        ends = partial(self._links.ended_so, end=re.escape(closer) or r"(?!\S)")
+        return not any(map(ends, self._as_sent(link + _plain(run[0]))))
+
+    def _as_sent(self, link: str) -> Iterator[str]:
+        """Yield a link as it was read, and with the values of what was restored in it."""
+        yield link
+        for original, written in self._restored:
+            if link.startswith(original):
+                yield written + link[len(original) :]
 
     def _catch_up(self) -> None:
         """Read what has come, up to an escape that is not finished."""

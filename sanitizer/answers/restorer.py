@@ -427,7 +427,10 @@ class Restorer:
                     return [*parts, Part(text[done:at])], text[at:]
                 # Only a value glued to the user's own link can change where that leads.
                 glued = text.startswith("<", found.end) and _begins(found.original)
-                reader.read(found.original if glued and not stays else written)
+                if glued and not stays:
+                    reader.read_restored(found.original, written)
+                else:
+                    reader.read(written)
                 read = found.end
                 if stays:
                     at = found.end

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sanitizer.cli.display import marked, safe
+from sanitizer.cli.display import marked, safe, told
 from sanitizer.cli.options import (
     INTERRUPTED,
     LEDGER_KEY,
@@ -544,6 +544,8 @@ class Chat:
         self._sanitizer.inner.remember_answer("".join(noisy), "".join(said))
         self._history.append({"role": "assistant", "content": "".join(said)})
         _say("" if answer.note is None else f"\nnote: {answer.note}")
+        for note in told(answer.drawn, self._reveal):
+            _say(note)
         _say(self._cost(result.record))
 
     def _sent(self, line: str, result: SanitizedText) -> str:

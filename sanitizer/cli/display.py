@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -428,3 +428,21 @@ def speed(n_tokens: int, seconds: float) -> str:
 
 def _paragraphs(lines: Sequence[str]) -> str:
     return "\n".join(textwrap.fill(line, width(), subsequent_indent="  ") for line in lines)
+
+
+def told(drawn: Mapping[str, str], reveal: bool = False) -> Iterator[str]:
+    """Yield a note for each thing that was drawn: what an answer says of it is of something else.
+
+    >>> list(told({"gout": "asthma"}))
+    ['note: the model was told "gout" in place of something private that was drawn']
+
+    Args:
+        drawn: what the model was told -> what the user wrote. reveal: say the latter too.
+    """
+    for value, original in drawn.items():
+        instead = (
+            f'where you wrote "{original}"'
+            if reveal
+            else ("in place of something private that was drawn")
+        )
+        yield safe(f'note: the model was told "{value}" {instead}')

@@ -397,6 +397,7 @@ def restore(
 ) -> None:
     """Put the originals back into the answer TEXT or files; - or nothing reads standard input."""
     from sanitizer.answers import Restorer
+    from sanitizer.cli.display import told
 
     inputs = sources(arguments, files, images=True, must_exist=output is not None)
     places = destinations(output, inputs)
@@ -416,6 +417,9 @@ def restore(
                 place.write_bytes(text.encode("utf-8", "surrogatepass"))
         if place is not None:
             click.echo(f"{place}: written, with the originals in it", err=True)
+    originals = restorer.originals
+    for note in told({value: originals[value] for value in originals.drawn}):
+        click.echo(f"sanitizer: {note}", err=True)
 
 
 # ---- demo ----

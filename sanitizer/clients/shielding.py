@@ -38,7 +38,8 @@ def shield(client: ClientT, sanitizer: Sanitizer, *, trusted_tracing: bool = Fal
     and cookies stay. Prompts are sanitized, answers restored, streamed or not; answers carry
     `sanitizer_record`: a dict, on the whole answer, on the first chunk of a stream of chat, on
     `event.response` of a stream of responses, and on `event.message` of a stream of Anthropic's
-    messages. Copies (`copy`, `with_options`) are shielded too,
+    messages. If the Sanitizer has an extractor, it writes what whole answers say for the original
+    prompt, outside an event loop. Copies (`copy`, `with_options`) are shielded too,
     also with another `http_client`.
 
     The given client works on, unshielded, on the same connections. Closing the shielded client

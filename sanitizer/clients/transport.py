@@ -73,7 +73,9 @@ class TransportFilter:
 
     def __init__(self, sanitizer: Sanitizer) -> None:
         self._filter = Filter(sanitizer)
-        self._runs_model = sanitizer.policy.reads_models or bool(sanitizer.policy.names)
+        extracts = sanitizer.inner.answers.extractor is not None
+        reads = sanitizer.policy.reads_models or bool(sanitizer.policy.names)
+        self._runs_model = extracts or reads
 
     def is_slow(self, n_bytes: int) -> bool:
         """Return True if a body of this length takes too long for an event loop."""
@@ -108,7 +110,8 @@ class TransportFilter:
     def response(self, exchange: Exchange, status: int, content_type: str, body: bytes) -> bytes:
         """Restore a whole answer. Raises UpstreamError, VaultError."""
         with self._stage(_NOT_RESTORED):
-            return exchange.response(status, content_type, body, self.stamp(exchange))
+            stamp = self.stamp(exchange)
+            return exchange.response(status, content_type, body, stamp, rewrite=True)
 
     def events(self, exchange: Exchange, content_type: str) -> Events:
         """Return what restores a streamed answer. Raises UpstreamError, VaultError."""

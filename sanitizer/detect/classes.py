@@ -9,6 +9,7 @@ member it is, is not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -26,9 +27,12 @@ from sanitizer.text import (
 
 _LEAST_TYPED = 6  # letters of the shortest name of which a typing error is recognized
 _LEAST_MISSPELT, _MOST_MISSPELT = 5, 20  # letters of a word that may be misspelt
-_MOST_WORDS = 5
+MOST_WORDS = 5
+"""Words of the longest phrase that is looked up."""
 _BEFORE = frozenset("a an the my his her their our your".split())
-_EMPTY = _BEFORE | frozenset("of and or with disease disorder syndrome".split())
+_EDGES = _BEFORE | frozenset("of and or with".split())
+_EMPTY = _EDGES | frozenset("disease disorder syndrome".split())
+_PHRASE = re.compile(r"[^\s.,;:!?()<>|]+(?:\s{1,2}[^\s.,;:!?()<>|]+)*")
 
 
 @dataclass(frozen=True)
@@ -148,6 +152,32 @@ def concept_of(kind: str, text: str, typed: bool = True) -> str | None:
     return found
 
 
+@cache
+def _words_of_names() -> frozenset[str]:
+    """Return the words of all names of members, with and without an -s."""
+    found = {word for kind in DRAWN for name in _concepts(kind) for word in name.split()}
+    return frozenset(found | {f"{word}s" for word in found})
+
+
+def may_name(text: str) -> bool:
+    """Return False for what certainly names no member of any class; quickly."""
+    words = straight(text.lower()).replace("-", " ").split()
+    known = _words_of_names()
+    return all(word in known or word in _BEFORE for word in words)
+
+
+def may_be_phrase(text: str) -> bool:
+    """Return True for words with nothing but spaces and hyphens between them, as names have them.
+
+    Example:
+        >>> may_be_phrase("Hep-C virus"), may_be_phrase("an illness"), may_be_phrase("Bern. Rain")
+        (True, False, False)
+    """
+    words = text.lower().split(" ")
+    edges = {words[0], words[-1]}
+    return _PHRASE.fullmatch(text) is not None and (len(words) == 1 or edges.isdisjoint(_EDGES))
+
+
 def adjective_of(text: str) -> str | None:
     """Return BELIEF or ORIGIN if a stretch is exactly a name on that list: no firm or place.
 
@@ -170,7 +200,7 @@ def listed_in(text: str, start: int, end: int, kind: str) -> Listed | None:
     empty = [text[a:b].lower() in _EMPTY for a, b in spans]
     runs = [
         (spans[first][0], spans[first + n - 1][1], n)
-        for n in range(min(len(spans), _MOST_WORDS), 0, -1)
+        for n in range(min(len(spans), MOST_WORDS), 0, -1)
         for first in range(len(spans) - n + 1)
         if not (empty[first] or empty[first + n - 1])
     ]

@@ -113,7 +113,7 @@ _COMPOUND = re.compile(
     r"(?i)sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b"
 )
 """Words about no illness, though one of them may be."""
-_FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted"])
+_FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted", "treated"])
 """Words that say that something follows, which is hidden itself."""
 _OF_SOMEBODY = re.compile(r"(?i)\b(?:my|his|her|their|our)(?: own| new| old)? $")
 _AILING = frozenset(["CONDITION", "TREATMENT"])

@@ -181,8 +181,8 @@ _MOST_DIGITS = 3  # of a count
 _OF_PRODUCT = re.compile(
     r"(?:\b[A-Z][a-z]+[A-Z]\w*|\b(?:Python|Java|Windows|Ubuntu|Debian|Fedora|Node(?:\.js)?|Excel|"
     r"Office|Rails|Django|Angular|React|Swift|Kotlin|Ruby|Perl|Bash|Android|Chrome|Firefox|"
-    r"Kubernetes|Docker|Postgres|Redis|Linux|PHP|HTML|CSS|TLS|HTTP|iOS|macOS|Word|[Vv]ersion|"
-    r"[Rr]elease)) $"
+    r"Kubernetes|Docker|Postgres|Redis|Linux|PHP|HTML|CSS|TLS|HTTP|iOS|macOS|Word|"
+    r"(?i:version|release))) $"
 )
 _REFERRED = re.compile(
     r"(?i)\b(?:items?|points?|sections?|steps?|questions?|chapters?|pages?|lines?|rows?|columns?|"

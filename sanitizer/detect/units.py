@@ -10,8 +10,16 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from sanitizer.detect.classes import adjective_of, concept_of, gazetteers, listed_in
-from sanitizer.detect.detector import Detector, Reading
+from sanitizer.detect.classes import (
+    MOST_WORDS,
+    adjective_of,
+    concept_of,
+    gazetteers,
+    listed_in,
+    may_be_phrase,
+    may_name,
+)
+from sanitizer.detect.detector import Detector
 from sanitizer.detect.extents import Finding, is_treated, with_name
 from sanitizer.detect.skeleton import public_forms
 from sanitizer.errors import PolicyError
@@ -57,7 +65,8 @@ _KINDS = "|".join(
 )
 _NAME = rf"(?:{_KINDS})(?:\\?_[0-9]+){{1,3}}"
 SPELLED = re.compile(
-    rf"(?i:<{_NAME}>|\\<{_NAME}\\>|&lt;{_NAME}&gt;|%3C{_NAME}%3E)|\[{_NAME}\]|\\\[{_NAME}\\\]"
+    rf"(?i:<{_NAME}>|\\<{_NAME}\\>|&lt;{_NAME}&gt;|%3C{_NAME}%3E|"
+    rf"&#(?:0{{0,5}}60|x0{{0,5}}3c);{_NAME}&#(?:0{{0,5}}62|x0{{0,5}}3e);)|\[{_NAME}\]|\\\[{_NAME}\\\]"
 )
 """A placeholder of a known kind as an API may spell it: escaped, in brackets, in lower case."""
 _LITERAL = re.compile(rf"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){{1,3}}>|{SPELLED.pattern}")
@@ -66,8 +75,8 @@ _LITERAL_IN_CODE = re.compile(
     rf"(?<![^\W_])(?:{'|'.join([*CLASSES, *KINDS, 'TEXT'])})(?:_[0-9]+)+(?![^\W_])"
 )
 """The same, and as placeholders are written in code."""
-_OPENING_TAG = re.compile(r"(?:<|&lt;|%3C|\\\[)\Z", re.I)
-_CLOSING_TAG = re.compile(r"\\?>|&gt;|%3E|\\\]", re.I)
+_OPENING_TAG = re.compile(r"(?:<|&lt;|%3C|\\\[|&#(?:0{0,5}60|x0{0,5}3c);)\Z", re.I)
+_CLOSING_TAG = re.compile(r"\\?>|&gt;|%3E|\\\]|&#(?:0{0,5}62|x0{0,5}3e);", re.I)
 _READS = {
     "NUMBER": "two",
     "PERSON": "she",
@@ -210,7 +219,13 @@ def _detected(
         and (unit := _unit(text, each, policy)) is not None
     ]
     found = _apart(text, found)
-    found += _repeated(text, reading, [*taken, *found], known, policy)
+    clear = merged([*((unit.start, unit.end) for unit in taken), *declared, *reading.code])
+    words = [
+        (low + a, low + b)
+        for low, high in outside(clear, 0, len(text))
+        for a, b in word_spans(text[low:high])
+    ]
+    found = _Linked(text, found, reading.everyday, words, known, policy).units()
     units = sorted([*taken, *found], key=lambda unit: unit.start)
     units = _with_literals(text, units, declared)
     units = _in_code(text, units, reading.pieces)
@@ -291,31 +306,117 @@ def _with_letter(text: str, end: int) -> int:
     return letter.end() if letter else end
 
 
-def _repeated(
-    text: str, reading: Reading, units: list[Unit], known: Known, policy: Policy
-) -> list[Unit]:
-    """Return hidden words that would pass, but are things of this text or of the conversation.
+class _Linked:
+    """Links the places of a text to its things and to those of the conversation.
 
-    A thing is hidden wherever it stands, whatever a single place looks like. Numbers are things by
-    their role, and not linked.
+    A thing is hidden wherever it stands, whatever a single place looks like; one of several words
+    wherever they all stand, if one of them is not visible. Numbers are things by their role, and
+    not linked. The first class found holds: "HCV" may be read as a name beside "hepatitis C".
+
+    Args:
+        units: what was found. passing: hidden words that would pass, as offsets.
+        words: of the text, where nothing was taken or declared.
     """
-    passing = {text[a:b]: (a, b) for a, b in reading.everyday}
-    if not passing:
-        return []
-    here = {same_thing(u.text): (u.kind, u.concept) for u in units if u.kind not in _BY_ROLE}
-    table = known(passing)
-    found = []
-    for begin, end in reading.everyday:
-        word = text[begin:end]
-        kind, concept = here.get(same_thing(word), (table.get(word), ""))
-        if kind is None or kind in _BY_ROLE or _listed_public(word, policy):
-            continue
+
+    def __init__(
+        self,
+        text: str,
+        units: Sequence[Unit],
+        passing: Offsets,
+        words: Sequence[tuple[int, int]],
+        known: Known,
+        policy: Policy,
+    ) -> None:
+        self._text, self._units, self._policy = text, units, policy
+        self._runs = sorted(self._around(passing, words), key=lambda run: (run[0], -run[1]))
+        forms = {text[begin:end] for begin, end in self._runs}
+        self._concepts = _concepts_of(forms, policy)
+        things = [unit for unit in units if unit.kind not in _BY_ROLE]
+        self._here = {same_thing(unit.text): unit.kind for unit in reversed(things)}
+        self._here |= {
+            word: unit.kind
+            for unit in things
+            if unit.kind == "PERSON" and " " in unit.text
+            for word in unit.text.split()
+            if word[:1].isupper()
+        }
+        self._drawn = {unit.concept.lower(): unit.kind for unit in reversed(things) if unit.concept}
+        keys = {concept.lower() for concept, _ in self._concepts.values()}
+        self._table = known(forms | keys) if forms else {}
+
+    def units(self) -> list[Unit]:
+        """Return all units, in order: those found, and in place of some those of known things."""
+        linked: list[Unit] = []
+        for begin, end in self._runs:
+            if not (linked and begin < linked[-1].end):
+                unit = self._unit(begin, end)
+                linked += [] if unit is None else [unit]
+        spans = [(unit.start, unit.end) for unit in linked]
+        kept = [unit for unit in self._units if not overlapping(spans, unit.start, unit.end)]
+        return sorted([*kept, *linked], key=lambda unit: unit.start)
+
+    def _around(
+        self, passing: Offsets, words: Sequence[tuple[int, int]]
+    ) -> Iterator[tuple[int, int]]:
+        """Yield the runs of words, with one that is hidden or would pass, that may be things."""
+        numbers = {begin: number for number, (begin, _) in enumerate(words)}
+        wholes = [(unit.start, unit.end) for unit in self._units]
+        found = set(passing)
+        for begin, _ in [*passing, *wholes]:
+            at = numbers.get(begin, len(words))
+            found.update(
+                (words[first][0], words[last][1])
+                for first in range(max(0, at - MOST_WORDS + 1), at + 1)
+                for last in range(at, min(first + MOST_WORDS, len(words)))
+            )
+        for begin, end in found:
+            cut = any(low < begin or end < high for low, high in overlapping(wholes, begin, end))
+            if not cut and may_be_phrase(self._text[begin:end]):
+                yield begin, end
+
+    def _unit(self, begin: int, end: int) -> Unit | None:
+        """Return the unit of a run of words that is a thing; None if there is none to add."""
+        form = self._text[begin:end]
+        concept, own_class = self._concepts.get(form, ("", ""))
+        whole = overlapping([(unit.start, unit.end, unit) for unit in self._units], begin, end)
+        inside = [unit for *_, unit in whole]
+        kind = self._kind(form, concept)
+        if kind is None and any(unit.kind == own_class for unit in inside):
+            kind = own_class  # a part of its name was found
+        if kind is None or kind in _BY_ROLE or _listed_public(form, self._policy):
+            return None
+        concept = concept if kind in self._policy.drawn else ""
+        if len(inside) == 1 and inside[0].text == form and not (concept and inside[0].kind != kind):
+            return None
         # "sick" is a word of every text, even if one place tells of an illness.
-        concept = concept or (concept_of(kind, word, False) or "" if kind in policy.drawn else "")
-        if concept or kind in _NAMED or not public_forms().listed(word):
-            opens = _OPENS.search(text[max(0, begin - 8) : begin]) is not None
-            found.append(Unit(begin, end, word, kind, bool(concept) and opens, concept=concept))
-    return found
+        if not concept and kind not in _NAMED and public_forms().listed(form):
+            return None
+        opens = _OPENS.search(self._text[max(0, begin - 8) : begin]) is not None
+        return Unit(begin, end, form, kind, bool(concept) and opens, concept=concept)
+
+    def _kind(self, form: str, concept: str) -> str | None:
+        """Return the class of a thing, None for what is none yet; of a drawn one its own."""
+        key = concept.lower()
+        drawn = self._table.get(key) or self._drawn.get(key)
+        if drawn in self._policy.drawn:
+            return drawn
+        return (
+            self._table.get(form)
+            or self._here.get(same_thing(form))
+            or self._here.get(form)  # a part of a name, written as it is there
+            or drawn
+        )
+
+
+def _concepts_of(forms: Iterable[str], policy: Policy) -> dict[str, tuple[str, str]]:
+    """Return form -> the member that it names, and its class, of those that are drawn."""
+    listed = [form for form in forms if may_name(form)]
+    return {
+        form: (concept, kind)
+        for form in listed
+        for kind in sorted(policy.drawn, reverse=True)
+        if (concept := concept_of(kind, form, typed=False)) is not None
+    }
 
 
 def _articles(text: str, units: Sequence[Unit], declared: Offsets) -> tuple[Article, ...]:
@@ -353,7 +454,7 @@ def _in_code(text: str, units: Sequence[Unit], parts: Sequence[Piece]) -> list[U
             placed.append(whole)
             continue
         # "<h1>" must not become "<TERM_1>", which is a placeholder itself, nor escaped.
-        tag = _OPENING_TAG.search(text[max(0, unit.start - 4) : unit.start]) and (
+        tag = _OPENING_TAG.search(text[max(0, unit.start - 11) : unit.start]) and (
             _CLOSING_TAG.match(text, unit.end)
         )
         bare = "tag" if tag else "bare"

@@ -223,6 +223,10 @@ class Answers:
                 self.remember(sent, restored)
         return restored
 
+    def rewritten(self, answer: str, prompts: Sequence[SanitizedText]) -> RestoredAnswer:
+        """Restore a whole answer by the extractor; what it shows is not remembered."""
+        return AnswerStream([answer], self._context(prompts), whole=True).answer()
+
     def remember(self, sent: str, restored: str, role: str = "assistant") -> None:
         """Let an answer go back as it came: see `Inner.remember_answer`."""
         pieces = pieces_of(sent, restored, [self.restorer()])

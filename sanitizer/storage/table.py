@@ -218,9 +218,18 @@ class Entries:
         return self.values.get((wanted.original, wanted.place))
 
     def kinds(self, forms: Collection[str]) -> dict[str, str]:
-        """Return form -> class of those forms that are things."""
-        found = {form: self.things.get(same_thing(form)) for form in forms}
-        return {form: thing.kind for form, thing in found.items() if thing is not None}
+        """Return form -> class of those forms that are things, or parts of a person's name.
+
+        A part counts with a capital only: "Marsh" after "Elena Marsh", but no marsh.
+        """
+        found: dict[str, str] = {}
+        for form in forms:
+            key = same_thing(form)
+            if (thing := self.things.get(key)) is not None:
+                found[form] = thing.kind
+            elif form[:1].isupper() and key in self.parts:
+                found[form] = "PERSON"
+        return found
 
     def assign(self, wanted: Wanted, make: Make, floor: int = 0) -> Row:
         """Make and keep a released value for a form without one; numbers start above the floor.
@@ -281,7 +290,8 @@ class Entries:
         """Keep a form with its value."""
         value = Drawn(row.value, row.epsilon) if row.epsilon else row.value
         self.values[row.original, row.place] = value
-        if row.kind in NATURAL and not (row.place or row.value.startswith("<")):
+        # A drawn thing may be read as a name at a later place: its first form stays.
+        if row.kind in NATURAL and not (row.epsilon or row.place or row.value.startswith("<")):
             self.originals.add_name(row.value, row.original, row.kind)
         elif not (row.epsilon and row.value in self.originals):
             self.originals[value] = row.original

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from sanitizer.answers import RestoredStream, Restorer
 from sanitizer.errors import UpstreamError
 from sanitizer.pipeline import Passage, Sanitizer
+from sanitizer.results import SanitizedText
 from sanitizer.storage import Drawn, Originals
 from sanitizer.wire.find_text import (
     ARGUMENTS_ROLE,
@@ -154,6 +155,7 @@ class Restoration:
         places: how many texts of each role the request had.
         in_parts: an application may send each event of a stream back as a text of its own.
         n_choices: how many answers were asked for at most; None if that is not known.
+        prompts: what the user said: the extractor writes what the assistant says for the last one.
 
     Attributes:
         keeps: tells whether stand-ins stay in the arguments of a tool, by its name.
@@ -166,7 +168,9 @@ class Restoration:
         places: Places | None = None,
         in_parts: bool = False,
         n_choices: int | None = None,
+        prompts: Sequence[SanitizedText] = (),
     ) -> None:
+        self._prompts = prompts
         self._sanitizer = sanitizer
         self.in_json = in_json
         self.keeps = sanitizer.policy.wire.keeps
@@ -327,7 +331,8 @@ class Restoration:
         if self.in_json:
             for slot in [*_messages(found), *_of_event(found)]:
                 slot.kind = "arguments"
-        changed = [self._restore(slot) for slot in finder.slots]
+        spoken = {id(slot) for slot in _messages(found)} if self._prompts else set()
+        changed = [self._restore(slot, id(slot) in spoken) for slot in finder.slots]
         choices = _choices(found) if said else {}
         for slot, sent in said:
             of = self._said_as if slot.tool is None else CALL_ROLE
@@ -337,11 +342,13 @@ class Restoration:
             self.remember(Note(sent, slot.text, of, slot.aside, telling or "", choice, at))
         return found if any(changed) else document
 
-    def _restore(self, slot: TextSlot) -> bool:
+    def _restore(self, slot: TextSlot, spoken: bool) -> bool:
         sent = slot.text
         if slot.kind in ("arguments", "kept"):
             stream = self.stream(slot.kind)
             slot.text = stream.feed(sent) + stream.finish()
+        elif spoken and sent.strip():
+            slot.text = str(self._sanitizer.inner.answers.rewritten(sent, self._prompts))
         else:
             slot.text = self.texts.text(sent)
         return slot.text != sent

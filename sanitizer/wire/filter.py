@@ -80,6 +80,7 @@ class Exchange:
     _in_json: bool = field(default=False, repr=False)
     _places: Places = field(default_factory=Counter, repr=False)
     _n_choices: int | None = field(default=None, repr=False)
+    _prompts: tuple[SanitizedText, ...] = field(default=(), repr=False)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -96,7 +97,13 @@ class Exchange:
         return _media_type(content_type) == self.stream_type
 
     def response(
-        self, status: int, content_type: str, body: bytes, stamp: Stamp | None = None
+        self,
+        status: int,
+        content_type: str,
+        body: bytes,
+        stamp: Stamp | None = None,
+        *,
+        rewrite: bool = False,
     ) -> bytes:
         """Return the restored answer, of type application/json.
 
@@ -108,12 +115,15 @@ class Exchange:
             body: the whole of it.
             stamp: returns a copy of the answer's object with something added; not applied to
                 errors.
+            rewrite: the Sanitizer's extractor writes what the assistant says for the original
+                prompt; this takes as long as its model does.
 
         Raises:
             UpstreamError: a 2xx body that is not this endpoint's JSON. VaultError.
         """
         if self._endpoint != READ:
-            return restored_body(self._endpoint, status, body, self._restoration(), stamp)
+            restoration = self._restoration(self._prompts if rewrite else ())
+            return restored_body(self._endpoint, status, body, restoration, stamp)
         return body if stamp is None or not 200 <= status < 300 else stamped_body(body, stamp)
 
     def stream(self, content_type: str, stamp: Stamp | None = None) -> EventStream | LineStream:
@@ -130,9 +140,11 @@ class Exchange:
             raise UpstreamError("the API did not answer with an event stream")
         return restored_stream(self._endpoint, self._restoration(), stamp)
 
-    def _restoration(self) -> Restoration:
+    def _restoration(self, prompts: tuple[SanitizedText, ...] = ()) -> Restoration:
         in_parts = self._endpoint in gemini.REQUESTS
-        return Restoration(self._sanitizer, self._in_json, self._places, in_parts, self._n_choices)
+        return Restoration(
+            self._sanitizer, self._in_json, self._places, in_parts, self._n_choices, prompts
+        )
 
 
 class Filter:
@@ -217,11 +229,11 @@ class Filter:
         for slot in finder.slots if self._roles else ():
             if slot.kind != "light" and self._roles.get(slot.role) in ("identifiers", "public"):
                 finder.left[f"messages of {slot.role}"] += 1
-        record = self._sanitize(finder.slots, all_light)
+        record, prompts = self._sanitize(finder.slots, all_light)
         n_ended = n_told_tools(self._sanitizer) if told else 0
         record = replace(record, n_claims_ended=n_ended, untouched=dict(finder.left))
         self._hide_numbers(finder.numbers)
-        asked = (_asks_for_json(document), said, _n_choices(name, document))
+        asked = (_asks_for_json(document), said, _n_choices(name, document), prompts)
         streams = _asks_for_stream(name, document)
         return Exchange(dumps(found), record, streams, name, self._sanitizer, *asked)
 
@@ -306,8 +318,10 @@ class Filter:
             raise RequestRefused("the body is not a JSON object", "json")
         return document
 
-    def _sanitize(self, slots: Sequence[TextSlot], all_light: bool) -> WireRecord:
-        """Put released texts in place; return their record.
+    def _sanitize(
+        self, slots: Sequence[TextSlot], all_light: bool
+    ) -> tuple[WireRecord, tuple[SanitizedText, ...]]:
+        """Put released texts in place; return their record, and the prompts for an extractor.
 
         One batch, and one more for texts whose words the policy would perturb but must not.
         """
@@ -327,11 +341,18 @@ class Filter:
         light = [slot for slot in slots if self._is_light(slot, all_light)] if apart else []
         full = [slot for slot in slots if not self._is_light(slot, all_light)] if light else slots
         texts = [slot.text for slot in slots]
-        records = _released(self._sanitizer, full)
-        light_records = _released(self._light, light, light=True) + [record for _, record in found]
+        results = _released(self._sanitizer, full)
+        light_records = [result.record for result in _released(self._light, light, light=True)]
+        light_records += [record for _, record in found]
         self._note_plain(texts, slots)
+        records = [result.record for result in results]
         record = WireRecord.of(self._sanitizer.policy.name, records, light_records)
-        return replace(record, n_texts=record.n_texts + n_plain) if n_plain else record
+        said = zip(full, results, strict=True)
+        prompts = [result for slot, result in said if (slot.role, slot.kind) == ("user", "text")]
+        extracts = self._sanitizer.inner.answers.extractor is not None
+        if n_plain:
+            record = replace(record, n_texts=record.n_texts + n_plain)
+        return record, tuple(prompts if extracts else ())
 
     def _note_plain(self, texts: Sequence[str], slots: Sequence[TextSlot]) -> None:
         """Note which parts of schemas hold no identifier: they come with every request."""
@@ -347,8 +368,10 @@ class Filter:
         return all_light or slot.kind == "light" or of_role
 
 
-def _released(sanitizer: Sanitizer, slots: Sequence[TextSlot], light: bool = False) -> list[Record]:
-    """Sanitize the texts in their slots; return their records."""
+def _released(
+    sanitizer: Sanitizer, slots: Sequence[TextSlot], light: bool = False
+) -> list[SanitizedText]:
+    """Sanitize the texts in their slots; return the results."""
     if not slots:
         return []
     roles = [LIGHT_ROLE if light and slot.kind != "light" else slot.role for slot in slots]
@@ -357,7 +380,7 @@ def _released(sanitizer: Sanitizer, slots: Sequence[TextSlot], light: bool = Fal
     for slot, result in zip(slots, results, strict=True):
         # Always, not only where something was replaced: that would tell whether anything was.
         slot.text = person(result.text) if slot.kind == "person" else result.text
-    return [result.record for result in results]
+    return results
 
 
 def _batch(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from sanitizer.answers.extractors import (
     replaced_words,
 )
 from sanitizer.lm.files import Manifest, model_folder
+from sanitizer.storage import Drawn, MemoryVault
 from sanitizer.testing.models import SeededSource
 from sanitizer.testing.server import Answer, Received, RecordingServer, Responder, error, html, says
 from tests.clients.tool_calls import toy
@@ -66,6 +68,39 @@ class TestWithout:
         assert isinstance(answer, str)
         again = copy.deepcopy(answer)
         assert (again, again.extracted, again.note) == (answer, False, None)
+
+
+class TestNotes:
+    """An answer that rests on a drawn thing says so, whether it speaks of it or not."""
+
+    NOTE = 'the model was told "gout" where you wrote "asthma"'
+
+    def made(self) -> Sanitizer:
+        vault = MemoryVault()
+        vault.substitutes("c", [("CONDITION", "asthma")], lambda *_: Drawn("gout", 5.0))
+        return toy(vault=vault, conversation="c")
+
+    def test_the_answer_and_its_stream_say_what_the_model_was_told(self) -> None:
+        sanitizer = self.made()
+        assert sanitizer.restore("Rest.").notes == (self.NOTE,)
+        stream = sanitizer.restored_stream(["Gout ", "hurts."])
+        assert "".join(stream) == "Asthma hurts."
+        assert (stream.notes, dict(stream.drawn)) == ((self.NOTE,), {"gout": "asthma"})
+
+    def test_in_an_event_loop_too(self) -> None:
+        async def pieces() -> AsyncIterator[str]:
+            yield "Rest."
+
+        async def notes() -> tuple[str, ...]:
+            stream = self.made().arestored_stream(pieces())
+            assert "".join([piece async for piece in stream]) == "Rest."
+            return stream.notes
+
+        assert asyncio.run(notes()) == (self.NOTE,)
+
+    def test_a_prompt_without_a_drawn_thing_has_none(self) -> None:
+        sanitizer = self.made()
+        assert sanitizer.restore("Rest.", sanitizer.sanitize("Hello.")).notes == ()
 
 
 class TestPrompts:

@@ -30,6 +30,8 @@ def table() -> Originals:
     [
         ("&lt;EMAIL_1&gt;", "anna@example.org"),
         ("%3CEMAIL_1%3E", "anna@example.org"),
+        ("&#60;EMAIL_1&#62; &#x3C;email_1&#x3e;", "anna@example.org anna@example.org"),
+        ("&#0060;PERSON\\_1&#x003E; &#61;EMAIL_1&#62;", "Elena Marsh &#61;EMAIL_1&#62;"),
         (r"<EMAIL\_1> and \<PERSON\_1\_2\>", "anna@example.org and Marsh"),
         ("<person_1>, [PERSON_1]", "Elena Marsh, Elena Marsh"),
         (
@@ -139,10 +141,55 @@ def test_a_link_that_was_sent_comes_back() -> None:
     assert restorer.text(other) == other
 
 
+def test_a_host_that_goes_on_as_it_was_sent_comes_back() -> None:
+    """A text of the round trip: a parenthesis behind a stand-in is no end of a host."""
+    sent = "girlfriend(//<PERSON_1>(inspection, x"
+    restorer = Restorer(table(), Links([sent]))
+    assert restorer.text(sent) == sent.replace("<PERSON_1>", "Elena Marsh")
+    for at in range(len(sent)):
+        stream = restorer.stream()
+        assert stream.feed(sent[:at]) + stream.feed(sent[at:]) + stream.finish() == restorer.text(
+            sent
+        )
+    for other in ("(inspect x", "(inspection,y x", "(x@evil.example x", f"({'i' * 300} x"):
+        assert "Elena" not in restorer.text(f"girlfriend(//<PERSON_1>{other}")
+
+
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_a_host_between_quotes_that_goes_on_as_it_was_sent_comes_back(quote: str) -> None:
+    sent = f"ARCHIVE={quote}//<PERSON_1>-barn7/old{quote}: x"
+    restorer = Restorer(table(), Links([sent]))
+    assert restorer.text(sent) == sent.replace("<PERSON_1>", "Elena Marsh")
+    for at in range(len(sent)):
+        stream = restorer.stream()
+        shown = [stream.feed(sent[:at]), stream.feed(sent[at:]), stream.finish()]
+        assert "".join(shown) == restorer.text(sent)
+    for other in (
+        "-barn7/new",
+        "-barn7.evil.example/old",
+        "-barn7/old\n",
+        "-barn7",
+        "-barn7/old x",
+    ):
+        assert "Elena" not in restorer.text(f"ARCHIVE={quote}//<PERSON_1>{other}{quote}: x")
+    assert "Elena" not in restorer.text(f"ARCHIVE={quote}//<PERSON_1>-barn7/old")
+
+
+def test_a_value_behind_a_link_that_was_hidden_comes_back() -> None:
+    """A text of the round trip: "terms:///" was a value itself, with another one behind it."""
+    originals = Originals({"<URL_1>": "terms:///", "<PERSON_1>": "Elena Marsh"})
+    sent = "against <URL_1><PERSON_1>) mum"
+    restorer = Restorer(originals, Links([sent]))
+    assert restorer.text(sent) == "against terms:///Elena Marsh) mum"
+    assert restorer.text("terms:///<PERSON_1>)") == "terms:///<PERSON_1>)"
+    assert Restorer(originals, Links()).text(sent) == "against terms:///<PERSON_1>) mum"
+
+
 _PARTS = st.sampled_from(
     [
         *"<>[]&%\\ \na_1(",
         *("EMAIL", "PERSON", "_1", "&lt;", "gt;", "<EMAIL_1>", "%3C", "3E", "lt"),
+        *("&#60;", "&#x3e;", "#0", "x3"),
         *("gou", "gout", "an ", "Crohn's", "disease", "'s", "https://", "é"),
     ]
 )

@@ -13,6 +13,7 @@ import pytest
 from sanitizer.cli.api import Chat
 from sanitizer.cli.program import main
 from sanitizer.clients.chat import ChatConnection
+from sanitizer.storage import Drawn, MemoryVault
 from sanitizer.testing.server import Answer, RecordingServer, error, says
 from tests.cli.running import one_line, run
 from tests.clients.tool_calls import toy
@@ -85,6 +86,19 @@ def test_the_record_says_what_it_is_worth(
     assert "[epsilon 5, 5 for each of 1 private words, certified; charged 5, spent 5]" in shown
     assert "[compared: replace-one" in shown
     assert "no differential privacy" in talk(capsys, server, "Hello", policy="identifiers")
+
+
+@pytest.mark.parametrize("reveal", [False, True])
+def test_an_answer_that_rests_on_a_drawn_thing_says_so(
+    capsys: pytest.CaptureFixture[str], server: RecordingServer, reveal: bool
+) -> None:
+    vault = MemoryVault()
+    vault.substitutes("chat", [("CONDITION", "asthma")], lambda *_: Drawn("gout", 5.0))
+    settings = {"vault": vault, "conversation": "chat", "policy": "identifiers"}
+    shown = talk(capsys, server, "What helps?", reveal=reveal, **settings)
+    assert 'note: the model was told "gout"' in shown
+    assert ("asthma" in shown) == reveal
+    assert "note: " not in talk(capsys, server, "What helps?", policy="identifiers")
 
 
 def test_a_spent_budget_refuses_and_the_chat_goes_on(

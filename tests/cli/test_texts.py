@@ -16,7 +16,10 @@ from sanitizer.errors import ModelError
 from sanitizer.pipeline.inner import Inner
 from sanitizer.progress import report
 from sanitizer.results import SanitizedText
+from sanitizer.storage import Drawn, FileVault
 from tests.cli.running import PROMPT, one_line, run, run_process
+
+KEY = "a key of at least sixteen bytes"
 
 
 def test_plain_text_comes_out() -> None:
@@ -155,6 +158,20 @@ def test_a_text_may_begin_with_a_dash(
 ) -> None:
     assert main(["sanitize", "--policy", "identifiers", text]) == 0
     assert capsysbinary.readouterr().out.decode() == text.replace("a@b.com", "<EMAIL_1>") + "\n"
+
+
+def test_restore_says_what_the_model_was_told_and_never_what_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANITIZER_VAULT_KEY", KEY)
+    with FileVault(tmp_path / "vault", KEY) as vault:
+        vault.substitutes("c", [("CONDITION", "asthma")], lambda *_: Drawn("gout", 5.0))
+    done = run("restore", "Rest.", "--vault", str(tmp_path / "vault"), "--conversation", "c")
+    assert (done.returncode, done.stdout) == (0, b"Rest.\n")
+    assert b'the model was told "gout"' in done.stderr
+    assert b"asthma" not in done.stderr
+    other = run("restore", "Rest.", "--vault", str(tmp_path / "vault"), "--conversation", "d")
+    assert other.stderr == b""
 
 
 def test_an_answer_gets_its_originals_back(

@@ -18,7 +18,7 @@ import pytest
 
 from sanitizer import Policy, Sanitizer
 from sanitizer.clients.shielding import shield
-from sanitizer.testing.server import Answer, RecordingServer, event
+from sanitizer.testing.server import Answer, RecordingServer, calls, event
 from sanitizer.text.policy import WireRules
 from tests.clients.sdk_clients import (
     LIB,
@@ -28,9 +28,11 @@ from tests.clients.sdk_clients import (
     check_clean,
     identifiers,
     run,
+    run_async,
     said,
     shielded,
 )
+from tests.clients.tool_calls import toy
 from tests.lazily import lazily
 
 if TYPE_CHECKING:
@@ -300,3 +302,69 @@ def test_importing_shield_imports_no_http_library() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+class Telling:
+    """An extractor that tells what it was given, and in which thread."""
+
+    def __init__(self) -> None:
+        self.threads: list[int] = []
+
+    def load(self) -> None:
+        pass
+
+    def rewrite(self, prompt: str, noisy_answer: str) -> Iterator[str]:
+        self.threads.append(threading.get_ident())
+        yield f"Asked: {prompt} Told: {noisy_answer}"
+
+
+class TestExtractor:
+    """Whole answers are written for the original prompt; nothing of that leaves again."""
+
+    WORDS = "My Zorblaxian has a Quizzik. Write to anna@example.org."
+
+    def test_a_whole_answer_is_rewritten_and_goes_back_as_it_came(
+        self, server: RecordingServer
+    ) -> None:
+        way = Telling()
+        first = said(self.WORDS)
+        with shielded(server, toy("strict", extractor=way)) as client:
+            answer = client.chat.completions.create(model="m", messages=first)
+            content = answer.choices[0].message.content
+            assert content.startswith("Asked: My Zorblaxian has a Quizzik. Write to anna@")
+            history = [*first, {"role": "assistant", "content": content}, *said("Thanks.")]
+            client.chat.completions.create(model="m", messages=history)
+        sent = [request.json["messages"] for request in server.requests]
+        assert sent[1][0] == sent[0][0]
+        assert sent[1][1]["content"] == sent[0][0]["content"], "the server is an echo"
+        assert not any(word in server.received.decode() for word in ("Zorblaxian", "Quizzik"))
+
+    def test_the_event_loop_is_not_held_up(self, server: RecordingServer) -> None:
+        way = Telling()
+
+        async def job(client: Any) -> Any:
+            answer = await client.chat.completions.create(model="m", messages=said(self.WORDS))
+            return threading.get_ident(), answer.choices[0].message.content
+
+        loop, content = run_async(server, job, toy("strict", extractor=way))
+        assert content.startswith("Asked: My Zorblaxian")
+        assert way.threads
+        assert loop not in way.threads
+
+    def test_streams_and_arguments_of_tools_are_restored_only(
+        self, server: RecordingServer
+    ) -> None:
+        way = Telling()
+        tool: Any = {"type": "function", "function": {"name": "f", "parameters": {}}}
+        with shielded(server, toy("strict", extractor=way)) as client:
+            pieces = client.chat.completions.create(
+                model="m", messages=said(self.WORDS), stream=True
+            )
+            text = "".join(each.choices[0].delta.content or "" for each in pieces if each.choices)
+            assert "anna@example.org" in text
+            server.script(calls("f"))
+            answer = client.chat.completions.create(
+                model="m", messages=said(self.WORDS), tools=[tool]
+            )
+        assert "anna@example.org" in answer.choices[0].message.tool_calls[0].function.arguments
+        assert way.threads == []

@@ -183,6 +183,37 @@ class TestConversation:
         )
         assert values == ["<PLACE_1>", "<PLACE_1>"]
 
+    def test_a_thing_that_is_read_as_a_name_elsewhere_is_the_same_thing(self, s: Sanitizer) -> None:
+        """Once a synonym beside it got a person's placeholder, and capitals its original."""
+        told = s.sanitize("My sister has hepatitis C. Her hep C, or HCV, is bad.")
+        assert [r.kind for r in told.replacements] == ["CONDITION"] * 3
+        later = s.sanitize("ELENA MARSH: does HCV count?")
+        assert [r.kind for r in later.replacements] == ["PERSON", "CONDITION"]
+        assert later.record.charged == 0.0
+        assert s.restore(later.text) == "ELENA MARSH: does hepatitis C count?"
+
+    def test_a_thing_of_several_words_is_hidden_wherever_it_stands(self, s: Sanitizer) -> None:
+        """Once the illness left beside its stand-in, where a later question was about nobody."""
+        s.sanitize("My sister has hepatitis C.")
+        for question in ("Is hepatitis C curable?", "Explain Hep-C to a child.", "What is HCV?"):
+            assert [r.kind for r in s.sanitize(question).replacements][-1:] == ["CONDITION"]
+        assert s.sanitize("The letters A, B and C come first.").replacements == ()
+        assert s.sanitize("I have high blood pressure.").record.charged == 5.0
+        assert "high blood pressure" not in s.sanitize("What is high blood pressure?").text
+        assert s.sanitize("Donate blood under high pressure.").replacements == ()
+        s.sanitize("My boss Tom Fuller works at Blue Ocean Trading.")
+        assert "blue ocean" not in s.sanitize("What does blue ocean trading sell?").text
+        other = s.derive(conversation="other")
+        assert other.sanitize("Is hepatitis C curable?").replacements == ()
+
+    def test_a_part_of_a_name_is_hidden_where_it_is_taken_for_a_word(self, s: Sanitizer) -> None:
+        text = "Make it warmer. Marsh should not sound ill."
+        assert s.sanitize(text).text == text, "a marsh, as long as nobody has this name"
+        s.sanitize("My sister Elena Marsh lives in Leeds.")
+        assert "Marsh" not in s.sanitize(text).text
+        told = s.derive(conversation="other").sanitize(f"Elena Marsh is my sister. {text}")
+        assert "Marsh" not in told.text
+
     def test_what_a_conversation_draws_is_capped(self, s: Sanitizer) -> None:
         told = "asthma", "epilepsy", "psoriasis", "gout", "lupus"
         results = [s.sanitize(f"My brother was diagnosed with {name}.") for name in told]

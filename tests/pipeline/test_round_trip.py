@@ -59,6 +59,8 @@ def test_ten_thousand_texts_come_back(model: OnnxMaskedLM, policy: str, longest:
     "text",
     [
         '<a href="mailto:faith@example.org">Faith Quill</a>',
+        "opening JavaScript:-39,900_, x=/\n/<PERSON_1>",
+        "girlfriend(//<PERSON_1>(inspection, against terms:///<PERSON_1>) mum's 21 March",
         "non-zero: PERSON_1_, GRID_1 and user_PERSON_1 (TEXT_1)",
         "[Ngozi](https://10.0.96.7/Quill?q=faith.1@example.org) ![](Copperhouse Joinery)",
         "```\nprint([Ngozi], <email_1>announcement, PERSON_12)\n```",

@@ -379,7 +379,7 @@ def test_logit_bias_stays() -> None:
 def test_arguments_of_a_call_stay_json_at_a_place_that_no_api_has() -> None:
     """A number in them is written as a string, and not as a stand-in without quotes."""
     call = {"name": "f", "arguments": '{"card": 4111111111111111, "n": 1.50}'}
-    for body in ({"mesages": [{"function": call}]}, chat("x", a={"function_call": call})):
+    for body in ({"turns": [{"function": call}]}, chat("x", a={"function_call": call})):
         (written,) = [text for text in strings(sent(body)) if text.startswith("{")]
         inside = read(written)
         assert inside["card"].startswith("<CARD_")
