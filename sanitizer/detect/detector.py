@@ -118,6 +118,7 @@ _FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted", "treat
 _OF_SOMEBODY = re.compile(r"(?i)\b(?:my|his|her|their|our)(?: own| new| old)? $")
 _AILING = frozenset(["CONDITION", "TREATMENT"])
 """Listed illnesses and drugs of somebody, as in "my asthma", are private whatever else is said."""
+_CASED = re.compile(r"\b[A-Z][a-z]")
 _KEY_END = re.compile(r": ?[^\s]|:[ \t]*\n")
 _LINE_BEGIN, _LINE_END = re.compile(r"(?:^|\n)[ >*|-]*$"), re.compile(r"[,!.]?[ \t]*(?:\n|$)")
 _HEADING_DAY = re.compile(r"Mon|Tues?|Weds?|Thu(?:rs?)?|Fri|Sat|Sun")
@@ -239,13 +240,13 @@ class Detector:
                 decided.append([])
                 continue
             before, after = shown.before(number), shown.after(number)
+            sight = shown.before(number, _SENTENCE_BEFORE)
             field = fields.kind_at(run.start)
             if run.kind in NUMBERS:
                 word = found.text[run.start : run.end]
                 known = field if field in _FIELDS_OF_NUMBERS else None
                 kind = known or self._number_kind(word, before, after, labels[number][0], field)
-                before = shown.before(number, _SENTENCE_BEFORE)
-                of_task = known is None and public_number(word, before, after)
+                of_task = known is None and public_number(word, sight, after)
                 decided.append([None if of_task else kind])
                 continue
             kinds = [
@@ -254,7 +255,7 @@ class Detector:
                 or _public_here(found.text[start:end], before, label)
                 or self._on_its_own(found.text, run, before, after)
                 or _COMPOUND.match(found.text, start)
-                else self._kind(found.text[start:end], before, label, field, language)
+                else self._kind(found.text[start:end], sight, label, field, language)
                 for (start, end), label in zip(run.words, labels[number], strict=True)
             ]
             kinds = [
@@ -297,22 +298,28 @@ class Detector:
                 return "PERSON"
         if label in _TOLD and word.lower() in _FRAMES:
             return None
-        return self._corrected(word, label, language)
+        cased = _CASED.search(before) is not None
+        return self._corrected(word, label, cased, language)
 
-    def _corrected(self, word: str, label: str, language: str) -> str:
-        """Return the class of a word that the tagger gives one: by the lists, where they tell."""
+    def _corrected(self, word: str, label: str, cased: bool, language: str) -> str:
+        """Return the class of a word that the tagger gives one: by the lists, where they tell.
+
+        Args:
+            cased: the visible text has words with a capital.
+        """
         if label in _TOLD or (label in NAMES and word.islower()):
             listed = _told(word)
         else:
-            ill = label in NAMES and concept_of("CONDITION", word, typed=False) is not None
+            unnamed = label in NAMES and word.lower() not in given_names()
+            ill = unnamed and concept_of("CONDITION", word, typed=False) is not None
             listed = "CONDITION" if ill else None
         if listed is not None:
             return listed
         if word in _MONTHS[language] and (label == FACT or label not in _TOLD):
             return "DATE"
-        # A word of dictionaries in lower case is hidden, but it is no name.
-        plain = label in NAMES and word.islower() and self._known(word, language)
-        return UNKNOWN if plain else label
+        # Where names have capitals, a word of dictionaries without one is hidden, but no name.
+        plain = label in NAMES and word.islower() and cased and self._known(word, language)
+        return UNKNOWN if plain and word not in given_names() else label
 
     @staticmethod
     def _number_kind(
