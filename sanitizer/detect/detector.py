@@ -22,7 +22,16 @@ from sanitizer.detect.classes import (
     misspelt,
     words_of,
 )
-from sanitizer.detect.extents import NAMES, UNKNOWN, WEEKDAY, Finding, joined, names_on, of_calendar
+from sanitizer.detect.extents import (
+    NAMES,
+    TITLE,
+    UNKNOWN,
+    WEEKDAY,
+    Finding,
+    joined,
+    names_on,
+    of_calendar,
+)
 from sanitizer.detect.numbers import (
     counts_on,
     is_brief,
@@ -70,10 +79,6 @@ _FENCE = re.compile(
     r"diff|text|txt|log|markdown|md|latex|graphql|proto|nginx|http)\b"
 )
 """Beginning of a fenced block that names its language; the name stays."""
-_TITLE = re.compile(
-    r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Madam|Mx|Rev|Judge|Herrn?|Frau|Monsieur|Madame|Mme|"
-    r"M|Se\u00f1ora?|Sra?|Don|Do\u00f1a)\.? $"
-)
 _FIELD = re.compile(
     r"(?i)(?:^|[\n{,;(\"'\s<|])(?:(?P<PERSON>(?:first|last|middle|full|given|family|sur|maiden|"
     r"user|contact|customer|client|patient|employee|student|tenant|applicant|manager|author|"
@@ -249,13 +254,15 @@ class Detector:
                 of_task = known is None and public_number(word, sight, after)
                 decided.append([None if of_task else kind])
                 continue
+            # Where names have capitals, a word of dictionaries without one is hidden, but no name.
+            cased = len(run.words) == 1 and _CASED.search(sight) is not None
             kinds = [
                 None
                 if (label is None and is_lone(found.text, start, end))
                 or _public_here(found.text[start:end], before, label)
                 or self._on_its_own(found.text, run, before, after)
                 or _COMPOUND.match(found.text, start)
-                else self._kind(found.text[start:end], sight, label, field, language)
+                else self._kind(found.text[start:end], before, label, field, language, cased)
                 for (start, end), label in zip(run.words, labels[number], strict=True)
             ]
             kinds = [
@@ -276,13 +283,20 @@ class Detector:
         return len(run.words) == 1 and _on_its_own(word, before, after, known)
 
     def _kind(
-        self, word: str, before: str, label: str | None, field: str | None, language: str
+        self,
+        word: str,
+        before: str,
+        label: str | None,
+        field: str | None,
+        language: str,
+        cased: bool,
     ) -> str | None:
         """Return the class of a word, None for everyday words.
 
         Args:
             before: visible text before its run. label: the tagger's class.
             field: class of the table's column or of the key, "" if that tells none, None outside.
+            cased: it is alone, and names in the visible text would have capitals.
         """
         if field == LISTED:
             return None if self._forms.known(word) else label or UNKNOWN
@@ -294,19 +308,14 @@ class Detector:
             return ailing if ailing in _AILING else self._rule(word, before, language)
         if word[:1].isupper() and label in _OF_WORDS:
             named = word.lower() in given_names() and not self._forms.listed(word)
-            if (label in NAMES and _TITLE.search(before)) or (named and label in _TOLD):
+            if (label in NAMES and TITLE.search(before)) or (named and label in _TOLD):
                 return "PERSON"
         if label in _TOLD and word.lower() in _FRAMES:
             return None
-        cased = _CASED.search(before) is not None
-        return self._corrected(word, label, cased, language)
+        return self._corrected(word, label, language, cased)
 
-    def _corrected(self, word: str, label: str, cased: bool, language: str) -> str:
-        """Return the class of a word that the tagger gives one: by the lists, where they tell.
-
-        Args:
-            cased: the visible text has words with a capital.
-        """
+    def _corrected(self, word: str, label: str, language: str, cased: bool) -> str:
+        """Return the class of a word that the tagger gives one: by the lists, where they tell."""
         if label in _TOLD or (label in NAMES and word.islower()):
             listed = _told(word)
         else:
@@ -317,7 +326,6 @@ class Detector:
             return listed
         if word in _MONTHS[language] and (label == FACT or label not in _TOLD):
             return "DATE"
-        # Where names have capitals, a word of dictionaries without one is hidden, but no name.
         plain = label in NAMES and word.islower() and cased and self._known(word, language)
         return UNKNOWN if plain and word not in given_names() else label
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from sanitizer.detect.classes import (
     given_names,
+    words_of,
 )
 from sanitizer.detect.skeleton import (
     NUMBERS,
@@ -70,6 +71,11 @@ _WEEKDAY = (
 )
 WEEKDAY = re.compile(r"(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)days?)")
 """A weekday alone: public, and nobody's name."""
+TITLE = re.compile(
+    r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Madam|Mx|Rev|Judge|Herrn?|Frau|Monsieur|Madame|Mme|"
+    r"M|Se\u00f1ora?|Sra?|Don|Do\u00f1a)\.? $"
+)
+"""Visible text before a person's name."""
 _CALENDAR = re.compile(rf"{MONTH}|{_WEEKDAY}")
 """Names of months and weekdays; shapes of text between one of them and a number beside it."""
 _DAY_BEFORE = re.compile(r"(?:(?:st|nd|rd|th)\b)?\.?,?(?: of| de)? ")
@@ -371,20 +377,31 @@ def _joins(text: str, held: Finding, finding: Finding) -> bool:
 
 
 def _named(text: str, finding: Finding) -> str:
-    """Return the class of a finding: of a name, by its given name or legal form if it has one."""
-    written = text[finding.start : finding.end]
-    if finding.kind not in NAMES:
-        if finding.kind in _TOLD and written[0].isupper() and _POST.fullmatch(written):
-            return "OCCUPATION"
-        treated = finding.kind == "CONDITION" and is_treated(text, finding.end)
-        return "TREATMENT" if treated else finding.kind
-    if _FIRM.search(written) or _FIRM_OF_WORDS.fullmatch(written):
-        return "ORGANIZATION"
+    """Return the class of a finding: of a name, by its given name, end, or place if it has one."""
+    if finding.kind not in {*NAMES, UNKNOWN}:
+        return _of_no_name(text, finding)
+    start, written = finding.start, text[finding.start : finding.end]
     words = written.split()
-    if _POST.fullmatch(written) and words[0].lower() not in given_names():
+    given = len(words) <= _MOST_NAMES and words[0].lower() in given_names()
+    if finding.kind != UNKNOWN:
+        if _FIRM.search(written) or _FIRM_OF_WORDS.fullmatch(written):
+            return "ORGANIZATION"
+        if given:
+            return "PERSON"
+        if _POST.fullmatch(written):
+            return "OCCUPATION"
+    placed = written[0].isupper() and written.lower() in words_of("places")
+    titled = placed and TITLE.search(text[max(0, start - _NEAR) : start])
+    return "PLACE" if placed and not titled else finding.kind
+
+
+def _of_no_name(text: str, finding: Finding) -> str:
+    """Return the class of a finding that is no name: posts and treatments are told by words."""
+    written = text[finding.start : finding.end]
+    if finding.kind in _TOLD and written[0].isupper() and _POST.fullmatch(written):
         return "OCCUPATION"
-    person = len(words) <= _MOST_NAMES and words[0].lower() in given_names()
-    return "PERSON" if person else finding.kind
+    treated = finding.kind == "CONDITION" and is_treated(text, finding.end)
+    return "TREATMENT" if treated else finding.kind
 
 
 _TREATED = re.compile(
