@@ -274,8 +274,8 @@ def test_openai(tmp_path: Path) -> None:
 def test_an_extractor(tmp_path: Path) -> None:
     with desk(tmp_path) as d:
         printed = d.run("extractor")
-        extracted = "Tobias" in printed or "hepatitis" in printed
-        assert f"extracted: {extracted} note: " in printed
+        # One of both may have a stand-in that could mean something else, and stays then.
+        assert "Tobias" in printed or "hepatitis" in printed
         assert not d.received("Tobias eat with hepatitis")
 
 
