@@ -247,6 +247,7 @@ _DEPARTMENT = re.compile(
     r"support|technology|training|transport)(?: .+)?"
 )
 """A post, as it stands under a name; visible text between it and its department; departments."""
+_ABBREVIATED = re.compile(r"(?<![^\W_])[^\W\d_]{1,2}\Z")
 _INITIAL = re.compile(r"[A-Z]\. ?")
 _PREFIX = re.compile(r"[A-Z]{2,6}")  # of a number such as "OPS-4471"
 
@@ -372,6 +373,9 @@ def _joins(text: str, held: Finding, finding: Finding) -> bool:
     between = text[held.end : finding.start]
     if _JOINS.get(held.kind, _JOIN).fullmatch(between) is None:
         return False
+    if between.startswith(".") and held.kind in NAMES:
+        # The dot of "J. Lund" and "St. Ebba" is no end of a sentence.
+        return _ABBREVIATED.search(text[held.start : held.end]) is not None
     alike = text[held.start].isupper() == text[finding.start].isupper()
     return alike or held.kind not in NAMES or not any(map(str.isalpha, between))
 

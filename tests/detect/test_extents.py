@@ -93,6 +93,11 @@ def test_a_post_takes_in_its_department_and_no_firm(
     assert things(text, kind) == expected
 
 
+def test_a_name_ends_with_its_sentence() -> None:
+    text = "we call Harrow Zemlin. Bram writes to J. Lund and St. Ebba now"
+    assert things(text, "PERSON") == ["Harrow Zemlin", "Bram", "J. Lund", "St. Ebba"]
+
+
 def test_firms_on_both_sides_of_a_word_are_one_if_written_alike() -> None:
     words = "quornhoek and Zzyx"
     assert things(words, "ORGANIZATION") == ["quornhoek", "Zzyx"]
