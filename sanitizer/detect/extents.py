@@ -355,7 +355,8 @@ def joined(
     groups = _with_partners(found.text, groups)
     at = 0  # where the finding before ends
     for i, (group, first, last) in enumerate(groups):
-        finding = Finding(group.start, group.end, _named(found.text, group))
+        low = max(found.runs[first - 1].end if first else 0, group.start - _NEAR)
+        finding = Finding(group.start, group.end, _named(found.text, group, low))
         wide = _widened(found, finding, first, last)
         following = groups[i + 1][0].start if i + 1 < len(groups) else len(found.text)
         clear = at <= wide.start and wide.end <= following
@@ -380,8 +381,12 @@ def _joins(text: str, held: Finding, finding: Finding) -> bool:
     return alike or held.kind not in NAMES or not any(map(str.isalpha, between))
 
 
-def _named(text: str, finding: Finding) -> str:
-    """Return the class of a finding: of a name, by its given name, end, or place if it has one."""
+def _named(text: str, finding: Finding, low: int) -> str:
+    """Return the class of a finding: of a name, by its given name, end, or place if it has one.
+
+    Args:
+        low: where visible text before it begins: another run is not read.
+    """
     if finding.kind not in {*NAMES, UNKNOWN}:
         return _of_no_name(text, finding)
     start, written = finding.start, text[finding.start : finding.end]
@@ -395,7 +400,7 @@ def _named(text: str, finding: Finding) -> str:
         if _POST.fullmatch(written):
             return "OCCUPATION"
     placed = written[0].isupper() and written.lower() in words_of("places")
-    titled = placed and TITLE.search(text[max(0, start - _NEAR) : start])
+    titled = placed and TITLE.search(text[low:start])
     return "PLACE" if placed and not titled else finding.kind
 
 

@@ -98,6 +98,17 @@ def test_a_name_ends_with_its_sentence() -> None:
     assert things(text, "PERSON") == ["Harrow Zemlin", "Bram", "J. Lund", "St. Ebba"]
 
 
+@pytest.mark.parametrize("other", ["M", "Zem"])
+def test_the_class_of_a_place_does_not_depend_on_another_run(other: str) -> None:
+    text = f"{other}, Quorn? {other}. Leeds now"
+    found = skeleton(text, public_forms())
+    at = text.index("Leeds")
+    number = next(i for i, run in enumerate(found.runs) if run.start == at)
+    assert list(joined(found, [(Finding(at, at + 5, "PERSON"), number)], ())) == [
+        Finding(at, at + 5, "PLACE")
+    ]
+
+
 def test_firms_on_both_sides_of_a_word_are_one_if_written_alike() -> None:
     words = "quornhoek and Zzyx"
     assert things(words, "ORGANIZATION") == ["quornhoek", "Zzyx"]
