@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sanitizer.answers.links import Links as Links
     from sanitizer.answers.restorer import RestoredStream as RestoredStream
     from sanitizer.answers.restorer import Restorer as Restorer
+    from sanitizer.answers.restorer import plural_of as plural_of
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
@@ -37,6 +38,6 @@ else:
                 "extractor_for",
             ),
             "links": ("Links", "MAY_LINK"),
-            "restorer": ("RestoredStream", "Restorer"),
+            "restorer": ("RestoredStream", "Restorer", "plural_of"),
         },
     )

@@ -301,7 +301,7 @@ def _inflections(word: str, original: str, released: str) -> Iterator[_Pair]:
 
     Nothing is yielded where the spelling of either is in doubt.
     """
-    plural, plural_original = _with_s(word), _with_s(original)
+    plural, plural_original = plural_of(word), plural_of(original) or _as_plural(original)
     if plural and plural_original and released not in _OTHER_WITH_S:
         yield _Pair(plural, plural_original, released)
     singular, singular_original = _without_s(word), _without_s(original)
@@ -309,7 +309,7 @@ def _inflections(word: str, original: str, released: str) -> Iterator[_Pair]:
         yield _Pair(singular, singular_original, released)
 
 
-def _with_s(word: str) -> str | None:
+def plural_of(word: str) -> str | None:
     """Return the plural of a noun (the third person of a verb), or None if it is in doubt."""
     if not re.fullmatch("[A-Za-z][a-z]{2,}", word):
         return None
@@ -326,6 +326,11 @@ def _with_s(word: str) -> str | None:
     return word[:-1] + "ies" if lower.endswith("y") else word + "es"
 
 
+def _as_plural(word: str) -> str | None:
+    """Return a name that is a plural already, such as "Quakers", or None."""
+    return word if plural_of(word[:-1]) == word else None
+
+
 def _without_s(word: str) -> str | None:
     """Return the only singular that has this plural, or None. Names in -s are none: "Paris"."""
     if word in _SINGULARS:
@@ -333,7 +338,7 @@ def _without_s(word: str) -> str | None:
     if not re.fullmatch("[a-z]{4,}", word):
         return None
     stripped = [word[:-n] + end for n, end in ((1, ""), (2, ""), (3, "y"))]
-    singulars = [each for each in stripped if _with_s(each) == word]
+    singulars = [each for each in stripped if plural_of(each) == word]
     return singulars[0] if len(singulars) == 1 else None
 
 

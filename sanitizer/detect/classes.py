@@ -16,6 +16,7 @@ from functools import cache
 from typing import NamedTuple
 
 from sanitizer.detect.skeleton import (
+    FOREIGN,
     PublicForms,
 )
 from sanitizer.text import (
@@ -238,6 +239,18 @@ def misspelt(word: str, forms: PublicForms) -> bool:
 def words_of(name: str) -> frozenset[str]:
     """Return a list of models/forms, lower case; raise ModelError as `public_forms`."""
     return frozenset(word_list(f"{name}.txt", "forms"))
+
+
+@cache
+def told_in(language: str) -> Mapping[str, str]:
+    """Return words of a language that have a class wherever they occur; none of English.
+
+    The tagger read too few texts in other languages to be asked about them alone.
+    """
+    if language not in FOREIGN:
+        return {}
+    lines = (line.split() for line in word_list(f"told_{language}.txt", "forms"))
+    return {word: kind for kind, *words in lines for word in words}
 
 
 @cache

@@ -20,6 +20,7 @@ from sanitizer.detect.classes import (
     gazetteers,
     given_names,
     misspelt,
+    told_in,
     words_of,
 )
 from sanitizer.detect.extents import (
@@ -317,11 +318,12 @@ class Detector:
     def _corrected(self, word: str, label: str, language: str, cased: bool) -> str:
         """Return the class of a word that the tagger gives one: by the lists, where they tell."""
         if label in _TOLD or (label in NAMES and word.islower()):
-            listed = _told(word)
+            listed = told_in(language).get(word.lower()) or _told(word)
         else:
             unnamed = label in NAMES and word.lower() not in given_names()
-            ill = unnamed and concept_of("CONDITION", word, typed=False) is not None
-            listed = "CONDITION" if ill else None
+            kinds = ("CONDITION", "BELIEF") if cased else ("CONDITION",)
+            told = (kind for kind in kinds if concept_of(kind, word, typed=False) is not None)
+            listed = next(told, None) if unnamed else None
         if listed is not None:
             return listed
         if word in _MONTHS[language] and (label == FACT or label not in _TOLD):
@@ -378,7 +380,8 @@ class Detector:
             return "PERSON"
         if word[:1].isupper() and word.lower() in given_names() and not self._forms.listed(word):
             return "PERSON"
-        if (listed := self._gazetteers.kind_of(word)) is not None:
+        told = told_in(language).get(word.lower())
+        if (listed := told or self._gazetteers.kind_of(word)) is not None:
             return listed
         if word in _MONTHS[language]:
             return "DATE"

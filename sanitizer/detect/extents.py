@@ -356,7 +356,8 @@ def joined(
     at = 0  # where the finding before ends
     for i, (group, first, last) in enumerate(groups):
         low = max(found.runs[first - 1].end if first else 0, group.start - _NEAR)
-        finding = Finding(group.start, group.end, _named(found.text, group, low))
+        high = found.runs[last + 1].start if last + 1 < len(found.runs) else len(found.text)
+        finding = Finding(group.start, group.end, _named(found.text, group, low, high))
         wide = _widened(found, finding, first, last)
         following = groups[i + 1][0].start if i + 1 < len(groups) else len(found.text)
         clear = at <= wide.start and wide.end <= following
@@ -381,14 +382,14 @@ def _joins(text: str, held: Finding, finding: Finding) -> bool:
     return alike or held.kind not in NAMES or not any(map(str.isalpha, between))
 
 
-def _named(text: str, finding: Finding, low: int) -> str:
+def _named(text: str, finding: Finding, low: int, high: int) -> str:
     """Return the class of a finding: of a name, by its given name, end, or place if it has one.
 
     Args:
-        low: where visible text before it begins: another run is not read.
+        low, high: where visible text before and after it ends: another run is not read.
     """
     if finding.kind not in {*NAMES, UNKNOWN}:
-        return _of_no_name(text, finding)
+        return _of_no_name(text[:high], finding)
     start, written = finding.start, text[finding.start : finding.end]
     words = written.split()
     given = len(words) <= _MOST_NAMES and words[0].lower() in given_names()

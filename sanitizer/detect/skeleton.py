@@ -277,7 +277,8 @@ def _tokens(
         yield tuple(held), None, held_shown
 
 
-_FOREIGN = ("de", "fr", "es")
+FOREIGN = ("de", "fr", "es")
+"""Languages with lists of their own, beside English."""
 
 
 @cache
@@ -301,7 +302,7 @@ def foreign_words(language: str) -> frozenset[str]:
     Raises:
         ModelError: a list is missing or damaged.
     """
-    if language not in _FOREIGN:
+    if language not in FOREIGN:
         return frozenset()
     everyday = language_lists(model_folder("words") / "languages")[language]
     return everyday | frozenset(word_list(f"ordinary_{language}.txt", "forms"))

@@ -41,7 +41,7 @@ _EVERYDAY, _FOREIGN_WORD, _MISSPELT = 0.7, 0.97, 0.3
 """Least share of all classes at which an everyday word counts as a name: of the lists, of the list
 of another language, and one that is a typing error away from a visible word."""
 _ONE = np.ones(1, dtype=np.int64)
-_FACT_LIMIT = 1.0  # log odds from which a sentence is warned about
+_FACT_LIMIT = 2.2  # log odds of one of its words from which a sentence is warned about
 _OPENING = re.compile(r"(?:[.!?] |\n|\n[-*>#] )$")
 """Text before the beginning of a sentence or line."""
 _SENTENCE = re.compile(r"[^.!?\n;]*(?:[.!?\n;]+|$)")
@@ -287,13 +287,10 @@ def is_lone(text: str, start: int, end: int) -> bool:
 
 
 def _facts(text: str, tokens: _Tokens, odds: NDArray[np.float32]) -> Iterator[tuple[int, int]]:
-    """Sentences whose visible words seem to tell a sensitive fact."""
+    """Sentences with a visible word that seems to tell something private."""
     visible = np.flatnonzero(tokens.chars >= 0)
     places = tokens.chars[visible]
     for sentence in _SENTENCE.finditer(text):
         first, last = np.searchsorted(places, [sentence.start(), sentence.end()])
-        if last - first < 3:
-            continue
-        scores = odds[visible[first:last]].astype(np.float64)
-        if np.logaddexp.reduce(scores) - 0.5 * np.log(len(scores)) > _FACT_LIMIT:
+        if last > first and odds[visible[first:last]].max() > _FACT_LIMIT:
             yield sentence.start(), sentence.end()

@@ -47,7 +47,7 @@ class Tagger(Protocol):
 
         Returns:
             float32 [n_runs, `width`, 1 + n_classes], log odds with "no class" first; and float32
-            [length], how much each place is part of a sensitive fact told in common words.
+            [length], the log odds that the visible words at each place tell something private.
         """
 
 
@@ -86,7 +86,8 @@ class OnnxTagger:
         feed = {"pieces": pieces, "valid": absent * _HIDDEN, "at": at}
         feed |= {f"states_{layer}": states[layer] for layer in self.layers}
         try:
-            scores, facts = self._session.run(["scores", "facts"], feed)
+            scores, told = self._session.run(["scores", "told"], feed)
         except Exception:  # onnxruntime's own errors derive from Exception; their text holds shapes
             raise ModelError("the tagger failed on this input") from None
-        return scores, facts
+        shares = np.exp(told - told.max(axis=1, keepdims=True))
+        return scores, np.log(shares[:, 1:].sum(axis=1) / shares[:, 0])

@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
+from sanitizer.answers import plural_of
 from sanitizer.detect import list_of
 from sanitizer.errors import VaultError
 from sanitizer.identifiers import same_form
@@ -148,7 +149,7 @@ class StandIns:
             return plain(kind, original, number, table)
 
         made = self._vault.substitutes(self._conversation, wanted, make)
-        values = self._as_code(hidden, made)
+        values = self._as_code(hidden, made, _plural_places(text, units))
         return [
             next(values)
             if unit.kind.isupper()
@@ -158,11 +159,16 @@ class StandIns:
             for unit in units
         ]
 
-    def _as_code(self, hidden: Sequence[Unit], values: list[str]) -> Iterator[str]:
+    def _as_code(
+        self, hidden: Sequence[Unit], values: list[str], plural: Collection[int]
+    ) -> Iterator[str]:
         """Yield the released values in the form of their places; each form is kept in the vault.
 
         A placeholder keeps its number: `<PERSON_1>` in prose is PERSON_1 where a name of code
         stands.
+
+        Args:
+            plural: where the places begin that take a plural.
         """
         for unit, value in zip(hidden, values, strict=True):
             natural = unit.kind in NATURAL and not _PLACEHOLDER.fullmatch(value)
@@ -170,7 +176,8 @@ class StandIns:
                 yield value
                 continue
             if not natural and not _PLACEHOLDER.fullmatch(value):
-                yield cased(value, unit.opens_sentence)
+                many = plural_of(value) if unit.start in plural else None
+                yield cased(many or value, unit.opens_sentence)
                 continue
             if unit.form == "prose":
                 yield value
@@ -192,6 +199,38 @@ class StandIns:
         wanted = [Wanted(unit.kind, unit.text, place=unit.form)]
         (kept,) = self._vault.substitutes(self._conversation, wanted, make)
         return kept
+
+
+_OF_PEOPLE = frozenset(["BELIEF", "ORIGIN"])
+_MANY_BEFORE = re.compile(
+    r"(?i)(?<!\w)(?:all|both|few|many|most|other|several|some|these|those|among|between|"
+    r"do|don['\u2019]t)[ \u00a0]\Z"
+)
+_MANY_AFTER = re.compile(
+    r"(?i)[ \u00a0](?:who[ \u00a0])?(?:are|aren['\u2019]t|were|weren['\u2019]t|have|"
+    r"haven['\u2019]t|do|don['\u2019]t)(?!\w)"
+)
+_ALONE_AFTER = re.compile(
+    r"(?i)[.,;:!?)\n]|\Z|[ \u00a0](?:and|at|believe|bury|can|celebrate|drink|eat|fast|from|in|live|"
+    r"marry|meditate|must|not|observe|of|on|or|pray|should|think|to|under|want|wear|who|will|with|"
+    r"worship|would)(?!\w)"
+)
+"""Visible text around the name of a group of people that says that many are meant."""
+
+
+def _plural_places(text: str, units: Sequence[Unit]) -> frozenset[int]:
+    """Return where the units begin that stand for many people, told by visible text alone."""
+    found = []
+    for i, unit in enumerate(units):
+        if unit.kind in _OF_PEOPLE:
+            before = text[units[i - 1].end if i else 0 : unit.start]
+            after = text[unit.end : units[i + 1].start if i + 1 < len(units) else len(text)]
+            whole = after if i + 1 == len(units) else f"{after}x"  # a unit is no end
+            if _MANY_AFTER.match(whole) or (
+                _MANY_BEFORE.search(before) and _ALONE_AFTER.match(whole)
+            ):
+                found.append(unit.start)
+    return frozenset(found)
 
 
 def _form_of(value: str) -> str | None:

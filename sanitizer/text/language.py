@@ -39,6 +39,11 @@ SHORT_WORDS = 10
 """Most words of a text for which one word of `DEFAULT`, and none of another language, is enough:
 most of "Anna Lund met Peter in Leeds" are names.
 """
+LEAST_OWN = 2
+"""Words that another language alone must have for the same: "Ana Ruiz vive en Soria y tiene asma".
+"""
+MOST_SHARED = 0.5
+"""Share of words on the list of a language from which one that is on no other list is enough."""
 MAX_WORDS = 20_000
 """Words at the beginning of a text that are read, in a tenth of a second. A cut by characters would
 depend on the lengths of hidden words.
@@ -91,8 +96,8 @@ def language_of(
         return best
     if any(mark in text for mark in _FOREIGN_MARKS):
         return None
-    if listed[DEFAULT] and not own.keys() - {DEFAULT} and len(words) <= SHORT_WORDS:
-        return DEFAULT
+    if (short := _of_short(own, listed, len(words))) is not None:
+        return short
     if best == DEFAULT and listed[DEFAULT] >= MIN_DEFAULT * len(words):
         return DEFAULT
     if len(words) >= FEW_WORDS and not _is_structured(text, len(words)):
@@ -154,6 +159,16 @@ def _on_lists(
 def _most(own: Counter[str]) -> str | None:
     """Return the language with most words; ties go to the default, then by alphabet."""
     return min(own, key=lambda name: (-own[name], name != DEFAULT, name), default=None)
+
+
+def _of_short(own: Counter[str], listed: Counter[str], n_words: int) -> str | None:
+    """Return the only language that few words, or words that are mostly shared, can be of."""
+    if len(own) > 1:
+        return None
+    alone = next(iter(own), DEFAULT)
+    if n_words <= SHORT_WORDS and (alone == DEFAULT or own[alone] >= LEAST_OWN):
+        return alone if listed[alone] else None
+    return alone if own and listed[alone] >= MOST_SHARED * n_words else None
 
 
 def _is_structured(text: str, n_words: int) -> bool:

@@ -190,6 +190,21 @@ def test_a_month_of_another_language_is_no_name(local: Detector) -> None:
     assert kinds(local.read(text), text)["enero"] == "DATE"
 
 
+@pytest.mark.parametrize(
+    ("text", "thing", "kind"),
+    [
+        ("Meine Mutter wohnt in Kassel und hat Diabetes.", "Diabetes", "CONDITION"),
+        ("Mein Bruder ist schwul, und mein Vater weiß es nicht.", "schwul", "SEXUALITY"),
+        ("Je suis malade depuis ma dépression de l'an dernier.", "dépression", "CONDITION"),
+        ("Mi hermana es judía y no come carne de cerdo.", "judía", "BELIEF"),
+    ],
+)
+def test_listed_words_of_another_language_have_a_class(
+    local: Detector, text: str, thing: str, kind: str
+) -> None:
+    assert kinds(local.read(text), text)[thing] == kind
+
+
 def test_words_that_no_list_knows_are_findings(local: Detector) -> None:
     reading = local.read("please explain zorblaxian and qxyzzy to me")
     assert {"zorblaxian", "qxyzzy"} <= {

@@ -214,6 +214,31 @@ class TestConversation:
         told = s.derive(conversation="other").sanitize(f"Elena Marsh is my sister. {text}")
         assert "Marsh" not in told.text
 
+    @pytest.mark.parametrize(
+        ("text", "released"),
+        [
+            ("My mother says that Buddhists are kind.", "Taoists"),
+            ("Do Buddhists meditate in the morning?", "Taoists"),
+            ("My mother prays with some Buddhists.", "Taoists"),
+            ("My neighbours are Buddhist.", "Taoist"),
+            ("My mother is a Buddhist.", "Taoist"),
+            ("My mother is a Buddhists.", "Taoist"),
+            ("My brother hates Buddhists.", "Taoist"),
+            ("My mother met many Buddhist monks.", "Taoist"),
+        ],
+    )
+    def test_number_follows_the_visible_text_and_never_the_private_form(
+        self, s: Sanitizer, text: str, released: str
+    ) -> None:
+        out = s.sanitize(text, source=SeededSource(7))
+        (drawn,) = [r for r in out.replacements if r.kind == "BELIEF"]
+        assert drawn.replacement == released
+        assert s.restore(out.text, out) == text
+
+    def test_a_plural_comes_back_as_one(self, s: Sanitizer) -> None:
+        s.sanitize("My mother is a Buddhist.", source=SeededSource(7))
+        assert s.restore("Some Taoists and a Taoist.") == "Some Buddhists and a Buddhist."
+
     def test_what_a_conversation_draws_is_capped(self, s: Sanitizer) -> None:
         told = "asthma", "epilepsy", "psoriasis", "gout", "lupus"
         results = [s.sanitize(f"My brother was diagnosed with {name}.") for name in told]

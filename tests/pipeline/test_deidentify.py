@@ -157,6 +157,31 @@ def test_facts_in_everyday_words_are_warned_about(sanitizer: Sanitizer) -> None:
     assert all(warning.kind == "fact" for warning in out.warnings)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("I lost my job in spring. Suggest three options.", "I lost my job in spring."),
+        ("Give me a plan. The kids hide in their room.", "The kids hide in their room."),
+        ("Make it short. He did not dare to go home.", "He did not dare to go home."),
+    ],
+)
+def test_a_warning_names_the_sentence(sanitizer: Sanitizer, text: str, told: str) -> None:
+    warnings = sanitizer.sanitize(text).warnings
+    assert [text[each.start : each.end].strip() for each in warnings] == [told]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Write a function that sorts a list of numbers. It should be fast. Explain how it works.",
+        "Translate into German: the meeting is on Friday. Bring the reports.",
+        "Suggest a title and three short headings for a page about bread.",
+    ],
+)
+def test_a_text_about_nobody_is_not_warned_about(sanitizer: Sanitizer, text: str) -> None:
+    assert sanitizer.sanitize(text).warnings == ()
+
+
 def test_a_class_can_be_refused_or_hidden_by_a_policy_file(tmp_path: Path) -> None:
     path = tmp_path / "clinic.toml"
     path.write_text('base = "deidentify"\n[classes]\nTREATMENT = "vault"\nPLACE = "refuse"\n')

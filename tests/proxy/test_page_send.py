@@ -73,12 +73,14 @@ def test_what_an_api_says_against_it_is_shown(browser: Browser) -> None:
         visit.open()
         expect(visit.page.locator("#send-now")).to_be_disabled()
         visit.write(MAIL)
+        visit.page.locator("#answer").fill("An answer to an earlier text.")
         visit.page.locator("#model").fill("none")
         visit.page.locator("#send-now").click()
         expect(visit.page.locator("#send-status")).to_have_text(
             "It left, but the API answered with status 404: There is no such model. "
             "Sending the same text again is free."
         )
+        expect(visit.page.locator("#answer")).to_have_value("")
         expect(visit.page.locator("#left li")).to_have_count(1)
 
 

@@ -83,6 +83,20 @@ def test_few_words_of_a_list_are_enough(word: str, language: str) -> None:
     assert language_of(word, LISTS) == language
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Meine Mutter Erika Baumann wohnt in Kassel und hat Diabetes.", "de"),
+        ("Ma tante Odile Petit vit à Lannion et a un diabète.", "fr"),
+        ("Mi madre Elena Ruiz vive en Sevilla y tiene asma.", "es"),
+        ("Tengo que pagar la operación de vesícula de mi hermano Pablo en Soria.", "es"),
+        ("Ana Virtanen asuu Oulussa ja hänellä on paha astma.", None),
+    ],
+)
+def test_a_short_sentence_full_of_names_has_a_language(text: str, language: str | None) -> None:
+    assert language_of(text, LISTS) == language
+
+
 def test_a_table_with_words_of_one_other_language_is_of_that_language() -> None:
     text = "| Qx | vielleicht |\n| Rz | manchmal |\n| Tz | überall |\n| Vw | Wz | Yq | Xx | Zz |"
     assert language_of(text, LISTS) == "de"

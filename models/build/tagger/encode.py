@@ -115,10 +115,11 @@ def word_labels(run: Run, spans: Sequence[Span]) -> list[int]:
     A number is one word.
     """
     words = ((run.start, run.end),) if run.kind in NUMBERS else run.words
-    return [_label(start, end, spans) for start, end in words]
+    return [word_label(start, end, spans) for start, end in words]
 
 
-def _label(start: int, end: int, spans: Sequence[Span]) -> int:
+def word_label(start: int, end: int, spans: Sequence[Span]) -> int:
+    """Return the class of what stands from start to end: 0 none, or NOTHING."""
     for span_start, span_end, kind in spans:
         if span_start < end and span_end > start:
             return NOTHING if kind in (IGNORE, "IDENTIFIER") else CLASSES.index(kind) + 1

@@ -3,8 +3,8 @@ out.
 
 Every run is a row of its own; rows share the keys and values of the skeleton only, so that what one
 run holds changes no bit of another's scores. Matrices of the layers have 4 bits, in blocks of 32
-with inputs rounded to 8 bits by block; those of slots and facts have 8. Operators are ONNX 17 and
-ONNX Runtime's own (com.microsoft).
+with inputs rounded to 8 bits by block; those of slots and of what visible words tell have 8.
+Operators are ONNX 17 and ONNX Runtime's own (com.microsoft).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from onnx import TensorProto, helper
 from models.build.encoder import N_HEADS, WIDTH
 from models.build.export import Array, GraphBuilder, norm
 from models.build.tagger.encode import N_PIECES
-from models.build.tagger.model import BLOCK
+from models.build.tagger.model import BLOCK, TOLD_REACH
 
 HEAD_WIDTH = WIDTH // N_HEADS
-EIGHT_BITS = frozenset({"slot", "fact1"})
+EIGHT_BITS = frozenset({"slot", "told.first", "told.near"})
 _SHRINK = (1.0, 0.95, 0.9, 0.85, 0.8)
 _LAST = 2**31 - 1
 
@@ -171,6 +171,25 @@ def _layer(g: TaggerGraph, x: str, states: str, p: str) -> str:
     return g.normalized(g.matrix(inner, f"{p}ffn2"), f"{p}norm2", x)
 
 
+def _told(g: TaggerGraph, layers: Sequence[int]) -> None:
+    """Add the head of visible words, which reads each place with TOLD_REACH places beside it."""
+    both = g.node("Concat", [f"states_{layer}" for layer in layers], "told.states", axis=1)
+    first = g.matrix(g.normalized(both, "told.norm"), "told.first")
+    x = g.node("Gelu", [first], "told.inner", domain=_OWN)
+    pads = g.whole("told.pads", [TOLD_REACH, 0, TOLD_REACH, 0])
+    beside = g.node("Pad", [x, pads], "told.beside")
+    rows = g.node("Shape", [x], "told.shape")
+    n = g.node("Slice", [rows, g.whole("told.0", [0]), g.whole("told.1", [1])], "told.n")
+    windows = []
+    for i in range(2 * TOLD_REACH + 1):
+        begin = g.whole(f"told.begin{i}", [i])
+        end = g.node("Add", [n, begin], f"told.end{i}")
+        windows.append(g.node("Slice", [beside, begin, end], f"told.window{i}"))
+    near = g.matrix(g.node("Concat", windows, "told.windows", axis=1), "told.near")
+    x = g.node("Add", [x, g.node("Gelu", [near], "told.around", domain=_OWN)], "told.sum")
+    g.floats(x, "told.last", "told")
+
+
 def _value(name: str, kind: int, shape: list[Any]) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, kind, shape)
 
@@ -182,8 +201,8 @@ def build(
 
     Inputs: pieces float32 [n, N_PIECES, WIDTH], vectors of the runs' pieces; valid float32 [n,
     N_PIECES], 0 or a large negative number; at int64 [n], places of the runs; for each of `layers`,
-    states_<layer> float32 [S, WIDTH]. Outputs: scores float32 [n, N_PIECES, 1 + n_classes]; facts
-    float32 [S].
+    states_<layer> float32 [S, WIDTH]. Outputs: scores float32 [n, N_PIECES, 1 + n_classes]; told
+    float32 [S, 1 + n_classes].
 
     Args:
         weights: state-dict arrays by name.
@@ -206,8 +225,7 @@ def build(
     for number, layer in enumerate(layers):
         x = _layer(g, x, f"states_{layer}", f"layers.{number}.")
     g.floats(x, "head", "scores")
-    facts = g.node("Gelu", [g.matrix(f"states_{top}", "fact1")], "fact.gelu", domain=_OWN)
-    g.shaped(g.floats(facts, "fact2", "fact2"), g.whole("flat1", [-1]), "facts")
+    _told(g, layers)
     states = [_value(f"states_{layer}", TensorProto.FLOAT, ["S", WIDTH]) for layer in layers]
     graph = helper.make_graph(
         g.nodes,
@@ -220,7 +238,7 @@ def build(
         ],
         [
             _value("scores", TensorProto.FLOAT, ["n", N_PIECES, n_classes + 1]),
-            _value("facts", TensorProto.FLOAT, ["S"]),
+            _value("told", TensorProto.FLOAT, ["S", n_classes + 1]),
         ],
         g.initializers,
     )

@@ -23,8 +23,9 @@ from models.build.tagger.encode import Encoded
 
 MASKED_LM = Path(__file__).resolve().parents[2] / "masked-lm"
 LAYERS = (3, 5)
-FACT_WIDTH = 256
-DROPOUT = 0.1
+TOLD_WIDTH, TOLD_REACH = 384, 2
+"""Width of the head of visible words, and how many tokens on each side it reads."""
+DROPOUT, TOLD_DROPOUT = 0.1, 0.15
 BLOCK = 32  # weights that share a scale
 PARTS = ("weight", "bias")
 
@@ -138,8 +139,40 @@ class RunLayer(nn.Module):
         return spread
 
 
+class Told(nn.Module):
+    """What visible words tell: scores of the skeleton's places by class, "no class" first.
+
+    It reads the states that the runs read, and no run.
+
+    Args:
+        n_reads: how many layers' states there are.
+    """
+
+    def __init__(self, n_reads: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(n_reads * WIDTH, eps=EPS)
+        self.first = nn.Linear(n_reads * WIDTH, TOLD_WIDTH)
+        self.near = nn.Linear((2 * TOLD_REACH + 1) * TOLD_WIDTH, TOLD_WIDTH)
+        self.last = nn.Linear(TOLD_WIDTH, len(CLASSES) + 1)
+        self.drop = nn.Dropout(TOLD_DROPOUT)
+
+    def forward(self, states: Tensor, present: Tensor) -> Tensor:
+        """Return log odds, float32 [texts, length, 1 + n_classes].
+
+        Args:
+            states: float [texts, length, n_reads * WIDTH]. present: bool [texts, length].
+        """
+        x = nn.functional.gelu(self.first(self.drop(self.norm(states)))) * present[..., None]
+        beside = nn.functional.pad(x, (0, 0, TOLD_REACH, TOLD_REACH))
+        steps = range(2 * TOLD_REACH + 1)
+        windows = torch.cat([beside[:, i : i + x.shape[1]] for i in steps], -1)
+        x = x + nn.functional.gelu(self.near(windows))
+        scores: Tensor = self.last(self.drop(x))
+        return scores
+
+
 class Tagger(nn.Module):
-    """Scores of runs by class, and of the skeleton's places as parts of a sensitive fact.
+    """Scores of runs by class, and of the skeleton's places by what their words tell.
 
     Args:
         arrays: of the packaged masked LM. layers: whose states each own layer reads.
@@ -162,8 +195,7 @@ class Tagger(nn.Module):
         self.layers = nn.ModuleList(RunLayer() for _ in layers)
         self.head = nn.Linear(WIDTH, len(CLASSES) + 1)
         self.dropout = nn.Dropout(DROPOUT)
-        self.fact1 = nn.Linear(WIDTH, FACT_WIDTH)
-        self.fact2 = nn.Linear(FACT_WIDTH, 1)
+        self.told = Told(len(self.reads))
         own = {"norm": "norm"} | {f"layers.{k}": f"layers.{i}" for k, i in enumerate(layers)}
         self._copy(arrays, own)
 
@@ -201,10 +233,10 @@ class Tagger(nn.Module):
         scores: Tensor = self.head(self.dropout(spread.float()))
         return scores
 
-    def facts(self, states: Tensor) -> Tensor:
-        """Return log odds of each place of the skeletons, [texts, length]."""
-        odds: Tensor = self.fact2(nn.functional.gelu(self.fact1(states))).squeeze(-1)
-        return odds
+    def visible(self, states: States, present: Tensor) -> Tensor:
+        """Return log odds of each place of the skeletons, [texts, length, 1 + n_classes]."""
+        scores: Tensor = self.told(torch.cat([states[i] for i in self.reads], -1), present)
+        return scores
 
 
 class Body:

@@ -82,7 +82,8 @@ It has {layers} over the states of the packaged masked LM, which
 reads the public words only; they are read before its layers {reads}. The pieces of a hidden run,
 {n_pieces} at a time, attend to these states and to themselves, never to another run: what one run
 holds changes nothing about how another is read (docs/guarantees.md, "Local reading"). A second head
-says of each sentence whether its public words tell a sensitive fact.
+says of each public word whether it tells something private ("drank a bottle and a half"); sentences
+with such words are warned about.
 
 ## Intended use
 
@@ -91,10 +92,11 @@ collect facts about persons, and not where a miss does harm and nobody looks.
 
 ## Training
 
-{training}. The layers began as copies of the masked LM's, which
-itself was not trained. Templates were written for this project, and their values drawn
-at random; names in sentences of corpora were swapped at random. Where a corpus does not label a
-class, nothing was learnt about that class. To repeat it: `models/build/tagger`.
+{training}.
+The layers began as copies of the masked LM's, which itself was not trained. Templates were written
+for this project, and their values drawn at random; names in sentences of corpora were swapped at
+random. Where a corpus does not label a class, nothing was learnt about that class. To repeat it:
+`models/build/tagger`.
 {texts}
 
 ## Quality
@@ -161,7 +163,8 @@ def card(facts: dict[str, Any], bits: int) -> str:
         reads=" and ".join(str(layer) for layer in facts["layers"]),
         n_pieces=facts["n_pieces"],
         training=f"{log['minutes']:g} minutes on {log.get('threads', 2)} CPU threads, "
-        f"{log['steps']:,} steps",
+        f"{log['steps']:,} steps; the second head {log['told']['minutes']:g} "
+        f"minutes more, {log['told']['steps']:,} steps",
         texts=textwrap.fill(f"Texts: {texts}.", 100) if texts else "",
         seen=textwrap.fill(_seen(log.get(PROMPTED, 0)), 100),
         quality="\n".join(row for name in measured for row in _rows(name, measured[name])),

@@ -10,33 +10,28 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import time
-from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from models.build.fetch import CACHE
 from models.build.tagger.batches import Batch, Batches, Mixture
-from models.build.tagger.data import CLASSES, FACT, Example
-from models.build.tagger.encode import N_PIECES, Encoded
+from models.build.tagger.data import ALL, CLASSES, Example
+from models.build.tagger.encode import N_PIECES, NOTHING, Encoded, word_label
 from models.build.tagger.model import LAYERS, Body, Tagger, packaged_arrays, packaged_state
 
 RATE, NEW_FACTOR, WARMUP_STEPS, SMALLEST_RATE = 1e-4, 8.0, 40, 0.02
 """Learning rate; factor for parts that begin at random; share of the rate at the end."""
-FACT_SHARE = 0.2  # of the loss
-LEAST_TOKENS = 3  # of a sentence whose facts are learnt
+TOLD_SHARE = 0.5  # of the loss
 SAVE_EVERY = 100
 FAST_BFLOAT16 = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 """Elsewhere it is emulated, and far slower than floats of 32 bits."""
 PROMPTED = "steps with open prompts"
 """Key of the log: steps of a checkpoint from when the open prompts were training texts."""
-_SENTENCE_END = re.compile(r"[.!?\n;]")
 
 
 @dataclass
@@ -80,41 +75,39 @@ def class_loss(scores: Tensor, batch: Batch) -> Tensor:
     return loss / max(len(batch.known) + len(batch.partial), 1)
 
 
-def fact_loss(odds: Tensor, batch: Batch) -> Tensor | None:
-    """Return the mean loss of sentences that tell a sensitive fact or none, None without any.
+def told_loss(scores: Tensor, batch: Batch) -> Tensor | None:
+    """Return the mean cross entropy of visible tokens whose class is known, None without any.
 
     Args:
-        odds: float [texts, length], log odds of each token.
+        scores: float [texts, length, 1 + n_classes].
     """
-    found, wanted = [], []
+    wanted = torch.full(scores.shape[:2], NOTHING)
     for row, (example, encoded) in enumerate(batch.texts):
-        for tokens, label in sentence_facts(example, encoded) if example.fact else ():
-            pooled = torch.logsumexp(odds[row, tokens].float(), 0)
-            found.append(pooled - np.log(len(tokens)) * 0.5)
-            wanted.append(label)
-    if not found:
+        if tells(example):
+            wanted[row, : len(encoded.chars)] = torch.tensor(told_labels(example, encoded))
+    if not (wanted != NOTHING).any():
         return None
-    return nn.functional.binary_cross_entropy_with_logits(torch.stack(found), torch.tensor(wanted))
+    flat = scores.float().reshape(-1, scores.shape[-1])
+    return nn.functional.cross_entropy(flat, wanted.reshape(-1), ignore_index=NOTHING)
 
 
-def sentence_facts(example: Example, encoded: Encoded) -> list[tuple[list[int], float]]:
-    """Return the visible tokens of each sentence, and 1 if it tells a sensitive fact."""
-    ends = [m.end() for m in _SENTENCE_END.finditer(example.text)] + [len(example.text) + 1]
-    telling = {bisect_right(ends, start) for start, _, kind in example.spans if kind == FACT}
-    tokens: dict[int, list[int]] = {}
+def tells(example: Example) -> bool:
+    """Return True if all that is sensitive in a text is labelled, facts in common words too."""
+    return example.labelled == ALL and example.source != "pupa"
+
+
+def told_labels(example: Example, encoded: Encoded) -> list[int]:
+    """Return the class of each token of the skeleton: 0 none, NOTHING for slots."""
+    labels = [NOTHING] * len(encoded.chars)
     for i, char in enumerate(encoded.chars.tolist()):
         if char >= 0:
-            tokens.setdefault(bisect_right(ends, char), []).append(i)
-    return [
-        (places, float(sentence in telling))
-        for sentence, places in tokens.items()
-        if len(places) >= LEAST_TOKENS
-    ]
+            labels[i] = word_label(char, char + 1, example.spans)
+    return labels
 
 
 def optimizer_of(model: Tagger, rate: float) -> torch.optim.AdamW:
     """Return the optimizer; parts that begin at random learn faster."""
-    new = ("head", "fact", "slot")
+    new = ("head", "told", "slot")
     named = list(model.named_parameters())
     groups = [
         {
@@ -132,27 +125,38 @@ def optimizer_of(model: Tagger, rate: float) -> torch.optim.AdamW:
 
 
 class Training:
-    """A model in training, with its averages."""
+    """A model in training, with its averages.
 
-    def __init__(self, model: Tagger, body: Body, rate: float) -> None:
-        self.model, self.body, self.rate = model, body, rate
+    Args:
+        told: only what visible words tell is trained, all else stays as it is.
+    """
+
+    def __init__(self, model: Tagger, body: Body, rate: float, told: bool = False) -> None:
+        self.model, self.body, self.rate, self.told = model, body, rate, told
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_(not told or name.startswith("told"))
         self.optimizer = optimizer_of(model, rate)
-        self.loss, self.fact_loss = Average(0.97), Average(0.98)
+        self.loss, self.told_loss = Average(0.97), Average(0.98)
         self.step = 0
 
     def learn(self, batch: Batch, progress: float) -> None:
         """Do one step; `progress` is the share of the time that has passed."""
+        if self.told:
+            batch = Batch([text for text in batch.texts if tells(text[0])])
+        if not batch.texts:
+            return
         states, present = self.body.states([encoded for _, encoded in batch.texts])
         now = min(1.0, (self.step + 1) / WARMUP_STEPS) * max(SMALLEST_RATE, 1 - progress)
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate * group["factor"] * now
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=FAST_BFLOAT16):
-            scores = class_scores(self.model, batch, states, present)
-            odds = self.model.facts(states[max(states)])
-        loss, facts = class_loss(scores, batch), fact_loss(odds, batch)
-        if facts is not None:
-            loss = loss + FACT_SHARE * facts
-            self.fact_loss.add(float(facts.detach()))
+            visible = self.model.visible(states, present)
+            told = told_loss(visible, batch)
+            loss = TOLD_SHARE * (visible.sum() * 0 if told is None else told)
+            if not self.told:
+                loss = loss + class_loss(class_scores(self.model, batch, states, present), batch)
+        if told is not None:
+            self.told_loss.add(float(told.detach()))
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -177,22 +181,33 @@ def train(options: argparse.Namespace) -> None:
     before: dict[str, Any] = {"minutes": 0.0, "steps": 0}
     if options.resume is not None:
         state, before = checkpoint(options.resume)
-        model.load_state_dict(state)
+        kept = model.load_state_dict(state, strict=not options.told)
+        if any(not name.startswith("told") for name in kept.missing_keys):
+            raise ValueError(f"{options.resume} lacks {kept.missing_keys}")
     model.train()
-    run = Training(model, Body(options.threads, options.layers), options.rate)
+    run = Training(model, Body(options.threads, options.layers), options.rate, options.told)
 
     def save(minutes: float) -> None:
-        log = {
-            "minutes": round(before["minutes"] + minutes, 1),
-            "steps": before["steps"] + run.step,
-            "batch": options.batch,
-            "layers": list(options.layers),
-            "threads": options.threads,
-            "loss": run.loss.value,
-            "fact_loss": run.fact_loss.value,
-            **mixture.counts,
-            **{key: before[key] for key in (PROMPTED,) if key in before},
+        done: dict[str, Any] = {
+            "minutes": round(minutes, 1),
+            "steps": run.step,
+            "loss": run.told_loss.value,
         }
+        log = (
+            before | {"told": done}
+            if options.told
+            else {
+                "minutes": round(before["minutes"] + minutes, 1),
+                "steps": before["steps"] + run.step,
+                "batch": options.batch,
+                "layers": list(options.layers),
+                "threads": options.threads,
+                "loss": run.loss.value,
+                "told": done,
+                **mixture.counts,
+                **{key: before[key] for key in (PROMPTED,) if key in before},
+            }
+        )
         torch.save(model.state_dict(), options.out)
         options.out.with_suffix(".json").write_text(json.dumps(log, indent=1), "utf-8")
 
@@ -205,7 +220,7 @@ def train(options: argparse.Namespace) -> None:
         if run.step % 20 == 0:
             print(
                 f"step {run.step} progress {minutes / options.minutes:.3f} "
-                f"loss {run.loss.value or 0:.4f} facts {run.fact_loss.value or 0:.3f}",
+                f"loss {run.loss.value or 0:.4f} told {run.told_loss.value or 0:.4f}",
                 flush=True,
             )
         if run.step % SAVE_EVERY == 0:
@@ -228,6 +243,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7, help="of the texts")
     parser.add_argument(
         "--topics", nargs="*", default=(), help="of templates that half of all are drawn from"
+    )
+    parser.add_argument(
+        "--told", action="store_true", help="train only the head of visible words, on --resume"
     )
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()

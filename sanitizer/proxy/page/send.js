@@ -59,7 +59,7 @@ export function wireSending(ask, leave, cost, showAnswer) {
       try {
         const answer = await ask("/page/send", { ...asked, model: named(), key: key.value.trim() }, aborter.signal);
         say(answer.failed ? `It left, but ${answer.failed}. Sending the same text again is free.` : `${named()} has answered.`, Boolean(answer.failed));
-        if (!answer.failed) showAnswer(answer.answer);
+        showAnswer(answer.failed ? "" : answer.answer); // an earlier answer is to another text
         return { answer, told: `Sent, ${cost(answer)}.`, bad: false };
       } catch (error) {
         say(error instanceof Error ? error.message : "", true);
