@@ -84,6 +84,13 @@ def usefulness() -> str:
         line(
             "facts in everyday words warned about", lambda f: f["spans"]["public facts"]["warned"]
         ),
+        line(
+            "all private spans hidden or warned about",
+            lambda f: f["spans"]["all"]["hidden_or_warned"],
+        ),
+        line(
+            "sentences with nothing private warned about", lambda f: f["harmless_sentences_warned"]
+        ),
     ]
     return (
         f"On {results[half]['n_prompts']} {HALVES[half]}:\n\n{_listed(lines)}\n\nWhat is missed "

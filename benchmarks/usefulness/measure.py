@@ -169,6 +169,14 @@ def sentence_around(text: str, span: Span) -> Place:
     return start, min(end for end in ends if end >= span.end)
 
 
+def sentences_in(text: str) -> Iterator[Place]:
+    """Yield the sentences and lines of a text that hold a word."""
+    ends = [found.end() for found in _SENTENCE_END.finditer(text)]
+    for start, end in zip([0, *ends], [*ends, len(text)], strict=True):
+        if words_in(text, (start, end)):
+            yield start, end
+
+
 def groups_of(text: str, span: Span, public: frozenset[str]) -> Iterator[str]:
     """Yield the names under which a span is counted: its class, and its groups."""
     yield span.label
@@ -196,11 +204,13 @@ class Counts:
         spans: name of a class or group -> of its spans: how many, hidden, hidden in part, in a
             sentence that was warned about, and hidden or so warned.
         tasks: task words kept. others: other words changed.
+        harmless: sentences without a span that were warned about.
     """
 
     spans: Mapping[str, tuple[int, int, int, int, int]]
     tasks: Share
     others: Share
+    harmless: Share
 
 
 def counted(prompt: Prompt, outcome: Outcome, public: frozenset[str]) -> Counts:
@@ -219,7 +229,14 @@ def counted(prompt: Prompt, outcome: Outcome, public: frozenset[str]) -> Counts:
     kept = sum(not changes.touched(word) for word in prompt.tasks)
     others = _outside(text, [*((s.start, s.end) for s in prompt.spans), *prompt.tasks])
     changed = sum(map(changes.touched, others))
-    return Counts(spans, (kept, len(prompt.tasks)), (changed, len(others)))
+    harmless = [
+        any(begin < end and start < stop for begin, stop in outcome.warned)
+        for start, end in sentences_in(text)
+        if not any(span.start < end and start < span.end for span in prompt.spans)
+    ]
+    return Counts(
+        spans, (kept, len(prompt.tasks)), (changed, len(others)), (sum(harmless), len(harmless))
+    )
 
 
 def _of_span(
@@ -271,6 +288,7 @@ def summary(
         "spans": {name: _spans(found, name) for name in (*GROUPS, *CLASSES)},
         "task_words_kept": share([counts.tasks for counts in found]),
         "other_words_changed": share([counts.others for counts in found]),
+        "harmless_sentences_warned": share([counts.harmless for counts in found]),
         "restored": share(back) if back else None,
         "ms": median([outcome.seconds for _, outcome in pairs]),
     }

@@ -299,6 +299,12 @@ def test_private_units_are_found_in_any_case_as_whole_words(tmp_path: Path) -> N
     assert results["other_words_changed"]["mean"] == pytest.approx(1 / 3)
 
 
+def test_warnings_of_sentences_without_a_span_are_counted() -> None:
+    prompt = parsed("x", "t", "k", "Help. ⟦PERSON:Ann⟧ is ill.\nBe brief. 17!\n--\n")
+    found = Outcome((), 0.0, ((0, 4), (18, 20)))
+    assert counted(prompt, found, frozenset()).harmless == (2, 3)
+
+
 def test_instructions_are_read_with_their_inputs(tmp_path: Path) -> None:
     path = tmp_path / "some.jsonl"
     row = {"instruction": "Sort this.", "instances": [{"input": "b a", "output": "a b"}]}
