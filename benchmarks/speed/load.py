@@ -103,6 +103,8 @@ class Connections:
     @contextlib.asynccontextmanager
     async def one(self) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
         """A connection, given back if nothing went wrong."""
+        while self._idle and self._idle[-1][0].at_eof():  # closed by the replica after a while
+            self._idle.pop()[1].close()
         found = self._idle.pop() if self._idle else None
         found = found or await asyncio.open_connection("127.0.0.1", self._port)
         try:

@@ -163,16 +163,20 @@ class Changes:
 
 
 def sentence_around(text: str, span: Span) -> Place:
-    """Return the sentence, or line, that a span begins in, and to where the span ends."""
-    ends = [0, *(found.end() for found in _SENTENCE_END.finditer(text)), len(text)]
-    start = max(end for end in ends if end <= span.start)
-    return start, min(end for end in ends if end >= span.end)
+    """Return the sentence, or line, that a span begins in, and to where the span ends.
+
+    What is between two sentences belongs to neither.
+    """
+    found = [found.span() for found in _SENTENCE_END.finditer(text)]
+    start = max((end for _, end in found if end <= span.start), default=0)
+    return start, min((begin for begin, _ in found if begin >= span.end), default=len(text))
 
 
 def sentences_in(text: str) -> Iterator[Place]:
     """Yield the sentences and lines of a text that hold a word."""
-    ends = [found.end() for found in _SENTENCE_END.finditer(text)]
-    for start, end in zip([0, *ends], [*ends, len(text)], strict=True):
+    found = [found.span() for found in _SENTENCE_END.finditer(text)]
+    starts, ends = [0, *(end for _, end in found)], [*(begin for begin, _ in found), len(text)]
+    for start, end in zip(starts, ends, strict=True):
         if words_in(text, (start, end)):
             yield start, end
 

@@ -207,7 +207,7 @@ def test_a_span_counts_as_warned_if_its_sentence_has_a_warning() -> None:
     assert warned.spans["FACT"] == (1, 0, 0, 1, 1)
     assert warned.spans["PERSON"] == (2, 0, 0, 0, 0)
     start, end = sentence_around(found.text, found.spans[2])
-    assert found.text[start:end] == "She lost the job.\n"
+    assert found.text[start:end] == "She lost the job."
 
 
 def test_task_words_and_other_words_are_counted_outside_the_spans() -> None:
@@ -297,6 +297,13 @@ def test_private_units_are_found_in_any_case_as_whole_words(tmp_path: Path) -> N
     results = of_pupa([found], [outcome(found.text, "Ann", "and")])
     assert results["private_words_hidden"]["mean"] == pytest.approx(1 / 3)
     assert results["other_words_changed"]["mean"] == pytest.approx(1 / 3)
+
+
+def test_a_warning_of_the_next_sentence_is_none_of_this_one() -> None:
+    prompt = parsed("x", "t", "k", "⟦PERSON:Ann⟧ is here. He left.")
+    next_one = Outcome((), 0.0, ((12, 21),))  # from the space on, as sentences are found
+    assert counted(prompt, next_one, frozenset()).spans["PERSON"] == (1, 0, 0, 0, 0)
+    assert counted(prompt, next_one, frozenset()).harmless == (1, 1)
 
 
 def test_warnings_of_sentences_without_a_span_are_counted() -> None:
