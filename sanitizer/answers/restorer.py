@@ -43,8 +43,8 @@ _TIED_AFTER = re.compile(r"[@/\\_]|[.,:]\w")
 
 
 # Adding an -s is more than spelling here, so it is not done: "bus", "quiz", "potato", "leaf",
-# "stomach", "monarch", "taxi", "menu", "woman".
-_UNSURE_WITH_S = re.compile(r"(?:[szoiuf]|fe|[ao]ch|arch|man)\Z")
+# "stomach", "monarch", "taxi", "menu", "woman", "Chinese".
+_UNSURE_WITH_S = re.compile(r"(?:[szoiuf]|fe|[ao]ch|arch|man|nese|guese)\Z")
 _IRREGULAR = {
     "man": "men",
     "woman": "women",

@@ -36,7 +36,7 @@ from sanitizer.cli.options import (
     vault_option,
     write,
 )
-from sanitizer.errors import SanitizerError
+from sanitizer.errors import PolicyError, SanitizerError
 
 if TYPE_CHECKING:
     from sanitizer.documents import Document
@@ -127,7 +127,10 @@ def _read(path: Path, images: bool) -> Source:
     from sanitizer.documents import is_document, open_document
 
     if is_document(path):
-        document = open_document(path, images)
+        try:
+            document = open_document(path, images)
+        except PolicyError as error:
+            raise PolicyError(f"{path}: {error}") from None
         return Source(path, document.text, document)
     return Source(path, read_file(path))
 

@@ -89,5 +89,4 @@ class OnnxTagger:
             scores, told = self._session.run(["scores", "told"], feed)
         except Exception:  # onnxruntime's own errors derive from Exception; their text holds shapes
             raise ModelError("the tagger failed on this input") from None
-        shares = np.exp(told - told.max(axis=1, keepdims=True))
-        return scores, np.log(shares[:, 1:].sum(axis=1) / shares[:, 0])
+        return scores, np.logaddexp.reduce(told[:, 1:], axis=1) - told[:, 0]

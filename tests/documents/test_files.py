@@ -237,6 +237,15 @@ def test_what_is_not_read_refuses_the_document(name: str, data: bytes, tmp_path:
     assert not (tmp_path / "b.docx").exists()
 
 
+def test_of_several_documents_the_damaged_one_is_named(tmp_path: Path) -> None:
+    letter(tmp_path / "a.docx")
+    (tmp_path / "b.docx").write_bytes(b"PK\x03\x04 cut off")
+    done = run(*IDENTIFIERS, str(tmp_path / "a.docx"), str(tmp_path / "b.docx"))
+    assert done.returncode == 1
+    assert one_line(done.stderr)
+    assert str(tmp_path / "b.docx").encode() in done.stderr
+
+
 def attached(path: Path, **kind: Any) -> None:
     made = EmailMessage()
     made.set_content("See below.")
