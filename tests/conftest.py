@@ -7,16 +7,12 @@ or another SDK, and what takes many seconds. `pytest -m slow` runs just that.
 from __future__ import annotations
 
 import gc
-import os
 import re
 from collections.abc import Callable, Generator, Iterator
 from copy import copy
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-# Before NumPy is loaded: workers have a core each, and BLAS would start a thread for every core.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from _pytest.doctest import DoctestModule

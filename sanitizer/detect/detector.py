@@ -319,8 +319,6 @@ class Detector:
         """Return the class of a word that the tagger gives one: by the lists, where they tell."""
         if label in _TOLD or (label in NAMES and word.islower()):
             listed = told_in(language).get(word.lower()) or _told(word)
-            if listed is None and label in NAMES and word not in given_names():
-                listed = "CONDITION" if concept_of("CONDITION", word) is not None else None
         else:
             unnamed = label in NAMES and word.lower() not in given_names()
             kinds = ("CONDITION", "BELIEF") if cased else ("CONDITION",)
