@@ -130,7 +130,10 @@ WORK = (
     "eta eod kyc vat hmrc irs gp er icu mri ct ecg bp hr bmi nhs q1 q2 q3 q4 h1 h2 b2b b2c ceo "
     "cfo cto coo hod pto wfh ooo saas ux ui qa pr mr poc mvp nda sow rfp rfq po sku qty cust "
     "hotfix com org net edu gov io app binlog rsync cronjob ilike jpeg jpg gif mp4 msc bsc mba "
-    "eur usd gbp inc vol approx misc dept tel attn ref asap tbc tbd tba nb postmortem"
+    "eur usd gbp inc vol approx misc dept tel attn ref asap tbc tbd tba nb postmortem "
+    "conn fetchone fetchmany rowcount stmt ctx res resp cls fmt pd plt vec cnt prev curr elem btn "
+    "img hdr evt cb fs fd guid deps stg dev uat kube orm rpc cors csrf xss sdk ide cli gui mutex "
+    "goroutine typedef nullable mypy eslint vite pnpm"
 ).split()
 """Words and abbreviations of machines, offices and clinics."""
 LEAST_LETTERS = 3

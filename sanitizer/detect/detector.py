@@ -130,6 +130,11 @@ _LINE_BEGIN, _LINE_END = re.compile(r"(?:^|\n)[ >*|-]*$"), re.compile(r"[,!.]?[ 
 _HEADING_DAY = re.compile(r"Mon|Tues?|Weds?|Thu(?:rs?)?|Fri|Sat|Sun")
 _CLOSING = re.compile(r"(?i)best|cheers|regards|thanks|thx|sincerely|warmly|yours|love|xx?")
 """Days that head a line, and words that close a letter."""
+_SIGNED = re.compile(
+    r"(?i)\b(?:sincerely|faithfully|truly|regards|wishes|cheers|thanks|love|gr\u00fc\u00dfen|"
+    r"gr\u00fc\u00dfe|cordialement|atentamente|saludos),?[ \t]*\n+[ \t]*$"
+)
+"""Visible text before the name of who wrote a letter."""
 _HOME = re.compile(r"(?:/home/|[/\\]Users[/\\]{1,2})$")
 """Visible text before a log-in name in a path."""
 _ACCOUNTS = frozenset(
@@ -224,7 +229,11 @@ class Detector:
                 else:
                     findings.append((Finding(start, end, kind), number))
         things = tuple(joined(found, findings, declared))
-        told = tuple(fact for fact in facts if any(outside(declared, *fact)))
+        told = tuple(
+            fact
+            for fact in facts
+            if any(outside(declared, *fact)) and not _is_code(text, parts, fact)
+        )
         return Reading(things, tuple(everyday), told, found.n_visible, language, tuple(code), parts)
 
     def _kinds(
@@ -309,7 +318,8 @@ class Detector:
             return ailing if ailing in _AILING else self._rule(word, before, language)
         if word[:1].isupper() and label in _OF_WORDS:
             named = word.lower() in given_names() and not self._forms.listed(word)
-            if (label in NAMES and TITLE.search(before)) or (named and label in _TOLD):
+            titled = TITLE.search(before) or _SIGNED.search(before)
+            if (label in NAMES and titled) or (named and label in _TOLD):
                 return "PERSON"
         if label in _TOLD and word.lower() in _FRAMES:
             return None
@@ -500,6 +510,18 @@ def public_code(
         if stays and not overlapping(hidden, piece.start, piece.end):
             found.append((piece.start, piece.end))
     return sorted(found)
+
+
+def _is_code(text: str, parts: Sequence[Piece], sentence: tuple[int, int]) -> bool:
+    """Return True if most letters of a sentence are names, keywords and tags of code."""
+    start, end = sentence
+    names = [
+        text[max(start, piece.start) : min(end, piece.end)]
+        for piece in parts
+        if piece.role in ("name", "keyword", "tag") and piece.start < end and start < piece.end
+    ]
+    named, letters = (sum(map(str.isalpha, said)) for said in ("".join(names), text[start:end]))
+    return 2 * named > letters
 
 
 def load_lists() -> None:

@@ -29,6 +29,7 @@ from sanitizer.identifiers.checks import (
     luhn_digit,
 )
 from sanitizer.identifiers.credentials import KEY_FORMS
+from sanitizer.identifiers.internet import MACHINE_ROLE
 from sanitizer.identifiers.places import (
     CANADA_FIRST,
     CANADA_LETTERS,
@@ -407,7 +408,17 @@ def _coordinates(text: str, source: Source) -> str:
 
 def _host(text: str, source: Source) -> str:
     name, dot, ending = text.rpartition(".")
-    return _scrambled(name, source) + dot + ending if dot else _scrambled(text, source)
+    if dot:
+        return _scrambled(name, source) + dot + ending
+    *parts, last = text.split("-")
+    if parts and last.isascii() and last.islower() | last.isdigit() and last[-1].isdigit():
+        zero = "0" * last.startswith("0")  # four digits, or many would come back as they were
+        letters = _scrambled(last.rstrip(_DIGITS), source)
+        last = letters + zero + "".join(_one(_DIGITS, source) for _ in range(4 - len(zero)))
+    else:
+        last = _scrambled(last, source)
+    kept = (part if MACHINE_ROLE.fullmatch(part) else _scrambled(part, source) for part in parts)
+    return "-".join([*kept, last])
 
 
 _FORMS: dict[str, Callable[[str, Source], str]] = {

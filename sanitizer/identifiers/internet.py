@@ -151,6 +151,17 @@ _HOST_CONTEXT = re.compile(
     r"(?:\b(?:host|hosts|server|servers|ssh|ping|machine|node|hostname|nslookup|dig)\b\W{0,3}|@|://)\Z",
     re.IGNORECASE,
 )
+_RESERVED = re.compile(r"\.(?:example|test|invalid|int)(?![\w-]|\.[A-Za-z0-9]|\()")
+_ROLES = (
+    r"(?:db|sql|web|app|api|srv|server|host|node|prod|stg|staging|dev|uat|qa|intra|cache|redis|kafka|"
+    r"mail|smtp|k8s|vm|gw|proxy|nas|dc|jenkins|worker|bastion|vpn|lb|pg|mysql|postgres|mongo)[0-9]*"
+)
+_MACHINE = re.compile(
+    rf"(?<![\w./\\$-])(?=(?:[a-z][a-z0-9]*-)*{_ROLES}-)"
+    r"(?:(?:[a-z][a-z0-9]*-){2,}[a-z]{0,3}[0-9]{1,4}|[a-z][a-z0-9]*-0[0-9]{1,3})(?![\w-]|\.\w)"
+)
+"""Names such as "web-stg-2" and "db-02": a word that tells of a machine, and a number at last."""
+MACHINE_ROLE = re.compile(_ROLES)
 _UNC = re.compile(r"\\\\([A-Za-z0-9][A-Za-z0-9.-]{1,62})\\")
 
 
@@ -158,9 +169,16 @@ def hosts(text: str) -> Iterator[Span]:
     """Yield names of hosts inside private networks.
 
     Under endings that are also attributes in code, a name counts if it has a digit, a hyphen or a
-    label of networks, or words before it that tell of a host.
+    label of networks, or words before it that tell of a host; under ".int" and endings that are
+    reserved for tests, if it has a digit or a hyphen.
     """
+    if "-" in text:
+        yield from ((found.start(), found.end(), "HOST") for found in _MACHINE.finditer(text))
     if "." in text:
+        for ending in _RESERVED.finditer(text):
+            labels = _LABELS.search(text, max(0, ending.start() - 80), ending.start())
+            if labels and re.search(r"[0-9-]", labels[0]) and _is_host(text, labels, ending):
+                yield labels.start(), ending.end(), "HOST"
         for ending in _PRIVATE.finditer(text):
             labels = _LABELS.search(text, max(0, ending.start() - 80), ending.start())
             if labels and _is_host(text, labels, ending):

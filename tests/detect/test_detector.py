@@ -177,6 +177,7 @@ def test_words_that_close_a_letter_are_no_names(local: Detector) -> None:
         ("Present: K. Adeyemi, T. van Houten, M. Castellano", "T. van Houten", "PERSON"),
         ("Yours, Frances Dunmore", "Frances Dunmore", "PERSON"),
         ("We bought it from Aster & Vale Ltd in spring.", "Aster & Vale Ltd", "ORGANIZATION"),
+        ("Yours sincerely,\nRosalind Hollins\n", "Rosalind Hollins", "PERSON"),
     ],
 )
 def test_classes_that_words_and_forms_tell(
@@ -203,6 +204,11 @@ def test_listed_words_of_another_language_have_a_class(
     local: Detector, text: str, thing: str, kind: str
 ) -> None:
     assert kinds(local.read(text), text)[thing] == kind
+
+
+def test_code_is_not_warned_about(local: Detector) -> None:
+    text = 'Why?\n\n```python\nconn = psycopg2.connect(host="x")\ncur = conn.cursor()\n```\n'
+    assert local.read(text).facts == ()
 
 
 def test_words_that_no_list_knows_are_findings(local: Detector) -> None:

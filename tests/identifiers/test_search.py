@@ -19,6 +19,7 @@ from sanitizer.testing.models import SeededSource
 from tests.identifiers.samples import FOUND, JWT
 
 LEFT_ALONE = [
+    "gpt-4, utf-8, covid-19, node-18, top-10, claude-3-5, col-md-06, icon-web-02.png, my-api-key",
     "main.py README.md data.sh node.js setup.cfg obj.name os.path logger.info('x') e.g. i.e.",
     "end.Start self.lt git@github.com:foo/bar.git icon@2x.png @app.route('/') y = x@self.weight",
     "react@18.2.0 localhost:8080",
@@ -166,6 +167,9 @@ def test_the_private_text_is_not_in_the_repr() -> None:
 
 
 ADVERSARIAL = [
+    "db-",
+    "a-0",
+    "web-stg-",
     "1",
     ".",
     "@",
