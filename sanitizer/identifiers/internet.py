@@ -166,7 +166,7 @@ _UNC = re.compile(r"\\\\([A-Za-z0-9][A-Za-z0-9.-]{1,62})\\")
 
 
 def hosts(text: str) -> Iterator[Span]:
-    """Yield names of hosts inside private networks.
+    """Yield names of machines, and of hosts inside private networks.
 
     Under endings that are also attributes in code, a name counts if it has a digit, a hyphen or a
     label of networks, or words before it that tell of a host; under ".int" and endings that are

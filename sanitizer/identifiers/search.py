@@ -49,8 +49,8 @@ KINDS: tuple[str, ...] = tuple(
 """Kinds of identifiers, in order of precedence between spans of the same length.
 
 A LINK is the plain address of a page; a URL has a user, a query, a fragment, or a private host. A
-HOST is a name inside a private network, ENCODED an identifier in base64 or hexadecimal, an ID the
-number of a customer, an employee or a case.
+HOST is a machine, or a name inside a private network, ENCODED an identifier in base64 or
+hexadecimal, an ID the number of a customer, an employee or a case.
 """
 
 _ALL = frozenset(KINDS)
