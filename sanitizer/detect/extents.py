@@ -301,7 +301,7 @@ def names_on(text: str, run: Run, kinds: list[str | None]) -> list[str | None]:
         if given and {found[i - 1], found[i]} <= NAMES and _beside(text, run, i):
             found[i - 1] = found[i] = "PERSON"
         follows = found[i] in NAMES or found[i] == "OCCUPATION"
-        unknown = found[i] in (None, UNKNOWN)
+        unknown = found[i] in (None, UNKNOWN, "FACT")
         other = unknown or (found[i - 1] == "PERSON" and follows)
         if other and found[i - 1] in NAMES and _beside(text, run, i):
             found[i] = found[i - 1]

@@ -177,6 +177,7 @@ def test_words_that_close_a_letter_are_no_names(local: Detector) -> None:
         ("Present: K. Adeyemi, T. van Houten, M. Castellano", "T. van Houten", "PERSON"),
         ("Yours, Frances Dunmore", "Frances Dunmore", "PERSON"),
         ("We bought it from Aster & Vale Ltd in spring.", "Aster & Vale Ltd", "ORGANIZATION"),
+        ("I lost my job and am ill. Ask Anna Lund on web-stg-2.", "Anna Lund", "PERSON"),
         ("Yours sincerely,\nRosalind Hollins\n", "Rosalind Hollins", "PERSON"),
     ],
 )
