@@ -247,8 +247,11 @@ def told_in(language: str) -> Mapping[str, str]:
 
     The tagger read too few texts in other languages to be asked about them alone.
     """
-    if language not in FOREIGN:
-        return {}
+    return _told_by_list(language) if language in FOREIGN else {}
+
+
+@cache
+def _told_by_list(language: str) -> Mapping[str, str]:
     lines = (line.split() for line in word_list(f"told_{language}.txt", "forms"))
     return {word: kind for kind, *words in lines for word in words}
 
@@ -264,3 +267,16 @@ def gazetteers() -> Gazetteers:
     """Return the packaged names of drugs and conditions; raise ModelError as `public_forms`."""
     kinds = dict.fromkeys(word_list("drugs.txt", "forms"), "TREATMENT")
     return Gazetteers(kinds | dict.fromkeys(word_list("conditions.txt", "forms"), "CONDITION"))
+
+
+def class_of(word: str) -> str | None:
+    """Return the class of a word that a list of sensitive classes has by itself, or None.
+
+    Example:
+        >>> class_of("epilepsy"), class_of("Chemotherapy"), class_of("table")
+        ('CONDITION', 'TREATMENT', None)
+    """
+    listed = (kind for kind in DRAWN if concept_of(kind, word, typed=False) is not None)
+    treated = "TREATMENT" if word.lower() in words_of("treatments") else None
+    found = next(listed, None) or gazetteers().kind_of(word) or treated
+    return found or _told_by_list("en").get(word.lower())

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from sanitizer.detect.classes import (
     LISTS,
     Gazetteers,
+    class_of,
     concept_of,
     gazetteers,
     given_names,
     misspelt,
     told_in,
-    words_of,
 )
 from sanitizer.detect.extents import (
     NAMES,
@@ -56,7 +56,6 @@ from sanitizer.detect.skeleton import (
 from sanitizer.detect.tagging import Tagging, is_lone
 from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces
 from sanitizer.text import (
-    DRAWN,
     LISTED,
     NAME_PARTS,
     Fields,
@@ -135,6 +134,8 @@ _SIGNED = re.compile(
     r"gr\u00fc\u00dfe|cordialement|atentamente|saludos),?[ \t]*\n+[ \t]*$"
 )
 """Visible text before the name of who wrote a letter."""
+_IN_PATH, _PATH_AFTER = re.compile(r"(?:\w[.]|::|->|@)$"), re.compile(r"[.]\w|\(|::")
+"""Visible text beside a name of code."""
 _HOME = re.compile(r"(?:/home/|[/\\]Users[/\\]{1,2})$")
 """Visible text before a log-in name in a path."""
 _ACCOUNTS = frozenset(
@@ -147,7 +148,8 @@ _LONG = 4  # digits from which a number in a table is judged like any other
 _NUMBERED = re.compile(
     r"(?i)\b(?:customer|client|case|ticket|order|invoice|policy|account|member|membership|patient|"
     r"employee|staff|contract|claim|ref|reference|file|booking|reservation|tracking|docket|badge|"
-    r"parcel|shipment|licen[cs]e|registration|matter)(?: (?:no\.?|nr\.?|number|id|code))?:? ?#?$"
+    r"parcel|shipment|licen[cs]e|registration|matter|ext|extension)"
+    r"(?: (?:no\.?|nr\.?|number|id|code))?:? ?#?$"
 )
 """Visible text before a number that is a customer's, a case's and so on."""
 
@@ -287,8 +289,12 @@ class Detector:
         return decided
 
     def _on_its_own(self, text: str, run: Run, before: str, after: str) -> bool:
-        """Return True if a run of one word heads a line as a key, or closes a letter."""
+        """Return True if a run of one word heads a line as a key, closes a letter, or is a name of
+        known words in a path such as "app.ParkView.open("."""
         word = text[run.words[0][0] : run.words[0][1]]
+        pathed = _IN_PATH.search(before) or _PATH_AFTER.match(after)
+        if len(run.words) == 1 and pathed and self._forms.compound(word):
+            return True
         known = self._forms.listed(word) and word.lower() not in given_names()
         return len(run.words) == 1 and _on_its_own(word, before, after, known)
 
@@ -314,7 +320,7 @@ class Detector:
             return field
         if label is None:
             of_somebody = _OF_SOMEBODY.search(before) is not None
-            ailing = _told(word) if of_somebody and word.lower() not in _FRAMES else None
+            ailing = class_of(word) if of_somebody and word.lower() not in _FRAMES else None
             return ailing if ailing in _AILING else self._rule(word, before, language)
         if word[:1].isupper() and label in _OF_WORDS:
             named = word.lower() in given_names() and not self._forms.listed(word)
@@ -327,8 +333,10 @@ class Detector:
 
     def _corrected(self, word: str, label: str, language: str, cased: bool) -> str:
         """Return the class of a word that the tagger gives one: by the lists, where they tell."""
+        if label in _TOLD and self._forms.compound(word):
+            return "PRODUCT"
         if label in _TOLD or (label in NAMES and word.islower()):
-            listed = told_in(language).get(word.lower()) or _told(word)
+            listed = told_in(language).get(word.lower()) or class_of(word)
         else:
             unnamed = label in NAMES and word.lower() not in given_names()
             kinds = ("CONDITION", "BELIEF") if cased else ("CONDITION",)
@@ -443,13 +451,6 @@ class _Shown:
         end = runs[number + 1].start if number + 1 < len(runs) else len(text)
         shown = text[runs[number].end : min(end, runs[number].end + length)]
         return shown + _SLOT if len(shown) < length and number + 1 < len(runs) else shown
-
-
-def _told(word: str) -> str | None:
-    """Return the class of a word that a list of sensitive classes has by itself."""
-    listed = (kind for kind in DRAWN if concept_of(kind, word, typed=False) is not None)
-    treated = "TREATMENT" if word.lower() in words_of("treatments") else None
-    return next(listed, None) or gazetteers().kind_of(word) or treated
 
 
 def _public_here(word: str, before: str, label: str | None) -> bool:

@@ -40,7 +40,7 @@ _JOINS = {
     ),
     "PLACE": re.compile(r" |-| of | of the |, (?=\d)| the "),
     "PRODUCT": re.compile(r" |-|\.|_"),
-    "DATE": re.compile(r" |, |[./:-]| of | the | at | around |T| ?[-\u2013] ?"),
+    "DATE": re.compile(r" |, |[./:-]| of | the | at | around |T| ?[-\u2013+] ?"),
     "MONEY": re.compile(r" |[.,-]"),
     "ID": re.compile(r" ?[-/#._] ?| "),
     "NUMBER": re.compile(r"[.,/:-]| "),
@@ -122,6 +122,8 @@ _TAKEN_BEFORE = {
     "CONDITION": re.compile(
         r"(?i:(?:\b(?:(?:stage|grade) \w+|(?:four|six|\d+) weeks|breast|lung|bowel|colon|skin|"
         r"brain|blood|bone|heart|kidney|liver|chronic|severe|mild|acute|advanced|nearly|partly|nut|hearing|"
+        r"cervical|ovarian|prostate|testicular|thyroid|pancreatic|gastric|oral|throat|uterine|bladder|"
+        r"stomach|cystic|spinal|viral|bacterial|seasonal|sudden|"
         r"back|chest|eating|mental|panic|high|head|recovering|broken|fractured|torn|fake|sickle|"
         r"(?:early|late)-onset|egg|milk|type (?:one|two|[12])|heavy|irregular|borderline|terminal|"
         r"inoperable|congenital|partial|postnatal|post-natal|clinical)[ -])+)$"
@@ -200,6 +202,9 @@ _TAKEN_AFTER = {
     "CRIME": re.compile(r"(?i:[ -](?:driving|violence|possession|abuse|fraud|theft)\b)+"),
 }
 """Visible text after a finding that becomes part of it."""
+_OF_PERSONS = _TOLD | {"SEXUALITY", "TREATMENT", "OCCUPATION"}
+_COMPOUND = re.compile(r"(?<![^\s(\"'/])[A-Za-z]{2,}-$")
+"""Visible first part of a word with a hyphen, such as "self-harming"."""
 _NAMED_BEFORE = re.compile(r"(?i:\b(?:(?:early|late)-onset|type (?:one|two|[12]))[ -])$")
 _NAMED_AFTER = re.compile(
     r"(?:['\u2019]s\b)?"
@@ -415,7 +420,7 @@ def _of_no_name(text: str, finding: Finding) -> str:
 
 
 _TREATED = re.compile(
-    r"(?i)[ -](?:operation|surgery|medication|medicine|tablets|treatment|pump|inhaler|"
+    r"(?i)[ -](?:operation|surgery|medication|pads|medicine|tablets|treatment|pump|inhaler|"
     r"injections?)\b"
 )
 """Visible text after a condition that makes both a treatment."""
@@ -509,6 +514,8 @@ def with_words(text: str, kind: str, start: int, end: int, low: int, high: int) 
         >>> with_words("has severe asthma attacks now", "CONDITION", 11, 17, 0, 29)
         (4, 25)
     """
+    if kind in _OF_PERSONS and (match := _COMPOUND.search(text[low:start])):
+        start -= len(match.group())
     before, after = _TAKEN_BEFORE.get(kind), _TAKEN_AFTER.get(kind)
     if before is not None and (match := before.search(text[low:start])):
         start -= len(match.group())

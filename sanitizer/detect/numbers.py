@@ -15,6 +15,7 @@ from sanitizer.detect.classes import (
 )
 from sanitizer.detect.extents import LONG_MONTH, MONTH
 from sanitizer.detect.skeleton import (
+    NUMBER,
     NUMBERS,
     NUMERAL,
     WORD,
@@ -80,7 +81,11 @@ _RATE_AFTER = re.compile(
 )
 """Visible text before and after a price of one."""
 _SOMEBODY = re.compile(r"(?i)\b(?:i|my|he|his|she|her|me|i['\u2019]?m)\b")
-_ISO_DAY = re.compile(r"(?:19|20)\d\d-\d\d(?:-\d\d(?:T\d\d(?::\d\d(?::\d\d(?:[.,]\d+)?)?)?Z?)?)?")
+_ISO_DAY = re.compile(
+    r"(?:19|20)\d\d-\d\d(?:-\d\d(?:T\d\d(?::\d\d(?::\d\d(?:[.,]\d+)?)?)?Z?)?)?|"
+    r"[0-3]?\d/[A-Z][a-z]{2}/(?:19|20)\d\d(?::\d\d){0,3}"
+)
+"""A day, perhaps with a time, as programs write it."""
 _YEAR_OR_TIME = re.compile(r"1[6-9]\d\d|20\d\d|[01]\d[0-5]\d|2[0-3][0-5]\d|20\d{6}")
 _OF_NUMBERS = frozenset(["MONEY", "DATE", "NUMBER", "ID"])
 _OF_PERSONS = frozenset(
@@ -173,6 +178,8 @@ _OF_PERSON = re.compile(
     r"ref|file|booking|badge|parcel|tenant|user|number|aged?|twenty|thirty|forty|fifty|sixty|"
     r"seventy|eighty|ninety)-$"
 )
+_SERVED = re.compile(r'HTTP/\ufffc" $')
+"""Visible text before the status and the length of an answer in a web server's log."""
 _AT_ITEM = re.compile(r"(?:^|\n[ >*-]*|\.[a-z]{1,5}:|(?:^|[.:;\n\"] ?))$")
 _ITEM = re.compile(r"(?:\d{1,2}[.)] |\d{1,2}\.\d{1,2}\.? (?=[A-Z])|\d{1,4}\))")
 """A version; visible text before, and number with the text after, of a list's item, a clause of a
@@ -182,7 +189,7 @@ _OF_PRODUCT = re.compile(
     r"(?:\b[A-Z][a-z]+[A-Z]\w*|\b(?:Python|Java|Windows|Ubuntu|Debian|Fedora|Node(?:\.js)?|Excel|"
     r"Office|Rails|Django|Angular|React|Swift|Kotlin|Ruby|Perl|Bash|Android|Chrome|Firefox|"
     r"Kubernetes|Docker|Postgres|Redis|Linux|PHP|HTML|CSS|TLS|HTTP|iOS|macOS|Word|"
-    r"(?i:version|release))) $"
+    r"(?i:version|release))) $|\bHTTP/$"
 )
 _REFERRED = re.compile(
     r"(?i)\b(?:items?|points?|sections?|steps?|questions?|chapters?|pages?|lines?|rows?|columns?|"
@@ -207,7 +214,8 @@ def public_number(number: str, before: str, after: str) -> bool:
         return True
     if _VERSION.fullmatch(number) or _is_technical(number, before, after):
         return True
-    if _AT_ITEM.search(before) and _ITEM.match(number + after):
+    item = _AT_ITEM.search(before) and _ITEM.match(number + after)
+    if item or _SERVED.search(before):
         return True
     if sum(map(str.isdecimal, number)) > _MOST_DIGITS:
         return False
@@ -330,11 +338,32 @@ def counts_on(found: Skeleton, decided: list[list[str | None]]) -> None:
             decided[i] = [None]
 
 
-def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
-    """Give words of one number the class of one of them: "four hundred ten", "12 thousand".
+_TO_MONTH = re.compile(r"(?:st|nd|rd|th|\.)? (?:of )?|/")
+_TO_DAY = re.compile(
+    r"(?:st|nd|rd|th|\.)?(?: ?[-\u2013/] ?| (?:to|and|or|until|till|bis|au|al) |, )"
+)
+_DAY = re.compile(r"[12]?[1-9]|10|20|3[01]")
+_ZONE = re.compile(r":[0-5]\d ?[+-](?:0\d|1[0-4])(?:00|15|30|45)")
+"""Text between a day and the month after it, and between two days; a day; the end of a time stamp
+with its time zone."""
 
-    Which runs are numbers, and which are in words, is public.
+
+def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
+    """Give words of one number the class of one of them: "four hundred ten", "12 thousand"; and
+    days the class of the month after them: "14 to 18 October".
+
+    Which runs are numbers, and which are in words, is public; that a run is a date is its class.
     """
+    for one in reversed(range(len(decided) - 1)):
+        run, following = found.runs[one], found.runs[one + 1]
+        day = run.kind == NUMBER and _DAY.fullmatch(found.text, run.start, run.end) is not None
+        if day and decided[one + 1] and decided[one + 1][0] == "DATE":
+            between = _TO_DAY if following.kind == NUMBER else _TO_MONTH
+            if between.fullmatch(found.text, run.end, following.start):
+                decided[one] = ["DATE"]
+        zoned = decided[one] == ["DATE"] and following.kind == NUMBER
+        if zoned and _ZONE.fullmatch(found.text, run.end - len(":00"), following.end):
+            decided[one + 1] = ["DATE"]
     pairs = list(pairwise(range(len(decided))))
     for one, other in [*pairs, *((b, a) for a, b in reversed(pairs))]:
         first, last = sorted([found.runs[one], found.runs[other]], key=lambda run: run.start)

@@ -44,12 +44,34 @@ _GROUP = 3
 """Digits of a group, as in "480 000", and at most of the group before it."""
 _LAST = re.compile(r"[0-9]+(?:k|K|m|M|mn|bn|b|B|x)")
 """End of a number such as "4.1m"."""
-_STAMP = {"-": re.compile(r"[0-3][0-9]T[0-2][0-9]"), ":": re.compile("[0-5][0-9]Z")}
-"""Parts of a time stamp such as "2025-11-02T03:14:07Z", by what is before them."""
+_STAMP = {
+    "-": re.compile(r"[0-3][0-9]T[0-2][0-9]"),
+    ":": re.compile("[0-5][0-9]Z"),
+    "/": re.compile("Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"),
+}
+"""Parts of a time stamp such as "2025-11-02T03:14:07Z" and "14/Oct/2024:03:11:52", by what is
+before them."""
 _SENTENCE_END = re.compile(r"[.!?\u2026:;|\u2022>\n\u3002\uff01\uff1f]")
 _AFTER_MARKER = re.compile(r"[.):]\s")
 _INITIAL_END = re.compile(r"\.[ \u00a0]?")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+|[a-z]+")
+
+_OF_CODE = frozenset(
+    "Action Activity Adapter Address Api App Array Authentication Bean Block Body Builder Button "
+    "Cache Callback Cell Check Class Client Code Collection Column Command Component Config "
+    "Connection Context Control Controller Count Data Date Dto Element Entity Enum Error Event "
+    "Exception Factory Field File Filter Folder Form Format Fragment Frame Function Group Handler "
+    "Header Helper Hook Host Id Impl Index Info Input Interface Item Job Key Label Layout Length "
+    "Level Line List Listener Loader Log Login Loop Manager Map Matrix Message Method Mode Model "
+    "Module Name Node Not Null Number Object Option Options Order Output Package Page Panel "
+    "Parser Password Path Pipeline Plugin Point Policy Pool Process Processor Provider Query "
+    "Queue Reader Record Ref Registry Repository Request Resource Response Result Role Root Route "
+    "Router Row Rule Runner Schema Scope Script Selector Serializer Server Service Session Set "
+    "Setting Settings Size Sort Source Spec State Status Store Stream String Style Table Tag Task "
+    "Template Test Tests Text Thread Time Timeout Token Tree Type Types Unit Url User Users Util "
+    "Utils Validator Value Values Vector Version View Warning Widget Window Worker Writer".split()
+)
+"""Last words of names in programs that begin with a capital."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +129,24 @@ class PublicForms:
         return self._camel(word)
 
     def _camel(self, word: str) -> bool:
-        """Return True for names of code such as "fileName" if each of their words is public."""
+        """Return True for names of code such as "fileName" if each of their words is public.
+
+        "ParkWell" may be a product: a capital first needs an end such as "Error".
+        """
+        parts = self._parts(word)
+        return bool(parts) and (parts[0].islower() or parts[-1] in _OF_CODE)
+
+    def _parts(self, word: str) -> list[str]:
+        """Return the words of a name such as "fileName" if all of them are public, else none."""
         if word.islower() or word.isupper() or not word.isascii() or word[1:].islower():
-            return False
-        parts = _CAMEL.findall(word)
-        return "".join(parts) == word and all(self.known_public(part) for part in parts)
+            return []
+        parts: list[str] = _CAMEL.findall(word)
+        known = "".join(parts) == word and all(self.known_public(part) for part in parts)
+        return parts if known else []
+
+    def compound(self, word: str) -> bool:
+        """Return True for a name such as "fileName" or "ParkWell" of public words."""
+        return bool(self._parts(word))
 
     def known_public(self, word: str) -> bool:
         """Return True if the word is public in lower case."""
@@ -124,7 +159,7 @@ class PublicForms:
 
     def known(self, word: str) -> bool:
         """Return True if the word is on any list, in whatever case form it is written."""
-        return self.listed(word) or _plain(word) in self.ordinary
+        return self.listed(word) or _plain(word) in self.ordinary or self.compound(word)
 
 
 def kind_of(word: str) -> str:

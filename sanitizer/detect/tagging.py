@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanitizer.detect.classes import (
+    class_of,
     given_names,
     misspelt,
 )
@@ -40,6 +41,9 @@ many, most of all for names and numbers."""
 _EVERYDAY, _FOREIGN_WORD, _MISSPELT = 0.7, 0.97, 0.3
 """Least share of all classes at which an everyday word counts as a name: of the lists, of the list
 of another language, and one that is a typing error away from a visible word."""
+_LISTED = 0.1
+"""Least share of all classes, whatever they are, at which a listed illness, treatment, belief,
+origin or crime is that of somebody."""
 _ONE = np.ones(1, dtype=np.int64)
 _FACT_LIMIT = 2.2  # log odds of one of its words from which a sentence is warned about
 _OPENING = re.compile(r"(?:[.!?] |\n|\n[-*>#] )$")
@@ -180,7 +184,10 @@ class Tagging:
         limit = float(self._thresholds[best])
         if kind in NAMES or name_limit == _MISSPELT:
             limit = max(limit, name_limit)
-        return None if share < limit else kind
+        if share >= limit:
+            return kind
+        told = class_of(word) if odds[1:].sum() >= _LISTED * odds.sum() else None
+        return told if told in self._tagger.classes else None
 
     def _name_limits(self, found: Skeleton, run: Run, language: str) -> list[tuple[float, str]]:
         """Return for each word of a run the share from which it is a name, and the word.

@@ -66,7 +66,7 @@ _BALANCED = {
     **_DEIDENTIFY,
     **dict.fromkeys(DRAWN, "draw"),
     # There are no 100 words of everyday language for sexuality; the others tell of a drawn thing.
-    **dict.fromkeys(("SEXUALITY", "TREATMENT", "OCCUPATION", "FACT", "TERM"), "vault"),
+    **dict.fromkeys(("SEXUALITY", "TREATMENT", "OCCUPATION", "FAMILY", "FACT", "TERM"), "vault"),
 }
 _TREATED = {"identifiers": {}, "deidentify": _DEIDENTIFY, "balanced": _BALANCED}
 _NAMES = ("will", "don", "ma", "may")

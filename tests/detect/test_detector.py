@@ -179,6 +179,14 @@ def test_words_that_close_a_letter_are_no_names(local: Detector) -> None:
         ("We bought it from Aster & Vale Ltd in spring.", "Aster & Vale Ltd", "ORGANIZATION"),
         ("I lost my job and am ill. Ask Anna Lund on web-stg-2.", "Anna Lund", "PERSON"),
         ("Yours sincerely,\nRosalind Hollins\n", "Rosalind Hollins", "PERSON"),
+        ("The fair in Gdańsk is on 14 to 18 October.", "14", "DATE"),
+        ("| 214 | halal | arrives 3 August, 22:40 |", "3 August, 22:40", "DATE"),
+        ('x - - [14/Oct/2024:03:11:52 +0200] "GET', "14/Oct/2024:03:11:52 +0200", "DATE"),
+        ("My son is self-harming again.", "self-harming", "CONDITION"),
+        ("in a convent till 2021, then cervical cancer. im 38.", "cervical cancer", "CONDITION"),
+        ("I did eighteen months inside (burglary, 2009).", "burglary", "CRIME"),
+        ("The fee is due through ParkWell by Friday, as always.", "ParkWell", "PRODUCT"),
+        ("I AM 8 MONTHS PREGNANT AND NOBODY COMES", "PREGNANT", "CONDITION"),
     ],
 )
 def test_classes_that_words_and_forms_tell(
@@ -257,6 +265,9 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("Name: Doreen Orr\nReligion: Methodist\nMemory: fine", ("Religion", "Memory")),
         ("Turn it into an email, leave out item 2.", ("2",)),
         ("The rate is double on Sundays, see the invoices.", ("Sundays", "invoices")),
+        ("How do probation and parole differ?", ("probation", "parole")),
+        ('\ufeff"GET /a HTTP/1.1" 401 112', ("1.1", "401", "112")),
+        ("at net.mill.CheckIn.bind(CheckIn.kt:88) a TypeError", ("CheckIn", "TypeError")),
     ],
 )
 def test_ordinary_words_stay(local: Detector, text: str, stays: tuple[str, ...]) -> None:

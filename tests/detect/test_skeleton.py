@@ -46,6 +46,7 @@ def hidden(text: str, forms: PublicForms = FORMS) -> list[str]:
         ("1. Table\n2) House 3) House", ["1", "2", "3", "House"]),
         ("the 1,250.00 the 7", ["1,250.00", "7"]),
         ("JavaScript javascript", ["javascript"]),
+        ("PleaseCall fileTable PleaseTable", ["PleaseCall"]),
         ("J. Table", ["J", "Table"]),
         ("the file. Table", []),
         ("the file\nTable", []),
