@@ -32,6 +32,7 @@ from sanitizer.detect.extents import (
     joined,
     names_on,
     of_calendar,
+    of_currency,
 )
 from sanitizer.detect.numbers import (
     counts_on,
@@ -108,6 +109,11 @@ _YEAR, _COUNTED = re.compile(r"(?:19|20)[0-9]{2}"), re.compile(r" ?(?:[%\u20ac\u
 _DAY = re.compile(r"[1-9]|[12][0-9]|3[01]")
 """Before a hidden word it is a day rather than a sum, and between two rather than a count."""
 _CURRENCY = re.compile(r"[$\u00a3\u20ac]$")
+_PRICED = re.compile(
+    r"(?:[$\u00a3\u20ac]|\b(?:USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|INR|BRL|MXN|JPY|CAD|AUD|NZD)) ?$"
+)
+_PRICED_AFTER = re.compile(r" ?\u20ac| (?i:euros?|dollars|USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN)\b")
+"""Visible text around a sum."""
 _DAY_BEFORE = re.compile(r"(?i)(?:,|\b(?:on|since|by|until|till|from|dated|of)) $")
 """Visible text before the day of a month, where the next word is hidden."""
 _HIDDEN_BEFORE = re.compile(rf"{_SLOT}(?:[,.)]{{0,2}}| to| and) $")
@@ -278,9 +284,7 @@ class Detector:
                 for (start, end), label in zip(run.words, labels[number], strict=True)
             ]
             kinds = [
-                "DATE"
-                if kind in _FOR_CALENDAR and of_calendar(found, number, found.text[a:b])
-                else kind
+                _beside_number(found, number, found.text[a:b], kind)
                 for (a, b), kind in zip(run.words, kinds, strict=True)
             ]
             decided.append(names_on(found.text, run, kinds))
@@ -386,7 +390,8 @@ class Detector:
             return label
         if len(word) > 2 and word[0].isdecimal() and _NUMBERED.search(before):
             return "ID"
-        return role(before, after, word)
+        priced = _PRICED.search(before) or _PRICED_AFTER.match(after)
+        return role(before, after, word) or ("MONEY" if priced else None)
 
     def _rule(self, word: str, before: str, language: str) -> str | None:
         """Return the class of a word to which the tagger gives none, or None for everyday words.
@@ -427,6 +432,13 @@ def _names_whole(
         held = start, end, kind
     if held is not None:
         yield held
+
+
+def _beside_number(found: Skeleton, number: int, word: str, kind: str | None) -> str | None:
+    """Return the class of a word beside a number: of a month and a currency by their form."""
+    if kind in _FOR_CALENDAR and of_calendar(found, number, word):
+        return "DATE"
+    return "MONEY" if of_currency(found, number, word) else kind
 
 
 class _Shown:

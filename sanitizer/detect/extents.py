@@ -76,6 +76,11 @@ TITLE = re.compile(
     r"M|Se\u00f1ora?|Sra?|Don|Do\u00f1a)\.? $"
 )
 """Visible text before a person's name."""
+_CODES = (
+    "USD|EUR|GBP|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|INR|BRL|MXN|JPY|ZAR|CNY|KRW|SGD|HKD|THB|"
+    "ILS|AED|BTC"
+)
+_CURRENCY = re.compile(_CODES)
 _CALENDAR = re.compile(rf"{MONTH}|{_WEEKDAY}")
 """Names of months and weekdays; shapes of text between one of them and a number beside it."""
 _DAY_BEFORE = re.compile(r"(?:(?:st|nd|rd|th)\b)?\.?,?(?: of| de)? ")
@@ -90,7 +95,7 @@ _ONES = re.compile(r"-(?:one|first|second|third)\b", re.I)
 _TAKEN_BEFORE = {
     "MONEY": re.compile(
         r"(?:(?:\b(?:R|CA|AU|A|US|NZ))?[$\u00a3\u20ac\u00a5\u20b9]|"
-        r"\b(?:USD|EUR|GBP|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|INR|BRL|MXN|JPY|Rs\.?))\s?$"
+        rf"\b(?:{_CODES}|Rs\.?))\s?$"
     ),
     "DATE": re.compile(
         rf"(?:\b{_DAY}\.?,? (?:the )?|\b{MONTH}\.? (?:the )?|\byesterday (?:at )?|\bmid-|"
@@ -293,6 +298,26 @@ def of_calendar(found: Skeleton, number: int, word: str) -> bool:
     if following is None or following.kind not in NUMBERS:
         return False
     return _DAY_AFTER.fullmatch(found.text, run.end, following.start) is not None
+
+
+def of_currency(found: Skeleton, number: int, word: str) -> bool:
+    """Return True for the code of a currency, such as "NOK", beside a run that is a number.
+
+    Args:
+        number: of the word's run.
+    """
+    if not _CURRENCY.fullmatch(word):
+        return False
+    text, runs = found.text, found.runs
+    run = runs[number]
+    gaps = [text[runs[i].end : run.start] for i in (number - 1,) if i >= 0 if _is_number(runs[i])]
+    after = runs[number + 1 : number + 2]
+    gaps += [text[run.end : each.start] for each in after if _is_number(each)]
+    return not {"", " ", "\u00a0"}.isdisjoint(gaps)
+
+
+def _is_number(run: Run) -> bool:
+    return run.kind in NUMBERS
 
 
 def names_on(text: str, run: Run, kinds: list[str | None]) -> list[str | None]:

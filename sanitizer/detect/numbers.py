@@ -349,8 +349,8 @@ with its time zone."""
 
 
 def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
-    """Give words of one number the class of one of them: "four hundred ten", "12 thousand"; and
-    days the class of the month after them: "14 to 18 October".
+    """Give words of one number the class of one of them: "four hundred ten", "12 thousand"; days
+    the class of the month after them: "14 to 18 October"; and sums that of their currency.
 
     Which runs are numbers, and which are in words, is public; that a run is a date is its class.
     """
@@ -370,3 +370,8 @@ def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
         beside = found.text[first.end : last.start] == " "
         if beside and first.kind in NUMBERS and last.kind == NUMERAL:
             decided[other] = [decided[other][0] or decided[one][0]]
+        a_sum = (
+            found.runs[one].kind == WORD and "MONEY" in decided[one] and decided[other] == [None]
+        )
+        if a_sum and last.start - first.end <= 1 and found.runs[other].kind == NUMBER:
+            decided[other] = ["MONEY"]
