@@ -18,7 +18,6 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
-from sanitizer.identifiers import NameFinder
 from sanitizer.lm import MaskedLM, OnnxMaskedLM, OnnxTagger, loading, model_folder, tokens
 from sanitizer.lm import masked as masked_module
 from sanitizer.lm.word_vectors import PieceTable, WordTable
@@ -92,23 +91,6 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
     """Doctests are the package's: a test module must not be imported a second time for its own."""
     found = yield
     return [each for each in found if not isinstance(each, DoctestModule)]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def no_names() -> Iterator[Callable[[], bool]]:
-    """Look for no names, so that what the tests count does not depend on the extra "ner"."""
-    installed = NameFinder.installed
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(NameFinder, "installed", staticmethod(lambda: False))
-        yield installed
-
-
-@pytest.fixture
-def names(no_names: Callable[[], bool], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look for names after all; skip the test where the extra is missing."""
-    if not no_names():
-        pytest.skip('the extra "ner" is not installed')
-    monkeypatch.setattr(NameFinder, "installed", staticmethod(no_names))
 
 
 @pytest.fixture

@@ -74,8 +74,7 @@ class TransportFilter:
     def __init__(self, sanitizer: Sanitizer) -> None:
         self._filter = Filter(sanitizer)
         extracts = sanitizer.inner.answers.extractor is not None
-        reads = sanitizer.policy.reads_models or bool(sanitizer.policy.names)
-        self._runs_model = extracts or reads
+        self._runs_model = extracts or sanitizer.policy.reads_models
 
     def is_slow(self, n_bytes: int) -> bool:
         """Return True if a body of this length takes too long for an event loop."""

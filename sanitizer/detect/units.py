@@ -23,7 +23,7 @@ from sanitizer.detect.detector import Detector
 from sanitizer.detect.extents import Finding, is_treated, with_name
 from sanitizer.detect.skeleton import public_forms
 from sanitizer.errors import PolicyError
-from sanitizer.identifiers import KINDS, NameFinder, find, name_finder
+from sanitizer.identifiers import KINDS, find
 from sanitizer.storage import same_thing
 from sanitizer.text import (
     CLASSES,
@@ -109,7 +109,7 @@ def split(
 
     Raises:
         PolicyError: the text holds refused words or patterns.
-        ModelError: names are wanted, and the model that finds them is missing.
+        ModelError: a model failed.
 
     Example:
         >>> found = split("Mail anna@x.org or Zoltan.", Policy.preset("strict"))
@@ -120,7 +120,7 @@ def split(
     """
     if policy.refuses:
         policy.check(text, (text[begin:end] for begin, end in word_spans(text)))
-    spans = _hidden_spans(text, policy, name_finder(policy.names))
+    spans = _hidden_spans(text, policy)
     if identifiers:
         spans = sorted([*spans, *_clear_of(identifiers, spans)])
     declared = _with_phrases(text, policy, spans, declared, keep)
@@ -491,23 +491,19 @@ def _listed_public(text: str, policy: Policy) -> bool:
     )
 
 
-def find_units(
-    text: str, policy: Policy, names: NameFinder | None, declared: Offsets = ()
-) -> list[Unit]:
+def find_units(text: str, policy: Policy, declared: Offsets = ()) -> list[Unit]:
     """Return the stretches that go to the vault, ascending and never overlapping.
 
-    Where two would overlap, text that looks like a released value comes before identifiers, and
-    these come before names; what is left of a listed phrase is hidden too. None overlaps declared
-    text.
+    Where two would overlap, text that looks like a released value comes before identifiers; what is
+    left of a listed phrase is hidden too. None overlaps declared text.
 
     Args:
-        names: finder of names; None if names stay.
         declared: stretches that are public, ascending, apart from each other.
     """
-    return _cut(text, policy, _hidden_spans(text, policy, names), declared)
+    return _cut(text, policy, _hidden_spans(text, policy), declared)
 
 
-def _hidden_spans(text: str, policy: Policy, names: NameFinder | None) -> list[Span]:
+def _hidden_spans(text: str, policy: Policy) -> list[Span]:
     """Return what goes to the vault if nothing is declared, ascending and never overlapping."""
     # Text that looks like a placeholder is hidden too: in an answer it would be restored.
     literal = _LITERAL if policy.detector == "none" else _LITERAL_IN_CODE
@@ -515,8 +511,6 @@ def _hidden_spans(text: str, policy: Policy, names: NameFinder | None) -> list[S
     if policy.identifiers:
         found = [(i.start, i.end, i.kind) for i in find(text, policy.identifiers)]
         taken = sorted([*taken, *_clear_of(found, taken)]) if taken else found
-    if names is not None:
-        taken = sorted([*taken, *_clear_of(names.find(text), taken)])
     if listed := policy.terms.spans(text):
         places = [(start, end) for start, end, _ in taken]
         rest = [(*part, "TERM") for span in listed for part in _parts(text, places, *span)]

@@ -1,7 +1,7 @@
-"""Structured identifiers (e-mail addresses, cards, keys) and names: found, and replaced.
+"""Structured identifiers (e-mail addresses, cards, keys): found, and replaced.
 
 What enters: a text. What leaves: spans with their kinds, or another value of the same form. It
-needs the standard library only (and spaCy for names), and knows neither policies nor the vault.
+needs the standard library only, and knows neither policies nor the vault.
 """
 
 from typing import TYPE_CHECKING
@@ -11,12 +11,10 @@ from sanitizer import lazy_door
 if TYPE_CHECKING:
     from sanitizer.identifiers.search import KINDS as KINDS
     from sanitizer.identifiers.search import Identifier as Identifier
-    from sanitizer.identifiers.search import NameFinder as NameFinder
     from sanitizer.identifiers.search import find as find
-    from sanitizer.identifiers.search import name_finder as name_finder
     from sanitizer.identifiers.search import same_form as same_form
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
-        {"search": ("Identifier", "KINDS", "NameFinder", "find", "name_finder", "same_form")},
+        {"search": ("Identifier", "KINDS", "find", "same_form")},
     )

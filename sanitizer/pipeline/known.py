@@ -39,14 +39,11 @@ class KnownIdentifiers:
     looks at new ones only.
 
     Args:
-        kinds: tells the class of an original.
-        classes: find names and other things of classes too, as whole words; a detector does that
-            where the policy has one.
+        kinds: tells the class of an original. Names and other things of classes are for a detector.
     """
 
-    def __init__(self, kinds: Kinds, classes: bool) -> None:
+    def __init__(self, kinds: Kinds) -> None:
         self._kinds_of = kinds
-        self._classes = classes
         self._lock = threading.Lock()
         self._clear(Originals())
 
@@ -81,7 +78,7 @@ class KnownIdentifiers:
 
     def _is_told_apart(self, form: str, kind: str) -> bool:
         """Return True if a form means the same thing wherever it stands."""
-        if kind in _ROLES or len(form) < PREFIX or (kind in CLASSES and not self._classes):
+        if kind in _ROLES or len(form) < PREFIX or kind in CLASSES:
             return False
         return not (form.isalpha() and public_forms().known(form.lower()))
 

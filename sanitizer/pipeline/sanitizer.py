@@ -19,7 +19,7 @@ from sanitizer.answers import (
 from sanitizer.corrections import Listed, Memories, memories_of
 from sanitizer.detect import load_lists
 from sanitizer.errors import BudgetExceeded, SanitizerError
-from sanitizer.identifiers import find, name_finder
+from sanitizer.identifiers import find
 from sanitizer.lm import CausalLM, MaskedLM, Models
 from sanitizer.pipeline.engines import (
     MAX_BATCH_TOKENS,
@@ -617,7 +617,6 @@ class Sanitizer:
             if self.policy.detector != "none":
                 load_lists()
             return
-        name_finder(self.policy.names)
         if self.policy.perturb:
             self.inner.models()
         self.inner.detector()

@@ -49,7 +49,7 @@ class StandIns:
 
     def __init__(self, policy: Policy, vault: Vault, conversation: str) -> None:
         self._policy, self._vault, self._conversation = policy, vault, conversation
-        self._identifiers = KnownIdentifiers(self.known, policy.names is True)
+        self._identifiers = KnownIdentifiers(self.known)
 
     def known(self, forms: Collection[str]) -> Mapping[str, str]:
         """Return form -> class of those forms that are things of the conversation already."""

@@ -25,7 +25,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from sanitizer.errors import RequestRefused
-from sanitizer.identifiers import NameFinder
 from sanitizer.pipeline import Sanitizer
 from sanitizer.proxy.access import (
     ASK,
@@ -361,7 +360,7 @@ def create_app(
     else:
         conversations = Conversations(sanitizer, conversation_key or secret_key())
         anyone = Anyone(settings, conversations)
-        callers, workers = anyone, Workers(may_block or _is_slow(sanitizer))
+        callers, workers = anyone, Workers(may_block or sanitizer.policy.reads_models)
         # Neither knows a tenant, so neither is there for tenants.
         own_routes += GuardApi(sanitizer, settings, conversations, metrics, workers).routes()
         if settings.page:
@@ -391,12 +390,6 @@ def create_app(
     router = Router(routes, redirect_slashes=False, lifespan=lifespan)
     access = AccessCheck(settings, own, free)
     return ErrorLayer(api, router, access, metrics, own, settings.max_connections)
-
-
-def _is_slow(sanitizer: Sanitizer) -> bool:
-    """Return True if a model runs for each text."""
-    names = sanitizer.policy.names
-    return sanitizer.policy.reads_models or (names is not False and NameFinder.installed())
 
 
 async def _healthz(request: Request) -> Response:

@@ -27,6 +27,7 @@ from sanitizer.text.policy_file import (
     is_word,
     limited,
     meant,
+    of_names,
     one_of,
 )
 from sanitizer.text.prompt import Phrases
@@ -57,6 +58,7 @@ def forms(word: str) -> set[str]:
 UNCLEAR = frozenset({"DATE", "LINK"})
 """Kinds that are often public: they stay under a policy that leaves other words as they are."""
 _ENTITIES = ("PERSON", "ORGANIZATION", "PLACE", "PRODUCT", "ID", "MONEY", "DATE", "NUMBER")
+_NAMED = ("PERSON", "PLACE", "ORGANIZATION")  # classes of the key "names"
 _DEIDENTIFY = {
     **dict.fromkeys(CLASSES, "pass"),
     **dict.fromkeys(_ENTITIES, "vault"),
@@ -123,8 +125,6 @@ class Policy:
             identifiers and sensitive words go to the vault, and all other words are public.
         identifiers: kinds of identifiers that go to the vault.
         style: values released for identifiers: "placeholder" or "same-form".
-        names: whether names of persons, places and organizations go to the vault too; None: if the
-            model for it (extra "ner") is installed.
         numbers: where numbers go: "vault", "random" (of the same length), or "pass".
         wire: what an API request may hold beside text.
         mechanism: mechanism chosen by the policy file; None leaves it to the caller.
@@ -157,7 +157,6 @@ class Policy:
     perturb: bool = True
     identifiers: frozenset[str] = frozenset(KINDS)
     style: str = "placeholder"
-    names: bool | None = None
     numbers: str = "random"
     wire: WireRules = WireRules()
     mechanism: Cape | DynText | None = None
@@ -201,14 +200,13 @@ class Policy:
                 frozenset(),
                 perturb=False,
                 identifiers=frozenset(KINDS) - (UNCLEAR if name != "balanced" else {"DATE"}),
-                names=None if name == "identifiers" else False,
                 numbers="pass",
                 detector="none" if name == "identifiers" else "local",
                 treatments=dict(_TREATED[name]),
             )
         public = frozenset(word_list("stopwords.txt"))
         if name == "strict":
-            return cls(name, public, names=False)
+            return cls(name, public)
         return cls(name, public | frozenset(word_list("public.txt")), numbers="vault")
 
     @classmethod
@@ -275,6 +273,11 @@ class Policy:
             # Numbers may pass only where all words do.
             known = one_of(NUMBERS[: 2 if base.perturb else 3])
             file.checked("numbers", "to", known, set_here["numbers"])
+        if (names := set_here.pop("names", None)) is not None:
+            read = of_names(base.perturb, base.detector != "none")
+            if file.checked("identifiers", "names", read, names):
+                base = replace(base, detector="local")
+                classes = dict.fromkeys(_NAMED, "vault") | classes
         set_here["treatments"] = base.treatments | classes
         set_here["roles"] = roles
         set_here["natural"] = frozenset(natural)

@@ -182,6 +182,23 @@ def _known(values: list[Any]) -> frozenset[str]:
     return frozenset(value.strip() for value in values)
 
 
+def of_names(perturb: bool, detected: bool) -> Callable[[bool], bool]:
+    """Return what reads whether names go to the vault.
+
+    Args:
+        perturb: the base draws each word. detected: its detector finds names.
+    """
+
+    def read(value: bool) -> bool:
+        if value and perturb:
+            raise _Bad(f"needs a base of {', '.join(PRESETS[:-1])}: here each word is drawn")
+        if detected and not value:
+            raise _Bad('names stay with base = "identifiers" only')
+        return value
+
+    return read
+
+
 def _patterns(values: list[Any]) -> tuple[re.Pattern[str], ...]:
     import regex
 

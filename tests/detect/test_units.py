@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sanitizer import ModelError, Policy, Sanitizer
+from sanitizer import Policy, PolicyError, Sanitizer
 from sanitizer.detect.units import _apart, find_units
 from sanitizer.identifiers.checks import MONTHS
 from sanitizer.lm.masked import OnnxMaskedLM
@@ -158,23 +158,26 @@ def test_the_model_is_not_loaded_where_words_are_not_perturbed(
 
 
 def test_overlaps_go_to_the_first_sort() -> None:
-    units = find_units("<EMAIL_1>@x.org anna@x.org", Policy.preset("identifiers"), None)
+    units = find_units("<EMAIL_1>@x.org anna@x.org", Policy.preset("identifiers"))
     assert [u.kind for u in units][:1] == ["TEXT"]
     assert all(a.end <= b.start for a, b in pairwise(units))
 
 
-def test_names_need_the_extra() -> None:
-    policy = Policy.preset("identifiers")
-    object.__setattr__(policy, "names", True)
-    with pytest.raises(ModelError, match="ner"):
-        Sanitizer(policy=policy).sanitize("Peter")
-
-
-@pytest.mark.usefixtures("names")
-def test_names_are_found_with_the_extra() -> None:
-    policy = Policy.preset("identifiers")
-    object.__setattr__(policy, "names", True)
+def test_names_alone_go_to_the_vault() -> None:
+    policy = Policy.from_dict({"base": "identifiers", "identifiers": {"names": True}})
     s = Sanitizer(policy=policy, vault=MemoryVault())
-    out = s.sanitize("Angela Merkel met Mr. Peter Brown's team in Paris on Monday.")
-    assert out.text == "<PERSON_1> met Mr. <PERSON_2>'s team in <PLACE_1> on Monday."
-    assert s.restore(out.text) == "Angela Merkel met Mr. Peter Brown's team in Paris on Monday."
+    text = "Angela Lindqvist met Mr. Peter Brown's team in Lisbon about 12 asthma cases on Monday."
+    out = s.sanitize(text)
+    assert out.text == (
+        "<PERSON_1> met Mr. <PERSON_2>'s team in <PLACE_1> about 12 asthma cases on Monday."
+    )
+    assert s.restore(out.text) == text
+
+
+@pytest.mark.parametrize(
+    ("base", "names", "error"),
+    [("strict", True, "needs a base of identifiers"), ("deidentify", False, "names stay with")],
+)
+def test_names_that_a_base_cannot_have(base: str, names: bool, error: str) -> None:
+    with pytest.raises(PolicyError, match=error):
+        Policy.from_dict({"base": base, "identifiers": {"names": names}})

@@ -160,7 +160,7 @@ class TestSplit:
             assert not overlapping(filled.declared, cut.start, cut.end)
             assert cut.start < cut.end
         assert all(u.text == filled.text[u.start : u.end] for u in found.units)
-        assert list(find_units(filled.text, policy, None, filled.declared)) == [
+        assert list(find_units(filled.text, policy, filled.declared)) == [
             u for u in found.units if u.kind.isupper() and u.kind != "NUMBER"
         ]
 

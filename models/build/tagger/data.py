@@ -28,6 +28,8 @@ CLASSES = (
 FACT = "FACT"
 IGNORE = "IGNORE"
 """Class of a span that says neither yes nor no, such as a handle that a corpus does not label."""
+UNIT = "UNIT"
+"""Class of a span that is private, whatever it is."""
 ALL = frozenset(CLASSES)
 NAMES = frozenset({"PERSON", "ORGANIZATION", "PLACE", "PRODUCT"})
 BASIC = NAMES - {"PRODUCT"}
@@ -380,8 +382,8 @@ Corpora = dict[str, list[Example]]
 def corpora(data: Path) -> tuple[Corpora, Corpora]:
     """Return corpora to train on and to measure on, by name.
 
-    Measured on: a fifth of wikigold in blocks of ten sentences, the test part of WNUT17, and the
-    texts of a fifth of the synthetic set's templates.
+    Measured on: a fifth of wikigold in blocks of ten sentences, the test part of WNUT17, the texts
+    of a fifth of the synthetic set's templates, and the half of PUPA that is not trained on.
     """
     rng, origins = random.Random(5), nations(data)
 
@@ -412,6 +414,7 @@ def corpora(data: Path) -> tuple[Corpora, Corpora]:
         "wikigold": [example for i in held for example in blocks[i]],
         "wnut17": read("wnut17 test", "wnut17", NAMES, True),
         "presidio": [example for number, example in synthetic if number in held_numbers],
+        "pupa": pupa(data, held=True),
     }
     return train, test
 
@@ -422,23 +425,29 @@ def instructions(data: Path) -> list[Example]:
     return [Example(json.loads(line)["instruction"], [], source="seed") for line in lines if line]
 
 
-def pupa(data: Path, limit: int = 700) -> list[Example]:
+def pupa(data: Path, limit: int = 700, held: bool = False) -> list[Example]:
     """Return every second prompt of PUPA, cut after `limit` characters.
 
     Its private units have no classes, and it is incomplete: they are IGNORE, all else is a little
     less likely private.
+
+    Args:
+        held: the other half, to measure on; there units are UNIT.
     """
     with (data / FILES["pupa"][0]).open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))[::2]
-    return [_pupa_example(row["user_query"], row["pii_units"].split("||"), limit) for row in rows]
+        rows = list(csv.DictReader(file))[int(held) :: 2]
+    kind = UNIT if held else IGNORE
+    return [
+        _pupa_example(row["user_query"], row["pii_units"].split("||"), limit, kind) for row in rows
+    ]
 
 
-def _pupa_example(query: str, units: Iterable[str], limit: int) -> Example:
+def _pupa_example(query: str, units: Iterable[str], limit: int, kind: str) -> Example:
     text = re.sub(r"<PRESIDIO_ANONYMIZED_\w+>", "___", query[:3000])
     spans: list[Span] = []
     for unit in (unit.strip() for unit in units):
         if unit and "presidio_anonymized" not in unit:
             pattern = rf"(?<!\w){re.escape(unit)}(?!\w)"
             found = re.finditer(pattern, text.lower())
-            spans += [(m.start(), m.end(), IGNORE) for m in found if m.end() < limit]
+            spans += [(m.start(), m.end(), kind) for m in found if m.end() < limit]
     return Example(text[:limit], spans, frozenset(), False, "pupa")

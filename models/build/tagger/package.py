@@ -105,8 +105,10 @@ By overlap. Recall: labelled spans that overlap a finding of their class; hidden
 class. Precision: findings that overlap a span of their class, for classes that the set labels.
 {seen}
 
-| set | class | spans | recall | hidden | precision |
-|---|---|---|---|---|---|
+PUPA's units have no classes. {beside}
+
+| set | class | spans | recall | hidden | precision |{head}
+|---|---|---|---|---|---|{rule}
 {quality}
 
 ## What it is bad at
@@ -130,15 +132,18 @@ def _cell(value: float | None) -> str:
     return "-" if value is None else f"{value:g}" if value > 1 else f"{value:.2f}"
 
 
-def _rows(name: str, figures: Figures) -> list[str]:
-    """Lines of the card's table for one set, all classes together first."""
-    order = [TOTAL, *(kind for kind in CLASSES if kind in figures)]
+_COLUMNS = ("recall", "hidden", "precision")
+
+
+def _rows(name: str, tools: Sequence[Figures]) -> list[str]:
+    """Lines of the card's table for one set, all classes together first; ours and the peer's."""
+    order = [TOTAL, *(kind for kind in CLASSES if kind in tools[0])]
     return [
-        f"| {name} | {kind} | {figures[kind]['spans']:.0f} | "
-        + " | ".join(_cell(figures[kind][what]) for what in ("recall", "hidden", "precision"))
+        f"| {name} | {kind} | {tools[0][kind]['spans']:.0f} | "
+        + " | ".join(_cell(tool[kind][what]) for tool in tools for what in _COLUMNS)
         + " |"
         for kind in order
-        if kind in figures
+        if kind in tools[0]
     ]
 
 
@@ -155,7 +160,8 @@ def weakest(measured: dict[str, Figures]) -> str:
 
 def card(facts: dict[str, Any], bits: int) -> str:
     """Return the text of CARD.md."""
-    log, measured = facts["training"], facts["quality"]
+    log, tools = facts["training"], list(facts["quality"].values())
+    measured, peers = tools[0], tools[1:]
     texts = ", ".join(f"{log[key]:,} {key}" for key in data.COUNTED if key in log)
     return _CARD.format(
         classes=f"{len(facts['classes'])} classes, or none:\n{_listed(facts['classes'])}",
@@ -167,7 +173,12 @@ def card(facts: dict[str, Any], bits: int) -> str:
         f"minutes more, {log['told']['steps']:,} steps",
         texts=textwrap.fill(f"Texts: {texts}.", 100) if texts else "",
         seen=textwrap.fill(_seen(log.get(PROMPTED, 0)), 100),
-        quality="\n".join(row for name in measured for row in _rows(name, measured[name])),
+        quality="\n".join(
+            row for name in measured for row in _rows(name, [tool[name] for tool in tools])
+        ),
+        beside="Beside it spaCy's small English model, with all its types." if peers else "",
+        head=" spaCy: recall | hidden | precision |" if peers else "",
+        rule="---|---|---|" if peers else "",
         weakest=textwrap.fill(f"Lowest recall of a class: {weakest(measured)}.", 100),
         sources="\n".join(
             f"| {source['source']} | {source['licence']} | {source.get('sha256', '-')} |"
@@ -201,6 +212,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, help="of training, in place of the log's")
     parser.add_argument("--steps", type=int, help="of training, in place of the log's")
     parser.add_argument("--bits", type=int, choices=(4, 8), default=4)
+    parser.add_argument("--spacy", type=Path, help="interpreter with spaCy's small model")
     parser.add_argument("--limit", type=int, help="texts measured of each set; default all")
     options = parser.parse_args()
     path = options.checkpoint.with_suffix(".json")
@@ -221,7 +233,9 @@ def main() -> None:
     }
     manifest.write(options.out, ["model.onnx"], **facts)  # the detector reads it to be measured
     _, held = data.corpora(options.data)
-    facts["quality"] = quality(options.out, held, data.prompts(options.prompts), options.limit)
+    facts["quality"] = quality(
+        options.out, held, data.prompts(options.prompts), options.limit, options.spacy
+    )
     (options.out / "CARD.md").write_text(card(facts, options.bits), "utf-8")
     manifest.write(options.out, ["model.onnx"], **facts)
 
