@@ -147,6 +147,7 @@ STEPS: dict[str, list[Step]] = {
         Step("ideas", "frontier.ideas", minutes=7),
         Step("words", "frontier.words", minutes=2),
         Step("usefulness", "usefulness.run", _usefulness, minutes=4),
+        Step("detectors", "usefulness.detectors", minutes=5),
         Step("tasks", "usefulness.checked", _finders, minutes=4),
         Step("limits", "usefulness.limits", minutes=3),
     ],

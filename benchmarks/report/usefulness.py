@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common.machine import output_folder
-from benchmarks.common.tables import folded, load, shown, table
+from benchmarks.common.tables import folded, kept, load, shown, table
 
 HALVES = {"held": "held-out prompts", "open": "open prompts"}
 GROUPS = {
@@ -175,12 +175,38 @@ def section() -> str:
     parts.append(f"By class, {HALVES[there[0]]}:")
     parts.append(folded(classes_table(results[there[0]]["tools"])))
     parts += [part for part in (files_note(results), files_table(results)) if part]
+    if kept("detectors"):
+        parts.append(detectors())
     missing = [*results["not_run"], *results["unknown_presets"]]
     if missing:
         parts.append(f"Not measured: {', '.join(missing)}.")
     return "\n\n".join(parts)
 
 
+def detectors() -> str:
+    """Return the table of the three detectors."""
+    data = load("detectors")
+    header = ["detector, %", *GROUPS_OF_DETECTORS, "other words changed", "nothing else moved"]
+    body = [
+        [
+            f"{mode}, {HALVES[half]}",
+            *(percent(found[group]) for group in GROUPS_OF_DETECTORS),
+            percent(found["others"]),
+            f"{percent(found['stability']['all'])}; {percent(found['stability']['kept'])}",
+            shown(found["ms"]),
+        ]
+        for half, modes in data["results"].items()
+        for mode, found in modes.items()
+    ]
+    return (
+        f"`{data['circumstances']['command']}`: the detectors under `balanced`. Nothing else moved: "
+        "swaps of one thing for another of its class after which all other findings were the same; "
+        "behind it, of those swaps after which the thing itself was read as before.\n\n"
+        + table([*header, "ms"], body)
+    )
+
+
+GROUPS_OF_DETECTORS = ("names", "numbers", "all")
 MARKERS: dict[str, tuple[str, str]] = {
     "identifiers": ("#ef8a62", "s"),
     "deidentify": ("#d6604d", "D"),

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from benchmarks.usefulness.measure import Outcome, Place, stretches_of
-from sanitizer import PolicyError, Sanitizer
+from sanitizer import Policy, PolicyError, Sanitizer
 from sanitizer.results import SanitizedText
 from sanitizer.testing import SeededSource
 
@@ -20,13 +20,13 @@ class Preset:
     Draws are seeded by the number of the prompt, so a run can be repeated.
 
     Args:
-        name: of the preset.
+        name: of the preset, or a policy.
 
     Raises:
         ValueError, PolicyError: the product knows no such preset.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str | Policy) -> None:
         self._first = Sanitizer(policy=name)
         self._n = 0
 
