@@ -199,9 +199,9 @@ def detectors() -> str:
         for mode, found in modes.items()
     ]
     return (
-        f"`{data['circumstances']['command']}`: the detectors under `balanced`. Nothing else moved: "
-        "swaps of one thing for another of its class after which all other findings were the same; "
-        "behind it, of those swaps after which the thing itself was read as before.\n\n"
+        f"`{data['circumstances']['command']}`: the detectors under `balanced`. Nothing else moved:"
+        " swaps of one thing for another of its class after which all other findings were the same;"
+        " behind it, of those swaps after which the thing itself was read as before.\n\n"
         + table([*header, "ms"], body)
     )
 

@@ -38,6 +38,7 @@ from sanitizer.detect.numbers import (
     counts_on,
     is_brief,
     is_dated,
+    is_stamp,
     numbers_on,
     public_number,
     role,
@@ -118,6 +119,7 @@ _DAY_BEFORE = re.compile(r"(?i)(?:,|\b(?:on|since|by|until|till|from|dated|of)) 
 """Visible text before the day of a month, where the next word is hidden."""
 _HIDDEN_BEFORE = re.compile(rf"{_SLOT}(?:[,.)]{{0,2}}| to| and) $")
 _FOR_CALENDAR = NAMES | {None}
+_RELEASE = re.compile(r"v[0-9]{1,2}")  # of a program or an interface
 _SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
 """Visible text in capitals, as before "IN" and "WHO" where all is in capitals."""
 _COMPOUND = re.compile(
@@ -326,14 +328,21 @@ class Detector:
             of_somebody = _OF_SOMEBODY.search(before) is not None
             ailing = class_of(word) if of_somebody and word.lower() not in _FRAMES else None
             return ailing if ailing in _AILING else self._rule(word, before, language)
-        if word[:1].isupper() and label in _OF_WORDS:
-            named = word.lower() in given_names() and not self._forms.listed(word)
-            titled = TITLE.search(before) or _SIGNED.search(before)
-            if (label in NAMES and titled) or (named and label in _TOLD):
-                return "PERSON"
+        if self._is_person(word, before, label):
+            return "PERSON"
         if label in _TOLD and word.lower() in _FRAMES:
             return None
         return self._corrected(word, label, language, cased)
+
+    def _is_person(self, word: str, before: str, label: str) -> bool:
+        """Return True if visible text or a list makes a word with a class a person's name."""
+        if label in NAMES and _HOME.search(before):
+            return True
+        if not word[:1].isupper() or label not in _OF_WORDS:
+            return False
+        if label in NAMES:
+            return (TITLE.search(before) or _SIGNED.search(before)) is not None
+        return word.lower() in given_names() and not self._forms.listed(word) and label in _TOLD
 
     def _corrected(self, word: str, label: str, language: str, cased: bool) -> str:
         """Return the class of a word that the tagger gives one: by the lists, where they tell."""
@@ -362,6 +371,8 @@ class Detector:
         Args:
             before, after: visible text around its run. label, field: as `_kind`.
         """
+        if label is not None and is_stamp(word):
+            label = "DATE"
         if label in NAMES or (label == "ID" and not _NUMBERED.search(before)):
             named = "ID" if label == "ID" else "NUMBER"
             label = "DATE" if _YEAR.fullmatch(word) else named
@@ -466,8 +477,8 @@ class _Shown:
 
 
 def _public_here(word: str, before: str, label: str | None) -> bool:
-    """Return True for a weekday, for "30s", and for "IN" or "WHO" after text in capitals."""
-    if is_brief(word, before):
+    """Return True for a weekday, for "30s", "v2", and for "IN" or "WHO" after text in capitals."""
+    if is_brief(word, before) or _RELEASE.fullmatch(word):
         return True
     if label != "DATE" and WEEKDAY.fullmatch(word):
         return True

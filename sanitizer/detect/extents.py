@@ -418,7 +418,8 @@ def _named(text: str, finding: Finding, low: int, high: int) -> str:
     Args:
         low, high: where visible text before and after it ends: another run is not read.
     """
-    if finding.kind not in {*NAMES, UNKNOWN}:
+    treated = finding.kind == UNKNOWN and is_treated(text[:high], finding.end)
+    if treated or finding.kind not in {*NAMES, UNKNOWN}:
         return _of_no_name(text[:high], finding)
     start, written = finding.start, text[finding.start : finding.end]
     words = written.split()
@@ -440,13 +441,13 @@ def _of_no_name(text: str, finding: Finding) -> str:
     written = text[finding.start : finding.end]
     if finding.kind in _TOLD and written[0].isupper() and _POST.fullmatch(written):
         return "OCCUPATION"
-    treated = finding.kind == "CONDITION" and is_treated(text, finding.end)
+    treated = finding.kind in ("CONDITION", "FACT", UNKNOWN) and is_treated(text, finding.end)
     return "TREATMENT" if treated else finding.kind
 
 
 _TREATED = re.compile(
-    r"(?i)[ -](?:operation|surgery|medication|pads|medicine|tablets|treatment|pump|inhaler|"
-    r"injections?)\b"
+    r"(?i)[ -](?:operation|surgery|replacement|transplant|medication|medicine|tablets|treatment|"
+    r"pads|pump|inhaler|injections?)\b"
 )
 """Visible text after a condition that makes both a treatment."""
 

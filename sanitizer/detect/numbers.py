@@ -252,6 +252,16 @@ def asked(before: str, after: str) -> bool:
     return _RATE_BEFORE.search(before) is not None and _RATE_AFTER.match(after) is not None
 
 
+def is_stamp(number: str) -> bool:
+    """Return True for a day as programs write it, perhaps with a time.
+
+    Example:
+        >>> is_stamp("2025-11-02T03:14:07Z"), is_stamp("14/Oct/2024:03:11:52"), is_stamp("4.10.")
+        (True, True, False)
+    """
+    return _ISO_DAY.fullmatch(number) is not None
+
+
 _DATED_AFTER = re.compile(rf"(?:st|nd|rd|th)? of {MONTH}\b|(?:st|nd|rd|th)? {LONG_MONTH}\b")
 """Visible text after the day of a month; "may" and "march" are verbs too."""
 
@@ -268,7 +278,7 @@ def is_brief(word: str, before: str) -> bool:
 
 def role(before: str, after: str, number: str = "") -> str | None:
     """Return the class of a number that its form or visible words around it tell, or None."""
-    if _ISO_DAY.fullmatch(number) or (_CLOCK.fullmatch(number) and _STAMPED.search(before)):
+    if is_stamp(number) or (_CLOCK.fullmatch(number) and _STAMPED.search(before)):
         return "DATE"
     if _DATED_AFTER.match(after):
         return "DATE"
