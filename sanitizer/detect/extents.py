@@ -76,6 +76,8 @@ TITLE = re.compile(
     r"M|Se\u00f1ora?|Sra?|Don|Do\u00f1a)\.? $"
 )
 """Visible text before a person's name."""
+_TITLED = dict.fromkeys(["Frau", "Herr", "Herrn", "Familie"], "PERSON")
+"""Words that are not visible with a capital, before a name."""
 _CODES = (
     "USD|EUR|GBP|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|INR|BRL|MXN|JPY|ZAR|CNY|KRW|SGD|HKD|THB|"
     "ILS|AED|BTC"
@@ -112,7 +114,9 @@ _TAKEN_BEFORE = {
         rf"(?<![.!?] )\b(?:Project|Operation|Programme|Program) $|\b[A-Z][a-z]+ & $|{_CAPITALIZED}"
     ),
     "ORGANIZATION": re.compile(rf"\b[A-Z][a-z]+ & $|{_CAPITALIZED}"),
-    "PLACE": re.compile(_CAPITALIZED),
+    "PLACE": re.compile(
+        rf"\b(?:Bad|Saint|St\.?|San|Santa|Upper|Lower|Great|Port|Mount) $|{_CAPITALIZED}"
+    ),
     "OCCUPATION": re.compile(
         r"(?:(?:(?<=\ba )|(?<=\ban )|(?<=\bthe )|(?<=\bour )|(?<=\bmy )|(?<=, )|(?<=: )|(?<=\| ))"
         r"(?:mobile |senior |junior |retired |former |trainee |night )?"
@@ -174,7 +178,8 @@ _TAKEN_AFTER = {
     ),
     "PRODUCT": re.compile(r"(?:[-_][a-z]+(?![A-Za-z]))+|(?: [A-Z][a-z]+)+(?![A-Za-z])"),
     "ORGANIZATION": re.compile(
-        r"(?: [A-Z][a-z]+(?![A-Za-z]))*(?:,? (?:plc|ltd|llc|inc|gmbh|ag|bv|co|corp)\b)?"
+        r"(?: [A-Z][a-z]+(?![A-Za-z]))*(?:,? (?:plc|ltd|llc|inc|gmbh|ag|bv|co|corp)\b|"
+        r",? (?:KG|LLP|AG|SA|AB|AS|BV|NV|OHG|SE|CIC|SARL|SAS|S\.A\.|S\.L\.|S\.r\.l\.)(?!\w))?"
         r"(?i: (?:gym|bank|school|hospital|clinic|caf\u00e9|cafe|church|hotel|surgery|college|"
         r"university|academy|bakery|nursery|garage|hospice|energy|electrical|holidays|"
         r"police station|solicitors|lawyers|dental|builders|plumbing|heating|motors|kitchens|foods|"
@@ -320,13 +325,19 @@ def _is_number(run: Run) -> bool:
     return run.kind in NUMBERS
 
 
-def names_on(text: str, run: Run, kinds: list[str | None]) -> list[str | None]:
+def names_on(
+    text: str, run: Run, kinds: list[str | None], language: str = "en"
+) -> list[str | None]:
     """Return the classes of a run's words, a name's also for the words with a capital beside it.
 
-    Only the run itself is looked at: "Foods" belongs to the name in "Caldwell Foods".
+    Only the run itself is looked at: "Foods" belongs to the name in "Caldwell Foods", and in German
+    "Volksbank" to that in "Volksbank Wiesengrund".
     """
+    taken = NAMES if language == "de" else _TRADED
     found = list(kinds)
     for i in range(1, len(found)):
+        if (titled := _TITLED.get(text[slice(*run.words[i - 1])])) and _beside(text, run, i):
+            found[i] = titled
         given = text[slice(*run.words[i - 1])].lower() in given_names()
         if given and {found[i - 1], found[i]} <= NAMES and _beside(text, run, i):
             found[i - 1] = found[i] = "PERSON"
@@ -336,7 +347,7 @@ def names_on(text: str, run: Run, kinds: list[str | None]) -> list[str | None]:
         if other and found[i - 1] in NAMES and _beside(text, run, i):
             found[i] = found[i - 1]
     for i in reversed(range(1, len(found))):
-        if found[i - 1] is None and found[i] in _TRADED and _beside(text, run, i):
+        if found[i - 1] is None and found[i] in taken and _beside(text, run, i):
             first = run.words[i - 1][0]
             found[i - 1] = found[i] if text[first].isupper() else None
     return found

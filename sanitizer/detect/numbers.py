@@ -13,7 +13,7 @@ from itertools import pairwise
 from sanitizer.detect.classes import (
     words_of,
 )
-from sanitizer.detect.extents import LONG_MONTH, MONTH
+from sanitizer.detect.extents import LONG_MONTH, MONTH, NAMES
 from sanitizer.detect.skeleton import (
     NUMBER,
     NUMBERS,
@@ -44,6 +44,13 @@ _AFTER_NAME = re.compile(r"\ufffc(?:,| \(|, aged?) ?$")
 _AGED = re.compile(r"(?i)(?: (?:years?|months?|weeks?))?(?:[),;]| -)")
 _OLD_AFTER = re.compile(r"(?i)[ -](?:years?|yrs?|months?|weeks?|days?)[ -]olds?\b")
 """Visible text around an age: after a name, in brackets or between commas, and before "old"."""
+_AGE_IN = re.compile(
+    r"(?i)(?:\b(?:j['\u2019]ai|il a|elle a|\u00e2g\u00e9e? de|fils de|fille de|b\u00e9b\u00e9 de|"
+    r"enfant de|gar\u00e7on de|tengo|tiene|tienen|cumple|cumpli\u00f3|hijo de|hija de|"
+    r"ni\u00f1[oa] de)|,) $"
+)
+_AGE_OF = re.compile(r"(?i) (?:ans|a\u00f1os|jahre alt)\b")
+"""Visible text around an age in French, Spanish and German."""
 _AUDIENCE = re.compile(r"(?i)\b(?:to|for|like|by|with|teach(?:ing)?) (?:a|an|the|some)? ?$")
 """Visible text before the age of readers, such as "explain it to a 10 year old"."""
 _CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
@@ -276,6 +283,16 @@ def is_brief(word: str, before: str) -> bool:
     return _BRIEF.fullmatch(word) is not None and _DECADE.search(before) is None
 
 
+_RAN = re.compile(
+    r"(?i)\b(?:run|process|pid|transaction|txn|job|batch|session|order|record|trace|event|thread|build)"
+    r"(?: (?:id|no\.?|number))?[ :=#]{1,2}$|\[$"
+)
+_SERIAL = re.compile(r"[0-9]{5,}")
+"""Visible text before the number of a process or a record, as logs write it, and the number."""
+_TO_THE_CENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]{2}|[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]{2}")
+"""A number in thousands with two places: a sum."""
+
+
 def role(before: str, after: str, number: str = "") -> str | None:
     """Return the class of a number that its form or visible words around it tell, or None."""
     if is_stamp(number) or (_CLOCK.fullmatch(number) and _STAMPED.search(before)):
@@ -286,13 +303,15 @@ def role(before: str, after: str, number: str = "") -> str | None:
         (_AFTER_NAME.search(before) and _AGED.match(after))
         or (_OLD_AFTER.match(after) and not _AUDIENCE.search(before))
         or (_OLD.search(before) and _AGE_AFTER.match(after))
+        or (_AGE_IN.search(before) and _AGE_OF.match(after))
         or _WEIGHS.search(before)
     )
     if aged:
         return "NUMBER"
-    if _PLACED.search(before):
+    serial = _SERIAL.fullmatch(number) and _RAN.search(before)
+    if serial or _PLACED.search(before):
         return "ID"
-    return "MONEY" if _OWNED.search(before) else None
+    return "MONEY" if _TO_THE_CENT.fullmatch(number) or _OWNED.search(before) else None
 
 
 _TO_COUNT, _COUNT_ENDS = (
@@ -344,6 +363,9 @@ def counts_on(found: Skeleton, decided: list[list[str | None]]) -> None:
         return
     for i in items:
         written = text[runs[i].start : runs[i].end]
+        of_word = decided[i] in (["DATE"], ["PLACE"]) and decided[i - 1][-1:] == decided[i]
+        if of_word:
+            continue  # "Feb 25" in each row of a table
         if sum(map(str.isdecimal, written)) <= _MOST_DIGITS and _COUNT.fullmatch(written):
             decided[i] = [None]
 
@@ -374,6 +396,8 @@ def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
         zoned = decided[one] == ["DATE"] and following.kind == NUMBER
         if zoned and _ZONE.fullmatch(found.text, run.end - len(":00"), following.end):
             decided[one + 1] = ["DATE"]
+    for one in range(len(decided) - 1):
+        _after_word(found, decided, one)
     pairs = list(pairwise(range(len(decided))))
     for one, other in [*pairs, *((b, a) for a, b in reversed(pairs))]:
         first, last = sorted([found.runs[one], found.runs[other]], key=lambda run: run.start)
@@ -385,3 +409,28 @@ def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
         )
         if a_sum and last.start - first.end <= 1 and found.runs[other].kind == NUMBER:
             decided[other] = ["MONEY"]
+
+
+_MONTH = re.compile(MONTH)
+_STREET = re.compile(
+    r"(?i)(?:.*[^\W\d_])?(?:street|road|lane|avenue|close|drive|crescent|terrace|stra(?:\u00dfe|sse)|weg|"
+    r"allee|gasse|platz)"
+)
+_OF_DATE, _OF_HOUSE = re.compile(r"[0-3]?[0-9]|(?:19|20)[0-9]{2}"), re.compile(r"[0-9]{1,3}")
+"""A month; the last word of a street; a day or year, also of two digits; the number of a house."""
+
+
+def _after_word(found: Skeleton, decided: list[list[str | None]], one: int) -> None:
+    """Give a number after a month that is a date, or after a street, its class: "Feb 25"."""
+    run, following = found.runs[one], found.runs[one + 1]
+    if run.kind != WORD or following.kind != NUMBER or not decided[one]:
+        return
+    if found.text[run.end : following.start] not in (" ", ". "):
+        return
+    word = found.text[slice(*run.words[-1])]
+    number = found.text[following.start : following.end]
+    if decided[one][-1] == "DATE" and _MONTH.fullmatch(word) and _OF_DATE.fullmatch(number):
+        decided[one + 1] = ["DATE"]
+    elif decided[one][-1] in NAMES and _STREET.fullmatch(word) and _OF_HOUSE.match(number):
+        decided[one][-1] = "PLACE"
+        decided[one + 1] = ["PLACE"]

@@ -351,3 +351,30 @@ def languages() -> Mapping[str, AbstractSet[str]]:
     visible = forms.anywhere | forms.opening | forms.lower
     others = language_lists(model_folder("words") / "languages")
     return {"en": english} | {name: words & visible for name, words in others.items()}
+
+
+_LEAST_PART = 4
+_LINKS = ("", "s", "es", "n", "en", "er", "e")
+_TOLD_ENDS = (
+    "anfall arbeiter arzt \u00e4rztin arbeiterin bruch entz\u00fcndung fahrer fahrerin krank "
+    "kranke krankheit krebs lehrer lehrerin leiden operation pfleger pflegerin schmerz schmerzen "
+    "schw\u00e4che schwester st\u00f6rung sucht therapie tumor vorfall"
+).split()
+"""Last parts of illnesses, treatments and occupations."""
+
+
+def is_compound(word: str) -> bool:
+    """Return True for a German word that two frequent ones make, such as "Restschuld", if it tells
+    of no illness and no occupation.
+
+    Raises:
+        ModelError: a list is missing or damaged.
+    """
+    plain, everyday = word.lower(), foreign_words("de")
+    return not plain.endswith(tuple(_TOLD_ENDS)) and any(
+        plain[at:] in everyday
+        and any(
+            plain[:at].endswith(link) and plain[: at - len(link)] in everyday for link in _LINKS
+        )
+        for at in range(_LEAST_PART, len(plain) - _LEAST_PART + 1)
+    )

@@ -28,6 +28,14 @@ MIN_DEFAULT = 0.2
 """Least share of words that are on the list of `DEFAULT`, shared ones at one, where more of its own
 words occur than of any other language: names and rare words may be most of a short text.
 """
+CLEAR, CLEAR_LEAD, MIN_CLEAR_SHARE = 6, 6, 0.22
+"""Words that one language alone must have, how many times as many as the next, and the share that
+is then enough: a German letter has names and nouns with capitals, which do not count.
+"""
+MOSTLY, MOSTLY_OWN = 0.45, 3
+"""Share of words on the list of a language, twice that of any other, and words that it alone must
+have: half of the everyday words of French are also on another list.
+"""
 LONG, MIN_LONG_SHARE = 30, 0.24
 """From so many words on chance does less, and this share is enough. A Spanish message of 50 words
 with ten names in it has .27, long texts in Portuguese and Italian have .14 and .15.
@@ -91,8 +99,7 @@ def language_of(
     words = [word for begin, end in spans if not (word := text[begin:end]).isdecimal()]
     own, listed = _on_lists(Counter(words), lists, anywhere)
     best = _most(own)
-    share = MIN_SHARE if len(words) < LONG else MIN_LONG_SHARE
-    if best is not None and _fit(own[best], listed[best]) >= share * len(words):
+    if best is not None and _is_clear(best, own, listed, len(words)):
         return best
     if any(mark in text for mark in _FOREIGN_MARKS):
         return None
@@ -159,6 +166,19 @@ def _on_lists(
 def _most(own: Counter[str]) -> str | None:
     """Return the language with most words; ties go to the default, then by alphabet."""
     return min(own, key=lambda name: (-own[name], name != DEFAULT, name), default=None)
+
+
+def _is_clear(best: str, own: Counter[str], listed: Counter[str], n_words: int) -> bool:
+    """Return True if enough words are of a language, or fewer, but hardly any of another."""
+    share = MIN_SHARE if n_words < LONG else MIN_LONG_SHARE
+    if _fit(own[best], listed[best]) >= share * n_words:
+        return True
+    second = max((n for name, n in own.items() if name != best), default=0)
+    if own[best] >= max(CLEAR, CLEAR_LEAD * second):
+        return _fit(own[best], listed[best]) >= MIN_CLEAR_SHARE * n_words
+    other = max((n for name, n in listed.items() if name != best), default=0)
+    mostly = listed[best] >= max(MOSTLY * n_words, 2 * other)
+    return mostly and own[best] >= MOSTLY_OWN
 
 
 def _of_short(own: Counter[str], listed: Counter[str], n_words: int) -> str | None:

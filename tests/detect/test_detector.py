@@ -187,6 +187,13 @@ def test_words_that_close_a_letter_are_no_names(local: Detector) -> None:
         ("I did eighteen months inside (burglary, 2009).", "burglary", "CRIME"),
         ("The fee is due through ParkWell by Friday, as always.", "ParkWell", "PRODUCT"),
         ("I AM 8 MONTHS PREGNANT AND NOBODY COMES", "PREGNANT", "CONDITION"),
+        ("I am waiting for a hip replacement.", "hip replacement", "TREATMENT"),
+        ("it is in /home/bszabo/app/main.py", "bszabo", "PERSON"),
+        ("2025-11-02T03:14:07Z WARN disk is full", "2025-11-02T03:14:07Z", "DATE"),
+        ("I have been divorced since then.", "divorced", "FAMILY"),
+        ("ERROR run 8841290 failed, see the log", "8841290", "ID"),
+        ('For input string: "12.480,50" in the invoice', "12.480,50", "MONEY"),
+        ("The customer is Obst-Pfeiffer KG in Ulm.", "Obst-Pfeiffer KG", "ORGANIZATION"),
     ],
 )
 def test_classes_that_words_and_forms_tell(
@@ -207,6 +214,9 @@ def test_a_month_of_another_language_is_no_name(local: Detector) -> None:
         ("Mein Bruder ist schwul, und mein Vater weiß es nicht.", "schwul", "SEXUALITY"),
         ("Je suis malade depuis ma dépression de l'an dernier.", "dépression", "CONDITION"),
         ("Mi hermana es judía y no come carne de cerdo.", "judía", "BELIEF"),
+        ("Ich bin Hebamme und habe keine Zeit mehr dafür.", "Hebamme", "OCCUPATION"),
+        ("Bonjour, j'ai 47 ans et je cherche un emploi à Lille.", "47 ans", "NUMBER"),
+        ("Meine Tante wohnt in der Lindenstraße 14.", "Lindenstraße 14", "PLACE"),
     ],
 )
 def test_listed_words_of_another_language_have_a_class(
@@ -268,12 +278,31 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("How do probation and parole differ?", ("probation", "parole")),
         ('\ufeff"GET /a HTTP/1.1" 401 112', ("1.1", "401", "112")),
         ("at net.mill.CheckIn.bind(CheckIn.kt:88) a TypeError", ("CheckIn", "TypeError")),
+        ("POST /api/v1/orders takes 30s", ("v1",)),
+        ("java.lang.IllegalStateException: the file is closed", ("IllegalStateException",)),
+        ("at System.IO.Path.Join(String path)", ("System", "IO", "Path")),
+        ("Schreib mir bitte einen kurzen Brief an die Krankenkasse.", ("Brief", "Krankenkasse")),
+        ("Die Restschuld soll in die Anschlussfinanzierung.", ("Restschuld",)),
+        ("Écris que l'expert n'est pas venu aujourd'hui.", ("l'expert",)),
     ],
 )
 def test_ordinary_words_stay(local: Detector, text: str, stays: tuple[str, ...]) -> None:
     """Of dictionaries, chats, other languages and programs; misspelt; single letters."""
     hidden = {text[f.start : f.end] for f in local.read(text).findings}
     assert hidden.isdisjoint(stays)
+
+
+def test_a_table_has_months_and_their_years(local: Detector) -> None:
+    text = "Tenant\tRent\tPaid to\nAnna Lund\t£780\tFeb 25\nOtto Quorn\t£815\tMay 25\n"
+    assert {"Feb 25", "May 25"} <= set(kinds(local.read(text), text))
+
+
+def test_a_german_name_of_two_nouns_is_no_everyday_word(local: Detector) -> None:
+    text = "Mein Arbeitgeber, die Bäckerei Rosenstengel, will mich nicht weiter beschäftigen."
+    hidden = " ".join(kinds(local.read(text), text))
+    assert "Rosenstengel" in hidden
+    text = "Ich war gestern bei Frau Vertrag und habe mit ihr gesprochen."
+    assert kinds(local.read(text), text)["Frau Vertrag"] == "PERSON"
 
 
 def test_letters_of_names_and_numbers_are_not_single(local: Detector) -> None:

@@ -52,6 +52,26 @@ NAMES_AND_SHARED_WORDS = (
 )
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        (
+            'Kannst du diese Mail höflicher machen? "Hallo Frau Yılmaz, Ihre Rechnung Nr. 2024-118 '
+            "über 480 Euro ist seit 3 Wochen offen. Ich will mein Geld. Grüße, Jörg Petersen, "
+            'Malerbetrieb Petersen, Bottrop"',
+            "de",
+        ),
+        (
+            "Écris un mail à mon propriétaire, M. Lefèvre-Kouassi, pour dire que le chauffage est "
+            "en panne depuis le 4 janvier et que ma fille a de l'asthme.",
+            "fr",
+        ),
+    ],
+)
+def test_names_nouns_and_shared_words_do_not_hide_a_language(text: str, language: str) -> None:
+    assert language_of(text, languages(), public_forms().anywhere) == language
+
+
 def test_a_longer_text_may_hold_more_names() -> None:
     lists = languages()
     assert language_of(NAMES_AND_SHARED_WORDS, lists, public_forms().anywhere) == "es"
