@@ -12,6 +12,12 @@ from benchmarks.common.machine import output_folder
 from benchmarks.common.tables import folded, kept, load, shown, table
 
 HALVES = {"held": "held-out prompts", "open": "open prompts"}
+SECOND = {
+    "second_held": "held-out prompts of a second hand",
+    "second_open": "open prompts of a second hand",
+    "foreign": "German, French and Spanish prompts",
+}
+"""Sets that only have a table of their own."""
 GROUPS = {
     "names": "names",
     "numbers": "numbers",
@@ -150,7 +156,7 @@ def intro(data: Mapping[str, Any]) -> str:
     counts = "; ".join(
         f"{results[half]['n_prompts']} {name} with {results[half]['n_spans']:,} sensitive spans "
         f"and {results[half]['n_task_words']} task words"
-        for half, name in HALVES.items()
+        for half, name in (HALVES | SECOND).items()
         if half in results
     )
     return (
@@ -170,8 +176,9 @@ def section() -> str:
     results = data["results"]
     there = [half for half in HALVES if half in results]
     parts = [intro(data), "![Spans hidden against words changed](results/plots/usefulness.png)"]
-    for half in there:
-        parts.append(f"{HALVES[half].capitalize()}:\n\n{main_table(results[half]['tools'])}")
+    for half, name in (HALVES | SECOND).items():
+        if half in results:
+            parts.append(f"{name[0].upper()}{name[1:]}:\n\n{main_table(results[half]['tools'])}")
     parts.append(f"By class, {HALVES[there[0]]}:")
     parts.append(folded(classes_table(results[there[0]]["tools"])))
     parts += [part for part in (files_note(results), files_table(results)) if part]

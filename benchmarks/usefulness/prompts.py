@@ -5,7 +5,10 @@ number in them is invented. A line `### ID | TOPIC | KIND` begins a prompt. In i
 `⟦CLASS:span⟧` marks what is sensitive and `⟪word⟫` a word that the task cannot be done without. The
 prompts in `open.txt` may be read while a detector is made; those in `held.txt` are for its figures
 only. `dev.txt` is for choosing thresholds, and never trained on; who wrote it had seen neither the
-two halves nor the templates of the training texts.
+two halves nor the templates of the training texts. `second_open.txt` and `second_held.txt` are the
+halves of a second set, of chats and of texts at work, by hands that knew nothing but these marks;
+`foreign.txt` has German, French and Spanish prompts, a third each, of which every other one (odd
+numbers) was read while the lists of these languages were made.
 
 PUPA and the instructions of self-instruct are not part of this repository, since they name real
 people; their texts are read from the files that the caller names, and nothing of them is kept.
@@ -25,7 +28,8 @@ FOLDER = Path(__file__).parent / "prompts"
 HALVES = ("open", "held")
 DEVELOPMENT = "dev"
 """The set that thresholds are chosen on."""
-SETS = (*HALVES, DEVELOPMENT)
+SECOND, FOREIGN = ("second_held", "second_open"), "foreign"
+SETS = (*HALVES, DEVELOPMENT, *SECOND, FOREIGN)
 CLASSES = (
     "PERSON ORGANIZATION PLACE PRODUCT CONDITION TREATMENT BELIEF ORIGIN SEXUALITY CRIME "
     "OCCUPATION FAMILY MONEY DATE NUMBER ID IDENTIFIER FACT"
@@ -109,7 +113,7 @@ def read(path: Path) -> list[Prompt]:
 
 
 def labelled(name: str) -> list[Prompt]:
-    """Return the prompts of one set: "open", "held" or "dev"."""
+    """Return the prompts of one of `SETS`."""
     if name not in SETS:
         raise ValueError(f"set must be one of {SETS}, got {name!r}")
     return read(FOLDER / f"{name}.txt")

@@ -51,7 +51,9 @@ from benchmarks.usefulness.measure import (
 from benchmarks.usefulness.presets import PRESETS, known
 from benchmarks.usefulness.prompts import (
     FOLDER,
+    FOREIGN,
     HALVES,
+    SECOND,
     SETS,
     Prompt,
     instructions,
@@ -161,7 +163,7 @@ def sets_of(options: argparse.Namespace) -> list[str]:
     """Return the names of the sets to measure, each once."""
     if options.set:
         return list(dict.fromkeys(options.set))
-    return list(HALVES[:1] if options.open or options.quick else HALVES)
+    return [HALVES[0]] if options.open or options.quick else [*HALVES, *SECOND, FOREIGN]
 
 
 def measured(options: argparse.Namespace, workers: Mapping[str, Worker]) -> dict[str, Any]:
@@ -228,7 +230,7 @@ def parser() -> argparse.ArgumentParser:
         "--instructions", type=Path, metavar="FILE", help="user_oriented_instructions.jsonl"
     )
     found.add_argument(
-        "--set", action="append", default=[], choices=SETS, help="default: open and held"
+        "--set", action="append", default=[], choices=SETS, help="default: all but dev"
     )
     found.add_argument(
         "--preset", action="append", default=[], choices=PRESETS, help="default: all"

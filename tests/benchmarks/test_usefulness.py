@@ -6,6 +6,7 @@ import csv
 import json
 import subprocess
 import sys
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,9 @@ from benchmarks.usefulness.presets import Preset, known, warned_in
 from benchmarks.usefulness.prompts import (
     CLASSES,
     DEVELOPMENT,
+    FOREIGN,
     HALVES,
+    SECOND,
     SETS,
     Prompt,
     instructions,
@@ -109,6 +112,14 @@ def test_each_half_holds_150_prompts_and_none_is_in_both() -> None:
         labelled("other")
 
 
+def test_the_second_set_and_the_foreign_one_are_apart_from_the_others() -> None:
+    sizes = {name: len(labelled(name)) for name in (*SECOND, FOREIGN)}
+    assert sizes == {"second_held": 70, "second_open": 70, "foreign": 66}
+    every = [each for name in SETS for each in labelled(name)]
+    assert len({each.name for each in every}) == len({each.text for each in every}) == len(every)
+    assert Counter(each.topic for each in labelled(FOREIGN)) == {"de": 22, "fr": 22, "es": 22}
+
+
 def test_the_development_set_shares_no_prompt_with_the_halves() -> None:
     found = labelled(DEVELOPMENT)
     others = [each for half in HALVES for each in labelled(half)]
@@ -136,11 +147,11 @@ def test_only_the_named_sets_and_presets_are_measured(monkeypatch: pytest.Monkey
     assert set(results) & set(SETS) == {"dev"}
     assert results["dev"]["n_prompts"] == 2
     assert set(results["dev"]["tools"]) == {"identifiers"}
-    assert set(results["sha256"]) == set(SETS)
+    assert set(results["sha256"]) == {*HALVES, "dev"}
     assert run.short(results).startswith("dev, identifiers: hidden ")
     assert "--set dev" in run.command(options, [])
     assert [run.sets_of(parse(given)) for given in ([], ["--open"], ["--quick"])] == [
-        ["open", "held"],
+        ["open", "held", *SECOND, FOREIGN],
         ["open"],
         ["open"],
     ]
