@@ -19,8 +19,8 @@ temporary folder.
 Not among them, since they measure what is packaged or choose constants, and change only with those:
 benchmarks.calibration.* and benchmarks.speed.causal.
 
-So that all of it ends within 2 hours 40 minutes on two cores, some steps measure less here than when
-they are run by their own name (`python -m benchmarks.extraction.run --peer PYTHON` and so on):
+So that all of it ends within 2 hours 40 minutes on two cores, some steps measure less here than
+when they are run by their own name (`python -m benchmarks.extraction.run --peer PYTHON` and so on):
 `Step.size`. The frontier has 80 sentences instead of 250 (913 private words: intervals of the
 words' cosine are 0.03 wide), the papers' tables 80 instead of 120, extraction 40 beginnings instead
 of 200 (most of its time is two small models writing 700 answers), generation 8 texts a method,
