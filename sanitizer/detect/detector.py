@@ -121,6 +121,9 @@ _PRICED_AFTER = re.compile(
 """Visible text around a sum."""
 _DAY_BEFORE = re.compile(r"(?i)(?:,|\b(?:on|since|by|until|till|from|dated|of)) $")
 """Visible text before the day of a month, where the next word is hidden."""
+_SHORT_DAY = re.compile(r"(?:0?[1-9]|[12][0-9]|3[01])[./](?:0?[1-9]|1[0-2])")
+_ON = re.compile(r"(?i)\b(?:am|vom|zum|ab|seit|bis|le|du|el|del) $")
+"""A day and its month in digits, and visible text before them."""
 _HIDDEN_BEFORE = re.compile(rf"{_SLOT}(?:[,.)]{{0,2}}| to| and) $")
 _FOR_CALENDAR = NAMES | {None, UNKNOWN}
 _RELEASE = re.compile(r"v[0-9]{1,2}")  # of a program or an interface
@@ -157,6 +160,11 @@ _STANDARD = re.compile(
     r"org\.(?:springframework|apache|hibernate|junit|postgresql)|com\.(?:google|fasterxml|sun))"
     r"(?:[./$][A-Za-z_][A-Za-z0-9_]*){2,}"
 )
+_ZONE = re.compile(
+    r"(?<![\w/.-])(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific)"
+    r"/[A-Z][A-Za-z_]+(?![\w/]|\.\w)"
+)
+"""The name of a time zone."""
 _SEGMENT = re.compile(r"[A-Za-z0-9_]+")
 """A name of a public library in a stack trace, such as "java.lang.Double"; its parts."""
 _FRAMED = re.compile(r"\(([A-Za-z]+)\.(?:java|kt|scala|cs|groovy):[0-9]+\)")
@@ -414,6 +422,8 @@ class Detector:
             label = "DATE"
         if label == "DATE" and _DAY.fullmatch(word) and not is_dated(before, after):
             label = "NUMBER"
+        if label in ("NUMBER", "MONEY") and _SHORT_DAY.fullmatch(word) and _ON.search(before):
+            label = "DATE"
         if label == "NUMBER" and _CURRENCY.search(before):
             label = "MONEY"
         of_month = (
@@ -573,6 +583,7 @@ def public_code(
     for path in _STANDARD.finditer(text):
         begins = (part.span() for part in _SEGMENT.finditer(text, *path.span()))
         found += [span for span in begins if _is_known(text[slice(*span)], forms)]
+    found += [zone.span() for zone in _ZONE.finditer(text)]
     found += [file.span(1) for file in _FRAMED.finditer(text) if _is_known(file[1], forms)]
     return [span for span in merged(sorted({*found})) if not overlapping(hidden, *span)]
 

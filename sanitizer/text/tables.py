@@ -35,15 +35,21 @@ _KINDS = {
     "insurer supplier vendor bank",
     "PLACE": "city town address street county birthplace country location",
     "PERSON": "name customer client patient employee student contact author owner tenant guest "
-    "manager assignee applicant surname firstname lastname teacher doctor player member staff",
+    "manager assignee applicant surname firstname lastname teacher doctor player member staff rep "
+    "reps salesperson",
 }
 LISTED = "LISTED"
 """Class of a field that names a group or a state: its listed words stay."""
 _KINDS[LISTED] = (
     "department departments dept team division section status priority category type currency unit "
-    "month weekday day quarter severity stage channel method shift"
+    "month weekday day quarter severity stage channel method shift region territory market segment "
+    "language"
 )
 _KIND_OF = {word: kind for kind, words in reversed(_KINDS.items()) for word in words.split()}
+_PERIOD = re.compile(
+    r"(?:[QT][1-4]|H[12]|S[12]|FY|KW ?[0-9]{1,2})(?:[ /-]?(?:FY)?'?(?:20)?[0-9]{2})?"
+)
+"""A name of a column that is a quarter, half or week of a year, in four languages."""
 _PERSONS = frozenset("first last full middle given family maiden user legal preferred nick".split())
 """Words before "name" that say that it is a person's."""
 
@@ -136,7 +142,8 @@ class Fields:
             self.names += [
                 span
                 for span, name in zip(heads, names, strict=True)
-                if name and all(map(self._public, NAME_PARTS.findall(name)))
+                if _PERIOD.fullmatch(name)
+                or (name and all(map(self._public, NAME_PARTS.findall(name))))
             ]
             begin = rule.end() + 1
             while begin < len(text):

@@ -216,6 +216,7 @@ def test_a_month_of_another_language_is_no_name(local: Detector) -> None:
         ("Mi hermana es judía y no come carne de cerdo.", "judía", "BELIEF"),
         ("Ich bin Hebamme und habe keine Zeit mehr dafür.", "Hebamme", "OCCUPATION"),
         ("Bonjour, j'ai 47 ans et je cherche un emploi à Lille.", "47 ans", "NUMBER"),
+        ("Frau Kolb hat ihn am 11.11. vor der Klasse gesehen.", "11.11", "DATE"),
         ("Meine Tante wohnt in der Lindenstraße 14.", "Lindenstraße 14", "PLACE"),
     ],
 )
@@ -282,6 +283,8 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("java.lang.IllegalStateException: the file is closed", ("IllegalStateException",)),
         ("at System.IO.Path.Join(String path)", ("System", "IO", "Path")),
         ("Schreib mir bitte einen kurzen Brief an die Krankenkasse.", ("Brief", "Krankenkasse")),
+        ("It returns a datetime in Europe/Paris.", ("Europe", "Paris", "Europe/Paris")),
+        ("| Region | Q1 | H2 |\n|---|---|---|\n| North | 12 | 14 |\n", ("Q1", "H2", "North")),
         ("Die Restschuld soll in die Anschlussfinanzierung.", ("Restschuld",)),
         ("Écris que l'expert n'est pas venu aujourd'hui.", ("l'expert",)),
     ],
