@@ -40,7 +40,11 @@ MIXED = (
     "NumPy PyTorch TensorFlow DevOps DataFrame FastAPI GraphQL OAuth PhD FAQs PDFs URLs APIs IDs "
     "eBay PayPal md5 sha1 sha256 sha512 scram utf8 ipv4 ipv6 psycopg2 urllib3 boto3 mp3 mp4 h264 "
     "base64 http2 s3 ec2 k8s i18n l10n amd64 arm64 oauth2 log4j python3 pip3 web3 x64 x86 md5sum "
-    "sha rsa"
+    "sha rsa Airflow Grafana Elasticsearch Databricks Zapier Slack Zoom Android Debian Firefox "
+    "Hadoop Redshift Shopify GCP Heroku Svelte Bitbucket Reddit Photoshop InDesign AutoCAD "
+    "SolidWorks MATLAB SPSS Mailchimp HubSpot Xero QuickBooks OneDrive Dropbox Haskell Perl "
+    "Swagger DynamoDB Firebase Supabase Splunk Datadog PagerDuty FreeRTOS Arduino OpenAPI "
+    "Gunicorn Uvicorn Mypy Numba OpenCV LangChain"
 ).split()
 NAMES = ("will", "may", "don", "ma", "s", "t", "d", "m")
 """Stopwords that are names, or letters, when capitalized."""

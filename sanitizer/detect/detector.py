@@ -122,6 +122,13 @@ _PRICED_AFTER = re.compile(
 _DAY_BEFORE = re.compile(r"(?i)(?:,|\b(?:on|since|by|until|till|from|dated|of)) $")
 """Visible text before the day of a month, where the next word is hidden."""
 _SHORT_DAY = re.compile(r"(?:0?[1-9]|[12][0-9]|3[01])[./](?:0?[1-9]|1[0-2])")
+_GREETED = re.compile(r"(?i)\b(?:dear|hello|hi) $")
+_ADDRESSEE = re.compile(
+    r"(?:All|Board|Colleagues|Committee|Council|Customers?|Department|Desk|Editors?|Everyone|Friends|"
+    r"Management|Managers?|Members|Neighbou?rs|Office|Officers?|Panel|Parents|Partners?|Residents|"
+    r"Secretary|Services?|Students|Support|Teachers|Team|Tenants)"
+)
+"""Visible text before whom a letter greets, and the last word of a public addressee."""
 _ON = re.compile(r"(?i)\b(?:am|vom|zum|ab|seit|bis|le|du|el|del) $")
 """A day and its month in digits, and visible text before them."""
 _HIDDEN_BEFORE = re.compile(rf"{_SLOT}(?:[,.)]{{0,2}}| to| and) $")
@@ -335,12 +342,17 @@ class Detector:
         )
 
     def _on_its_own(self, text: str, run: Run, before: str, after: str) -> bool:
-        """Return True if a run of one word heads a line as a key, closes a letter, or is a name of
-        known words in a path such as "app.ParkView.open("."""
+        """Return True if a run heads a line as a key, closes a letter, greets a "Hiring Team", or
+        is a name of known words in a path such as "app.ParkView.open("."""
         word = text[run.words[0][0] : run.words[0][1]]
         pathed = _IN_PATH.search(before) or _PATH_AFTER.match(after)
         if len(run.words) == 1 and pathed and self._forms.compound(word):
             return True
+        if _GREETED.search(before):
+            words = [text[start:end] for start, end in run.words]
+            known = all(self._forms.listed(w) and w.lower() not in given_names() for w in words)
+            if known and _ADDRESSEE.fullmatch(words[-1]):
+                return True
         known = self._forms.listed(word) and word.lower() not in given_names()
         return len(run.words) == 1 and _on_its_own(word, before, after, known)
 
@@ -415,7 +427,8 @@ class Detector:
             label = "DATE"
         if label in NAMES or (label == "ID" and not _NUMBERED.search(before)):
             named = "ID" if label == "ID" else "NUMBER"
-            label = "DATE" if _YEAR.fullmatch(word) else named
+            dated = _YEAR.fullmatch(word) or ("/" in word and _SHORT_DAY.fullmatch(word))
+            label = "DATE" if dated else named
         if label == "NUMBER" and _YEAR.fullmatch(word) and not _COUNTED.match(after):
             label = "DATE"
         if label in ("NUMBER", "MONEY") and role("", after) == "DATE":

@@ -178,7 +178,7 @@ _COUNTED = re.compile(
 )
 """Visible text after a count."""
 _VERSION = re.compile(r"v?\d{1,2}\.\d{1,2}\.\d{1,2}")
-_RELEASE, _PART = re.compile(r"\d{1,2}(?:\.\d{1,2})?"), re.compile(r"\d{1,3}")
+_RELEASE, _PART = re.compile(r"\d{1,2}(?:\.\d{1,2})?"), re.compile(r"\d{1,3}(?:\.\d{1,2}){0,2}")
 _OF_PERSON = re.compile(
     r"(?i)\b(?:room|ward|bed|seat|flat|apartment|apt|locker|suite|courtroom|cell|house|unit|patient|"
     r"customer|client|case|ticket|order|invoice|policy|account|member|employee|staff|contract|claim|"

@@ -285,6 +285,8 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("Schreib mir bitte einen kurzen Brief an die Krankenkasse.", ("Brief", "Krankenkasse")),
         ("It returns a datetime in Europe/Paris.", ("Europe", "Paris", "Europe/Paris")),
         ("| Region | Q1 | H2 |\n|---|---|---|\n| North | 12 | 14 |\n", ("Q1", "H2", "North")),
+        ("Dear Hiring Team,\nI know Airflow and Hadoop.", ("Hiring", "Team", "Airflow", "Hadoop")),
+        ("Lena asks legal about clause 14.2 today.", ("14.2",)),
         ("Die Restschuld soll in die Anschlussfinanzierung.", ("Restschuld",)),
         ("Écris que l'expert n'est pas venu aujourd'hui.", ("l'expert",)),
     ],
