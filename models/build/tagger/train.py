@@ -188,9 +188,10 @@ def train(options: argparse.Namespace) -> None:
     run = Training(model, Body(options.threads, options.layers), options.rate, options.told)
 
     def save(minutes: float) -> None:
+        earlier = before.get("told", {}) if options.told else {}
         done: dict[str, Any] = {
-            "minutes": round(minutes, 1),
-            "steps": run.step,
+            "minutes": round(earlier.get("minutes", 0.0) + minutes, 1),
+            "steps": earlier.get("steps", 0) + run.step,
             "loss": run.told_loss.value,
         }
         log = (
