@@ -35,6 +35,7 @@ _READS = {**dict.fromkeys(NUMBERS, "two"), "PERSON": "she", "PLACE": "home", "OR
 _MARGIN = 32  # tokens that neighbouring windows of a long text share on each side
 _THRESHOLDS = dict.fromkeys(("PERSON", "ORGANIZATION", "PLACE", "PRODUCT"), 0.05)
 _NUMBERS = {"MONEY": 0.08, "DATE": 0.08, "ID": 0.08, "NUMBER": 0.2}
+_OF_NAMES_AND_NUMBERS = _NUMBERS.keys() | NAMES
 _THRESHOLD = 0.1
 """Least share of all classes together at which a word has one: a miss weighs more than a word too
 many, most of all for names and numbers."""
@@ -44,6 +45,9 @@ of another language, and one that is a typing error away from a visible word."""
 _LISTED = 0.1
 """Least share of all classes, whatever they are, at which a listed illness, treatment, belief,
 origin or crime is that of somebody."""
+_VAGUE = 0.45
+"""Share of the likeliest class among all of them below which a word is part of a fact of no class:
+a told class was right in one of four such words of the open prompts and the development set."""
 _ONE = np.ones(1, dtype=np.int64)
 _FACT_LIMIT = 2.2  # log odds of one of its words from which a sentence is warned about
 _OPENING = re.compile(r"(?:[.!?] |\n|\n[-*>#] )$")
@@ -185,7 +189,8 @@ class Tagging:
         if kind in NAMES or name_limit == _MISSPELT:
             limit = max(limit, name_limit)
         if share >= limit:
-            return kind
+            vague = kind not in _OF_NAMES_AND_NUMBERS and shares[best] < _VAGUE * shares.sum()
+            return "FACT" if vague else kind
         told = class_of(word) if odds[1:].sum() >= _LISTED * odds.sum() else None
         return told if told in self._tagger.classes else None
 
