@@ -127,6 +127,34 @@ CHATTED = (
     "ghosted ghosting vibes hangout bestie bff roomie tbf ngl bro yup nope hmm hahaha hiya"
 ).split()
 """Words of chats that dictionaries lack."""
+TRADE = (
+    "pypi mypy backend backends setuptools plugin plugins foo baz aiohttp codecov pydantic pyyaml "
+    "colorama pyproject certifi idna anyio httpx docstrings tox editable submodule submodules "
+    "dataclass dataclasses ipykernel virtualenv lxml filelock refactoring refactored codebase "
+    "codebases untrusted contrib unset dataset datasets ipython multipart sdist screenshot "
+    "screenshots multithreaded benchmarking linting linter lexer filenames newline newlines tqdm "
+    "tzdata mkdocs libc chardet tomli protobuf serializable cffi prebuilt enums isort backport "
+    "backports backported websocket websockets lookups cython zstandard parameterized jsonschema "
+    "scipy toolchain subprojects autocomplete tsx sympy vendored subcommands frontend frontends "
+    "hashes kwarg namespaced uninstall regexes tokenizer tuples workaround workarounds bugfix "
+    "bugfixes serializer validator linker configurable backslash scoped codepoint codepoints "
+    "pyright orjson uvicorn pylint onnx goto interactively pyarrow ids walkthrough "
+    "maintainability gunicorn relicensing multibyte argparse cpython bundler optimizer readme "
+    "observability statically timezones structs quickstart deserialize fastapi timestamps devs "
+    "dev msgpack parametrized deduplication deepcopy datatype composable functionalities paramiko "
+    "downstream upstream pathspec sqlalchemy openpyxl cygwin programmatic dateutil runtimes "
+    "textbox stylesheets apis autoscaler avro backoff breakpoints camelcase capex opex ebitda "
+    "captcha checkbox checkboxes checksums configmap coredump csr daemonset delimiter delimiters "
+    "deliverables dropdown dropdowns emacs failover favicon healthcheck ide incoterms jsx "
+    "keystore ldap liveness logout malloc memcached mfa middleware modbus multitenant navbar "
+    "nullptr oauth offboarding oom otp profiler pwa remortgage roadmap roadmaps saml scp sdks "
+    "segfault sidecar signup snakecase sso ssr stacktrace statefulset stocktake subnet subnets "
+    "systemd timesheet timesheets tmux tooltip tooltips truststore tsv underflow upsell uptime "
+    "username usernames usestate useeffect viewport vscode webhook webhooks wget worktop worktops "
+    "clingy playgroup housemate housemates kerb gcses ucas bf fiancee stepdad stepmum timeout "
+    "timeouts hostname hostnames"
+).split()
+"""Words of programs, offices and households that the others lack."""
 WORK = (
     "usr lib srv var etc opt bin sbin tmp proc sys mnt src dist pkg cfg conf env venv repo api "
     "url uri http https ssh ssl tls tcp udp dns vpn lan wan ttl cpu gpu ram ssd usb pdf csv json "
@@ -270,7 +298,7 @@ def ordinary(listed: set[str], named: set[str]) -> set[str]:
         if len(part) >= LEAST_LETTERS
     }
     # What is sensitive there is left to the tagger and the lists of names, or stays unknown.
-    return (english | coded | {*CHATTED, *WORK}) - listed - named - {*TOLD}
+    return (english | coded | {*CHATTED, *WORK, *TRADE}) - listed - named - {*TOLD}
 
 
 def write_list(name: str, words: Iterable[str], header: str) -> None:

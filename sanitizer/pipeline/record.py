@@ -19,6 +19,15 @@ BOUND_DELTA = 1e-6
 """Delta at which a record states a bound beside the plain sum."""
 
 
+MOVED_BY_OTHERS = 37
+"""Of 100 swaps of one thing for another of its class in held-out prompts, after how many something
+else was found in another way under `reading`: benchmarks/results/detectors.json."""
+_READS_ALL = (
+    "the detector reads private words together with all others: one thing put in place of another "
+    f"changed what is found elsewhere in {MOVED_BY_OTHERS} of 100 measured swaps"
+)
+
+
 @dataclass(frozen=True)
 class Settings:
     """The settings of one Sanitizer that decide what is released and what its record says.
@@ -285,7 +294,7 @@ def detected_record(
     """
     policy = settings.policy
     certified = policy.detector != "reading"
-    reason = None if certified else "the detector reads private words together with all others"
+    reason = None if certified else _READS_ALL
     record = _record_without_draws(
         "classes",
         0.0 if certified else inf,

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.__main__ import COMMANDS
+from benchmarks.common.machine import RESULTS
 from benchmarks.report.usefulness import classes_table, files_table, intro, main_table
 from benchmarks.usefulness import floors, run
 from benchmarks.usefulness.measure import (
@@ -49,7 +50,8 @@ from benchmarks.usefulness.prompts import (
     read,
 )
 from benchmarks.usefulness.tools import TOOLS
-from sanitizer import Sanitizer
+from sanitizer import Policy, Sanitizer
+from sanitizer.pipeline.record import MOVED_BY_OTHERS
 from sanitizer.results import Replacement, SanitizedText
 
 ROOT = Path(__file__).parents[2]
@@ -405,3 +407,15 @@ def test_the_report_has_a_row_for_each_tool() -> None:
         }
     )
     assert "1 open prompts with 5 sensitive spans and 1 task words" in said
+
+
+def test_the_record_of_reading_says_what_was_measured() -> None:
+    found = json.loads((RESULTS / "detectors.json").read_text("utf-8"))["results"]["held"]
+    stable = found["reading"]["stability"]["all"]["mean"]
+    assert round(100 * (1 - stable)) == MOVED_BY_OTHERS
+    for mode in ("local", "skeleton"):
+        assert found[mode]["stability"]["kept"]["mean"] == 1.0
+    policy = Policy.from_dict({"base": "balanced", "detector": {"mode": "reading"}})
+    record = Sanitizer(policy=policy).sanitize("Ask Otto Quorn about it.").record
+    assert not record.certified
+    assert f"in {MOVED_BY_OTHERS} of 100" in str(record.reason)
