@@ -19,7 +19,7 @@ BOUND_DELTA = 1e-6
 """Delta at which a record states a bound beside the plain sum."""
 
 
-MOVED_BY_OTHERS = 37
+MOVED_BY_OTHERS = 38
 """Of 100 swaps of one thing for another of its class in held-out prompts, after how many something
 else was found in another way under `reading`: benchmarks/results/detectors.json."""
 _READS_ALL = (
