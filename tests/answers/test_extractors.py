@@ -40,11 +40,15 @@ TEXT = f"My Zorblaxian has a Quizzik. Write to {MAIL}."
 
 
 def made(extractor: Any, **settings: Any) -> tuple[Sanitizer, SanitizedText]:
-    """A Sanitizer that draws without a model, and the result for TEXT."""
-    sanitizer = toy("strict", extractor=extractor, **settings)
-    result = sanitizer.sanitize(TEXT, source=SeededSource(2))
-    assert replaced_words(result)
-    return sanitizer, result
+    """A Sanitizer that draws without a model, and a result for TEXT in which no two words have one
+    stand-in, so that an answer has one reading."""
+    for seed in range(100):
+        sanitizer = toy("strict", extractor=extractor, **settings)
+        result = sanitizer.sanitize(TEXT, source=SeededSource(seed))
+        drawn = [word.replacement.lower() for word in result.replacements]
+        if replaced_words(result) and len(set(drawn)) == len(drawn):
+            return sanitizer, result
+    raise AssertionError("no seed gives each word a stand-in of its own")
 
 
 def released(result: SanitizedText, original: str) -> str:
