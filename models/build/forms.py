@@ -44,8 +44,42 @@ MIXED = (
     "Hadoop Redshift Shopify GCP Heroku Svelte Bitbucket Reddit Photoshop InDesign AutoCAD "
     "SolidWorks MATLAB SPSS Mailchimp HubSpot Xero QuickBooks OneDrive Dropbox Haskell Perl "
     "Swagger DynamoDB Firebase Supabase Splunk Datadog PagerDuty FreeRTOS Arduino OpenAPI "
-    "Gunicorn Uvicorn Mypy Numba OpenCV LangChain"
+    "Gunicorn Uvicorn Mypy Numba OpenCV LangChain Django Golang Kotlin OCaml Fortran COBOL VBA "
+    "VBScript WebAssembly Wasm Deno Vue Vuex Nuxt Angular AngularJS jQuery Redux Webpack ESLint "
+    "Playwright Selenium Laravel Symfony SpringBoot JUnit Maven Gradle Quarkus Redis RabbitMQ "
+    "Memcached ClickHouse CouchDB MariaDB Neo4j InfluxDB BigQuery PySpark Flink Trino dbt "
+    "PowerBI Metabase Jupyter JupyterLab Pandas Matplotlib Seaborn SciPy sklearn XGBoost "
+    "LightGBM CatBoost Keras spaCy NLTK Streamlit Gradio SQLAlchemy Pydantic Pytest Conda PyPI "
+    "Dockerfile Podman Terraform Ansible CircleCI ArgoCD Kibana Logstash Nginx NGINX HAProxy "
+    "Traefik OpenStack VMware VirtualBox Proxmox CentOS RHEL FreeBSD OpenBSD Cygwin WSL Zsh "
+    "Emacs Neovim VSCode IntelliJ PyCharm NetBeans Xcode Xamarin Flutter Godot OpenGL CUDA "
+    "OpenCL TensorRT ONNX ESP32 ESP8266 STM32 Zigbee Bluetooth WiFi LTE HDMI SSD NVMe UEFI BIOS "
+    "RFID NFC MQTT gRPC JWT SAML OpenID LDAP Kerberos SSO MFA WireGuard OpenVPN Wireshark Jira "
+    "Trello WooCommerce Magento Drupal Joomla Gmail Instagram Facebook TikTok Snapchat Pinterest "
+    "Wikipedia MacBook iMac AirPods PlayStation Xbox Chromebook GPT GPT4 BibTeX Overleaf "
+    "Zotero EndNote CAD PLC SCADA GPS RAM CPU GPU SDK IDE CLI GUI ORM CRUD ETL ELT OLAP OCR NLP "
+    "LLM LLMs RAG CNN RNN SVM PCA KPI KPIs ROI CRM ERP SLA SLAs FAQ EOD OKR OKRs GDPR HIPAA "
+    "IWDG UART I2C SPI GPIO ADC PWM HTTPS SSH FTP SFTP SMTP IMAP DNS DHCP TCP UDP TLS SSL CORS "
+    "useState useEffect useMemo useRef useCallback useContext onClick onChange onSubmit useReducer "
+    "CSRF XSS RGB CMYK SVG GIF JPEG PNG ASCII UTF8 Unicode"
 ).split()
+BRANDS = (
+    "amazon google microsoft apple samsung huawei nokia sony lenovo dell asus acer intel nvidia "
+    "amd oracle ibm cisco adobe salesforce netflix spotify uber airbnb ebay alibaba aliexpress "
+    "etsy ikea lidl aldi tesco walmart costco carrefour decathlon toyota honda nissan mazda "
+    "hyundai kia bmw audi volkswagen skoda renault peugeot citroen fiat volvo tesla boeing "
+    "airbus siemens bosch philips panasonic canon nikon epson nespresso nintendo lego visa "
+    "mastercard amex klarna revolut wise monzo paypal stripe twilio sendgrid okta cloudflare "
+    "vercel netlify digitalocean zendesk intercom servicenow workday netsuite xero figma canva "
+    "miro notion asana confluence kafka jenkins cassandra snowflake tableau looker prometheus "
+    "sentry apache envoy istio helm puppet chef vagrant whatsapp telegram signal discord skype "
+    "teams outlook sharepoint exchange alexa siri fitbit garmin gopro kindle duolingo coursera "
+    "udemy quora tripadvisor expedia nhs hmrc dwp dvla fbi cia irs fda epa nasa bbc cnn unesco "
+    "unicef nato opec oecd imf who ofsted schengen brexit bitcoin ethereum nasdaq ftse "
+    "oxfam greenpeace bootstrap tailwind copilot chatbot galaxy pixel"
+).split()
+"""Brands, tools and public bodies: known to everybody, but a name in some place (an employer, a
+shop that somebody went to), so that the tagger judges each."""
 NAMES = ("will", "may", "don", "ma", "s", "t", "d", "m")
 """Stopwords that are names, or letters, when capitalized."""
 NAMES_OF_MONTHS = frozenset(
@@ -298,7 +332,8 @@ def ordinary(listed: set[str], named: set[str]) -> set[str]:
         if len(part) >= LEAST_LETTERS
     }
     # What is sensitive there is left to the tagger and the lists of names, or stays unknown.
-    return (english | coded | {*CHATTED, *WORK, *TRADE}) - listed - named - {*TOLD}
+    tools = {word.lower() for word in MIXED}
+    return (english | coded | tools | {*CHATTED, *WORK, *TRADE, *BRANDS}) - listed - named - {*TOLD}
 
 
 def write_list(name: str, words: Iterable[str], header: str) -> None:
@@ -312,8 +347,8 @@ def main() -> None:
         w for w in (WORDS / "stopwords.txt").read_text("utf-8").split("\n") if w[:1] != "#"
     }
     found = lists(judgements(FORMS / "judgements.tsv"), stopwords)
-    found["anywhere"] += MIXED
     everyday = {word.lower() for words in found.values() for word in words}
+    found["anywhere"] += MIXED
     named = set((MODELS / "classes" / "given_names.txt").read_text("utf-8").split())
     found["ordinary"] = sorted(ordinary(everyday, named))
     for name, words in found.items():

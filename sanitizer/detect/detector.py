@@ -27,16 +27,16 @@ from sanitizer.detect.extents import (
     NAMES,
     TITLE,
     UNKNOWN,
-    WEEKDAY,
     Finding,
     joined,
     names_on,
     of_calendar,
     of_currency,
 )
+from sanitizer.detect.layout import SLOT, is_of_leave, on_its_own, public_here
 from sanitizer.detect.numbers import (
     counts_on,
-    is_brief,
+    is_aged,
     is_dated,
     is_stamp,
     numbers_on,
@@ -44,7 +44,6 @@ from sanitizer.detect.numbers import (
     role,
 )
 from sanitizer.detect.skeleton import (
-    CAPITALS,
     FOREIGN,
     NUMBERS,
     WORD,
@@ -75,7 +74,6 @@ from sanitizer.text import (
 
 FACT = "FACT"
 """Class of a word that is part of a sensitive fact; hidden as UNKNOWN."""
-_SLOT = "\ufffc"
 _FENCE = re.compile(
     r"(?m)^[ \t>]*(?:```|~~~)[ \t]*(python|py|pycon|javascript|js|jsx|typescript|ts|tsx|json|jsonc|"
     r"yaml|yml|toml|ini|csv|tsv|sql|bash|sh|shell|zsh|console|powershell|html|xml|svg|css|scss|vue|"
@@ -95,6 +93,13 @@ _FIELDS_OF_NUMBERS = frozenset(["NUMBER", "MONEY", "DATE", "ID"])
 _TOLD = frozenset(["CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "CRIME", "OCCUPATION", "FACT"])
 """Classes that the tagger may take for each other, and lists tell apart."""
 _OF_WORDS = NAMES | _TOLD
+_LISTED_WHOLE = frozenset(["BELIEF", "ORIGIN", "SEXUALITY"])
+"""Classes whose words are all on lists: any other everyday word is one by mistake."""
+_CODED = re.compile(
+    r"(?=.*[0-9].*[0-9])(?=.*[A-Z_-])[A-Za-z]{1,5}[A-Za-z0-9_-]{3,}|"
+    r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[A-Za-z0-9]{10,}"
+)
+"""A number of a flight, a customer and so on: capitals and digits, as nobody's name has."""
 _MONTHS = {
     language: frozenset(names.split())
     for language, names in {
@@ -121,45 +126,28 @@ _PRICED_AFTER = re.compile(
 """Visible text around a sum."""
 _DAY_BEFORE = re.compile(r"(?i)(?:,|\b(?:on|since|by|until|till|from|dated|of)) $")
 """Visible text before the day of a month, where the next word is hidden."""
+_THOUSANDS = re.compile(r"[0-9]{1,3}(?:\.[0-9])?[kK]")
+_COUNT = re.compile(r"[0-9]+|[0-9]{1,2}\.[0-9]")  # or a mark, such as 4.5
 _SHORT_DAY = re.compile(r"(?:0?[1-9]|[12][0-9]|3[01])[./](?:0?[1-9]|1[0-2])")
-_GREETED = re.compile(r"(?i)\b(?:dear|hello|hi) $")
-_ADDRESSEE = re.compile(
-    r"(?:All|Board|Colleagues|Committee|Council|Customers?|Department|Desk|Editors?|Everyone|Friends|"
-    r"Management|Managers?|Members|Neighbou?rs|Office|Officers?|Panel|Parents|Partners?|Residents|"
-    r"Secretary|Services?|Students|Support|Teachers|Team|Tenants)"
-)
-"""Visible text before whom a letter greets, and the last word of a public addressee."""
 _ON = re.compile(r"(?i)\b(?:am|vom|zum|ab|seit|bis|le|du|el|del) $")
 """A day and its month in digits, and visible text before them."""
-_HIDDEN_BEFORE = re.compile(rf"{_SLOT}(?:[,.)]{{0,2}}| to| and) $")
+_HIDDEN_BEFORE = re.compile(rf"{SLOT}(?:[,.)]{{0,2}}| to| and) $")
 _FOR_CALENDAR = NAMES | {None, UNKNOWN}
-_RELEASE = re.compile(r"v[0-9]{1,2}")  # of a program or an interface
-_SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
-"""Visible text in capitals, as before "IN" and "WHO" where all is in capitals."""
-_COMPOUND = re.compile(
-    r"(?i)sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b"
-)
-"""Words about no illness, though one of them may be."""
 _FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted", "treated"])
 """Words that say that something follows, which is hidden itself."""
 _OF_SOMEBODY = re.compile(r"(?i)\b(?:my|his|her|their|our)(?: own| new| old)? $")
 _AILING = frozenset(["CONDITION", "TREATMENT"])
 """Listed illnesses and drugs of somebody, as in "my asthma", are private whatever else is said."""
 _CASED = re.compile(r"\b[A-Z][a-z]")
-_KEY_END = re.compile(r": ?[^\s]|:[ \t]*\n")
-_LINE_BEGIN, _LINE_END = re.compile(r"(?:^|\n)[ >*|-]*$"), re.compile(r"[,!.]?[ \t]*(?:\n|$)")
-_HEADING_DAY = re.compile(r"Mon|Tues?|Weds?|Thu(?:rs?)?|Fri|Sat|Sun")
-_CLOSING = re.compile(r"(?i)best|cheers|regards|thanks|thx|sincerely|warmly|yours|love|xx?")
-"""Days that head a line, and words that close a letter."""
 _SIGNED = re.compile(
     r"(?i)\b(?:sincerely|faithfully|truly|regards|wishes|cheers|thanks|love|gr\u00fc\u00dfen|"
     r"gr\u00fc\u00dfe|cordialement|atentamente|saludos),?[ \t]*\n+[ \t]*$"
 )
 """Visible text before the name of who wrote a letter."""
-_IN_PATH, _PATH_AFTER = re.compile(r"(?:\w[.]|::|->|@)$"), re.compile(r"[.]\w|\(|::")
-"""Visible text beside a name of code."""
 _ELIDED = re.compile(r"(?i)^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)['\u2019](?=[^\W\d_]{2})")
 """French before a vowel: "l'assureur"."""
+_INFLECTED = re.compile(r"(\w{4,}?)(?:e[mnrs]?)$")
+"""A German adjective as it is declined."""
 _WORKS_AS = re.compile(r"(?i)\b(?:ich bin|bin|er ist|sie ist|als)(?: eine?)? $")
 """Visible text before an occupation in German, where it has a capital."""
 _STANDARD = re.compile(
@@ -308,12 +296,14 @@ class Detector:
                 continue
             # Where names have capitals, a word of dictionaries without one is hidden, but no name.
             cased = len(run.words) == 1 and _CASED.search(sight) is not None
+            words = [found.text[start:end] for start, end in run.words]
+            own = on_its_own(words, before, after, self._forms)
             kinds = [
                 None
                 if (label is None and is_lone(found.text, start, end))
-                or _public_here(found.text[start:end], before, label)
-                or self._on_its_own(found.text, run, before, after)
-                or _COMPOUND.match(found.text, start)
+                or public_here(found.text[start:end], before, label)
+                or own
+                or is_of_leave(found.text, start)
                 else self._kind(found.text[start:end], before, label, field, language, cased)
                 for (start, end), label in zip(run.words, labels[number], strict=True)
             ]
@@ -341,21 +331,6 @@ class Detector:
             self._known(word, language) and word.lower() not in given_names() for word in words
         )
 
-    def _on_its_own(self, text: str, run: Run, before: str, after: str) -> bool:
-        """Return True if a run heads a line as a key, closes a letter, greets a "Hiring Team", or
-        is a name of known words in a path such as "app.ParkView.open("."""
-        word = text[run.words[0][0] : run.words[0][1]]
-        pathed = _IN_PATH.search(before) or _PATH_AFTER.match(after)
-        if len(run.words) == 1 and pathed and self._forms.compound(word):
-            return True
-        if _GREETED.search(before):
-            words = [text[start:end] for start, end in run.words]
-            known = all(self._forms.listed(w) and w.lower() not in given_names() for w in words)
-            if known and _ADDRESSEE.fullmatch(words[-1]):
-                return True
-        known = self._forms.listed(word) and word.lower() not in given_names()
-        return len(run.words) == 1 and _on_its_own(word, before, after, known)
-
     def _kind(
         self,
         word: str,
@@ -376,6 +351,7 @@ class Detector:
             return None if self._forms.known(word) else label or UNKNOWN
         if field and field not in _FIELDS_OF_NUMBERS:
             return field
+        label = "NUMBER" if is_aged(word) else label
         if label is None:
             of_somebody = _OF_SOMEBODY.search(before) is not None
             ailing = class_of(word) if of_somebody and word.lower() not in _FRAMES else None
@@ -409,6 +385,10 @@ class Detector:
             listed = next(told, None) if unnamed else None
         if listed is not None:
             return listed
+        if label in _LISTED_WHOLE and word.islower() and self._known(word, language):
+            return UNKNOWN
+        if label in ("PERSON", "PLACE", "ORGANIZATION") and _CODED.fullmatch(word):
+            return "ID"
         if word in _MONTHS[language] and (label == FACT or label not in _TOLD):
             return "DATE"
         plain = label in NAMES and word.islower() and cased and self._known(word, language)
@@ -429,6 +409,8 @@ class Detector:
             named = "ID" if label == "ID" else "NUMBER"
             dated = _YEAR.fullmatch(word) or ("/" in word and _SHORT_DAY.fullmatch(word))
             label = "DATE" if dated else named
+        if label is not None and _THOUSANDS.fullmatch(word):
+            label = "MONEY"
         if label == "NUMBER" and _YEAR.fullmatch(word) and not _COUNTED.match(after):
             label = "DATE"
         if label in ("NUMBER", "MONEY") and role("", after) == "DATE":
@@ -441,15 +423,15 @@ class Detector:
             label = "MONEY"
         of_month = (
             label in (None, "NUMBER", "MONEY", "DATE")
-            and after.startswith(f" {_SLOT}")
+            and after.startswith(f" {SLOT}")
             and _DAY.fullmatch(word) is not None
             and _DAY_BEFORE.search(before) is not None
         )
         label = "DATE" if of_month else label
-        if _DAY.fullmatch(word) and after.startswith(f" {_SLOT}"):
+        if _DAY.fullmatch(word) and after.startswith(f" {SLOT}"):
             between = label == "NUMBER" and _HIDDEN_BEFORE.search(before)
             label = "DATE" if label == "MONEY" or between else label
-        told = label == "DATE" and (of_month or not word.isdecimal())
+        told = label == "DATE" and (of_month or _COUNT.fullmatch(word) is None)
         if field in ("", LISTED) and not told and sum(map(str.isdecimal, word)) < _LONG:
             return None  # a count in a table is for the task
         if label is not None:
@@ -487,7 +469,11 @@ class Detector:
     def _known(self, word: str, language: str) -> bool:
         """Return True if a word is on any list, or on that of the text's language."""
         plain = _ELIDED.sub("", word) if language == "fr" else word
-        return self._forms.known(plain) or plain.lower() in foreign_words(language)
+        known = self._forms.known(plain) or plain.lower() in foreign_words(language)
+        if known or language != "de" or not word.islower():
+            return known
+        stem = _INFLECTED.match(word)
+        return stem is not None and stem[1] in foreign_words(language)
 
 
 def _names_whole(
@@ -497,7 +483,7 @@ def _names_whole(
     held: tuple[int, int, str | None] | None = None
     for (start, end), kind in zip(words, kinds, strict=True):
         if held is not None and text[held[1] : start].strip("_") == "" and held[1] < start:
-            held = held[0], end, held[2] or kind
+            held = held[0], end, "ID" if kind == "ID" else held[2] or kind
             continue
         if held is not None:
             yield held
@@ -526,7 +512,7 @@ class _Shown:
         while number and len(shown) < length:
             number -= 1
             start = runs[number - 1].end if number else 0
-            shown = text[start : runs[number].start] + _SLOT + shown
+            shown = text[start : runs[number].start] + SLOT + shown
         return shown[-length:]
 
     def after(self, number: int, length: int = 20) -> str:
@@ -534,31 +520,7 @@ class _Shown:
         runs, text = self._found.runs, self._found.text
         end = runs[number + 1].start if number + 1 < len(runs) else len(text)
         shown = text[runs[number].end : min(end, runs[number].end + length)]
-        return shown + _SLOT if len(shown) < length and number + 1 < len(runs) else shown
-
-
-def _public_here(word: str, before: str, label: str | None) -> bool:
-    """Return True for a weekday, for "30s", "v2", and for "IN" or "WHO" after text in capitals."""
-    if is_brief(word, before) or _RELEASE.fullmatch(word):
-        return True
-    if label != "DATE" and WEEKDAY.fullmatch(word):
-        return True
-    return label not in NAMES and word in CAPITALS and _SHOUTED.search(before) is not None
-
-
-def _on_its_own(word: str, before: str, after: str, known: bool) -> bool:
-    """Return True for what heads a line, as "Sun:" and "Religion:" do, and for a line "Best,".
-
-    Args:
-        known: the word is on a list, and no given name.
-    """
-    if not _LINE_BEGIN.search(before):
-        return False
-    if known and _KEY_END.match(after):
-        return True
-    if _HEADING_DAY.fullmatch(word):
-        return after.startswith((":", " :", " |", "|"))
-    return _CLOSING.fullmatch(word) is not None and _LINE_END.match(after) is not None
+        return shown + SLOT if len(shown) < length and number + 1 < len(runs) else shown
 
 
 def _words(run: Run) -> Sequence[tuple[int, int]]:

@@ -177,6 +177,14 @@ _COUNTED = re.compile(
     r"bedrooms?|rooms|bags|boxes|eggs|cups|spoons|onions|copies|photos|pictures|emails|mails)\b"
 )
 """Visible text after a count."""
+_TRIED = re.compile(r"(?i)\b(?:retry|retries|attempt|try|step|page|part|slide|question|batch) $")
+_OF_MANY = re.compile(r"[0-9]{1,3}/[0-9]{1,3}")
+"""Visible text before which one of how many, as in "retry 2/5"."""
+_UPGRADED = re.compile(
+    r"(?i)\b(?:(?:up|down)grad|updat|migrat|bump|mov|switch)(?:e|ed|es|ing)?\b[^.\n\ufffc]{0,40} "
+    r"(?:from|to|version) $"
+)
+"""Visible text before the release that somebody moved to."""
 _VERSION = re.compile(r"v?\d{1,2}\.\d{1,2}\.\d{1,2}")
 _RELEASE, _PART = re.compile(r"\d{1,2}(?:\.\d{1,2})?"), re.compile(r"\d{1,3}(?:\.\d{1,2}){0,2}")
 _OF_PERSON = re.compile(
@@ -221,6 +229,8 @@ def public_number(number: str, before: str, after: str) -> bool:
         return True
     if _VERSION.fullmatch(number) or _is_technical(number, before, after):
         return True
+    if number == "50/50" or (_OF_MANY.fullmatch(number) and _TRIED.search(before)):
+        return True
     item = _AT_ITEM.search(before) and _ITEM.match(number + after)
     if item or _SERVED.search(before):
         return True
@@ -235,7 +245,7 @@ def _is_technical(number: str, before: str, after: str) -> bool:
     """Return True for the number of a version or a part: "PostgreSQL 16", "item 2", "worker-3"."""
     if _REFERRED.search(before) and _PART.fullmatch(number):
         return True
-    if _OF_PRODUCT.search(before) and _RELEASE.fullmatch(number):
+    if _RELEASE.fullmatch(number) and (_OF_PRODUCT.search(before) or _UPGRADED.search(before)):
         return True
     if _OF_PERSON.search(before) or not _OF_PART.search(before) or not _PART.fullmatch(number):
         return False
@@ -281,6 +291,19 @@ def is_brief(word: str, before: str) -> bool:
         (True, False)
     """
     return _BRIEF.fullmatch(word) is not None and _DECADE.search(before) is None
+
+
+_FORUM_AGE = re.compile(r"[MFmf][1-9][0-9]|[1-9][0-9][MFmf]")
+
+
+def is_aged(word: str) -> bool:
+    """Return True for an age with a sex, as forums write them.
+
+    Example:
+        >>> is_aged("34F"), is_aged("M36"), is_aged("34")
+        (True, True, False)
+    """
+    return _FORUM_AGE.fullmatch(word) is not None
 
 
 _RAN = re.compile(

@@ -88,7 +88,7 @@ _TYPE_FIRST = re.compile(
 )
 _PLAIN_STREET = re.compile(
     r"(?i)[0-9]{1,6}[a-z]? ((?:[^\W\d_][\w'’-]{1,20} ){1,2})"
-    r"(?:street|avenue|boulevard|road|ave|blvd)\b"
+    r"(?:street|avenue|boulevard|road|rd|ave|blvd|crescent)\b"
 )
 _PLAIN_WORDS = frozenset(
     """
@@ -258,14 +258,32 @@ def _end_of_house(text: str, start: int, end: int) -> int:
 
 
 _UNIT_WORDS = ("apt", "suite", "ste", "unit", "flat")
+_NO_STREET = _PLAIN_WORDS - {"the", "of", "and", "old", "lane", "lanes", "way", "new", "main's"} | {
+    *"month months week weeks i we he she it they you my our his her their but who which".split(),
+    *"pay paid live lives lived kids children adults rooms bedrooms have has had be been".split(),
+}
+"""Words that no street between its number and a flat has: "5 months old, and flat 12 is cold"."""
+_MOST_WORDS = 7  # between the number of a house and its flat
+_SENTENCE_BEFORE_UNIT = re.compile(r"\b(?!(?:st|rd|ave|dr|blvd|ln|ct|pl|n|s|e|w)\.)\w+\. ", re.I)
 
 
 def units(text: str, lowered: str) -> Iterator[Span]:
     """Yield addresses that begin with a number and name a flat or suite soon after."""
     for at in _places_of(lowered, _UNIT_WORDS):
         m = _UNIT_NUMBER.match(text, at)
-        if m and (before := _BEFORE_UNIT.search(text, max(0, at - 62), at)):
-            yield before.start(), m.start() + len(m[0].rstrip(" ,\n")), "ADDRESS"
+        begin = max(0, at - 62)
+        while m and (before := _BEFORE_UNIT.search(text, begin, at)):
+            if _is_street(before[0]):
+                yield before.start(), m.start() + len(m[0].rstrip(" ,\n")), "ADDRESS"
+                break
+            begin = before.start() + 1
+
+
+def _is_street(before: str) -> bool:
+    """Return True if what is before a flat may be a house's number and a street."""
+    words = re.findall(r"[^\W\d_]+", before.lower())
+    few = len(words) <= _MOST_WORDS and _NO_STREET.isdisjoint(words)
+    return few and _SENTENCE_BEFORE_UNIT.search(before) is None
 
 
 def _places_of(lowered: str, words: tuple[str, ...]) -> Iterator[int]:

@@ -232,13 +232,36 @@ def _code_language(code: str) -> str:
 
 
 def _data_regions(text: str, start: int, end: int) -> Iterator[Region]:
-    """Yield the paragraphs that are a table or YAML."""
+    """Yield the paragraphs that are a table or YAML, and tables with prose right beside them."""
     at = start
     for match in [*_BLANK.finditer(text, start, end), None]:
         stop = match.start() + 1 if match else end
         if language := _data_language(text[at:stop]):
             yield at, stop, language
+        else:
+            yield from _tables_inside(text, at, stop)
         at = match.end() if match else end
+
+
+def _tables_inside(text: str, start: int, end: int) -> Iterator[Region]:
+    """Yield the rows of a paragraph that have as many cells, three in each of three rows or more.
+
+    A paragraph that is all one table needs less to be one.
+    """
+    rows: list[tuple[int, int]] = []
+    for line in [*LINE.finditer(text, start, end), None]:
+        span = line.span() if line else (end, end)
+        row = text[slice(*span)].rstrip("\n")
+        if rows and not _is_table([text[slice(*rows[0])].rstrip("\n"), row]):
+            if len(rows) > _FEW_ROWS:
+                yield rows[0][0], rows[-1][1], "csv"
+            rows = []
+        if rows or row.count(separator(row)) >= _FEW_CELLS:
+            rows.append(span)
+
+
+_FEW_ROWS, _FEW_CELLS = 2, 2
+"""Rows, and separators in a row, that may be there by chance in running text."""
 
 
 def _data_language(paragraph: str) -> str:

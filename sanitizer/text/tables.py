@@ -28,7 +28,8 @@ _KINDS = {
     "CRIME": "offence offense conviction crime",
     "OCCUPATION": "job occupation profession position",
     "DATE": "dob birth born birthday birthdate",
-    "MONEY": "salary income wage wages pay debt rent bonus earnings",
+    "MONEY": "salary income wage wages pay debt rent bonus earnings due paid owed owing balance "
+    "arrears outstanding deposit refund loan salaries donation donations pledged gift",
     "NUMBER": "age weight height bmi egfr glucose cholesterol pulse bp gpa iq",
     "ID": "room ssn phone mobile account iban passport licence license",
     "ORGANIZATION": "company employer organisation organization firm school hospital clinic "

@@ -287,6 +287,14 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("| Region | Q1 | H2 |\n|---|---|---|\n| North | 12 | 14 |\n", ("Q1", "H2", "North")),
         ("Dear Hiring Team,\nI know Airflow and Hadoop.", ("Hiring", "Team", "Airflow", "Hadoop")),
         ("Lena asks legal about clause 14.2 today.", ("14.2",)),
+        ("Here are three offers. Rank them by price.", ("Rank",)),
+        ("See you.\n\nBest, Ilse", ("Best",)),
+        ("Ich warte.\n\nMit freundlichen Gr\u00fc\u00dfen\nA. Lund", ("Gr\u00fc\u00dfen",)),
+        ("Good afternoon,\nwe upgraded Django to 4.1.", ("Good", "Django", "4.1")),
+        ("at app.Export.PdfWriter.Save(x)", ("PdfWriter",)),
+        ("It ends after retry 2/5; we split costs 50/50.", ("2/5", "50/50")),
+        ("| Name | Score |\n|---|---|\n| Ida Lund | 4.5 |\n", ("4.5",)),
+        ("Formuliere ein h\u00f6fliches Schreiben.", ("h\u00f6fliches",)),
         ("Die Restschuld soll in die Anschlussfinanzierung.", ("Restschuld",)),
         ("Écris que l'expert n'est pas venu aujourd'hui.", ("l'expert",)),
     ],
@@ -295,6 +303,25 @@ def test_ordinary_words_stay(local: Detector, text: str, stays: tuple[str, ...])
     """Of dictionaries, chats, other languages and programs; misspelt; single letters."""
     hidden = {text[f.start : f.end] for f in local.read(text).findings}
     assert hidden.isdisjoint(stays)
+
+
+def test_an_age_with_a_sex_and_a_coded_number_have_their_class(local: Detector) -> None:
+    text = "I'm 34F and he (M36) flew with TAP1352 on Monday. He asks for 95k."
+    found = kinds(local.read(text), text)
+    assert [found[it] for it in ("34F", "M36", "TAP1352", "95k")] == [
+        *2 * ["NUMBER"],
+        "ID",
+        "MONEY",
+    ]
+
+
+def test_a_table_beside_prose_has_columns(local: Detector) -> None:
+    text = (
+        "Staff:\nname,department,due\nIda Lund,Finance,240\nBo Orr,IT,60\nWho owes more, and why?"
+    )
+    found = kinds(local.read(text), text)
+    assert (found["240"], found["60"]) == ("MONEY", "MONEY")
+    assert not {"Finance", "IT"} & set(found)
 
 
 def test_a_table_has_months_and_their_years(local: Detector) -> None:

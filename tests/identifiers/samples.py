@@ -85,6 +85,8 @@ FOUND = [
     ("ADDRESS", "350 5th Avenue, New York, NY 10118-0110", "at {}"),
     ("ADDRESS", "221b Baker St", "at {}"),
     ("ADDRESS", "123 main street", "at {}"),
+    ("ADDRESS", "48 harbour view rd, flat 12", "we live at {}."),
+    ("ADDRESS", "flat 12, 48 harbour view rd", "baby is 5 months old, we pay 890. {}"),
     ("ADDRESS", "PO Box 123", "to {},"),
     ("ADDRESS", "Musterstraße 12b", "in der {},"),
     ("ADDRESS", "12 rue de Rivoli", "au {}"),

@@ -305,6 +305,7 @@ def test_lines_may_end_in_carriage_returns(name: str) -> None:
         ("```yaml\nfirst name: Zed Q\nage: 41\n```", "41", ("number", "yaml")),
         ("```csv\nname,age\nZed,41\n```", "name", ("name", "csv")),
         ("```csv\nname,age\nZed,41\n```", "Zed", ("string", "csv")),
+        ("Sum it:\na,b,c\nZed,4,1\nIda,2,3\nWho is first, who last?", "Ida", ("string", "csv")),
         ("```html\n<p id='q'>Zed</p>\n```", "p", ("tag", "html")),
         ("```html\n<p id='q'>Zed</p>\n```", "id", ("name", "html")),
         ("```html\n<p id='q'>Zed</p>\n```", "q", ("string", "html")),

@@ -1,0 +1,128 @@
+"""Words that stay because of their place: heads of lines, greetings, closings, names of code.
+
+Everything here is a function of the run itself, of fixed lists and of the visible text around it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sanitizer.detect.classes import given_names
+from sanitizer.detect.extents import NAMES, WEEKDAY
+from sanitizer.detect.numbers import is_brief
+from sanitizer.detect.skeleton import CAPITALS, PublicForms
+from sanitizer.text import NAME_PARTS
+
+SLOT = "\ufffc"
+"""What a hidden run is shown as in visible text."""
+_GREETED = re.compile(r"(?i)\b(?:dear|hello|hi) $")
+_ADDRESSEE = re.compile(
+    r"(?:All|Board|Colleagues|Committee|Council|Customers?|Department|Desk|Editors?|Everyone|Friends|"
+    r"Management|Managers?|Members|Neighbou?rs|Office|Officers?|Panel|Parents|Partners?|Residents|"
+    r"Secretary|Services?|Students|Support|Teachers|Team|Tenants)"
+)
+"""Visible text before whom a letter greets, and the last word of a public addressee."""
+_GREETING = re.compile(r"(?i)good|happy|merry")
+_GREETING_AFTER = re.compile(
+    r"(?i) (?:morning|afternoon|evening|day|night|birthday|christmas|new year|holidays)\b"
+)
+"""A word that greets, and visible text after it."""
+_CLOSING = re.compile(
+    r"(?i)best|cheers|regards|thanks|thx|sincerely|warmly|kindly|yours|love|xx?|atentamente|"
+    r"cordialement|cordialmente|saludos|gr\u00fc(?:\u00df|ss)en?|amiti\u00e9s|bisous|abrazos?"
+)
+_CLOSING_END = re.compile(rf"[,!.]?[ \t]*(?:\n|$)|, {SLOT}[ \t]*(?:\n|$)")
+"""Words that close a letter, and visible text after them."""
+_CLOSED = re.compile(
+    r"(?i)(?:^|\n)[ \t]*(?:mit )?(?:(?:freundlichen?|viele[rn]?|liebe[rn]?|beste[rn]?|"
+    r"sch\u00f6nen?|herzlichen?|bien|tr\u00e8s|un|muchos|con|kind|best|warm) ){1,2}$"
+)
+"""Visible text of the line before the last word of a closing."""
+_LINE_BEGIN, _OPENS = re.compile(r"(?:^|\n)[ >*|-]*$"), re.compile(r"(?:^|[.!?:] |\n)[ >*|-]*$")
+_KEY_END = re.compile(r": ?[^\s]|:[ \t]*\n")
+_HEADING_DAY = re.compile(r"Mon|Tues?|Weds?|Thu(?:rs?)?|Fri|Sat|Sun")
+_OBJECT = re.compile(r" (?:them|this|these|those|the|it|all|both|each|every|my|our|an?|me|us)\b")
+"""Visible text before and after what heads a line, and after a verb that opens a sentence."""
+_IN_PATH, _PATH_AFTER = re.compile(r"(?:\w[.]|::|->|@)$"), re.compile(r"[.]\w|\(|::")
+"""Visible text beside a name of code."""
+_RELEASE = re.compile(r"v[0-9]{1,2}")  # of a program or an interface
+_SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
+"""Visible text in capitals, as before "IN" and "WHO" where all is in capitals."""
+_COMPOUND = re.compile(
+    r"(?i)sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b"
+)
+"""Words about no illness, though one of them may be."""
+
+
+def public_here(word: str, before: str, label: str | None) -> bool:
+    """Return True for a weekday, for "30s", "v2", and for "IN" or "WHO" after text in capitals.
+
+    Args:
+        before: visible text before the word's run. label: the tagger's class.
+
+    Example:
+        >>> public_here("Monday", "see you on ", None), public_here("WHO", "A report of ", None)
+        (True, False)
+    """
+    if is_brief(word, before) or _RELEASE.fullmatch(word):
+        return True
+    if label != "DATE" and WEEKDAY.fullmatch(word):
+        return True
+    return label not in NAMES and word in CAPITALS and _SHOUTED.search(before) is not None
+
+
+def is_of_leave(text: str, start: int) -> bool:
+    """Return True if "sick pay", "unpaid leave" or the like begins at a place of a text.
+
+    Example:
+        >>> is_of_leave("sick pay", 0), is_of_leave("sick man", 0)
+        (True, False)
+    """
+    return _COMPOUND.match(text, start) is not None
+
+
+def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms) -> bool:
+    """Return True if a run heads a line, greets a "Hiring Team" or a "Good day", closes a letter,
+    opens a sentence as a verb ("Rank them"), or is a name of code in a path ("app.PdfWriter(").
+
+    Args:
+        words: of the run, as written. before, after: visible text around it.
+    """
+    known = [forms.listed(word) and word.lower() not in given_names() for word in words]
+    if _GREETED.search(before) and all(known) and _ADDRESSEE.fullmatch(words[-1]):
+        return True
+    if len(words) > 1:
+        return False
+    word, listed = words[0], known[0]
+    pathed = _IN_PATH.search(before) or _PATH_AFTER.match(after)
+    if pathed and _is_name_of_code(word, forms):
+        return True
+    opens = listed and _OPENS.search(before) and _OBJECT.match(after)
+    greets = _GREETING.fullmatch(word) and _GREETING_AFTER.match(after)
+    return (
+        bool(opens or greets)
+        or _is_closing(word, before, after)
+        or _heads(word, before, after, listed)
+    )
+
+
+def _is_closing(word: str, before: str, after: str) -> bool:
+    """Return True for a line such as "Best," and the last word of "Kind regards"."""
+    ends = _CLOSING.fullmatch(word) is not None and _CLOSING_END.match(after) is not None
+    return ends and (_LINE_BEGIN.search(before) or _CLOSED.search(before)) is not None
+
+
+def _heads(word: str, before: str, after: str, listed: bool) -> bool:
+    """Return True for what heads a line, as "Sun:" and "Religion:" do."""
+    if not _LINE_BEGIN.search(before):
+        return False
+    if _HEADING_DAY.fullmatch(word):
+        return after.startswith((":", " :", " |", "|"))
+    return listed and _KEY_END.match(after) is not None
+
+
+def _is_name_of_code(word: str, forms: PublicForms) -> bool:
+    """Return True for a name of several known words such as "PdfWriter"."""
+    parts = NAME_PARTS.findall(word)
+    return len(parts) > 1 and "".join(parts) == word and all(map(forms.known, parts))
