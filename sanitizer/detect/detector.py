@@ -352,6 +352,7 @@ class Detector:
         if field and field not in _FIELDS_OF_NUMBERS:
             return field
         label = "NUMBER" if is_aged(word) else label
+        label = "MONEY" if _THOUSANDS.fullmatch(word) else label
         if label is None:
             of_somebody = _OF_SOMEBODY.search(before) is not None
             ailing = class_of(word) if of_somebody and word.lower() not in _FRAMES else None
@@ -409,8 +410,6 @@ class Detector:
             named = "ID" if label == "ID" else "NUMBER"
             dated = _YEAR.fullmatch(word) or ("/" in word and _SHORT_DAY.fullmatch(word))
             label = "DATE" if dated else named
-        if label is not None and _THOUSANDS.fullmatch(word):
-            label = "MONEY"
         if label == "NUMBER" and _YEAR.fullmatch(word) and not _COUNTED.match(after):
             label = "DATE"
         if label in ("NUMBER", "MONEY") and role("", after) == "DATE":

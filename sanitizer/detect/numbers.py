@@ -229,8 +229,6 @@ def public_number(number: str, before: str, after: str) -> bool:
         return True
     if _VERSION.fullmatch(number) or _is_technical(number, before, after):
         return True
-    if number == "50/50" or (_OF_MANY.fullmatch(number) and _TRIED.search(before)):
-        return True
     item = _AT_ITEM.search(before) and _ITEM.match(number + after)
     if item or _SERVED.search(before):
         return True
@@ -243,6 +241,8 @@ def public_number(number: str, before: str, after: str) -> bool:
 
 def _is_technical(number: str, before: str, after: str) -> bool:
     """Return True for the number of a version or a part: "PostgreSQL 16", "item 2", "worker-3"."""
+    if number == "50/50" or (_OF_MANY.fullmatch(number) and _TRIED.search(before)):
+        return True
     if _REFERRED.search(before) and _PART.fullmatch(number):
         return True
     if _RELEASE.fullmatch(number) and (_OF_PRODUCT.search(before) or _UPGRADED.search(before)):
