@@ -181,7 +181,7 @@ _TRIED = re.compile(r"(?i)\b(?:retry|retries|attempt|try|step|page|part|slide|qu
 _OF_MANY = re.compile(r"[0-9]{1,3}/[0-9]{1,3}")
 """Visible text before which one of how many, as in "retry 2/5"."""
 _UPGRADED = re.compile(
-    r"(?i)\b(?:(?:up|down)grad|updat|migrat|bump|mov|switch)(?:e|ed|es|ing)?\b[^.\n\ufffc]{0,40} "
+    r"(?i)\b(?:(?:up|down)grad|updat|bump)(?:e|ed|es|ing)?\b[^.\n\ufffc]{0,40} "
     r"(?:from|to|version) $"
 )
 """Visible text before the release that somebody moved to."""

@@ -16,7 +16,8 @@ STREET_TYPES = (
     "Street|St|Avenue|Ave|Av|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Place|Pl|Square|Sq"
     "|Terrace|Ter|Way|Wy|Parkway|Pkwy|Highway|Hwy|Circle|Cir|Trail|Trl|Crescent|Cres|Close|Grove"
     "|Gardens|Gdns|Mews|Alley|Aly|Plaza|Plz|Row|Walk|Loop|Path|Broadway|Turnpike|Tpke|Freeway|Fwy"
-    "|Expressway|Quay|Esplanade|Promenade|Hill|Point|Pike|Run"
+    "|Expressway|Quay|Esplanade|Promenade|Hill|Point|Pike|Run|Wharf|Parade|Crest|Croft"
+    r"|(?<=['’]s )Rise"
 )
 _UNIT = (
     r"(?:[Aa]pt|[Aa]partment|[Ss]uite|[Ss]te|[Uu]nit|[Ff]lat|[Rr]oom|[Rr]m|[Ff]loor|[Bb]ldg"
