@@ -30,6 +30,7 @@ from sanitizer.detect.extents import (
     Finding,
     joined,
     names_on,
+    of_bytes,
     of_calendar,
     of_currency,
 )
@@ -495,6 +496,8 @@ def _beside_number(found: Skeleton, number: int, word: str, kind: str | None) ->
     """Return the class of a word beside a number: of a month and a currency by their form."""
     if kind in _FOR_CALENDAR and of_calendar(found, number, word):
         return "DATE"
+    if of_bytes(found, number, word):
+        return None
     return "MONEY" if of_currency(found, number, word) else kind
 
 

@@ -311,14 +311,31 @@ def of_currency(found: Skeleton, number: int, word: str) -> bool:
     Args:
         number: of the word's run.
     """
-    if not _CURRENCY.fullmatch(word):
-        return False
+    return _CURRENCY.fullmatch(word) is not None and _beside_number(found, number, (-1, 1))
+
+
+def of_bytes(found: Skeleton, number: int, word: str) -> bool:
+    """Return True for "TB" behind a number, which is an illness elsewhere.
+
+    Args:
+        number: of the word's run.
+    """
+    return word == "TB" and _beside_number(found, number, (-1,))
+
+
+def _beside_number(found: Skeleton, number: int, steps: Sequence[int]) -> bool:
+    """Return True if a run beside the one of this number is a number, with a space at most between.
+
+    Args:
+        steps: -1 to look before it, 1 to look behind.
+    """
     text, runs = found.text, found.runs
-    run = runs[number]
-    gaps = [text[runs[i].end : run.start] for i in (number - 1,) if i >= 0 if _is_number(runs[i])]
-    after = runs[number + 1 : number + 2]
-    gaps += [text[run.end : each.start] for each in after if _is_number(each)]
-    return not {"", " ", "\u00a0"}.isdisjoint(gaps)
+    for i in (number + step for step in steps):
+        if 0 <= i < len(runs) and _is_number(runs[i]):
+            first, second = sorted((runs[i], runs[number]), key=lambda run: run.start)
+            if text[first.end : second.start] in ("", " ", "\u00a0"):
+                return True
+    return False
 
 
 def _is_number(run: Run) -> bool:

@@ -177,6 +177,13 @@ _COUNTED = re.compile(
     r"bedrooms?|rooms|bags|boxes|eggs|cups|spoons|onions|copies|photos|pictures|emails|mails)\b"
 )
 """Visible text after a count."""
+_MEASURED = re.compile(
+    r" ?(?:kg|g|grams?|ml|cl|dl|l|lit(?:er|re)s?|cups?|tbsp|tsp|tablespoons?|teaspoons?|oz|ounces?|"
+    r"lbs?|pounds?|cloves?|slices?|tins?|cans?|sticks?|pinch(?:es)?|handfuls?) of "
+    r"(?!weight|body|fat|muscle|cocaine|heroin|cannabis|weed)|"
+    r" ?(?:[KMGTP]i?B|[kMG]bps|[kMG]Hz|fps|dpi|px)\b"
+)
+"""Visible text after how much of something to cook, or of a machine."""
 _TRIED = re.compile(r"(?i)\b(?:retry|retries|attempt|try|step|page|part|slide|question|batch) $")
 _OF_MANY = re.compile(r"[0-9]{1,3}/[0-9]{1,3}")
 """Visible text before which one of how many, as in "retry 2/5"."""
@@ -234,7 +241,7 @@ def public_number(number: str, before: str, after: str) -> bool:
         return True
     if sum(map(str.isdecimal, number)) > _MOST_DIGITS:
         return False
-    if _SHORT.match(after) or _COUNTED.match(after):
+    if _SHORT.match(after) or _COUNTED.match(after) or _MEASURED.match(after):
         return True
     return _TERM.search(before) is not None and _MONTHS_AFTER.match(after) is not None
 

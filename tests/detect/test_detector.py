@@ -292,6 +292,7 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("Ich warte.\n\nMit freundlichen Gr\u00fc\u00dfen\nA. Lund", ("Gr\u00fc\u00dfen",)),
         ("Good afternoon,\nwe upgraded Django to 4.1.", ("Good", "Django", "4.1")),
         ("at app.Export.PdfWriter.Save(x)", ("PdfWriter",)),
+        ("Add 1.5 kg of chicken. We moved 40 TB of logs.", ("1.5", "1.5 kg", "TB", "40 TB")),
         ("It ends after retry 2/5; we split costs 50/50.", ("2/5", "50/50")),
         ("| Name | Score |\n|---|---|\n| Ida Lund | 4.5 |\n", ("4.5",)),
         ("Formuliere ein h\u00f6fliches Schreiben.", ("h\u00f6fliches",)),
