@@ -133,7 +133,7 @@ _SHORT_DAY = re.compile(r"(?:0?[1-9]|[12][0-9]|3[01])[./](?:0?[1-9]|1[0-2])")
 _ON = re.compile(r"(?i)\b(?:am|vom|zum|ab|seit|bis|le|du|el|del) $")
 """A day and its month in digits, and visible text before them."""
 _HIDDEN_BEFORE = re.compile(rf"{SLOT}(?:[,.)]{{0,2}}| to| and) $")
-_FOR_CALENDAR = NAMES | {None, UNKNOWN}
+_FOR_CALENDAR = _OF_WORDS | {None, UNKNOWN, "SEXUALITY", "FAMILY"}
 _FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted", "treated"])
 """Words that say that something follows, which is hidden itself."""
 _OF_SOMEBODY = re.compile(r"(?i)\b(?:my|his|her|their|our)(?: own| new| old)? $")

@@ -40,7 +40,7 @@ _JOINS = {
     ),
     "PLACE": re.compile(r" |-| of | of the |, (?=\d)| the "),
     "PRODUCT": re.compile(r" |-|\.|_"),
-    "DATE": re.compile(r" |, |[./:-]| of | the | at | around |T| ?[-\u2013+] ?"),
+    "DATE": re.compile(r" |, |[./:-]| of | de | the | at | around |T| ?[-\u2013+] ?"),
     "MONEY": re.compile(r" |[.,-]"),
     "ID": re.compile(r" ?[-/#._] ?| "),
     "NUMBER": re.compile(r"[.,/:-]| "),

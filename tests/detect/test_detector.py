@@ -294,6 +294,7 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("at app.Export.PdfWriter.Save(x)", ("PdfWriter",)),
         ("Add 1.5 kg of chicken. We moved 40 TB of logs.", ("1.5", "1.5 kg", "TB", "40 TB")),
         ("Since then the boiler shows E14, error H2.", ("E14", "H2")),
+        ("curl -X POST -H 'Accept: text/csv' localhost", ("X", "H")),
         ("It ends after retry 2/5; we split costs 50/50.", ("2/5", "50/50")),
         ("| Name | Score |\n|---|---|\n| Ida Lund | 4.5 |\n", ("4.5",)),
         ("Formuliere ein h\u00f6fliches Schreiben.", ("h\u00f6fliches",)),
@@ -317,9 +318,11 @@ def test_an_age_with_a_sex_and_a_coded_number_have_their_class(local: Detector) 
     ]
 
 
-def test_a_german_date_is_one(local: Detector) -> None:
+def test_a_german_and_a_spanish_date_are_one(local: Detector) -> None:
     text = "Sie hat mir am 3. M\u00e4rz geschrieben."
     assert kinds(local.read(text), text) == {"3. M\u00e4rz": "DATE"}
+    text = "Lleva roto desde el 12 de enero."
+    assert kinds(local.read(text), text)["12 de enero"] == "DATE"
 
 
 def test_a_table_beside_prose_has_columns(local: Detector) -> None:
