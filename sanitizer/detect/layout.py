@@ -46,6 +46,8 @@ _OBJECT = re.compile(r" (?:them|this|these|those|the|it|all|both|each|every|my|o
 """Visible text before and after what heads a line, and after a verb that opens a sentence."""
 _IN_PATH, _PATH_AFTER = re.compile(r"(?:\w[.]|::|->|@)$"), re.compile(r"[.]\w|\(|::")
 """Visible text beside a name of code."""
+_CHOICE = re.compile(rf"[.)] (?!{SLOT})|\)")
+"""Visible text after the letter of a choice, such as "B. This hour"; not after "B. Lund"."""
 _REPORTED = re.compile(r"(?i)\b(?:error|fault|exception|shows|displays|flashes|exit)(?: code)?:? $")
 _CODE = re.compile(r"[A-Z]{1,3}-?[0-9]{1,4}")
 """Visible text before the code of an error that a machine reports, such as "E14"."""
@@ -87,8 +89,8 @@ def is_of_leave(text: str, start: int) -> bool:
 
 def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms) -> bool:
     """Return True if a run heads a line, greets a "Hiring Team" or a "Good day", closes a letter,
-    opens a sentence as a verb ("Rank them"), is the code of an error ("it shows E14"), or a name of
-    code in a path ("app.PdfWriter(").
+    opens a sentence as a verb ("Rank them"), is the code of an error ("it shows E14"), the letter
+    of a choice ("B. This hour"), or a name of code in a path ("app.PdfWriter(").
 
     Args:
         words: of the run, as written. before, after: visible text around it.
@@ -103,6 +105,8 @@ def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms
     if pathed and _is_name_of_code(word, forms):
         return True
     if _CODE.fullmatch(word) and _REPORTED.search(before):
+        return True
+    if len(word) == 1 and _OPENS.search(before) and _CHOICE.match(after):
         return True
     opens = listed and _OPENS.search(before) and _OBJECT.match(after)
     greets = _GREETING.fullmatch(word) and _GREETING_AFTER.match(after)

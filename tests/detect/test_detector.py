@@ -295,6 +295,7 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("Add 1.5 kg of chicken. We moved 40 TB of logs.", ("1.5", "1.5 kg", "TB", "40 TB")),
         ("Since then the boiler shows E14, error H2.", ("E14", "H2")),
         ("curl -X POST -H 'Accept: text/csv' localhost", ("X", "H")),
+        ("Why did he fail? A. Loud sounds. B. The hour. C) Noise", ("B", "C")),
         ("It ends after retry 2/5; we split costs 50/50.", ("2/5", "50/50")),
         ("| Name | Score |\n|---|---|\n| Ida Lund | 4.5 |\n", ("4.5",)),
         ("Formuliere ein h\u00f6fliches Schreiben.", ("h\u00f6fliches",)),
