@@ -29,7 +29,7 @@ from sanitizer.identifiers.checks import (
     luhn_digit,
 )
 from sanitizer.identifiers.credentials import KEY_FORMS
-from sanitizer.identifiers.internet import MACHINE_ROLE
+from sanitizer.identifiers.internet import MACHINE_ROLE, OF_MACHINE
 from sanitizer.identifiers.places import (
     CANADA_FIRST,
     CANADA_LETTERS,
@@ -160,7 +160,7 @@ _URL = re.compile(r"(?s)(\w[\w+.-]*://)?([^/@?#]*@)?(www\.)?([^/:?#]*)(:[0-9]+)?
 def _url(text: str, source: Source) -> str:
     """Return a URL with fresh credentials, host, port and words.
 
-    Scheme, `www.`, and the number of path segments stay.
+    Scheme, `www.`, the number of path segments and that it is a machine's stay.
     """
     m = _URL.fullmatch(text)
     assert m, "every text has the shape of a reference"
@@ -168,9 +168,9 @@ def _url(text: str, source: Source) -> str:
     port = f":{8000 + source.randbelow(1000)}" if m[5] else ""
     path = re.sub(r"[^/]+", lambda _: _word(source), m[6])
     query = f"?q={_word(source)}" if m[7] else ""
-    return (
-        f"{m[1] or ''}{user}{m[3] or ''}{_word(source)}.{_one(_HOSTS, source)}{port}{path}{query}"
-    )
+    machine = f"{_word(source)}-{1 + source.randbelow(9)}." if OF_MACHINE.match(text) else ""
+    host = f"{m[3] or ''}{machine}{_word(source)}.{_one(_HOSTS, source)}"
+    return f"{m[1] or ''}{user}{host}{port}{path}{query}"
 
 
 _PEM_KEPT = re.compile(

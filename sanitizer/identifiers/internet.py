@@ -162,6 +162,11 @@ _MACHINE = re.compile(
 )
 """Names such as "web-stg-2" and "db-02": a word that tells of a machine, and a number at last."""
 MACHINE_ROLE = re.compile(_ROLES)
+OF_MACHINE = re.compile(
+    r"(?i)(?:https?://)?(?:(?:[\w-]+\.)*(?:internal|corp|intra|intranet|lan|prod|prd|preprod|staging|"
+    r"stage|stg|uat|qa|vpn|bastion)\.(?=[\w-]+\.)|[\w-]*[a-z](?:-[0-9]{1,3}|0[0-9])\.(?=[\w-]+\.))"
+)
+"""A host below a domain whose name tells that it is a machine, such as "kafka-3.shop.com"."""
 _UNC = re.compile(r"\\\\([A-Za-z0-9][A-Za-z0-9.-]{1,62})\\")
 
 

@@ -68,11 +68,6 @@ _MIXED = re.compile("[a-z+/][A-Z]")
 """Matches in every word in base64 that has no digit."""
 # Addresses of pages: no user, query or fragment, and a host that may be public.
 _PLAIN_LINK = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/[^?#@]*)?", re.I)
-_OF_MACHINE = re.compile(
-    r"(?i)(?:https?://)?(?:(?:[\w-]+\.)*(?:internal|corp|intra|intranet|lan|prod|prd|preprod|staging|"
-    r"stage|stg|uat|qa|vpn|bastion)\.(?=[\w-]+\.)|[\w-]*[a-z](?:-[0-9]{1,3}|0[0-9])\.(?=[\w-]+\.))"
-)
-"""A host below a domain whose name tells that it is a machine, such as "kafka-3.shop.com"."""
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGITS = "0123456789"
 _IN_WORD = re.compile("[A-Za-z0-9]{3}")
@@ -218,7 +213,8 @@ def _of_networks(text: str, wanted: frozenset[str]) -> Iterator[Span]:
     if ("." in text or "://" in text) and not wanted.isdisjoint(_WEB_KINDS):
         for start, end, _ in internet.urls(text):
             plain = _PLAIN_LINK.fullmatch(text, start, end)
-            yield start, end, "LINK" if plain and not _OF_MACHINE.match(text, start, end) else "URL"
+            page = plain and not internet.OF_MACHINE.match(text, start, end)
+            yield start, end, "LINK" if page else "URL"
     if "HOST" in wanted:
         yield from internet.hosts(text)
 
