@@ -40,6 +40,16 @@ _PLATE = re.compile(
 )
 _VIN = re.compile(r"[A-HJ-NPR-Za-hj-npr-z0-9]{11,17}(?![A-Za-z0-9])")
 _DEVICE = re.compile(r"[0-9](?:[ ./-]?[0-9]){13,19}(?![0-9])")
+_PAN = re.compile(r"[A-Z]{5}[0-9]{4}[A-Z](?![A-Za-z0-9])")
+_SIN = re.compile(r"[0-9]{3}[ -]?[0-9]{3}[ -]?[0-9]{3}(?![0-9-])")
+_RFC = re.compile(r"[A-ZÑ&]{3,4}-?[0-9]{6}-?[A-Z0-9]{3}(?![A-Za-z0-9])")
+_HKID = re.compile(r"[A-Z]{1,2}[0-9]{6} ?\(?[0-9A]\)?(?![A-Za-z0-9])")
+_UK_PLATE = re.compile(r"[A-Z]{2}[0-9]{2} ?[A-Z]{3}(?![A-Za-z0-9])")
+_FR_PLATE = re.compile(r"[A-Z]{2}[- ]?[0-9]{3}[- ]?[A-Z]{2}(?![A-Za-z0-9])")
+_SORT_CODE = re.compile(r"[0-9]{2}[- ][0-9]{2}[- ][0-9]{2}(?![0-9-])")
+_BSB = re.compile(r"[0-9]{3}[- ]?[0-9]{3}(?![0-9-])")
+_IFSC = re.compile(r"[A-Z]{4}0[A-Z0-9]{6}(?![A-Za-z0-9])")
+_BOOKING = re.compile(r"(?=[A-Z]{0,6}[0-9])[A-Z0-9]{6,7}(?![A-Za-z0-9-])")
 _PIN = re.compile(r"[0-9]{4,8}(?![\w.,:/-]?[0-9A-Za-z])")
 _CODE = re.compile(r"(?:[0-9]{3}[ -][0-9]{3}|[0-9]{4,8})(?![\w.,:/-]?[0-9A-Za-z])")
 _CARD_CODE = re.compile(r"[0-9]{3,4}(?![\w.,:/-]?[0-9A-Za-z])")
@@ -83,6 +93,10 @@ def _table() -> dict[str, _Form]:
             " personalausweisnummer ausweisnummer bsn burgerservicenummer sofinummer dni nie nif"
             " cpf cnpj curp cuil cuit pesel personnummer henkilötunnus aadhaar aadhar tfn"
             " insee nir itin ein contribuinte ahv oasi idnummer sécu rut fødselsnummer fødselsnr"
+            " idnr steuerid rvnr rijksregisternummer rijksregister personnr nip regon nric kimlik"
+            " ppsn pps cnp oib egn amka hetu jmbg isikukood kennitala nuip cédula cedula afm"
+            " инн снилс паспорт"
+            "|numéro national|sv nummer|id number|asmens kodas"
             "|ust idnr|vat number|vat id|national insurance|ni number|ni no|steuer id"
             "|steuer identifikationsnummer"
             "|sécurité sociale|securite sociale|codice fiscale|pan card|pan number"
@@ -92,6 +106,20 @@ def _table() -> dict[str, _Form]:
             "|personal identity|id card|sin number|sin no|cartão cidadão|carta identità"
             "|d identità",
         ),
+        (_Form("NATIONAL_ID", _PAN, 4), "pan"),
+        (_Form("NATIONAL_ID", _SIN, 9), "sin"),
+        (_Form("NATIONAL_ID", _RFC, 6), "rfc"),
+        (_Form("NATIONAL_ID", _HKID, 6), "hkid"),
+        (_Form("PLATE", _UK_PLATE, 2), "reg"),
+        (_Form("PLATE", _FR_PLATE, 3), "plaque"),
+        (_Form("ACCOUNT", _SORT_CODE, 6), "sort"),
+        (_Form("ACCOUNT", _BSB, 6), "bsb"),
+        (_Form("ACCOUNT", _IFSC, 1), "ifsc"),
+        (_Form("ID", _BOOKING, 1), "pnr"),
+        (_Form("LICENCE", _CASED, 4, numbered=True), "dl"),
+        (_Form("ACCOUNT", _DIGITS_ONLY, 18), "clabe rib"),
+        (_Form("ACCOUNT", _DIGITS_ONLY, 6, numbered=True), "|a c"),
+        (_Form("ID", _WITH_LETTERS, 2, numbered=True), "serial"),
         (
             _Form("ACCOUNT", _DIGITS_ONLY, 6),
             "kontonummer kontonr blz bankleitzahl rekeningnummer aba sortcode"
@@ -106,7 +134,8 @@ def _table() -> dict[str, _Form]:
         (
             _Form("MEDICAL", _WITH_LETTERS, 3),
             "mrn patientennummer patientnumber patientid patiëntnummer fallnummer"
-            " npi|medical record|medical records|health record|nhs number|nhs no|hospital number",
+            " npi kvnr|dea number|dea no|medical record|medical records|health record|nhs number"
+            "|nhs no|hospital number",
         ),
         (
             _Form("MEDICAL", _WITH_LETTERS, 3, numbered=True),
@@ -117,7 +146,8 @@ def _table() -> dict[str, _Form]:
             "versichertennummer krankenversichertennummer versicherungsnummer"
             " versicherungsscheinnummer policennummer polisnummer"
             "|insurance policy|policy number|policy no|member id|member number|subscriber id"
-            "|health insurance|medicare number|medicaid number|medicaid id|medicare id|d assuré"
+            "|group number|group no|medicare card|health insurance|medicare number|medicaid number"
+            "|medicaid id|medicare id|d assuré"
             "|de póliza|de poliza|di polizza|da apólice|de police|tarjeta sanitaria",
         ),
         (_Form("INSURANCE", _WITH_LETTERS, 4, numbered=True), "medicare medicaid insurance policy"),
@@ -151,6 +181,7 @@ def _table() -> dict[str, _Form]:
             _Form("ID", _WITH_LETTERS, 2),
             "aktenzeichen geschäftszeichen seriennummer buchungsnummer sendungsnummer"
             "|serial number|serial no|ticket number|ticket no|ticket id|booking reference"
+            "|frequent flyer|flyer number|loyalty card|loyalty number|membership number|serial nr"
             "|booking ref|booking number|reservation number|tracking number|confirmation number",
         ),
         (_Form("ID", _TICKET, 3), "ticket tickets incident"),
@@ -180,7 +211,10 @@ _TABLE = _table()
 _ALONE = frozenset(name for name in _TABLE if " " not in name)
 _SECOND = frozenset(name.partition(" ")[2] for name in _TABLE if " " in name)
 _WORDS = _ALONE | _SECOND
-_ABBREVIATED = frozenset("nie ein dni nir sin fin pin aba npi ahv svnr insee tan rut".split())
+_ABBREVIATED = frozenset(
+    "nie ein dni nir sin fin pin aba npi ahv svnr insee tan rut pan rfc dl rib nip cnp pps afm"
+    " egn".split()
+)
 """Names in capitals that are words in lower case."""
 _SIGN = re.compile("[#:=]")
 

@@ -26,12 +26,16 @@ KEY_FORMS: dict[str, str] = {
     **dict.fromkeys(("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"[A-Za-z0-9]{30,255}"),
     "github_pat_": r"\w{22,255}",
     **dict.fromkeys(("AKIA", "ASIA", "ABIA", "ACCA"), r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    "xox": r"[abeprs]-[\w-]{10,250}",
+    "xox": r"(?:e\.xox)?[abeprs]-[\w-]{10,250}",
     "xapp-": r"[\w-]{20,250}",
     "AIza": r"[\w-]{35}(?![\w-])",
     "ya29.": r"[\w-]{20,250}",
     "GOCSPX-": r"[\w-]{20,60}",
-    **dict.fromkeys(("glpat-", "gldt-", "glrt-", "glptt-", "glcbt-"), r"[\w.-]{20,60}"),
+    **dict.fromkeys(
+        "glpat- gldt- glrt- glptt- glcbt- glsoat- glft- glimt- glagent- gloas- glffct-".split(),
+        r"[\w.-]{20,60}",
+    ),
+    "GR1348941": r"[\w-]{20}(?![\w-])",
     "hf_": r"[A-Za-z0-9]{30,60}",
     "SG.": r"[\w-]{16,64}\.[\w-]{16,64}",
     "npm_": r"[A-Za-z0-9]{36}(?![A-Za-z0-9])",
@@ -62,10 +66,52 @@ KEY_FORMS: dict[str, str] = {
     "PMAK-": r"[0-9a-f]{24}-[0-9a-f]{34}",
     "ntn_": r"[A-Za-z0-9]{40,60}",
     "secret_": r"[A-Za-z0-9]{40,60}(?![A-Za-z0-9])",
-    "EAA": r"[A-Za-z0-9]{40,300}",
+    "EAA": r"[\w-]{40,300}",
     "glsa_": r"[A-Za-z0-9]{32}_[0-9a-f]{8}",
     "sbp_": r"[0-9a-f]{40}",
     "sntrys_": r"[\w+/=-]{40,400}",
+    "sntryu_": r"[0-9a-f]{64}",
+    "glc_": r"[A-Za-z0-9+/]{32,400}={0,2}",
+    "sb_secret_": r"[\w-]{20,60}",
+    "eyJrIjoi": r"[A-Za-z0-9+/]{40,400}={0,2}",
+    "ATBB": r"[A-Za-z0-9]{32}(?![A-Za-z0-9])",
+    "CCIPAT_": r"[A-Za-z0-9]{20,24}_[0-9a-f]{40}",
+    "fo1_": r"[\w-]{40,50}",
+    **dict.fromkeys(("fm1_", "fm1a_", "fm2_"), r"[A-Za-z0-9+/]{60,2000}={0,2}"),
+    "nfp_": r"[A-Za-z0-9]{36,40}",
+    "rnd_": r"[A-Za-z0-9]{28,32}(?![A-Za-z0-9_])",
+    **dict.fromkeys(("pscale_tkn_", "pscale_pw_", "pscale_oauth_"), r"[\w=.-]{32,64}"),
+    "re_": r"[A-Za-z0-9]{8}_[A-Za-z0-9]{24}(?![A-Za-z0-9_])",
+    **dict.fromkeys(
+        ("pat-na1-", "pat-eu1-"), r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+    ),
+    "HRKU-": r"[\w-]{36,64}",
+    **dict.fromkeys(("EZAK", "EZTK"), r"[A-Za-z0-9]{54}(?![A-Za-z0-9])"),
+    **dict.fromkeys(("IGQV", "IGAA"), r"[\w-]{80,300}"),
+    "amzn.mws.": r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    "amzn1.application-oa2-client.": r"[0-9a-f]{32}",
+    "amzn1.oa2-cs.v1.": r"[0-9a-f]{64}",
+    "LTAI": r"[A-Za-z0-9]{12,24}(?![A-Za-z0-9])",
+    "AKID": r"[A-Za-z0-9]{32}(?![A-Za-z0-9])",
+    "tskey-": r"[A-Za-z0-9-]{24,100}",
+    "tfp_": r"[\w.=-]{40,80}",
+    **dict.fromkeys(("dt0c01.", "dt0s01."), r"[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    **dict.fromkeys(("phc_", "phx_"), r"[A-Za-z0-9]{40,60}(?![A-Za-z0-9_])"),
+    "sl.": r"(?:u\.)?[\w-]{100,2000}",
+    "cio": r"[A-Za-z0-9]{32}(?![A-Za-z0-9])",
+    "AKCp": r"[A-Za-z0-9]{60,80}(?![A-Za-z0-9])",
+    "cmVmdGtu": r"[A-Za-z0-9+/]{40,64}(?![A-Za-z0-9])",
+    **dict.fromkeys(("squ_", "sqp_", "sqa_"), r"[0-9a-f]{40}"),
+    "oy2": r"[a-z0-9]{43}(?![A-Za-z0-9])",
+    **dict.fromkeys(("shippo_live_", "shippo_test_"), r"[0-9a-f]{40}"),
+    **dict.fromkeys(("duffel_live_", "duffel_test_"), r"[\w-]{43}"),
+    **dict.fromkeys(("FLWSECK-", "FLWSECK_TEST-"), r"[0-9a-fA-F]{32}-X"),
+    "fw_": r"[A-Za-z0-9]{24}(?![A-Za-z0-9_])",
+    "jina_": r"[A-Za-z0-9]{60}",
+    "pcsk_": r"[A-Za-z0-9]{5,6}_[A-Za-z0-9]{60,70}",
+    "llx-": r"[A-Za-z0-9]{40,60}",
+    **dict.fromkeys(("xprv", "yprv", "zprv"), r"[1-9A-HJ-NP-Za-km-z]{100,112}(?![A-Za-z0-9])"),
+    "v1.0-": r"[0-9a-f]{24}-[0-9a-f]{146}",
     "lsv2_pt_": r"[0-9a-f]{32}_[0-9a-f]{10}",
     "rubygems_": r"[0-9a-f]{48}",
     "pul-": r"[0-9a-f]{40}(?![0-9a-f])",
@@ -78,13 +124,16 @@ KEY_FORMS: dict[str, str] = {
 
 The prefix stays when a key is replaced by another one.
 """
-_LOOSE = frozenset({"sk-", "SG.", "pk-lf-", "ya29.", "secret_", "EAA"})
+_LOOSE = frozenset("sk- SG. pk-lf- ya29. secret_ EAA re_ fw_ sl. cio oy2 LTAI rnd_ IGQV".split())
 """Prefixes that text may hold by chance: what follows must look random."""
 _LONG = {
     "-": re.compile(r"-[\w.-]{14}"),
     "_": re.compile(r"_[\w.+/=-]{14}"),
     ".": re.compile(r"\.[\w.-]{20}"),
-    "A": re.compile("A(?:KIA|SIA|BIA|CCA|Iza|TATT3|TCTT3|A[A-Za-z0-9]{40})"),
+    "A": re.compile(
+        r"A(?:KIA|SIA|BIA|CCA|Iza|TATT3|TCTT3|TBB|KID|KCp|K[A-Za-z0-9]{54}|A[\w-]{40}"
+        r"|I[A-Za-z0-9]{12})"
+    ),
     "": re.compile(""),
 }
 """What every key with a prefix that holds this sign holds too: a quick search for each of them."""
@@ -92,7 +141,7 @@ _MARKS = {
     sign: [mark for mark in KEY_FORMS if next(each for each in _LONG if each in mark) == sign]
     for sign in _LONG
 }
-_IN_WORDS = frozenset({"dapi", "sk-proj-", "sk-ant-api"})
+_IN_WORDS = frozenset({"dapi", "sk-proj-", "sk-ant-api", "rnd_", "v1.0-", "llx-", "IGAA"})
 _GLUED = frozenset(mark for mark in KEY_FORMS if len(mark) > 3) - _LOOSE - _IN_WORDS
 """Prefixes that count inside a word too."""
 
@@ -101,6 +150,38 @@ _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
 _PEM_BODY = re.compile(r"[\sA-Za-z0-9+/=]{0,20000}")
 _PEM_SIZE = 20_000
 _RUN = re.compile(r"[A-Za-z0-9]{20,}")
+_PUTTY = re.compile(
+    r"Private-Lines: [0-9]{1,3}\r?\n((?:[A-Za-z0-9+/=]{4,80}\r?\n){1,200})"
+    r"|Private-(?:MAC|Hash): ([0-9a-f]{40,64})"
+)
+_FORMED = (
+    ("SK", re.compile(r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![A-Za-z0-9])")),
+    ("AC", re.compile(r"(?<![A-Za-z0-9])AC[0-9a-f]{32}(?![A-Za-z0-9])")),
+    ("-us", re.compile(r"(?<=[0-9a-f]{32})-us[0-9]{1,2}(?![\w-])")),
+    ("-", re.compile(r"(?<=[0-9a-f]{32})-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])")),
+    ("NRAL", re.compile(r"(?<=[0-9a-f]{32})(?:[0-9a-f]{4}|FFFF)NRAL(?![A-Za-z0-9])")),
+    (".", re.compile(r"(?<=pat[A-Za-z0-9]{14})\.[0-9a-f]{64}(?![0-9a-f])")),
+    (":APA91b", re.compile(r":APA91b[\w-]{100,200}")),
+    (
+        "$",
+        re.compile(
+            r"\$(?:1|2[abxy]|5|6|y|7|apr1|argon2(?:id|i|d)|scrypt|pbkdf2-sha[0-9]{1,3})\$"
+            r"[^\s:'\"`,;<>]{16,200}"
+        ),
+    ),
+    (
+        "-",
+        re.compile(
+            r"(?<![\w-])(?=[A-Z0-9-]{0,28}[0-9])(?=[A-Z0-9-]{0,28}[A-Z])(?:[A-Z0-9]{5}-){4}[A-Z0-9]{5}"
+            r"(?![\w-])"
+        ),
+    ),
+    ("-", re.compile(r"(?<![\w-])(?:[0-9]{6}-){7}[0-9]{6}(?![\w-])")),
+)
+"""Keys of a form of their own, each with a string that they hold: Twilio, Mailchimp, Mailgun, New
+Relic, Airtable, Firebase, hashes of passwords, product keys, recovery keys of BitLocker.
+"""
+_WHOLE_WORD = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 _TELEGRAM = re.compile(r":AA[\w-]{32,34}(?![\w-])")
 _TELEGRAM_BOT = re.compile(r"(?<![0-9])[0-9]{8,10}\Z")
 _DISCORD = re.compile(r"\.[\w-]{6}\.[\w-]{27,40}(?![\w-])")
@@ -118,6 +199,9 @@ _AWS_REACH = 300
 _AUTHORIZED = re.compile(
     r"(?i)\bauthorization[\"']?\s?[:=]\s?[\"']?(?:bearer|basic|token|apikey)\s{1,3}"
     r"([A-Za-z0-9._~+/-]{6,4000}={0,2})"
+)
+_BARE_AUTHORIZATION = re.compile(
+    r"(?i)\bauthorization[\"']?\s?[:=]\s?[\"']?([A-Za-z0-9._~+/-]{16,4000}={0,2})(?![\w ])"
 )
 _BEARER = re.compile(
     r"(?i)\b(?:bearer|basic|authorization: token) +([A-Za-z0-9._~+/-]{16,4000}={0,2})"
@@ -137,18 +221,31 @@ def keys(text: str, lowered: str) -> Iterator[Span]:
                 if mark in text:
                     yield from _marked(text, mark)
     yield from _shaped(text)
+    yield from _formed(text)
     if "-" in text and "-----BEGIN " in text:
         yield from _pem_blocks(text)
+    if "Private-" in text:
+        for m in _PUTTY.finditer(text):
+            group = m.lastindex or 0
+            yield m.start(group), m.end(group), "KEY"
+    yield from _headers(text, lowered)
+    named = list(_named(text, lowered))
+    yield from named
+    yield from _again(text, {text[start:end] for start, end, _ in named})
+
+
+def _headers(text: str, lowered: str) -> Iterator[Span]:
+    """Yield what stands in headers of authorization."""
     if "bearer" in lowered or "basic " in lowered or "authorization" in lowered:
         for m in _BEARER.finditer(text):
+            if looks_random(m[1]):
+                yield m.start(1), m.end(1), "KEY"
+        for m in _BARE_AUTHORIZATION.finditer(text):
             if looks_random(m[1]):
                 yield m.start(1), m.end(1), "KEY"
         for m in _AUTHORIZED.finditer(text):
             if not any(stem in m[1].lower() for stem in _STEMS) and not is_state(m[1]):
                 yield m.start(1), m.end(1), "KEY"
-    named = list(_named(text, lowered))
-    yield from named
-    yield from _again(text, {text[start:end] for start, end, _ in named})
 
 
 def _marked(text: str, mark: str) -> Iterator[Span]:
@@ -201,6 +298,17 @@ def _shaped(text: str) -> Iterator[Span]:
                 yield host.start(), path.end(), "KEY"
 
 
+def _formed(text: str) -> Iterator[Span]:
+    """Yield keys of a form of their own."""
+    for mark, pattern in _FORMED:
+        if mark in text:
+            for m in pattern.finditer(text):
+                start = m.start()
+                if mark != "$" and (before := _WHOLE_WORD.search(text, max(0, start - 64), start)):
+                    start = before.start()
+                yield start, m.end(), "KEY"
+
+
 def _pem_blocks(text: str) -> Iterator[Span]:
     begins = list(PEM_BEGIN.finditer(text))
     limits = [*(m.start() for m in begins[1:]), len(text)]
@@ -231,7 +339,7 @@ _SECRETS = frozenset(
     """
     secret token credential credentials secrets tokens apikey secretkey accesskey privatekey
     authkey authtoken accesstoken jeton secreto segreto segredo geheim geheimnis sessionid sessid
-    phpsessid jsessionid csrftoken jwt
+    phpsessid jsessionid csrftoken jwt pat
     """.split()
 )
 _KEYS = frozenset("key keys schlüssel schluessel clé clef chiave llave chave sleutel".split())
@@ -241,6 +349,14 @@ _OWNERS = frozenset(
     service admin secrète privée privato privata segreta privada secreta geheim
     """.split()
 )
+_OF_TABLES = frozenset(
+    """
+    public primary foreign sort cache partition routing idempotency object row group map registry
+    unique sorting composite natural surrogate candidate shard hash lookup search index entry
+    property config translation message dict answer state file path image bucket press any hot
+    """.split()
+)
+"""Words before "key" that make it no secret, however random its value is."""
 _NETWORKS = frozenset("wlan wifi wpa netzwerk network router".split())
 """Words before "key" that make it a password."""
 _BEFORE_KEY = frozenset("api auth secrète privée privata segreta privada secreta geheim".split())
@@ -261,24 +377,27 @@ _SECRET_COMPOUNDS = (
 _STAGES = frozenset("prod production dev staging stage live prd uat".split())
 """Words after the name of a password that say for which machines it is."""
 _LAST_WORDS = tuple(_PASSWORDS | _STAGES | _SECRETS | _KEYS | _BEFORE_KEY)
-_TAILS = ("_id", "_value", "_text", "_string", "_env", "-id")
+_TAILS = ("_id", "_value", "_text", "_string", "_env", "_base", "-id")
 _ENDINGS = (*_LAST_WORDS, *_TAILS)
 _WORD = re.compile(r"[^\W\d_]+")
 _NAME_SIZE = 32
-_AROUND_NAME = " \t\"'`])*_0123456789°"
+_AROUND_NAME = " \t\"'`])*_0123456789°\\"
 _PLAIN = r"[^\s\"'`<>(){}\[\],;|]"
 _VALUE = re.compile(
     rf"(?:[=>]{{0,2}})\s{{0,3}}(?:\"([^\"\n]{{1,300}})\"|'([^'\n]{{1,300}})'|`([^`\n]{{1,300}})`"
-    rf"|({_PLAIN}{{1,300}}+))"
+    rf"|\\{{1,3}}\"([^\"\\\n]{{1,300}})\\{{1,3}}\"|({_PLAIN}{{1,300}}+))"
 )
 _CODE = re.compile(
     r"[A-Za-z_][\w.]*[(\[]|[$%{<&]|(?:os|self|this|settings|config|args|request|process|options"
     r"|env|secrets|params|props|data|opts)[.\[]|https?:|[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z"
+    r"|!(?:vault|Ref|Sub|GetAtt|ImportValue|secret|env|reference)\b"
 )
 _QUERY = re.compile(r"&[A-Za-z_][\w.-]*=")
 _SIGN = re.compile(r"[^\w\s.,:;-]")
 _HEADER = re.compile(r"(?i)(?<![\w-])x-[a-z-]{2,30}\Z")
 _COMMENT = re.compile(r"[ \t]{1,8}(?:#|//|--)[ \t]")
+_HYPHENED = re.compile(r"[a-z0-9]{2,20}(?:-[a-z0-9]{2,20}){2,8}")
+"""Words with hyphens between, which many write for a secret."""
 _HIDDEN = re.compile(r"[*•.xX_?-]+\Z")
 # Words that say something about a password, or stand for one; beginnings of words end in *.
 _STATES = """
@@ -301,6 +420,7 @@ _STATES = """
 _WHOLE_STATES = frozenset(word for word in _STATES if not word.endswith("*"))
 _BEGINNINGS = tuple(word[:-1] for word in _STATES if word.endswith("*"))
 _STEMS = ("password", "passwd", "passwort", "pwd", "secret", "token", "apikey", "api_key", "pass_")
+_OTHER_STEMS = ("парол", "hasło", "heslo", "lösen", "salasana", "parol", "şifre")
 _COPULA_STEMS = (" pw", "pass", "kennwort", "wachtwoord", "contrase", "senha", "clave", "ordine")
 _COPULA = re.compile(
     r"[a-zñ]{0,6}[\"'`]?(?: (?:for|für|pour|para|per|voor|of|von) [^\s.,:;]{1,30}"
@@ -315,6 +435,8 @@ _FLAG = re.compile(
     r"(?: {1,2}|=)(?:\"([^\"\n]{1,300})\"|'([^'\n]{1,300})'|([^\s\"'`<>()|;]{4,300}+))",
     re.IGNORECASE,
 )
+_SINGLE_FLAG = re.compile(r"(?<=\s)-(?:password|passwd|passphrase|secret)[ =]([^\s\"']{4,200})")
+_ARGUMENT = r"([^\s\"'<>{}-][^\s\"']{3,200}|\"[^\"\n]{4,200}\"|'[^'\n]{4,200}')"
 _COMMANDS = {
     "mysql": re.compile(r"\s-p([^\s\"'-][^\s\"']{3,200}|\"[^\"\n]{4,200}\"|'[^'\n]{4,200}')"),
     "mariadb": re.compile(r"\s-p([^\s\"'-][^\s\"']{3,200}|\"[^\"\n]{4,200}\"|'[^'\n]{4,200}')"),
@@ -323,15 +445,28 @@ _COMMANDS = {
         r"\s-p\s{1,2}([^\s\"'-][^\s\"']{3,200}|\"[^\"\n]{4,200}\"|'[^'\n]{4,200}')"
     ),
     "redis-cli": re.compile(r"\s-a\s{1,2}([^\s\"'-][^\s\"']{3,200})"),
-    "curl": re.compile(r"\s(?:-u|--user|-U)\s{0,2}[\"']?[^\s:\"']{1,60}:([^\s\"']{3,200})"),
+    "curl": re.compile(
+        r"\s(?:-u|--user|-U)\s{0,2}(?:\"[^\s:\"]{1,60}:(?P<double>[^\"\n]{3,200})\""
+        r"|'[^\s:']{1,60}:(?P<single>[^'\n]{3,200})'|[^\s:\"']{1,60}:([^\s\"']{3,200}))"
+    ),
+    **dict.fromkeys(("rdesktop", "useradd"), re.compile(rf"\s-p\s{_ARGUMENT}")),
+    **dict.fromkeys(("sqlcmd", "mosquitto_", "zip"), re.compile(rf"\s-P\s{_ARGUMENT}")),
+    **dict.fromkeys(("ldapsearch", "ldapmodify", "ldapadd"), re.compile(rf"\s-w\s{_ARGUMENT}")),
+    "xfreerdp": re.compile(r"\s/p:([^\s\"'<>{}]{4,200}|\"[^\"\n]{4,200}\"|'[^'\n]{4,200}')"),
+    "openssl": re.compile(rf"\s(?:-k\s|-pass(?:in|out)?\s{{1,2}}pass:){_ARGUMENT}"),
+    "net use": re.compile(rf"\s/user:\S{{1,80}}\s{_ARGUMENT}"),
     "smbclient": re.compile(r"\s-U\s{0,2}[\"']?[^\s%\"']{1,60}%([^\s\"']{3,200})"),
 }
-_ANY_FLAG = re.compile(r"-(?:-[A-Za-z]|(?<=\s-)[puUa])")
+_ANY_FLAG = re.compile(r"-(?:-[A-Za-z]|(?<=\s-)[puUaPwk])|/(?:p|user):")
 _COMMAND_SIZE = 300
 _CLOSING_TAG = re.compile(r"</([a-z_:.-]{2,60})\s?>")
 _ATTRIBUTE = re.compile(
     r"(?i)(?:name|key|id)=[\"'][^\"'\n]{0,60}(?:password|passwd|pwd|secret|token|apikey)[\"']"
     r"\s{1,4}value=([\"'])([^\"'\n]{1,300})\1"
+)
+_NAMED_TAG = re.compile(
+    r"(?i)\sname=[\"'][^\"'\n]{0,60}(?:password|passwd|pwd|secret|token|apikey)[\"'][^>\n]{0,60}>"
+    r"([^<>\n]{4,300})</"
 )
 _COOKIE = re.compile(r"(?P<name>[\w.$-]{1,80})=(?P<value>[^\s;,\"']{4,4000})")
 _COOKIE_ATTRIBUTES = frozenset("path domain expires max-age samesite version priority".split())
@@ -364,19 +499,22 @@ def _named(text: str, lowered: str) -> Iterator[Span]:
             at = lowered.find(stem, end)
     yield from _phrases(text, lowered)
     yield from _stated(text, lowered)
-    if "-" in text and _ANY_FLAG.search(text):
+    yield from _paired(text, lowered)
+    yield from _codes(text, lowered)
+    if ("-" in text or "/p:" in text or "/user:" in text) and _ANY_FLAG.search(text):
         yield from _flags(text, lowered)
     if "<" in text and ("</" in text or "/>" in text):
         yield from _tags(text, lowered)
 
 
 _LOGIN = re.compile(
-    r"(?i)\b(?:log-?in|credentials|creds|zugangsdaten|anmeldung|identifiants)"
+    r"(?i)\b(?:log-?in|credentials|creds|zugangsdaten|anmeldung|identifiants|wi-?fi|wlan|ssid)"
     r"(?:\s?[:=]| is| are)\s?[\w.@+-]{2,40}\s?[/|]\s?([^\s\"'`<>]{4,64})"
 )
 _SPOKEN = re.compile(
     r"(?i)\b(?:password|passphrase|pass phrase|passwd|passwort|kennwort|mot de passe|contraseña"
-    r"|wachtwoord|senha)\s([^\s\"'`<>()]{6,64})"
+    r"|wachtwoord|senha|пароль|hasło|heslo|lösenord|passord|salasana|parola|parolă|şifre)"
+    r"\s([^\s\"'`<>()]{6,64})"
 )
 _STRONG = re.compile(r"[0-9!#$%&*@^+]")
 _OF_THING = re.compile(
@@ -395,10 +533,86 @@ _STATED = (
         "login ",
         re.compile(r"(?i)\bmachine \S{1,80}\s{1,8}login \S{1,64}\s{1,8}password ([^\s\"']{4,64})"),
     ),
+    ("_auth", re.compile(r"(?<![\w])_auth ?= ?['\"]?([A-Za-z0-9+/=_-]{8,400})")),
+    ('"auth"', re.compile(r"\"auth\"\s?:\s?\"([A-Za-z0-9+/]{8,400}={0,2})\"")),
+    ("sig=", re.compile(r"(?<![\w])sig=([\w%+/=-]{20,200})")),
+    ("signature=", re.compile(r"(?i)signature=([0-9a-f]{64})(?![0-9a-f])")),
+    ("digest", re.compile(r"\b[Dd]igest [^\n]{0,400}?response=\"([0-9a-f]{32})\"")),
+    ("sqlplus", re.compile(r"\bsqlplus (?:-\S{1,9} ){0,3}['\"]?\w{1,40}/([^\s@'\"]{3,64})")),
+    (
+        "--password-stdin",
+        re.compile(r"\becho ['\"]?([^\s'\"|$]{4,200})['\"]? ?\|[^\n|]{1,80}-stdin"),
+    ),
+    (
+        "chpasswd",
+        re.compile(r"\becho ['\"]?[\w.-]{1,40}:([^\s'\"|$]{4,200})['\"]? ?\| ?(?:sudo )?chpasswd"),
+    ),
+    ("net user", re.compile(r"(?i)\bnet user \"?[\w.-]{1,40}\"? ([^\s/*<>\"'][^\s<>\"']{3,64})")),
+    ("ftp> user", re.compile(r"ftp> user \S{1,64} (\S{4,64})")),
+    ("wifi:", re.compile(r"\bWIFI:[^\n]{0,80}?\bP:([^;\n]{4,64})")),
+    ("wandb login", re.compile(r"\bwandb login (?:--relogin )?([0-9a-f]{40})")),
+    ("app", re.compile(r"(?i)\bapp[- ]?password(?: is|:| =)? ((?:[a-z]{4} ){3}[a-z]{4})(?![a-z])")),
+    (
+        ":",
+        re.compile(
+            r"(?m)^(?:[\w.-]{1,80}|\*):(?:[0-9]{4,5}|\*):(?:[\w-]{1,63}|\*):(?:[\w-]{1,63}|\*):"
+            r"([^\s:]{4,100})$"
+        ),
+    ),
+    *(
+        (
+            word,
+            re.compile(
+                r"(?i)\b(?:2fa|totp|otp|mfa|two-factor|authenticator)"
+                r"[ _-](?:secret|key|seed|setup key)"
+                r"(?: is)?\W{1,3}((?:[A-Z2-7]{4}[ -]?){4,16})(?![A-Za-z0-9])"
+            ),
+        )
+        for word in ("2fa", "otp", "mfa", "two-factor", "authenticator")
+    ),
+    (
+        " answer",
+        re.compile(
+            r"(?i)\b(?:security|secret) answer(?: is|:| =) ([A-Z0-9][\w' -]{2,40}?)(?=[.,;\n]|$)"
+        ),
+    ),
+    (
+        "phrase",
+        re.compile(
+            r"(?i)\b(?:seed|mnemonic|recovery|backup)(?: seed)?[ -]phrase(?: is)?\W{1,3}"
+            r"((?:[a-z]{3,8}[ \n]){11,23}[a-z]{3,8})(?![a-z])"
+        ),
+    ),
+    (
+        "default",
+        re.compile(
+            r"(?i)\bvariable\s{1,3}\"[\w-]{0,60}(?:password|passwd|pwd|secret|token|api_?key)\"\s{0,3}"
+            r"\{[^{}]{0,200}?\bdefault\s{0,4}=\s{0,4}\"([^\"\n$]{4,300})\""
+        ),
+    ),
     ("_auth", re.compile(r"[A-Z0-9]_AUTH ?[=:] ?['\"]?([0-9A-Za-z_-]{20,64})(?![0-9A-Za-z_-])")),
 )
 """Statements and commands that say a password, each with a stretch of it in lower case."""
 _STATED_WEAKLY = (
+    (
+        "ssid",
+        re.compile(
+            r"(?i)\b(?:ssid|wi-?fi|wlan)\b[^\n]{1,40}?\b(?:key|password|pass|pw)"
+            r"[: =]{1,3}(\S{6,64})"
+        ),
+    ),
+    *(
+        (
+            word,
+            re.compile(
+                r"(?i)\b(?:api|access|secret|auth|private|license|licence|app|admin|service|session"
+                r"|twilio|datadog|stripe|mailgun|mailchimp|vault|github|gitlab|openai|aws|alibaba)"
+                r"(?:[ _-](?:api|access|auth|secret))?[ _-](?:key|token|secret) (?:is |was )?"
+                r"([\w+/=.-]{16,300})(?![\w])"
+            ),
+        )
+        for word in (" key ", " token ", " secret ", "-key ", "_key ")
+    ),
     (" set to ", re.compile(r"(?i)\b(?:password|passwort) (?:is |was )?(?:re)?set to (\S{6,64})")),
     ("_pass", re.compile(r"(?i)[a-z]_pass(?:word|wd)? ([^\s\"'`<>(){}=:]{6,64})")),
     (
@@ -428,7 +642,8 @@ _OF_SENTENCES = frozenset(
 
 def _phrases(text: str, lowered: str) -> Iterator[Span]:
     """Yield what follows the name of a password without a sign, passphrases, and log-ins."""
-    if "pass" in lowered or "pw " in lowered or any(stem in lowered for stem in _COPULA_STEMS):
+    spoken = any(stem in lowered for stem in (*_COPULA_STEMS, "pw ", *_OTHER_STEMS))
+    if spoken:
         for m in _SPOKEN.finditer(text):
             value = m[1].rstrip(".,:;?")
             digits, letters = any(map(str.isdigit, value)), any(map(str.isalpha, value))
@@ -461,6 +676,63 @@ def _stated(text: str, lowered: str) -> Iterator[Span]:
                     yield m.start(1), m.start(1) + len(value), "KEY"
 
 
+_PAIRS = (
+    (
+        "define",
+        re.compile(
+            r"\bdefine\(\s?['\"](?P<name>\w{3,60})['\"]\s?,\s{0,20}(?:'(?P<a>[^'\n]{4,200})'"
+            r"|\"(?P<b>[^\"\n]{4,200})\")\s?\)"
+        ),
+    ),
+    (
+        "value",
+        re.compile(
+            r"(?i)\b(?:name|key)[\"']?\s?[:=]\s?[\"']?(?P<name>[\w.-]{3,60})[\"']?,?\s{1,24}[\"']?"
+            r"value[\"']?\s?[:=]\s?(?:\"(?P<a>[^\"\n]{4,300})\"|(?P<b>[^\s\"'{}$][^\s\"']{3,300}))"
+        ),
+    ),
+)
+"""Statements that say a name and a value apart: constants of PHP, variables of containers."""
+_SALT = re.compile(r"(?:AUTH|LOGGED_IN|NONCE)_(?:KEY|SALT)\Z")
+
+
+def _paired(text: str, lowered: str) -> Iterator[Span]:
+    """Yield values of names that stand in a statement of their own."""
+    for mark, pattern in _PAIRS:
+        if mark not in lowered:
+            continue
+        for m in pattern.finditer(text):
+            group = "a" if m["a"] else "b"
+            value, kind = m[group], _class_of(m["name"].lower().rstrip("_0123456789"))
+            if not (kind or _SALT.search(m["name"])) or _is_expression(value) or is_state(value):
+                continue
+            if kind not in {"secret", "random"} or looks_random(value) or _is_mixed(value):
+                yield m.start(group), m.end(group), "KEY"
+
+
+_CODES = re.compile(
+    r"(?i)\b(?:recovery|backup|rescue|scratch|wiederherstellungs)[ -]?codes?(?: are| is)?\s?:?\s"
+    r"(?P<codes>(?:[\s,;*•-]{0,6}(?:[0-9]{1,2}[.)] )?"
+    r"[0-9A-Za-z]{4,8}(?:[ -][0-9A-Za-z]{4,8}){0,3}){1,20})"
+)
+_OF_DOOR = re.compile(
+    r"(?i)\b(?:door|gate|alarm|safe|entry|lock|keypad|garage|building|unlock|vault|locker)"
+    r"[ -](?:code|combination|combo|pin)(?: is| was|:| =)? ([0-9][0-9#*-]{2,11})(?![\w.])"
+)
+_ONE_CODE = re.compile(r"(?=[A-Za-z-]{0,17}[0-9])[0-9A-Za-z]{4,8}(?:-[0-9A-Za-z]{4,8}){0,3}")
+
+
+def _codes(text: str, lowered: str) -> Iterator[Span]:
+    """Yield codes of doors, and those of a list that a line above announces."""
+    if " code" in lowered or " combination" in lowered or " combo" in lowered:
+        for m in _OF_DOOR.finditer(text):
+            yield m.start(1), m.end(1), "KEY"
+    if "code" in lowered:
+        for m in _CODES.finditer(text):
+            for code in _ONE_CODE.finditer(text, m.start("codes"), m.end("codes")):
+                yield code.start(), code.end(), "KEY"
+
+
 def _is_expression(value: str) -> bool:
     """Return True for code, a variable, or what a sentence about passwords has in this place."""
     return bool(_NO_PASSWORD.match(value) or _CODE.match(value)) or _is_variable(value)
@@ -483,6 +755,8 @@ def _class_of_words(words: list[str]) -> str:
         return "password"
     if (last in _KEYS and before in _OWNERS) or (last in _BEFORE_KEY and before in _KEYS):
         return "secret"
+    if last == "key" and before and before not in _OF_TABLES:
+        return "random"
     if last in _SECOND_WORDS:
         return "password" if before in _SECOND_WORDS[last] else ""
     if last in _SECRETS or last.endswith(_SECRET_COMPOUNDS):
@@ -498,8 +772,8 @@ def _assigned(text: str, name: str, sign: int) -> Iterator[Span]:
     m = _VALUE.match(text, sign + 1)
     if m is None:
         return
-    group = m.lastindex or 4
-    quoted, start, end = group < 4, m.start(group), m.end(group)
+    group = m.lastindex or 5
+    quoted, start, end = group < 5, m.start(group), m.end(group)
     value = m[group]
     if not quoted:
         if cut := _QUERY.search(value):
@@ -521,6 +795,7 @@ class _Place:
         self.is_colon = text[sign] == ":" and text[sign + 1 : sign + 2] != "="
         self.loud = last[0].isupper()
         self.is_header = _HEADER.search(written) is not None
+        self.is_secret = last[0].lower().endswith("secret")
         self.spaced = text[sign - 1] in " \t"
         line = text.rfind("\n", 0, sign) + 1 if sign - len(written) < 200 else sign
         self.foreign = last[0].lower() not in {"password", "pass", "pwd", "passphrase", "passwd"}
@@ -537,8 +812,9 @@ def _counts(
     """Return True if a value is written out, and no expression, variable or word about it."""
     if len(value) < 4 or _CODE.match(value) or _HIDDEN.match(value) or is_state(value):
         return False
-    if kind == "secret":
-        return _is_secret(value, quoted, place)
+    if kind in {"secret", "random"}:
+        random = len(value) >= 20 and looks_random(value) and " " not in value
+        return random or (kind == "secret" and _is_secret(value, quoted, place))
     if _is_mixed(value) and not (_is_variable(value) and not quoted and place.spaced):
         return True
     if any(stem in value.lower() for stem in _STEMS):
@@ -553,6 +829,8 @@ def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
         return True
     mixed = _is_mixed(value)
     loud = place.loud or place.is_header
+    if quoted and place.is_secret and _HYPHENED.fullmatch(value):
+        return not any(stem in value.lower() for stem in _STEMS)
     if len(value) < 8 or (not quoted and not loud and value.isidentifier() and not mixed):
         return False
     named = (place.loud and not place.is_colon) or place.is_header
@@ -621,6 +899,9 @@ def _flags(text: str, lowered: str) -> Iterator[Span]:
             if not (value[0] in "-$%{`" or is_state(value) or len(value.rstrip(".,:")) < 4):
                 yield m.start(group), m.start(group) + len(value.rstrip(".,:")), "KEY"
         at = text.find("--", end)
+    for m in _SINGLE_FLAG.finditer(text):
+        if not (m[1][0] in "-$%{`<" or is_state(m[1])):
+            yield m.start(1), m.end(1), "KEY"
     for command, flag in _COMMANDS.items():
         if command in lowered:
             yield from _of_command(text, lowered, command, flag)
@@ -632,9 +913,10 @@ def _of_command(text: str, lowered: str, command: str, flag: re.Pattern[str]) ->
         line = text.find("\n", at, at + _COMMAND_SIZE)
         end = line if line >= 0 else min(len(text), at + _COMMAND_SIZE)
         m = flag.search(text, at, end)
-        if m and m[1][0] not in "$%{`<":
-            quote = m[1][0] in "\"'"
-            yield m.start(1) + quote, m.end(1) - quote, "KEY"
+        group = (m.lastindex or 1) if m else 1
+        if m and m[group][0] not in "$%{`<":
+            quote = m[group][0] in "\"'"
+            yield m.start(group) + quote, m.end(group) - quote, "KEY"
         at = lowered.find(command, max(m.end() if m else 0, at + len(command)))
 
 
@@ -651,6 +933,10 @@ def _tags(text: str, lowered: str) -> Iterator[Span]:
                 begin = start + value.index(plain)
                 yield begin, begin + len(plain), "KEY"
         at = text.find("</", at + 2)
+    if "name=" in lowered:
+        for m in _NAMED_TAG.finditer(text):
+            if not (_CODE.match(m[1]) or is_state(m[1])):
+                yield m.start(1), m.end(1), "KEY"
     if "value=" in lowered:
         for m in _ATTRIBUTE.finditer(text):
             if len(m[2]) >= 4 and not _CODE.match(m[2]) and not is_state(m[2]):

@@ -54,10 +54,12 @@ _IPV4 = re.compile(
     r"(?<![\w.])(?<![A-Za-z]-)(?:[0-9]{1,3}\.){3}[0-9]{1,3}"
     r"(?:/(?:3[0-2]|[12]?[0-9])(?![0-9/]))?(?![\w]|\.[0-9])"
 )
+_PADDED = re.compile(r"(?:[0-9]{3}\.){3}[0-9]{3}")
+_ZEROS = re.compile(r"\b0{1,2}(?=[0-9])")
 _VERSION = re.compile(
     r"(?i)(?:\b(?:v|ver|versions?|release|build|firmware|revision|rev|section|sec|chapter"
     r"|clause|rule|appendix|paragraph|figure|table|step|python|java|node|windows|chrome|firefox"
-    r"|safari|ios|android|linux|kernel)\b[.:=]?|§|[=<>~^!]=|~>|\^)\s{0,2}[\"']?\Z"
+    r"|safari|ios|android|linux|kernel)\b[.:=/]?|§|[=<>~^!]=|~>|\^)\s{0,2}[\"']?\Z"
 )
 _COMPARED_HOST = re.compile(
     r"(?i)(?:\b|[_.])(?:ip|addr|address|host|server|src|dst|source|remote|client|peer|gateway|node)"
@@ -101,8 +103,11 @@ _AFTER_MONTH = re.compile(
 )
 _BIRTH = re.compile(
     r"(?i)(?:\b(?:born|birth(?:date|day)?|b-?day|dob|geboren|geburtsdatum|née?|naissance|nacimiento"
-    r"|nacid[oa]|nascita|nascimento|nascid[oa]|geboortedatum|nat[oa] il)\b|\bd\.o\.b|\bgeb\."
-    r"|date_of_birth)[^0-9]{0,40}\Z"
+    r"|nacid[oa]|nascita|nascimento|nascid[oa]|geboortedatum|nat[oa] (?:a \S{2,20} )?il|geburtstag"
+    r"|f\. ?nac|fecha_nac|urodzenia|urodzon[ya]|рождения|родил\w{1,3}|född|født|fødselsdato"
+    r"|syntynyt|született|narozen[aí]?)\b|\bd\.o\.b|\bgeb\."
+    r"|birth[_ ]?(?:date|day)|date[_ ]?of[_ ]?birth"
+    r"|birthdt)[^0-9]{0,40}\Z"
 )
 _DATED = re.compile(r"(?i)\b(?:dated?|on|expir\w+|since|until|from|due)\b\W{0,3}\Z")
 
@@ -118,12 +123,15 @@ _NATIONAL = re.compile(
     r"[2-9][0-9]{2}[.\- ][0-9]{4}"
     r"|\(?0[1-9](?:[0-9]{0,3}\)? ?[0-9]{3,4}[ -][0-9]{3,4}|[0-9]{3}\)?[ -][0-9]{6}"
     r"|(?:[ .\-][0-9]{2}){4})"
+    r"|0[1-9][0-9]{1,4} ?/ ?[1-9][0-9]{1,5}(?:[ -]?[0-9]{1,4}){1,3}"
+    r"|8 ?\([0-9]{3}\) ?[0-9]{3}-[0-9]{2}-[0-9]{2}"
     r"|0[0-9]{1,4}-[0-9]{1,4}-[0-9]{4}(?<=[0-9-]{12})"
     r"|07[1-9][0-9]{8}|06[ -][0-9]{8}|0[1-9][0-9]{1,2}(?: [0-9]{2,3}){3})" + _EXT + _END
 )
 _LOOSE = re.compile(rf"{_EDGE}\(?\+?\(?[0-9](?:{_SEP}[0-9]){{5,14}}{_EXT}{_END}")
 _PHONE_CONTEXT = re.compile(
-    r"(?i)(?:(?<![^\W_])(?:tel|telephone|phones?|mobile|cell(?:phone)?|fax|desk|landline|hotline|whatsapp"
+    r"(?i)(?:(?<![^\W_])(?:tel|telephone|phones?|phone_?(?:number|no|nr)|mobile_?(?:number|no|phone)"
+    r"|tlf|gsm|puh|puhelin|тел|телефон\w{0,3}|моб\w{0,8}|звон\w{1,4}|mobile|cell(?:phone)?|fax|desk|landline|hotline|whatsapp"
     r"|sms|voicemail|dial|telefon\w{0,8}|rufnummer|handy\w{0,8}|mobil\w{0,8}|festnetz|rufen|anrufen"
     r"|erreichbar|téléphone|telefono|teléfono|telefone|telefoon\w{0,6}|portable|móvil|movil|celular"
     r"|cellulare|telemóvel|telemovel|appelez|appeler|appelle|joindre|llam[ae]\w{0,3}|llámame"
@@ -137,7 +145,9 @@ _OTHER_NUMBER = re.compile(
     r"|sku|upc|ean|ref|reference|account|licen[cs]e|card|version|id|pid|port|imei)\b"
     r"(?: (?:number|no|id|is))*[\s.:#]{0,4}\Z"
 )
-_IBAN_REST = re.compile(r"[0-9]{2}(?:[ .-]{0,2}[A-Za-z0-9]){11,31}")
+_IBAN_REST = re.compile(r"[0-9] ?[0-9](?:[ .\-\r\n\t>]{0,3}[A-Za-z0-9]){11,31}")
+_SPREAD_COUNTRY = re.compile(r"(?<![A-Za-z0-9])[A-Z] [A-Z] \Z")
+"""The country of an IBAN with a space after each character."""
 _BANK_AFTER = re.compile(r"[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?(?![A-Za-z0-9])")
 """The code of a bank (BIC) that follows without a space."""
 
@@ -180,6 +190,35 @@ def cards(text: str, start: int, end: int) -> Iterator[Span]:
         yield first, last, "CARD"
 
 
+_BROKEN_CARD = re.compile(
+    r"(?<![\w.])[1-8][0-9]{3}(?=(?:[ -]?[0-9]){0,8}\r?\n)"
+    r"(?:(?:[ -]|\r?\n(?:> )?)?[0-9]{4}){3}(?!\w)"
+)
+_SPREAD_CARD = re.compile(r"(?<![\w.])(?<![0-9] )[1-8](?: [0-9]){14,15}(?! ?\w)")
+
+
+_NOWHERE = "0.0.0.0"  # noqa: S104 - what programs listen on, no address of a machine
+
+
+def broken_cards(text: str) -> Iterator[Span]:
+    """Yield payment cards with one line end among their groups, or a space after each digit."""
+    if "\n" in text:
+        for m in _BROKEN_CARD.finditer(text):
+            digits = "".join(filter(str.isdigit, m[0]))
+            if m[0].count("\n") == 1 and passes_luhn(digits) and is_issued(digits):
+                yield m.start(), m.end(), "CARD"
+    for m in _SPREAD_CARD.finditer(text):
+        digits = m[0].replace(" ", "")
+        if passes_luhn(digits) and is_issued(digits):
+            yield m.start(), m.end(), "CARD"
+
+
+def other_cards(text: str) -> Iterator[Span]:
+    """Yield payment cards whose groups are not apart by a space or a sign."""
+    yield from tabbed_cards(text)
+    yield from broken_cards(text)
+
+
 def tabbed_cards(text: str) -> Iterator[Span]:
     """Yield payment cards whose groups are apart by tabs or underscores."""
     if "\t" in text or "_" in text:
@@ -192,6 +231,9 @@ def ibans(text: str, start: int) -> Iterator[Span]:
     spaced = text[start - 1] == " "
     begin = start - 2 - spaced
     country = text[max(0, begin) : max(0, begin) + 2]
+    if spaced and _SPREAD_COUNTRY.search(text, max(0, start - 5), start):
+        begin = start - 4
+        country = text[begin] + text[begin + 2]
     length = IBAN_LENGTHS.get(country.upper())
     glued = begin > 0 and text[begin - 1].isalnum() and text[max(0, begin - 4) : begin] != "IBAN"
     if length is None or glued or not (m := _IBAN_REST.match(text, start)):
@@ -221,7 +263,10 @@ def ipv4s(text: str, start: int, end: int) -> Iterator[Span]:
     for m in _IPV4.finditer(text, start, end + 2):
         before = _before(text, m.start())
         version = _VERSION.search(before) and not _COMPARED_HOST.search(before)
-        if is_ip(m[0].partition("/")[0]) and not version:
+        address = m[0].partition("/")[0]
+        if _PADDED.fullmatch(address):
+            address = _ZEROS.sub("", address)
+        if is_ip(address) and not version and m[0] != _NOWHERE:
             yield m.start(), m.end(), "IP"
 
 
@@ -331,7 +376,11 @@ def in_chunk(text: str, start: int, end: int) -> Iterator[Span]:
     size = end - start
     if size <= 7:
         yield from month_days(text, start)
-    if start >= 2 and (text[start - 1].isalpha() or text[start - 3 : start - 1].isupper()):
+    if start >= 2 and (
+        text[start - 1].isalpha()
+        or text[start - 3 : start - 1].isupper()
+        or (text[start - 1] == " " and text[start - 2].isupper())
+    ):
         yield from ibans(text, start)
     if size < 6:
         return

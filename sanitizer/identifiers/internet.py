@@ -61,6 +61,35 @@ def spelled_emails(text: str) -> Iterator[Span]:
             yield local.start(), host.end(), "EMAIL"
 
 
+_SPOKEN_EMAIL = re.compile(
+    r"(?i)(?<![\w.-])(?!(?:work|working|look|looking|found|available|visit|bought|shop|order|am|is|are"
+    r"|me|us|you|it) at )([\w-]{2,30}(?:(?:\.| dot )[\w-]{1,30}){0,3}) at "
+    r"((?!the |this |that |a )[a-z0-9-]{2,40}(?: dot [a-z0-9-]{2,30}){0,2}) dot "
+    r"(com|org|net|edu|gov|io|co|eu|de|fr|nl|es|it|uk|ch|at|be|pl|se|us|ca|au|in)(?![\w-])"
+)
+_DOTS_IN_BRACKETS = re.compile(
+    r"(?i)[\w.+-]{1,64}@[a-z0-9-]{1,63}(?:(?:\.|\[\.\]|\(\.\)|\[dot\]|\(dot\))[a-z0-9-]{1,63}){1,5}"
+)
+_QUOTED_LOCAL = re.compile(
+    r"(?<![\w@])\"[^\"\s@:,{}][^\"\n@:,{}]{0,62}\"@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24}"
+    r"(?![\w-])"
+)
+
+
+def other_emails(text: str, lowered: str) -> Iterator[Span]:
+    """Yield addresses that are spelled out, quoted, or have dots in brackets."""
+    if " at " in lowered and " dot " in lowered:
+        for m in _SPOKEN_EMAIL.finditer(text):
+            yield m.start(), m.end(), "EMAIL"
+    if "@" in text and ("[" in text or "(" in text):
+        for m in _DOTS_IN_BRACKETS.finditer(text):
+            if "[" in m[0] or "(" in m[0]:
+                yield m.start(), m.end(), "EMAIL"
+    if '"@' in text:
+        for m in _QUOTED_LOCAL.finditer(text):
+            yield m.start(), m.end(), "EMAIL"
+
+
 _DEFANGED = re.compile(r"(?<![\w.])(?:[0-9]{1,3}\[\.\]){3}[0-9]{1,3}(?!\w)")
 
 
@@ -141,10 +170,10 @@ def _bare_domains(text: str) -> Iterator[Span]:
 
 
 _PRIVATE = re.compile(
-    r"\.(?:internal|local|lan|corp|intra|intranet|home|private|localdomain)"
+    r"\.(?:fritz\.box|internal|local|lan|corp|intra|intranet|home|private|localdomain)"
     r"(?![\w-]|\.[A-Za-z0-9]|\()"
 )
-_OF_NETWORKS = frozenset({".lan", ".corp", ".intra", ".intranet", ".localdomain"})
+_OF_NETWORKS = frozenset({".fritz.box", ".lan", ".corp", ".intra", ".intranet", ".localdomain"})
 _OF_CODE = frozenset({".internal", ".private", ".home"})
 _NETWORK_LABELS = frozenset("svc cluster ec2 compute corp ad prod dev staging test".split())
 _HOST_CONTEXT = re.compile(
@@ -153,7 +182,7 @@ _HOST_CONTEXT = re.compile(
 )
 _RESERVED = re.compile(r"\.(?:example|test|invalid|int)(?![\w-]|\.[A-Za-z0-9]|\()")
 _ROLES = (
-    r"(?:db|sql|web|app|api|srv|server|host|node|prod|stg|staging|dev|uat|qa|intra|cache|redis|kafka|"
+    r"(?:db|sql|web|app|api|srv|server|host|node|prod|prd|tst|ora|esx|ldap|stg|staging|dev|uat|qa|intra|cache|redis|kafka|"
     r"mail|smtp|k8s|vm|gw|proxy|nas|dc|jenkins|worker|bastion|vpn|lb|pg|mysql|postgres|mongo)[0-9]*"
 )
 _MACHINE = re.compile(
@@ -257,6 +286,27 @@ def _hex_run(text: str, start: int, end: int) -> Iterator[Span]:
         last = tail.end() if tail else end
         if "::" not in run or last > end or _COMPRESSED.match(run):
             yield start, last, "IP"
+
+
+_PLAIN_MAC = re.compile(
+    r"(?i)\bmac(?:[ _-]?(?:address|addr|adresse|id))?(?: is)?\W{0,3}"
+    r"(?=[0-9a-f]{0,11}[0-9])([0-9a-f]{12})(?![0-9a-z])"
+)
+
+
+def all_addresses(text: str, lowered: str) -> Iterator[Span]:
+    """Yield addresses of networks and of devices in them, however they are written."""
+    yield from addresses(text)
+    if "mac" in lowered:
+        yield from announced_macs(text)
+    if "[.]" in text:
+        yield from defanged(text)
+
+
+def announced_macs(text: str) -> Iterator[Span]:
+    """Yield MAC addresses without separators after the word "MAC"."""
+    for m in _PLAIN_MAC.finditer(text):
+        yield m.start(1), m.end(1), "MAC"
 
 
 def _other_macs(text: str) -> Iterator[Span]:

@@ -23,6 +23,7 @@ _UNIT = (
     r"(?:[Aa]pt|[Aa]partment|[Ss]uite|[Ss]te|[Uu]nit|[Ff]lat|[Rr]oom|[Rr]m|[Ff]loor|[Bb]ldg"
     r"|[Bb]uilding|[Ll]ot)"
     r"\.?\s?#?\s?[0-9A-Za-z][0-9A-Za-z-]{0,5}\b|# ?[0-9][0-9A-Za-z-]{0,5}"
+    r"|[0-9]{1,2}(?:st|nd|rd|th) [Ff]l(?:oor|r)\b"
 )
 STATES = """
     AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH
@@ -61,7 +62,8 @@ _STATE_NAMES = (
 _STATE_BEFORE = re.compile(rf"(?:[A-Za-z.] ?,\s{{0,2}}|[a-z] )(?:{_STATE})\.?,? {{1,2}}\Z")
 _MILITARY_BEFORE = re.compile(r"\b[AFD]PO,? A[AEP] \Z")
 _ZIP_CONTEXT = re.compile(
-    r"(?i)\b(?:zip(?:[- ]?code)?|post(?:al)?[- ]?codes?|plz)\b"
+    r"(?i)(?<![^\W_])(?:zip(?:[-_ ]?code)?|post(?:al)?[-_ ]?codes?|plz|postleitzahl|postnummer"
+    r"|postal|postale)(?![^\W_])"
     r"(?: (?:number|is|was|of|in|for)\b)?[\s:=#\"']{1,5}"
     r"((?:[A-Z]{1,2}-?)?[0-9]{3,6}(?:[ -](?:[0-9]{2,4}|[A-Z]{2})\b)?)(?![\w]|[.,][0-9])"
 )
@@ -144,19 +146,33 @@ _PASSPORT = re.compile(
 )
 
 
+_MACHINE_READABLE = re.compile(
+    r"(?<![A-Z0-9<])[PVIAC][A-Z<][A-Z<]{3}[A-Z0-9<]{25,39}"
+    r"(?:\s{1,3}(?=[A-Z0-9<]{0,43}[0-9])[A-Z0-9<]{30,44}){1,2}(?![A-Z0-9<])"
+)
+"""The lines of a passport or an identity card that machines read."""
 _TOWN = r"(?=[^\W\d_a-z])[^\W\d_][\w'’.-]{1,30}"
 _TOWNS = rf"{_TOWN}(?:(?: |-| an der | am | a/d |/){_TOWN}){{0,3}}"
+CANADA = rf"[{CANADA_FIRST}][0-9][{CANADA_LETTERS}][ -]?[0-9][{CANADA_LETTERS}][0-9]\b"
+_AFTER_CODE = re.compile(rf" {_TOWNS}(?: \([A-Z]{{2}}\))?")
+_CODE_AT_END = re.compile(r"[,\s][0-9]{5}\Z")
 _TOWN_AFTER = re.compile(
     r"(?:[ ]?[A-Za-z]\b|-[A-Za-z0-9]{1,4}\b|[ ]?(?:bis|ter)\b)?,?\s{1,2}(?:"
     # 10115 Berlin, D-80331 München, 75011 Paris, 1010 Wien
     rf"(?:[A-Z]{{1,2}}-)?[0-9]{{4,5}} {_TOWNS}(?: [Cc][Ee][Dd][Ee][Xx](?: [0-9]{{1,2}})?)?"
     rf"|[1-9][0-9]{{3}} ?[A-Z]{{2}}(?:,? {_TOWNS})?"  # 1016 GV Amsterdam
+    # 00-590 Warszawa, 111 36 Stockholm, 1000-001 Lisboa
+    rf"|(?:[0-9]{{2}}-[0-9]{{3}}|[1-9][0-9]{{2}} [0-9]{{2}}|[0-9]{{4}}-[0-9]{{3}}) {_TOWNS}"
+    rf"|{_TOWNS}(?: [-–] |, ?|/)[A-Z]{{2}},?\s{{1,2}}[0-9]{{5}}-[0-9]{{3}}"  # São Paulo - SP
+    rf"|(?:{_TOWNS},?\s{{1,2}}){{1,2}}[A-Z]{{2}},?\s{{1,2}}{CANADA}"
+    rf"|(?:{_TOWNS},?\s{{1,2}}){{1,2}}(?:NSW|VIC|QLD|SA|WA|TAS|ACT|NT),?\s{{1,2}}[0-9]{{4}}\b"
     rf"|(?:{_TOWNS},?\s{{1,2}}){{0,3}}[A-Z]{{1,2}}[0-9][0-9A-Z]? ?[0-9][{UK_INWARD}]{{2}}\b"
     rf"|(?:{_TOWNS},?\s{{1,2}}){{1,2}}(?:{_STATE}|{_STATE_NAMES})\.?,?\s{{1,2}}{_ZIP})"
+    r"(?: \([A-Z]{2}\))?"
 )
 _HOUSE_AND_TOWN = re.compile(
     rf"([0-9]{{1,4}}(?:-[0-9]{{1,4}})?[a-z]?),? "
-    rf"(?:[0-9]{{5}}|[1-9][0-9]{{3}} ?[A-Z]{{2}}),? {_TOWN}"
+    rf"(?:[0-9]{{5}}|[A-Z]{{1,2}}-[0-9]{{4,5}}|[1-9][0-9]{{3}} ?[A-Z]{{2}}),? {_TOWN}"
 )
 _ANY_STREET = re.compile(
     rf"(?<!\w){_TOWN}"
@@ -180,7 +196,8 @@ def streets(text: str, start: int, end: int) -> Iterator[Span]:
     """
     for first, last, kind in _streets(text, start, end):
         flat = _FLAT_BEFORE.search(text, max(0, first - 24), first)
-        town = _TOWN_AFTER.match(text, last)
+        coded = _CODE_AT_END.search(text, max(first, last - 6), last)
+        town = (_AFTER_CODE if coded else _TOWN_AFTER).match(text, last)
         stop = last + len(town[0].rstrip(".")) if town else last
         yield flat.start() if flat else first, stop, kind
 
@@ -239,6 +256,9 @@ def _number_last(text: str, start: int, end: int) -> Iterator[Span]:
         begin is None and len(last) > 6 and last.endswith(STREET_ENDINGS) and words[-1][0].isupper()
     ):
         begin = len(words) - 1
+    # "Via email or via phone in 2 days": an Italian street is a name
+    if begin is not None and words[begin].lstrip("(,\"'") == "Via" and words[-1].islower():
+        begin = None
     if begin is not None and last[-1:].isalpha() | (last[-1:] == "."):
         first = start - 1 - len(" ".join(words[begin:]).lstrip("(,\"'"))
         yield first, _end_of_house(text, start, end), "ADDRESS"
@@ -334,6 +354,9 @@ def announced(text: str, lowered: str) -> Iterator[Span]:
         for m in _LICENCE.finditer(text):
             if sum(c.isdigit() for c in m[1]) >= 4:
                 yield m.start(1), m.end(1), "LICENCE"
+    if "<<" in text:
+        for m in _MACHINE_READABLE.finditer(text):
+            yield m.start(), m.end(), "PASSPORT"
     if "passport" in lowered:
         for m in _PASSPORT.finditer(text):
             yield m.start(1), m.end(1), "PASSPORT"

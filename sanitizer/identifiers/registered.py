@@ -17,7 +17,7 @@ Span = tuple[int, int, str]
 _DNI_LETTERS = "TRWAGMYFPDXBNJZSQVHLCKE"
 _FORMS = re.compile(
     r"(?<![A-Za-z0-9])(?:"
-    r"(?P<dni>[0-9]{8}-?[A-HJ-NP-TV-Z])"
+    r"(?P<dni>(?:[0-9]{8}|[0-9]{2}\.[0-9]{3}\.[0-9]{3})-?[A-HJ-NP-TV-Z])"
     r"|(?P<nie>[XYZ]-?[0-9]{7}-?[A-HJ-NP-TV-Z])"
     r"|(?P<fiscale>[A-Z]{6}[0-9LMNP-V]{2}[A-EHLMPR-T][0-9LMNP-V]{2}[A-Z][0-9LMNP-V]{3}[A-Z])"
     r"|(?P<nino>[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[A-D])"
@@ -170,12 +170,37 @@ _HEX_WALLET = re.compile(r"(?<![A-Za-z0-9])0x[0-9a-fA-F]{40}(?![A-Za-z0-9])")
 _MONERO = re.compile(r"(?<![A-Za-z0-9])[48][0-9AB][1-9A-HJ-NP-Za-km-z]{93}(?![A-Za-z0-9])")
 
 
+_ON_SOLANA = re.compile(r"(?=[A-Za-z]{0,43}[0-9])[1-9A-HJ-NP-Za-km-z]{32,44}")
+_LONGEST_ON_SOLANA = 44
+_SOLANA = re.compile(r"(?i)\b(?:sol|solana|phantom|wallet)(?: address| wallet)?(?: is)?\W{1,3}\Z")
+_EXPORTED_KEY = re.compile(r"(?<![A-Za-z0-9])[5KL][1-9A-HJ-NP-Za-km-z]{50,51}(?![A-Za-z0-9])")
+
+
+def is_exported_key(text: str) -> bool:
+    """Return True for a private key of Bitcoin as wallets export it, by its checksum."""
+    value = _base58_value(text)
+    size = 37 if len(text) == 51 else 38
+    if value >= 1 << (8 * size):
+        return False
+    raw = value.to_bytes(size, "big")
+    return sha256(sha256(raw[:-4]).digest()).digest()[:4] == raw[-4:]
+
+
 def wallets(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield addresses of wallets inside one long word."""
     if end - start < 26:
         return
+    if (
+        end - start <= _LONGEST_ON_SOLANA
+        and _ON_SOLANA.fullmatch(text, start, end)
+        and _SOLANA.search(text, max(0, start - 24), start)
+    ):
+        yield start, end, "WALLET"
     for pattern in (_BECH32, _HEX_WALLET, _MONERO):
         for m in pattern.finditer(text, start, end):
+            yield m.start(), m.end(), "WALLET"
+    for m in _EXPORTED_KEY.finditer(text, start, end):
+        if is_exported_key(m[0]):
             yield m.start(), m.end(), "WALLET"
     for m in _BASE58.finditer(text, start, end):
         if is_base58check(m[0]):
@@ -216,7 +241,7 @@ def base58check(payload: bytes) -> str:
 _DEGREES = r"-?[0-9]{1,3}\.[0-9]{4,8}(?![0-9])"
 _PAIR = re.compile(
     rf"(?<![\w.,;\[-])(?<![,;\[] )(?P<lat>{_DEGREES})°?(?: ?[NS])?(?:, ?| )"
-    rf"(?P<lon>{_DEGREES})°?(?: ?[EWO]\b)?(?!\w|[.,;] ?-?[0-9]|\])"
+    rf"(?P<lon>{_DEGREES})°?(?: ?[EWO]\b)?(?!\w|[.,;] ?-?[0-9]|\]| -?[0-9]+\.)"
 )
 _ARC = (
     r"[0-9]{1,3} ?° ?[0-9]{1,2} ?['’′]"

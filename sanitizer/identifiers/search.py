@@ -208,6 +208,8 @@ def _of_networks(text: str, wanted: frozenset[str]) -> Iterator[Span]:
     text = without_coded_ends(text)
     if "EMAIL" in wanted and "@" in text:
         yield from internet.emails(text)
+    if "EMAIL" in wanted:
+        yield from internet.other_emails(text, text.lower())
     if "EMAIL" in wanted and ("[" in text or "(" in text or "{" in text):
         yield from internet.spelled_emails(text)
     if ("." in text or "://" in text) and not wanted.isdisjoint(_WEB_KINDS):
@@ -254,11 +256,9 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
     if "COORDINATES" in wanted:
         found += registered.coordinates(text)
     if "CARD" in wanted:
-        found += digits.tabbed_cards(text)
+        found += digits.other_cards(text)
     if not wanted.isdisjoint(_ADDRESS_KINDS):
-        found += internet.addresses(text)
-        if "[.]" in text:
-            found += internet.defanged(text)
+        found += internet.all_addresses(text, lowered)
     if "ADDRESS" in wanted:
         found += places.boxes(text, lowered)
     if not wanted.isdisjoint(_ANNOUNCED_KINDS):

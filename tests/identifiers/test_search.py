@@ -113,6 +113,16 @@ def test_every_known_prefix_of_a_key_is_looked_for(mark: str) -> None:
         "03-" + "aK3x9QmZ" * 4,
         "aK3x9QmZ7pL2vT8wR5nB4c",
         "aK3x9QmZ7pL2vT8wR5nB4cY6dF1gH0jSaK3x9QmZ7pL",
+        "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0",
+        "A1B2C3D4" * 3 + "." + "A1B2C3D4" * 8,
+        "aK3x9QmZ_" + "aK3x9QmZ" * 3,
+        "aK3x9_" + "aK3x9QmZ" * 8,
+        "0f1e2d3c" * 4 + "-X",
+        "0f1e2d3c" * 3 + "-" + "0f1e2d3c" * 18 + "0f",
+        "aK3x9QmZ7pL2vT8wR5nB4c_" + "0f1e2d3c" * 5,
+        "a7k3x9qmz2p" * 3 + "a7k3x9qmz2",
+        *(("aK3x9QmZ7pL2vT8wR5nB" * 5)[:n] for n in (20, 24, 28, 54, 60)),
+        "aK3x9QmZ7p" * 11,
     ]
     fitting = [tail for tail in tails if re.fullmatch(KEY_FORMS[mark], tail)]
     assert fitting
@@ -120,7 +130,7 @@ def test_every_known_prefix_of_a_key_is_looked_for(mark: str) -> None:
         assert [i.text for i in find(f"it is {mark}{tail}")] == [mark + tail]
 
 
-LOOSE = {"sk-", "SG.", "pk-lf-", "ya29.", "secret_", "EAA", "eyJ"}
+LOOSE = set("sk- SG. pk-lf- ya29. secret_ EAA eyJ re_ fw_ sl. cio oy2 LTAI rnd_ IGQV".split())
 
 
 @pytest.mark.parametrize("mark", sorted(set(KEY_FORMS) - LOOSE))
@@ -241,6 +251,28 @@ ANNOUNCED = [
     "1.2345, ",
     "1°1'",
     "Kirchstraße 1, ",
+    "4111 1111\n",
+    "4 ",
+    "a at b dot ",
+    '"a"@b.',
+    "a@b[.]",
+    "name: token value: ",
+    "recovery codes: ab12 ",
+    "*:5432:a:b:",
+    "define('TOKEN', '",
+    'variable "token" { ',
+    "0123456789abcdef0123456789abcdef-us",
+    "$2b$",
+    'Digest response="',
+    "ssid a key ",
+    "seed phrase abc ",
+    "P<UTO<<<<<<<<<<",
+    "curl -u a:",
+    "mac 00",
+    "WIFI:P",
+    "Private-Lines: 1\nAAAA\n",
+    "api key ",
+    "D E 7 5 ",
     "1 rue d'A, 1111",
 ]
 
