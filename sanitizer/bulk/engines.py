@@ -7,8 +7,6 @@ twice, or run it on two workers at once, and each row is still charged and drawn
 
 from __future__ import annotations
 
-import json
-import logging
 import multiprocessing
 import os
 import signal
@@ -19,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import asdict
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -210,13 +207,14 @@ def _interrupts_held() -> Iterator[None]:
 
 
 class _RayParts:
-    """Actor of Ray Data that sanitizes parts of files."""
+    """Actor that sanitizes parts of files."""
 
     def __init__(self, job: BulkJob) -> None:
-        self._worker = PartWorker(job)
+        self._job = job
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, list[int]]:
-        return {"n": [self._worker(Part(**json.loads(part))) for part in batch["part"]]}
+    def work(self, part: Part) -> int:
+        # Made here and not at the start, whose errors come wrapped in those of actors.
+        return _worker_of_process(self._job)(part)
 
 
 class _RayRows:
@@ -230,30 +228,33 @@ class _RayRows:
 
 
 def _ray(job: BulkJob, parts: Sequence[Part], workers: int) -> None:
-    import ray
-    import ray.data
+    """Hand parts to actors of Ray itself.
 
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    What Ray Data adds is for data that flows; here files are read and rows are kept by the workers.
+    """
+    import ray
+
     own = not ray.is_initialized()
     if own:
         ray.init(
-            # one more, for what Ray Data does beside the actors
-            num_cpus=workers + 1,
+            num_cpus=workers,
             include_dashboard=False,
             log_to_driver=False,
             logging_level="ERROR",
         )
-    ray.data.DataContext.get_current().enable_progress_bars = False
+    remote = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=MAX_DEATHS)(_RayParts)
+    actors = [remote.remote(job) for _ in range(min(workers, len(parts)))]
+    busy: dict[Any, Any] = {}
     try:
-        rows = [{"part": json.dumps(asdict(part))} for part in parts]
-        dataset = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
-            _RayParts,
-            fn_constructor_args=(job,),
-            batch_size=1,
-            compute=ray.data.ActorPoolStrategy(size=workers),
-        )
-        for _ in dataset.iter_batches(batch_size=None):
-            pass
+        # One part waits at each actor, so that none has to ask for more.
+        idle = [*actors, *actors]
+        for part in parts:
+            if not idle:
+                idle = _ray_done(busy)
+            actor = idle.pop()
+            busy[actor.work.remote(part)] = actor
+        while busy:
+            _ray_done(busy)
     except ray.exceptions.RayError as error:
         cause = getattr(error, "cause", None)
         while cause is not None and not isinstance(cause, SanitizerError | ValueError):
@@ -262,6 +263,18 @@ def _ray(job: BulkJob, parts: Sequence[Part], workers: int) -> None:
     finally:
         if own:
             ray.shutdown()
+        else:
+            for actor in actors:
+                ray.kill(actor)
+
+
+def _ray_done(busy: dict[Any, Any]) -> list[Any]:
+    """Wait until a part is done; return the actors that are free, and take them out of `busy`."""
+    import ray
+
+    done, _ = ray.wait(list(busy))
+    ray.get(done)  # raises what went wrong
+    return [busy.pop(each) for each in done]
 
 
 def ray_dataset(dataset: Any, job: BulkJob, workers: int = 1) -> Any:
@@ -292,12 +305,19 @@ def ray_dataset(dataset: Any, job: BulkJob, workers: int = 1) -> Any:
 # ---- Spark ----
 
 
-def _spark_parts(job: BulkJob, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+_TASKS_OF_A_WORKER = 8
+"""A task costs Spark more than a part of its own would; one that is lost finds its rows done."""
+# The engine's own work is little and short: compiling it well costs more than it saves.
+_SMALL_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+
+
+def _spark_parts(
+    job: BulkJob, parts: Sequence[Part], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     for batch in batches:
-        parts = [Part(**json.loads(part)) for part in batch.column(0).to_pylist()]
-        counts = [_worker_of_process(job)(part) for part in parts]
+        counts = [_worker_of_process(job)(parts[i]) for i in batch.column(0).to_pylist()]
         yield pa.RecordBatch.from_pydict({"n": pa.array(counts, pa.int64())})
 
 
@@ -319,15 +339,18 @@ def _spark(job: BulkJob, parts: Sequence[Part], workers: int) -> None:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": _SMALL_JVM,
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.adaptive.enabled": "false",
     }.items():
         builder = builder.config(name, value)
     spark = existing or builder.getOrCreate()
     try:
         spark.sparkContext.setLogLevel("OFF")
-        rows = [(json.dumps(asdict(part)),) for part in parts]
-        spread = spark.sparkContext.parallelize(rows, len(rows))
-        frame = spark.createDataFrame(spread, "part string")
-        frame.mapInArrow(partial(_spark_parts, job), "n long").collect()
+        # Numbers of parts, made by Spark itself: rows of Python's would need a stage of their own.
+        tasks = min(len(parts), workers * _TASKS_OF_A_WORKER)
+        numbers = spark.range(0, len(parts), 1, tasks)
+        numbers.mapInArrow(partial(_spark_parts, job, tuple(parts)), "n long").collect()
     except PySparkException as error:
         raise SanitizerError(f"Spark failed: {_reason(str(error))}") from None
     finally:

@@ -240,6 +240,11 @@ VALUE_ROLE = "value"
 
 _NAME = re.compile(r"@?[\w.:/+=|,#~-]*(?:@[0-9]+)?", re.ASCII)
 _OPAQUE = re.compile(r"[\w+/=.:|-]*", re.ASCII)
+# The dialect of a JSON schema: a few public addresses, without which an API refuses the schema.
+_DIALECT = re.compile(
+    r"https?://json-schema\.org/(?:draft-0[3-7]/|draft/(?:2019-09|2020-12|next)/|)schema#?"
+    r"|https://spec\.openapis\.org/oas/3\.1/dialect/base"
+)
 _PLAIN_KEY = re.compile(r"[A-Za-z_-]{0,24}")
 _DATA = r"data:(\w*)[^,\s]{0,200};base64,"
 _DATA_URL = re.compile(_DATA + r"[\w+/=%-]*", re.ASCII | re.IGNORECASE)
@@ -409,6 +414,8 @@ class TextFinder:
         if self._answer:
             return text
         self.left[self._place] += 1
+        if self._field == "$schema" and _DIALECT.fullmatch(text):
+            return text
         return self._slot(text, APART, "light")
 
     def _text(self, text: str, role: str, kind: str = "text", key: str = "") -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -259,4 +260,5 @@ def test_datasets_of_an_engine_go_through_the_function(tmp_path: Path, engine: s
     found = [row for path in out.rglob("*.parquet") for row in read_rows(path)]
     found.sort(key=lambda row: str(row["number"]))
     assert [row["number"] for row in found] == [f"{i:03}" for i in range(700)]
-    assert all(row["text"].endswith("to <EMAIL_1>.") for row in found)
+    # In a process of its own each row's numbers have a tag of theirs.
+    assert all(re.search(r"to <EMAIL_\d+_1>\.$", row["text"]) for row in found)

@@ -174,6 +174,7 @@ class Desk:
             "HOME": str(self.folder),
             "OPENAI_API_KEY": "sk-of-the-tests",
             "OPENAI_BASE_URL": self.server.url,
+            "OPENAI_API_BASE": self.server.url,  # LlamaIndex reads no other
             "SANITIZER_VAULT_KEY": "a key of the tests only",
             "LITELLM_MASTER_KEY": "sk-8d1f0c5be2a94b7790aa31c66e5f2d48",
             # a price list; else it asks the network for a newer one

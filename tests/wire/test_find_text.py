@@ -350,6 +350,31 @@ def test_schemas_and_formats_are_never_touched(perturbing: Sanitizer) -> None:
     assert out == {"tools": tools, "response_format": form}
 
 
+DIALECTS = (
+    "http://json-schema.org/draft-07/schema#",
+    "https://json-schema.org/draft/2020-12/schema",
+)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("endpoint", ["messages", "chat/completions"])
+def test_the_dialect_of_a_schema_stays(dialect: str, endpoint: str) -> None:
+    # An API refuses the schema of a tool whose dialect is no address it knows.
+    schema = {"$schema": dialect, "type": "object", "description": f"As {dialect} at {EMAIL}."}
+    tool = {"name": "Bash", "input_schema": schema, "parameters": schema}
+    body = {**chat("Hello"), "tools": [tool]}
+    out = sent(body, Sanitizer(policy="identifiers"), f"/v1/{endpoint}")["tools"][0]
+    assert out["input_schema"]["$schema"] == out["parameters"]["$schema"] == dialect
+    assert EMAIL not in out["input_schema"]["description"]
+
+
+@pytest.mark.parametrize("address", [f"http://json-schema.org/{EMAIL}", f"{DIALECTS[1]}/x?{EMAIL}"])
+def test_another_address_in_the_place_of_a_dialect_does_not(address: str) -> None:
+    tool = {"name": "Bash", "input_schema": {"$schema": address}}
+    out = sent({**chat("Hello"), "tools": [tool]}, Sanitizer(policy="identifiers"))
+    assert EMAIL not in json.dumps(out)
+
+
 def test_descriptions_of_tools_lose_identifiers_only(perturbing: Sanitizer) -> None:
     tools = [{"type": "function", "name": "f", "description": f"Zorblaxian weather, by {EMAIL}"}]
     out = sent({"tools": tools}, perturbing, RESPONSES)["tools"][0]["description"]
