@@ -205,9 +205,8 @@ def describe_audit(report: AuditReport) -> str:
 
 def attack_text(report: AttackReport) -> str:
     """Return a report of attacks in lines, which hold no text of the prompts."""
-    words = (
-        f"{report.n_words} private words of {report.n_texts} texts, {report.n_trials} draws of each"
-    )
+    texts = "1 text" if report.n_texts == 1 else f"{report.n_texts} texts"
+    words = f"{report.n_words} private words of {texts}, {report.n_trials} draws of each"
     certified = "certified" if report.certified else "NOT certified"
     lines = [
         f"{report.mechanism} {report.variant}, epsilon {report.epsilon:g} ({certified}), "

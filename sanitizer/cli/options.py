@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sanitizer.errors import LedgerError
+
 if TYPE_CHECKING:
     from sanitizer.pipeline import Sanitizer
     from sanitizer.storage import Budgets, FileVault, Ledger, Scope, Vault
@@ -253,14 +255,18 @@ def open_ledger(path: Path, create: bool = False) -> Ledger:
 
     Raises:
         ValueError: the key is not set.
-        LedgerError: the file is no ledger, or its key is another one.
+        LedgerError: there is no such file, it is no ledger, or its key is another one.
     """
     from sanitizer.storage import Ledger
 
     key = os.environ.get(LEDGER_KEY, "").encode()
     if not key:
         raise ValueError(f"set ${LEDGER_KEY} to the ledger's key, at least 16 characters")
-    return Ledger.create(path, key) if create else Ledger(path, key)
+    if create:
+        return Ledger.create(path, key)
+    if not path.exists():
+        raise LedgerError(f"{path}: no such ledger; to make one: sanitizer budget FILE --create")
+    return Ledger(path, key)
 
 
 def secret(option: str, name: str | None) -> str | None:

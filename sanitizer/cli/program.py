@@ -41,6 +41,7 @@ OTHERWISE = {
     "--eps": "--epsilon",
     "--llm": "--api-model",
     "--base-url": "--upstream",
+    "--export": "--json",
 }
 """Options by the name that other programs have for them."""
 
@@ -201,9 +202,9 @@ class HelpFormatter(click.HelpFormatter):
         self.width = min(self.width, max(get_terminal_size().columns - 2, 24))
 
     def write_dl(
-        self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
-        super().write_dl(rows, 12 if self.width < 60 else col_max, col_spacing)
+        super().write_dl(list(rows), 12 if self.width < 60 else col_max, col_spacing)
 
 
 class HelpContext(click.Context):

@@ -319,6 +319,17 @@ def test_an_output_that_cannot_be_written_is_named(place: str) -> None:
     assert done.stderr.startswith(b"sanitizer: error: standard output: ")
 
 
+@pytest.mark.parametrize("command", [["sanitize", "--ledger"], ["budget"]])
+def test_a_ledger_that_is_not_there_is_named_with_how_to_make_it(
+    command: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "team.ledger"
+    done = run(*command, str(path), environment={"SANITIZER_LEDGER_KEY": "0123456789abcdef"})
+    assert (done.returncode, done.stdout) == (1, b"")
+    hint = "no such ledger; to make one: sanitizer budget FILE --create"
+    assert done.stderr == f"sanitizer: error: {path}: {hint}\n".encode()
+
+
 def test_a_model_that_is_no_folder_is_named(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(b"")
