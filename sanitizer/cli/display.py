@@ -114,7 +114,7 @@ def _no_claim(record: Record) -> list[str]:
 def _things(record: Record) -> list[str]:
     """Return the lines of a record of things that have stand-ins."""
     n_vault = record.n_things - record.n_drawn
-    held = f"{n_vault} things in the vault"
+    held = f"{n_vault} thing{'' if n_vault == 1 else 's'} in the vault"
     kept = f"{record.n_public} words as they were"
     if not record.certified:
         return [f"{held}, {record.n_drawn} drawn, {kept}; NOT certified: {record.reason}"]
@@ -205,9 +205,8 @@ def describe_audit(report: AuditReport) -> str:
 
 def attack_text(report: AttackReport) -> str:
     """Return a report of attacks in lines, which hold no text of the prompts."""
-    words = (
-        f"{report.n_words} private words of {report.n_texts} texts, {report.n_trials} draws of each"
-    )
+    texts = "1 text" if report.n_texts == 1 else f"{report.n_texts} texts"
+    words = f"{report.n_words} private words of {texts}, {report.n_trials} draws of each"
     certified = "certified" if report.certified else "NOT certified"
     lines = [
         f"{report.mechanism} {report.variant}, epsilon {report.epsilon:g} ({certified}), "
@@ -331,10 +330,10 @@ def _posterior(report: AttackReport) -> list[str]:
 
 
 def _repeated(report: AttackReport) -> list[str]:
-    lines = [f"{'best guess, sent again':<28}{'drawn anew':>28}{'with the memory':>28}"]
+    lines = [f"{'best guess, sent again':<28}{'drawn anew':>25}{'with the memory':>25}"]
     for sends in report.repeated:
         lines.append(
-            f"{f'  {sends.sends} times':<28}{_rate(sends.fresh):>28}{_rate(sends.remembered):>28}"
+            f"{f'  {sends.sends} times':<28}{_rate(sends.fresh):>25}{_rate(sends.remembered):>25}"
         )
     return [
         *lines,

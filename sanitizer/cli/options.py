@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sanitizer.errors import LedgerError
+
 if TYPE_CHECKING:
     from sanitizer.pipeline import Sanitizer
     from sanitizer.storage import Budgets, FileVault, Ledger, Scope, Vault
@@ -24,6 +26,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 INTERRUPTED = 130  # exit status after Ctrl-C, as shells have it
 LEDGER_KEY = "SANITIZER_LEDGER_KEY"
 VAULT_KEY = "SANITIZER_VAULT_KEY"
+STANDARD_OUTPUT = "standard output"
 VAULT_HELP = (
     f"file that keeps the originals, encrypted (key in ${VAULT_KEY}); made if it is not there"
 )
@@ -56,8 +59,22 @@ words_policy_option = click.option(
     metavar="PRESET",
     help="one that draws words one by one: strict (default), words, or a .toml file",
 )
+
+
+def _folder(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+    if path is not None and not path.is_dir():
+        # A name may be a text that was given to the wrong option.
+        shown = is_file_name(str(path)) or path.exists()
+        raise ValueError(f"--model: {path} is no folder" if shown else "--model: no such folder")
+    return path
+
+
 model_option = click.option(
-    "--model", type=Path, metavar="FOLDER", help="another masked model on this machine"
+    "--model",
+    type=Path,
+    metavar="FOLDER",
+    callback=_folder,
+    help="another masked model on this machine",
 )
 context_option = click.option(
     "--context",
@@ -238,14 +255,18 @@ def open_ledger(path: Path, create: bool = False) -> Ledger:
 
     Raises:
         ValueError: the key is not set.
-        LedgerError: the file is no ledger, or its key is another one.
+        LedgerError: there is no such file, it is no ledger, or its key is another one.
     """
     from sanitizer.storage import Ledger
 
     key = os.environ.get(LEDGER_KEY, "").encode()
     if not key:
         raise ValueError(f"set ${LEDGER_KEY} to the ledger's key, at least 16 characters")
-    return Ledger.create(path, key) if create else Ledger(path, key)
+    if create:
+        return Ledger.create(path, key)
+    if not path.exists():
+        raise LedgerError(f"{path}: no such ledger; to make one: sanitizer budget FILE --create")
+    return Ledger(path, key)
 
 
 def secret(option: str, name: str | None) -> str | None:
@@ -286,14 +307,21 @@ def read_text(text: str | None, file: Path | None) -> str:
     return decoded(sys.stdin.buffer.read())
 
 
-def read_file(path: Path, what: str = "the input is") -> str:
-    """Return the text of a UTF-8 file.
+def read_file(path: Path) -> str:
+    """Return the text of a UTF-8 file; - is standard input.
 
     Raises:
-        ValueError: the file is not UTF-8; `what` begins the message.
+        ValueError: the file is not UTF-8.
         OSError: the file cannot be read.
     """
-    return decoded(path.read_bytes(), what)
+    if is_standard_input(path):
+        return decoded(sys.stdin.buffer.read())
+    return decoded(path.read_bytes(), f"{path}:")
+
+
+def is_standard_input(path: Path) -> bool:
+    """Return True for the name that means standard input."""
+    return str(path) == "-"
 
 
 def decoded(content: bytes, what: str = "the input is") -> str:
@@ -316,6 +344,14 @@ def texts_of(text: str, lines: bool) -> list[str]:
 
 
 def write(text: str, newline: bool = True) -> None:
-    """Write to standard output, all at once."""
-    sys.stdout.buffer.write((text + "\n" * newline).encode("utf-8", "surrogatepass"))
-    sys.stdout.flush()
+    """Write to standard output, all at once.
+
+    Raises:
+        OSError: it cannot be written, with STANDARD_OUTPUT as the name of the file.
+    """
+    try:
+        sys.stdout.buffer.write((text + "\n" * newline).encode("utf-8", "surrogatepass"))
+        sys.stdout.flush()
+    except OSError as error:
+        reason = error.strerror or "cannot be written"
+        raise OSError(error.errno, reason, STANDARD_OUTPUT) from None

@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from shutil import get_terminal_size
+from typing import Any
 
 import click
 
@@ -20,13 +21,29 @@ from sanitizer.cli.api import chat, serve
 from sanitizer.cli.bulk import bulk
 from sanitizer.cli.corrections import corrections
 from sanitizer.cli.measure import advise, attack, audit, budget, models
-from sanitizer.cli.options import INTERRUPTED, examples, is_file_name
+from sanitizer.cli.options import (
+    INTERRUPTED,
+    STANDARD_OUTPUT,
+    TextCommand,
+    examples,
+    is_file_name,
+)
 from sanitizer.cli.run import run
 from sanitizer.cli.synthesis import synthesize
 from sanitizer.cli.texts import demo, restore, sanitize
 from sanitizer.errors import SanitizerError
 
 REFUSED, BAD_ARGUMENTS = 1, 2
+OTHERWISE = {
+    "--preset": "--policy",
+    "--setting": "--policy",
+    "--input": "--file",
+    "--eps": "--epsilon",
+    "--llm": "--api-model",
+    "--base-url": "--upstream",
+    "--export": "--json",
+}
+"""Options by the name that other programs have for them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -82,7 +99,7 @@ def _explained(error: BaseException) -> tuple[str, str, int]:
         reason = error.strerror or "input or output failed"
         # What is no file's name may be a text that was given to the wrong option.
         name = str(error.filename or "")
-        is_name = is_file_name(name) or os.path.exists(name)
+        is_name = name == STANDARD_OUTPUT or is_file_name(name) or os.path.exists(name)
         return "sanitizer", f"{name if is_name else 'file or output'}: {reason}", 2
     if isinstance(error, KeyboardInterrupt):
         return "sanitizer", "interrupted; nothing was released", INTERRUPTED
@@ -116,14 +133,19 @@ def without_values(error: click.UsageError) -> str:
 def _unknown(error: click.UsageError) -> str:
     """Return a message about a command, an option or an argument that there is none of."""
     command = error.ctx.command if error.ctx else program
-    hint = ""
+    context = error.ctx or click.Context(command)
+    is_option = isinstance(error, click.NoSuchOption)
     if isinstance(error, click.NoSuchOption):
-        options = command.get_params(error.ctx or click.Context(command))
-        hint = _meant(error.option_name, [n for o in options for n in o.opts if n[:2] == "--"])
-    if hint:
-        return f"no such option{hint}"
-    if not isinstance(command, click.Group) or isinstance(error, click.NoSuchOption):
+        names = [n for o in command.get_params(context) for n in o.opts if n[:2] == "--"]
+        other = OTHERWISE.get(error.option_name)
+        hint = _meant(other if other in names else error.option_name, names)
+        if hint:
+            return f"no such option{hint}"
+    if isinstance(command, TextCommand) or (is_option and command is program):
         return "unrecognized arguments (quote the text, or put -- before it)"
+    if is_option or not isinstance(command, click.Group):
+        what = "no such option" if is_option else "unrecognized arguments"
+        return f"{what} (not shown); see: {context.command_path} --help"
     # The unknown command stands in the message only, between quotes.
     found = re.search("'(.*)'", error.message, re.S)
     typed = found[1] if found else ""
@@ -172,8 +194,29 @@ GROUPS = {
 """The commands by what they are for, in the order of the help; others come last."""
 
 
+class HelpFormatter(click.HelpFormatter):
+    """Help that fits a narrow terminal: click writes at least 50 columns."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.width = min(self.width, max(get_terminal_size().columns - 2, 24))
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        super().write_dl(list(rows), 12 if self.width < 60 else col_max, col_spacing)
+
+
+class HelpContext(click.Context):
+    """Context whose help fits the terminal."""
+
+    formatter_class = HelpFormatter
+
+
 class Program(click.Group):
     """The program: its help lists commands by group."""
+
+    context_class = HelpContext
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         grouped = {name for names in GROUPS.values() for name in names}
@@ -218,4 +261,5 @@ for _each in (
     *(demo, sanitize, restore, bulk, run, serve, chat),
     *(audit, attack, advise, corrections, budget, models, synthesize),
 ):
+    _each.context_class = HelpContext
     program.add_command(_each)

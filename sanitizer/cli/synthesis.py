@@ -118,7 +118,7 @@ def _references(path: Path, field: str | None) -> list[Reference]:
 
 
 def _file(path: Path) -> str:
-    return read_file(path, "the references are")
+    return read_file(path)
 
 
 def _reference(line: str, number: int, field: str | None) -> Reference:

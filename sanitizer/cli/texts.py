@@ -25,6 +25,7 @@ from sanitizer.cli.options import (
     conversation_option,
     examples,
     is_file_name,
+    is_standard_input,
     json_option,
     ledger_option,
     model_option,
@@ -126,6 +127,8 @@ def _is_folder(argument: str) -> bool:
 def _read(path: Path, images: bool) -> Source:
     from sanitizer.documents import is_document, open_document
 
+    if is_standard_input(path):
+        return Source(None, read_file(path))
     if is_document(path):
         try:
             document = open_document(path, images)

@@ -50,6 +50,8 @@ _ASCII_WORD = re.compile(r"[^\W_]+(?:'+[^\W_]+)*", re.ASCII)
 _IN_NUMERALS = (".", ",", ":", "/")
 _LAST_LETTER = 0x32400
 """First of the rare, private or unassigned code points, all of which count as letters."""
+_WESTERN_END = 0x2100
+"""Behind the dashes, quotes and signs of currencies that western languages are written with."""
 _EMOJI = range(0x1F000, 0x1FC00)
 _VARIATIONS = "\U000e0100-\U000e01ef"
 _AN_SOUND = re.compile(
@@ -111,14 +113,18 @@ class Segmented:
 
 
 @cache
-def _word_pattern() -> re.Pattern[str]:
-    """Return the pattern of a word of any script, built at first use."""
+def _word_pattern(end: int) -> re.Pattern[str]:
+    """Return the pattern of a word in texts below a code point, at first use.
+
+    Args:
+        end: _WESTERN_END, or _LAST_LETTER for any text.
+    """
     # Python's `re` has no class for marks, nor for symbols that read as letters: both are listed.
     marks = (
-        _ranges(c for c in range(0x300, _LAST_LETTER) if unicodedata.category(chr(c))[0] == "M")
+        _ranges(c for c in range(0x300, end) if unicodedata.category(chr(c))[0] == "M")
         + _VARIATIONS
     )
-    hidden = _ranges(c for c in range(0x80, _LAST_LETTER) if _reads_as_letter(chr(c)))
+    hidden = _ranges(c for c in range(0x80, end) if _reads_as_letter(chr(c)))
     rare = f"{chr(_LAST_LETTER)}-\U000e00ff\U000e01f0-\U0010ffff"
     start = f"(?:[^\\W_]|[{hidden}{rare}])"
     letter = f"(?:{start}|[{marks}])"
@@ -162,8 +168,12 @@ def word_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _words_of(text: str) -> re.Pattern[str]:
-    # Both find the same words in ASCII text; the pattern for it is faster and needs no building.
-    return _ASCII_WORD if text.isascii() else _word_pattern()
+    # All find the same words. That for ASCII text is fastest and needs no building; what the
+    # western languages are written with is a hundredth of what else there is to look at.
+    if text.isascii():
+        return _ASCII_WORD
+    is_western = ord(max(text)) < _WESTERN_END
+    return _word_pattern(_WESTERN_END if is_western else _LAST_LETTER)
 
 
 def folded(word: str) -> str:

@@ -124,6 +124,10 @@ def test_a_missing_option_is_named(capsys: pytest.CaptureFixture[str]) -> None:
         (["budgte"], "did you mean budget?"),
         (["sanitize", "--epsilonn", "5", WORD], "did you mean --epsilon?"),
         (["serve", "--upstraem", WORD], "did you mean --upstream?"),
+        (["sanitize", "--preset", "strict", WORD], "did you mean --policy?"),
+        (["chat", "--llm", WORD], "did you mean --api-model?"),
+        (["chat", WORD, "--upstream", "http://x"], "(not shown); see: sanitizer chat --help"),
+        (["sanitize", "--model", WORD, WORD], "--model: no such folder"),
         ([f"{WORD} is ill"], "sanitizer sanitize TEXT"),
     ],
 )
@@ -178,7 +182,7 @@ def test_an_option_means_the_same_in_every_command() -> None:
     assert {name: found for name, found in taken.items() if len(found) > 1} == {}
 
 
-@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("columns", [50, 60, 80, 120])
 def test_help_fits_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     for arguments in ([], *([name] for name in COMMANDS)):
@@ -305,3 +309,39 @@ def test_output_that_was_closed_before_is_no_traceback(closed: str) -> None:
     done = subprocess.run(["sh", "-c", command, sys.executable], capture_output=True, check=False)
     assert done.returncode == 2
     assert done.stderr.count(b"\n") == (1 if closed == ">&-" else 0)
+
+
+@pytest.mark.parametrize("place", ["/dev/full", "&-"])
+def test_an_output_that_cannot_be_written_is_named(place: str) -> None:
+    command = f'exec "$0" -m sanitizer sanitize --policy identifiers Hello >{place}'
+    done = subprocess.run(["sh", "-c", command, sys.executable], capture_output=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"sanitizer: error: standard output: ")
+
+
+@pytest.mark.parametrize("command", [["sanitize", "--ledger"], ["budget"]])
+def test_a_ledger_that_is_not_there_is_named_with_how_to_make_it(
+    command: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "team.ledger"
+    done = run(*command, str(path), environment={"SANITIZER_LEDGER_KEY": "0123456789abcdef"})
+    assert (done.returncode, done.stdout) == (1, b"")
+    hint = "no such ledger; to make one: sanitizer budget FILE --create"
+    assert done.stderr == f"sanitizer: error: {path}: {hint}\n".encode()
+
+
+def test_a_model_that_is_no_folder_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(b"")
+    done = run("sanitize", "--model", str(path), WORD)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == f"sanitizer: error: --model: {path} is no folder\n".encode()
+
+
+def test_narrow_help_breaks_its_paragraphs_and_keeps_its_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = run("restore", "--help").stdout.decode().split("Examples:")[0]
+    assert max(map(len, shown.splitlines())) <= 40
+    assert "$SANITIZER_VAULT_KEY" in shown

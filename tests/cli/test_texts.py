@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import signal
 import sys
 from pathlib import Path
@@ -198,6 +199,21 @@ def test_arguments_that_name_files_are_read_as_files(tmp_path: Path) -> None:
         linked = run(*IDENTIFIERS, "--conversation", "c", *files)
         assert linked.stdout == b"To <EMAIL_1>\nTo <EMAIL_2> and <EMAIL_1>\n"
         assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_dash_is_standard_input_as_a_file_too() -> None:
+    done = run("sanitize", "--policy", "identifiers", "-f", "-", stdin=b"peter@example.com here")
+    assert done.returncode == 0
+    assert re.fullmatch(rb"<EMAIL\w*_1> here\n", done.stdout)
+
+
+def test_a_file_in_another_encoding_is_named(tmp_path: Path) -> None:
+    (tmp_path / "good.txt").write_text("Hello.", "utf-8")
+    (tmp_path / "bad.txt").write_bytes("Köln".encode("latin-1"))
+    done = run("sanitize", str(tmp_path / "good.txt"), str(tmp_path / "bad.txt"))
+    assert (done.returncode, done.stdout) == (2, b"")
+    told = f"sanitizer: error: {tmp_path / 'bad.txt'}: not UTF-8; convert it first\n"
+    assert done.stderr == told.encode()
 
 
 def test_a_missing_file_among_files_is_named(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Browser, Locator, Route, expect
 
 from sanitizer import Sanitizer
 from sanitizer.lm.masked import OnnxMaskedLM
@@ -78,9 +78,22 @@ def test_an_answer_that_is_pasted_comes_back_with_the_originals(visit: Visit) ->
 
 def test_the_note_comes_for_answers_that_do_not_speak_of_the_thing_too(visit: Visit) -> None:
     visit.write(TEXT)
+    expect(visit.page.locator("#no-notes")).to_be_visible()
     left(visit)
     visit.page.locator("#answer").fill("Drink more water.")
+    expect(visit.page.locator("#no-notes")).to_be_hidden()
     expect(visit.page.locator("#notes li")).to_contain_text(["stood for hepatitis"])
+
+
+def test_where_nothing_is_drawn_the_share_of_known_words_is_one_number(visit: Visit) -> None:
+    answer = visit.write("Peter's letter to Anna Berg came back, and so did Peter's.")
+
+    def figure(term: str) -> Locator:
+        return visit.page.locator(f"#figures dt:text-is('{term}') + dd")
+
+    words = answer["risk"]["words"]
+    expect(figure("Words a reader has or guesses")).to_have_text(re.compile(r"^\d+%$"))
+    expect(figure("Unchanged")).to_have_text(f"{words['shown']} words")
 
 
 def test_before_anything_left_nothing_is_put_back(visit: Visit) -> None:
@@ -214,6 +227,7 @@ def test_a_long_text_shows_its_progress_and_can_be_cancelled(visit: Visit) -> No
     def unanswered(route: Route) -> None:
         """A request that waits."""
 
+    visit.write("Anna Berg is here.")
     visit.page.route("**/page/preview", unanswered)
     visit.page.route("**/page/progress", lambda route: route.fulfill(json={"done": 3, "total": 12}))
     visit.page.locator("#text").fill(TEXT)
@@ -226,6 +240,8 @@ def test_a_long_text_shows_its_progress_and_can_be_cancelled(visit: Visit) -> No
     visit.page.locator("#cancel").click()
     expect(visit.page.get_by_role("alert")).to_contain_text("Cancelled")
     expect(visit.page.locator("#copy")).to_be_disabled()
+    expect(visit.page.locator("#changes li")).to_have_count(0)
+    expect(visit.page.locator("#status")).to_have_text("")
     visit.page.unroute("**/page/preview")
     visit.page.get_by_role("button", name="Try again").click()
     visit.settled()
@@ -267,7 +283,8 @@ def test_all_survives_a_reload_but_a_new_conversation_is_empty(visit: Visit) -> 
     expect(visit.page.locator("#restored")).to_have_text("Dear Peter.")
     expect(visit.page.locator("#rules li")).to_contain_text(["Leeds leaves as it is"])
     expect(visit.page.locator("#left li")).to_have_count(1)
-    expect(visit.page.locator("#status")).to_have_text("This version has not left the machine.")
+    again = "This text has left. To copy or send it again: nothing charged."
+    expect(visit.page.locator("#status")).to_have_text(again)
     visit.page.get_by_role("button", name="New conversation").click()
     for empty in ("#text", "#answer"):
         expect(visit.page.locator(empty)).to_have_value("")

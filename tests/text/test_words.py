@@ -15,6 +15,8 @@ from sanitizer.randomness import SYSTEM_RANDOM
 from sanitizer.testing.models import SeededSource
 from sanitizer.text import Policy
 from sanitizer.text.words import (
+    _LAST_LETTER,
+    _WESTERN_END,
     _word_pattern,
     article_for,
     cased,
@@ -197,9 +199,16 @@ def test_the_system_source_draws_numbers() -> None:
     assert random_number("5", SYSTEM_RANDOM) in "0123456789"
 
 
+def test_the_way_through_western_text_finds_the_same_words() -> None:
+    every = _word_pattern(_LAST_LETTER)
+    for c in map(chr, range(0x80, _WESTERN_END)):
+        text = f"Anna{c}s cat{c} {c}9 {c}{c}\u0301"
+        assert list(word_spans(text)) == [m.span() for m in every.finditer(text)], hex(ord(c))
+
+
 @given(st.text(st.characters(max_codepoint=127), max_size=60))
 def test_the_quick_way_through_ascii_finds_the_same_words(text: str) -> None:
-    assert list(word_spans(text)) == [m.span() for m in _word_pattern().finditer(text)]
+    assert list(word_spans(text)) == [m.span() for m in _word_pattern(_LAST_LETTER).finditer(text)]
 
 
 @pytest.mark.parametrize(

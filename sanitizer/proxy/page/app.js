@@ -41,7 +41,7 @@ let maxChars = Infinity;
 /** What is shown and for which inputs; null while it does not answer the present ones.
  * @type {?{asked: Inputs, answer: Answer}} */
 let shown = null;
-let [sequence, timer, poll, lastMs] = [0, 0, 0, 0];
+let [sequence, timer, poll, msPerChar] = [0, 0, 0, 0];
 let leaving = false;
 /** @type {Record<string, any>[]} */ let left = [];
 let aborter = new AbortController();
@@ -115,7 +115,7 @@ function changed() {
   failure.hidden = true;
   result.setAttribute("aria-busy", "true");
   // Long texts take long: ask less often.
-  timer = setTimeout(preview, Math.min(Math.max(lastMs / 4, WAIT_MS), LONGEST_WAIT_MS));
+  timer = setTimeout(preview, Math.min(Math.max((msPerChar * n) / 4, WAIT_MS), LONGEST_WAIT_MS));
 }
 
 /** Nothing is shown that could leave. */
@@ -142,9 +142,9 @@ async function preview() {
   try {
     const answer = await post("/page/preview", asked, aborter.signal);
     if (mine !== sequence) return;
-    lastMs = performance.now() - began;
+    msPerChar = (performance.now() - began) / asked.text.length;
     show(asked, answer, false);
-    say(left.length ? "This version has not left the machine." : "Nothing has left this machine yet.");
+    say(whetherLeft(answer));
   } catch (error) {
     if (mine === sequence) showFailure(error);
   } finally {
@@ -153,6 +153,12 @@ async function preview() {
       byId("waiting").hidden = true;
     }
   }
+}
+
+/** The same text again, after a reload too, is no news to whoever got it. @param {Answer} answer */
+function whetherLeft(answer) {
+  if (left.some((one) => one.text === answer.text)) return `This text has left. To copy or send it again: ${cost(answer)}.`;
+  return left.length ? "This version has not left the machine." : "Nothing has left this machine yet.";
 }
 
 /** How far a long text has come. @param {number} mine @param {number} began */
@@ -179,7 +185,9 @@ function cancel() {
   stop();
   clearTexts();
   clearFacts();
+  showChanges([], 0);
   showNotices(null);
+  say("");
   byId("waiting").hidden = true;
   failure.hidden = false;
   byId("failure-text").textContent = "Cancelled: nothing has been read to its end, and nothing can be copied.";
@@ -270,7 +278,6 @@ function show(asked, answer, isCopied) {
 }
 
 function showNothing() {
-  lastMs = 0;
   clearTexts();
   clearFacts();
   showChanges([], 0);

@@ -62,7 +62,7 @@ export function showFacts({ record, budget, risk }, copied) {
   rows(byId("figures"), [
     ...epsilons(record),
     ["Replaced", counts(record)],
-    ["Unchanged", amount(record.n_public, "word")],
+    ["Unchanged", amount(risk.words.shown, "word")],
     [copied ? "Charged" : "Copying costs", record.charged ? `${shortly(record.charged)} epsilon` : "nothing"],
     ["Budget", budgetLine(budget, copied ? 0 : record.charged)],
     ["Words a reader has or guesses", known(risk.words)],
@@ -82,7 +82,8 @@ function known({ total, shown, expected, low, high }) {
   if (!total) return "none";
   const [from, to] = [shown + low, shown + high].map((n) => Math.min(1, n / total));
   if (expected === null) return `up to ${percent(to)}: no bound is known for what was drawn`;
-  return `${percent((shown + expected) / total)} (${percent(from)} to ${percent(to)})`;
+  const most = percent((shown + expected) / total);
+  return from === to ? most : `${most} (${percent(from)} to ${percent(to)})`;
 }
 
 /** @param {Answer["risk"]} risk */
