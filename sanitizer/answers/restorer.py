@@ -346,6 +346,10 @@ _ALL_LINKS = Links()
 _BARE = re.compile(r"[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+)+_?")  # a placeholder as code has it
 
 
+BEFORE = 8
+"""Characters before a text that tell whether a value begins there."""
+
+
 class Part(NamedTuple):
     """Stretch of an answer.
 
@@ -409,12 +413,12 @@ class Restorer:
         Args:
             text: the text.
             final: no more text comes, so that no end is held back.
-            before: the last character of the answer before it.
+            before: the last characters of the answer before it.
             reader: has read the answer before it, and reads what is returned in parts.
         """
         if reader is None and self.links is not None:
             reader = self.links.reader()
-        end = len(text) if final else self._variants.grows_from(text)
+        end = len(text) if final else self._variants.grows_from(text, before)
         parts: list[Part] = []
         done = at = read = 0
         scan = _Scan(self, text, final, before)
@@ -447,9 +451,16 @@ class Restorer:
             reader.read(text[read:end])
         return [*parts, Part(text[done:end])], text[end:]
 
-    def other(self, text: str, at: int) -> Found | None:
+    def spelled(self, text: str) -> list[tuple[int, int]]:
+        """Return where a text has placeholders of the conversation, however they are spelled.
+
+        Those are left out that only a table without the conversation's number has.
+        """
+        return [(found.start, found.end) for found in self._variants.tagged(text)]
+
+    def other(self, text: str, at: int, before: str) -> Found | None:
         """Return the first value at or after a place that is written in another way."""
-        return self._variants.find(text, at)
+        return self._variants.find(text, at, before)
 
     def exact(self, text: str, at: int, final: bool, before: str = "") -> Found | None:
         """Return the first value at or after a place; an empty one where one may grow."""
@@ -507,14 +518,14 @@ class _Scan:
     def __init__(self, restorer: Restorer, text: str, final: bool, before: str) -> None:
         self._restorer, self._text, self._final, self._before = restorer, text, final, before
         self._exact = restorer.exact(text, 0, final, before)
-        self._other = restorer.other(text, 0)
+        self._other = restorer.other(text, 0, before)
 
     def next(self, at: int) -> Found | None:
         """Return the first released value at or after a place; an empty one where one may grow."""
         if self._exact is not None and self._exact.start < at:
             self._exact = self._restorer.exact(self._text, at, self._final, self._before)
         if self._other is not None and self._other.start < at:
-            self._other = self._restorer.other(self._text, at)
+            self._other = self._restorer.other(self._text, at, self._before)
         if self._exact is None or self._other is None:
             return self._exact or self._other
         return self._exact if self._exact.start <= self._other.start else self._other
@@ -547,7 +558,7 @@ class RestoredStream:
         """Feed one piece; return the parts that can be shown now."""
         text = self._held + piece
         parts, self._held = self._restorer.parts(text, final, self._before, self._reader)
-        self._before = (self._before + text[: len(text) - len(self._held)])[-1:]
+        self._before = (self._before + text[: len(text) - len(self._held)])[-BEFORE:]
         return parts
 
     def finish(self) -> str:

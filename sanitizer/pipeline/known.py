@@ -1,8 +1,9 @@
 """Identifiers that the conversation knows already, found wherever they stand in a text.
 
 What a finder takes for an identifier depends on what stands next to it: "a078-05-1120b" is a number
-to nobody. Once one is in the table of the conversation, it is hidden there too. Only texts that are
-the user's are searched; what an API wrote or could know is never compared with the table.
+to nobody. Once one is in the table of the conversation, it is hidden there too. So is what reads as
+a placeholder of the conversation ("Person 48213-1"): in an answer it would be restored. Only texts
+that are the user's are searched; what an API wrote or could know is never compared with the table.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from itertools import islice
 
+from sanitizer.answers import Restorer
 from sanitizer.detect import public_forms
 from sanitizer.storage import Originals
 from sanitizer.text import CLASSES
@@ -49,6 +51,7 @@ class KnownIdentifiers:
 
     def _clear(self, source: Originals) -> None:
         self._source = source
+        self._restorer = Restorer(source, links=None)
         self._n_seen = 0
         self._kinds: dict[str, str] = {}
         self._numbers: dict[str, str] = {}
@@ -91,7 +94,13 @@ class KnownIdentifiers:
 
     def spans(self, text: str) -> list[Span]:
         """Return (start, end, class) of what is found, ascending and apart; the longest wins."""
-        return list(self._found(text))
+        written = [(start, end, "TEXT") for start, end in self._restorer.spelled(text)]
+        apart = (
+            span
+            for span in self._found(text)
+            if not any(span[0] < end and start < span[1] for start, end, _ in written)
+        )
+        return sorted([*written, *apart])
 
     def _found(self, text: str) -> Iterator[Span]:
         begin = self._begin

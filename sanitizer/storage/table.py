@@ -23,7 +23,7 @@ Values of one form may run out, and those that were forgotten may be drawn again
 """
 NATURAL = ("PERSON", "PLACE", "ORGANIZATION")
 """Classes whose things may have natural names as stand-ins, such as "Lena Okoro"."""
-_PLACEHOLDER = re.compile(r"<(([A-Z]+(?:_[A-Z]+)*)(?:_[0-9]+){1,3})>")
+_PLACEHOLDER = re.compile(r"<(([A-Z]+(?:_[A-Z]+)*)(?:_([1-9][0-9]{4})(?=_))?(?:_[0-9]+){1,3})>")
 
 
 class Drawn(str):
@@ -90,6 +90,7 @@ class Originals(dict[str, str]):
         first: matches a character that a value may begin with; None while there are no values.
         beginnings: proper prefix of a value -> how many values begin with it.
         kinds: names of the placeholders without their numbers.
+        tags: the numbers of placeholders that no other conversation has.
         drawn: the values that were drawn, with the epsilon of each. They are words, found by their
             own rules (`sanitizer.answers`), and so not in the index.
         names: natural names -> originals; found by rules of their own too.
@@ -107,6 +108,7 @@ class Originals(dict[str, str]):
         self.first: re.Pattern[str] | None = None
         self.beginnings: Counter[str] = Counter()
         self.kinds: frozenset[str] = frozenset()
+        self.tags: frozenset[str] = frozenset()
         self.drawn: dict[str, float] = {}
         self.names: dict[str, str] = {}
         self.parts: dict[str, str] = {}
@@ -144,6 +146,8 @@ class Originals(dict[str, str]):
     def _index(self, value: str) -> None:
         if value[0] == "<" and (found := _PLACEHOLDER.fullmatch(value)) is not None:
             self.kinds |= {found[2]}
+            if found[3]:
+                self.tags |= {found[3]}
         self.beginnings.update(value[:end] for end in range(1, len(value)))
         # Only ever grown, and replaced whole: another thread may be reading both.
         if len(value) not in self.lengths:

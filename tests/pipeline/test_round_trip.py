@@ -97,3 +97,22 @@ def test_a_placeholder_of_code_is_a_whole_name(model: OnnxMaskedLM) -> None:
     expected = "Elena = 2; XPERSON_1 = PERSON_12 + get_Elena"
     assert s.restore(answer) == expected
     assert "".join(s.restored_stream(answer)) == expected
+
+
+@pytest.mark.parametrize("policy", ["identifiers", "deidentify"])
+def test_what_the_user_writes_like_a_placeholder_comes_back(
+    policy: str, model: OnnxMaskedLM
+) -> None:
+    """In an answer it is restored, in whatever spelling; so it may not leave as it is."""
+    s = Sanitizer(policy=policy, model=model, vault=MemoryVault(numbers="apart"))
+    released = s.sanitize("My mail is anna.kern@example.org, please note it.").text
+    tag = released.partition("EMAIL_")[2].partition("_")[0]
+    for text in (
+        f"EMAIL_{tag}_1",
+        f"Tell Email {tag}-1 that it is late, and {{email_{tag}_1}} too.",
+        f"`EMAIL_{tag}_1`, **Correo {tag}-1**, < EMAIL_{tag}_1 >",
+    ):
+        sent = s.sanitize(text).text
+        assert tag + "-1" not in sent
+        assert s.restore(sent) == text
+        assert "".join(s.restored_stream(iter(sent))) == text
