@@ -75,7 +75,8 @@ BRANDS = (
     "sentry apache envoy istio helm puppet chef vagrant whatsapp telegram signal discord skype "
     "teams outlook sharepoint exchange alexa siri fitbit garmin gopro kindle duolingo coursera "
     "udemy quora tripadvisor expedia nhs hmrc dwp dvla fbi cia irs fda epa nasa bbc cnn unesco "
-    "unicef dhl ups fedex dpd nato opec oecd imf who ofsted schengen brexit bitcoin ethereum nasdaq ftse "
+    "unicef dhl ups fedex dpd nato opec oecd imf who ofsted schengen brexit bitcoin ethereum "
+    "nasdaq ftse "
     "oxfam greenpeace bootstrap tailwind copilot chatbot galaxy pixel"
 ).split()
 """Brands, tools and public bodies: known to everybody, but a name in some place (an employer, a

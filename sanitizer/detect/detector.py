@@ -298,7 +298,7 @@ class Detector:
             # Where names have capitals, a word of dictionaries without one is hidden, but no name.
             cased = len(run.words) == 1 and _CASED.search(sight) is not None
             words = [found.text[start:end] for start, end in run.words]
-            own = on_its_own(words, before, after, self._forms)
+            own = on_its_own(words, sight, after, self._forms)
             kinds = [
                 None
                 if (label is None and is_lone(found.text, start, end))

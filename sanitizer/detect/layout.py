@@ -46,8 +46,9 @@ _OBJECT = re.compile(r" (?:them|this|these|those|the|it|all|both|each|every|my|o
 """Visible text before and after what heads a line, and after a verb that opens a sentence."""
 _IN_PATH, _PATH_AFTER = re.compile(r"(?:\w[.]|::|->|@)$"), re.compile(r"[.]\w|\(|::")
 """Visible text beside a name of code."""
+_CHOICES, _FIRST_CHOICE = frozenset("BCDEFbcdef"), re.compile(r"(?:^|\W)[Aa][.)] ")
 _CHOICE = re.compile(rf"[.)] (?!{SLOT})|\)")
-"""Visible text after the letter of a choice, such as "B. This hour"; not after "B. Lund"."""
+"""Letters of choices, and visible text around one that no initial has: "A. Noise. B. This hour"."""
 _REPORTED = re.compile(r"(?i)\b(?:error|fault|exception|shows|displays|flashes|exit)(?: code)?:? $")
 _CODE = re.compile(r"[A-Z]{1,3}-?[0-9]{1,4}")
 """Visible text before the code of an error that a machine reports, such as "E14"."""
@@ -106,7 +107,8 @@ def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms
         return True
     if _CODE.fullmatch(word) and _REPORTED.search(before):
         return True
-    if len(word) == 1 and _OPENS.search(before) and _CHOICE.match(after):
+    chosen = word in _CHOICES and _FIRST_CHOICE.search(before) and _OPENS.search(before)
+    if chosen and _CHOICE.match(after):
         return True
     opens = listed and _OPENS.search(before) and _OBJECT.match(after)
     greets = _GREETING.fullmatch(word) and _GREETING_AFTER.match(after)

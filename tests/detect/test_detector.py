@@ -319,6 +319,11 @@ def test_an_age_with_a_sex_and_a_coded_number_have_their_class(local: Detector) 
     ]
 
 
+def test_a_letter_that_stands_for_somebody_is_hidden(local: Detector) -> None:
+    text = "Did not sleep. M. came home at four. B. was there too."
+    assert {"M", "B"} <= {it.rstrip(".") for it in kinds(local.read(text), text)}
+
+
 def test_a_german_and_a_spanish_date_are_one(local: Detector) -> None:
     text = "Sie hat mir am 3. M\u00e4rz geschrieben."
     assert kinds(local.read(text), text) == {"3. M\u00e4rz": "DATE"}
