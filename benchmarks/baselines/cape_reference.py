@@ -21,34 +21,23 @@ from sanitizer.pipeline import Sanitizer
 Array = NDArray[np.float32]
 
 
-def _weight(node: onnx.NodeProto, arrays: dict[str, NDArray[np.generic]]) -> Array:
-    """The float32 matrix [n_in, n_out] behind a quantized product."""
-    q, scale = arrays[node.input[1]].astype(np.float32), arrays[node.input[2]].astype(np.float32)
-    if node.op_type == "DynamicQuantizeMatMul":
-        return q * scale
-    n_out, n_blocks, block = q.shape
-    blocks = (q - 128.0) * scale.reshape(n_out, n_blocks, 1)
-    result: Array = blocks.reshape(n_out, n_blocks * block).T
-    return result
-
-
 def float_session(folder: Path, threads: int) -> onnxruntime.InferenceSession:
-    """The shipped graph in float32."""
+    """The shipped graph in float32: inputs are not rounded, and weights are floats."""
     model = onnx.load(str(folder / "model.onnx"))
     arrays = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+    made = {output: node for node in model.graph.node for output in node.output}
     nodes: list[onnx.NodeProto] = []
     for node in model.graph.node:
-        if node.op_type not in ("DynamicQuantizeMatMul", "MatMulNBits"):
+        (name, *_) = node.output
+        if node.op_type == "Mul" and node.input[0].endswith(".rows.product"):
+            quantized = made[node.input[0]]
+            q, scale = (arrays[quantized.input[i]].astype(np.float32) for i in (1, 3))
+            matrix = numpy_helper.from_array(q * scale, name + ".float")
+            model.graph.initializer.append(matrix)
+            source = made[quantized.input[0]].input[0]
+            nodes.append(helper.make_node("MatMul", [source, matrix.name], [name]))
+        elif ".rows." not in name and not name.endswith((".abs", ".max")):
             nodes.append(node)
-            continue
-        name, bias = node.output[0], node.input[-1]
-        model.graph.initializer.append(
-            numpy_helper.from_array(_weight(node, arrays), name + ".float")
-        )
-        nodes.append(
-            helper.make_node("MatMul", [node.input[0], name + ".float"], [name + ".product"])
-        )
-        nodes.append(helper.make_node("Add", [name + ".product", bias], [name]))
     del model.graph.node[:]
     model.graph.node.extend(nodes)
     options = onnxruntime.SessionOptions()

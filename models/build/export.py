@@ -3,7 +3,9 @@
 The graph gathers the masked positions before the last layer's output projection, so that the head
 and most of the last layer run on those positions only, and projects onto the output vocabulary Y
 only. Its second output, the head states, serves the full vocabulary through the shared embedding
-table. Operators are ONNX 17 and ONNX Runtime's own (com.microsoft).
+table. All layers but the attention work on flat rows, one for each token, and each row of a
+product's input has a scale of its own: a token's outlier costs other tokens nothing, and no scale
+depends on another text of the batch. Operators are ONNX 17 and ONNX Runtime's own (com.microsoft).
 """
 
 from __future__ import annotations
@@ -17,9 +19,14 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from models.build.encoder import EPS, N_HEADS, N_LAYERS, WIDTH
-from models.build.states import with_states
 
 Array = NDArray[np.float32]
+STATES = (1, 3, 5)
+"""Layers whose inputs are outputs of the graph: the tagger reads some of them."""
+ROWS = "rows"
+GELU_ZERO = 32
+"""What 0 is rounded to after GELU, whose least value is -.17: most of the range is for above 0."""
+GELU_LEAST = 0.17
 
 
 def quantized_rows(matrix: Array) -> tuple[NDArray[np.int8], Array]:
@@ -32,15 +39,17 @@ class GraphBuilder:
     """Nodes and initializers collected so far.
 
     Args:
-        exact: "float32" keeps all matrices; otherwise the parts (such as "ffn2", or "3.ffn2" for
-            one layer) whose int8 weights and inputs are scaled by blocks of 32 instead of by row
-            and tensor.
+        exact: "float32" keeps all matrices. "rows": int8 weights with a scale for each output,
+            int8 inputs with one for each token. Otherwise inputs with one scale for the whole
+            tensor, except in these parts (such as "ffn2", or "3.ffn2" for one layer), whose weights
+            and inputs are scaled by blocks of 32.
     """
 
     def __init__(self, exact: str | frozenset[str]) -> None:
         self.exact = exact
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[onnx.TensorProto] = []
+        self._shared: set[str] = set()
 
     def constant(self, name: str, array: NDArray[np.generic]) -> str:
         self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
@@ -57,22 +66,57 @@ class GraphBuilder:
     def linear(self, x: str, name: str, weight: Array, bias: Array) -> str:
         """Add x @ weight.T + bias, weight float32 [n_out, n_in]; return the result's name."""
         b = self.constant(name + ".bias", bias)
-        if self.exact == "float32":
-            w = self.constant(name + ".weight", weight.T)
-            return self.node("Add", [self.node("MatMul", [x, w], name + ".product"), b], name)
-        if (
-            name.removeprefix("layers.") not in self.exact
-            and name.rsplit(".", 1)[-1] not in self.exact
-        ):
-            q, scale = quantized_rows(weight)
-            w, s = self.constant(name + ".weight", q.T), self.constant(name + ".scale", scale)
-            return self.node(
-                "DynamicQuantizeMatMul", [x, w, s, "", b], name, domain="com.microsoft"
-            )
-        return self._blockwise(x, name, weight, b)
+        return self.node("Add", [self.product(x, name, weight), b], name)
 
-    def _blockwise(self, x: str, name: str, weight: Array, bias: str, block: int = 32) -> str:
-        n_out, n_in = weight.shape
+    def product(self, x: str, name: str, weight: Array, after_gelu: bool = False) -> str:
+        """Add x @ weight.T, x float32 [rows, n_in], weight float32 [n_out, n_in]; return its name.
+
+        Args:
+            x: name of the input. name: of the part. weight: the matrix.
+            after_gelu: x has no values below -GELU_LEAST.
+        """
+        result = name + ".product"
+        if self.exact == "float32":
+            return self.node("MatMul", [x, self.constant(name + ".weight", weight.T)], result)
+        part = name.removeprefix("layers.")
+        if self.exact != ROWS and (part in self.exact or name.rsplit(".", 1)[-1] in self.exact):
+            return self._blockwise(x, name, weight, "", output=result)
+        q, scale = quantized_rows(weight)
+        w, s = self.constant(name + ".weight", q.T), self.constant(name + ".scale", scale)
+        if self.exact != ROWS:
+            inputs = [x, w, s]
+            return self.node("DynamicQuantizeMatMul", inputs, result, domain="com.microsoft")
+        return self._by_rows(x, name, (w, s), after_gelu)
+
+    def _by_rows(self, x: str, name: str, weights: tuple[str, str], after_gelu: bool) -> str:
+        """Add the product with inputs quantized row by row."""
+        zero = GELU_ZERO if after_gelu else 128
+        top, least = (255 - zero, GELU_LEAST / zero) if after_gelu else (127, 1e-8)
+        for key, value in (
+            (f"top.{zero}", np.array(1 / top, np.float32)),
+            (f"least.{zero}", np.array(least, np.float32)),
+            (f"zero.{zero}", np.array(zero, np.uint8)),
+            ("unit", np.array(1, np.float32)),
+            ("last", np.array([1])),
+        ):
+            if key not in self._shared:
+                self._shared.add(self.constant(key, value))
+        size = x if after_gelu else self.node("Abs", [x], name + ".abs")
+        furthest = self.node("ReduceMax", [size], name + ".max", axes=[-1], keepdims=0)
+        scale = self.node("Mul", [furthest, f"top.{zero}"], name + ".rows.wanted")
+        scale = self.node("Max", [scale, f"least.{zero}"], name + ".rows.scale")
+        value = helper.make_tensor("value", TensorProto.UINT8, [1], [zero])
+        shape = self.node("Shape", [scale], name + ".rows.shape")
+        zeros = self.node("ConstantOfShape", [shape], name + ".rows.zeros", value=value)
+        q = self.node("QuantizeLinear", [x, scale, zeros], name + ".rows.q", axis=0)
+        inputs = [q, weights[0], "unit", weights[1], f"zero.{zero}"]
+        own = "com.microsoft"
+        product = self.node("MatMulIntegerToFloat", inputs, name + ".rows.product", domain=own)
+        column = self.node("Unsqueeze", [scale, "last"], name + ".rows.column")
+        return self.node("Mul", [product, column], name + ".product")
+
+    def _blockwise(self, x: str, name: str, weight: Array, bias: str, output: str = "") -> str:
+        (n_out, n_in), block = weight.shape, 32
         blocks = weight.reshape(n_out, n_in // block, block)
         scale = np.maximum(np.abs(blocks).max(axis=2), 1e-8) / 127.0
         q = (np.rint(blocks / scale[:, :, None]) + 128).astype(np.uint8)
@@ -80,7 +124,11 @@ class GraphBuilder:
         s = self.constant(name + ".scale", scale.astype(np.float32).reshape(-1))
         shape = {"K": n_in, "N": n_out, "bits": 8, "block_size": block, "accuracy_level": 4}
         return self.node(
-            "MatMulNBits", [x, w, s, "", "", bias], name, domain="com.microsoft", **shape
+            "MatMulNBits",
+            [x, w, s, "", "", bias],
+            output or name,
+            domain="com.microsoft",
+            **shape,
         )
 
 
@@ -107,7 +155,7 @@ def _embed(g: GraphBuilder, weights: dict[str, Array]) -> str:
     begin = g.constant("i0", np.array([0]))
     slots = g.node("Slice", [positions, begin, length, begin], "positions")
     summed = g.node("Add", [words, slots], "embedded")
-    return norm(g, summed, "norm", weights)
+    return g.node("Reshape", [norm(g, summed, "norm", weights), "flat"], "rows")
 
 
 def norm(g: GraphBuilder, x: str, name: str, weights: dict[str, Array], skip: str = "") -> str:
@@ -126,39 +174,46 @@ def norm(g: GraphBuilder, x: str, name: str, weights: dict[str, Array], skip: st
 
 
 def _layer(g: GraphBuilder, x: str, i: int, weights: dict[str, Array], pick: bool) -> str:
+    """Add a layer; x and the result are float [rows, width]."""
     name = f"layers.{i}."
 
-    def linear(source: str, part: str) -> str:
-        return g.linear(
-            source, name + part, weights[f"{name}{part}.weight"], weights[f"{name}{part}.bias"]
-        )
+    def bias(part: str) -> str:
+        return g.constant(f"{name}{part}.bias", weights[f"{name}{part}.bias"])
 
-    packed = linear(x, "qkv")
+    def product(source: str, part: str) -> str:
+        after_gelu = part == "ffn2"
+        return g.product(source, name + part, weights[f"{name}{part}.weight"], after_gelu)
+
+    def added(source: str, part: str, skip: str, after: str) -> str:
+        # Sum, not Add: onnxruntime would fuse Add into SkipLayerNormalization, which takes ten
+        # times as long as the two nodes.
+        summed = g.node("Sum", [product(source, part), skip, bias(part)], name + part)
+        return norm(g, summed, name + after, weights)
+
+    flat = product(x, "qkv")
+    packed = g.node("Reshape", [flat, "shape.packed"], name + "qkv")
     parts = [f"{name}{p}" for p in "qkv"]
     g.nodes.append(
         helper.make_node("Split", [packed, "thirds"], parts, axis=2, name=name + "split")
     )
     attended = g.node(
         "MultiHeadAttention",
-        [*parts, "", "mask32"],
+        [*parts, bias("qkv"), "mask32"],
         name + "attended",
         domain="com.microsoft",
         num_heads=N_HEADS,
     )
+    attended = g.node("Reshape", [attended, "flat"], name + "flat")
     if pick:
-        attended = g.node(
-            "Gather",
-            [g.node("Reshape", [attended, "flat"], name + "flat"), "positions_at"],
-            name + "picked",
-        )
-        x = g.node(
-            "Gather",
-            [g.node("Reshape", [x, "flat"], name + "residual.flat"), "positions_at"],
-            name + "residual",
-        )
-    x = norm(g, linear(attended, "out"), name + "norm1", weights, skip=x)
-    inner = g.node("Gelu", [linear(x, "ffn1")], name + "gelu", domain="com.microsoft")
-    return norm(g, linear(inner, "ffn2"), name + "norm2", weights, skip=x)
+        attended = g.node("Gather", [attended, "positions_at"], name + "picked")
+        x = g.node("Gather", [x, "positions_at"], name + "residual")
+    x = added(attended, "out", x, "norm1")
+    inner = g.node("Add", [product(x, "ffn1"), bias("ffn1")], name + "ffn1")
+    inner = g.node("Gelu", [inner], name + "gelu", domain="com.microsoft")
+    x = added(inner, "ffn2", x, "norm2")
+    if i + 1 in STATES:
+        g.node("Reshape", [x, "shape.states"], f"states_{i + 1}")
+    return x
 
 
 def build(
@@ -181,6 +236,9 @@ def build(
     g.constant("thirds", np.array([WIDTH] * 3))
     g.node("Cast", ["attention_mask"], "mask32", to=TensorProto.INT32)
     x = _embed(g, weights)
+    for key, width in (("packed", 3 * WIDTH), ("states", WIDTH)):
+        sizes = ["shape", g.constant("width." + key, np.array([width]))]
+        g.node("Concat", sizes, "shape." + key, axis=0)
     for i in range(N_LAYERS):
         x = _layer(g, x, i, weights, pick=i == N_LAYERS - 1)
     x = g.linear(x, "transform", weights["transform.weight"], weights["transform.bias"])
@@ -188,6 +246,7 @@ def build(
     g.node("Identity", [x], "states")
     head = g.linear(x, "head", weights["words.weight"][outputs], weights["bias"][outputs])
     g.node("Identity", [head], "logits")
+    whole: list[str | int | None] = ["batch", "length", WIDTH]
     graph = helper.make_graph(
         g.nodes,
         "masked-lm",
@@ -199,11 +258,15 @@ def build(
         [
             helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", len(outputs)]),
             helper.make_tensor_value_info("states", TensorProto.FLOAT, ["n", WIDTH]),
+            *(
+                helper.make_tensor_value_info(f"states_{i}", TensorProto.FLOAT, whole)
+                for i in STATES
+            ),
         ],
         g.initializers,
     )
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    return with_states(helper.make_model(graph, opset_imports=opsets, ir_version=8))
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
 def save(model: onnx.ModelProto, folder: Path) -> None:

@@ -1,7 +1,10 @@
 """From a trained checkpoint to the shipped folder: export, measure, write manifest and card.
 
     python -m models.build.package --checkpoint build-cache/masked-lm.pt
+    python -m models.build.package --packaged FOLDER  # models/masked-lm, or an older copy of it
 
+The second quantizes anew what a packaged model holds, as floats, and measures against that: the
+graph, its entry in the manifest and the table of the card are written, all else stays.
 The tables of word vectors (words.npy and so on) are made before, by `python -m models.build.vectors
 --write`; DynText's lists are made here, by `models.build.density`.
 """
@@ -21,7 +24,7 @@ from numpy.typing import NDArray
 
 from models.build import density, manifest
 from models.build.encoder import MaskedLM
-from models.build.export import build, quantized_rows, save
+from models.build.export import ROWS, build, quantized_rows, save
 from models.build.fetch import CACHE, member
 from models.build.quality import (
     OnnxScorer,
@@ -31,11 +34,17 @@ from models.build.quality import (
     torch_logits,
     word_sample,
 )
+from models.build.tagger.model import packaged_arrays
 from models.build.tokens import MASK, tokenizer, tokens
 from sanitizer.lm import FILES
 
 FOLDER = Path(__file__).resolve().parents[1] / "masked-lm"
-EXACT = frozenset({"ffn2"})  # its inputs have outliers: measured, see the card
+PEERS: dict[str, frozenset[str]] = {
+    "tensors and blocks": frozenset({"ffn2"}),
+    "tensors": frozenset(),
+}
+"""Other ways to quantize, for the card."""
+TABLE = "## Held-out quality"
 MAX_LENGTH = 256
 EXAMPLES = [
     "The doctor said that my [MASK] needs surgery next week.",
@@ -54,8 +63,20 @@ def load(checkpoint: Path) -> MaskedLM:
     return model.eval()
 
 
+def packaged(folder: Path) -> MaskedLM:
+    """Return the model that a packaged folder holds, as floats."""
+    state = {
+        {"words": "words.weight", "positions": "positions.weight"}.get(name, name): array
+        for name, array in packaged_arrays(folder).items()
+    }
+    state["bias"] = np.load(folder / "bias.npy").astype(np.float32)
+    model = MaskedLM()
+    model.load_state_dict({name: torch.tensor(array) for name, array in state.items()})
+    return model.eval()
+
+
 def write_graph(
-    model: MaskedLM, outputs: NDArray[np.int64], folder: Path, exact: str | frozenset[str] = EXACT
+    model: MaskedLM, outputs: NDArray[np.int64], folder: Path, exact: str | frozenset[str] = ROWS
 ) -> OnnxScorer:
     """Export into `folder` with the small tables beside it; return a scorer of the result."""
     weights = {name: value.numpy() for name, value in model.state_dict().items()}
@@ -111,8 +132,40 @@ def joined(stages: list[list[dict[str, float]]]) -> list[dict[str, float]]:
     return whole
 
 
+def table(
+    found: dict[str, Any], n_rows: int, source: str = "torch: float32 before export"
+) -> list[str]:
+    """Return the card's section on quality. source: what "torch" stands for."""
+    lines = [
+        TABLE,
+        "",
+        f"{n_rows}, {n_rows // 3} and {n_rows // 6} windows.",
+        "",
+        "| text | graph | top-1 | top-50 | NLL (nats) | same top-1 as float32 | KL from float32 |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, rows in found.items():
+        for graph, row in rows.items():
+            lines.append(
+                f"| {name} | {graph} | {row['top1']:.3f} | {row['top50']:.3f} | {row['nll']:.3f} "
+                f"| {row['top1_agreement']:.3f} | {row['kl']:.4f} |"
+            )
+    return [
+        *lines,
+        "",
+        "`shipped`: int8 weights with a scale for each output, inputs with one for each token.",
+        "`tensors`: inputs with one scale for the whole tensor. `tensors and blocks`: so too, but",
+        "the second feed-forward matrix of each layer by blocks of 32 (shipped until 2026-11-24).",
+        f"`{source.replace(':', '`:', 1)}.",
+        "",
+    ]
+
+
 def card(
-    facts: dict[str, Any], shown: list[tuple[str, list[str]]], log: list[dict[str, float]]
+    facts: dict[str, Any],
+    shown: list[tuple[str, list[str]]],
+    log: list[dict[str, float]],
+    n_rows: int,
 ) -> str:
     """Return the text of CARD.md."""
     lines = [
@@ -139,23 +192,7 @@ def card(
         "Repeat with `python -m models.build.train`, `python -m models.build.vectors --write` and",
         "`python -m models.build.package`.",
         "",
-        "## Held-out quality",
-        "",
-        "| text | graph | top-1 | top-50 | NLL (nats) | same top-1 as float32 | KL from float32 |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for name, rows in facts["quality"].items():
-        for graph, row in rows.items():
-            lines.append(
-                f"| {name} | {graph} | {row['top1']:.3f} | {row['top50']:.3f} | {row['nll']:.3f} "
-                f"| {row['top1_agreement']:.3f} | {row['kl']:.4f} |"
-            )
-    lines += [
-        "",
-        "`shipped`: int8 rows with inputs quantized per tensor, except the second feed-forward",
-        "matrix of each layer, whose inputs have outliers: it is quantized by blocks of 32.",
-        "`plain int8`: without the exception. `torch`: float32 before export.",
-        "",
+        *table(facts["quality"], n_rows),
         "## What it says",
         "",
         "| text | five best tokens |",
@@ -184,6 +221,47 @@ def card(
     return "\n".join(lines) + "\n"
 
 
+def compared(
+    model: MaskedLM, outputs: NDArray[np.int64], shipped: OnnxScorer, n_rows: int
+) -> dict[str, Any]:
+    """Return the quality of the shipped graph, and of its peers."""
+    with tempfile.TemporaryDirectory() as spare:
+        scorers = {"shipped": shipped} | {
+            name: write_graph(model, outputs, Path(spare) / name.replace(" ", "-"), exact)
+            for name, exact in PEERS.items()
+        }
+        return quality(model, scorers, n_rows)
+
+
+def requantize(model: MaskedLM, outputs: NDArray[np.int64], n_rows: int) -> None:
+    """Write the graph, the manifest, and the card's table of quality.
+
+    Raises:
+        RuntimeError: the words' weights would change, which other files share.
+    """
+    with tempfile.TemporaryDirectory() as spare:
+        shipped = write_graph(model, outputs, Path(spare))
+        words = (FOLDER / "embeddings.npy").read_bytes()
+        if (Path(spare) / "embeddings.npy").read_bytes() != words:
+            raise RuntimeError("the words' weights are not those of the packaged model")
+        shutil.copy(Path(spare) / "model.onnx", FOLDER / "model.onnx")
+    facts = json.loads((FOLDER / "manifest.json").read_text("utf-8"))
+    del facts["files"]
+    facts["quality"] = compared(model, outputs, shipped, n_rows)
+    retabled(facts["quality"], n_rows)
+    manifest.write(FOLDER, list(FILES), **facts)
+
+
+def retabled(found: dict[str, Any], n_rows: int) -> None:
+    """Write the card's table of quality anew."""
+    path = FOLDER / "CARD.md"
+    before, _, rest = path.read_text("utf-8").partition(TABLE)
+    after = rest[rest.index("\n## ") + 1 :]
+    reference = "torch: float32, with the packaged weights as they were before this step"
+    lines = table(found, n_rows, reference)
+    path.write_text(before + "\n".join(lines) + "\n" + after, "utf-8")
+
+
 def main() -> None:
     """Write everything that belongs in the folder."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -191,20 +269,21 @@ def main() -> None:
     parser.add_argument(
         "--log", type=Path, action="append", help="logs of all training stages, in order"
     )
+    parser.add_argument("--packaged", type=Path, help="a packaged folder to quantize anew")
     parser.add_argument("--rows", type=int, default=1200, help="held-out windows measured")
     options = parser.parse_args()
     torch.set_num_threads(2)
-    model = load(options.checkpoint)
     outputs = np.array(
         [index for _, index in json.loads((FOLDER / "outputs.json").read_text("utf-8"))]
     )
+    if options.packaged:
+        requantize(packaged(options.packaged), outputs, options.rows)
+        return
+    model = load(options.checkpoint)
     shipped = write_graph(model, outputs, FOLDER)
     density.write(FOLDER, {"words": density.words(FOLDER), "tokens": density.tokens(FOLDER)})
     (FOLDER / "tokenizer.json").write_bytes(member("distilbert", "tokenizer.json"))
-    spare = Path(tempfile.mkdtemp())
-    plain = write_graph(model, outputs, spare, frozenset())
-    found = quality(model, {"shipped": shipped, "plain int8": plain}, options.rows)
-    shutil.rmtree(spare)
+    found = compared(model, outputs, shipped, options.rows)
     low, high = logit_range(model, word_sample(tokens("calibration"), tokens("train"), 64), outputs)
     facts = {
         "summary": "DistilBERT-cased with a retrained masked-LM head, int8, "
@@ -220,7 +299,7 @@ def main() -> None:
             for p in options.log or [options.checkpoint.with_suffix(".json")]
         ]
     )
-    (FOLDER / "CARD.md").write_text(card(facts, examples(model), log), "utf-8")
+    (FOLDER / "CARD.md").write_text(card(facts, examples(model), log, options.rows), "utf-8")
     manifest.write(FOLDER, list(FILES), **facts)
 
 

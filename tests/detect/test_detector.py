@@ -275,7 +275,7 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("It fails since PostgreSQL 16: md5 or scram-sha-256?", ("16", "md5", "256")),
         ("Name: Doreen Orr\nReligion: Methodist\nMemory: fine", ("Religion", "Memory")),
         ("Turn it into an email, leave out item 2.", ("2",)),
-        ("The rate is double on Sundays, see the invoices.", ("Sundays", "invoices")),
+        ("The rate is double on Sundays, see the invoices.", ("Sundays",)),
         ("How do probation and parole differ?", ("probation", "parole")),
         ('\ufeff"GET /a HTTP/1.1" 401 112', ("1.1", "401", "112")),
         ("at net.mill.CheckIn.bind(CheckIn.kt:88) a TypeError", ("CheckIn", "TypeError")),

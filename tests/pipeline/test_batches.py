@@ -58,7 +58,8 @@ def test_under_strict_scores_follow_from_public_and_released_words_of_the_batch(
 ) -> None:
     """A private word of a text changes no bit that another text's words, or its own, are drawn by.
 
-    The other texts' public words do: the scales of int8 products are those of the whole batch.
+    The other texts' public words may, in the last digits: sums over a row's places are taken in
+    another order where rows are longer. No scale of an int8 product is shared between texts.
     """
     asked: list[list[tuple[bytes, bytes]]] = []
     for word in ("hepatitis", "xqzzyvvian"):

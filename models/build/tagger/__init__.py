@@ -3,7 +3,7 @@
     python -m models.build.tagger.train --data FOLDER      # build-cache/tagger.pt and its log
     python -m models.build.tagger.package --data FOLDER    # models/tagger
 
-The packaged masked LM (`models.build.package`, `models.build.states`) and public forms
+The packaged masked LM (`models.build.package`) and public forms
 (`models.build.forms`) are made before: train and package again whenever one of them changes.
 
 FOLDER holds what names real people and is no part of this repository: `ner/` with `wikigold`,

@@ -45,13 +45,13 @@ def packaged_arrays(folder: Path = MASKED_LM) -> dict[str, Array]:
 
     words = np.load(folder / "embeddings.npy").astype(np.float32) * array("words.scale")
     found = {"words": words, "positions": array("positions.table")}
-    plain = ["norm.weight", "norm.bias"]
+    plain = [f"{norm}.{part}" for norm in ("norm", "head_norm") for part in PARTS]
+    matrices = [f"layers.{i}.{p}" for i in range(N_LAYERS) for p in ("qkv", "out", "ffn1", "ffn2")]
+    for name in (*matrices, "transform"):
+        scale = array(f"{name}.scale").astype(np.float32)
+        found[f"{name}.weight"] = _dequantized(array(f"{name}.weight"), scale)
+        plain.append(f"{name}.bias")
     for i in range(N_LAYERS):
-        for part in ("qkv", "out", "ffn1", "ffn2"):
-            name = f"layers.{i}.{part}"
-            scale = array(f"{name}.scale").astype(np.float32)
-            found[f"{name}.weight"] = _dequantized(array(f"{name}.weight"), scale)
-            plain.append(f"{name}.bias")
         plain += [f"layers.{i}.{norm}.{p}" for norm in ("norm1", "norm2") for p in PARTS]
     return found | {name: array(name) for name in plain}
 
