@@ -16,14 +16,14 @@ from tests.examples.screens import person, screen
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 TEXT = (
-    "My father Peter has hepatitis and lives in Leeds. I want to write to his clinic "
-    "(reception@clinic.example, +44 20 7946 0958): he cannot come on 14 March and would like an "
-    "appointment in the week after."
+    "My father Peter has hepatitis and lives in Leeds. Please write to Dr. Elena Marsh for me "
+    "(marsh@northgate.example, +44 20 7946 0958): he cannot come on 14 March and asks for another "
+    "day."
 )
 ANSWER = (
-    "To: <EMAIL_1>\nSubject: Another appointment\n\nDear Sir or Madam,\n\n"
-    "my father cannot come to his appointment. "
-    "Would the week after suit you? I will call you on <PHONE_1> tomorrow.\n\nYours faithfully"
+    "To: <EMAIL_1>\nSubject: Another appointment\n\nDear Dr. <PERSON_2>,\n\n"
+    "my father <PERSON_1> cannot come on <DATE_1>. Could he have another day? "
+    "Please call us on <PHONE_1>.\n\nYours sincerely"
 )
 
 
