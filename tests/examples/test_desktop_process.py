@@ -91,13 +91,12 @@ CLOSED = """
 import sys
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
-from examples.desktop import __main__ as program
-from examples.desktop.window import Window
+from examples.desktop import __main__ as program, window
 
 URL, WRITTEN = sys.argv[1:]
 del sys.argv[1:]  # the program takes a file's name
 
-class Busy(Window):
+class Busy(window.Window):
     def __init__(self):
         super().__init__()
         self.address.setText(URL)
@@ -109,7 +108,7 @@ class Busy(Window):
         self.text.setPlainText(WRITTEN * 1000)
         QTimer.singleShot(500, self.close)
 
-program.Window = Busy
+window.Window = Busy
 sys.exit(program.main())
 """
 
