@@ -27,13 +27,11 @@ def guarantee(record: Record) -> str:
         things = _amount(record.n_things, "thing")
         if not record.certified:
             return f"{things} replaced by class, not certified; what was not found leaves as it is."
-        drawn = ""
+        stand_ins = "What stands in for a thing depends on its class only"
         if record.n_drawn:
-            drawn = f", but for {record.n_drawn} drawn at epsilon {record.epsilon_per_unit:g} each"
-        return (
-            f"Certified: {things} replaced by class, which does not depend on it{drawn}; "
-            "what was not found leaves as it is."
-        )
+            strength = f"drawn at epsilon {record.epsilon_per_unit:g}"
+            stand_ins += f", but for {record.n_drawn}, {strength}" + " each" * (record.n_drawn > 1)
+        return f"Certified: {things} replaced. {stand_ins}. What was not found leaves as it is."
     if record.mechanism == "none":
         return f"No differential privacy. {found}; every other word leaves as it is."
     verdict = "Certified" if record.certified else "Not certified"

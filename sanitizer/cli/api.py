@@ -563,7 +563,9 @@ class Chat:
         if record.mechanism == "none":
             return f"[no differential privacy: {record.reason}; {account}]"
         sure = "certified" if record.certified else f"NOT certified: {record.reason}"
-        each = f"{record.epsilon_per_unit:g} for each of {record.n_units} private words"
+        what = "private word" if record.detector == "none" else "drawn thing"
+        n = record.n_units
+        each = f"{record.epsilon_per_unit:g} for each of {n} {what}{'' if n == 1 else 's'}"
         cost = f"[epsilon {record.epsilon_total:g}, {each}, {sure}; {account}]"
         # What the figures mean is said once, not below each message.
         if record.neighboring_relation == self._explained:

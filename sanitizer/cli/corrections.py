@@ -46,7 +46,9 @@ def corrections() -> None:
 
 @corrections.command(short_help="always hide phrases, or never")
 @_phrases
-@click.option("--keep", is_flag=True, help="let them leave as they are, written just like this")
+@click.option(
+    "--keep/--hide", help="let them leave as they are, written just like this; or hide (default)"
+)
 @_memory_option
 def add(phrases: tuple[str, ...], keep: bool, memory: Path | None) -> int:
     """Always hide each PHRASE, in any case; with --keep, never hide it.

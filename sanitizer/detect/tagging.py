@@ -52,7 +52,8 @@ _ONE = np.ones(1, dtype=np.int64)
 _FACT_LIMIT = 2.2  # log odds of one of its words from which a sentence is warned about
 _OPENING = re.compile(r"(?:[.!?] |\n|\n[-*>#] )$")
 """Text before the beginning of a sentence or line."""
-_SENTENCE = re.compile(r"[^.!?\n;]*(?:[.!?\n;]+|$)")
+# A dot inside an address or a number ends no sentence.
+_SENTENCE = re.compile(r"(?:[^.!?\n;]|[.!?;](?=[^\s.!?;]))*+(?:[.!?\n;]+|$)")
 _GLUED = frozenset("-_./&'\u2019#@+0123456789")
 
 

@@ -83,9 +83,11 @@ def test_the_record_says_what_it_is_worth(
     capsys: pytest.CaptureFixture[str], server: RecordingServer
 ) -> None:
     shown = talk(capsys, server, "My Zorblaxian has it")
-    assert "[epsilon 5, 5 for each of 1 private words, certified; charged 5, spent 5]" in shown
+    assert "[epsilon 5, 5 for each of 1 private word, certified; charged 5, spent 5]" in shown
     assert "[compared: replace-one" in shown
     assert "no differential privacy" in talk(capsys, server, "Hello", policy="identifiers")
+    drawn = talk(capsys, server, "My father has asthma", policy="balanced")
+    assert "[epsilon 5, 5 for each of 1 drawn thing, certified; charged 5, spent 5]" in drawn
 
 
 @pytest.mark.parametrize("reveal", [False, True])

@@ -20,7 +20,7 @@ def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_phrases_are_added_listed_and_removed(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    assert main(["corrections", "add", "Project Falcon"]) == 0
+    assert main(["corrections", "add", "--hide", "Project Falcon"]) == 0
     assert main(["corrections", "add", "--keep", "Jira"]) == 0
     assert main(["corrections", "list"]) == 0
     assert capfdbinary.readouterr().out == b"keep  Jira\nhide  Project Falcon\n"

@@ -4,33 +4,40 @@ tests.examples.pictures`.
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 from PySide6.QtWidgets import QApplication
 
 from examples.desktop.form import ADDRESS
-from sanitizer.testing.server import says
+from sanitizer.testing.server import Answer, Received, says
 from tests.examples.conftest import Api
 from tests.examples.screens import person, screen
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 TEXT = (
-    "My father Peter has hepatitis and lives in Leeds. I want to write to his clinic "
-    "(reception@clinic.example, +44 20 7946 0958): he cannot come on 14 March and would like an "
-    "appointment in the week after."
+    "My father Peter has hepatitis and lives in Leeds. Please write to Dr. Elena Marsh for me "
+    "(marsh@northgate.example, +44 20 7946 0958): he cannot come on 14 March and asks for another "
+    "day."
 )
 ANSWER = (
-    "To: <EMAIL_1>\nSubject: Another appointment\n\nDear Sir or Madam,\n\n"
-    "my father cannot come to his appointment. "
-    "Would the week after suit you? I will call you on <PHONE_1> tomorrow.\n\nYours faithfully"
+    "To: {EMAIL}\nSubject: Another appointment\n\nDear Dr. {PERSON},\n\n"
+    "my father cannot come on {DATE}. Could he have another day? "
+    "Please call us on {PHONE}.\n\nYours sincerely"
 )
+
+
+def secretary(received: Received) -> Answer:
+    """Answer with a letter that names the stand-ins that were sent, of each class the last."""
+    question = received.json["messages"][-1]["content"]
+    return says(ANSWER.format_map(dict(re.findall(r"(?=<([A-Z]+)_)(<\w+>)", question))))(received)
 
 
 def main(folder: Path = IMAGES) -> None:
     """Save the window after one answer."""
     folder.mkdir(parents=True, exist_ok=True)
-    with screen(), Api(says(ANSWER)) as api, person() as someone:
+    with screen(), Api(secretary) as api, person() as someone:
         someone.pastes(TEXT)
         someone.sends(api.url)
         someone.window.address.setText(ADDRESS)

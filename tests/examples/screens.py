@@ -20,6 +20,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from shiboken6 import delete
 
+from examples.desktop.__main__ import missing
 from examples.desktop.window import Window
 from examples.desktop.wish import DEFAULT_BUDGET, REDRAWN
 
@@ -53,6 +54,9 @@ def screen() -> Iterator[None]:
 
 def application() -> QApplication:
     """Return the one application of this process."""
+    lacking = missing()
+    if lacking and "CI" not in os.environ:
+        pytest.skip(f"the system lacks {', '.join(lacking)}")
     app = QApplication.instance()
     return app if isinstance(app, QApplication) else QApplication(["desktop"])
 

@@ -207,6 +207,15 @@ def test_identifiers_have_no_differential_privacy(someone: Person, api: Api) -> 
     assert someone.window.balance.text().startswith("Budget: spent 0 of 200.")
 
 
+def test_what_is_promised_is_said_in_plain_words(someone: Person) -> None:
+    someone.types(TEXT)
+    someone.reads()
+    assert someone.window.guarantee.text() == (
+        "Certified: 4 things replaced. What stands in for a thing depends on its class only, "
+        "but for 1, drawn at epsilon 5. What was not found leaves as it is."
+    )
+
+
 def test_the_slider_sets_epsilon(someone: Person) -> None:
     someone.chooses("strict")
     someone.types(TEXT)

@@ -91,13 +91,12 @@ CLOSED = """
 import sys
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
-from examples.desktop import __main__ as program
-from examples.desktop.window import Window
+from examples.desktop import __main__ as program, window
 
 URL, WRITTEN = sys.argv[1:]
 del sys.argv[1:]  # the program takes a file's name
 
-class Busy(Window):
+class Busy(window.Window):
     def __init__(self):
         super().__init__()
         self.address.setText(URL)
@@ -109,7 +108,7 @@ class Busy(Window):
         self.text.setPlainText(WRITTEN * 1000)
         QTimer.singleShot(500, self.close)
 
-program.Window = Busy
+window.Window = Busy
 sys.exit(program.main())
 """
 
@@ -122,3 +121,25 @@ def test_closing_the_window_ends_the_program_whatever_is_under_way(api: Api) -> 
     api.script(Answer(hangs(), content_type="text/event-stream"))
     run = python(CLOSED, api.url, TEXT)
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [("nosuch.txt", "No such file or directory"), ("latin.txt", "not UTF-8; convert it first")],
+)
+def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, given: str, told: str) -> None:
+    (tmp_path / "latin.txt").write_bytes("Köln".encode("latin-1"))
+    path = tmp_path / given
+    run = python("from examples.desktop.__main__ import main; raise SystemExit(main())", str(path))
+    assert (run.returncode, run.stderr) == (2, f"desktop: error: {path}: {told}\n")
+
+
+def test_a_library_that_the_system_lacks_is_named() -> None:
+    code = (
+        "import examples.desktop.__main__ as m;"
+        "m._loads = lambda name: name != 'libEGL.so.1';"
+        "raise SystemExit(m.main())"
+    )
+    run = python(code)
+    assert run.returncode == 2
+    assert run.stderr.startswith("desktop: error: the system lacks libEGL.so.1; ")

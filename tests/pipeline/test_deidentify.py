@@ -163,6 +163,10 @@ def test_facts_in_everyday_words_are_warned_about(sanitizer: Sanitizer) -> None:
         ("I lost my job in spring. Suggest three options.", "I lost my job in spring."),
         ("Give me a plan. The kids hide in their room.", "The kids hide in their room."),
         ("Make it short. He did not dare to go home.", "He did not dare to go home."),
+        (
+            "Make it short. At marsh@northgate.example, where I lost my job, ask for Jo.",
+            "At marsh@northgate.example, where I lost my job, ask for Jo.",
+        ),
     ],
 )
 def test_a_warning_names_the_sentence(sanitizer: Sanitizer, text: str, told: str) -> None:

@@ -21,8 +21,8 @@ from tests.proxy.servers import Received, chat, reply, upstream
 
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 ANSWER = (
-    "Dear Sir or Madam,\n\nMy father {PERSON}, patient number {MEDICAL}, cannot come on {DATE}. "
-    "Could he have an appointment in the week after? We can be reached at {PHONE}."
+    "Dear Dr. {PERSON},\n\nMy father, NHS number {MEDICAL}, cannot come on {DATE}. "
+    "Could he have an appointment on another day? We can be reached at {PHONE}."
 )
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 

@@ -21,9 +21,9 @@ const LONGEST_WAIT_MS = 2000;
 const POLL_MS = 500;
 const SLOW_MS = 1500; // longer waits are shown with their progress
 const EXAMPLE =
-  "My father Peter has hepatitis and lives in Leeds. I want to write to his clinic " +
-  "(reception@clinic.example, +44 20 7946 0958): he cannot come on 14 March and would like an appointment in the " +
-  "week after. His patient number is 48213.";
+  "My father Peter has hepatitis and lives in Leeds. Please write to Dr. Elena Marsh for me " +
+  "(marsh@northgate.example, +44 20 7946 0958): he cannot come on 14 March and asks for another day. " +
+  "His NHS number is 943 476 5919.";
 
 /** Refusals that a person can act on, in plain words. @type {Record<string, string>} */
 const KNOWN = {
