@@ -28,7 +28,7 @@ from sanitizer.detect.skeleton import (
     Skeleton,
     foreign_words,
 )
-from sanitizer.lm import MaskedLM, Tagger, WordPieces
+from sanitizer.lm import MaskedLM, Tagger, WordPieces, WordTable
 from sanitizer.progress import report
 
 _READS = {**dict.fromkeys(NUMBERS, "two"), "PERSON": "she", "PLACE": "home", "ORGANIZATION": "work"}
@@ -56,6 +56,88 @@ _SENTENCE = re.compile(r"[^.!?\n;]*(?:[.!?\n;]+|$)")
 _GLUED = frozenset("-_./&'\u2019#@+0123456789")
 
 
+_OF_LISTS = tuple("CONDITION TREATMENT BELIEF ORIGIN CRIME OCCUPATION SEXUALITY FAMILY".split())
+"""Classes of `class_of` as the tagger's second stage reads them."""
+_BLOCK = 32  # the graph wants whole blocks
+
+
+class Lexicon:
+    """What is known of the words of a run: their vectors and the public lists that they are on.
+
+    It reads the run alone.
+
+    Args:
+        words: vectors of frequent words. forms: the public lists.
+    """
+
+    def __init__(self, words: WordTable, forms: PublicForms) -> None:
+        self._words, self._forms = words, forms
+        self._n_dimensions = words.vectors.shape[1]
+        n = 3 * self._n_dimensions + len(self._flags("a", WORD, 1, 0))
+        self.width = -(-n // _BLOCK) * _BLOCK
+        """Numbers for each word."""
+
+    def known(self, words: Sequence[str], kind: str) -> NDArray[np.float32]:
+        """Return what is known of each word, float32 [n_words, `width`]: its vector, those of the
+        words before and after it in the run, and flags.
+
+        Args:
+            words: of one run, as written; a number is one word. kind: of the run.
+        """
+        n = self._n_dimensions
+        found = np.zeros((len(words), self.width), np.float32)
+        for i, word in enumerate(words):
+            row = self._row(word)
+            if row >= 0:
+                vector = self._words.vectors[row].astype(np.float32)
+                found[i, :n] = vector * np.float32(np.sqrt(n)) / max(self._words.norms[row], 1)
+            flags = self._flags(word, kind, len(words), i)
+            found[i, 3 * n : 3 * n + len(flags)] = flags
+        found[1:, n : 2 * n] = found[:-1, :n]
+        found[:-1, 2 * n : 3 * n] = found[1:, :n]
+        return found
+
+    def _row(self, word: str) -> int:
+        """Return the row of a word's vector, or of its singular's; -1 without one."""
+        plain = word.strip("'\u2019")
+        for ending in ("", "'s", "\u2019s", "s"):
+            if plain.endswith(ending):
+                row = self._words.row(plain.removesuffix(ending))
+                if row >= 0:
+                    return row
+        return -1
+
+    def _flags(self, word: str, kind: str, n: int, i: int) -> list[float]:
+        forms, plain = self._forms, word.lower()
+        told = class_of(word) if kind == WORD else None
+        return [
+            float(flag)
+            for flag in (
+                word.islower(),
+                word[:1].isupper(),
+                word.isupper() and len(word) > 1,
+                any(char.isdigit() for char in word),
+                word.isdecimal(),
+                *(kind == each for each in sorted(NUMBERS)),
+                self._row(word) < 0,
+                plain in forms.judged,
+                plain in forms.ordinary,
+                forms.known(word),
+                plain in forms.lower,
+                plain in forms.opening,
+                plain in forms.anywhere,
+                plain in given_names(),
+                *(told == each for each in _OF_LISTS),
+                told is not None,
+                min(len(word), 12) / 6 - 1,
+                n == 1,
+                min(n, 5) / 3,
+                i == 0,
+                i == n - 1,
+            )
+        ]
+
+
 @dataclass(frozen=True, slots=True)
 class _Tokens:
     """A skeleton as the model reads it: ids int64 [n], the slot of each run, and where each token
@@ -79,6 +161,7 @@ class Tagging:
     ) -> None:
         self._model, self._pieces, self._tagger = model, pieces, tagger
         self._forms, self._mode = forms, mode
+        self._lexicon = Lexicon(model.words, forms)
         thresholds = _THRESHOLDS | _NUMBERS
         self._thresholds = np.array([thresholds.get(c, _THRESHOLD) for c in tagger.classes])
 
@@ -129,15 +212,46 @@ class Tagging:
             ids, lengths = np.full((1, width), self._pieces.mask, dtype=np.int64), _ONE
             at = _ONE
         vectors = self._model.pieces.vectors(ids.reshape(-1)).reshape(len(ids), width, -1)
-        scores, facts = self._tagger.scores(states, vectors, lengths, at)
+        words = [self._known(found, found.runs[i]) for i in numbers]
+        known = self._placed(words, [firsts for _, firsts in read], len(ids))
+        scores, facts = self._tagger.scores(states, vectors, lengths, at, known)
         for row, (i, (run_ids, firsts)) in enumerate(zip(numbers, read, strict=True)):
             limits = self._name_limits(found, found.runs[i], language)
             for word, piece in enumerate(firsts):
                 if piece < width:
                     labels[i][word] = self._decided(scores[row, piece], *limits[word])
             if len(run_ids) > width:
-                self._label_rest(run_ids, firsts, int(at[row]), states, labels[i], limits)
+                place = int(at[row])
+                self._label_rest(run_ids, firsts, place, states, labels[i], limits, words[row])
         return facts
+
+    def _known(self, found: Skeleton, run: Run) -> NDArray[np.float32]:
+        """What is known of the words of a run, float32 [n_words, n]."""
+        words = ((run.start, run.end),) if run.kind in NUMBERS else run.words
+        return self._lexicon.known([found.text[begin:end] for begin, end in words], run.kind)
+
+    def _placed(
+        self,
+        words: Sequence[NDArray[np.float32]],
+        firsts: Sequence[Sequence[int]],
+        n_rows: int,
+        begin: int = 0,
+    ) -> NDArray[np.float32] | None:
+        """Put what is known of words where each begins, if words may be read, and by themselves.
+
+        Args:
+            firsts: of each run, the number of the first piece of each word. begin: of the first
+                piece that is read.
+        """
+        if self._mode != "local":  # the second stage learnt from masks and the words themselves
+            return None
+        width = self._tagger.width
+        placed = np.zeros((n_rows, width, self._lexicon.width), np.float32)
+        for row, (known, places) in enumerate(zip(words, firsts, strict=True)):
+            for word, piece in zip(known, places, strict=True):
+                if begin <= piece < begin + width:
+                    placed[row, piece - begin] = word
+        return placed
 
     def _label_rest(
         self,
@@ -147,6 +261,7 @@ class Tagging:
         states: dict[int, NDArray[np.float32]],
         labels: list[str | None],
         limits: Sequence[tuple[float, str]],
+        words: NDArray[np.float32],
     ) -> None:
         """Label the words of a long run beyond its first pieces.
 
@@ -161,9 +276,9 @@ class Tagging:
             padded = np.full((1, width), self._pieces.mask, dtype=np.int64)
             padded[0, : len(known)] = known
             vectors = self._model.pieces.vectors(padded.reshape(-1)).reshape(1, width, -1)
-            scores, _ = self._tagger.scores(
-                states, vectors, np.array([len(known)], dtype=np.int64), place
-            )
+            lengths = np.array([len(known)], dtype=np.int64)
+            facts = self._placed([words], [firsts], 1, begin)
+            scores, _ = self._tagger.scores(states, vectors, lengths, place, facts)
             for word, piece in enumerate(firsts):
                 if begin <= piece < begin + width:
                     labels[word] = self._decided(scores[0, piece - begin], *limits[word])

@@ -48,8 +48,9 @@ class Recorder:
         pieces: NDArray[np.float32],
         lengths: NDArray[np.int64],
         at: NDArray[np.int64],
+        known: NDArray[np.float32] | None = None,
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        found = self._tagger.scores(states, pieces, lengths, at)
+        found = self._tagger.scores(states, pieces, lengths, at, known)
         self.scores_of.append(found[0])
         return found
 

@@ -23,7 +23,7 @@ from models.build.tagger import data
 from models.build.tagger.data import CLASSES, FILES, PROMPTS
 from models.build.tagger.encode import N_PIECES
 from models.build.tagger.export import build
-from models.build.tagger.model import LAYERS, MASKED_LM, Tagger, packaged_arrays
+from models.build.tagger.model import LAYERS, MASKED_LM, N_KNOWN, Tagger, packaged_arrays
 from models.build.tagger.quality import TOTAL, Figures, quality
 from models.build.tagger.train import PROMPTED
 
@@ -228,6 +228,7 @@ def main() -> None:
         "classes": CLASSES,
         "layers": layers,
         "n_pieces": N_PIECES,
+        "n_known": N_KNOWN,
         "sources": sources(options.data),
         "training": log,
     }
