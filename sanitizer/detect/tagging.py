@@ -33,12 +33,14 @@ from sanitizer.progress import report
 
 _READS = {**dict.fromkeys(NUMBERS, "two"), "PERSON": "she", "PLACE": "home", "ORGANIZATION": "work"}
 _MARGIN = 32  # tokens that neighbouring windows of a long text share on each side
-_THRESHOLDS = dict.fromkeys(("PERSON", "ORGANIZATION", "PLACE", "PRODUCT"), 0.05)
+_NAMED = ("PERSON", "ORGANIZATION", "PLACE", "PRODUCT")
 _NUMBERS = {"MONEY": 0.08, "DATE": 0.08, "ID": 0.08, "NUMBER": 0.2}
 _OF_NAMES_AND_NUMBERS = _NUMBERS.keys() | NAMES
-_THRESHOLD = 0.1
-"""Least share of all classes together at which a word has one: a miss weighs more than a word too
-many, most of all for names and numbers."""
+_FIRST = dict.fromkeys(_NAMED, 0.05) | _NUMBERS
+_SECOND = dict.fromkeys(_NAMED, 0.05) | _NUMBERS | {"FACT": 0.4}
+_FIRST_ELSE, _SECOND_ELSE = 0.1, 0.3
+"""Least share of all classes together at which a word has one, by the tagger's stage: a miss weighs
+more than a word too many, most of all for names and numbers."""
 _EVERYDAY, _FOREIGN_WORD, _MISSPELT = 0.7, 0.97, 0.3
 """Least share of all classes at which an everyday word counts as a name: of the lists, of the list
 of another language, and one that is a typing error away from a visible word."""
@@ -162,8 +164,8 @@ class Tagging:
         self._model, self._pieces, self._tagger = model, pieces, tagger
         self._forms, self._mode = forms, mode
         self._lexicon = Lexicon(model.words, forms)
-        thresholds = _THRESHOLDS | _NUMBERS
-        self._thresholds = np.array([thresholds.get(c, _THRESHOLD) for c in tagger.classes])
+        self._first = {c: _FIRST.get(c, _FIRST_ELSE) for c in (*tagger.classes, "FACT")}
+        self._second = {c: _SECOND.get(c, _SECOND_ELSE) for c in (*tagger.classes, "FACT")}
 
     def labels(
         self, found: Skeleton, language: str
@@ -212,17 +214,21 @@ class Tagging:
             ids, lengths = np.full((1, width), self._pieces.mask, dtype=np.int64), _ONE
             at = _ONE
         vectors = self._model.pieces.vectors(ids.reshape(-1)).reshape(len(ids), width, -1)
-        words = [self._known(found, found.runs[i]) for i in numbers]
-        known = self._placed(words, [firsts for _, firsts in read], len(ids))
+        # The second stage learnt from English words, and from masks in the skeleton.
+        knows = self._mode == "local" and language == "en"
+        words = [self._known(found, found.runs[i]) for i in numbers] if knows else []
+        firsts_of = [firsts for _, firsts in read]
+        known = self._placed(words, firsts_of, len(ids)) if knows else None
         scores, facts = self._tagger.scores(states, vectors, lengths, at, known)
         for row, (i, (run_ids, firsts)) in enumerate(zip(numbers, read, strict=True)):
             limits = self._name_limits(found, found.runs[i], language)
             for word, piece in enumerate(firsts):
                 if piece < width:
-                    labels[i][word] = self._decided(scores[row, piece], *limits[word])
+                    labels[i][word] = self._decided(scores[row, piece], *limits[word], knows)
             if len(run_ids) > width:
                 place = int(at[row])
-                self._label_rest(run_ids, firsts, place, states, labels[i], limits, words[row])
+                rest = words[row] if knows else None
+                self._label_rest(run_ids, firsts, place, states, labels[i], limits, rest)
         return facts
 
     def _known(self, found: Skeleton, run: Run) -> NDArray[np.float32]:
@@ -236,15 +242,13 @@ class Tagging:
         firsts: Sequence[Sequence[int]],
         n_rows: int,
         begin: int = 0,
-    ) -> NDArray[np.float32] | None:
-        """Put what is known of words where each begins, if words may be read, and by themselves.
+    ) -> NDArray[np.float32]:
+        """Put what is known of the words of runs where each begins.
 
         Args:
             firsts: of each run, the number of the first piece of each word. begin: of the first
                 piece that is read.
         """
-        if self._mode != "local":  # the second stage learnt from masks and the words themselves
-            return None
         width = self._tagger.width
         placed = np.zeros((n_rows, width, self._lexicon.width), np.float32)
         for row, (known, places) in enumerate(zip(words, firsts, strict=True)):
@@ -261,7 +265,7 @@ class Tagging:
         states: dict[int, NDArray[np.float32]],
         labels: list[str | None],
         limits: Sequence[tuple[float, str]],
-        words: NDArray[np.float32],
+        words: NDArray[np.float32] | None,
     ) -> None:
         """Label the words of a long run beyond its first pieces.
 
@@ -277,20 +281,26 @@ class Tagging:
             padded[0, : len(known)] = known
             vectors = self._model.pieces.vectors(padded.reshape(-1)).reshape(1, width, -1)
             lengths = np.array([len(known)], dtype=np.int64)
-            facts = self._placed([words], [firsts], 1, begin)
+            facts = None if words is None else self._placed([words], [firsts], 1, begin)
             scores, _ = self._tagger.scores(states, vectors, lengths, place, facts)
             for word, piece in enumerate(firsts):
                 if begin <= piece < begin + width:
-                    labels[word] = self._decided(scores[0, piece - begin], *limits[word])
+                    labels[word] = self._decided(
+                        scores[0, piece - begin], *limits[word], words is not None
+                    )
 
-    def _decided(self, scores: NDArray[np.float32], name_limit: float, word: str) -> str | None:
+    def _decided(
+        self, scores: NDArray[np.float32], name_limit: float, word: str, knows: bool
+    ) -> str | None:
         """Return the likeliest class, or None if all of them together are too unlikely.
 
         Args:
             name_limit: share of all classes from which an everyday word is a name; 0 for others.
             word: as written; its form rules classes out. An everyday word with such a class is
                 judged by the others; any other word has the likeliest of these.
+            knows: the scores are the second stage's.
         """
+        limits = self._second if knows else self._first
         odds = np.exp(scores - scores.max())
         shares = odds[1:] / odds.sum()
         share = 1.0 - float(odds[0] / odds.sum())
@@ -300,12 +310,13 @@ class Tagging:
             share = float(shares[possible].sum())
         best = int(np.where(possible, shares, -1.0).argmax())
         kind = self._tagger.classes[best]
-        limit = float(self._thresholds[best])
+        if kind not in _OF_NAMES_AND_NUMBERS and shares[best] < _VAGUE * shares.sum():
+            kind = "FACT"
+        limit = limits[kind]
         if kind in NAMES or name_limit == _MISSPELT:
             limit = max(limit, name_limit)
         if share >= limit:
-            vague = kind not in _OF_NAMES_AND_NUMBERS and shares[best] < _VAGUE * shares.sum()
-            return "FACT" if vague else kind
+            return kind
         told = class_of(word) if odds[1:].sum() >= _LISTED * odds.sum() else None
         return told if told in self._tagger.classes else None
 

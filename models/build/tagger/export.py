@@ -20,7 +20,7 @@ from onnx import TensorProto, helper
 from models.build.encoder import N_HEADS, WIDTH
 from models.build.export import Array, GraphBuilder, norm
 from models.build.tagger.encode import N_PIECES
-from models.build.tagger.model import BLOCK, LEAST_SHARE, TOLD_REACH
+from models.build.tagger.model import BLOCK, LEAST_SHARE, N_KNOWN, TOLD_REACH
 
 HEAD_WIDTH = WIDTH // N_HEADS
 EIGHT_BITS = frozenset({"slot", "told.first", "told.near", "known.slot", "known.words"})
@@ -251,7 +251,7 @@ def build(
             _value("pieces", TensorProto.FLOAT, ["n", N_PIECES, WIDTH]),
             _value("valid", TensorProto.FLOAT, ["n", N_PIECES]),
             _value("at", TensorProto.INT64, ["n"]),
-            _value("known", TensorProto.FLOAT, ["n", N_PIECES, weights["known.words.weight"].shape[1]]),
+            _value("known", TensorProto.FLOAT, ["n", N_PIECES, N_KNOWN]),
             *states,
         ],
         [

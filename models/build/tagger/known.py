@@ -313,7 +313,9 @@ def main() -> None:
     done: dict[str, Any] = {"words": len(words.rows), "epochs": EPOCHS, "loss": round(loss, 4)}
     done["minutes"] = round((time.monotonic() - begin) / 60, 1)
     torch.save(state, options.out)
-    options.out.with_suffix(".json").write_text(json.dumps(log | {"known": done}, indent=1), "utf-8")
+    options.out.with_suffix(".json").write_text(
+        json.dumps(log | {"known": done}, indent=1), "utf-8"
+    )
     print(done)
 
 
