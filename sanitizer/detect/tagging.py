@@ -37,8 +37,8 @@ _NAMED = ("PERSON", "ORGANIZATION", "PLACE", "PRODUCT")
 _NUMBERS = {"MONEY": 0.08, "DATE": 0.08, "ID": 0.08, "NUMBER": 0.2}
 _OF_NAMES_AND_NUMBERS = _NUMBERS.keys() | NAMES
 _FIRST = dict.fromkeys(_NAMED, 0.05) | _NUMBERS
-_SECOND = dict.fromkeys(_NAMED, 0.05) | _NUMBERS | {"FACT": 0.4}
-_FIRST_ELSE, _SECOND_ELSE = 0.1, 0.3
+_SECOND = dict.fromkeys(_NAMED, 0.08) | _NUMBERS | {"PRODUCT": 0.1, "FACT": 0.35}
+_FIRST_ELSE, _SECOND_ELSE = 0.1, 0.2
 """Least share of all classes together at which a word has one, by the tagger's stage: a miss weighs
 more than a word too many, most of all for names and numbers."""
 _EVERYDAY, _FOREIGN_WORD, _MISSPELT = 0.7, 0.97, 0.3
@@ -75,7 +75,7 @@ class Lexicon:
     def __init__(self, words: WordTable, forms: PublicForms) -> None:
         self._words, self._forms = words, forms
         self._n_dimensions = words.vectors.shape[1]
-        n = 3 * self._n_dimensions + len(self._flags("a", WORD, 1, 0))
+        n = 3 * self._n_dimensions + len(self._flags("a", WORD, 1, 0, -1))
         self.width = -(-n // _BLOCK) * _BLOCK
         """Numbers for each word."""
 
@@ -93,7 +93,7 @@ class Lexicon:
             if row >= 0:
                 vector = self._words.vectors[row].astype(np.float32)
                 found[i, :n] = vector * np.float32(np.sqrt(n)) / max(self._words.norms[row], 1)
-            flags = self._flags(word, kind, len(words), i)
+            flags = self._flags(word, kind, len(words), i, row)
             found[i, 3 * n : 3 * n + len(flags)] = flags
         found[1:, n : 2 * n] = found[:-1, :n]
         found[:-1, 2 * n : 3 * n] = found[1:, :n]
@@ -109,7 +109,7 @@ class Lexicon:
                     return row
         return -1
 
-    def _flags(self, word: str, kind: str, n: int, i: int) -> list[float]:
+    def _flags(self, word: str, kind: str, n: int, i: int, row: int) -> list[float]:
         forms, plain = self._forms, word.lower()
         told = class_of(word) if kind == WORD else None
         return [
@@ -121,7 +121,7 @@ class Lexicon:
                 any(char.isdigit() for char in word),
                 word.isdecimal(),
                 *(kind == each for each in sorted(NUMBERS)),
-                self._row(word) < 0,
+                row < 0,
                 plain in forms.judged,
                 plain in forms.ordinary,
                 forms.known(word),

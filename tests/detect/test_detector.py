@@ -212,7 +212,7 @@ def test_words_that_close_a_letter_are_no_names(local: Detector) -> None:
         ("Memory: Alzheimer's diagnosed 2021, repeats questions", "Alzheimer's", "CONDITION"),
         ("Memory: Alzheimer's diagnosed 2021, repeats questions", "2021", "DATE"),
         (
-            "Customers: the Ministry of Transport in Lisbon.",
+            "The customer is the Ministry of Transport in Lisbon.",
             "Ministry of Transport",
             "ORGANIZATION",
         ),
@@ -244,6 +244,36 @@ def test_classes_that_words_and_forms_tell(
     local: Detector, text: str, thing: str, kind: str
 ) -> None:
     assert kinds(local.read(text), text)[thing] == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "thing", "kind"),
+    [
+        ("My flight TAP1352 to Lisbon was cancelled.", "TAP1352", "ID"),
+        ("He was arrested for shoplifting last week.", "shoplifting", "CRIME"),
+        ("My daughter is coeliac and her school refuses help.", "coeliac", "CONDITION"),
+        ("I was sacked from my job as a scaffolder.", "scaffolder", "OCCUPATION"),
+    ],
+)
+def test_the_second_stage_knows_what_a_word_means(
+    local: Detector, text: str, thing: str, kind: str
+) -> None:
+    assert kinds(local.read(text), text)[thing] == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "stays"),
+    [
+        ("Should I halve the dose if it makes me drowsy?", "halve"),
+        ("Write a formula that shows who earns more than average.", "earns"),
+        ("name,department,salary\nJane Moss,Finance,41200\nTom Reed,IT,39950\n", "Finance"),
+        ("Rewrite politely: we regret the delay of your parcel.", "regret"),
+    ],
+)
+def test_words_of_the_task_are_told_from_private_ones(
+    local: Detector, text: str, stays: str
+) -> None:
+    assert stays not in kinds(local.read(text), text)
 
 
 def test_a_month_of_another_language_is_no_name(local: Detector) -> None:

@@ -185,3 +185,20 @@ def test_what_no_text_says_of_a_word_is_not_learnt() -> None:
     found = excluded(Words(nothing, nothing, rows))
     assert found.sum(1).tolist() == [17, 0, 4, 17, 0]
     assert not found[:, 0].any()
+
+
+def test_scores_that_tell_private_words_apart_are_told_so() -> None:
+    pytest.importorskip("torch", reason="only the scripts need torch")
+    pytest.importorskip("onnx", reason="only the scripts need onnx")
+    from models.build.tagger.known import Words, told_apart
+
+    labels = [0, 0, 1, 5, 17]
+    rows = [
+        (["Ada" if i % 2 else "ada"], WORD, 0, label, "open", []) for i, label in enumerate(labels)
+    ]
+    scores = np.zeros((5, 18), np.float32)
+    words = Words(scores, scores, rows)
+    scores[[0, 1], 0], scores[2, 1], scores[3, 6] = 3, 2, 2
+    found = told_apart(words, scores)
+    assert (found["auc"], found["right"]) == (1.0, 0.5)
+    assert told_apart(words, -scores)["auc"] < 0.5

@@ -3,7 +3,8 @@ out.
 
 Every run is a row of its own; rows share the keys and values of the skeleton only, so that what one
 run holds changes no bit of another's scores. Matrices of the layers have 4 bits, in blocks of 32
-with inputs rounded to 8 bits by block; those of slots, of what visible words tell and of the second stage have 8.
+with inputs rounded to 8 bits by block; those of slots, of what visible words tell and of the second
+stage have 8.
 Operators are ONNX 17 and ONNX Runtime's own (com.microsoft).
 """
 

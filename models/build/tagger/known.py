@@ -30,7 +30,7 @@ from models.build.corpus import imdb, wikipedia
 from models.build.fetch import CACHE
 from models.build.tagger import data
 from models.build.tagger.batches import Batch, Mixture
-from models.build.tagger.data import ALL, CLASSES, Example
+from models.build.tagger.data import ALL, CLASSES, FACT, PROMPTS, Example
 from models.build.tagger.encode import N_PIECES, Encoder, word_labels
 from models.build.tagger.model import (
     KNOWN_WIDTH,
@@ -285,6 +285,33 @@ def learnt(words: Words, lexicon: Lexicon, n_dimensions: int) -> tuple[Known, fl
     return model.plain(), loss_sum
 
 
+def told_apart(words: Words, scores: Array) -> dict[str, float]:
+    """Return how well scores tell private words of labelled prompts from others.
+
+    Returns:
+        "auc", the area under the curve of all classes together, and "right", the share of private
+        words with a class whose likeliest class is theirs; both also for words in lower case.
+
+    Args:
+        scores: float32 [n, 1 + n_classes], of either stage.
+    """
+    labels = np.array([row[3] for row in words.rows])
+    lower = np.array([kind == WORD and run[i].islower() for run, kind, i, *_ in words.rows])
+    shares = np.exp(scores - scores.max(1, keepdims=True))
+    private = 1 - shares[:, 0] / shares.sum(1)
+    found = {}
+    for name, chosen in (("", labels >= 0), (" lower case", (labels >= 0) & lower)):
+        ranks = private[chosen].argsort(kind="stable").argsort() + 1
+        yes = labels[chosen] > 0
+        n = int(yes.sum())
+        above = ranks[yes].sum() - n * (n + 1) / 2
+        found[f"auc{name}"] = round(float(above / (n * (len(yes) - n))), 3)
+        classed = chosen & (labels > 0) & (labels != CLASSES.index(FACT) + 1)
+        right = scores[classed, 1:].argmax(1) + 1 == labels[classed]
+        found[f"right{name}"] = round(float(right.mean()), 3)
+    return found
+
+
 def main() -> None:
     """Read the options, read the texts unless that was done, and train."""
     parser = argparse.ArgumentParser(
@@ -300,11 +327,12 @@ def main() -> None:
     begin = time.monotonic()
     state, log = checkpoint(options.first)
     state = {name: value for name, value in state.items() if not name.startswith("known.")}
+    model = Tagger(packaged_arrays(), log["layers"])
+    model.load_state_dict(state, strict=False)
+    body = Body(options.threads, log["layers"])
     if not options.read.with_suffix(".npz").exists():
-        model = Tagger(packaged_arrays(), log["layers"])
-        model.load_state_dict(state, strict=False)
         examples = drawn(options.data) + natural(options.data)
-        read(model.eval(), Body(options.threads, log["layers"]), examples).save(options.read)
+        read(model.eval(), body, examples).save(options.read)
     words = Words.load(options.read)
     table = WordTable.load(model_folder("masked-lm"))
     lexicon = Lexicon(table, public_forms())
@@ -317,6 +345,11 @@ def main() -> None:
         json.dumps(log | {"known": done}, indent=1), "utf-8"
     )
     print(done)
+    for name in ("dev", "second_open"):
+        seen = read(model.eval(), body, data.prompts(PROMPTS.with_stem(name)))
+        with torch.no_grad():
+            second = known(torch.from_numpy(seen.scores), *inputs_of(seen, lexicon)[1:]).numpy()
+        print(name, "first", told_apart(seen, seen.scores), "second", told_apart(seen, second))
 
 
 if __name__ == "__main__":
