@@ -100,6 +100,8 @@ _OF_PERSONS = frozenset(
 )
 
 
+_LEAST_ID = 7
+"""Digits in a row from which a number is a sum or some reference, no age and no count."""
 _OF_WORDS = frozenset(["PERSON", "PLACE", "ORGANIZATION"])
 _SUM = re.compile(r"(?i)[0-9.,]+(?:k|m|mn|mio|bn|tsd|eur|euros?|usd|gbp|chf|p)")
 """A sum in one word."""
@@ -139,7 +141,8 @@ def _of_number(word: str) -> frozenset[str]:
         sums = set[str]() if _SUM.fullmatch(word) else {"MONEY"}
         return _OF_PERSONS - {"CONDITION", "TREATMENT"} | _OF_WORDS | sums
     short = {"ID"} if len(word) <= 2 else set[str]()
-    return _OF_PERSONS | short | (set() if may_be_day(word) else {"DATE"})
+    long = {"NUMBER"} if word.isdecimal() and len(word) >= _LEAST_ID else set[str]()
+    return _OF_PERSONS | short | long | (set() if may_be_day(word) else {"DATE"})
 
 
 def may_be_day(number: str) -> bool:

@@ -28,17 +28,19 @@ from sanitizer.detect.skeleton import (
     Skeleton,
     foreign_words,
 )
-from sanitizer.lm import MaskedLM, Tagger, WordPieces
+from sanitizer.lm import MaskedLM, Tagger, WordPieces, WordTable
 from sanitizer.progress import report
 
 _READS = {**dict.fromkeys(NUMBERS, "two"), "PERSON": "she", "PLACE": "home", "ORGANIZATION": "work"}
 _MARGIN = 32  # tokens that neighbouring windows of a long text share on each side
-_THRESHOLDS = dict.fromkeys(("PERSON", "ORGANIZATION", "PLACE", "PRODUCT"), 0.05)
+_NAMED = ("PERSON", "ORGANIZATION", "PLACE", "PRODUCT")
 _NUMBERS = {"MONEY": 0.08, "DATE": 0.08, "ID": 0.08, "NUMBER": 0.2}
 _OF_NAMES_AND_NUMBERS = _NUMBERS.keys() | NAMES
-_THRESHOLD = 0.1
-"""Least share of all classes together at which a word has one: a miss weighs more than a word too
-many, most of all for names and numbers."""
+_FIRST = dict.fromkeys(_NAMED, 0.05) | _NUMBERS
+_SECOND = dict.fromkeys(_NAMED, 0.08) | _NUMBERS | {"PRODUCT": 0.1, "FACT": 0.35}
+_FIRST_ELSE, _SECOND_ELSE = 0.1, 0.2
+"""Least share of all classes together at which a word has one, by the tagger's stage: a miss weighs
+more than a word too many, most of all for names and numbers."""
 _EVERYDAY, _FOREIGN_WORD, _MISSPELT = 0.7, 0.97, 0.3
 """Least share of all classes at which an everyday word counts as a name: of the lists, of the list
 of another language, and one that is a typing error away from a visible word."""
@@ -55,6 +57,88 @@ _OPENING = re.compile(r"(?:[.!?] |\n|\n[-*>#] )$")
 # A dot inside an address or a number ends no sentence.
 _SENTENCE = re.compile(r"(?:[^.!?\n;]|[.!?;](?=[^\s.!?;]))*+(?:[.!?\n;]+|$)")
 _GLUED = frozenset("-_./&'\u2019#@+0123456789")
+
+
+_OF_LISTS = tuple("CONDITION TREATMENT BELIEF ORIGIN CRIME OCCUPATION SEXUALITY FAMILY".split())
+"""Classes of `class_of` as the tagger's second stage reads them."""
+_BLOCK = 32  # the graph wants whole blocks
+
+
+class Lexicon:
+    """What is known of the words of a run: their vectors and the public lists that they are on.
+
+    It reads the run alone.
+
+    Args:
+        words: vectors of frequent words. forms: the public lists.
+    """
+
+    def __init__(self, words: WordTable, forms: PublicForms) -> None:
+        self._words, self._forms = words, forms
+        self._n_dimensions = words.vectors.shape[1]
+        n = 3 * self._n_dimensions + len(self._flags("a", WORD, 1, 0, -1))
+        self.width = -(-n // _BLOCK) * _BLOCK
+        """Numbers for each word."""
+
+    def known(self, words: Sequence[str], kind: str) -> NDArray[np.float32]:
+        """Return what is known of each word, float32 [n_words, `width`]: its vector, those of the
+        words before and after it in the run, and flags.
+
+        Args:
+            words: of one run, as written; a number is one word. kind: of the run.
+        """
+        n = self._n_dimensions
+        found = np.zeros((len(words), self.width), np.float32)
+        for i, word in enumerate(words):
+            row = self._row(word)
+            if row >= 0:
+                vector = self._words.vectors[row].astype(np.float32)
+                found[i, :n] = vector * np.float32(np.sqrt(n)) / max(self._words.norms[row], 1)
+            flags = self._flags(word, kind, len(words), i, row)
+            found[i, 3 * n : 3 * n + len(flags)] = flags
+        found[1:, n : 2 * n] = found[:-1, :n]
+        found[:-1, 2 * n : 3 * n] = found[1:, :n]
+        return found
+
+    def _row(self, word: str) -> int:
+        """Return the row of a word's vector, or of its singular's; -1 without one."""
+        plain = word.strip("'\u2019")
+        for ending in ("", "'s", "\u2019s", "s"):
+            if plain.endswith(ending):
+                row = self._words.row(plain.removesuffix(ending))
+                if row >= 0:
+                    return row
+        return -1
+
+    def _flags(self, word: str, kind: str, n: int, i: int, row: int) -> list[float]:
+        forms, plain = self._forms, word.lower()
+        told = class_of(word) if kind == WORD else None
+        return [
+            float(flag)
+            for flag in (
+                word.islower(),
+                word[:1].isupper(),
+                word.isupper() and len(word) > 1,
+                any(char.isdigit() for char in word),
+                word.isdecimal(),
+                *(kind == each for each in sorted(NUMBERS)),
+                row < 0,
+                plain in forms.judged,
+                plain in forms.ordinary,
+                forms.known(word),
+                plain in forms.lower,
+                plain in forms.opening,
+                plain in forms.anywhere,
+                plain in given_names(),
+                *(told == each for each in _OF_LISTS),
+                told is not None,
+                min(len(word), 12) / 6 - 1,
+                n == 1,
+                min(n, 5) / 3,
+                i == 0,
+                i == n - 1,
+            )
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +164,9 @@ class Tagging:
     ) -> None:
         self._model, self._pieces, self._tagger = model, pieces, tagger
         self._forms, self._mode = forms, mode
-        thresholds = _THRESHOLDS | _NUMBERS
-        self._thresholds = np.array([thresholds.get(c, _THRESHOLD) for c in tagger.classes])
+        self._lexicon = Lexicon(model.words, forms)
+        self._first = {c: _FIRST.get(c, _FIRST_ELSE) for c in (*tagger.classes, "FACT")}
+        self._second = {c: _SECOND.get(c, _SECOND_ELSE) for c in (*tagger.classes, "FACT")}
 
     def labels(
         self, found: Skeleton, language: str
@@ -130,15 +215,48 @@ class Tagging:
             ids, lengths = np.full((1, width), self._pieces.mask, dtype=np.int64), _ONE
             at = _ONE
         vectors = self._model.pieces.vectors(ids.reshape(-1)).reshape(len(ids), width, -1)
-        scores, facts = self._tagger.scores(states, vectors, lengths, at)
+        # The second stage learnt from English words, and from masks in the skeleton.
+        knows = self._mode == "local" and language == "en"
+        words = [self._known(found, found.runs[i]) for i in numbers] if knows else []
+        firsts_of = [firsts for _, firsts in read]
+        known = self._placed(words, firsts_of, len(ids)) if knows else None
+        scores, facts = self._tagger.scores(states, vectors, lengths, at, known)
         for row, (i, (run_ids, firsts)) in enumerate(zip(numbers, read, strict=True)):
             limits = self._name_limits(found, found.runs[i], language)
             for word, piece in enumerate(firsts):
                 if piece < width:
-                    labels[i][word] = self._decided(scores[row, piece], *limits[word])
+                    labels[i][word] = self._decided(scores[row, piece], *limits[word], knows)
             if len(run_ids) > width:
-                self._label_rest(run_ids, firsts, int(at[row]), states, labels[i], limits)
+                place = int(at[row])
+                rest = words[row] if knows else None
+                self._label_rest(run_ids, firsts, place, states, labels[i], limits, rest)
         return facts
+
+    def _known(self, found: Skeleton, run: Run) -> NDArray[np.float32]:
+        """What is known of the words of a run, float32 [n_words, n]."""
+        words = ((run.start, run.end),) if run.kind in NUMBERS else run.words
+        return self._lexicon.known([found.text[begin:end] for begin, end in words], run.kind)
+
+    def _placed(
+        self,
+        words: Sequence[NDArray[np.float32]],
+        firsts: Sequence[Sequence[int]],
+        n_rows: int,
+        begin: int = 0,
+    ) -> NDArray[np.float32]:
+        """Put what is known of the words of runs where each begins.
+
+        Args:
+            firsts: of each run, the number of the first piece of each word. begin: of the first
+                piece that is read.
+        """
+        width = self._tagger.width
+        placed = np.zeros((n_rows, width, self._lexicon.width), np.float32)
+        for row, (known, places) in enumerate(zip(words, firsts, strict=True)):
+            for word, piece in zip(known, places, strict=True):
+                if begin <= piece < begin + width:
+                    placed[row, piece - begin] = word
+        return placed
 
     def _label_rest(
         self,
@@ -148,6 +266,7 @@ class Tagging:
         states: dict[int, NDArray[np.float32]],
         labels: list[str | None],
         limits: Sequence[tuple[float, str]],
+        words: NDArray[np.float32] | None,
     ) -> None:
         """Label the words of a long run beyond its first pieces.
 
@@ -162,21 +281,27 @@ class Tagging:
             padded = np.full((1, width), self._pieces.mask, dtype=np.int64)
             padded[0, : len(known)] = known
             vectors = self._model.pieces.vectors(padded.reshape(-1)).reshape(1, width, -1)
-            scores, _ = self._tagger.scores(
-                states, vectors, np.array([len(known)], dtype=np.int64), place
-            )
+            lengths = np.array([len(known)], dtype=np.int64)
+            facts = None if words is None else self._placed([words], [firsts], 1, begin)
+            scores, _ = self._tagger.scores(states, vectors, lengths, place, facts)
             for word, piece in enumerate(firsts):
                 if begin <= piece < begin + width:
-                    labels[word] = self._decided(scores[0, piece - begin], *limits[word])
+                    labels[word] = self._decided(
+                        scores[0, piece - begin], *limits[word], words is not None
+                    )
 
-    def _decided(self, scores: NDArray[np.float32], name_limit: float, word: str) -> str | None:
+    def _decided(
+        self, scores: NDArray[np.float32], name_limit: float, word: str, knows: bool
+    ) -> str | None:
         """Return the likeliest class, or None if all of them together are too unlikely.
 
         Args:
             name_limit: share of all classes from which an everyday word is a name; 0 for others.
             word: as written; its form rules classes out. An everyday word with such a class is
                 judged by the others; any other word has the likeliest of these.
+            knows: the scores are the second stage's.
         """
+        limits = self._second if knows else self._first
         odds = np.exp(scores - scores.max())
         shares = odds[1:] / odds.sum()
         share = 1.0 - float(odds[0] / odds.sum())
@@ -186,12 +311,13 @@ class Tagging:
             share = float(shares[possible].sum())
         best = int(np.where(possible, shares, -1.0).argmax())
         kind = self._tagger.classes[best]
-        limit = float(self._thresholds[best])
+        if kind not in _OF_NAMES_AND_NUMBERS and shares[best] < _VAGUE * shares.sum():
+            kind = "FACT"
+        limit = limits[kind]
         if kind in NAMES or name_limit == _MISSPELT:
             limit = max(limit, name_limit)
         if share >= limit:
-            vague = kind not in _OF_NAMES_AND_NUMBERS and shares[best] < _VAGUE * shares.sum()
-            return "FACT" if vague else kind
+            return kind
         told = class_of(word) if odds[1:].sum() >= _LISTED * odds.sum() else None
         return told if told in self._tagger.classes else None
 

@@ -13,6 +13,7 @@ from sanitizer.detect.classes import gazetteers, given_names
 from sanitizer.detect.detector import Detector, Reading, detector_for
 from sanitizer.detect.skeleton import public_forms as forms
 from sanitizer.detect.skeleton import skeleton
+from sanitizer.detect.tagging import Lexicon
 from sanitizer.lm import Models, Tagger
 
 TEXT = (
@@ -41,6 +42,7 @@ class Recorder:
         self.classes, self.layers, self.width = tagger.classes, tagger.layers, tagger.width
         self.sha256 = tagger.sha256
         self.scores_of: list[NDArray[np.float32]] = []
+        self.known: list[NDArray[np.float32] | None] = []
 
     def scores(
         self,
@@ -48,8 +50,10 @@ class Recorder:
         pieces: NDArray[np.float32],
         lengths: NDArray[np.int64],
         at: NDArray[np.int64],
+        known: NDArray[np.float32] | None = None,
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        found = self._tagger.scores(states, pieces, lengths, at)
+        found = self._tagger.scores(states, pieces, lengths, at, known)
+        self.known.append(known)
         self.scores_of.append(found[0])
         return found
 
@@ -103,6 +107,46 @@ def test_the_skeleton_detector_reads_no_run(models: Models) -> None:
     changed = replaced(TEXT, at, "Quorn")
     before, after = scores(models, TEXT, "skeleton"), scores(models, changed, "skeleton")
     assert np.array_equal(before[:, 0], after[:, 0])
+
+
+def test_what_is_known_of_a_word_depends_on_its_run_alone() -> None:
+    lexicon = Lexicon(Models(None, 1).masked()[0].words, forms())
+    pair, alone = lexicon.known(["asthma", "Marsh"], "word"), lexicon.known(["Marsh"], "word")
+    assert pair.shape == (2, lexicon.width)
+    n = 200
+    assert np.array_equal(pair[1, :n], alone[0, :n])
+    assert np.array_equal(pair[1, n : 2 * n], pair[0, :n])
+    assert np.array_equal(pair[0, 2 * n : 3 * n], pair[1, :n])
+    assert pair[0, :n].any()
+    assert not alone[0, n : 3 * n].any()
+
+
+def test_a_word_without_a_vector_is_known_by_its_flags() -> None:
+    lexicon = Lexicon(Models(None, 1).masked()[0].words, forms())
+    (found,) = lexicon.known(["qzzkx"], "word")
+    assert not found[:600].any()
+    assert found[600:].any()
+
+
+def test_words_beyond_the_first_pieces_are_known_too(models: Models) -> None:
+    """A long run is read in parts, and each part gets what is known of its own words."""
+    text = "Ask " + "Featherstonehaugh " * 3 + "chemotherapist about it."
+    model, pieces = models.masked()
+    recorder = Recorder(models.tagger())
+    Detector(model, pieces, recorder, forms(), gazetteers()).read(text)
+    parts = [known for known in recorder.known if known is not None]
+    assert len(parts) > 1
+    n_known = sum(int((part != 0).any(-1).sum()) for part in parts)
+    (run,) = skeleton(text, forms()).runs
+    assert n_known == len(run.words)
+
+
+@pytest.mark.parametrize("mode", ["skeleton", "reading"])
+def test_only_the_local_detector_reads_what_is_known(models: Models, mode: str) -> None:
+    model, pieces = models.masked()
+    recorder = Recorder(models.tagger())
+    Detector(model, pieces, recorder, forms(), gazetteers(), mode).read(TEXT)
+    assert recorder.known == [None]
 
 
 def kinds(reading: Reading, text: str) -> dict[str, str]:
@@ -168,7 +212,7 @@ def test_words_that_close_a_letter_are_no_names(local: Detector) -> None:
         ("Memory: Alzheimer's diagnosed 2021, repeats questions", "Alzheimer's", "CONDITION"),
         ("Memory: Alzheimer's diagnosed 2021, repeats questions", "2021", "DATE"),
         (
-            "Customers: the Ministry of Transport in Lisbon.",
+            "The customer is the Ministry of Transport in Lisbon.",
             "Ministry of Transport",
             "ORGANIZATION",
         ),
@@ -185,7 +229,7 @@ def test_words_that_close_a_letter_are_no_names(local: Detector) -> None:
         ("My son is self-harming again.", "self-harming", "CONDITION"),
         ("in a convent till 2021, then cervical cancer. im 38.", "cervical cancer", "CONDITION"),
         ("I did eighteen months inside (burglary, 2009).", "burglary", "CRIME"),
-        ("The fee is due through ParkWell by Friday, as always.", "ParkWell", "PRODUCT"),
+        ("The fee is due through ParkWell by Friday, as always.", "ParkWell", "ORGANIZATION"),
         ("I AM 8 MONTHS PREGNANT AND NOBODY COMES", "PREGNANT", "CONDITION"),
         ("I am waiting for a hip replacement.", "hip replacement", "TREATMENT"),
         ("it is in /home/bszabo/app/main.py", "bszabo", "PERSON"),
@@ -200,6 +244,36 @@ def test_classes_that_words_and_forms_tell(
     local: Detector, text: str, thing: str, kind: str
 ) -> None:
     assert kinds(local.read(text), text)[thing] == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "thing", "kind"),
+    [
+        ("My flight TAP1352 to Lisbon was cancelled.", "TAP1352", "ID"),
+        ("He was arrested for shoplifting last week.", "shoplifting", "CRIME"),
+        ("My daughter is coeliac and her school refuses help.", "coeliac", "CONDITION"),
+        ("I was sacked from my job as a scaffolder.", "scaffolder", "OCCUPATION"),
+    ],
+)
+def test_the_second_stage_knows_what_a_word_means(
+    local: Detector, text: str, thing: str, kind: str
+) -> None:
+    assert kinds(local.read(text), text)[thing] == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "stays"),
+    [
+        ("Should I halve the dose if it makes me drowsy?", "halve"),
+        ("Write a formula that shows who earns more than average.", "earns"),
+        ("name,department,salary\nJane Moss,Finance,41200\nTom Reed,IT,39950\n", "Finance"),
+        ("Rewrite politely: we regret the delay of your parcel.", "regret"),
+    ],
+)
+def test_words_of_the_task_are_told_from_private_ones(
+    local: Detector, text: str, stays: str
+) -> None:
+    assert stays not in kinds(local.read(text), text)
 
 
 def test_a_month_of_another_language_is_no_name(local: Detector) -> None:

@@ -62,6 +62,7 @@ def test_numbers_of_the_task(number: str, before: str, after: str, expected: boo
         ("18:22", {"ID", "MONEY"}, {"DATE"}),
         ("9k", {"PERSON"}, {"MONEY"}),
         ("4417", {"CONDITION"}, {"ID"}),
+        ("8841290", {"NUMBER", "DATE"}, {"ID", "MONEY"}),
     ],
 )
 def test_what_a_written_form_rules_out(word: str, out: set[str], left: set[str]) -> None:

@@ -150,3 +150,55 @@ def test_a_packaged_tagger_comes_back_as_it_was_for_more_training() -> None:
     codes = np.stack([packed & 15, packed >> 4], -1).reshape(len(weight), -1, 32)
     back = ((codes.astype(np.float32) - 8) * scale[:, :, None]).reshape(weight.shape)
     np.testing.assert_array_equal(back, weight)
+
+
+def test_the_second_stage_says_the_same_without_its_training() -> None:
+    torch = pytest.importorskip("torch", reason="only the scripts need torch")
+    pytest.importorskip("onnx", reason="only the scripts need onnx")
+    from models.build.tagger.known import Learner
+    from models.build.tagger.model import LEAST_SHARE, WIDTH
+
+    torch.manual_seed(1)
+    scores, slots, known = torch.randn(50, 18), torch.randn(50, WIDTH) + 2, torch.rand(50, 64) * 3
+    logs = torch.log(torch.softmax(scores, -1) + LEAST_SHARE)
+    learner = Learner([logs, slots, known], [torch.tensor(0.5)] * 3).eval()
+    with torch.no_grad():
+        wanted = learner([logs, slots, known])
+        found = learner.plain()(scores, slots, known)
+    torch.testing.assert_close(found, wanted, atol=1e-4, rtol=1e-4)
+
+
+def test_what_no_text_says_of_a_word_is_not_learnt() -> None:
+    pytest.importorskip("torch", reason="only the scripts need torch")
+    pytest.importorskip("onnx", reason="only the scripts need onnx")
+    from models.build.tagger.known import Words, excluded
+
+    names, every = sorted(data.NAMES), sorted(data.ALL)
+    rows = [
+        (["plot", "Ada"], WORD, 0, 0, "imdb", names),
+        (["plot", "Ada"], WORD, 1, 0, "imdb", names),
+        (["gout"], WORD, 0, 0, "btc", names),
+        (["gout"], WORD, 0, 0, "template", every),
+        (["gout"], WORD, 0, 5, "template", every),
+    ]
+    nothing = np.zeros((len(rows), 1), np.float32)
+    found = excluded(Words(nothing, nothing, rows))
+    assert found.sum(1).tolist() == [17, 0, 4, 17, 0]
+    assert not found[:, 0].any()
+
+
+def test_scores_that_tell_private_words_apart_are_told_so() -> None:
+    pytest.importorskip("torch", reason="only the scripts need torch")
+    pytest.importorskip("onnx", reason="only the scripts need onnx")
+    from models.build.tagger.known import Words, told_apart
+
+    labels = [0, 0, 1, 5, 17]
+    rows = [
+        (["Ada" if i % 2 else "ada"], WORD, 0, label, "open", []) for i, label in enumerate(labels)
+    ]
+    scores = np.zeros((5, 18), np.float32)
+    words = Words(scores, scores, rows)
+    scores[[0, 1], 0], scores[2, 1], scores[3, 6] = 3, 2, 2
+    found = told_apart(words, scores)
+    assert (found["auc"], found["right"]) == (1.0, 0.5)
+    assert told_apart(words, -scores)["auc"] < 0.5

@@ -65,6 +65,15 @@ class Mixture:
             found = self._from_corpus()
         return self._varied(found)
 
+    def topical(self, name: str) -> Example:
+        """Return a filled template of the chosen topics, perhaps varied.
+
+        Args:
+            name: "sensitive" or "negative".
+        """
+        lines = self._chosen[name]
+        return self._varied(data.filled(self.rng.choice(lines), self._fillers))
+
     def _from_template(self, name: str, lines: Sequence[str]) -> Example:
         """One filled template, of the chosen topics every other time."""
         chosen = self._chosen[name]

@@ -3,7 +3,8 @@ out.
 
 Every run is a row of its own; rows share the keys and values of the skeleton only, so that what one
 run holds changes no bit of another's scores. Matrices of the layers have 4 bits, in blocks of 32
-with inputs rounded to 8 bits by block; those of slots and of what visible words tell have 8.
+with inputs rounded to 8 bits by block; those of slots, of what visible words tell and of the second
+stage have 8.
 Operators are ONNX 17 and ONNX Runtime's own (com.microsoft).
 """
 
@@ -20,10 +21,10 @@ from onnx import TensorProto, helper
 from models.build.encoder import N_HEADS, WIDTH
 from models.build.export import Array, GraphBuilder, norm
 from models.build.tagger.encode import N_PIECES
-from models.build.tagger.model import BLOCK, TOLD_REACH
+from models.build.tagger.model import BLOCK, LEAST_SHARE, N_KNOWN, TOLD_REACH
 
 HEAD_WIDTH = WIDTH // N_HEADS
-EIGHT_BITS = frozenset({"slot", "told.first", "told.near"})
+EIGHT_BITS = frozenset({"slot", "told.first", "told.near", "known.slot", "known.words"})
 _SHRINK = (1.0, 0.95, 0.9, 0.85, 0.8)
 _LAST = 2**31 - 1
 
@@ -171,6 +172,21 @@ def _layer(g: TaggerGraph, x: str, states: str, p: str) -> str:
     return g.normalized(g.matrix(inner, f"{p}ffn2"), f"{p}norm2", x)
 
 
+def _known(g: TaggerGraph, slots: str) -> None:
+    """Add the second stage (`model.Known`), for each piece, from the output "scores".
+
+    Args:
+        slots: name of the states at the runs' slots.
+    """
+    shares = g.node("Softmax", ["scores"], "known.shares", axis=-1)
+    least = g.constant("known.least", np.array(LEAST_SHARE, np.float32))
+    logs = g.node("Log", [g.node("Add", [shares, least], "known.added")], "known.logs")
+    slot = g.node("Unsqueeze", [g.matrix(slots, "known.slot"), "one"], "known.row")
+    inner = g.node("Add", [g.floats(logs, "known.scores", "known.of_scores"), slot], "known.both")
+    inner = g.node("Add", [inner, g.matrix("known", "known.words")], "known.sum")
+    g.floats(g.node("Gelu", [inner], "known.gelu", domain=_OWN), "known.last", "known_scores")
+
+
 def _told(g: TaggerGraph, layers: Sequence[int]) -> None:
     """Add the head of visible words, which reads each place with TOLD_REACH places beside it."""
     both = g.node("Concat", [f"states_{layer}" for layer in layers], "told.states", axis=1)
@@ -200,9 +216,10 @@ def build(
     """Build the ONNX model.
 
     Inputs: pieces float32 [n, N_PIECES, WIDTH], vectors of the runs' pieces; valid float32 [n,
-    N_PIECES], 0 or a large negative number; at int64 [n], places of the runs; for each of `layers`,
-    states_<layer> float32 [S, WIDTH]. Outputs: scores float32 [n, N_PIECES, 1 + n_classes]; told
-    float32 [S, 1 + n_classes].
+    N_PIECES], 0 or a large negative number; at int64 [n], places of the runs; known float32 [n,
+    N_PIECES, n_known], what is known of the word that begins at a piece; for each of `layers`,
+    states_<layer> float32 [S, WIDTH]. Outputs: scores and known_scores float32 [n, N_PIECES, 1 +
+    n_classes], of the first stage and of the second; told float32 [S, 1 + n_classes].
 
     Args:
         weights: state-dict arrays by name.
@@ -225,6 +242,7 @@ def build(
     for number, layer in enumerate(layers):
         x = _layer(g, x, f"states_{layer}", f"layers.{number}.")
     g.floats(x, "head", "scores")
+    _known(g, "slot.states")
     _told(g, layers)
     states = [_value(f"states_{layer}", TensorProto.FLOAT, ["S", WIDTH]) for layer in layers]
     graph = helper.make_graph(
@@ -234,10 +252,12 @@ def build(
             _value("pieces", TensorProto.FLOAT, ["n", N_PIECES, WIDTH]),
             _value("valid", TensorProto.FLOAT, ["n", N_PIECES]),
             _value("at", TensorProto.INT64, ["n"]),
+            _value("known", TensorProto.FLOAT, ["n", N_PIECES, N_KNOWN]),
             *states,
         ],
         [
             _value("scores", TensorProto.FLOAT, ["n", N_PIECES, n_classes + 1]),
+            _value("known_scores", TensorProto.FLOAT, ["n", N_PIECES, n_classes + 1]),
             _value("told", TensorProto.FLOAT, ["S", n_classes + 1]),
         ],
         g.initializers,

@@ -26,6 +26,9 @@ LAYERS = (3, 5)
 TOLD_WIDTH, TOLD_REACH = 384, 2
 """Width of the head of visible words, and how many tokens on each side it reads."""
 DROPOUT, TOLD_DROPOUT = 0.1, 0.15
+KNOWN_WIDTH, N_KNOWN = 256, 640
+"""Width of the second stage, and numbers that it reads of each word."""
+LEAST_SHARE = 1e-4  # of a class of the first stage, as the second reads it
 BLOCK = 32  # weights that share a scale
 PARTS = ("weight", "bias")
 
@@ -171,6 +174,35 @@ class Told(nn.Module):
         return scores
 
 
+class Known(nn.Module):
+    """The second stage: scores of a word from the first stage's, from the state at its run's slot,
+    and from what is known of the word (`sanitizer.detect.tagging.Lexicon`).
+
+    Args:
+        n_known: numbers for each word.
+    """
+
+    def __init__(self, n_known: int) -> None:
+        super().__init__()
+        n_scores = len(CLASSES) + 1
+        self.scores = nn.Linear(n_scores, KNOWN_WIDTH)
+        self.slot = nn.Linear(WIDTH, KNOWN_WIDTH)
+        self.words = nn.Linear(n_known, KNOWN_WIDTH)
+        self.last = nn.Linear(KNOWN_WIDTH, n_scores)
+
+    def forward(self, scores: Tensor, slot: Tensor, known: Tensor) -> Tensor:
+        """Return log odds, float32 [n, 1 + n_classes].
+
+        Args:
+            scores: float32 [n, 1 + n_classes], the first stage's. slot: float32 [n, WIDTH].
+            known: float32 [n, n_known].
+        """
+        logs = torch.log(torch.softmax(scores, -1) + LEAST_SHARE)
+        inner = self.scores(logs) + self.slot(slot) + self.words(known)
+        found: Tensor = self.last(nn.functional.gelu(inner))
+        return found
+
+
 class Tagger(nn.Module):
     """Scores of runs by class, and of the skeleton's places by what their words tell.
 
@@ -196,6 +228,7 @@ class Tagger(nn.Module):
         self.head = nn.Linear(WIDTH, len(CLASSES) + 1)
         self.dropout = nn.Dropout(DROPOUT)
         self.told = Told(len(self.reads))
+        self.known = Known(N_KNOWN)
         own = {"norm": "norm"} | {f"layers.{k}": f"layers.{i}" for k, i in enumerate(layers)}
         self._copy(arrays, own)
 

@@ -23,7 +23,7 @@ from models.build.tagger import data
 from models.build.tagger.data import CLASSES, FILES, PROMPTS
 from models.build.tagger.encode import N_PIECES
 from models.build.tagger.export import build
-from models.build.tagger.model import LAYERS, MASKED_LM, Tagger, packaged_arrays
+from models.build.tagger.model import LAYERS, MASKED_LM, N_KNOWN, Tagger, packaged_arrays
 from models.build.tagger.quality import TOTAL, Figures, quality
 from models.build.tagger.train import PROMPTED
 
@@ -50,7 +50,7 @@ FEW = 20
 
 def sources(folder: Path) -> list[dict[str, str]]:
     """Return pins, hashes and licences of packages, and of the files read from the data folder."""
-    found = manifest.sources("distilbert", "names", "cities", "drugs", "icd10")
+    found = manifest.sources("distilbert", "names", "cities", "drugs", "icd10", "imdb", "enwik8")
     pin = f"pypi:faker@{faker.VERSION}"
     found.append({"source": pin, "sha256": FAKER_SHA256, "licence": "MIT"})
     for name, files in FILES.items():
@@ -81,9 +81,11 @@ Gives each hidden word of a text one of {classes}
 It has {layers} over the states of the packaged masked LM, which
 reads the public words only; they are read before its layers {reads}. The pieces of a hidden run,
 {n_pieces} at a time, attend to these states and to themselves, never to another run: what one run
-holds changes nothing about how another is read (docs/guarantees.md, "Local reading"). A second head
-says of each public word whether it tells something private ("drank a bottle and a half"); sentences
-with such words are warned about.
+holds changes nothing about how another is read (docs/guarantees.md, "Local reading"). A second
+stage judges each English word anew: it reads the layers' scores, the state at the run's place, the
+packaged vectors of the word and of its neighbours in the run, and which public lists it is on. A
+second head says of each public word whether it tells something private ("drank a bottle and a
+half"); sentences with such words are warned about.
 
 ## Intended use
 
@@ -96,7 +98,8 @@ collect facts about persons, and not where a miss does harm and nobody looks.
 The layers began as copies of the masked LM's, which itself was not trained. Templates were written
 for this project, and their values drawn at random; names in sentences of corpora were swapped at
 random. Where a corpus does not label a class, nothing was learnt about that class. To repeat it:
-`models/build/tagger`.
+`models/build/tagger`. The second stage learnt from {n_known:,} words of such texts, and of reviews,
+Wikipedia and public tasks, where a hidden word in lower case counts as nobody's.
 {texts}
 
 ## Quality
@@ -171,6 +174,7 @@ def card(facts: dict[str, Any], bits: int) -> str:
         training=f"{log['minutes']:g} minutes on {log.get('threads', 2)} CPU threads, "
         f"{log['steps']:,} steps; the second head {log['told']['minutes']:g} "
         f"minutes more, {log['told']['steps']:,} steps",
+        n_known=log["known"]["words"],
         texts=textwrap.fill(f"Texts: {texts}.", 100) if texts else "",
         seen=textwrap.fill(_seen(log.get(PROMPTED, 0)), 100),
         quality="\n".join(
@@ -221,6 +225,8 @@ def main() -> None:
     log |= {name: value for name, value in given.items() if value is not None}
     if not log.keys() >= given.keys():
         parser.error(f"{path} is missing: give --minutes and --steps")
+    if "known" not in log:
+        parser.error("the second stage is missing: run models.build.tagger.known")
     layers = tuple(log.get("layers", LAYERS))
     export(options.checkpoint, options.out, layers, options.bits)
     facts: dict[str, Any] = {
@@ -228,6 +234,7 @@ def main() -> None:
         "classes": CLASSES,
         "layers": layers,
         "n_pieces": N_PIECES,
+        "n_known": N_KNOWN,
         "sources": sources(options.data),
         "training": log,
     }
