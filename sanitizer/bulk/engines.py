@@ -1,4 +1,4 @@
-"""What spreads a job over workers: processes of this machine, Ray Data, or Spark.
+"""What spreads a job over workers: processes of this machine, Ray, or Spark.
 
 An engine hands out parts of files, or the batches of a dataset of its own; which rows are done, and
 what was released for them, is in the job's store alone. So an engine may lose a worker, run a part

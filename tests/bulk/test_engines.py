@@ -218,6 +218,42 @@ def test_a_job_that_is_stopped_goes_on_without_drawing_or_paying_twice(
     whole(source, out, store, tmp_path)
 
 
+FILES = """
+import sys
+from pathlib import Path
+from sanitizer.bulk import BulkJob, sanitize_files
+job = BulkJob(Path(sys.argv[1]), ("text",), policy="identifiers", threads=1)
+sanitize_files(job, Path(sys.argv[2]), Path(sys.argv[3]), engine="ray", workers=2)
+assert "ray" in sys.modules and "ray.data" not in sys.modules
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS["ray"], reason='the extra "ray" is not installed')
+def test_files_go_to_actors_of_ray_without_what_its_datasets_load(tmp_path: Path) -> None:
+    source, out, store = tmp_path / "in.csv", tmp_path / "out.csv", tmp_path / "store"
+    write_rows(source, rows(40))
+    ran = subprocess.run(
+        [sys.executable, "-c", FILES, *map(str, (store, source, out))],
+        capture_output=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr.decode()[-3000:]
+    whole(source, out, store, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", OTHERS)
+def test_what_a_worker_of_an_engine_refuses_is_told_as_it_is(tmp_path: Path, engine: str) -> None:
+    source = write_rows(tmp_path / "in.csv", rows(40, n_users=1))
+    more = ("--engine", engine, "--workers", "1", "--unit-column", "user_id", "--budget", "1")
+    ran = subprocess.run(
+        command(source, tmp_path / "out.csv", *more), capture_output=True, check=False
+    )
+    assert ran.returncode != 0
+    assert "the budget of its unit has not enough left" in ran.stderr.decode()
+
+
 # ---- datasets of the engines themselves ----
 
 
