@@ -89,9 +89,11 @@ def is_of_leave(text: str, start: int) -> bool:
 
 
 def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms) -> bool:
-    """Return True if a run heads a line, greets a "Hiring Team" or a "Good day", closes a letter,
-    opens a sentence as a verb ("Rank them"), is the code of an error ("it shows E14"), the letter
-    of a choice ("B. This hour"), or a name of code in a path ("app.PdfWriter(").
+    """Return True for a run that stays because of its place.
+
+    It heads a line, greets a "Hiring Team" or a "Good day", closes a letter, opens a sentence as a
+    verb ("Rank them"), or belongs to a program: a flag (" -H "), the code of an error ("it shows
+    E14"), the letter of a choice ("A. Yes. B. No"), a name in a path ("app.PdfWriter(").
 
     Args:
         words: of the run, as written. before, after: visible text around it.
@@ -102,21 +104,26 @@ def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms
     if len(words) > 1:
         return False
     word, listed = words[0], known[0]
-    pathed = _IN_PATH.search(before) or _PATH_AFTER.match(after)
-    if pathed and _is_name_of_code(word, forms):
-        return True
-    if _CODE.fullmatch(word) and _REPORTED.search(before):
-        return True
-    chosen = word in _CHOICES and _FIRST_CHOICE.search(before) and _OPENS.search(before)
-    if chosen and _CHOICE.match(after):
-        return True
     opens = listed and _OPENS.search(before) and _OBJECT.match(after)
     greets = _GREETING.fullmatch(word) and _GREETING_AFTER.match(after)
     return (
         bool(opens or greets)
+        or _is_technical(word, before, after, forms)
         or _is_closing(word, before, after)
         or _heads(word, before, after, listed)
     )
+
+
+def _is_technical(word: str, before: str, after: str, forms: PublicForms) -> bool:
+    """Return True for a flag, an error's code, a choice's letter, and a name of code in a path."""
+    if len(word) == 1:
+        flag = before.endswith(" -") and after[:1] in (" ", "\n")
+        chosen = word in _CHOICES and _FIRST_CHOICE.search(before) and _OPENS.search(before)
+        return flag or bool(chosen and _CHOICE.match(after))
+    if _CODE.fullmatch(word) and _REPORTED.search(before):
+        return True
+    pathed = _IN_PATH.search(before) or _PATH_AFTER.match(after)
+    return bool(pathed) and _is_name_of_code(word, forms)
 
 
 def _is_closing(word: str, before: str, after: str) -> bool:

@@ -177,7 +177,7 @@ _COUNTED = re.compile(
     r"arguments|facts|headlines|titles|names|tickets?|orders?|invoices?|meals|portions|servings|"
     r"recipes|exercises|sets|reps|rounds|stanzas|verses|characters|letters|digits|decimals?|"
     r"degrees|columns|files|tests|users|requests|errors|retries|lessons|sessions|persons|seats|"
-    r"bedrooms?|rooms|bags|boxes|eggs|cups|spoons|onions|copies|photos|pictures|emails|mails)\b"
+    r"adults|toddlers|travell?ers|passengers|bedrooms?|rooms|bags|boxes|eggs|cups|spoons|onions|copies|photos|pictures|emails|mails)\b"
 )
 """Visible text after a count."""
 _MEASURED = re.compile(
@@ -190,9 +190,19 @@ _MEASURED = re.compile(
 _TRIED = re.compile(r"(?i)\b(?:retry|retries|attempt|try|step|page|part|slide|question|batch) $")
 _OF_MANY = re.compile(r"[0-9]{1,3}/[0-9]{1,3}")
 """Visible text before which one of how many, as in "retry 2/5"."""
+_SETTING = re.compile(
+    r"(?i)(?:\b|_)(?:retries|backoff(?:_ms)?|multiplier|timeout(?:_ms|_s)?|interval|threads|workers|"
+    r"replicas|epochs|batch_size|seed|dropout|momentum|learning_rate|lr|max_tokens|temperature|"
+    r"top_[pk]|n_jobs|max_depth|n_estimators|width|height|margin|padding|opacity|z-index|"
+    r"font-size|line-height|port|page|per_page|limit|offset|ttl)[\"']?\s?[:=]\s?$"
+)
+"""Visible text before the value of a setting of a program."""
+_REGEX = re.compile(r"(?:\(\?[:=!<]|\\[dwsbDWSB]).{0,80}(?:[\[{|(^]|\\\+)$")
+_REGEX_AFTER = re.compile(r"[\]}|)*+?$\\]")
+"""Visible text around a number in a regular expression."""
 _UPGRADED = re.compile(
     r"(?i)\b(?:(?:up|down)grad|updat|bump)(?:e|ed|es|ing)?\b[^.\n\ufffc]{0,40} "
-    r"(?:from|to|version) $"
+    r"(?:from \ufffc to|from|to|version) $"
 )
 """Visible text before the release that somebody moved to."""
 _VERSION = re.compile(r"v?\d{1,2}\.\d{1,2}\.\d{1,2}")
@@ -252,6 +262,8 @@ def public_number(number: str, before: str, after: str) -> bool:
 def _is_technical(number: str, before: str, after: str) -> bool:
     """Return True for the number of a version or a part: "PostgreSQL 16", "item 2", "worker-3"."""
     if number == "50/50" or (_OF_MANY.fullmatch(number) and _TRIED.search(before)):
+        return True
+    if _SETTING.search(before) or (_REGEX.search(before) and _REGEX_AFTER.match(after)):
         return True
     if _REFERRED.search(before) and _PART.fullmatch(number):
         return True

@@ -420,13 +420,9 @@ def _windows(n: int, room: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 def is_lone(text: str, start: int, end: int) -> bool:
-    """Return True for a single letter that is no initial and no part of a number or name.
-
-    The "H" of a command's " -H " is single.
-    """
+    """Return True for a single letter that is no initial and no part of a number or name."""
     beside = text[max(0, start - 1) : start] + text[end : end + 1]
-    flag = text[max(0, start - 2) : start] == " -" and text[end : end + 1] in (" ", "\n")
-    return end - start == 1 and (flag or _GLUED.isdisjoint(beside))
+    return end - start == 1 and _GLUED.isdisjoint(beside)
 
 
 def _facts(text: str, tokens: _Tokens, odds: NDArray[np.float32]) -> Iterator[tuple[int, int]]:

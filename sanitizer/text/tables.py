@@ -31,7 +31,8 @@ _KINDS = {
     "MONEY": "salary income wage wages pay debt rent bonus earnings due paid owed owing balance "
     "arrears outstanding deposit refund loan salaries donation donations pledged gift",
     "NUMBER": "age weight height bmi egfr glucose cholesterol pulse bp gpa iq",
-    "ID": "room ssn phone mobile account iban passport licence license",
+    "ID": "ticket invoice ref reference claim room ssn phone mobile account iban passport licence "
+    "license",
     "ORGANIZATION": "company employer organisation organization firm school hospital clinic "
     "insurer supplier vendor bank",
     "PLACE": "city town address street county birthplace country location",

@@ -155,8 +155,9 @@ def test_a_packaged_tagger_comes_back_as_it_was_for_more_training() -> None:
 def test_the_second_stage_says_the_same_without_its_training() -> None:
     torch = pytest.importorskip("torch", reason="only the scripts need torch")
     pytest.importorskip("onnx", reason="only the scripts need onnx")
+    from models.build.encoder import WIDTH
     from models.build.tagger.known import Learner
-    from models.build.tagger.model import LEAST_SHARE, WIDTH
+    from models.build.tagger.model import LEAST_SHARE
 
     torch.manual_seed(1)
     scores, slots, known = torch.randn(50, 18), torch.randn(50, WIDTH) + 2, torch.rand(50, 64) * 3
@@ -193,7 +194,7 @@ def test_scores_that_tell_private_words_apart_are_told_so() -> None:
     from models.build.tagger.known import Words, told_apart
 
     labels = [0, 0, 1, 5, 17]
-    rows = [
+    rows: list[tuple[list[str], str, int, int, str, list[str]]] = [
         (["Ada" if i % 2 else "ada"], WORD, 0, label, "open", []) for i, label in enumerate(labels)
     ]
     scores = np.zeros((5, 18), np.float32)

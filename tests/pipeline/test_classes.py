@@ -207,7 +207,7 @@ class TestConversation:
         assert other.sanitize("Is hepatitis C curable?").replacements == ()
 
     def test_a_part_of_a_name_is_hidden_where_it_is_taken_for_a_word(self, s: Sanitizer) -> None:
-        text = "Make it longer. Marsh should not sound wet."
+        text = "Make it warmer. Marsh is a nice word."
         assert s.sanitize(text).text == text, "a marsh, as long as nobody has this name"
         s.sanitize("My sister Elena Marsh lives in Leeds.")
         assert "Marsh" not in s.sanitize(text).text
