@@ -22,6 +22,7 @@ from sanitizer.detect.classes import (
     given_names,
     misspelt,
     told_in,
+    words_of,
 )
 from sanitizer.detect.extents import (
     NAMES,
@@ -34,7 +35,7 @@ from sanitizer.detect.extents import (
     of_calendar,
     of_currency,
 )
-from sanitizer.detect.layout import SLOT, is_of_leave, on_its_own, public_here
+from sanitizer.detect.layout import SLOT, is_general, is_of_leave, on_its_own, public_here
 from sanitizer.detect.numbers import (
     counts_on,
     is_aged,
@@ -94,6 +95,8 @@ _FIELDS_OF_NUMBERS = frozenset(["NUMBER", "MONEY", "DATE", "ID"])
 _TOLD = frozenset(["CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "CRIME", "OCCUPATION", "FACT"])
 """Classes that the tagger may take for each other, and lists tell apart."""
 _OF_WORDS = NAMES | _TOLD
+_WORLDLY = _TOLD - {"FACT"} | {"SEXUALITY", "FAMILY"}
+"""Classes of what a question about the world is about."""
 _LISTED_WHOLE = frozenset(["BELIEF", "ORIGIN", "SEXUALITY"])
 """Classes whose words are all on lists: any other everyday word is one by mistake."""
 _CODED = re.compile(
@@ -280,6 +283,7 @@ class Detector:
             labels: the tagger's classes.
         """
         shown = _Shown(found)
+        general = language == "en" and is_general(shown.text())
         decided: list[list[str | None]] = []
         for number, run in enumerate(found.runs):
             if run.kind != WORD and run.kind not in NUMBERS:
@@ -314,7 +318,13 @@ class Detector:
             ]
             if language in FOREIGN and self._is_native(found.text, run, before, language):
                 kinds = [None if kind in NAMES else kind for kind in kinds]
-            decided.append(names_on(found.text, run, kinds, language))
+            kinds = names_on(found.text, run, kinds, language)
+            if general:
+                kinds = [
+                    None if _is_worldly(word, kind) else kind
+                    for word, kind in zip(words, kinds, strict=True)
+                ]
+            decided.append(kinds)
         numbers_on(found, decided)
         counts_on(found, decided)
         return decided
@@ -501,11 +511,26 @@ def _beside_number(found: Skeleton, number: int, word: str, kind: str | None) ->
     return "MONEY" if of_currency(found, number, word) else kind
 
 
+def _is_worldly(word: str, kind: str | None) -> bool:
+    """Return True if a word with a class is nobody's in a question about the world."""
+    if kind in _WORLDLY or class_of(word) is not None:
+        return True
+    return kind in NAMES and word.lower() in words_of("places")
+
+
 class _Shown:
     """Visible text around a run, hidden runs shown as a slot."""
 
     def __init__(self, found: Skeleton) -> None:
         self._found = found
+
+    def text(self) -> str:
+        """Return the whole visible text."""
+        parts, at = [], 0
+        for run in self._found.runs:
+            parts += [self._found.text[at : run.start], SLOT]
+            at = run.end
+        return "".join([*parts, self._found.text[at:]])
 
     def before(self, number: int, length: int = 40) -> str:
         """Return at most `length` characters of visible text before the run."""

@@ -14,6 +14,27 @@ from sanitizer.detect.numbers import is_brief
 from sanitizer.detect.skeleton import CAPITALS, PublicForms
 from sanitizer.text import NAME_PARTS
 
+_GENERAL = re.compile(
+    r"(?i)(?:(?:please|can you|could you) )?(?:what|who|when|where|why|how|is|are|was|were|does|do|"
+    r"did|which|explain|describe|compare|list|summari[sz]e|define|outline|discuss|tell me about|"
+    r"give (?:me )?(?:some |an? )?(?:facts|overview|examples)|"
+    r"write (?:an? )?(?:short |brief |long )?"
+    r"(?:essay|poem|story|article|blog post|haiku|limerick|paragraph|overview|summary|quiz|song))"
+    r"(?:'s|\u2019s)?\b"
+)
+_PERSONAL = re.compile(
+    r"(?i)\b(?:i|i['\u2019]\w+|im|ive|my|mine|we|our|ours|us|he|him|his|she|her|hers|they|them|their|"
+    r"mr|mrs|ms|miss|dr|dear|hi|hello|patients?|clients?|customers?|tenants?|landlords?|employees?|"
+    r"employers?|colleagues?|cowork\w*|boss|managers?|\w*friends?|husband|wife|partner|mother|father|"
+    r"mum|mom|dad|brothers?|sisters?|sons?|daughters?|boys?|girls?|m[ae]n|"
+    r"wom[ae]n|guys?|person|people|teen\w*|toddlers?|year-olds?|schools?|near|child|children|"
+    r"kids?|baby|babies|aunt|uncle|"
+    r"cousins?|grand\w+|neighbou?rs?|\w+mates?|pupils?|someone|somebody|diagnosed|suffers|named|"
+    r"called|born|aged|lives|works|names?|letters?|e-?mails?|messages?|reports?|notes?|records?|cv|"
+    r"translate|your)\b|[\n\"\u201c\u201e\u00ab]"
+)
+_MOST_GENERAL = 30
+"""How a question about the world begins; what makes a text one about somebody; and most words."""
 SLOT = "\ufffc"
 """What a hidden run is shown as in visible text."""
 _GREETED = re.compile(r"(?i)\b(?:dear|hello|hi) $")
@@ -59,6 +80,23 @@ _COMPOUND = re.compile(
     r"(?i)sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b"
 )
 """Words about no illness, though one of them may be."""
+
+
+def is_general(visible: str) -> bool:
+    """Return True for a question about the world, in which nobody occurs.
+
+    What it is about ("epilepsy", "Japan") is nobody's.
+
+    Args:
+        visible: the whole text, hidden runs shown as slots.
+
+    Example:
+        >>> is_general("Is \ufffc contagious?"), is_general("Is my \ufffc contagious?")
+        (True, False)
+    """
+    plain = visible.strip()
+    few = len(plain.split()) <= _MOST_GENERAL
+    return few and _GENERAL.match(plain) is not None and _PERSONAL.search(plain) is None
 
 
 def public_here(word: str, before: str, label: str | None) -> bool:

@@ -373,6 +373,9 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("Config: retries: 5, multiplier: 1.5", ("5", "1.5")),
         (r"Check this regex: ^(?:\+49|0)[1-9]\d{7,11}$", ("49", "0", "1-9", "7,11")),
         ("We upgraded Django from 3.2 to 4.1 for two adults.", ("3.2", "4.1", "two")),
+        ("Compare Catholic and Orthodox traditions.", ("Catholic", "Orthodox")),
+        ("Write an essay about Buddhism in Japan.", ("Buddhism", "Japan")),
+        ("Is malaria contagious?", ("malaria",)),
         ("It ends after retry 2/5; we split costs 50/50.", ("2/5", "50/50")),
         ("| Name | Score |\n|---|---|\n| Ida Lund | 4.5 |\n", ("4.5",)),
         ("Formuliere bitte ein h\u00f6fliches Schreiben an sie.", ("h\u00f6fliches",)),
@@ -394,6 +397,11 @@ def test_an_age_with_a_sex_and_a_coded_number_have_their_class(local: Detector) 
         "ID",
         "MONEY",
     ]
+
+
+def test_what_a_question_about_somebody_is_about_is_hidden(local: Detector) -> None:
+    text = "Is malaria contagious? My brother has malaria and lives in Japan."
+    assert {"malaria", "Japan"} <= set(kinds(local.read(text), text))
 
 
 def test_a_letter_that_stands_for_somebody_is_hidden(local: Detector) -> None:
