@@ -190,6 +190,7 @@ def cards(text: str, start: int, end: int) -> Iterator[Span]:
         yield first, last, "CARD"
 
 
+_BROKEN = re.compile(r"[0-9]\r?\n(?:> )?[0-9]{4}")
 _BROKEN_CARD = re.compile(
     r"(?<![\w.])[1-8][0-9]{3}(?=(?:[ -]?[0-9]){0,8}\r?\n)"
     r"(?:(?:[ -]|\r?\n(?:> )?)?[0-9]{4}){3}(?!\w)"
@@ -201,16 +202,12 @@ _NOWHERE = "0.0.0.0"  # noqa: S104 - what programs listen on, no address of a ma
 
 
 def broken_cards(text: str) -> Iterator[Span]:
-    """Yield payment cards with one line end among their groups, or a space after each digit."""
-    if "\n" in text:
+    """Yield payment cards with one line end among their groups."""
+    if "\n" in text and _BROKEN.search(text):
         for m in _BROKEN_CARD.finditer(text):
             digits = "".join(filter(str.isdigit, m[0]))
             if m[0].count("\n") == 1 and passes_luhn(digits) and is_issued(digits):
                 yield m.start(), m.end(), "CARD"
-    for m in _SPREAD_CARD.finditer(text):
-        digits = m[0].replace(" ", "")
-        if passes_luhn(digits) and is_issued(digits):
-            yield m.start(), m.end(), "CARD"
 
 
 def other_cards(text: str) -> Iterator[Span]:
@@ -379,7 +376,7 @@ def in_chunk(text: str, start: int, end: int) -> Iterator[Span]:
     if start >= 2 and (
         text[start - 1].isalpha()
         or text[start - 3 : start - 1].isupper()
-        or (text[start - 1] == " " and text[start - 2].isupper())
+        or (text[start - 3 : start : 2] == "  " and text[start - 2].isupper())
     ):
         yield from ibans(text, start)
     if size < 6:
@@ -395,6 +392,10 @@ def in_chunk(text: str, start: int, end: int) -> Iterator[Span]:
 def _specific(text: str, start: int, end: int, size: int) -> Iterator[Span]:
     if size >= 12:
         yield from cards(text, start, end)
+        if text[start + 1] == " " and (spread := _SPREAD_CARD.match(text, start)):
+            digits = spread[0].replace(" ", "")
+            if passes_luhn(digits) and is_issued(digits):
+                yield start, spread.end(), "CARD"
     if size >= 9:
         yield from ssns(text, start, end)
     if size >= 7:

@@ -209,7 +209,7 @@ def _of_networks(text: str, wanted: frozenset[str]) -> Iterator[Span]:
     if "EMAIL" in wanted and "@" in text:
         yield from internet.emails(text)
     if "EMAIL" in wanted:
-        yield from internet.other_emails(text, text.lower())
+        yield from internet.other_emails(text)
     if "EMAIL" in wanted and ("[" in text or "(" in text or "{" in text):
         yield from internet.spelled_emails(text)
     if ("." in text or "://" in text) and not wanted.isdisjoint(_WEB_KINDS):
