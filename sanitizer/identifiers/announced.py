@@ -17,14 +17,18 @@ BACK = 56
 """Characters before a number that are searched for a word which announces it."""
 
 _WORD = re.compile(r"[^\W\d_]+")
+_CAMEL = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[A-Z]")
+_HUMP = re.compile("[a-z][A-Z]")
 _NUMBERING = (
     "number|numbers|no|nos|nr|num|nbr|id|ids|code|ref|reference|nummer|numero|número|numéro|n"
     "|núm|nro|numer"
 )
 _GAP = re.compile(
-    rf"(?:[\s_.,:#=°º'\"()/-]{{0,4}}(?<![^\W_])(?:(?P<numbering>(?i:{_NUMBERING})(?!-?[0-9]))"
+    rf"(?:[\s_.,:#=°º'\"()/-]{{0,4}}(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))"
+    rf"(?:(?P<numbering>(?i:{_NUMBERING})(?!-?[0-9]))"
     r"|is|was|are|ist|lautet|war|est|es|è|é|e|[Cc]ard|[Kk]arte|carte|scheme|de|du|del|der|da|do"
-    r"|the|of|his|her|my|client|clienti|cliente|dossier|compte|cuenta|conto|conta|patient|assuré)"
+    r"|the|of|his|her|my|[A-Z]{2,3}(?=\))|client|clienti|cliente|dossier|compte|cuenta|conto"
+    r"|conta|patient|assuré)"
     r"(?![^\W_])){0,4}(?P<sign>[\s_.,:#=°º'\"()>\]-]{0,8})"
 )
 _RUN = r"[A-Za-z0-9]+(?:[-./:*][A-Za-z0-9*]+)*"
@@ -46,6 +50,10 @@ _RFC = re.compile(r"[A-ZÑ&]{3,4}-?[0-9]{6}-?[A-Z0-9]{3}(?![A-Za-z0-9])")
 _HKID = re.compile(r"[A-Z]{1,2}[0-9]{6} ?\(?[0-9A]\)?(?![A-Za-z0-9])")
 _UK_PLATE = re.compile(r"[A-Z]{2}[0-9]{2} ?[A-Z]{3}(?![A-Za-z0-9])")
 _FR_PLATE = re.compile(r"[A-Z]{2}[- ]?[0-9]{3}[- ]?[A-Z]{2}(?![A-Za-z0-9])")
+_OF_CARS = re.compile(
+    r"(?:[A-Z]{2}[0-9]{2} ?[A-Z]{3}|[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?[0-9]{1,4}[EH]?"
+    r"|[A-Z]{2}[- ][0-9]{3}[- ][A-Z]{2})(?![A-Za-z0-9-])"
+)
 _SORT_CODE = re.compile(r"[0-9]{2}[- ][0-9]{2}[- ][0-9]{2}(?![0-9-])")
 _BSB = re.compile(r"[0-9]{3}[- ]?[0-9]{3}(?![0-9-])")
 _IFSC = re.compile(r"[A-Z]{4}0[A-Z0-9]{6}(?![A-Za-z0-9])")
@@ -96,7 +104,7 @@ def _table() -> dict[str, _Form]:
             " idnr steuerid rvnr rijksregisternummer rijksregister personnr nip regon nric kimlik"
             " ppsn pps cnp oib egn amka hetu jmbg isikukood kennitala nuip cédula cedula afm"
             " инн снилс паспорт"
-            "|numéro national|sv nummer|id number|asmens kodas"
+            " samordningsnummer|ausweis nr|n ss|numéro national|sv nummer|id number|asmens kodas"
             "|ust idnr|vat number|vat id|national insurance|ni number|ni no|steuer id"
             "|steuer identifikationsnummer"
             "|sécurité sociale|securite sociale|codice fiscale|pan card|pan number"
@@ -110,7 +118,13 @@ def _table() -> dict[str, _Form]:
         (_Form("NATIONAL_ID", _SIN, 9), "sin"),
         (_Form("NATIONAL_ID", _RFC, 6), "rfc"),
         (_Form("NATIONAL_ID", _HKID, 6), "hkid"),
-        (_Form("PLATE", _UK_PLATE, 2), "reg"),
+        (_Form("PLATE", _UK_PLATE, 2), "reg registration"),
+        (_Form("PLATE", _OF_CARS, 1), "auto wagen pkw kfz fahrzeug car vehicle voiture coche"),
+        (_Form("LICENCE", _CASED, 4), "|license number|licence number|license no|licence no"),
+        (_Form("PASSPORT", _CASED, 4), "|pass nr"),
+        (_Form("ID", _WITH_LETTERS, 2, numbered=True), "az"),
+        (_Form("ID", _GROUPS, 3), "|personal nr|kunden nr|mitglieds nr|vertrags nr|kd nr"),
+        (_Form("INSURANCE", _WITH_LETTERS, 4), "|versicherten nr|versicherungs nr|vers nr"),
         (_Form("PLATE", _FR_PLATE, 3), "plaque"),
         (_Form("ACCOUNT", _SORT_CODE, 6), "sort"),
         (_Form("ACCOUNT", _BSB, 6), "bsb"),
@@ -128,7 +142,7 @@ def _table() -> dict[str, _Form]:
         ),
         (
             _Form("ACCOUNT", _DIGITS_ONLY, 6, numbered=True),
-            "account acct acc konto rekening accountnumber",
+            "account acct acc konto kto rekening accountnumber",
         ),
         (_Form("ACCOUNT", _ROUTING, 9), "routing"),
         (
@@ -223,18 +237,30 @@ def by_words(text: str, lowered: str, start: int, end: int) -> Iterator[Span]:
     """Yield the value that holds the chunk of digits from `start` to `end`, if it is announced."""
     low = max(0, start - BACK)
     head = lowered[low:start]
-    if _WORDS.isdisjoint(_WORD.findall(head)):
-        return
-    words = list(_WORD.finditer(head))
+    if not _WORDS.isdisjoint(_WORD.findall(head)):
+        found = _announced(text, low, list(_WORD.finditer(head)), start, end)
+        if found:
+            yield found
+            return
+    if _HUMP.search(text, low, start):  # socialSecurityNumber
+        words = list(_CAMEL.finditer(text, low, start))
+        if found := _announced(text, 0, words, start, end):
+            yield found
+
+
+def _announced(
+    text: str, low: int, words: list[re.Match[str]], start: int, end: int
+) -> Span | None:
+    """Return the value that the last of some words announces; they are found from `low` on."""
     for i in range(len(words) - 1, -1, -1):
-        word = words[i][0]
+        word = words[i][0].lower()
         if word not in _WORDS:
             continue
-        pair = f"{words[i - 1][0]} {word}" if i else word
+        pair = f"{words[i - 1][0].lower()} {word}" if i else word
         form = _TABLE.get(pair) or _TABLE.get(word)
         if form and (span := _value(text, low + words[i].start(), word, form, start, end)):
-            yield span
-            return
+            return span
+    return None
 
 
 def _value(text: str, at: int, word: str, form: _Form, start: int, end: int) -> Span | None:

@@ -456,12 +456,13 @@ _COMMANDS = {
     **dict.fromkeys(("rdesktop", "useradd"), re.compile(rf"\s-p\s{_ARGUMENT}")),
     **dict.fromkeys(("sqlcmd", "mosquitto_", "zip"), re.compile(rf"\s-P\s{_ARGUMENT}")),
     **dict.fromkeys(("ldapsearch", "ldapmodify", "ldapadd"), re.compile(rf"\s-w\s{_ARGUMENT}")),
+    "ssh-keygen": re.compile(rf"\s-[NP]\s{_ARGUMENT}"),
     "xfreerdp": re.compile(r"\s/p:([^\s\"'<>{}]{4,200}|\"[^\"\n]{4,200}\"|'[^'\n]{4,200}')"),
     "openssl": re.compile(rf"\s(?:-k\s|-pass(?:in|out)?\s{{1,2}}pass:){_ARGUMENT}"),
     "net use": re.compile(rf"\s/user:\S{{1,80}}\s{_ARGUMENT}"),
     "smbclient": re.compile(r"\s-U\s{0,2}[\"']?[^\s%\"']{1,60}%([^\s\"']{3,200})"),
 }
-_ANY_FLAG = re.compile(r"-(?:-[A-Za-z]|(?<=\s-)[puUaPwk])|/(?:p|user):")
+_ANY_FLAG = re.compile(r"-(?:-[A-Za-z]|(?<=\s-)[puUaPwkN])|/(?:p|user):")
 _COMMAND_SIZE = 300
 _CLOSING_TAG = re.compile(r"</([a-z_:.-]{2,60})\s?>")
 _ATTRIBUTE = re.compile(
@@ -512,11 +513,21 @@ def _named(text: str, lowered: str) -> Iterator[Span]:
 
 
 _LOGIN = re.compile(
-    r"(?i)\b(?:log-?in|credentials|creds|zugangsdaten|anmeldung|identifiants|wi-?fi|wlan|ssid)"
-    r"(?:\s?[:=]| is| are)\s?[\w.@+-]{2,40}\s?[/|]\s?([^\s\"'`<>]{4,64})"
+    r"(?i)\b(?:log in (?:with|as)|(?:log-?in|credentials|creds|zugangsdaten|anmeldung|identifiants"
+    r"|wi-?fi|wlan|ssid)(?:\s?[:=]| is| are))\s?[\w.@+-]{2,40}\s?[/|]\s?([^\s\"'`<>]{4,64})"
 )
 _LOGIN_WORDS = (
-    *("login", "log-in", "cred", "zugangsdaten", "anmeldung", "identifiants", "wifi", "wi-fi"),
+    *(
+        "login",
+        "log-in",
+        "log in",
+        "cred",
+        "zugangsdaten",
+        "anmeldung",
+        "identifiants",
+        "wifi",
+        "wi-fi",
+    ),
     *("wlan", "ssid"),
 )
 _SPOKEN = re.compile(
@@ -558,6 +569,20 @@ _STATED = (
     ("net user", re.compile(r"(?i)\bnet user \"?[\w.-]{1,40}\"? ([^\s/*<>\"'][^\s<>\"']{3,64})")),
     ("ftp> user", re.compile(r"ftp> user \S{1,64} (\S{4,64})")),
     ("wifi:", re.compile(r"\bWIFI:[^\n]{0,80}?\bP:([^;\n]{4,64})")),
+    (
+        "auth=(|basicauth(|digestauth(|login(|auth(",
+        re.compile(
+            r"(?i)(?:auth=|basicauth|digestauth|\blogin|\bauth)\([\"'][^\"'\n]{1,64}[\"'],\s?"
+            r"[\"']([^\"'\n]{4,100})[\"']\)"
+        ),
+    ),
+    (
+        "setpassword|set_password|setsecret|setapikey|settoken|withpassword",
+        re.compile(
+            r"(?i)\b(?:set_?(?:password|secret|api_?key|token)|withpassword)"
+            r"\([\"']([^\"'\n]{4,200})[\"']\)"
+        ),
+    ),
     ("wandb login", re.compile(r"\bwandb login (?:--relogin )?([0-9a-f]{40})")),
     (
         "app password|app-password",
@@ -624,7 +649,7 @@ _STATED_WEAKLY = (
         "@",
         re.compile(
             r"(?<![\w/:.@-])(?!mailto|sips?:|xmpp|acct|git:|ssh:)[a-z_][\w-]{1,31}:"
-            r"([^\s:@/'\"<>()]{6,64})@(?=[0-9]{1,3}\.[0-9]|[\w-]{1,63}\.[a-z])"
+            r"([^\s:@/'\"<>()]{6,64})@(?=[0-9]{1,3}\.[0-9]|[\w-]{1,63}\.[a-z]|(?:tcp|unix)\()"
         ),
     ),
 )
