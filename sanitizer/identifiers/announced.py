@@ -28,8 +28,12 @@ _GAP = re.compile(
     rf"(?:(?P<numbering>(?i:{_NUMBERING})(?!-?[0-9]))"
     r"|is|was|are|ist|lautet|war|est|es|è|é|e|[Cc]ard|[Kk]arte|carte|scheme|de|du|del|der|da|do"
     r"|the|of|his|her|my|[A-Z]{2,3}(?=\))|client|clienti|cliente|dossier|compte|cuenta|conto"
-    r"|conta|patient|assuré)"
-    r"(?![^\W_])){0,4}(?P<sign>[\s_.,:#=°º'\"()>\]-]{0,8})"
+    r"|conta|patient|assuré|for|für|fürs|zum|[Tt]oken|[Aa]pp|[Ss]afe|door|phone|sim|SIM)"
+    r"(?![^\W_])){0,4}"
+    # a question, and who answers it
+    r"(?:[?.:]{0,2}\r?\n{1,2}(?:\[[0-9:]{4,8}\] ?)?[^\W\d_][\w ]{0,20}: "
+    r"(?:(?i:it['’]?s|it is|sure|yes|ok|das ist|es ist|c['’]est|es el)[ ,]{1,2}){0,2})?"
+    r"(?P<sign>(?:&nbsp;|[\s_.,:#=°º'\"()>\\\]-]){0,8})"
 )
 _RUN = r"[A-Za-z0-9]+(?:[-./:*][A-Za-z0-9*]+)*"
 _GROUPS = re.compile(rf"{_RUN}(?: (?:[A-Z0-9]*[0-9][A-Z0-9./-]*)(?![\w])){{0,6}}")
@@ -54,6 +58,7 @@ _OF_CARS = re.compile(
     r"(?:[A-Z]{2}[0-9]{2} ?[A-Z]{3}|[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?[0-9]{1,4}[EH]?"
     r"|[A-Z]{2}[- ][0-9]{3}[- ][A-Z]{2})(?![A-Za-z0-9-])"
 )
+_VAT = re.compile(r"[A-Z]{2} ?[0-9](?: ?[0-9A-Z]){7,11}(?![A-Za-z0-9])")
 _SORT_CODE = re.compile(r"[0-9]{2}[- ][0-9]{2}[- ][0-9]{2}(?![0-9-])")
 _BSB = re.compile(r"[0-9]{3}[- ]?[0-9]{3}(?![0-9-])")
 _IFSC = re.compile(r"[A-Z]{4}0[A-Z0-9]{6}(?![A-Za-z0-9])")
@@ -104,7 +109,8 @@ def _table() -> dict[str, _Form]:
             " idnr steuerid rvnr rijksregisternummer rijksregister personnr nip regon nric kimlik"
             " ppsn pps cnp oib egn amka hetu jmbg isikukood kennitala nuip cédula cedula afm"
             " инн снилс паспорт"
-            " samordningsnummer|ausweis nr|n ss|numéro national|sv nummer|id number|asmens kodas"
+            " samordningsnummer|sv nr|ausweis nr|n ss|numéro national|sv nummer|id number"
+            "|asmens kodas"
             "|ust idnr|vat number|vat id|national insurance|ni number|ni no|steuer id"
             "|steuer identifikationsnummer"
             "|sécurité sociale|securite sociale|codice fiscale|pan card|pan number"
@@ -129,6 +135,7 @@ def _table() -> dict[str, _Form]:
         (_Form("ACCOUNT", _SORT_CODE, 6), "sort"),
         (_Form("ACCOUNT", _BSB, 6), "bsb"),
         (_Form("ACCOUNT", _IFSC, 1), "ifsc"),
+        (_Form("NATIONAL_ID", _VAT, 8), "vat"),
         (_Form("ID", _BOOKING, 1), "pnr"),
         (_Form("LICENCE", _CASED, 4, numbered=True), "dl"),
         (_Form("ACCOUNT", _DIGITS_ONLY, 18), "clabe rib"),
@@ -182,7 +189,8 @@ def _table() -> dict[str, _Form]:
         (
             _Form("ID", _GROUPS, 3),
             "kundennummer kundennr klantnummer dossiernummer zaaknummer"
-            " vorgangsnummer personalnummer matrikelnummer mitgliedsnummer vertragsnummer"
+            " vorgangsnummer vertragskonto personalnummer matrikelnummer mitgliedsnummer"
+            " vertragsnummer"
             " customerid customernumber clientid caseid casenumber employeeid matricule"
             " expediente accountid vertragsnr",
         ),
@@ -269,12 +277,14 @@ def _value(text: str, at: int, word: str, form: _Form, start: int, end: int) -> 
     if gap is None:
         return None
     plainly = end - start >= _PLAINLY_LONG and text[start:end].isdigit()
-    if form.numbered and not (plainly or gap["numbering"] or _SIGN.search(gap["sign"])):
+    first = gap.end()
+    coded = bool(_CODED.match(text, first)) and not _ISO_DAY.match(text, first)
+    coded = coded or bool(form.kind == "PLATE" and _OF_CARS.match(text, first))
+    if form.numbered and not (plainly or coded or gap["numbering"] or _SIGN.search(gap["sign"])):
         return None
     lower = word in _ABBREVIATED and text[at : at + len(word)] != word.upper()
     if lower and not (word == "pin" and gap["numbering"]):
         return None
-    first = gap.end()
     if form.value is _DEGREES and text[first - 1] == "-":
         first -= 1
     m = form.value.match(text, first)
@@ -286,9 +296,102 @@ def _value(text: str, at: int, word: str, form: _Form, start: int, end: int) -> 
     return (first, last, form.kind) if enough and not long else None
 
 
+_CODED = re.compile(r"(?=(?:[A-Z/-]{0,6}[0-9]){6})[A-Z0-9]+(?:[-/][A-Z0-9]+)+(?![\w-])")
+"""A number with six digits or more and a hyphen, which a word such as "policy" announces."""
+_ISO_DAY = re.compile("[12][0-9]{3}-[01][0-9]-[0-3][0-9]")
 _LONGEST_PLATE = 12
 _PLAINLY_LONG = 8
 """Digits of a number that needs no "number" or ":" after a word such as "account"."""
+_CELL = re.compile(r"\s{0,4}[\"']?([^\"'\n]{0,200}?)[\"']?\s{0,4}\Z")
+_IN_TABLES: dict[str, tuple[str, re.Pattern[str]]] = {
+    **dict.fromkeys(
+        ("dob", "birth", "birthdate", "birthday", "geburtsdatum", "geboren", "naissance"),
+        (
+            "DATE_OF_BIRTH",
+            re.compile(r"[0-9]{1,4}[-/. ][0-9A-Za-z]{1,9}[-/. ]{1,2}[0-9]{1,4}|[0-9]{8}"),
+        ),
+    ),
+    **dict.fromkeys(
+        ("phone", "mobile", "tel", "telephone", "cell", "telefon", "handy", "téléphone", "fax"),
+        ("PHONE", re.compile(r"\+?[0-9(][0-9 ()./-]{5,18}[0-9]")),
+    ),
+    **dict.fromkeys(
+        ("password", "passwort", "token", "apikey", "secret", "pin"),
+        ("KEY", re.compile(r"\S{4,200}")),
+    ),
+    **dict.fromkeys(
+        ("address", "street", "adresse", "anschrift", "straße"),
+        ("ADDRESS", re.compile(r"(?=.{0,60}[0-9]).{5,120}")),
+    ),
+    **dict.fromkeys(
+        ("zip", "postcode", "plz", "zipcode"), ("POSTCODE", re.compile(r"[A-Z0-9][A-Z0-9 -]{3,9}"))
+    ),
+    **dict.fromkeys(("ssn", "social"), ("SSN", re.compile(r"[0-9]{3}-?[0-9]{2}-?[0-9]{4}"))),
+    **dict.fromkeys(
+        ("account", "iban"), ("ACCOUNT", re.compile(r"(?=(?:[A-Z ]{0,4}[0-9]){6})[A-Z0-9 -]{6,34}"))
+    ),
+}
+"""What the head of a column says, beside the words that announce a value."""
+_SEVERAL_CELLS = 2
+_LONGEST_HEAD = 400
+
+
+def by_columns(text: str) -> Iterator[Span]:
+    """Yield the cells of tables whose heads announce them, in CSV, tabs or Markdown.
+
+    A head is a line without digits whose cells are apart by one sign; the lines after it with as
+    many cells are its rows.
+    """
+    heads: list[tuple[str, re.Pattern[str], int] | None] = []
+    sign, at = "", 0
+    for line in text.split("\n"):
+        cells = line.split(sign) if sign else []
+        if heads and len(cells) == len(heads):
+            yield from _cells(cells, heads, at)
+        else:
+            sign, heads = _head(line)
+        at += len(line) + 1
+
+
+def _cells(
+    cells: list[str], heads: list[tuple[str, re.Pattern[str], int] | None], at: int
+) -> Iterator[Span]:
+    """Yield the cells of a row that begins at `at`."""
+    for cell, head in zip(cells, heads, strict=True):
+        if head and (inner := _CELL.match(cell)):
+            kind, pattern, n_digits = head
+            value = inner[1]
+            if pattern.fullmatch(value) and sum(map(str.isdigit, value)) >= n_digits:
+                yield at + inner.start(1), at + inner.end(1), kind
+        at += len(cell) + 1
+
+
+def _head(line: str) -> tuple[str, list[tuple[str, re.Pattern[str], int] | None]]:
+    """Return the sign between the cells of a head and what each announces; empty for others."""
+    if len(line) > _LONGEST_HEAD or any(map(str.isdigit, line)):
+        return "", []
+    sign = max(",;\t|", key=line.count)
+    if not line.count(sign):
+        return "", []
+    heads = [_announces(cell) for cell in line.split(sign)]
+    return (sign, heads) if len(heads) >= _SEVERAL_CELLS and any(heads) else ("", [])
+
+
+def _announces(cell: str) -> tuple[str, re.Pattern[str], int] | None:
+    """Return the kind, the form and the number of digits of what the head of a column says."""
+    words = [m[0].lower() for m in _CAMEL.finditer(cell)]
+    if not 1 <= len(words) <= _MOST_WORDS:
+        return None
+    for i, word in enumerate(words):
+        form = (_TABLE.get(f"{words[i - 1]} {word}") if i else None) or _TABLE.get(word)
+        if form:
+            return form.kind, form.value, form.n_digits
+        if word in _IN_TABLES:
+            return (*_IN_TABLES[word], 0)
+    return None
+
+
+_MOST_WORDS = 4
 _CASELESS = (
     (
         "PHONE",
@@ -314,11 +417,14 @@ _CASELESS = (
     ("SSN", _NATIONAL_SSN, "社会保障 社會保障"),
     ("ID", re.compile(r"[A-Z0-9-]{4,20}"), "客户编号 客户号 顧客番号 お客様番号 고객번호"),
 )
+_EAST_ASIAN = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 _LABEL = re.compile(r"[^\x00-\x7f]{0,4}[\s:：=]{0,3}")
 
 
 def by_caseless_words(text: str) -> Iterator[Span]:
     """Yield values that a Chinese, Japanese or Korean word announces."""
+    if not _EAST_ASIAN.search(text):
+        return
     for kind, value, names in _CASELESS:
         for name in names.split():
             at = text.find(name)

@@ -585,6 +585,13 @@ _STATED = (
     ),
     ("wandb login", re.compile(r"\bwandb login (?:--relogin )?([0-9a-f]{40})")),
     (
+        ", password|, passwort|, pw|and password",
+        re.compile(
+            r"(?i)\b(?:wi-?fi|wlan|user(?:name)?|login|network)\b[^\n;]{1,60}?,? (?:and )?(?:the )?"
+            r"(?<=[, ])(?:password|passwort|pw) ([a-z]{3,20}(?:-[a-z]{3,20}){1,4})(?=[.,;\s]|$)"
+        ),
+    ),
+    (
         "app password|app-password",
         re.compile(r"(?i)\bapp[- ]password(?: is|:| =)? ((?:[a-z]{4} ){3}[a-z]{4})(?![a-z])"),
     ),
@@ -627,6 +634,10 @@ _STATED = (
 )
 """Statements and commands that say a password, each with a stretch of it in lower case."""
 _STATED_WEAKLY = (
+    (
+        "root / |admin / |postgres / |administrator / |root/|admin/",
+        re.compile(r"\b(?:root|admin|postgres|administrator) ?/ ?([^\s/]{6,64})(?=[\s.,;]|$)"),
+    ),
     (
         "ssid",
         re.compile(
@@ -750,11 +761,20 @@ def _paired(text: str, lowered: str) -> Iterator[Span]:
 
 
 _CODES = re.compile(
-    r"(?i)\b(?:recovery|backup|rescue|scratch|wiederherstellungs)[ -]?codes?(?: are| is)?\s?:?\s"
+    r"(?i)\b(?:recovery|backup|rescue|scratch|emergency|notfall|wiederherstellungs)"
+    r"[ -]?codes?(?: are| is)?\s?:?\s"
     r"(?P<codes>(?:[\s,;*•-]{0,6}(?:[0-9]{1,2}[.)] )?"
     r"[0-9A-Za-z]{4,8}(?:[ -][0-9A-Za-z]{4,8}){0,3}){1,20})"
 )
-_KEPT_CODES = ("recovery", "backup", "rescue", "scratch", "wiederherstellung")
+_KEPT_CODES = (
+    "notfall",
+    "emergency",
+    "recovery",
+    "backup",
+    "rescue",
+    "scratch",
+    "wiederherstellung",
+)
 _OF_DOOR = re.compile(
     r"(?i)\b(?:door|gate|alarm|safe|entry|lock|keypad|garage|building|unlock|vault|locker)"
     r"[ -](?:code|combination|combo|pin)(?: is| was|:| =)? ([0-9][0-9#*-]{2,11})(?![\w.])"
