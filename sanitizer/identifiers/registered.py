@@ -45,6 +45,8 @@ def in_chunk(text: str, start: int, end: int) -> Iterator[Span]:
     if begin == start and start > 2 and text[start - 1] in " -" and text[start - 2].isalpha():
         begin = start - (3 if text[start - 3].isalpha() else 2)
     m = _FORMS.match(text, begin)
+    if (m is None or m.end() <= start) and begin < start and text[start - 1] in " -":
+        m = _FORMS.match(text, start)  # the letters before are a word
     if m is None or m.end() <= start:
         return
     name = m.lastgroup or ""
