@@ -26,7 +26,7 @@ _NUMBERING = (
 _GAP = re.compile(
     rf"(?:[\s_.,:#=°º'\"()/-]{{0,4}}(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))"
     rf"(?:(?P<numbering>(?i:{_NUMBERING})(?!-?[0-9]))"
-    r"|is|was|are|ist|lautet|war|est|es|è|é|e|[Cc]ard|[Kk]arte|carte|scheme|de|du|del|der|da|do"
+    r"|s|is|was|are|ist|lautet|war|est|es|è|é|e|[Cc]ard|[Kk]arte|carte|scheme|de|du|del|der|da|do"
     r"|the|of|his|her|my|[A-Z]{2,3}(?=\))|client|clienti|cliente|dossier|compte|cuenta|conto"
     r"|conta|patient|assuré|for|für|fürs|zum|[Tt]oken|[Aa]pp|[Ss]afe|door|phone|sim|SIM)"
     r"(?![^\W_])){0,4}"
@@ -35,7 +35,7 @@ _GAP = re.compile(
     r"(?:(?i:it['’]?s|it is|sure|yes|ok|das ist|es ist|c['’]est|es el)[ ,]{1,2}){0,2})?"
     r"(?P<sign>(?:&nbsp;|[\s_.,:#=°º'\"()>\\\]-]){0,8})"
 )
-_RUN = r"[A-Za-z0-9]+(?:[-./:*][A-Za-z0-9*]+)*"
+_RUN = r"[A-Za-z0-9]+(?:[-./:*_][A-Za-z0-9*]+)*"
 _GROUPS = re.compile(rf"{_RUN}(?: (?:[A-Z0-9]*[0-9][A-Z0-9./-]*)(?![\w])){{0,6}}")
 _WITH_LETTERS = re.compile(
     rf"{_RUN}(?:(?: |-)(?:[A-Z0-9]*[0-9][A-Z0-9./-]*|[A-Z]{{1,3}})(?![\w])){{0,6}}"
@@ -110,7 +110,7 @@ def _table() -> dict[str, _Form]:
             " ppsn pps cnp oib egn amka hetu jmbg isikukood kennitala nuip cédula cedula afm"
             " инн снилс паспорт"
             " samordningsnummer|sv nr|ausweis nr|n ss|numéro national|sv nummer|id number"
-            "|asmens kodas"
+            "|asmens kodas|voter id|emirates id"
             "|ust idnr|vat number|vat id|national insurance|ni number|ni no|steuer id"
             "|steuer identifikationsnummer"
             "|sécurité sociale|securite sociale|codice fiscale|pan card|pan number"
@@ -171,7 +171,10 @@ def _table() -> dict[str, _Form]:
             "|medicaid id|medicare id|d assuré"
             "|de póliza|de poliza|di polizza|da apólice|de police|tarjeta sanitaria",
         ),
-        (_Form("INSURANCE", _WITH_LETTERS, 4, numbered=True), "medicare medicaid insurance policy"),
+        (
+            _Form("INSURANCE", _WITH_LETTERS, 4, numbered=True),
+            "medicare medicaid insurance policy subscriber",
+        ),
         (
             _Form("PLATE", _PLATE, 2),
             "kennzeichen nummernschild autokennzeichen immatriculation immatriculée immatriculé"
@@ -212,7 +215,11 @@ def _table() -> dict[str, _Form]:
             _Form("COORDINATES", _DEGREES, 3),
             "lat latitude lon lng long longitude breitengrad längengrad",
         ),
-        (_Form("KEY", _PIN, 4), "pin pincode|pin code|pin number"),
+        (
+            _Form("KEY", _PIN, 4),
+            "pin pincode|pin code|pin number|atm pin|unlock pin|sim pin|card pin|my pin|his pin"
+            "|her pin|their pin|phone pin|debit pin|account pin|login pin|voicemail pin",
+        ),
         (
             _Form("KEY", _CODE, 4),
             "otp tan mtan bestätigungscode sicherheitscode verificatiecode"
@@ -226,6 +233,10 @@ def _table() -> dict[str, _Form]:
         single, *pairs = names.split("|")
         for name in (*single.split(), *pairs):
             found[name] = form
+    for name in [name for name in found if name.endswith("nummer")]:
+        stem = name.removesuffix("nummer")
+        found.setdefault(f"{stem}nr", found[name])
+        found.setdefault(f"{stem} nr", found[name])
     return found
 
 
@@ -238,6 +249,9 @@ _ABBREVIATED = frozenset(
     " egn".split()
 )
 """Names in capitals that are words in lower case."""
+_OWNER = re.compile(
+    r"(?i)\b(?:my|his|her|their|atm|unlock|sim|card|phone|debit|account|login|voicemail) \Z"
+)
 _SIGN = re.compile("[#:=]")
 
 
@@ -283,7 +297,8 @@ def _value(text: str, at: int, word: str, form: _Form, start: int, end: int) -> 
     if form.numbered and not (plainly or coded or gap["numbering"] or _SIGN.search(gap["sign"])):
         return None
     lower = word in _ABBREVIATED and text[at : at + len(word)] != word.upper()
-    if lower and not (word == "pin" and gap["numbering"]):
+    owner = _OWNER.search(text, max(0, at - 12), at) if lower and word == "pin" else None
+    if lower and not (word == "pin" and (owner or gap["numbering"])):
         return None
     if form.value is _DEGREES and text[first - 1] == "-":
         first -= 1
@@ -368,10 +383,11 @@ def _cells(
 
 def _head(line: str) -> tuple[str, list[tuple[str, re.Pattern[str], int] | None]]:
     """Return the sign between the cells of a head and what each announces; empty for others."""
-    if len(line) > _LONGEST_HEAD or any(map(str.isdigit, line)):
+    if len(line) > _LONGEST_HEAD or not _SEPARATOR.search(line):
         return "", []
     sign = max(",;\t|", key=line.count)
-    if not line.count(sign):
+    # a sentence has more words between its commas
+    if line.count(" ") > _MOST_WORDS * (line.count(sign) + 1) or _ANY_DIGIT.search(line):
         return "", []
     heads = [_announces(cell) for cell in line.split(sign)]
     return (sign, heads) if len(heads) >= _SEVERAL_CELLS and any(heads) else ("", [])
@@ -392,6 +408,8 @@ def _announces(cell: str) -> tuple[str, re.Pattern[str], int] | None:
 
 
 _MOST_WORDS = 4
+_SEPARATOR = re.compile("[,;\t|]")
+_ANY_DIGIT = re.compile("[0-9]")
 _CASELESS = (
     (
         "PHONE",

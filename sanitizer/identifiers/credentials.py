@@ -776,8 +776,9 @@ _KEPT_CODES = (
     "wiederherstellung",
 )
 _OF_DOOR = re.compile(
-    r"(?i)\b(?:door|gate|alarm|safe|entry|lock|keypad|garage|building|unlock|vault|locker)"
-    r"[ -](?:code|combination|combo|pin)(?: is| was|:| =)? ([0-9][0-9#*-]{2,11})(?![\w.])"
+    r"(?i)\b(?:(?:code|combination) (?:to|for|of) the (?:door|gate|alarm|safe|lock|vault|locker)"
+    r"|(?:door|gate|alarm|safe|entry|lock|keypad|garage|building|unlock|vault|locker)"
+    r"[ -](?:code|combination|combo|pin))(?: is| was|:| =)? ([0-9][0-9#*-]{2,11})(?![\w.])"
 )
 _ONE_CODE = re.compile(r"(?=[A-Za-z-]{0,17}[0-9])[0-9A-Za-z]{4,8}(?:-[0-9A-Za-z]{4,8}){0,3}")
 

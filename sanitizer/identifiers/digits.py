@@ -75,10 +75,7 @@ _DAY = re.compile(
     + _TIME
     + r"(?![0-9]|[-/.][0-9]|[A-Za-z])"
 )
-_COMPACT_DAY = re.compile(
-    r"(?<![\w])([0-9]{4})([0-9]{2})([0-9]{2})(?![\w])"
-    r"|(?<![\w])([0-9]{2})([0-9]{2})([0-9]{4})(?![\w])"
-)
+_COMPACT_DAY = re.compile(r"(?<!\w)[0-9]{8}(?!\w)")
 _MONTH = (
     "(?:" + "|".join(rf"{m[:3]}(?:{m[3:]})?" if len(m) > 3 else m for m in MONTHS) + r"|sept)\b\.?"
 )
@@ -95,7 +92,10 @@ _OTHER_MONTHS = re.compile(
     r"|oktober|dezember|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre"
     r"|noviembre|diciembre|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre"
     r"|januari|februari|maart|mei|augustus|janeiro|fevereiro|março|maio|junho|julho|setembro"
-    r"|outubro|novembro|dezembro|april|august|september|november)(?: de)? [12][0-9]{3}(?![0-9])"
+    r"|outubro|novembro|dezembro|april|august|september|november|stycznia|lutego|marca|kwietnia"
+    r"|maja|czerwca|lipca|sierpnia|września|października|listopada|grudnia|января|февраля|марта"
+    r"|апреля|мая|июня|июля|августа|сентября|октября|ноября|декабря|maj|augusti|oktober"
+    r")(?: de)? [12][0-9]{3}(?![0-9])"
 )
 _BEFORE_DAY = re.compile(rf"(?i)(?<!\w)({_MONTH})[ -]{{1,2}}\Z")
 _AFTER_MONTH = re.compile(
@@ -294,8 +294,9 @@ def compact_days(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield a date of birth in eight digits, after words that announce one."""
     m = _COMPACT_DAY.match(text, start) if end - start == 8 else None
     if m and _BIRTH.search(_before(text, start)):
-        day = (m[1], m[2], m[3]) if m[1] else (m[6], m[4], m[5])
-        if is_numeric_day(*day):
+        whole = m[0]
+        days = ((whole[:4], whole[4:6], whole[6:]), (whole[4:], whole[:2], whole[2:4]))
+        if any(is_numeric_day(*day) for day in days):
             yield start, end, "DATE_OF_BIRTH"
 
 

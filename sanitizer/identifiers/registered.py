@@ -26,6 +26,7 @@ _FORMS = re.compile(
     r"|(?P<ahv>756\.[0-9]{4}\.[0-9]{4}\.[0-9]{2})"
     r"|(?P<steuer>[1-9][0-9] [0-9]{3} [0-9]{3} [0-9]{3})"
     r"|(?P<rente>[0-9]{2} ?[0-3][0-9][01][0-9][0-9]{2} ?[A-Z] ?[0-9]{3})"
+    r"|(?P<emirates>784-[0-9]{4}-[0-9]{7}-[0-9])"
     r"|(?P<ric>[1-9][0-9]{16}[0-9Xx])"
     r"|(?P<vin>[A-HJ-NPR-Z0-9]{17})"
     r")(?![A-Za-z0-9]|[.-][0-9])"
@@ -180,6 +181,7 @@ _CHECKS = {
     "nir": _is_nir,
     "cpf": _is_cpf,
     "ahv": _is_ahv,
+    "emirates": str.isdigit,
     "steuer": _is_steuer,
     "rente": _is_rente,
     "ric": _is_ric,
