@@ -2,7 +2,7 @@
 
 A word such as "passport" or "Kundennummer" says what the number after it is; check digits are not
 asked for, since a mistyped number is private too. Everything is read backwards from a number, over
-a bounded length.
+a bounded length. The head of a column announces the cells below it.
 """
 
 from __future__ import annotations

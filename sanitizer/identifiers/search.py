@@ -5,8 +5,8 @@ digit of Unicode count as their ASCII twins, invisible characters both as nothin
 escapes such as `%40` and `&#64;` as what they stand for, and base64 or hexadecimal tokens as what
 they say. A span found holds the original characters.
 
-Not protected: identifiers of other forms, split over lines or messages, spelled out ("anna at
-example dot org"), encoded twice, or announced by words of languages beside English, German, French,
+Not protected: identifiers of other forms, split over messages, spelled out in digits ("four one
+one one"), encoded twice, or announced by words of languages beside English, German, French,
 Spanish, Italian, Dutch and Portuguese (a few Chinese, Japanese and Korean ones are known).
 """
 
