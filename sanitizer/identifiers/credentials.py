@@ -722,6 +722,8 @@ def _stated(text: str, lowered: str) -> Iterator[Span]:
                 continue
             for m in pattern.finditer(text):
                 value = m[1].rstrip(".,:;?") if weakly else m[1]
+                if value.lower() in _PASSWORDS or value.lower() in _SECRETS:
+                    continue
                 if not _is_expression(value) and (_STRONG.search(value) or not weakly):
                     yield m.start(1), m.start(1) + len(value), "KEY"
 
@@ -780,6 +782,7 @@ _OF_DOOR = re.compile(
     r"|(?:door|gate|alarm|safe|entry|lock|keypad|garage|building|unlock|vault|locker)"
     r"[ -](?:code|combination|combo|pin))(?: is| was|:| =)? ([0-9][0-9#*-]{2,11})(?![\w.])"
 )
+_SHORTEST_CODE = 6
 _ONE_CODE = re.compile(r"(?=[A-Za-z-]{0,17}[0-9])[0-9A-Za-z]{4,8}(?:-[0-9A-Za-z]{4,8}){0,3}")
 
 
@@ -791,7 +794,8 @@ def _codes(text: str, lowered: str) -> Iterator[Span]:
     if "code" in lowered and any(word in lowered for word in _KEPT_CODES):
         for m in _CODES.finditer(text):
             for code in _ONE_CODE.finditer(text, m.start("codes"), m.end("codes")):
-                yield code.start(), code.end(), "KEY"
+                if len(code[0]) >= _SHORTEST_CODE or not code[0].isdigit():
+                    yield code.start(), code.end(), "KEY"
 
 
 def _is_expression(value: str) -> bool:
