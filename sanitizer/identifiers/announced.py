@@ -317,6 +317,29 @@ _ISO_DAY = re.compile("[12][0-9]{3}-[01][0-9]-[0-3][0-9]")
 _LONGEST_PLATE = 12
 _PLAINLY_LONG = 8
 """Digits of a number that needs no "number" or ":" after a word such as "account"."""
+_LAST_FOUR = re.compile(
+    r"(?i)\blast (?:four|4)\b(?: digits)?(?: (?:of|on) (?:[a-z]{2,12} ){1,4}?)?"
+    r"(?:\)[:=]? ?|\s?[:=]\s?| ?(?:is|are|were) )([0-9]{4})(?!\w|[.,-][0-9])"
+    r"|\b(?:card|visa|mastercard|amex|acct|ssn)\b[^\n.]{0,30}?"
+    r"\b(?:ending|ends) (?:in|with) ([0-9]{4})(?!\w|[.,-][0-9])"
+)
+
+
+def by_other_words(text: str, lowered: str) -> Iterator[Span]:
+    """Yield what the heads of columns announce, and the last digits of numbers."""
+    if "\n" in text:
+        yield from by_columns(text)
+    yield from last_four(text, lowered)
+
+
+def last_four(text: str, lowered: str) -> Iterator[Span]:
+    """Yield the last four digits of a number, where a sentence says that they are these."""
+    if "last four" in lowered or "last 4" in lowered or " end" in lowered:
+        for m in _LAST_FOUR.finditer(text):
+            group = m.lastindex or 1
+            yield m.start(group), m.end(group), "ACCOUNT"
+
+
 _CELL = re.compile(r"\s{0,4}[\"']?([^\"'\n]{0,200}?)[\"']?\s{0,4}\Z")
 _IN_TABLES: dict[str, tuple[str, re.Pattern[str]]] = {
     **dict.fromkeys(

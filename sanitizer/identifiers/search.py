@@ -244,8 +244,8 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         found += credentials.keys(text, lowered)
         if "@" in text and "://" in text:
             found += credentials.of_urls(text)
-    if has_digit and "\n" in text and not wanted.isdisjoint(_BY_WORDS | _DIGIT_KINDS):
-        found += announced.by_columns(text)
+    if has_digit and not wanted.isdisjoint(_BY_WORDS | _DIGIT_KINDS):
+        found += announced.by_other_words(text, lowered)
     if not text.isascii() and not wanted.isdisjoint(_BY_WORDS | _DIGIT_KINDS):
         found += announced.by_caseless_words(text)
     if "ENCODED" in wanted:
