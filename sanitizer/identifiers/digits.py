@@ -32,13 +32,17 @@ AHEAD = 32
 """Characters after a chunk that an extension, a time or a time zone may take."""
 
 _CARD = re.compile(
-    r"(?<![\w.])(?:[1-8][0-9]{11,18}"
+    r"(?<![0-9_.])(?:[1-8][0-9]{11,18}"
     r"|[1-8][0-9]{3}([ -]| {2,3}|[./\t_])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
     r"|[1-8][0-9]{3}([ -]| {2,3}|[./\t_])[0-9]{6}\2[0-9]{4,5}"
     r"|[1-8][0-9]{3}(?:[ -][0-9]{4}){3})(?!\w|-[0-9]|\.(?!00?(?!\w|\.[0-9]))[0-9])"
 )
 """A spreadsheet writes a card's number with ".0" behind."""
 _TABBED_CARD = re.compile(r"(?<![\w.])[1-8][0-9]{3}([\t_])[0-9]{4,6}\1[0-9]{4}")
+_CARD_WORD = re.compile(
+    r"(?i)(?<![^\W_])(?:card|cards|no|nr|number|cc|visa|pan|karte|carte|tarjeta)\Z"
+)
+"""Words that may stand before a card's number without a space."""
 _TAIL = re.compile(r"[0-9]-$")
 """The rest of a number with hyphens, whose last group is no card's first."""
 _CARD_CONTEXT = re.compile(
@@ -171,6 +175,10 @@ def cards(text: str, start: int, end: int) -> Iterator[Span]:
     while (m := _CARD.search(text, at, end + 1)) is not None:
         # The last group of another number may look like the first of a card.
         at = m.start() + 1
+        if text[m.start() - 1 : m.start()].isalpha() and not _CARD_WORD.search(
+            text, max(0, m.start() - 12), m.start()
+        ):
+            continue
         if m[1] not in (None, "-") and _TAIL.search(text, max(0, m.start() - 2), m.start()):
             continue
         # four groups and three digits more: a card of 19 digits, or one of 16 and another number
