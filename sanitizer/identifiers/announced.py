@@ -62,6 +62,9 @@ _VAT = re.compile(r"[A-Z]{2} ?[0-9](?: ?[0-9A-Z]){7,11}(?![A-Za-z0-9])")
 _SORT_CODE = re.compile(r"[0-9]{2}[- ][0-9]{2}[- ][0-9]{2}(?![0-9-])")
 _BSB = re.compile(r"[0-9]{3}[- ]?[0-9]{3}(?![0-9-])")
 _IFSC = re.compile(r"[A-Z]{4}0[A-Z0-9]{6}(?![A-Za-z0-9])")
+_SERIAL = re.compile(
+    r"(?=[A-Z-]{0,18}[0-9])(?=[0-9-]{0,18}[A-Z])[A-Z0-9](?:[A-Z0-9-]){5,19}(?![A-Za-z0-9])"
+)
 _BOOKING = re.compile(r"(?=[A-Z]{0,6}[0-9])[A-Z0-9]{6,7}(?![A-Za-z0-9-])")
 _PIN = re.compile(r"[0-9]{4,8}(?![\w.,:/-]?[0-9A-Za-z])")
 _CODE = re.compile(r"(?:[0-9]{3}[ -][0-9]{3}|[0-9]{4,8})(?![\w.,:/-]?[0-9A-Za-z])")
@@ -88,7 +91,7 @@ def _table() -> dict[str, _Form]:
     rows = (
         (_Form("SSN", _NATIONAL_SSN, 9), "ssn ssns|social security"),
         (
-            _Form("PASSPORT", _CASED, 4),
+            _Form("PASSPORT", _CASED, 3),
             "passport passportno reisepass reisepassnummer passnummer passeport pasaporte"
             " passaporto paspoort paspoortnummer passaporte",
         ),
@@ -137,6 +140,7 @@ def _table() -> dict[str, _Form]:
         (_Form("ACCOUNT", _IFSC, 1), "ifsc"),
         (_Form("NATIONAL_ID", _VAT, 8), "vat"),
         (_Form("ID", _BOOKING, 1), "pnr"),
+        (_Form("DEVICE", _SERIAL, 1), "|s n"),
         (_Form("LICENCE", _CASED, 4, numbered=True), "dl"),
         (_Form("ACCOUNT", _DIGITS_ONLY, 18), "clabe rib"),
         (_Form("ACCOUNT", _DIGITS_ONLY, 6, numbered=True), "|a c"),

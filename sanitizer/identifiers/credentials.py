@@ -533,12 +533,13 @@ _LOGIN_WORDS = (
 _SPOKEN = re.compile(
     r"(?i)\b(?:password|passphrase|pass phrase|passwd|passwort|kennwort|mot de passe|contraseña"
     r"|wachtwoord|senha|пароль|hasło|heslo|lösenord|passord|salasana|parola|parolă|şifre)"
-    r"\s([^\s\"'`<>()]{6,64})"
+    r"\s(?:(?:→|->|=>)\s?)?([^\s\"'`<>()]{6,64})"
 )
 _STRONG = re.compile(r"[0-9!#$%&*@^+]")
 _OF_THING = re.compile(
     r"(?i)\b(?:password|passphrase|passwort|kennwort|mot de passe|contraseña|wachtwoord|senha|pw)"
-    r" (?:for|to|of|für|zum|zur|pour|para|voor|van|do|da) [^\n.,:;]{1,40}:\s{1,3}"
+    r" (?:for|to|of|für|zum|zur|pour|para|voor|van|do|da|du|del|della|fürs|wi-?fi|wlan)"
+    r"(?: [^\n.,:;]{1,40})?\s?:\s{1,3}"
     r"([^\s\"'`<>()]{4,64})"
 )
 _STATED = (
@@ -885,7 +886,7 @@ def _counts(
     if any(stem in value.lower() for stem in _STEMS):
         return False
     if quoted:
-        return " " not in value or (place.loud and not place.is_colon)
+        return " " not in value or place.loud
     return _is_written_out(text, span[1], place)
 
 
