@@ -2,7 +2,7 @@
 
 A word such as "passport" or "Kundennummer" says what the number after it is; check digits are not
 asked for, since a mistyped number is private too. Everything is read backwards from a number, over
-a bounded length.
+a bounded length. The head of a column announces the cells below it.
 """
 
 from __future__ import annotations
@@ -17,17 +17,25 @@ BACK = 56
 """Characters before a number that are searched for a word which announces it."""
 
 _WORD = re.compile(r"[^\W\d_]+")
+_CAMEL = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[A-Z]")
+_HUMP = re.compile("[a-z][A-Z]")
 _NUMBERING = (
     "number|numbers|no|nos|nr|num|nbr|id|ids|code|ref|reference|nummer|numero|número|numéro|n"
     "|núm|nro|numer"
 )
 _GAP = re.compile(
-    rf"(?:[\s_.,:#=°º'\"()/-]{{0,4}}(?<![^\W_])(?:(?P<numbering>(?i:{_NUMBERING})(?!-?[0-9]))"
-    r"|is|was|are|ist|lautet|war|est|es|è|é|e|[Cc]ard|[Kk]arte|carte|scheme|de|du|del|der|da|do"
-    r"|the|of|his|her|my|client|clienti|cliente|dossier|compte|cuenta|conto|conta|patient|assuré)"
-    r"(?![^\W_])){0,4}(?P<sign>[\s_.,:#=°º'\"()>\]-]{0,8})"
+    rf"(?:[\s_.,:#=°º'\"()/-]{{0,4}}(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))"
+    rf"(?:(?P<numbering>(?i:{_NUMBERING})(?!-?[0-9]))"
+    r"|s|is|was|are|ist|lautet|war|est|es|è|é|e|[Cc]ard|[Kk]arte|carte|scheme|de|du|del|der|da|do"
+    r"|the|of|his|her|my|[A-Z]{2,3}(?=\))|client|clienti|cliente|dossier|compte|cuenta|conto"
+    r"|conta|patient|assuré|for|für|fürs|zum|[Tt]oken|[Aa]pp|[Ss]afe|door|phone|sim|SIM)"
+    r"(?![^\W_])){0,4}"
+    # a question, and who answers it
+    r"(?:[?.:]{0,2}\r?\n{1,2}(?:\[[0-9:]{4,8}\] ?)?[^\W\d_][\w ]{0,20}: "
+    r"(?:(?i:it['’]?s|it is|sure|yes|ok|das ist|es ist|c['’]est|es el)[ ,]{1,2}){0,2})?"
+    r"(?P<sign>(?:&nbsp;|[\s_.,:#=°º'\"()>\\\]-]){0,8})"
 )
-_RUN = r"[A-Za-z0-9]+(?:[-./:*][A-Za-z0-9*]+)*"
+_RUN = r"[A-Za-z0-9]+(?:[-./:*_][A-Za-z0-9*]+)*"
 _GROUPS = re.compile(rf"{_RUN}(?: (?:[A-Z0-9]*[0-9][A-Z0-9./-]*)(?![\w])){{0,6}}")
 _WITH_LETTERS = re.compile(
     rf"{_RUN}(?:(?: |-)(?:[A-Z0-9]*[0-9][A-Z0-9./-]*|[A-Z]{{1,3}})(?![\w])){{0,6}}"
@@ -46,9 +54,17 @@ _RFC = re.compile(r"[A-ZÑ&]{3,4}-?[0-9]{6}-?[A-Z0-9]{3}(?![A-Za-z0-9])")
 _HKID = re.compile(r"[A-Z]{1,2}[0-9]{6} ?\(?[0-9A]\)?(?![A-Za-z0-9])")
 _UK_PLATE = re.compile(r"[A-Z]{2}[0-9]{2} ?[A-Z]{3}(?![A-Za-z0-9])")
 _FR_PLATE = re.compile(r"[A-Z]{2}[- ]?[0-9]{3}[- ]?[A-Z]{2}(?![A-Za-z0-9])")
+_OF_CARS = re.compile(
+    r"(?:[A-Z]{2}[0-9]{2} ?[A-Z]{3}|[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?[0-9]{1,4}[EH]?"
+    r"|[A-Z]{2}[- ][0-9]{3}[- ][A-Z]{2})(?![A-Za-z0-9-])"
+)
+_VAT = re.compile(r"[A-Z]{2} ?[0-9](?: ?[0-9A-Z]){7,11}(?![A-Za-z0-9])")
 _SORT_CODE = re.compile(r"[0-9]{2}[- ][0-9]{2}[- ][0-9]{2}(?![0-9-])")
 _BSB = re.compile(r"[0-9]{3}[- ]?[0-9]{3}(?![0-9-])")
 _IFSC = re.compile(r"[A-Z]{4}0[A-Z0-9]{6}(?![A-Za-z0-9])")
+_SERIAL = re.compile(
+    r"(?=[A-Z-]{0,18}[0-9])(?=[0-9-]{0,18}[A-Z])[A-Z0-9](?:[A-Z0-9-]){5,19}(?![A-Za-z0-9])"
+)
 _BOOKING = re.compile(r"(?=[A-Z]{0,6}[0-9])[A-Z0-9]{6,7}(?![A-Za-z0-9-])")
 _PIN = re.compile(r"[0-9]{4,8}(?![\w.,:/-]?[0-9A-Za-z])")
 _CODE = re.compile(r"(?:[0-9]{3}[ -][0-9]{3}|[0-9]{4,8})(?![\w.,:/-]?[0-9A-Za-z])")
@@ -75,7 +91,7 @@ def _table() -> dict[str, _Form]:
     rows = (
         (_Form("SSN", _NATIONAL_SSN, 9), "ssn ssns|social security"),
         (
-            _Form("PASSPORT", _CASED, 4),
+            _Form("PASSPORT", _CASED, 3),
             "passport passportno reisepass reisepassnummer passnummer passeport pasaporte"
             " passaporto paspoort paspoortnummer passaporte",
         ),
@@ -96,7 +112,8 @@ def _table() -> dict[str, _Form]:
             " idnr steuerid rvnr rijksregisternummer rijksregister personnr nip regon nric kimlik"
             " ppsn pps cnp oib egn amka hetu jmbg isikukood kennitala nuip cédula cedula afm"
             " инн снилс паспорт"
-            "|numéro national|sv nummer|id number|asmens kodas"
+            " samordningsnummer|sv nr|ausweis nr|n ss|numéro national|sv nummer|id number"
+            "|asmens kodas|voter id|emirates id"
             "|ust idnr|vat number|vat id|national insurance|ni number|ni no|steuer id"
             "|steuer identifikationsnummer"
             "|sécurité sociale|securite sociale|codice fiscale|pan card|pan number"
@@ -110,12 +127,20 @@ def _table() -> dict[str, _Form]:
         (_Form("NATIONAL_ID", _SIN, 9), "sin"),
         (_Form("NATIONAL_ID", _RFC, 6), "rfc"),
         (_Form("NATIONAL_ID", _HKID, 6), "hkid"),
-        (_Form("PLATE", _UK_PLATE, 2), "reg"),
+        (_Form("PLATE", _UK_PLATE, 2), "reg registration"),
+        (_Form("PLATE", _OF_CARS, 1), "auto wagen pkw kfz fahrzeug car vehicle voiture coche"),
+        (_Form("LICENCE", _CASED, 4), "|license number|licence number|license no|licence no"),
+        (_Form("PASSPORT", _CASED, 4), "|pass nr"),
+        (_Form("ID", _WITH_LETTERS, 2, numbered=True), "az"),
+        (_Form("ID", _GROUPS, 3), "|personal nr|kunden nr|mitglieds nr|vertrags nr|kd nr"),
+        (_Form("INSURANCE", _WITH_LETTERS, 4), "|versicherten nr|versicherungs nr|vers nr"),
         (_Form("PLATE", _FR_PLATE, 3), "plaque"),
         (_Form("ACCOUNT", _SORT_CODE, 6), "sort"),
         (_Form("ACCOUNT", _BSB, 6), "bsb"),
         (_Form("ACCOUNT", _IFSC, 1), "ifsc"),
+        (_Form("NATIONAL_ID", _VAT, 8), "vat"),
         (_Form("ID", _BOOKING, 1), "pnr"),
+        (_Form("DEVICE", _SERIAL, 1), "|s n"),
         (_Form("LICENCE", _CASED, 4, numbered=True), "dl"),
         (_Form("ACCOUNT", _DIGITS_ONLY, 18), "clabe rib"),
         (_Form("ACCOUNT", _DIGITS_ONLY, 6, numbered=True), "|a c"),
@@ -128,7 +153,7 @@ def _table() -> dict[str, _Form]:
         ),
         (
             _Form("ACCOUNT", _DIGITS_ONLY, 6, numbered=True),
-            "account acct acc konto rekening accountnumber",
+            "account acct acc konto kto rekening accountnumber",
         ),
         (_Form("ACCOUNT", _ROUTING, 9), "routing"),
         (
@@ -150,7 +175,10 @@ def _table() -> dict[str, _Form]:
             "|medicaid id|medicare id|d assuré"
             "|de póliza|de poliza|di polizza|da apólice|de police|tarjeta sanitaria",
         ),
-        (_Form("INSURANCE", _WITH_LETTERS, 4, numbered=True), "medicare medicaid insurance policy"),
+        (
+            _Form("INSURANCE", _WITH_LETTERS, 4, numbered=True),
+            "medicare medicaid insurance policy subscriber",
+        ),
         (
             _Form("PLATE", _PLATE, 2),
             "kennzeichen nummernschild autokennzeichen immatriculation immatriculée immatriculé"
@@ -168,7 +196,8 @@ def _table() -> dict[str, _Form]:
         (
             _Form("ID", _GROUPS, 3),
             "kundennummer kundennr klantnummer dossiernummer zaaknummer"
-            " vorgangsnummer personalnummer matrikelnummer mitgliedsnummer vertragsnummer"
+            " vorgangsnummer vertragskonto personalnummer matrikelnummer mitgliedsnummer"
+            " vertragsnummer"
             " customerid customernumber clientid caseid casenumber employeeid matricule"
             " expediente accountid vertragsnr",
         ),
@@ -190,7 +219,11 @@ def _table() -> dict[str, _Form]:
             _Form("COORDINATES", _DEGREES, 3),
             "lat latitude lon lng long longitude breitengrad längengrad",
         ),
-        (_Form("KEY", _PIN, 4), "pin pincode|pin code|pin number"),
+        (
+            _Form("KEY", _PIN, 4),
+            "pin pincode|pin code|pin number|atm pin|unlock pin|sim pin|card pin|my pin|his pin"
+            "|her pin|their pin|phone pin|debit pin|account pin|login pin|voicemail pin",
+        ),
         (
             _Form("KEY", _CODE, 4),
             "otp tan mtan bestätigungscode sicherheitscode verificatiecode"
@@ -204,6 +237,10 @@ def _table() -> dict[str, _Form]:
         single, *pairs = names.split("|")
         for name in (*single.split(), *pairs):
             found[name] = form
+    for name in [name for name in found if name.endswith("nummer")]:
+        stem = name.removesuffix("nummer")
+        found.setdefault(f"{stem}nr", found[name])
+        found.setdefault(f"{stem} nr", found[name])
     return found
 
 
@@ -216,6 +253,9 @@ _ABBREVIATED = frozenset(
     " egn".split()
 )
 """Names in capitals that are words in lower case."""
+_OWNER = re.compile(
+    r"(?i)\b(?:my|his|her|their|atm|unlock|sim|card|phone|debit|account|login|voicemail) \Z"
+)
 _SIGN = re.compile("[#:=]")
 
 
@@ -223,18 +263,30 @@ def by_words(text: str, lowered: str, start: int, end: int) -> Iterator[Span]:
     """Yield the value that holds the chunk of digits from `start` to `end`, if it is announced."""
     low = max(0, start - BACK)
     head = lowered[low:start]
-    if _WORDS.isdisjoint(_WORD.findall(head)):
-        return
-    words = list(_WORD.finditer(head))
+    if not _WORDS.isdisjoint(_WORD.findall(head)):
+        found = _announced(text, low, list(_WORD.finditer(head)), start, end)
+        if found:
+            yield found
+            return
+    if _HUMP.search(text, low, start):  # socialSecurityNumber
+        words = list(_CAMEL.finditer(text, low, start))
+        if found := _announced(text, 0, words, start, end):
+            yield found
+
+
+def _announced(
+    text: str, low: int, words: list[re.Match[str]], start: int, end: int
+) -> Span | None:
+    """Return the value that the last of some words announces; they are found from `low` on."""
     for i in range(len(words) - 1, -1, -1):
-        word = words[i][0]
+        word = words[i][0].lower()
         if word not in _WORDS:
             continue
-        pair = f"{words[i - 1][0]} {word}" if i else word
+        pair = f"{words[i - 1][0].lower()} {word}" if i else word
         form = _TABLE.get(pair) or _TABLE.get(word)
         if form and (span := _value(text, low + words[i].start(), word, form, start, end)):
-            yield span
-            return
+            return span
+    return None
 
 
 def _value(text: str, at: int, word: str, form: _Form, start: int, end: int) -> Span | None:
@@ -243,12 +295,15 @@ def _value(text: str, at: int, word: str, form: _Form, start: int, end: int) -> 
     if gap is None:
         return None
     plainly = end - start >= _PLAINLY_LONG and text[start:end].isdigit()
-    if form.numbered and not (plainly or gap["numbering"] or _SIGN.search(gap["sign"])):
+    first = gap.end()
+    coded = bool(_CODED.match(text, first)) and not _ISO_DAY.match(text, first)
+    coded = coded or bool(form.kind == "PLATE" and _OF_CARS.match(text, first))
+    if form.numbered and not (plainly or coded or gap["numbering"] or _SIGN.search(gap["sign"])):
         return None
     lower = word in _ABBREVIATED and text[at : at + len(word)] != word.upper()
-    if lower and not (word == "pin" and gap["numbering"]):
+    owner = _OWNER.search(text, max(0, at - 12), at) if lower and word == "pin" else None
+    if lower and not (word == "pin" and (owner or gap["numbering"])):
         return None
-    first = gap.end()
     if form.value is _DEGREES and text[first - 1] == "-":
         first -= 1
     m = form.value.match(text, first)
@@ -260,9 +315,128 @@ def _value(text: str, at: int, word: str, form: _Form, start: int, end: int) -> 
     return (first, last, form.kind) if enough and not long else None
 
 
+_CODED = re.compile(r"(?=(?:[A-Z/-]{0,6}[0-9]){6})[A-Z0-9]+(?:[-/][A-Z0-9]+)+(?![\w-])")
+"""A number with six digits or more and a hyphen, which a word such as "policy" announces."""
+_ISO_DAY = re.compile("[12][0-9]{3}-[01][0-9]-[0-3][0-9]")
 _LONGEST_PLATE = 12
 _PLAINLY_LONG = 8
 """Digits of a number that needs no "number" or ":" after a word such as "account"."""
+_LAST_FOUR = re.compile(
+    r"(?i)\blast (?:four|4)\b(?: digits)?(?: (?:of|on) (?:[a-z]{2,12} ){1,4}?)?"
+    r"(?:\)[:=]? ?|\s?[:=]\s?| ?(?:is|are|were) )([0-9]{4})(?!\w|[.,-][0-9])"
+    r"|\b(?:card|visa|mastercard|amex|acct|ssn)\b[^\n.]{0,30}?"
+    r"\b(?:ending|ends) (?:in|with) ([0-9]{4})(?!\w|[.,-][0-9])"
+)
+
+
+def by_other_words(text: str, lowered: str) -> Iterator[Span]:
+    """Yield what the heads of columns announce, and the last digits of numbers."""
+    if "\n" in text:
+        yield from by_columns(text)
+    yield from last_four(text, lowered)
+
+
+def last_four(text: str, lowered: str) -> Iterator[Span]:
+    """Yield the last four digits of a number, where a sentence says that they are these."""
+    if "last four" in lowered or "last 4" in lowered or " end" in lowered:
+        for m in _LAST_FOUR.finditer(text):
+            group = m.lastindex or 1
+            yield m.start(group), m.end(group), "ACCOUNT"
+
+
+_CELL = re.compile(r"\s{0,4}[\"']?([^\"'\n]{0,200}?)[\"']?\s{0,4}\Z")
+_IN_TABLES: dict[str, tuple[str, re.Pattern[str]]] = {
+    **dict.fromkeys(
+        ("dob", "birth", "birthdate", "birthday", "geburtsdatum", "geboren", "naissance"),
+        (
+            "DATE_OF_BIRTH",
+            re.compile(r"[0-9]{1,4}[-/. ][0-9A-Za-z]{1,9}[-/. ]{1,2}[0-9]{1,4}|[0-9]{8}"),
+        ),
+    ),
+    **dict.fromkeys(
+        ("phone", "mobile", "tel", "telephone", "cell", "telefon", "handy", "téléphone", "fax"),
+        ("PHONE", re.compile(r"\+?[0-9(][0-9 ()./-]{5,18}[0-9]")),
+    ),
+    **dict.fromkeys(
+        ("password", "passwort", "token", "apikey", "secret", "pin"),
+        ("KEY", re.compile(r"\S{4,200}")),
+    ),
+    **dict.fromkeys(
+        ("address", "street", "adresse", "anschrift", "straße"),
+        ("ADDRESS", re.compile(r"(?=.{0,60}[0-9]).{5,120}")),
+    ),
+    **dict.fromkeys(
+        ("zip", "postcode", "plz", "zipcode"), ("POSTCODE", re.compile(r"[A-Z0-9][A-Z0-9 -]{3,9}"))
+    ),
+    **dict.fromkeys(("ssn", "social"), ("SSN", re.compile(r"[0-9]{3}-?[0-9]{2}-?[0-9]{4}"))),
+    **dict.fromkeys(
+        ("account", "iban"), ("ACCOUNT", re.compile(r"(?=(?:[A-Z ]{0,4}[0-9]){6})[A-Z0-9 -]{6,34}"))
+    ),
+}
+"""What the head of a column says, beside the words that announce a value."""
+_SEVERAL_CELLS = 2
+_LONGEST_HEAD = 400
+
+
+def by_columns(text: str) -> Iterator[Span]:
+    """Yield the cells of tables whose heads announce them, in CSV, tabs or Markdown.
+
+    A head is a line without digits whose cells are apart by one sign; the lines after it with as
+    many cells are its rows.
+    """
+    heads: list[tuple[str, re.Pattern[str], int] | None] = []
+    sign, at = "", 0
+    for line in text.split("\n"):
+        cells = line.split(sign) if sign else []
+        if heads and len(cells) == len(heads):
+            yield from _cells(cells, heads, at)
+        else:
+            sign, heads = _head(line)
+        at += len(line) + 1
+
+
+def _cells(
+    cells: list[str], heads: list[tuple[str, re.Pattern[str], int] | None], at: int
+) -> Iterator[Span]:
+    """Yield the cells of a row that begins at `at`."""
+    for cell, head in zip(cells, heads, strict=True):
+        if head and (inner := _CELL.match(cell)):
+            kind, pattern, n_digits = head
+            value = inner[1]
+            if pattern.fullmatch(value) and sum(map(str.isdigit, value)) >= n_digits:
+                yield at + inner.start(1), at + inner.end(1), kind
+        at += len(cell) + 1
+
+
+def _head(line: str) -> tuple[str, list[tuple[str, re.Pattern[str], int] | None]]:
+    """Return the sign between the cells of a head and what each announces; empty for others."""
+    if len(line) > _LONGEST_HEAD or not _SEPARATOR.search(line):
+        return "", []
+    sign = max(",;\t|", key=line.count)
+    # a sentence has more words between its commas
+    if line.count(" ") > _MOST_WORDS * (line.count(sign) + 1) or _ANY_DIGIT.search(line):
+        return "", []
+    heads = [_announces(cell) for cell in line.split(sign)]
+    return (sign, heads) if len(heads) >= _SEVERAL_CELLS and any(heads) else ("", [])
+
+
+def _announces(cell: str) -> tuple[str, re.Pattern[str], int] | None:
+    """Return the kind, the form and the number of digits of what the head of a column says."""
+    words = [m[0].lower() for m in _CAMEL.finditer(cell)]
+    if not 1 <= len(words) <= _MOST_WORDS:
+        return None
+    for i, word in enumerate(words):
+        form = (_TABLE.get(f"{words[i - 1]} {word}") if i else None) or _TABLE.get(word)
+        if form:
+            return form.kind, form.value, form.n_digits
+        if word in _IN_TABLES:
+            return (*_IN_TABLES[word], 0)
+    return None
+
+
+_MOST_WORDS = 4
+_SEPARATOR = re.compile("[,;\t|]")
+_ANY_DIGIT = re.compile("[0-9]")
 _CASELESS = (
     (
         "PHONE",
@@ -288,11 +462,14 @@ _CASELESS = (
     ("SSN", _NATIONAL_SSN, "社会保障 社會保障"),
     ("ID", re.compile(r"[A-Z0-9-]{4,20}"), "客户编号 客户号 顧客番号 お客様番号 고객번호"),
 )
+_EAST_ASIAN = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 _LABEL = re.compile(r"[^\x00-\x7f]{0,4}[\s:：=]{0,3}")
 
 
 def by_caseless_words(text: str) -> Iterator[Span]:
     """Yield values that a Chinese, Japanese or Korean word announces."""
+    if not _EAST_ASIAN.search(text):
+        return
     for kind, value, names in _CASELESS:
         for name in names.split():
             at = text.find(name)

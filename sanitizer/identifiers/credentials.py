@@ -155,12 +155,12 @@ _PUTTY = re.compile(
     r"|Private-(?:MAC|Hash): ([0-9a-f]{40,64})"
 )
 _FORMED = (
-    ("SK", re.compile(r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![A-Za-z0-9])")),
-    ("AC", re.compile(r"(?<![A-Za-z0-9])AC[0-9a-f]{32}(?![A-Za-z0-9])")),
-    ("-us", re.compile(r"(?<=[0-9a-f]{32})-us[0-9]{1,2}(?![\w-])")),
-    ("-", re.compile(r"(?<=[0-9a-f]{32})-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])")),
+    ("SK", re.compile(r"SK(?<![A-Za-z0-9]..)[0-9a-f]{32}(?![A-Za-z0-9])")),
+    ("AC", re.compile(r"AC(?<![A-Za-z0-9]..)[0-9a-f]{32}(?![A-Za-z0-9])")),
+    ("-us", re.compile(r"-(?<=[0-9a-f]{32}-)us[0-9]{1,2}(?![\w-])")),
+    ("-", re.compile(r"-(?<=[0-9a-f]{32}-)[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])")),
     ("NRAL", re.compile(r"(?<=[0-9a-f]{32})(?:[0-9a-f]{4}|FFFF)NRAL(?![A-Za-z0-9])")),
-    (".", re.compile(r"(?<=pat[A-Za-z0-9]{14})\.[0-9a-f]{64}(?![0-9a-f])")),
+    (".", re.compile(r"\.(?<=pat[A-Za-z0-9]{14}\.)[0-9a-f]{64}(?![0-9a-f])")),
     (":APA91b", re.compile(r":APA91b[\w-]{100,200}")),
     (
         "$",
@@ -172,11 +172,11 @@ _FORMED = (
     (
         "-",
         re.compile(
-            r"(?<![\w-])(?=[A-Z0-9-]{0,28}[0-9])(?=[A-Z0-9-]{0,28}[A-Z])(?:[A-Z0-9]{5}-){4}[A-Z0-9]{5}"
-            r"(?![\w-])"
+            r"-(?<=(?<![\w-])[A-Z0-9]{5}-)(?=[A-Z-]{0,22}[0-9])(?=[0-9-]{0,22}[A-Z])"
+            r"(?:[A-Z0-9]{5}-){3}[A-Z0-9]{5}(?![\w-])"
         ),
     ),
-    ("-", re.compile(r"(?<![\w-])(?:[0-9]{6}-){7}[0-9]{6}(?![\w-])")),
+    ("-", re.compile(r"-(?<=(?<![\w-])[0-9]{6}-)(?:[0-9]{6}-){6}[0-9]{6}(?![\w-])")),
 )
 """Keys of a form of their own, each with a string that they hold: Twilio, Mailchimp, Mailgun, New
 Relic, Airtable, Firebase, hashes of passwords, product keys, recovery keys of BitLocker.
@@ -420,7 +420,11 @@ _STATES = """
 _WHOLE_STATES = frozenset(word for word in _STATES if not word.endswith("*"))
 _BEGINNINGS = tuple(word[:-1] for word in _STATES if word.endswith("*"))
 _STEMS = ("password", "passwd", "passwort", "pwd", "secret", "token", "apikey", "api_key", "pass_")
-_OTHER_STEMS = ("парол", "hasło", "heslo", "lösen", "salasana", "parol", "şifre")
+_SPOKEN_STEMS = (
+    *("passw", "phrase", "pw ", "pw:", "kennwort", "mot de passe", "contraseña"),
+    *("wachtwoord", "senha", "парол", "hasło", "heslo", "lösen", "passord", "salasana", "parol"),
+    "şifre",
+)
 _COPULA_STEMS = (" pw", "pass", "kennwort", "wachtwoord", "contrase", "senha", "clave", "ordine")
 _COPULA = re.compile(
     r"[a-zñ]{0,6}[\"'`]?(?: (?:for|für|pour|para|per|voor|of|von) [^\s.,:;]{1,30}"
@@ -452,12 +456,13 @@ _COMMANDS = {
     **dict.fromkeys(("rdesktop", "useradd"), re.compile(rf"\s-p\s{_ARGUMENT}")),
     **dict.fromkeys(("sqlcmd", "mosquitto_", "zip"), re.compile(rf"\s-P\s{_ARGUMENT}")),
     **dict.fromkeys(("ldapsearch", "ldapmodify", "ldapadd"), re.compile(rf"\s-w\s{_ARGUMENT}")),
+    "ssh-keygen": re.compile(rf"\s-[NP]\s{_ARGUMENT}"),
     "xfreerdp": re.compile(r"\s/p:([^\s\"'<>{}]{4,200}|\"[^\"\n]{4,200}\"|'[^'\n]{4,200}')"),
     "openssl": re.compile(rf"\s(?:-k\s|-pass(?:in|out)?\s{{1,2}}pass:){_ARGUMENT}"),
     "net use": re.compile(rf"\s/user:\S{{1,80}}\s{_ARGUMENT}"),
     "smbclient": re.compile(r"\s-U\s{0,2}[\"']?[^\s%\"']{1,60}%([^\s\"']{3,200})"),
 }
-_ANY_FLAG = re.compile(r"-(?:-[A-Za-z]|(?<=\s-)[puUaPwk])|/(?:p|user):")
+_ANY_FLAG = re.compile(r"-(?:-[A-Za-z]|(?<=\s-)[puUaPwkN])|/(?:p|user):")
 _COMMAND_SIZE = 300
 _CLOSING_TAG = re.compile(r"</([a-z_:.-]{2,60})\s?>")
 _ATTRIBUTE = re.compile(
@@ -508,18 +513,33 @@ def _named(text: str, lowered: str) -> Iterator[Span]:
 
 
 _LOGIN = re.compile(
-    r"(?i)\b(?:log-?in|credentials|creds|zugangsdaten|anmeldung|identifiants|wi-?fi|wlan|ssid)"
-    r"(?:\s?[:=]| is| are)\s?[\w.@+-]{2,40}\s?[/|]\s?([^\s\"'`<>]{4,64})"
+    r"(?i)\b(?:log in (?:with|as)|(?:log-?in|credentials|creds|zugangsdaten|anmeldung|identifiants"
+    r"|wi-?fi|wlan|ssid)(?:\s?[:=]| is| are))\s?[\w.@+-]{2,40}\s?[/|]\s?([^\s\"'`<>]{4,64})"
+)
+_LOGIN_WORDS = (
+    *(
+        "login",
+        "log-in",
+        "log in",
+        "cred",
+        "zugangsdaten",
+        "anmeldung",
+        "identifiants",
+        "wifi",
+        "wi-fi",
+    ),
+    *("wlan", "ssid"),
 )
 _SPOKEN = re.compile(
     r"(?i)\b(?:password|passphrase|pass phrase|passwd|passwort|kennwort|mot de passe|contraseña"
     r"|wachtwoord|senha|пароль|hasło|heslo|lösenord|passord|salasana|parola|parolă|şifre)"
-    r"\s([^\s\"'`<>()]{6,64})"
+    r"\s(?:(?:→|->|=>)\s?)?([^\s\"'`<>()]{6,64})"
 )
 _STRONG = re.compile(r"[0-9!#$%&*@^+]")
 _OF_THING = re.compile(
     r"(?i)\b(?:password|passphrase|passwort|kennwort|mot de passe|contraseña|wachtwoord|senha|pw)"
-    r" (?:for|to|of|für|zum|zur|pour|para|voor|van|do|da) [^\n.,:;]{1,40}:\s{1,3}"
+    r" (?:for|to|of|für|zum|zur|pour|para|voor|van|do|da|du|del|della|fürs|wi-?fi|wlan)"
+    r"(?: [^\n.,:;]{1,40})?\s?:\s{1,3}"
     r"([^\s\"'`<>()]{4,64})"
 )
 _STATED = (
@@ -550,25 +570,46 @@ _STATED = (
     ("net user", re.compile(r"(?i)\bnet user \"?[\w.-]{1,40}\"? ([^\s/*<>\"'][^\s<>\"']{3,64})")),
     ("ftp> user", re.compile(r"ftp> user \S{1,64} (\S{4,64})")),
     ("wifi:", re.compile(r"\bWIFI:[^\n]{0,80}?\bP:([^;\n]{4,64})")),
+    (
+        "auth=(|basicauth(|digestauth(|login(|auth(",
+        re.compile(
+            r"(?i)(?:auth=|basicauth|digestauth|\blogin|\bauth)\([\"'][^\"'\n]{1,64}[\"'],\s?"
+            r"[\"']([^\"'\n]{4,100})[\"']\)"
+        ),
+    ),
+    (
+        "setpassword|set_password|setsecret|setapikey|settoken|withpassword",
+        re.compile(
+            r"(?i)\b(?:set_?(?:password|secret|api_?key|token)|withpassword)"
+            r"\([\"']([^\"'\n]{4,200})[\"']\)"
+        ),
+    ),
     ("wandb login", re.compile(r"\bwandb login (?:--relogin )?([0-9a-f]{40})")),
-    ("app", re.compile(r"(?i)\bapp[- ]?password(?: is|:| =)? ((?:[a-z]{4} ){3}[a-z]{4})(?![a-z])")),
+    (
+        ", password|, passwort|, pw|and password",
+        re.compile(
+            r"(?i)\b(?:wi-?fi|wlan|user(?:name)?|login|network)\b[^\n;]{1,60}?,? (?:and )?(?:the )?"
+            r"(?<=[, ])(?:password|passwort|pw) ([a-z]{3,20}(?:-[a-z]{3,20}){1,4})(?=[.,;\s]|$)"
+        ),
+    ),
+    (
+        "app password|app-password",
+        re.compile(r"(?i)\bapp[- ]password(?: is|:| =)? ((?:[a-z]{4} ){3}[a-z]{4})(?![a-z])"),
+    ),
     (
         ":",
         re.compile(
-            r"(?m)^(?:[\w.-]{1,80}|\*):(?:[0-9]{4,5}|\*):(?:[\w-]{1,63}|\*):(?:[\w-]{1,63}|\*):"
+            r"(?m):(?<=[\w*]:)(?:[0-9]{4,5}|\*):(?:[\w-]{1,63}|\*):(?:[\w-]{1,63}|\*):"
             r"([^\s:]{4,100})$"
         ),
     ),
-    *(
-        (
-            word,
-            re.compile(
-                r"(?i)\b(?:2fa|totp|otp|mfa|two-factor|authenticator)"
-                r"[ _-](?:secret|key|seed|setup key)"
-                r"(?: is)?\W{1,3}((?:[A-Z2-7]{4}[ -]?){4,16})(?![A-Za-z0-9])"
-            ),
-        )
-        for word in ("2fa", "otp", "mfa", "two-factor", "authenticator")
+    (
+        "2fa|otp|mfa|two-factor|authenticator",
+        re.compile(
+            r"(?i)\b(?:2fa|totp|otp|mfa|two-factor|authenticator)"
+            r"[ _-](?:secret|key|seed|setup key)"
+            r"(?: is)?\W{1,3}((?:[A-Z2-7]{4}[ -]?){4,16})(?![A-Za-z0-9])"
+        ),
     ),
     (
         " answer",
@@ -595,23 +636,24 @@ _STATED = (
 """Statements and commands that say a password, each with a stretch of it in lower case."""
 _STATED_WEAKLY = (
     (
+        "root / |admin / |postgres / |administrator / |root/|admin/",
+        re.compile(r"\b(?:root|admin|postgres|administrator) ?/ ?([^\s/]{6,64})(?=[\s.,;]|$)"),
+    ),
+    (
         "ssid",
         re.compile(
             r"(?i)\b(?:ssid|wi-?fi|wlan)\b[^\n]{1,40}?\b(?:key|password|pass|pw)"
             r"[: =]{1,3}(\S{6,64})"
         ),
     ),
-    *(
-        (
-            word,
-            re.compile(
-                r"(?i)\b(?:api|access|secret|auth|private|license|licence|app|admin|service|session"
-                r"|twilio|datadog|stripe|mailgun|mailchimp|vault|github|gitlab|openai|aws|alibaba)"
-                r"(?:[ _-](?:api|access|auth|secret))?[ _-](?:key|token|secret) (?:is |was )?"
-                r"([\w+/=.-]{16,300})(?![\w])"
-            ),
-        )
-        for word in (" key ", " token ", " secret ", "-key ", "_key ")
+    (
+        " key | token | secret |-key |_key ",
+        re.compile(
+            r"(?i)\b(?:api|access|secret|auth|private|license|licence|app|admin|service|session"
+            r"|twilio|datadog|stripe|mailgun|mailchimp|vault|github|gitlab|openai|aws|alibaba)"
+            r"(?:[ _-](?:api|access|auth|secret))?[ _-](?:key|token|secret) (?:is |was )?"
+            r"([\w+/=.-]{16,300})(?![\w])"
+        ),
     ),
     (" set to ", re.compile(r"(?i)\b(?:password|passwort) (?:is |was )?(?:re)?set to (\S{6,64})")),
     ("_pass", re.compile(r"(?i)[a-z]_pass(?:word|wd)? ([^\s\"'`<>(){}=:]{6,64})")),
@@ -619,11 +661,19 @@ _STATED_WEAKLY = (
         "@",
         re.compile(
             r"(?<![\w/:.@-])(?!mailto|sips?:|xmpp|acct|git:|ssh:)[a-z_][\w-]{1,31}:"
-            r"([^\s:@/'\"<>()]{6,64})@(?=[0-9]{1,3}\.[0-9]|[\w-]{1,63}\.[a-z])"
+            r"([^\s:@/'\"<>()]{6,64})@(?=[0-9]{1,3}\.[0-9]|[\w-]{1,63}\.[a-z]|(?:tcp|unix)\()"
         ),
     ),
 )
 """The same where only a value that mixes letters with digits or signs is taken for one."""
+_SIGNS = ("pass", "login", "=", '"', "_", "-", ">", "")
+_STATEMENTS: dict[str, list[tuple[str, re.Pattern[str], bool]]] = {sign: [] for sign in _SIGNS}
+"""What each statement holds, its pattern and whether the value must be strong, by a rarer part."""
+for _weakly, _rows in ((False, _STATED), (True, _STATED_WEAKLY)):
+    for _marks, _pattern in _rows:
+        for _mark in _marks.split("|"):
+            _first = next(sign for sign in _SIGNS if sign in _mark)
+            _STATEMENTS[_first].append((_mark, _pattern, _weakly))
 _NO_PASSWORD = re.compile(
     r"(?i)v?[0-9][0-9.,:/-]*\Z|(?:sha|md|aes|pbkdf|argon|scrypt|bcrypt|base|utf|oauth|hs|rs|es|ed)"
     r"-?[0-9]|[0-9]+(?:fa|th|st|nd|rd|[a-z]{1,2})\b"
@@ -642,8 +692,7 @@ _OF_SENTENCES = frozenset(
 
 def _phrases(text: str, lowered: str) -> Iterator[Span]:
     """Yield what follows the name of a password without a sign, passphrases, and log-ins."""
-    spoken = any(stem in lowered for stem in (*_COPULA_STEMS, "pw ", *_OTHER_STEMS))
-    if spoken:
+    if any(stem in lowered for stem in _SPOKEN_STEMS):
         for m in _SPOKEN.finditer(text):
             value = m[1].rstrip(".,:;?")
             digits, letters = any(map(str.isdigit, value)), any(map(str.isalpha, value))
@@ -657,7 +706,7 @@ def _phrases(text: str, lowered: str) -> Iterator[Span]:
             words = m[1].replace("-", " ").split(" ")
             if not any(w in _OF_SENTENCES or (is_state(w) and w != "correct") for w in words):
                 yield m.start(1), m.end(1), "KEY"
-    if "/" in text or "|" in text:
+    if ("/" in text or "|" in text) and any(word in lowered for word in _LOGIN_WORDS):
         for m in _LOGIN.finditer(text):
             value = m[1].rstrip(".,:;?")
             if _STRONG.search(value) and not _is_expression(value):
@@ -666,12 +715,16 @@ def _phrases(text: str, lowered: str) -> Iterator[Span]:
 
 def _stated(text: str, lowered: str) -> Iterator[Span]:
     """Yield what statements and commands say."""
-    for weakly, table in ((False, _STATED), (True, _STATED_WEAKLY)):
-        for mark, pattern in table:
+    for sign, rows in _STATEMENTS.items():
+        if sign not in lowered:
+            continue
+        for mark, pattern, weakly in rows:
             if mark not in lowered:
                 continue
             for m in pattern.finditer(text):
                 value = m[1].rstrip(".,:;?") if weakly else m[1]
+                if value.lower() in _PASSWORDS or value.lower() in _SECRETS:
+                    continue
                 if not _is_expression(value) and (_STRONG.search(value) or not weakly):
                     yield m.start(1), m.start(1) + len(value), "KEY"
 
@@ -711,14 +764,26 @@ def _paired(text: str, lowered: str) -> Iterator[Span]:
 
 
 _CODES = re.compile(
-    r"(?i)\b(?:recovery|backup|rescue|scratch|wiederherstellungs)[ -]?codes?(?: are| is)?\s?:?\s"
+    r"(?i)\b(?:recovery|backup|rescue|scratch|emergency|notfall|wiederherstellungs)"
+    r"[ -]?codes?(?: are| is)?\s?:?\s"
     r"(?P<codes>(?:[\s,;*•-]{0,6}(?:[0-9]{1,2}[.)] )?"
     r"[0-9A-Za-z]{4,8}(?:[ -][0-9A-Za-z]{4,8}){0,3}){1,20})"
 )
-_OF_DOOR = re.compile(
-    r"(?i)\b(?:door|gate|alarm|safe|entry|lock|keypad|garage|building|unlock|vault|locker)"
-    r"[ -](?:code|combination|combo|pin)(?: is| was|:| =)? ([0-9][0-9#*-]{2,11})(?![\w.])"
+_KEPT_CODES = (
+    "notfall",
+    "emergency",
+    "recovery",
+    "backup",
+    "rescue",
+    "scratch",
+    "wiederherstellung",
 )
+_OF_DOOR = re.compile(
+    r"(?i)\b(?:(?:code|combination) (?:to|for|of) the (?:door|gate|alarm|safe|lock|vault|locker)"
+    r"|(?:door|gate|alarm|safe|entry|lock|keypad|garage|building|unlock|vault|locker)"
+    r"[ -](?:code|combination|combo|pin))(?: is| was|:| =)? ([0-9][0-9#*-]{2,11})(?![\w.])"
+)
+_SHORTEST_CODE = 6
 _ONE_CODE = re.compile(r"(?=[A-Za-z-]{0,17}[0-9])[0-9A-Za-z]{4,8}(?:-[0-9A-Za-z]{4,8}){0,3}")
 
 
@@ -727,10 +792,11 @@ def _codes(text: str, lowered: str) -> Iterator[Span]:
     if " code" in lowered or " combination" in lowered or " combo" in lowered:
         for m in _OF_DOOR.finditer(text):
             yield m.start(1), m.end(1), "KEY"
-    if "code" in lowered:
+    if "code" in lowered and any(word in lowered for word in _KEPT_CODES):
         for m in _CODES.finditer(text):
             for code in _ONE_CODE.finditer(text, m.start("codes"), m.end("codes")):
-                yield code.start(), code.end(), "KEY"
+                if len(code[0]) >= _SHORTEST_CODE or not code[0].isdigit():
+                    yield code.start(), code.end(), "KEY"
 
 
 def _is_expression(value: str) -> bool:
@@ -820,7 +886,7 @@ def _counts(
     if any(stem in value.lower() for stem in _STEMS):
         return False
     if quoted:
-        return " " not in value or (place.loud and not place.is_colon)
+        return " " not in value or place.loud
     return _is_written_out(text, span[1], place)
 
 

@@ -32,13 +32,17 @@ AHEAD = 32
 """Characters after a chunk that an extension, a time or a time zone may take."""
 
 _CARD = re.compile(
-    r"(?<![\w.])(?:[1-8][0-9]{11,18}"
+    r"(?<![0-9_.])(?:[1-8][0-9]{11,18}"
     r"|[1-8][0-9]{3}([ -]| {2,3}|[./\t_])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
     r"|[1-8][0-9]{3}([ -]| {2,3}|[./\t_])[0-9]{6}\2[0-9]{4,5}"
     r"|[1-8][0-9]{3}(?:[ -][0-9]{4}){3})(?!\w|-[0-9]|\.(?!00?(?!\w|\.[0-9]))[0-9])"
 )
 """A spreadsheet writes a card's number with ".0" behind."""
 _TABBED_CARD = re.compile(r"(?<![\w.])[1-8][0-9]{3}([\t_])[0-9]{4,6}\1[0-9]{4}")
+_CARD_WORD = re.compile(
+    r"(?i)(?<![^\W_])(?:card|cards|no|nr|number|cc|visa|pan|karte|carte|tarjeta)\Z"
+)
+"""Words that may stand before a card's number without a space."""
 _TAIL = re.compile(r"[0-9]-$")
 """The rest of a number with hyphens, whose last group is no card's first."""
 _CARD_CONTEXT = re.compile(
@@ -75,10 +79,7 @@ _DAY = re.compile(
     + _TIME
     + r"(?![0-9]|[-/.][0-9]|[A-Za-z])"
 )
-_COMPACT_DAY = re.compile(
-    r"(?<![\w])([0-9]{4})([0-9]{2})([0-9]{2})(?![\w])"
-    r"|(?<![\w])([0-9]{2})([0-9]{2})([0-9]{4})(?![\w])"
-)
+_COMPACT_DAY = re.compile(r"(?<!\w)[0-9]{8}(?!\w)")
 _MONTH = (
     "(?:" + "|".join(rf"{m[:3]}(?:{m[3:]})?" if len(m) > 3 else m for m in MONTHS) + r"|sept)\b\.?"
 )
@@ -95,7 +96,10 @@ _OTHER_MONTHS = re.compile(
     r"|oktober|dezember|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre"
     r"|noviembre|diciembre|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre"
     r"|januari|februari|maart|mei|augustus|janeiro|fevereiro|março|maio|junho|julho|setembro"
-    r"|outubro|novembro|dezembro|april|august|september|november)(?: de)? [12][0-9]{3}(?![0-9])"
+    r"|outubro|novembro|dezembro|april|august|september|november|stycznia|lutego|marca|kwietnia"
+    r"|maja|czerwca|lipca|sierpnia|września|października|listopada|grudnia|января|февраля|марта"
+    r"|апреля|мая|июня|июля|августа|сентября|октября|ноября|декабря|maj|augusti|oktober"
+    r")(?: de)? [12][0-9]{3}(?![0-9])"
 )
 _BEFORE_DAY = re.compile(rf"(?i)(?<!\w)({_MONTH})[ -]{{1,2}}\Z")
 _AFTER_MONTH = re.compile(
@@ -171,6 +175,10 @@ def cards(text: str, start: int, end: int) -> Iterator[Span]:
     while (m := _CARD.search(text, at, end + 1)) is not None:
         # The last group of another number may look like the first of a card.
         at = m.start() + 1
+        if text[m.start() - 1 : m.start()].isalpha() and not _CARD_WORD.search(
+            text, max(0, m.start() - 12), m.start()
+        ):
+            continue
         if m[1] not in (None, "-") and _TAIL.search(text, max(0, m.start() - 2), m.start()):
             continue
         # four groups and three digits more: a card of 19 digits, or one of 16 and another number
@@ -190,6 +198,7 @@ def cards(text: str, start: int, end: int) -> Iterator[Span]:
         yield first, last, "CARD"
 
 
+_BROKEN = re.compile(r"[0-9]\r?\n(?:> )?[0-9]{4}")
 _BROKEN_CARD = re.compile(
     r"(?<![\w.])[1-8][0-9]{3}(?=(?:[ -]?[0-9]){0,8}\r?\n)"
     r"(?:(?:[ -]|\r?\n(?:> )?)?[0-9]{4}){3}(?!\w)"
@@ -201,16 +210,12 @@ _NOWHERE = "0.0.0.0"  # noqa: S104 - what programs listen on, no address of a ma
 
 
 def broken_cards(text: str) -> Iterator[Span]:
-    """Yield payment cards with one line end among their groups, or a space after each digit."""
-    if "\n" in text:
+    """Yield payment cards with one line end among their groups."""
+    if "\n" in text and _BROKEN.search(text):
         for m in _BROKEN_CARD.finditer(text):
             digits = "".join(filter(str.isdigit, m[0]))
             if m[0].count("\n") == 1 and passes_luhn(digits) and is_issued(digits):
                 yield m.start(), m.end(), "CARD"
-    for m in _SPREAD_CARD.finditer(text):
-        digits = m[0].replace(" ", "")
-        if passes_luhn(digits) and is_issued(digits):
-            yield m.start(), m.end(), "CARD"
 
 
 def other_cards(text: str) -> Iterator[Span]:
@@ -297,8 +302,9 @@ def compact_days(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield a date of birth in eight digits, after words that announce one."""
     m = _COMPACT_DAY.match(text, start) if end - start == 8 else None
     if m and _BIRTH.search(_before(text, start)):
-        day = (m[1], m[2], m[3]) if m[1] else (m[6], m[4], m[5])
-        if is_numeric_day(*day):
+        whole = m[0]
+        days = ((whole[:4], whole[4:6], whole[6:]), (whole[4:], whole[:2], whole[2:4]))
+        if any(is_numeric_day(*day) for day in days):
             yield start, end, "DATE_OF_BIRTH"
 
 
@@ -379,7 +385,7 @@ def in_chunk(text: str, start: int, end: int) -> Iterator[Span]:
     if start >= 2 and (
         text[start - 1].isalpha()
         or text[start - 3 : start - 1].isupper()
-        or (text[start - 1] == " " and text[start - 2].isupper())
+        or (text[start - 3 : start : 2] == "  " and text[start - 2].isupper())
     ):
         yield from ibans(text, start)
     if size < 6:
@@ -395,6 +401,10 @@ def in_chunk(text: str, start: int, end: int) -> Iterator[Span]:
 def _specific(text: str, start: int, end: int, size: int) -> Iterator[Span]:
     if size >= 12:
         yield from cards(text, start, end)
+        if text[start + 1] == " " and (spread := _SPREAD_CARD.match(text, start)):
+            digits = spread[0].replace(" ", "")
+            if passes_luhn(digits) and is_issued(digits):
+                yield start, spread.end(), "CARD"
     if size >= 9:
         yield from ssns(text, start, end)
     if size >= 7:

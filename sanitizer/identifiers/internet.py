@@ -76,9 +76,9 @@ _QUOTED_LOCAL = re.compile(
 )
 
 
-def other_emails(text: str, lowered: str) -> Iterator[Span]:
+def other_emails(text: str) -> Iterator[Span]:
     """Yield addresses that are spelled out, quoted, or have dots in brackets."""
-    if " at " in lowered and " dot " in lowered:
+    if " dot " in text or " DOT " in text:
         for m in _SPOKEN_EMAIL.finditer(text):
             yield m.start(), m.end(), "EMAIL"
     if "@" in text and ("[" in text or "(" in text):
@@ -190,6 +190,8 @@ _MACHINE = re.compile(
     r"(?:(?:[a-z][a-z0-9]*-){2,}[a-z]{0,3}[0-9]{1,4}|[a-z][a-z0-9]*-0[0-9]{1,3})(?![\w-]|\.\w)"
 )
 """Names such as "web-stg-2" and "db-02": a word that tells of a machine, and a number at last."""
+_NUMBERED = re.compile("-[a-z]{0,3}[0-9]")
+_PARTS_BEFORE = re.compile(r"[a-z][a-z0-9-]{0,79}\Z")
 MACHINE_ROLE = re.compile(_ROLES)
 OF_MACHINE = re.compile(
     r"(?i)(?:https?://)?(?:(?:[\w-]+\.)*(?:internal|corp|intra|intranet|lan|prod|prd|preprod|staging|"
@@ -207,7 +209,7 @@ def hosts(text: str) -> Iterator[Span]:
     reserved for tests, if it has a digit or a hyphen.
     """
     if "-" in text:
-        yield from ((found.start(), found.end(), "HOST") for found in _MACHINE.finditer(text))
+        yield from _machines(text)
     if "." in text:
         for ending in _RESERVED.finditer(text):
             labels = _LABELS.search(text, max(0, ending.start() - 80), ending.start())
@@ -217,6 +219,18 @@ def hosts(text: str) -> Iterator[Span]:
             labels = _LABELS.search(text, max(0, ending.start() - 80), ending.start())
             if labels and _is_host(text, labels, ending):
                 yield labels.start(), ending.end(), "HOST"
+
+
+def _machines(text: str) -> Iterator[Span]:
+    """Yield names of machines, each read from the beginning of its word."""
+    done = 0
+    for numbered in _NUMBERED.finditer(text):
+        if numbered.start() < done:
+            continue
+        word = _PARTS_BEFORE.search(text, max(done, numbered.start() - 80), numbered.start())
+        if word and (found := _MACHINE.match(text, word.start())):
+            done = found.end()
+            yield found.start(), done, "HOST"
 
 
 def shares(text: str) -> Iterator[Span]:

@@ -84,7 +84,7 @@ _STREET = re.compile(
 _BROADWAY = re.compile(rf"[0-9]{{1,5}} (?:[NSEW]\.? )?Broadway\b{_TAIL}")
 _TYPE_FIRST = re.compile(
     r"[0-9]{1,4}(?: ?(?:bis|ter|[A-Da-d])\b)?,? "
-    r"(?:[Rr]ue|[Rr]ua|[Cc]alle|[Aa]venida|Via|[Cc]hemin|[Qq]uai"
+    r"(?:[Rr]ue|[Rr]ua|[Cc]alle|[Aa]venida|Via|[Cc]hemin|[Qq]uai|[Ii]mpasse|[Aa]llée|[Cc]ours"
     r"|(?:[Aa]venue|[Bb]oulevard|[Pp]lace)(?= d)) "
     r"(?:(?:de|du|des|la|le|les|del|della|do|da|dos) |(?:d|l)['’]){0,3}"
     r"(?:[^\W\d_a-z][\w'’-]{1,24}(?: |\b)){1,3}"

@@ -24,6 +24,9 @@ _FORMS = re.compile(
     r"|(?P<nir>[12] ?[0-9]{2} ?[0-9]{2} ?[0-9][0-9AB] ?[0-9]{3} ?[0-9]{3} ?[0-9]{2})"
     r"|(?P<cpf>[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2})"
     r"|(?P<ahv>756\.[0-9]{4}\.[0-9]{4}\.[0-9]{2})"
+    r"|(?P<steuer>[1-9][0-9] [0-9]{3} [0-9]{3} [0-9]{3})"
+    r"|(?P<rente>[0-9]{2} ?[0-3][0-9][01][0-9][0-9]{2} ?[A-Z] ?[0-9]{3})"
+    r"|(?P<emirates>784-[0-9]{4}-[0-9]{7}-[0-9])"
     r"|(?P<ric>[1-9][0-9]{16}[0-9Xx])"
     r"|(?P<vin>[A-HJ-NPR-Z0-9]{17})"
     r")(?![A-Za-z0-9]|[.-][0-9])"
@@ -43,6 +46,8 @@ def in_chunk(text: str, start: int, end: int) -> Iterator[Span]:
     if begin == start and start > 2 and text[start - 1] in " -" and text[start - 2].isalpha():
         begin = start - (3 if text[start - 3].isalpha() else 2)
     m = _FORMS.match(text, begin)
+    if (m is None or m.end() <= start) and begin < start and text[start - 1] in " -":
+        m = _FORMS.match(text, start)  # the letters before are a word
     if m is None or m.end() <= start:
         return
     name = m.lastgroup or ""
@@ -112,6 +117,25 @@ def _is_cpf(number: str) -> bool:
     return len(set(number)) > 1
 
 
+def _is_steuer(number: str) -> bool:
+    """Return True for a German tax number: one digit of ten repeated, and ISO 7064 mod 11,10."""
+    if sorted(map(number[:10].count, set(number[:10])))[-2:] not in ([1, 2], [1, 3]):
+        return False
+    product = 10
+    for digit in number[:10]:
+        product = ((int(digit) + product) % 10 or 10) * 2 % 11
+    return (11 - product) % 10 == int(number[10])
+
+
+def _is_rente(number: str) -> bool:
+    """Return True for a number of the German pension insurance, by its last digit."""
+    digits = number[:8] + f"{ord(number[8]) - 64:02}" + number[9:11]
+    weighted = (
+        int(c) * w for c, w in zip(digits, (2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1), strict=True)
+    )
+    return sum(value // 10 + value % 10 for value in weighted) % 10 == int(number[11])
+
+
 def _is_ahv(number: str) -> bool:
     total = sum(int(c) * (3 if i % 2 else 1) for i, c in enumerate(number[:-1]))
     return -total % 10 == int(number[-1])
@@ -157,6 +181,9 @@ _CHECKS = {
     "nir": _is_nir,
     "cpf": _is_cpf,
     "ahv": _is_ahv,
+    "emirates": str.isdigit,
+    "steuer": _is_steuer,
+    "rente": _is_rente,
     "ric": _is_ric,
     "vin": _is_vin,
 }

@@ -5,8 +5,8 @@ digit of Unicode count as their ASCII twins, invisible characters both as nothin
 escapes such as `%40` and `&#64;` as what they stand for, and base64 or hexadecimal tokens as what
 they say. A span found holds the original characters.
 
-Not protected: identifiers of other forms, split over lines or messages, spelled out ("anna at
-example dot org"), encoded twice, or announced by words of languages beside English, German, French,
+Not protected: identifiers of other forms, split over messages, spelled out in digits ("four one
+one one"), encoded twice, or announced by words of languages beside English, German, French,
 Spanish, Italian, Dutch and Portuguese (a few Chinese, Japanese and Korean ones are known).
 """
 
@@ -209,7 +209,7 @@ def _of_networks(text: str, wanted: frozenset[str]) -> Iterator[Span]:
     if "EMAIL" in wanted and "@" in text:
         yield from internet.emails(text)
     if "EMAIL" in wanted:
-        yield from internet.other_emails(text, text.lower())
+        yield from internet.other_emails(text)
     if "EMAIL" in wanted and ("[" in text or "(" in text or "{" in text):
         yield from internet.spelled_emails(text)
     if ("." in text or "://" in text) and not wanted.isdisjoint(_WEB_KINDS):
@@ -246,6 +246,8 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         found += credentials.keys(text, lowered)
         if "@" in text and "://" in text:
             found += credentials.of_urls(text)
+    if has_digit and not wanted.isdisjoint(_BY_WORDS | _DIGIT_KINDS):
+        found += announced.by_other_words(text, lowered)
     if not text.isascii() and not wanted.isdisjoint(_BY_WORDS | _DIGIT_KINDS):
         found += announced.by_caseless_words(text)
     if "ENCODED" in wanted:
