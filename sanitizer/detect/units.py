@@ -15,6 +15,7 @@ from sanitizer.detect.classes import (
     adjective_of,
     concept_of,
     gazetteers,
+    is_adjective,
     listed_in,
     may_be_phrase,
     may_name,
@@ -284,7 +285,7 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
         kind = "TERM"
     if not policy.hides(kind, written):
         return None
-    if listed is None or kind not in policy.drawn:
+    if listed is None or kind not in policy.drawn or is_adjective(text[slice(*listed[:2])]):
         return Unit(start, end, written, kind, False)
     opens = _OPENS.search(text[max(0, start - 8) : start]) is not None
     return Unit(start, end, written, kind, opens, concept=listed.concept)
@@ -392,6 +393,7 @@ class _Linked:
         if not concept and kind not in _NAMED and public_forms().listed(form):
             return None
         opens = _OPENS.search(self._text[max(0, begin - 8) : begin]) is not None
+        concept = "" if is_adjective(form) else concept
         return Unit(begin, end, form, kind, bool(concept) and opens, concept=concept)
 
     def _kind(self, form: str, concept: str) -> str | None:
