@@ -142,7 +142,10 @@ _COMPOUND = re.compile(
 """Words about no illness, though one of them may be."""
 _FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted", "treated"])
 """Words that say that something follows, which is hidden itself."""
-_OF_SOMEBODY = re.compile(r"(?i)\b(?:my|his|her|their|our)(?: own| new| old)? $")
+_OF_SOMEBODY = re.compile(
+    r"(?i)\b(?:my|his|her|their|our|i (?:have|had|got)|(?:he|she|who) (?:has|had))"
+    rf"(?: own| new| old| an?)?(?: type {_SLOT})? $"
+)
 _AILING = frozenset(["CONDITION", "TREATMENT"])
 """Listed illnesses and drugs of somebody, as in "my asthma", are private whatever else is said."""
 _CASED = re.compile(r"\b[A-Z][a-z]")

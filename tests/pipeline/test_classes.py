@@ -151,6 +151,17 @@ def test_an_adjective_gets_a_placeholder(model: OnnxMaskedLM) -> None:
     assert one.restore(out.text) == text
 
 
+@pytest.mark.parametrize("illness", ["type 2 diabetes", "asthma", "a migraine", "gout"])
+def test_an_illness_that_somebody_has_is_hidden_whatever_else_is_said(
+    model: OnnxMaskedLM, illness: str
+) -> None:
+    """The tagger alone let "diabetes" pass behind a hidden number."""
+    text = f"I have {illness} and love bread."
+    out = Sanitizer(model=model).sanitize(text)
+    assert illness.rpartition(" ")[2] not in out.text
+    assert out.record.n_drawn == 1
+
+
 def test_members_are_names_of_their_own_class() -> None:
     for kind in LISTS:
         names = class_members(kind)
