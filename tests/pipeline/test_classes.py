@@ -262,6 +262,8 @@ class TestConversation:
             ("My mother says that Buddhists are kind.", "Taoists"),
             ("Do Buddhists meditate in the morning?", "Taoists"),
             ("My mother prays with some Buddhists.", "Taoists"),
+            ("Buddhists meditate every day.", "Taoists"),
+            ("My mother asks why Buddhists meditate.", "Taoists"),
             ("My neighbours are Buddhist.", "Taoist"),
             ("My mother is a Buddhist.", "Taoist"),
             ("My mother is a Buddhists.", "Taoist"),
