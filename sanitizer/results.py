@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, field
 from html import escape
 from math import isfinite
 from typing import Any
 
 LONGEST = 200  # characters of a text in a repr
+
+_RECKONS = re.compile(
+    r"(?i)\b(?:add(?:s|ed)? up|add(?:ing)? (?:the|these|those|all|them)|average|bigger|biggest|"
+    r"calculat(?:e|es|ing)|cheap(?:er|est)|compar(?:e|es|ing)|comput(?:e|es|ing)|"
+    r"costs? (?:more|less|most)|difference between|earns? (?:more|less|most|least)|"
+    r"(?:most|less|least|more) expensive|high(?:er|est)|how (?:much|many)|larg(?:er|est)|"
+    r"low(?:er|est)|maximum|mean of|median|minimum|order(?:ed)? (?:by|from)|percent(?:age)? of|"
+    r"rank(?:ed|ing)?|small(?:er|est)|sort(?:s|ed|ing)?|subtract|sum(?: (?:of|up)|s)?|"
+    r"total(?:s|led)?|(?:more|less) than|work out)\b"
+)
+_ORDERS_TIME = re.compile(
+    r"(?i)\b(?:calculat(?:e|ing)|chronological(?:ly)?|earl(?:ier|iest)|first or last|"
+    r"how (?:long|old|many)|latest|old(?:er|est)|order(?:ed)? (?:by|from)|sort(?:s|ed|ing)?|"
+    r"which (?:is|was|comes) first|young(?:er|est))\b"
+)
+_AMOUNTS, _TIMES = ("MONEY", "NUMBER"), ("DATE", "NUMBER")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +203,38 @@ class SanitizedText:
     warnings: tuple[FactWarning, ...] = ()
     conversation: str = field(default="", compare=False)
 
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """What the task may miss, told by the released text alone; it stays on the machine.
+
+        An API cannot sort, add or compare what it does not see. Told in English only.
+
+        >>> hidden = Replacement(11, 20, "<MONEY_1>", "MONEY", "42 euros")
+        >>> record = None
+        >>> SanitizedText("The sum of <MONEY_1> and 3?", (hidden,), record).hints[0][:31]
+        'amounts are hidden, and this te'
+        """
+        kinds = {each.kind for each in self.replacements}
+        visible, at = [], 0
+        for each in self.replacements:
+            visible.append(self.text[at : each.start])
+            at = each.end
+        text = " \0 ".join([*visible, self.text[at:]])
+        found = []
+        for what, of, pattern in (
+            ("amounts", _AMOUNTS, _RECKONS),
+            ("dates and ages", _TIMES, _ORDERS_TIME),
+        ):
+            hidden = [kind for kind in of if kind in kinds]
+            if hidden and pattern.search(text):
+                cells = " and ".join(f'{kind} = "pass"' for kind in hidden)
+                found.append(
+                    f"{what} are hidden, and this text seems to ask to sort, add or compare: an "
+                    "API cannot do that; mark those that may leave with keep=, or set "
+                    f"{cells} under [classes] of a policy file"
+                )
+        return tuple(found)
+
     def __str__(self) -> str:
         return self.text
 
@@ -213,4 +262,5 @@ class SanitizedText:
             "replacements": [each.as_dict(reveal) for each in self.replacements],
             "record": self.record.as_dict(),
             "warnings": [asdict(each) for each in self.warnings],
+            "hints": list(self.hints),
         }

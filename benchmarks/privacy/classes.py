@@ -7,6 +7,8 @@ the mechanism and the class, sees the one stand-in that a conversation ever show
 likeliest member; members are equally likely ("uniform"), or as common as their place in the list
 says ("common first"). A text that grows and is sent again shows the same stand-in, so the figures
 are those of the whole conversation. Cosine: of a stand-in to the original, by the word vectors.
+Same group: how often a stand-in is of the original's group (models/classes/groups.txt); group
+guess: how often the likeliest group is the right one.
 
 --context: what it would bring to choose the outputs of a draw by its sentence too, in CONTEXTS, at
 epsilon 5: the masked LM's score of a member's first piece is worth up to `worth` of similarity, and
@@ -25,7 +27,7 @@ from numpy.typing import NDArray
 
 from benchmarks.common.machine import say, write
 from sanitizer import Cape, DynText
-from sanitizer.detect import LISTS, class_members
+from sanitizer.detect import LISTS, class_members, group_of
 from sanitizer.lm import MaskedLM, Models, WordPieces
 from sanitizer.pipeline.classes import MOST_OUTPUTS, ClassDraws, _Class, common_first
 from sanitizer.privacy import Coverage, Design, Limits, choose_outputs
@@ -38,6 +40,8 @@ def measured(draws: ClassDraws, kind: str) -> dict[str, Any]:
     """Return the figures of one class."""
     rows, near = distributions(draws, kind), draws.cosines(kind)
     n = len(rows)
+    groups = np.array([group_of(member) for member in class_members(kind)])
+    alike = groups[:, None] == groups[None, :] if groups.any() else None
     found: dict[str, Any] = {"members": n, "outputs": int((rows[0] > 0).sum())}
     for prior, shares in (("uniform", np.full(n, 1 / n)), ("common first", common_first(n))):
         joint = rows * shares[:, None]
@@ -47,6 +51,12 @@ def measured(draws: ClassDraws, kind: str) -> dict[str, Any]:
             "own name": round(float(np.trace(joint)), 4),
             "cosine": round(float((joint * near).sum()), 3),
         }
+        if alike is not None:
+            guessed = np.array([joint[row].sum(axis=0) for row in np.unique(alike, axis=0)])
+            found[prior] |= {
+                "same group": round(float((joint * alike).sum()), 3),
+                "group guess": round(float(guessed.max(axis=0).sum()), 3),
+            }
     return found
 
 
@@ -90,7 +100,7 @@ class InContext(ClassDraws):
         assert isinstance(self.mechanism, Cape)
         listed = common_first(len(known.members)) if self.shares is None else self.shares
         common = listed.astype(np.float32)
-        near = np.clip(known.words.rows[left] @ known.words.rows.T, 0.0, 1.0)
+        near = known.between(left)
         near[known.shares_words[left]] = 0.0
         near[np.arange(len(left)), left] = 0.0
         rare = np.argsort(common, kind="stable")

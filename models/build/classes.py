@@ -23,6 +23,7 @@ from sanitizer.text import word_spans
 
 CLASSES = Path(__file__).resolve().parents[1] / "classes"
 NAMES = ("condition", "crime", "origin", "politics", "religion")
+BESIDE = ("adjectives", "concepts", "given_names", "groups", "people", "towns")
 LEAST = 100
 LOCALES = (
     "en_US en_GB en_IN en_NZ de_DE de_AT fr_FR es_ES es_MX it_IT pl_PL nl_NL sv_SE tr_TR pt_BR "
@@ -48,6 +49,24 @@ def check(members: list[str]) -> None:
         words = [member[begin:end].removesuffix("'s") for begin, end in word_spans(member)]
         if all(map(forms.known_public, words)):
             raise ValueError(f"{member!r} is public text")
+
+
+def check_groups(members: set[str]) -> None:
+    """Raise ValueError if groups.txt or adjectives.txt names what is on no list, or one twice."""
+    grouped = [
+        member
+        for line in read_list(CLASSES / "groups.txt")
+        for member in line.partition(" = ")[2].split(", ")
+    ]
+    if len(set(grouped)) < len(grouped) or not set(grouped) <= members:
+        raise ValueError("groups.txt must name members of the lists, each once")
+    other = {
+        name
+        for line in read_list(CLASSES / "concepts.txt")
+        for name in line.partition(" = ")[2].split(", ")
+    }
+    if not set(read_list(CLASSES / "adjectives.txt")) <= other:
+        raise ValueError("adjectives.txt must name other names of concepts.txt")
 
 
 def given_names() -> list[str]:
@@ -118,17 +137,20 @@ def write_names() -> dict[str, int]:
 def main() -> None:
     """Check the lists and write the manifest."""
     sizes = {}
+    listed: set[str] = set()
     for name in NAMES:
         members = read_list(CLASSES / f"{name}.txt")
         check(members)
         sizes[name] = len(members)
+        listed |= set(members)
+    check_groups(listed)
     given = given_names()
     sizes["given_names"] = len(given)
     (CLASSES / "given_names.txt").write_text("\n".join(given) + "\n", "utf-8")
     sizes |= write_names()
     manifest.write(
         CLASSES,
-        [f"{name}.txt" for name in (*NAMES, "concepts", "given_names", "people", "towns")],
+        [f"{name}.txt" for name in (*NAMES, *BESIDE)],
         summary="members of classes, for stand-ins; other names of them; names of people and towns",
         sources=[
             {"source": f"pypi:faker@{faker.VERSION}", "licence": "MIT"},
@@ -139,7 +161,8 @@ def main() -> None:
         ],
         rule="Lists of classes: written by hand from general knowledge, the commonest first; no "
         "member consists of words of models/forms that are visible. concepts.txt: names that count "
-        "as one thing. given_names.txt: the package's given names of the locales in "
+        "as one thing. adjectives.txt: those of them that are adjectives. groups.txt: members that "
+        "are alike. given_names.txt: the package's given names of the locales in "
         "models/build/classes.py, of three letters or more. people.txt, towns.txt: one-word names "
         "of the locales and countries in that file which are on no list of models/forms.",
         quality={"entries": sizes},

@@ -89,13 +89,19 @@ _OPENED = re.compile(
     rf"(?:\\{{0,2}}[<\[]|{{{{1,2}}|[\u2039\u27e8\uff1c]|&lt;|%3C|\\u003c|&#(?:0{{0,5}}60|x0{{0,5}}3c);){_GAP}",
     re.I,
 )
+_STARTS = re.compile(r"[<\[{&%\\\u2039\u27e8\uff1c]|(?<![^\W\dcnrtC_])[^\W\d_]")
+_NO_LETTERS = ("%3c", "\\u003c", "\\n", "\\r", "\\t")
 _BAR = r"(?:\\{0,2}_|%5F|&#95;)"
+_MARK = rf"(?:[{_DASHES}\s\\_]|%5F|&#95;)"
+_LAST = "(?:%5?|&(?:#(?:95?)?)?)?"
 _BEGUN = re.compile(
-    rf"(?P<kind>[^\W\d_][^\W\d]*(?:[ \u00a0\n{_DASHES}\\%&#5f;_]*[^\W\d_]+){{0,3}}?)"
-    rf"[ \u00a0\n{_DASHES}\\%&#59fF;_]{{0,9}}#?"
-    rf"(?P<tag>\d{{0,5}})(?P<rest>[ \u00a0\n{_DASHES}\\%&#59fF;_]{{0,9}}\d{{0,9}}"
-    rf"(?:(?:\\{{0,2}}_|[{_DASHES}])?\d{{0,9}})?{_GAP}[\\/%3Eeu0&#gt62x;}}]{{0,10}})"
+    rf"(?P<kind>[^\W\d_]++(?:{_MARK}{{1,9}}[^\W\d_]++){{0,3}})"
+    rf"(?:{_MARK}{{1,9}}#?(?P<tag>\d{{0,5}})(?:(?<=\d)"
+    rf"(?:{_MARK}{{1,9}}(?:#?\d{{1,9}}(?:\\{{0,2}}_\d{{0,9}}|[{_DASHES}]\d{{0,9}}|\\{{1,2}})?)?"
+    rf"{_GAP}[\\/%3Eeu0&#gt62x;}}\]]{{0,10}}|{_LAST}))?|{_LAST})",
+    re.I,
 )
+"""The beginning of a placeholder's name, by form; `_begun` looks at what it says."""
 
 
 class Found(NamedTuple):
@@ -129,6 +135,7 @@ class Variants:
         self._tagged_of: tuple[frozenset[str], frozenset[str]] | None = None
         self._tagged: re.Pattern[str] | None = None
         self._classes: dict[str, str] = {}
+        self._heads: set[str] = set()
 
     def find(self, text: str, at: int, before: str = "") -> Found | None:
         """Return the first value at or after a place, None if there is none.
@@ -188,6 +195,7 @@ class Variants:
             name.replace("-", "_"): kind for name, kind in _CLASS_OF.items() if kind in kinds
         }
         self._classes = classes
+        self._heads = {name[:end] for name in classes for end in (1, 2)}
         self._tagged = _tagged_names(classes, tags) if tags and kinds else None
         self._tagged_of = tags, kinds
         return self._tagged
@@ -196,20 +204,23 @@ class Variants:
         """Return where the end of a text begins that may become a placeholder with a tag."""
         if self._tag_pattern() is None:
             return len(text)
-        for at in range(begin, len(text)):
+        for start in _STARTS.finditer(text, begin):
+            at = start.start()
+            if text[at].isalpha():
+                if text[at : at + 2].upper() not in self._heads:
+                    continue
+                behind = text[at - 1] if at else before[-1:]
+                before_it = (before[-6:] + text[max(0, at - 6) : at])[-6:].lower()
+                inside = behind.isalnum() and not before_it.endswith(_NO_LETTERS)
+                if not inside and self._begun(text, at):
+                    return at
+                continue
             tail = text[at:]
             if tail.lower() in _BEGUN_SIGNS or _BEGUN_ENTITY.fullmatch(tail) or tail in "\\[<":
                 return at
             opened = _OPENED.match(text, at)
-            if opened is not None and (
-                opened.end() == len(text) or self._begun(text, opened.end())
-            ):
-                return at
-            behind = text[at - 1] if at else before[-1:]
-            inside = behind.isalnum() and not text[max(0, at - 6) : at].lower().endswith(
-                ("%3c", "\\u003c", "\\n", "\\r", "\\t")
-            )
-            if text[at].isalpha() and not inside and self._begun(text, at):
+            end = len(text) if opened is None else opened.end()
+            if opened is not None and (end == len(text) or self._begun(text, end)):
                 return at
         return len(text)
 
@@ -218,9 +229,8 @@ class Variants:
         match = _BEGUN.fullmatch(text, at)
         if match is None:
             return False
-        name = re.sub(r"(?:%5F|&#95;|[\W_])+", "_", match["kind"].upper()).rstrip("_")
+        name = re.sub(r"(?:%5F|&#95;|[\W_])+", "_", match["kind"].upper())
         if not match["tag"]:
-            name = re.sub(r"_(?:5|95)?\Z", "", name)
             return any(known.startswith(name) for known in self._classes)
         tags = self._originals.tags
         return name in self._classes and any(tag.startswith(match["tag"]) for tag in tags)

@@ -368,6 +368,8 @@ def _warn(results: Sequence[SanitizedText]) -> None:
         what = "sentence tells" if n_facts == 1 else "sentences seem to tell"
         message = f"{n_facts} {what} a sensitive fact in everyday words, which stay (--json: where)"
         click.echo(f"sanitizer: warning: {message}", err=True)
+    for hint in dict.fromkeys(hint for result in results for hint in result.hints):
+        click.echo(f"sanitizer: hint: {hint}", err=True)
     foreign = {result.record.language for result in results} - {None, "en"}
     if foreign:
         names = ", ".join(sorted(str(name) for name in foreign))

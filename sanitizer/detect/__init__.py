@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sanitizer.detect.classes import LISTS as LISTS
     from sanitizer.detect.classes import class_members as class_members
     from sanitizer.detect.classes import content_words as content_words
+    from sanitizer.detect.classes import group_of as group_of
     from sanitizer.detect.classes import list_of as list_of
     from sanitizer.detect.classes import lists_of as lists_of
     from sanitizer.detect.classes import plain_name as plain_name
@@ -31,6 +32,7 @@ else:
                 "LISTS",
                 "class_members",
                 "content_words",
+                "group_of",
                 "list_of",
                 "lists_of",
                 "plain_name",

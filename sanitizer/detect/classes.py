@@ -102,6 +102,39 @@ def class_members(kind: str) -> tuple[str, ...]:
     return word_list(f"{kind.lower()}.txt", "classes")
 
 
+def group_of(member: str) -> str:
+    """Return the group of a member of a class, "" for none: it is as private as the member.
+
+    Example:
+        >>> group_of("coeliac disease"), group_of("arson")
+        ('food', '')
+    """
+    return _groups().get(member, "")
+
+
+@cache
+def _groups() -> Mapping[str, str]:
+    lines = [line.partition(" = ") for line in word_list("groups.txt", "classes")]
+    return {member: name for name, _, members in lines for member in members.split(", ")}
+
+
+def is_adjective(text: str) -> bool:
+    """Return True for a name of a member that is an adjective: no member fits its place.
+
+    That it is one is public, as its class is.
+
+    Example:
+        >>> is_adjective("coeliac"), is_adjective("coeliac disease")
+        (True, False)
+    """
+    return plain_name(text) in _adjectives()
+
+
+@cache
+def _adjectives() -> frozenset[str]:
+    return frozenset(map(plain_name, word_list("adjectives.txt", "classes")))
+
+
 @cache
 def _concepts(kind: str) -> Mapping[str, str]:
     """Return name -> member of the class, for the members themselves and for other names."""

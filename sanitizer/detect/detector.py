@@ -139,7 +139,10 @@ _HIDDEN_BEFORE = re.compile(rf"{SLOT}(?:[,.)]{{0,2}}| to| and) $")
 _FOR_CALENDAR = _OF_WORDS | {None, UNKNOWN, "SEXUALITY", "FAMILY"}
 _FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted", "treated"])
 """Words that say that something follows, which is hidden itself."""
-_OF_SOMEBODY = re.compile(r"(?i)\b(?:my|his|her|their|our)(?: own| new| old)? $")
+_OF_SOMEBODY = re.compile(
+    r"(?i)\b(?:my|his|her|their|our|i (?:have|had|got)|(?:he|she|who) (?:has|had))"
+    rf"(?: own| new| old| an?)?(?: type {_SLOT})? $"
+)
 _AILING = frozenset(["CONDITION", "TREATMENT"])
 """Listed illnesses and drugs of somebody, as in "my asthma", are private whatever else is said."""
 _CASED = re.compile(r"\b[A-Z][a-z]")

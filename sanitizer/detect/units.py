@@ -15,6 +15,7 @@ from sanitizer.detect.classes import (
     adjective_of,
     concept_of,
     gazetteers,
+    is_adjective,
     listed_in,
     may_be_phrase,
     may_name,
@@ -280,24 +281,41 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
             kind = listed.kind
             start, end = with_name(text, kind, listed.start, listed.end, start, end)
     written = text[start:end]
-    if policy.treatments.get(kind, "pass") == "pass" and listed is None and _unlisted(written):
+    if (
+        policy.treatments.get(kind, "pass") == "pass"
+        and listed is None
+        and _unlisted(written, kind)
+    ):
         kind = "TERM"
     if not policy.hides(kind, written):
         return None
-    if listed is None or kind not in policy.drawn:
+    if listed is None or kind not in policy.drawn or is_adjective(text[slice(*listed[:2])]):
         return Unit(start, end, written, kind, False)
     opens = _OPENS.search(text[max(0, start - 8) : start]) is not None
     return Unit(start, end, written, kind, opens, concept=listed.concept)
 
 
-def _unlisted(written: str) -> bool:
-    """Return True if a word with a capital is on no list: it may be a name, whatever else."""
+def _unlisted(written: str, kind: str) -> bool:
+    """Return True if a word with a capital is on no list: it may be a name, whatever else.
+
+    Figures of sums, dates and quantities are no names: what may pass passes.
+    """
+    by_role = kind in _BY_ROLE
     words = [written[a:b] for a, b in word_spans(written)]
     forms, names = public_forms(), gazetteers()
     return any(
-        not (word.islower() or forms.listed(without_clitic(word)) or names.kind_of(word))
+        not (
+            word.islower()
+            or (by_role and _is_figure(word))
+            or forms.listed(without_clitic(word))
+            or names.kind_of(word)
+        )
         for word in words
     )
+
+
+def _is_figure(word: str) -> bool:
+    return any(map(str.isdigit, word)) and not any(map(str.isalpha, word))
 
 
 def _with_letter(text: str, end: int) -> int:
@@ -392,6 +410,7 @@ class _Linked:
         if not concept and kind not in _NAMED and public_forms().listed(form):
             return None
         opens = _OPENS.search(self._text[max(0, begin - 8) : begin]) is not None
+        concept = "" if is_adjective(form) else concept
         return Unit(begin, end, form, kind, bool(concept) and opens, concept=concept)
 
     def _kind(self, form: str, concept: str) -> str | None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.detect import LISTS, class_members, content_words, plain_name
+from sanitizer.detect import LISTS, class_members, content_words, group_of, plain_name
 from sanitizer.lm import PieceTable, WordPieces, WordTable
 from sanitizer.pipeline.outputs import Outputs, known_pieces
 from sanitizer.privacy import (
@@ -36,6 +36,8 @@ MOST_OUTPUTS = 200
 _FEWEST = 4  # outputs of a draw, where so many members are left
 _NONE = np.array([], dtype=np.intp)
 _MOST_STEPS, _SETTLED = 1000, 1e-12  # of power iteration; its change in a step at the end
+_ALIKE = np.float32(0.2)
+"""What one group in common counts for beside the cosine, of 1 in all."""
 _HEAD = 10  # frequencies of members fall as 1 / (rank + _HEAD)
 
 Floats = NDArray[np.float32]
@@ -109,23 +111,44 @@ def _sharing(members: Sequence[str]) -> NDArray[np.bool_]:
     return np.array([[not own.isdisjoint(other) for other in words] for own in words])
 
 
+def _alike(members: Sequence[str]) -> NDArray[np.bool_]:
+    """Return which members are of one group, bool [n_members, n_members]."""
+    groups = [group_of(member) for member in members]
+    return np.array([[bool(own) and own == other for other in groups] for own in groups])
+
+
 @dataclass(frozen=True)
 class _Class:
-    """Members of a class, their numbers and vectors, and which pairs share a word."""
+    """Members of a class, their numbers and vectors, and which share a word, or a group."""
 
     members: tuple[str, ...]
     numbers: dict[str, int] = field(repr=False)
     shares_words: NDArray[np.bool_] = field(repr=False)
+    alike: NDArray[np.bool_] = field(repr=False)
     words: _Directions = field(repr=False)
     pieces: _Directions = field(repr=False)
 
     def near(self, text: str, vectors: _Vectors) -> Floats:
-        """Return the cosine of a name to each member, float32 [n_members]; 0 if unknown."""
+        """Return how near a name is to each member, float32 [n_members]; 0 if unknown."""
+        found = np.zeros(len(self.members), dtype=np.float32)
         for space, of in ((self.words, vectors.by_words), (self.pieces, vectors.by_pieces)):
             vector = of(text)
             if vector is not None:
-                return np.nan_to_num(space.rows @ space.of(vector), nan=0.0)
-        return np.zeros(len(self.members), dtype=np.float32)
+                found = np.nan_to_num(space.rows @ space.of(vector), nan=0.0)
+                break
+        number = self.numbers.get(text)
+        return found if number is None else self._with_groups(found, self.alike[number])
+
+    def between(self, some: NDArray[np.intp]) -> Floats:
+        """Return how near some members are to all, float32 [n, n_members], 0 to 1."""
+        cosines = np.clip(self.words.rows[some] @ self.words.rows.T, 0.0, 1.0)
+        return self._with_groups(cosines, self.alike[some])
+
+    def _with_groups(self, cosines: Floats, alike: NDArray[np.bool_]) -> Floats:
+        if not self.alike.any():
+            return cosines
+        found: Floats = (1 - _ALIKE) * cosines + _ALIKE * alike.astype(np.float32)
+        return found
 
 
 class ClassDraws:
@@ -216,7 +239,9 @@ class ClassDraws:
                 )
                 words, pieces = (_Directions([of(name) for name in names]) for of in by)
                 numbers = {name: i for i, name in enumerate(names)}
-                self._classes[kind] = _Class(names, numbers, _sharing(names), words, pieces)
+                self._classes[kind] = _Class(
+                    names, numbers, _sharing(names), _alike(names), words, pieces
+                )
             return self._classes[kind]
 
     def cosines(self, kind: str) -> Floats:
@@ -245,7 +270,7 @@ class ClassDraws:
         if isinstance(mechanism, DynText) or len(left) <= 1:
             outputs = left[:MOST_OUTPUTS]
             return Design(outputs, np.ones(len(outputs), np.float32), common)
-        near = np.clip(known.words.rows[left] @ known.words.rows.T, 0.0, 1.0)
+        near = known.between(left)
         if mechanism.demote_self:
             near[known.shares_words[left]] = 0.0
         near[np.arange(len(left)), left] = 0.0 if mechanism.demote_self else 1.0

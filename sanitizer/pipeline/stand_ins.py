@@ -215,6 +215,13 @@ _ALONE_AFTER = re.compile(
     r"marry|meditate|must|not|observe|of|on|or|pray|should|think|to|under|want|wear|who|will|with|"
     r"worship|would)(?!\w)"
 )
+_FIRST = re.compile(
+    r"(?i)(?:\A|[.!?:][ \u00a0]|\n|\b(?:because|how|that|when|where|why)[ \u00a0])\Z"
+)
+_ACT = re.compile(
+    r"(?i)[ \u00a0](?:believe|bury|celebrate|drink|eat|fast|live|marry|meditate|observe|pray|think|"
+    r"want|wear|worship)(?!\w)"
+)
 """Visible text around the name of a group of people that says that many are meant."""
 
 
@@ -226,8 +233,10 @@ def _plural_places(text: str, units: Sequence[Unit]) -> frozenset[int]:
             before = text[units[i - 1].end if i else 0 : unit.start]
             after = text[unit.end : units[i + 1].start if i + 1 < len(units) else len(text)]
             whole = after if i + 1 == len(units) else f"{after}x"  # a unit is no end
-            if _MANY_AFTER.match(whole) or (
-                _MANY_BEFORE.search(before) and _ALONE_AFTER.match(whole)
+            if (
+                _MANY_AFTER.match(whole)
+                or (_MANY_BEFORE.search(before) and _ALONE_AFTER.match(whole))
+                or (_FIRST.search(before) and (i == 0 or before) and _ACT.match(whole))
             ):
                 found.append(unit.start)
     return frozenset(found)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sanitizer.answers.links import Links
 from sanitizer.answers.restorer import Restorer
+from sanitizer.answers.variants import LONGEST_PLACEHOLDER
 from sanitizer.storage.table import Drawn, Originals
 
 
@@ -310,3 +311,14 @@ def test_in_strings_of_json_they_come_back_and_the_document_stays_json(parts: li
     shown = json.loads(f'"{restorer.text(json.dumps(said)[1:-1])}"')
     plain = Restorer({"<EMAIL_48213_1>": 'a"b\\'}).text(said)
     assert shown == plain
+
+
+@pytest.mark.parametrize("part", ["person_", "person" + "a" * 40, "%5F", "&#0", "{", "48213-1 "])
+def test_what_only_begins_like_a_placeholder_is_held_back_no_longer_than_one(part: str) -> None:
+    stream = Restorer(tagged()).stream()
+    text = part * 300
+    shown = ""
+    for at in range(0, len(text), 7):
+        shown += stream.feed(text[at : at + 7])
+        assert len(stream.held) <= LONGEST_PLACEHOLDER
+    assert shown + stream.finish() == text

@@ -33,7 +33,7 @@ def test_plain_text_comes_out() -> None:
 
 def test_json_has_no_originals_unless_revealed() -> None:
     found = json.loads(run("sanitize", "--json", PROMPT).stdout)
-    assert set(found) == {"text", "replacements", "record", "warnings"}
+    assert set(found) == {"text", "replacements", "record", "warnings", "hints"}
     assert found["record"]["certified"] is True
     assert found["record"]["epsilon_per_unit"] == 5.0
     assert all(set(r) == {"start", "end", "replacement", "kind"} for r in found["replacements"])

@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 from sanitizer import BudgetExceeded, Cape, DynText, FileVault, Policy, PolicyError, Sanitizer
-from sanitizer.detect.classes import LISTS, class_members, concept_of, content_words, list_of
+from sanitizer.detect.classes import (
+    LISTS,
+    class_members,
+    concept_of,
+    content_words,
+    group_of,
+    list_of,
+)
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.pipeline.classes import ClassDraws, _shared, common_first
@@ -120,6 +127,41 @@ def test_common_things_are_not_served_by_outputs_of_their_own(
     assert success[1] < 0.3  # 0.43 with 45 outputs and no caps
 
 
+def test_an_illness_mostly_becomes_one_of_its_group(
+    model: OnnxMaskedLM, pieces: WordPieces
+) -> None:
+    """Groups rank the outputs and choose them; which one a thing is of stays private."""
+    draws = ClassDraws(Cape(5.0), model, pieces)
+    members = class_members("CONDITION")
+    joint = distributions(draws, "CONDITION") * common_first(len(members))[:, None]
+    groups = np.array([group_of(member) for member in members])
+    assert set(groups) > {"mind", "food", "lungs"}
+    assert "" not in groups
+    assert float((joint * (groups[:, None] == groups[None, :])).sum()) > 0.7  # .39 without them
+    assert float(joint.max(axis=0).sum()) < 0.22  # the best guess
+
+
+def test_an_adjective_gets_a_placeholder(model: OnnxMaskedLM) -> None:
+    """No member of a class fits its place; beside the noun it is a thing of its own."""
+    one = Sanitizer(model=model)
+    text = "My wife is coeliac, and her asthma is bad. Is an asthmatic, coeliac child at risk?"
+    out = one.sanitize(text)
+    assert (out.record.n_drawn, out.text.count("CONDITION")) == (1, 3)
+    assert "is <CONDITION" in out.text
+    assert one.restore(out.text) == text
+
+
+@pytest.mark.parametrize("illness", ["type 2 diabetes", "asthma", "a migraine", "gout"])
+def test_an_illness_that_somebody_has_is_hidden_whatever_else_is_said(
+    model: OnnxMaskedLM, illness: str
+) -> None:
+    """The tagger alone let "diabetes" pass behind a hidden number."""
+    text = f"I have {illness} and love bread."
+    out = Sanitizer(model=model).sanitize(text)
+    assert illness.rpartition(" ")[2] not in out.text
+    assert out.record.n_drawn == 1
+
+
 def test_members_are_names_of_their_own_class() -> None:
     for kind in LISTS:
         names = class_members(kind)
@@ -220,6 +262,8 @@ class TestConversation:
             ("My mother says that Buddhists are kind.", "Taoists"),
             ("Do Buddhists meditate in the morning?", "Taoists"),
             ("My mother prays with some Buddhists.", "Taoists"),
+            ("Buddhists meditate every day.", "Taoists"),
+            ("My mother asks why Buddhists meditate.", "Taoists"),
             ("My neighbours are Buddhist.", "Taoist"),
             ("My mother is a Buddhist.", "Taoist"),
             ("My mother is a Buddhists.", "Taoist"),

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sanitizer import PolicyError, Sanitizer
+from sanitizer import Policy, PolicyError, Sanitizer
 from sanitizer.detect.classes import class_members
 from sanitizer.lm.masked import OnnxMaskedLM
 
@@ -213,3 +213,14 @@ def test_the_readme_shows_what_leaves(model: OnnxMaskedLM) -> None:
     assert shown in drawn_again, "what is shown is what most readers will see"
     assert lines["it leaves"] == lines["it answers"] == f"{before}{shown}{after}"
     assert s.restore(result.text) == lines["you read"] == lines["you write"]
+
+
+def test_amounts_pass_where_the_policy_lets_them(model: OnnxMaskedLM) -> None:
+    """Sums were terms then, so that the way that the documentation names did not work."""
+    base = {"base": "deidentify", "classes": {"MONEY": "pass"}}
+    s = Sanitizer(policy=Policy.load(base), model=model)
+    out = s.sanitize("Sort by price: Elena Marsh owes £2,310.00, Otto Quill owes £95.50.")
+    assert "£2,310.00" in out.text
+    assert "£95.50" in out.text
+    assert "Marsh" not in out.text
+    assert out.hints == ()

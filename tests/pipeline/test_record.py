@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from sanitizer import Cape, Sanitizer
 from sanitizer.cli.display import describe, joined_record
+from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.pipeline.record import BOUND_DELTA
 from sanitizer.privacy import Accountant, StaircaseEvent
 from sanitizer.testing import SeededSource, ToyBackbone
@@ -41,3 +43,22 @@ def test_no_bound_is_stated_where_nothing_is_proved() -> None:
     assert published.record.as_dict()["epsilon_at_delta"] is None
     nothing = Sanitizer(Cape(2.0), "strict", model=toy()).sanitize("of the")
     assert nothing.record.epsilon_at_delta == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("Sort these by price: Marsh owes £240, Quill owes £95.", ["amounts"]),
+        ("Who earns more, Elena Marsh at 42,000 euros or Otto Quill at 39,500 euros?", ["amounts"]),
+        ("Elena Marsh was born on 3 March 1984. How old is she?", ["dates"]),
+        ("Write to Elena Marsh that she owes me £240.", []),
+        ("Sort these names: Otto Quill, Elena Marsh.", []),
+    ],
+)
+def test_a_task_that_needs_hidden_amounts_is_hinted_at(
+    model: OnnxMaskedLM, text: str, says: list[str]
+) -> None:
+    out = Sanitizer(policy="deidentify", model=model).sanitize(text)
+    assert [hint.split()[0] for hint in out.hints] == says
+    assert out.as_dict()["hints"] == list(out.hints)
+    assert not any(word in hint for hint in out.hints for word in ("240", "Marsh", "1984"))

@@ -99,12 +99,13 @@ def test_a_placeholder_of_code_is_a_whole_name(model: OnnxMaskedLM) -> None:
     assert "".join(s.restored_stream(answer)) == expected
 
 
+@pytest.mark.usefixtures("apart")
 @pytest.mark.parametrize("policy", ["identifiers", "deidentify"])
 def test_what_the_user_writes_like_a_placeholder_comes_back(
     policy: str, model: OnnxMaskedLM
 ) -> None:
     """In an answer it is restored, in whatever spelling; so it may not leave as it is."""
-    s = Sanitizer(policy=policy, model=model, vault=MemoryVault(numbers="apart"))
+    s = Sanitizer(policy=policy, model=model)
     released = s.sanitize("My mail is anna.kern@example.org, please note it.").text
     tag = released.partition("EMAIL_")[2].partition("_")[0]
     for text in (

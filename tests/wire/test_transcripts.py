@@ -21,6 +21,7 @@ from jiter import from_json
 
 from sanitizer import FileVault, Policy, Sanitizer
 from sanitizer.storage import MemoryVault, Vault
+from sanitizer.storage import vault as vault_module
 from sanitizer.testing import messages
 from sanitizer.text.policy import WireRules
 from sanitizer.wire.filter import Filter
@@ -267,6 +268,65 @@ def test_what_leaves_does_not_depend_on_the_secret(
 @quick
 def test_nor_does_what_leaves_for_messages(streams: bool, leaves: bool, turns: list[Turn]) -> None:
     same(turns, MessagesApplication, streams=streams, leaves=leaves)
+
+
+SPELLED = st.lists(
+    st.sampled_from(
+        [
+            *SECRETS,
+            *("SSN_48213_1", "{SSN_48213_1}", "Ssn 48213-1", "< SSN_48213_1 >", "ssn\n48213 1"),
+            *(
+                "<SSN_48213_1>",
+                "SSN_48213_2",
+                "SSN_",
+                "48213",
+                "_1",
+                "-1",
+                "SSN",
+                "{",
+                "}",
+                "<",
+                ">",
+            ),
+            *("\\<SSN\\_48213\\_1\\>", "&lt;SSN_48213_1&gt;", "\\", '"', "x", " the number is "),
+        ]
+    ),
+    max_size=6,
+).map("".join)
+SPELLED_TURNS = st.lists(
+    st.builds(
+        Turn,
+        SPELLED,
+        st.lists(
+            st.one_of(SPELLED.map(json.dumps), SPELLED.map(lambda said: json.dumps({"q": said}))),
+            max_size=2,
+        ).map(tuple),
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+@pytest.mark.parametrize("kind", [Application, MessagesApplication])
+@pytest.mark.parametrize("streams", [False, True])
+@given(turns=SPELLED_TURNS)
+@example(turns=[Turn("{SSN_48213_1} 078-05-1120", ('{"q": "Ssn 48213-1\\nSSN_48213_1"}',)), BYE])
+@quick
+def test_nor_does_any_spelling_of_a_stand_in(
+    kind: type[Application], streams: bool, turns: list[Turn]
+) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(vault_module, "_tag", lambda secret, conversation: 48213)
+        same([*turns, Turn("Bye.")], kind, edit=redumped, streams=streams)
+
+
+def test_a_stand_in_in_another_spelling_goes_back_as_it_came() -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(vault_module, "_tag", lambda secret, conversation: 48213)
+        said = "{SSN_48213_1}, `Ssn 48213-1`"
+        sent = same([Turn(said, (json.dumps({"q": "Ssn 48213-1"}),)), BYE])[1]
+    assert said.encode() in sent
+    assert b'\\"Ssn 48213-1\\"' in sent
 
 
 @pytest.mark.parametrize("turns", [[MANY, Turn("Thanks.")], ECHO, [*ECHO, MANY, *ECHO]])

@@ -317,7 +317,7 @@ function say(words, bad = false) {
 
 /** @param {?Answer} answer */
 function showNotices(answer) {
-  const items = answer ? [...languageNotice(answer), ...factNotices(answer), ...ruleNotices(answer)] : [];
+  const items = answer ? [...languageNotice(answer), ...factNotices(answer), ...hintNotices(answer), ...ruleNotices(answer)] : [];
   byId("notices").replaceChildren(...items);
   byId("notices").hidden = !items.length;
 }
@@ -341,6 +341,11 @@ function factNotices({ warnings }) {
       ...(fits ? [/** @type {[string, () => void]} */ (["Hide it", () => addRule("hide", words)])] : []),
     );
   });
+}
+
+/** @param {Answer} answer */
+function hintNotices({ hints }) {
+  return hints.map((hint) => notice([`${hint[0].toUpperCase()}${hint.slice(1)}.`]));
 }
 
 /** @param {Answer} answer */

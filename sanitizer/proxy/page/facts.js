@@ -6,6 +6,7 @@
  * @typedef {{text: string, replacements: Replacement[], record: Record<string, any>,
  *   budget: {spent: number, left: number | null},
  *   warnings: {start: number, end: number}[],
+ *   hints: string[],
  *   risk: {ceiling: number, expected: number | null, note: string,
  *     words: {total: number, shown: number, expected: number | null, low: number, high: number}}}} Answer
  */
