@@ -141,7 +141,7 @@ _FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted", "treat
 """Words that say that something follows, which is hidden itself."""
 _OF_SOMEBODY = re.compile(
     r"(?i)\b(?:my|his|her|their|our|i (?:have|had|got)|(?:he|she|who) (?:has|had))"
-    rf"(?: own| new| old| an?)?(?: type {_SLOT})? $"
+    rf"(?: own| new| old| an?)?(?: type {SLOT})? $"
 )
 _AILING = frozenset(["CONDITION", "TREATMENT"])
 """Listed illnesses and drugs of somebody, as in "my asthma", are private whatever else is said."""

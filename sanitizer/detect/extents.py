@@ -436,6 +436,8 @@ def _joins(text: str, held: Finding, finding: Finding) -> bool:
         return _DAY_OF_MONTH.fullmatch(text, held.start, finding.end) is not None
     if _JOINS.get(held.kind, _JOIN).fullmatch(between) is None:
         return False
+    if text[held.start : held.end] == text[finding.start : finding.end]:
+        return between in ("-", " ")  # "Leeds and Leeds" is a place, twice
     if between.startswith(".") and held.kind in NAMES:
         # The dot of "J. Lund" and "St. Ebba" is no end of a sentence.
         return _ABBREVIATED.search(text[held.start : held.end]) is not None

@@ -260,9 +260,9 @@ class TestConversation:
         ("text", "released"),
         [
             ("My mother says that Buddhists are kind.", "Taoists"),
-            ("Do Buddhists meditate in the morning?", "Taoists"),
+            ("Do Buddhists meditate, as my mother says?", "Taoists"),
             ("My mother prays with some Buddhists.", "Taoists"),
-            ("Buddhists meditate every day.", "Taoists"),
+            ("Buddhists meditate, says my mother.", "Taoists"),
             ("My mother asks why Buddhists meditate.", "Taoists"),
             ("My neighbours are Buddhist.", "Taoist"),
             ("My mother is a Buddhist.", "Taoist"),
