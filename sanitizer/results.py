@@ -24,7 +24,7 @@ _ORDERS_TIME = re.compile(
     r"how (?:long|old|many)|latest|old(?:er|est)|order(?:ed)? (?:by|from)|sort(?:s|ed|ing)?|"
     r"which (?:is|was|comes) first|young(?:er|est))\b"
 )
-_AMOUNTS, _TIMES = ("MONEY", "NUMBER"), ("DATE", "NUMBER")
+_AMOUNTS, _TIMES = ("MONEY", "NUMBER"), ("DATE", "DATE_OF_BIRTH", "NUMBER")
 
 
 @dataclass(frozen=True, slots=True)
