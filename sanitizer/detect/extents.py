@@ -343,6 +343,9 @@ def _is_number(run: Run) -> bool:
     return run.kind in NUMBERS
 
 
+_FULL_NAME = 2  # words
+
+
 def names_on(
     text: str, run: Run, kinds: list[str | None], language: str = "en"
 ) -> list[str | None]:
@@ -359,6 +362,8 @@ def names_on(
         given = text[slice(*run.words[i - 1])].lower() in given_names()
         if given and {found[i - 1], found[i]} <= NAMES and _beside(text, run, i):
             found[i - 1] = found[i] = "PERSON"
+        if len(found) == _FULL_NAME and _beside(text, run, i) and found[i] == "PERSON":
+            found[0] = "PERSON" if found[0] in ("ORGANIZATION", "PLACE") else found[0]
         follows = found[i] in NAMES or found[i] == "OCCUPATION"
         unknown = found[i] in (None, UNKNOWN, "FACT")
         other = unknown or (found[i - 1] == "PERSON" and follows)

@@ -404,6 +404,11 @@ def test_what_a_question_about_somebody_is_about_is_hidden(local: Detector) -> N
     assert {"malaria", "Japan"} <= set(kinds(local.read(text), text))
 
 
+def test_two_words_of_one_name_have_one_class(local: Detector) -> None:
+    text = "Write one greeting for each person:\n- Olga Petersen\n- Piet Brand\n"
+    assert kinds(local.read(text), text) == {"Olga Petersen": "PERSON", "Piet Brand": "PERSON"}
+
+
 def test_a_letter_that_stands_for_somebody_is_hidden(local: Detector) -> None:
     text = "Did not sleep. M. came home at four. B. was there too."
     assert {"M", "B"} <= {it.rstrip(".") for it in kinds(local.read(text), text)}
