@@ -1,4 +1,4 @@
-"""Keys, passwords and tokens: by a vendor's public prefix, or by the name that announces them.
+"""Passwords, tokens and keys by the name that announces them.
 
 A value counts whatever its letters are if a name such as `password` stands before it in an
 assignment, a flag, a tag, a header or a sentence, in English, German, French, Spanish, Italian,
@@ -12,321 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
 from sanitizer.identifiers.checks import looks_random
 
 Span = tuple[int, int, str]
-
-KEY_FORMS: dict[str, str] = {
-    "sk-proj-": r"[\w-]{20,300}",
-    "sk-ant-api": r"[0-9]{2}-[\w-]{20,300}",
-    "sk-": r"(?:ant-(?:api|admin)?[0-9]{0,2}-?|svcacct-|admin-|or-v1-|lf-)?[\w-]{20,300}",
-    "pk-lf-": r"[\w-]{20,60}",
-    **dict.fromkeys(("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"[A-Za-z0-9]{30,255}"),
-    "github_pat_": r"\w{22,255}",
-    **dict.fromkeys(("AKIA", "ASIA", "ABIA", "ACCA"), r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    "xox": r"(?:e\.xox)?[abeprs]-[\w-]{10,250}",
-    "xapp-": r"[\w-]{20,250}",
-    "AIza": r"[\w-]{35}(?![\w-])",
-    "ya29.": r"[\w-]{20,250}",
-    "GOCSPX-": r"[\w-]{20,60}",
-    **dict.fromkeys(
-        "glpat- gldt- glrt- glptt- glcbt- glsoat- glft- glimt- glagent- gloas- glffct-".split(),
-        r"[\w.-]{20,60}",
-    ),
-    "GR1348941": r"[\w-]{20}(?![\w-])",
-    "hf_": r"[A-Za-z0-9]{30,60}",
-    "SG.": r"[\w-]{16,64}\.[\w-]{16,64}",
-    "npm_": r"[A-Za-z0-9]{36}(?![A-Za-z0-9])",
-    "pypi-": r"[\w-]{50,300}",
-    **dict.fromkeys(
-        ("sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "pk_test_"),
-        r"[A-Za-z0-9]{16,250}",
-    ),
-    "whsec_": r"[A-Za-z0-9+/=]{20,120}",
-    **dict.fromkeys(("dop_v1_", "doo_v1_", "dor_v1_"), r"[0-9a-f]{64}"),
-    "gsk_": r"[A-Za-z0-9]{30,80}",
-    "xai-": r"[A-Za-z0-9]{40,120}",
-    "r8_": r"[A-Za-z0-9]{30,60}",
-    **dict.fromkeys(("shpat_", "shpca_", "shppa_", "shpss_"), r"[0-9a-fA-F]{32}"),
-    "lin_api_": r"[A-Za-z0-9]{32,60}",
-    "dckr_pat_": r"[\w-]{20,60}",
-    "eyJ": r"[\w-]{8,4000}\.eyJ[\w-]{8,8000}\.[\w-]{0,2000}",
-    **dict.fromkeys(("hvs.", "hvb.", "hvr."), r"[\w-]{20,400}"),
-    "dp.": r"(?:st|pt|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{32,60}",
-    "dapi": r"[0-9a-f]{32}(?:-[0-9])?(?![A-Za-z0-9])",
-    **dict.fromkeys(("ATATT3", "ATCTT3"), r"[\w-]{40,400}(?:=[0-9A-F]{8})?"),
-    **dict.fromkeys(("figd_", "figu_", "figo_"), r"[\w-]{30,60}"),
-    **dict.fromkeys(("NRAK-", "NRJS-", "NRII-"), r"[A-Za-z0-9_-]{19,40}"),
-    **dict.fromkeys(("xkeysib-", "xsmtpsib-"), r"[0-9a-f]{64}-[A-Za-z0-9]{12,20}"),
-    "pplx-": r"[A-Za-z0-9]{40,64}",
-    "nvapi-": r"[\w-]{40,80}",
-    "AGE-SECRET-KEY-1": r"[A-Z0-9]{58}(?![A-Z0-9])",
-    "PMAK-": r"[0-9a-f]{24}-[0-9a-f]{34}",
-    "ntn_": r"[A-Za-z0-9]{40,60}",
-    "secret_": r"[A-Za-z0-9]{40,60}(?![A-Za-z0-9])",
-    "EAA": r"[\w-]{40,300}",
-    "glsa_": r"[A-Za-z0-9]{32}_[0-9a-f]{8}",
-    "sbp_": r"[0-9a-f]{40}",
-    "sntrys_": r"[\w+/=-]{40,400}",
-    "sntryu_": r"[0-9a-f]{64}",
-    "glc_": r"[A-Za-z0-9+/]{32,400}={0,2}",
-    "sb_secret_": r"[\w-]{20,60}",
-    "eyJrIjoi": r"[A-Za-z0-9+/]{40,400}={0,2}",
-    "ATBB": r"[A-Za-z0-9]{32}(?![A-Za-z0-9])",
-    "CCIPAT_": r"[A-Za-z0-9]{20,24}_[0-9a-f]{40}",
-    "fo1_": r"[\w-]{40,50}",
-    **dict.fromkeys(("fm1_", "fm1a_", "fm2_"), r"[A-Za-z0-9+/]{60,2000}={0,2}"),
-    "nfp_": r"[A-Za-z0-9]{36,40}",
-    "rnd_": r"[A-Za-z0-9]{28,32}(?![A-Za-z0-9_])",
-    **dict.fromkeys(("pscale_tkn_", "pscale_pw_", "pscale_oauth_"), r"[\w=.-]{32,64}"),
-    "re_": r"[A-Za-z0-9]{8}_[A-Za-z0-9]{24}(?![A-Za-z0-9_])",
-    **dict.fromkeys(
-        ("pat-na1-", "pat-eu1-"), r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-    ),
-    "HRKU-": r"[\w-]{36,64}",
-    **dict.fromkeys(("EZAK", "EZTK"), r"[A-Za-z0-9]{54}(?![A-Za-z0-9])"),
-    **dict.fromkeys(("IGQV", "IGAA"), r"[\w-]{80,300}"),
-    "amzn.mws.": r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
-    "amzn1.application-oa2-client.": r"[0-9a-f]{32}",
-    "amzn1.oa2-cs.v1.": r"[0-9a-f]{64}",
-    "LTAI": r"[A-Za-z0-9]{12,24}(?![A-Za-z0-9])",
-    "AKID": r"[A-Za-z0-9]{32}(?![A-Za-z0-9])",
-    "tskey-": r"[A-Za-z0-9-]{24,100}",
-    "tfp_": r"[\w.=-]{40,80}",
-    **dict.fromkeys(("dt0c01.", "dt0s01."), r"[A-Z0-9]{24}\.[A-Z0-9]{64}"),
-    **dict.fromkeys(("phc_", "phx_"), r"[A-Za-z0-9]{40,60}(?![A-Za-z0-9_])"),
-    "sl.": r"(?:u\.)?[\w-]{100,2000}",
-    "cio": r"[A-Za-z0-9]{32}(?![A-Za-z0-9])",
-    "AKCp": r"[A-Za-z0-9]{60,80}(?![A-Za-z0-9])",
-    "cmVmdGtu": r"[A-Za-z0-9+/]{40,64}(?![A-Za-z0-9])",
-    **dict.fromkeys(("squ_", "sqp_", "sqa_"), r"[0-9a-f]{40}"),
-    "oy2": r"[a-z0-9]{43}(?![A-Za-z0-9])",
-    **dict.fromkeys(("shippo_live_", "shippo_test_"), r"[0-9a-f]{40}"),
-    **dict.fromkeys(("duffel_live_", "duffel_test_"), r"[\w-]{43}"),
-    **dict.fromkeys(("FLWSECK-", "FLWSECK_TEST-"), r"[0-9a-fA-F]{32}-X"),
-    "fw_": r"[A-Za-z0-9]{24}(?![A-Za-z0-9_])",
-    "jina_": r"[A-Za-z0-9]{60}",
-    "pcsk_": r"[A-Za-z0-9]{5,6}_[A-Za-z0-9]{60,70}",
-    "llx-": r"[A-Za-z0-9]{40,60}",
-    **dict.fromkeys(("xprv", "yprv", "zprv"), r"[1-9A-HJ-NP-Za-km-z]{100,112}(?![A-Za-z0-9])"),
-    "v1.0-": r"[0-9a-f]{24}-[0-9a-f]{146}",
-    "lsv2_pt_": r"[0-9a-f]{32}_[0-9a-f]{10}",
-    "rubygems_": r"[0-9a-f]{48}",
-    "pul-": r"[0-9a-f]{40}(?![0-9a-f])",
-    "sq0atp-": r"[\w-]{22}",
-    "sq0csp-": r"[\w-]{43}",
-    "CFPAT-": r"[\w-]{43}",
-    "tvly-": r"(?:dev-)?[A-Za-z0-9]{32}",
-}
-"""Public prefixes of keys, and patterns of what follows.
-
-The prefix stays when a key is replaced by another one.
-"""
-_LOOSE = frozenset("sk- SG. pk-lf- ya29. secret_ EAA re_ fw_ sl. cio oy2 LTAI rnd_ IGQV".split())
-"""Prefixes that text may hold by chance: what follows must look random."""
-_LONG = {
-    "-": re.compile(r"-[\w.-]{14}"),
-    "_": re.compile(r"_[\w.+/=-]{14}"),
-    ".": re.compile(r"\.[\w.-]{20}"),
-    "A": re.compile(
-        r"A(?:KIA|SIA|BIA|CCA|Iza|TATT3|TCTT3|TBB|KID|KCp|K[A-Za-z0-9]{54}|A[\w-]{40}"
-        r"|I[A-Za-z0-9]{12})"
-    ),
-    "": re.compile(""),
-}
-"""What every key with a prefix that holds this sign holds too: a quick search for each of them."""
-_MARKS = {
-    sign: [mark for mark in KEY_FORMS if next(each for each in _LONG if each in mark) == sign]
-    for sign in _LONG
-}
-_IN_WORDS = frozenset({"dapi", "sk-proj-", "sk-ant-api", "rnd_", "v1.0-", "llx-", "IGAA"})
-_GLUED = frozenset(mark for mark in KEY_FORMS if len(mark) > 3) - _LOOSE - _IN_WORDS
-"""Prefixes that count inside a word too."""
-
-PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
-_PEM_BODY = re.compile(r"[\sA-Za-z0-9+/=]{0,20000}")
-_PEM_SIZE = 20_000
-_RUN = re.compile(r"[A-Za-z0-9]{20,}")
-_PUTTY = re.compile(
-    r"Private-Lines: [0-9]{1,3}\r?\n((?:[A-Za-z0-9+/=]{4,80}\r?\n){1,200})"
-    r"|Private-(?:MAC|Hash): ([0-9a-f]{40,64})"
-)
-_FORMED = (
-    ("SK", re.compile(r"SK(?<![A-Za-z0-9]..)[0-9a-f]{32}(?![A-Za-z0-9])")),
-    ("AC", re.compile(r"AC(?<![A-Za-z0-9]..)[0-9a-f]{32}(?![A-Za-z0-9])")),
-    ("-us", re.compile(r"-(?<=[0-9a-f]{32}-)us[0-9]{1,2}(?![\w-])")),
-    ("-", re.compile(r"-(?<=[0-9a-f]{32}-)[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])")),
-    ("NRAL", re.compile(r"(?<=[0-9a-f]{32})(?:[0-9a-f]{4}|FFFF)NRAL(?![A-Za-z0-9])")),
-    (".", re.compile(r"\.(?<=pat[A-Za-z0-9]{14}\.)[0-9a-f]{64}(?![0-9a-f])")),
-    (":APA91b", re.compile(r":APA91b[\w-]{100,200}")),
-    (
-        "$",
-        re.compile(
-            r"\$(?:1|2[abxy]|5|6|y|7|apr1|argon2(?:id|i|d)|scrypt|pbkdf2-sha[0-9]{1,3})\$"
-            r"[^\s:'\"`,;<>]{16,200}"
-        ),
-    ),
-    (
-        "-",
-        re.compile(
-            r"-(?<=(?<![\w-])[A-Z0-9]{5}-)(?=[A-Z-]{0,22}[0-9])(?=[0-9-]{0,22}[A-Z])"
-            r"(?:[A-Z0-9]{5}-){3}[A-Z0-9]{5}(?![\w-])"
-        ),
-    ),
-    ("-", re.compile(r"-(?<=(?<![\w-])[0-9]{6}-)(?:[0-9]{6}-){6}[0-9]{6}(?![\w-])")),
-)
-"""Keys of a form of their own, each with a string that they hold: Twilio, Mailchimp, Mailgun, New
-Relic, Airtable, Firebase, hashes of passwords, product keys, recovery keys of BitLocker.
-"""
-_WHOLE_WORD = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
-_TELEGRAM = re.compile(r":AA[\w-]{32,34}(?![\w-])")
-_TELEGRAM_BOT = re.compile(r"(?<![0-9])[0-9]{8,10}\Z")
-_DISCORD = re.compile(r"\.[\w-]{6}\.[\w-]{27,40}(?![\w-])")
-_DISCORD_BOT = re.compile(r"(?<![\w-])[MNO][\w-]{22,27}\Z")
-_HOOK_PATHS = re.compile(
-    r"/(?:(?:services|workflows|triggers)/[A-Z][\w/+-]{19,200}"
-    r"|api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{15,22}/[\w-]{20,100}|webhookb2/[\w@/-]{20,400})"
-)
-_HOOK_HOST = re.compile(
-    r"(?:https?://)?(?:hooks\.slack\.com|(?:(?:canary|ptb|www)\.)?(?:discord|discordapp)\.com"
-    r"|[a-z0-9-]{1,60}\.webhook\.office\.com)\Z"
-)
-_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
-_AWS_REACH = 300
-_AUTHORIZED = re.compile(
-    r"(?i)\bauthorization[\"']?\s?[:=]\s?[\"']?(?:bearer|basic|token|apikey)\s{1,3}"
-    r"([A-Za-z0-9._~+/-]{6,4000}={0,2})"
-)
-_BARE_AUTHORIZATION = re.compile(
-    r"(?i)\bauthorization[\"']?\s?[:=]\s?[\"']?([A-Za-z0-9._~+/-]{16,4000}={0,2})(?![\w ])"
-)
-_BEARER = re.compile(
-    r"(?i)\b(?:bearer|basic|authorization: token) +([A-Za-z0-9._~+/-]{16,4000}={0,2})"
-)
-
-
-def keys(text: str, lowered: str) -> Iterator[Span]:
-    """Yield keys with a public prefix, private key blocks, webhooks, and announced secrets.
-
-    Args:
-        text: the text.
-        lowered: the text in lower case, at the same offsets.
-    """
-    for sign, marks in _MARKS.items():
-        if sign in text and _LONG[sign].search(text):
-            for mark in marks:
-                if mark in text:
-                    yield from _marked(text, mark)
-    yield from _shaped(text)
-    yield from _formed(text)
-    if "-" in text and "-----BEGIN " in text:
-        yield from _pem_blocks(text)
-    if "Private-" in text:
-        for m in _PUTTY.finditer(text):
-            group = m.lastindex or 0
-            yield m.start(group), m.end(group), "KEY"
-    yield from _headers(text, lowered)
-    named = list(_named(text, lowered))
-    yield from named
-    yield from _again(text, {text[start:end] for start, end, _ in named})
-
-
-def _headers(text: str, lowered: str) -> Iterator[Span]:
-    """Yield what stands in headers of authorization."""
-    if "bearer" in lowered or "basic " in lowered or "authorization" in lowered:
-        for m in _BEARER.finditer(text):
-            if looks_random(m[1]):
-                yield m.start(1), m.end(1), "KEY"
-        for m in _BARE_AUTHORIZATION.finditer(text):
-            if looks_random(m[1]):
-                yield m.start(1), m.end(1), "KEY"
-        for m in _AUTHORIZED.finditer(text):
-            if not any(stem in m[1].lower() for stem in _STEMS) and not is_state(m[1]):
-                yield m.start(1), m.end(1), "KEY"
-
-
-def _marked(text: str, mark: str) -> Iterator[Span]:
-    pattern = _form(mark)
-    at = text.find(mark)
-    while at >= 0:
-        end = at + len(mark)
-        clear = mark in _GLUED or at == 0 or not text[at - 1].isalnum()
-        m = pattern.match(text, end) if clear else None
-        if m:
-            end = m.end() - (m[0][-1] in "-_.")
-            if mark not in _LOOSE or _is_no_word(text[at + len(mark) : end]):
-                yield at, end, "KEY"
-                if m.re is _form("AKIA"):
-                    yield from _beside(text, at, end)
-        at = text.find(mark, end)
-
-
-@cache
-def _form(mark: str) -> re.Pattern[str]:
-    return re.compile(KEY_FORMS[mark])
-
-
-def _is_no_word(secret: str) -> bool:
-    """Return True for what looks random, or is a run of letters of both cases that is no name."""
-    return looks_random(secret) or any(_is_mixed(run) for run in _RUN.findall(secret))
-
-
-def _beside(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the secret access key near an access key id of AWS."""
-    for m in _AWS_SECRET.finditer(text, max(0, start - _AWS_REACH), end + _AWS_REACH):
-        if not m[0].isalpha() and not re.fullmatch("[0-9a-f]{40}", m[0]):
-            yield m.start(), m.end(), "KEY"
-
-
-def _shaped(text: str) -> Iterator[Span]:
-    """Yield tokens of bots, and addresses of webhooks."""
-    if ":" in text:
-        for m in _TELEGRAM.finditer(text):
-            if bot := _TELEGRAM_BOT.search(text, max(0, m.start() - 11), m.start()):
-                yield bot.start(), m.end(), "KEY"
-    if "." in text:
-        for m in _DISCORD.finditer(text):
-            if bot := _DISCORD_BOT.search(text, max(0, m.start() - 29), m.start()):
-                yield bot.start(), m.end(), "KEY"
-    if "/" in text:
-        for path in _HOOK_PATHS.finditer(text):
-            host = _HOOK_HOST.search(text, max(0, path.start() - 90), path.start())
-            if host:
-                yield host.start(), path.end(), "KEY"
-
-
-def _formed(text: str) -> Iterator[Span]:
-    """Yield keys of a form of their own."""
-    for mark, pattern in _FORMED:
-        if mark in text:
-            for m in pattern.finditer(text):
-                start = m.start()
-                if mark != "$" and (before := _WHOLE_WORD.search(text, max(0, start - 64), start)):
-                    start = before.start()
-                yield start, m.end(), "KEY"
-
-
-def _pem_blocks(text: str) -> Iterator[Span]:
-    begins = list(PEM_BEGIN.finditer(text))
-    limits = [*(m.start() for m in begins[1:]), len(text)]
-    for begin, limit in zip(begins, limits, strict=False):  # none begins: nothing to limit
-        stop = min(limit, begin.end() + _PEM_SIZE)
-        at = text.find("-----END ", begin.end(), stop)
-        end = (_PEM_END.match(text, at) if at >= 0 else None) or _PEM_BODY.match(
-            text, begin.end(), stop
-        )
-        if end:
-            yield (
-                begin.start(),
-                begin.start() + len(text[begin.start() : end.end()].rstrip()),
-                "KEY",
-            )
-
-
-# ---- secrets that a name announces ----
 
 _PASSWORDS = frozenset(
     """
@@ -478,6 +167,43 @@ _COOKIE_ATTRIBUTES = frozenset("path domain expires max-age samesite version pri
 _URL_PASSWORD = re.compile(r"://[^\s/:@\"'<>]{0,100}:([^\s/@\"'<>]{3,200})@")
 _MOST_AGAIN = 64
 """Distinct secrets of a text that are searched for where they stand alone."""
+_AUTHORIZED = re.compile(
+    r"(?i)\bauthorization[\"']?\s?[:=]\s?[\"']?(?:bearer|basic|token|apikey)\s{1,3}"
+    r"([A-Za-z0-9._~+/-]{6,4000}={0,2})"
+)
+_BARE_AUTHORIZATION = re.compile(
+    r"(?i)\bauthorization[\"']?\s?[:=]\s?[\"']?([A-Za-z0-9._~+/-]{16,4000}={0,2})(?![\w ])"
+)
+_BEARER = re.compile(
+    r"(?i)\b(?:bearer|basic|authorization: token) +([A-Za-z0-9._~+/-]{16,4000}={0,2})"
+)
+
+
+def secrets(text: str, lowered: str) -> Iterator[Span]:
+    """Yield secrets that headers, names and sentences announce, wherever they occur.
+
+    Args:
+        text: the text.
+        lowered: the text in lower case, at the same offsets.
+    """
+    yield from _headers(text, lowered)
+    named = list(_named(text, lowered))
+    yield from named
+    yield from _again(text, {text[start:end] for start, end, _ in named})
+
+
+def _headers(text: str, lowered: str) -> Iterator[Span]:
+    """Yield what stands in headers of authorization."""
+    if "bearer" in lowered or "basic " in lowered or "authorization" in lowered:
+        for m in _BEARER.finditer(text):
+            if looks_random(m[1]):
+                yield m.start(1), m.end(1), "KEY"
+        for m in _BARE_AUTHORIZATION.finditer(text):
+            if looks_random(m[1]):
+                yield m.start(1), m.end(1), "KEY"
+        for m in _AUTHORIZED.finditer(text):
+            if not any(stem in m[1].lower() for stem in _STEMS) and not is_state(m[1]):
+                yield m.start(1), m.end(1), "KEY"
 
 
 def _named(text: str, lowered: str) -> Iterator[Span]:
@@ -700,7 +426,7 @@ def _phrases(text: str, lowered: str) -> Iterator[Span]:
                 yield m.start(1), m.start(1) + len(value), "KEY"
         for m in _OF_THING.finditer(text):
             value = m[1].rstrip(".,:;?")
-            if _is_mixed(value) and not _is_expression(value):
+            if is_mixed(value) and not _is_expression(value):
                 yield m.start(1), m.start(1) + len(value), "KEY"
         for m in _SEVERAL.finditer(text):
             words = m[1].replace("-", " ").split(" ")
@@ -759,7 +485,7 @@ def _paired(text: str, lowered: str) -> Iterator[Span]:
             value, kind = m[group], _class_of(m["name"].lower().rstrip("_0123456789"))
             if not (kind or _SALT.search(m["name"])) or _is_expression(value) or is_state(value):
                 continue
-            if kind not in {"secret", "random"} or looks_random(value) or _is_mixed(value):
+            if kind not in {"secret", "random"} or looks_random(value) or is_mixed(value):
                 yield m.start(group), m.end(group), "KEY"
 
 
@@ -881,7 +607,7 @@ def _counts(
     if kind in {"secret", "random"}:
         random = len(value) >= 20 and looks_random(value) and " " not in value
         return random or (kind == "secret" and _is_secret(value, quoted, place))
-    if _is_mixed(value) and not (_is_variable(value) and not quoted and place.spaced):
+    if is_mixed(value) and not (_is_variable(value) and not quoted and place.spaced):
         return True
     if any(stem in value.lower() for stem in _STEMS):
         return False
@@ -893,7 +619,7 @@ def _counts(
 def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
     if looks_random(value) and len(value) >= 12:
         return True
-    mixed = _is_mixed(value)
+    mixed = is_mixed(value)
     loud = place.loud or place.is_header
     if quoted and place.is_secret and _HYPHENED.fullmatch(value):
         return not any(stem in value.lower() for stem in _STEMS)
@@ -922,7 +648,7 @@ def _is_written_out(text: str, end: int, place: _Place) -> bool:
     return place.loud or following not in {")", ","}
 
 
-def _is_mixed(value: str) -> bool:
+def is_mixed(value: str) -> bool:
     """Return True for values with a digit, a sign, or both cases other than in a name."""
     if any(c.isdigit() for c in value) or _SIGN.search(value):
         return True
@@ -949,7 +675,7 @@ def _said(text: str, m: re.Match[str]) -> Iterator[Span]:
         return
     following = text[m.end() : m.end() + 1]
     ends = len(bare) < len(value) or following in {"", "\n", "\r", ")"}
-    if _is_mixed(bare) or (ends and not any(stem in bare.lower() for stem in _STEMS)):
+    if is_mixed(bare) or (ends and not any(stem in bare.lower() for stem in _STEMS)):
         # an exclamation mark before the end of the sentence belongs to the password
         kept = value.rstrip(".,:;?")
         yield start, start + len(kept), "KEY"
@@ -1024,7 +750,7 @@ def of_urls(text: str) -> Iterator[Span]:
 def _again(text: str, values: set[str]) -> Iterator[Span]:
     """Yield each other place where a secret stands as a whole word."""
     for value in sorted(values)[:_MOST_AGAIN]:
-        if len(value) < 6 and not _is_mixed(value):
+        if len(value) < 6 and not is_mixed(value):
             continue
         at = text.find(value)
         while at >= 0:

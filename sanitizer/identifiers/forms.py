@@ -28,8 +28,8 @@ from sanitizer.identifiers.checks import (
     iban_remainder,
     luhn_digit,
 )
-from sanitizer.identifiers.credentials import KEY_FORMS
 from sanitizer.identifiers.internet import MACHINE_ROLE, OF_MACHINE
+from sanitizer.identifiers.keys import KEY_FORMS
 from sanitizer.identifiers.places import (
     CANADA_FIRST,
     CANADA_LETTERS,

@@ -69,6 +69,7 @@ _MIXED = re.compile("[a-z+/][A-Z]")
 # Addresses of pages: no user, query or fragment, and a host that may be public.
 _PLAIN_LINK = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/[^?#@]*)?", re.I)
 _LETTER = re.compile(r"[^\W\d_]")
+_LONG_WORD = re.compile(r"\S{16}")
 _DIGITS = "0123456789"
 _IN_WORD = re.compile("[A-Za-z0-9]{3}")
 _AS_WRITTEN = frozenset({"KEY", "URL", "LINK", "ENCODED"})
@@ -226,9 +227,27 @@ def _finders() -> tuple[Any, ...]:
     """Return the modules that find; at the first search that compiles all patterns, which takes
     tens of milliseconds.
     """
-    from sanitizer.identifiers import announced, credentials, digits, internet, places, registered
+    from sanitizer.identifiers import (
+        announced,
+        credentials,
+        digits,
+        internet,
+        keys,
+        places,
+        registered,
+    )
 
-    return announced, credentials, digits, internet, places, registered
+    return announced, credentials, digits, internet, keys, places, registered
+
+
+def _secrets(text: str, lowered: str) -> Iterator[Span]:
+    """Yield keys, passwords and tokens."""
+    _, credentials, _, _, keys, *_ = _finders()
+    if _LONG_WORD.search(text) or "-----BEGIN " in text:  # every other key has a long word
+        yield from keys.keys(text)
+    yield from credentials.secrets(text, lowered)
+    if "@" in text and "://" in text:
+        yield from credentials.of_urls(text)
 
 
 def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
@@ -238,14 +257,12 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         text: the text with ASCII twins.
         wanted: kinds that are searched for.
     """
-    announced, credentials, digits, internet, places, registered = _finders()
+    announced, _, digits, internet, _, places, registered = _finders()
     found = list(_of_networks(text, wanted))
     has_digit = any(digit in text for digit in _DIGITS)
     lowered = _lowered(text) if has_digit or "KEY" in wanted else ""
     if "KEY" in wanted:
-        found += credentials.keys(text, lowered)
-        if "@" in text and "://" in text:
-            found += credentials.of_urls(text)
+        found += _secrets(text, lowered)
     if has_digit and not wanted.isdisjoint(_BY_WORDS | _DIGIT_KINDS):
         found += announced.by_other_words(text, lowered)
     if not text.isascii() and not wanted.isdisjoint(_BY_WORDS | _DIGIT_KINDS):
@@ -271,7 +288,7 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
 
 def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
     """Yield candidates that are found by their digits."""
-    announced, _, digits, _, places, registered = _finders()
+    announced, _, digits, _, _, places, registered = _finders()
     numbers = not wanted.isdisjoint(_DIGIT_KINDS)
     streets, postcodes = "ADDRESS" in wanted, "POSTCODE" in wanted
     by_words, by_form = not wanted.isdisjoint(_BY_WORDS), not wanted.isdisjoint(_BY_FORM)
