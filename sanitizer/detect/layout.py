@@ -65,6 +65,15 @@ _KEY_END = re.compile(r": ?[^\s]|:[ \t]*\n")
 _HEADING_DAY = re.compile(r"Mon|Tues?|Weds?|Thu(?:rs?)?|Fri|Sat|Sun")
 _OBJECT = re.compile(r" (?:them|this|these|those|the|it|all|both|each|every|my|our|an?|me|us)\b")
 """Visible text before and after what heads a line, and after a verb that opens a sentence."""
+_WORDS_OF_SENTENCES = {
+    "May": re.compile(r" (?:I|we|you|they)\b"),
+    "Will": re.compile(r" (?:I|we|you|they|it|this|that|these|those|there|the)\b"),
+    "Hope": re.compile(r" (?:you|this|that|to|all|everyone|everything|it)\b"),
+    "Long": re.compile(r" ago\b"),
+    "Young": re.compile(r" (?:people|adults|children|men|women|families)\b"),
+    "Frank": re.compile(r" (?:words|talk|answers?|questions?|feedback)\b"),
+}
+"""Words that are names too, and visible text after them where they are none."""
 _IN_PATH, _PATH_AFTER = re.compile(r"(?:\w[.]|::|->|@)$"), re.compile(r"[.]\w|\(|::")
 """Visible text beside a name of code."""
 _CHOICES, _FIRST_CHOICE = frozenset("BCDEFbcdef"), re.compile(r"(?:^|\W)[Aa][.)] ")
@@ -142,7 +151,8 @@ def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms
     if len(words) > 1:
         return False
     word, listed = words[0], known[0]
-    opens = listed and _OPENS.search(before) and _OBJECT.match(after)
+    follows = _WORDS_OF_SENTENCES.get(word) or (_OBJECT if listed else None)
+    opens = follows and _OPENS.search(before) and follows.match(after)
     greets = _GREETING.fullmatch(word) and _GREETING_AFTER.match(after)
     return (
         bool(opens or greets)
