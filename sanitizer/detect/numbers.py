@@ -191,10 +191,9 @@ _TRIED = re.compile(r"(?i)\b(?:retry|retries|attempt|try|step|page|part|slide|qu
 _OF_MANY = re.compile(r"[0-9]{1,3}/[0-9]{1,3}")
 """Visible text before which one of how many, as in "retry 2/5"."""
 _SETTING = re.compile(
-    r"(?i)(?:\b|_)(?:retries|backoff(?:_ms)?|multiplier|timeout(?:_ms|_s)?|interval|threads|workers|"
-    r"replicas|epochs|batch_size|seed|dropout|momentum|learning_rate|lr|max_tokens|temperature|"
-    r"top_[pk]|n_jobs|max_depth|n_estimators|width|height|margin|padding|opacity|z-index|"
-    r"font-size|line-height|port|page|per_page|limit|offset|ttl)[\"']?\s?[:=]\s?$"
+    r"(?i)(?<!\w)(?:max_|min_|n_|num_)?(?:retries|backoff(?:_ms)?|multiplier|timeout(?:_ms|_s)?|"
+    r"threads|workers|replicas|epochs|batch_size|dropout|momentum|learning_rate|max_tokens|top_[pk]|"
+    r"n_jobs|max_depth|n_estimators|z-index|font-size|line-height|per_page|ttl)[\"']?\s?[:=]\s?$"
 )
 """Visible text before the value of a setting of a program."""
 _REGEX = re.compile(r"(?:\(\?[:=!<]|\\[dwsbDWSB]).{0,80}(?:[\[{|(^]|\\\+)$")

@@ -409,6 +409,11 @@ def test_two_words_of_one_name_have_one_class(local: Detector) -> None:
     assert kinds(local.read(text), text) == {"Olga Petersen": "PERSON", "Piet Brand": "PERSON"}
 
 
+def test_measures_of_somebody_are_no_settings(local: Detector) -> None:
+    text = '{"patient": "Ida Lund", "height": 172, "credit_limit": 5000}'
+    assert {"172", "5000"} <= set(kinds(local.read(text), text))
+
+
 def test_a_letter_that_stands_for_somebody_is_hidden(local: Detector) -> None:
     text = "Did not sleep. M. came home at four. B. was there too."
     assert {"M", "B"} <= {it.rstrip(".") for it in kinds(local.read(text), text)}
