@@ -29,7 +29,8 @@ _KINDS = {
     "OCCUPATION": "job occupation profession position",
     "DATE": "dob birth born birthday birthdate",
     "MONEY": "salary income wage wages pay debt rent bonus earnings due paid owed owing balance "
-    "arrears outstanding deposit refund loan credit overdraft salaries donation donations pledged gift",
+    "arrears outstanding deposit refund loan credit overdraft salaries donation donations pledged "
+    "gift",
     "NUMBER": "age weight height bmi egfr glucose cholesterol pulse bp gpa iq",
     "ID": "ticket invoice ref reference claim room ssn phone mobile account iban passport licence "
     "license",
