@@ -41,7 +41,7 @@ SETUP = """
 import time; begin = time.perf_counter()
 import json, sys
 from sanitizer import Cape, Sanitizer
-Sanitizer(Cape(5.0, variant=sys.argv[1], backbone="causal")).load()
+Sanitizer(Cape(5.0, variant=sys.argv[1], backbone="causal"), "words").load()
 seconds = time.perf_counter() - begin
 peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(json.dumps([seconds, int(peak) / 1024]))
