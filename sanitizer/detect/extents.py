@@ -65,7 +65,6 @@ MONTH = (
 LONG_MONTH = r"(?i:january|february|april|june|july|august|september|october|november|december)"
 _DAY = r"(?i:mon|tues?|wed(?:nes)?|weds|thu(?:rs)?|fri|sat(?:ur)?|sun)(?i:day)?"
 _PART_OF_DAY = r"(?i:morning|afternoon|evening|night|noon|midnight)"
-_DAY_OF_MONTH = re.compile(rf"[0-9]{{1,2}}\. {MONTH}(?: [0-9]{{4}})?")
 _WEEKDAY = (
     rf"(?:{_DAY}|(?i:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|lundi|mardi|mercredi|"
     r"jeudi|vendredi|samedi|dimanche|lunes|martes|mi\u00e9rcoles|jueves|viernes|s\u00e1bado|domingo))"
@@ -437,8 +436,10 @@ def _joins(text: str, held: Finding, finding: Finding) -> bool:
     "Dunlevy and Aqua-Tek" may be one firm, "works for Dunlevy" is none.
     """
     between = text[held.end : finding.start]
-    if held.kind == "DATE" and between == ". ":  # "3. März" is no end of a sentence
-        return _DAY_OF_MONTH.fullmatch(text, held.start, finding.end) is not None
+    if held.kind == "DATE" and between == ". ":
+        # "3. März" is no end of a sentence. That one is a number and the other a word is public;
+        # which word it is must not decide about its neighbour (theorem B).
+        return text[held.start : held.end].isdecimal() and text[finding.start].isalpha()
     if _JOINS.get(held.kind, _JOIN).fullmatch(between) is None:
         return False
     if text[held.start : held.end] == text[finding.start : finding.end]:

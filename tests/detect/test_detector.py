@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from sanitizer.detect import extents
 from sanitizer.detect.classes import gazetteers, given_names
 from sanitizer.detect.detector import Detector, Reading, detector_for
 from sanitizer.detect.skeleton import public_forms as forms
@@ -407,6 +408,13 @@ def test_what_a_question_about_somebody_is_about_is_hidden(local: Detector) -> N
 def test_two_words_of_one_name_have_one_class(local: Detector) -> None:
     text = "Write one greeting for each person:\n- Olga Petersen\n- Piet Brand\n"
     assert kinds(local.read(text), text) == {"Olga Petersen": "PERSON", "Piet Brand": "PERSON"}
+
+
+@pytest.mark.parametrize("word", ["M\u00e4rz", "gestern", "zw\u00f6lften"])
+def test_which_word_follows_a_day_does_not_decide_what_is_joined(word: str) -> None:
+    text = f"3. {word}"
+    day, other = extents.Finding(0, 1, "DATE"), extents.Finding(3, len(text), "DATE")
+    assert extents._joins(text, day, other)
 
 
 def test_measures_of_somebody_are_no_settings(local: Detector) -> None:
