@@ -278,7 +278,7 @@ def learnt(words: Words, lexicon: Lexicon, n_dimensions: int) -> tuple[Known, fl
         loss = -(right * weights[part][told]).sum()
         loss = (loss - (torch.log(1 - share) * weights[part][~told]).sum()) / BATCH
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        torch.autograd.backward(loss)
         optimizer.step()
         loss_sum += float(loss.detach()) / n_batches
     model.eval()
