@@ -204,7 +204,10 @@ WORK = (
     "postmortem "
     "conn fetchone fetchmany rowcount stmt ctx res resp cls fmt pd plt vec cnt prev curr elem btn "
     "img hdr evt cb fs fd guid deps stg dev uat kube orm rpc cors csrf xss sdk ide cli gui mutex "
-    "goroutine typedef nullable mypy eslint vite pnpm"
+    "goroutine typedef nullable mypy eslint vite pnpm "
+    "emp amt lvl desc nav ftr pwd dst elems deinit alloc libs envs tbl dfs dt tz crlf eol regexp "
+    "constexpr deserializer upsert dedup backfill rollup cidr aob tldr yoy qoq ytd mtd mrr cms seo "
+    "ctr cpc cpm nps csat slo upskilling brb omw smh lmk"
 ).split()
 """Words and abbreviations of machines, offices and clinics."""
 LEAST_LETTERS = 3
@@ -255,11 +258,34 @@ NOT_EVERYDAY = frozenset(
     "schneider schulz schweizer siria syrie wagner weber wien wolf".split()
 )
 """Frequent words that are names of persons, places or peoples all the same."""
-ABBREVIATED = {
-    "de": "nr str bzw usw evtl ggf inkl zzgl mfg vg lg",
-    "fr": "n\u00b0 svp stp",
-    "es": "",
+ADDED = {
+    "de": (
+        "nr str bzw usw evtl ggf inkl zzgl mfg vg lg brutto netto bruttolohn nettolohn "
+        "bruttogehalt nettogehalt steuerklasse warmmiete kaltmiete nebenkostenabrechnung "
+        "heizkosten mieterin mietminderung untermiete hausordnung k\u00fcndigungsschreiben "
+        "aufhebungsvertrag arbeitszeugnis probezeit elternzeit elterngeld urlaubsantrag "
+        "urlaubstage resturlaub kontoauszug dauerauftrag lastschrift ratenzahlung "
+        "mahngeb\u00fchr betreffzeile bewerbungsgespr\u00e4ch gehaltsvorstellung bachelorarbeit "
+        "stichpunkten tabellenkalkulation zugangsdaten abmeldung rechner internetanschluss "
+        "ticketnummer rechnungsnummer auftragsnummer vertragsnummer steuernummer "
+        "versichertennummer r\u00fccksendung umtausch lieferzeit lieferschein kostenvoranschlag "
+        "auftragsbest\u00e4tigung zahlungsziel skonto gutschrift stornierung stornieren "
+        "terminabsage terminvorschlag danksagung geburtstagskarte hochzeitsrede trauzeuge "
+        "trauzeugin speiseplan einkaufsliste trainingsplan reiseplan zugverbindung flug kratzer "
+        "schadensmeldung selbstbeteiligung sachbearbeiterin b\u00fcrgeramt schichtplan "
+        "dienstplan teilzeit vollzeit gleitzeit homeoffice elternabend klassenlehrerin "
+        "klassenlehrer schulleitung kita"
+    ),
+    "fr": (
+        "n\u00b0 svp stp loyer mensualit\u00e9 mensualit\u00e9s \u00e9ch\u00e9ancier impots caf "
+        "smic cdi cdd rtt nounou"
+    ),
+    "es": (
+        "neto recibos casero domiciliaci\u00f3n burofax curr\u00edculum m\u00e1ster reformula "
+        "boda men\u00fa seguro ambulatorio turnos clienta gotera"
+    ),
 }
+"""Abbreviations, and words of letters, work and homes that were counted too rarely."""
 
 
 def frequent(language: str) -> list[str]:
@@ -289,7 +315,7 @@ def foreign(language: str, named: set[str]) -> set[str]:
     words = {word for word in counted if counts[word] > least}
     words |= {*ranked} & counts.keys() | {*ranked[: UNSPELLED[language]]}
     words = {word for word in words if len(word) >= LEAST_LETTERS and word.isalpha()}
-    return words - named - places - names - NOT_EVERYDAY | {*ABBREVIATED[language].split()}
+    return words - named - places - names - NOT_EVERYDAY | {*ADDED[language].split()}
 
 
 def towns(listed: set[str], named: set[str]) -> set[str]:

@@ -15,10 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from sanitizer.detect.skeleton import (
-    FOREIGN,
-    PublicForms,
-)
+from sanitizer.detect.skeleton import FOREIGN, PublicForms, public_forms
 from sanitizer.text import (
     DRAWN,
     straight,
@@ -239,13 +236,22 @@ def listed_in(text: str, start: int, end: int, kind: str) -> Listed | None:
         if not (empty[first] or empty[first + n - 1])
     ]
     # Typing errors are looked for last, and in single words and the whole only: it takes a while.
-    for typed in (False, True):
+    # An everyday word is none: "dancer" is no "cancer".
+    mistaken = [
+        run for run in runs if run[2] in (1, len(spans)) and not _all_known(text[run[0] : run[1]])
+    ]
+    for tried in (runs, mistaken):
         for kinds in ((kind,) if kind in DRAWN else (), DRAWN):
-            for begin, stop, n in runs:
-                for each in kinds if not typed or n in (1, len(spans)) else ():
-                    if member := concept_of(each, text[begin:stop], typed):
+            for begin, stop, _ in tried:
+                for each in kinds:
+                    if member := concept_of(each, text[begin:stop], typed=tried is mistaken):
                         return Listed(begin, stop, each, member)
     return None
+
+
+def _all_known(text: str) -> bool:
+    """Return True if each word of a text is on a list of public forms."""
+    return all(public_forms().known(text[a:b]) for a, b in word_spans(text))
 
 
 def mistyped(name: str) -> Iterator[str]:

@@ -35,7 +35,7 @@ from sanitizer.detect.extents import (
     of_calendar,
     of_currency,
 )
-from sanitizer.detect.layout import SLOT, is_general, is_of_leave, on_its_own, public_here
+from sanitizer.detect.layout import SLOT, is_general, is_set_phrase, on_its_own, public_here
 from sanitizer.detect.numbers import (
     counts_on,
     is_aged,
@@ -311,7 +311,7 @@ class Detector:
                 if (label is None and is_lone(found.text, start, end))
                 or public_here(found.text[start:end], before, label)
                 or own
-                or is_of_leave(found.text, start)
+                or is_set_phrase(found.text, start)
                 else self._kind(found.text[start:end], before, label, field, language, cased)
                 for (start, end), label in zip(run.words, labels[number], strict=True)
             ]

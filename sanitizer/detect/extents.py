@@ -264,6 +264,7 @@ _DEPARTMENT = re.compile(
 """A post, as it stands under a name; visible text between it and its department; departments."""
 _ABBREVIATED = re.compile(r"(?<![^\W_])[^\W\d_]{1,2}\Z")
 _INITIAL = re.compile(r"[A-Z]\. ?")
+_SAINT = re.compile(r"(?:St|Ste|Mt|Ft)\. ")
 _PREFIX = re.compile(r"[A-Z]{2,6}")  # of a number such as "OPS-4471"
 
 
@@ -397,6 +398,11 @@ def joined(
             held, first, last = groups[-1]
             groups[-1] = Finding(held.start, held.end, "PERSON"), first, last
             finding = Finding(each.start, each.end, "PERSON")
+        if groups and _is_saint(found.text, groups[-1][0], finding):
+            held, first, _ = groups[-1]
+            kind = finding.kind if held.kind == "PERSON" else held.kind
+            groups[-1] = Finding(held.start, finding.end, kind), first, run
+            continue
         if groups and _numbered(found.text, groups[-1][0], finding):
             held, first, _ = groups[-1]
             groups[-1] = Finding(held.start, finding.end, "ID"), first, run
@@ -499,6 +505,15 @@ def is_treated(text: str, end: int) -> bool:
         (True, False)
     """
     return _TREATED.match(text, end) is not None
+
+
+def _is_saint(text: str, held: Finding, finding: Finding) -> bool:
+    """Return True if two findings are a name such as "St. Erik": its dot ends no sentence."""
+    return (
+        {held.kind, finding.kind} <= NAMES
+        and text[finding.start].isupper()
+        and _SAINT.fullmatch(text, held.start, finding.start) is not None
+    )
 
 
 def _has_initial(text: str, held: Finding, finding: Finding) -> bool:

@@ -85,10 +85,14 @@ _CODE = re.compile(r"[A-Z]{1,3}-?[0-9]{1,4}")
 _RELEASE = re.compile(r"v[0-9]{1,2}")  # of a program or an interface
 _SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
 """Visible text in capitals, as before "IN" and "WHO" where all is in capitals."""
-_COMPOUND = re.compile(
-    r"(?i)sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b"
+_SET_PHRASE = re.compile(
+    r"(?i)sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b|"
+    r"(?:max|min)\.? [0-9]+(?:[.,][0-9]+)? ?(?:h|hrs?|hours?|min|minutes?|days?|weeks?|words?|"
+    r"lines?|sentences?|pages?|people|guests|characters|items?|%|[$\u00a3\u20ac])(?!\w)"
 )
-"""Words about no illness, though one of them may be."""
+"""Words about no illness, though one of them may be; and "max 3 pages", which names nobody."""
+_ON_PROBATION = re.compile(r"(?i)(?:\ufffc|three|six|twelve)[ -]months?(?:['\u2019]|['\u2019]s)? $")
+"""Visible text before the probation of somebody who begins to work, which is no crime."""
 
 
 def is_general(visible: str) -> bool:
@@ -109,7 +113,7 @@ def is_general(visible: str) -> bool:
 
 
 def public_here(word: str, before: str, label: str | None) -> bool:
-    """Return True for a weekday, for "30s", "v2", and for "IN" or "WHO" after text in capitals.
+    """Return True for a weekday, "30s", "v2", a new job's probation, and "WHO" after capitals.
 
     Args:
         before: visible text before the word's run. label: the tagger's class.
@@ -122,17 +126,21 @@ def public_here(word: str, before: str, label: str | None) -> bool:
         return True
     if label != "DATE" and WEEKDAY.fullmatch(word):
         return True
+    if word == "probation" and _ON_PROBATION.search(before):
+        return True
     return label not in NAMES and word in CAPITALS and _SHOUTED.search(before) is not None
 
 
-def is_of_leave(text: str, start: int) -> bool:
-    """Return True if "sick pay", "unpaid leave" or the like begins at a place of a text.
+def is_set_phrase(text: str, start: int) -> bool:
+    """Return True if "sick pay", "unpaid leave", "max 2h" or the like begins at a place of a text.
+
+    Which words are numbers is public, as is the unit behind one.
 
     Example:
-        >>> is_of_leave("sick pay", 0), is_of_leave("sick man", 0)
-        (True, False)
+        >>> is_set_phrase("sick pay", 0), is_set_phrase("sick man", 0), is_set_phrase("Max 7", 0)
+        (True, False, False)
     """
-    return _COMPOUND.match(text, start) is not None
+    return _SET_PHRASE.match(text, start) is not None
 
 
 def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms) -> bool:

@@ -54,7 +54,7 @@ _AGE_OF = re.compile(r"(?i) (?:ans|a\u00f1os|jahre alt)\b")
 _AUDIENCE = re.compile(r"(?i)\b(?:to|for|like|by|with|teach(?:ing)?) (?:a|an|the|some)? ?$")
 """Visible text before the age of readers, such as "explain it to a 10 year old"."""
 _CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
-_BRIEF = re.compile(r"\d{1,4}m?s")
+_BRIEF = re.compile(r"\d{1,4}m?s|\d{1,2}h(?:rs?)?|\d{1,3}mins?")
 _DECADE = re.compile(r"(?i)(?:\b(?:her|his|my|their|our|your|the|early|mid|late)|'s|-|\ufffc) ?$")
 _STAMPED = re.compile(r"(?:^|\n|\ufffc[ T])[\[(]?$|[\[(]$")
 """A time of day; visible text before that of a message or of a line of a log."""
@@ -305,11 +305,11 @@ _DATED_AFTER = re.compile(rf"(?:st|nd|rd|th)? of {MONTH}\b|(?:st|nd|rd|th)? {LON
 
 
 def is_brief(word: str, before: str) -> bool:
-    """Return True for seconds as logs write them.
+    """Return True for seconds, minutes and hours as logs and plans write them.
 
     Example:
-        >>> is_brief("30s", "retrying in "), is_brief("30s", "a man in his ")
-        (True, False)
+        >>> is_brief("30s", "retrying in "), is_brief("30s", "a man in his "), is_brief("2h", "")
+        (True, False, True)
     """
     return _BRIEF.fullmatch(word) is not None and _DECADE.search(before) is None
 

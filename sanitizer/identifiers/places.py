@@ -103,7 +103,8 @@ _PLAIN_WORDS = frozenset(
 )
 _UNIT_NUMBER = re.compile(
     rf"(?i)(?<=[\s,])(?:apt|suite|ste|unit|flat)\.? ?#?[0-9]{{1,5}}[a-z]?\b"
-    rf"(?:[\s,]{{1,3}}[^\n\d?!;:.]{{0,40}})?(?:[\s,]{{1,3}}(?:{_STATE} )?[0-9]{{5}}\b)?"
+    rf"(?:[\s,]{{1,3}}[^\n\d?!;:.()]{{0,40}}[\s,]{{1,3}}(?:{_STATE} )?[0-9]{{5}}\b"
+    rf"|,\s{{1,2}}(?P<town>{_NAME}(?: {_NAME}){{0,2}})(?:, (?:{_STATE})\b)?(?=\s?[,.;)\n]|\Z))?"
 )
 _BEFORE_UNIT = re.compile(r"(?<![\w.])[0-9]{1,6}[ ,]{1,2}[^\n;:?!]{2,50}[\s,]{1,2}\Z")
 _WRITTEN_YEAR = re.compile(
@@ -295,7 +296,9 @@ def units(text: str, lowered: str) -> Iterator[Span]:
         begin = max(0, at - 62)
         while m and (before := _BEFORE_UNIT.search(text, begin, at)):
             if _is_street(before[0]):
-                yield before.start(), m.start() + len(m[0].rstrip(" ,\n")), "ADDRESS"
+                town = _NO_STREET.isdisjoint((m["town"] or "").lower().split())
+                end = m.end() if town else m.start("town")
+                yield before.start(), len(text[:end].rstrip(" ,\n")), "ADDRESS"
                 break
             begin = before.start() + 1
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sanitizer.detect import extents
-from sanitizer.detect.classes import gazetteers, given_names
+from sanitizer.detect.classes import gazetteers, given_names, listed_in
 from sanitizer.detect.detector import Detector, Reading, detector_for
 from sanitizer.detect.skeleton import public_forms as forms
 from sanitizer.detect.skeleton import skeleton
@@ -381,6 +381,9 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("| Name | Score |\n|---|---|\n| Ida Lund | 4.5 |\n", ("4.5",)),
         ("Formuliere bitte ein h\u00f6fliches Schreiben an sie.", ("h\u00f6fliches",)),
         ("Die Restschuld soll in die Anschlussfinanzierung.", ("Restschuld",)),
+        ("Max 2h per day, a 6-month probation.", ("Max", "2h", "probation")),
+        ("Was ist brutto, was ist netto?", ("brutto", "netto")),
+        ("emp = load(1)\nrate = RATES[emp['state']]", ("emp",)),
         ("Écris que l'expert n'est pas venu aujourd'hui.", ("l'expert",)),
     ],
 )
@@ -441,6 +444,17 @@ def test_a_table_beside_prose_has_columns(local: Detector) -> None:
     found = kinds(local.read(text), text)
     assert (found["240"], found["60"]) == ("MONEY", "MONEY")
     assert not {"Finance", "IT"} & set(found)
+
+
+def test_the_dot_of_a_saint_ends_no_name(local: Detector) -> None:
+    text = "He saw Dr. Brandt at St. Erik's clinic. Erik was there."
+    assert any(name.startswith("St. Erik") for name in kinds(local.read(text), text))
+
+
+def test_an_everyday_word_is_no_illness_with_a_typing_error() -> None:
+    text = "a terrible dancer, perhaps astmha"
+    assert listed_in(text, 0, 17, "CONDITION") is None
+    assert listed_in(text, 19, len(text), "CONDITION") == (27, 33, "CONDITION", "asthma")
 
 
 def test_a_table_has_months_and_their_years(local: Detector) -> None:

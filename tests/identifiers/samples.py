@@ -90,6 +90,8 @@ FOUND = [
     ("ADDRESS", "123 main street", "at {}"),
     ("ADDRESS", "48 harbour view rd, flat 12", "we live at {}."),
     ("ADDRESS", "flat 12, 48 harbour view rd", "baby is 5 months old, we pay 890. {}"),
+    ("ADDRESS", "412 elm st apt 3b, dayton", "he ({}) is trying to keep my 1450 deposit"),
+    ("ADDRESS", "412 elm st apt 3b", "{} is cold, 5 months a year"),
     ("ADDRESS", "PO Box 123", "to {},"),
     ("ADDRESS", "Musterstraße 12b", "in der {},"),
     ("ADDRESS", "12 rue de Rivoli", "au {}"),
