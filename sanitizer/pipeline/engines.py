@@ -253,9 +253,9 @@ class CapeEngine:
     ) -> Iterator[Choice]:
         assert logits is not None
         mechanism, distance = self._mechanism, self.space.distances(words)
-        certified, designs = mechanism.certified, self._designs(logits)
-        for i, word in enumerate(words):
-            outputs, weights = self._weights(i, word, logits[i], next(designs), distance)
+        certified, designs = mechanism.certified, list(self._designs(logits))
+        for i, (word, design) in enumerate(zip(words, designs, strict=True)):
+            outputs, weights = self._weights(i, word, logits[i], design, distance)
             chosen = int(outputs[weights.draw(source)])
             yield Choice(chosen, None if certified else mechanism.claimed(weights))
 
@@ -512,10 +512,10 @@ def choose(
     """Draw one group of `contexts`, and release its outputs into `choices`."""
     engine = models.engine
     private = [choices[text].masked.words[word].text for text, word in units]
-    for (text, word), choice in zip(units, engine.choose(private, logits, source), strict=True):
-        choices[text].release(
-            word, engine.space.text(choice.output), engine.space.token(choice.output)
-        )
+    drawn = list(engine.choose(private, logits, source))
+    written = [(engine.space.text(it.output), engine.space.token(it.output)) for it in drawn]
+    for (text, word), choice, output in zip(units, drawn, written, strict=True):
+        choices[text].release(word, *output)
         if choice.claimed is not None:
             choices[text].claims.append(choice.claimed)
 

@@ -27,6 +27,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, Protocol, Self
 
@@ -436,6 +437,7 @@ class Ledger:
         return self._store.mac("scope", scope.kind, name)
 
 
+@lru_cache(maxsize=1024)  # each message is charged a handful of prices, again and again
 def as_printed(epsilon: float) -> Fraction:
     """Return the decimal number that a float prints as: ten charges of 0.1 fit into 1.0.
 
