@@ -40,6 +40,7 @@ from sanitizer.detect.numbers import (
     counts_on,
     is_aged,
     is_dated,
+    is_limit,
     is_stamp,
     numbers_on,
     public_number,
@@ -312,8 +313,11 @@ class Detector:
                 or public_here(found.text[start:end], before, label)
                 or own
                 or is_set_phrase(found.text, start)
+                or is_limit(found, number, place)
                 else self._kind(found.text[start:end], before, label, field, language, cased)
-                for (start, end), label in zip(run.words, labels[number], strict=True)
+                for place, ((start, end), label) in enumerate(
+                    zip(run.words, labels[number], strict=True)
+                )
             ]
             kinds = [
                 _beside_number(found, number, found.text[a:b], kind)

@@ -86,11 +86,9 @@ _RELEASE = re.compile(r"v[0-9]{1,2}")  # of a program or an interface
 _SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
 """Visible text in capitals, as before "IN" and "WHO" where all is in capitals."""
 _SET_PHRASE = re.compile(
-    r"(?i)sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b|"
-    r"(?:max|min)\.? [0-9]+(?:[.,][0-9]+)? ?(?:h|hrs?|hours?|min|minutes?|days?|weeks?|words?|"
-    r"lines?|sentences?|pages?|people|guests|characters|items?|%|[$\u00a3\u20ac])(?!\w)"
+    r"(?i)sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b"
 )
-"""Words about no illness, though one of them may be; and "max 3 pages", which names nobody."""
+"""Words about no illness, though one of them may be."""
 _ON_PROBATION = re.compile(r"(?i)(?:\ufffc|three|six|twelve)[ -]months?(?:['\u2019]|['\u2019]s)? $")
 """Visible text before the probation of somebody who begins to work, which is no crime."""
 
@@ -132,13 +130,11 @@ def public_here(word: str, before: str, label: str | None) -> bool:
 
 
 def is_set_phrase(text: str, start: int) -> bool:
-    """Return True if "sick pay", "unpaid leave", "max 2h" or the like begins at a place of a text.
-
-    Which words are numbers is public, as is the unit behind one.
+    """Return True if "sick pay", "unpaid leave" or the like begins at a place of a text.
 
     Example:
-        >>> is_set_phrase("sick pay", 0), is_set_phrase("sick man", 0), is_set_phrase("Max 7", 0)
-        (True, False, False)
+        >>> is_set_phrase("sick pay", 0), is_set_phrase("sick man", 0)
+        (True, False)
     """
     return _SET_PHRASE.match(text, start) is not None
 

@@ -314,6 +314,37 @@ def is_brief(word: str, before: str) -> bool:
     return _BRIEF.fullmatch(word) is not None and _DECADE.search(before) is None
 
 
+_LIMITS = re.compile(r"(?i)max|min")
+_LIMITED = re.compile(
+    r"(?i) ?(?:h|hrs?|hours?|min|minutes?|days?|weeks?|words?|lines?|sentences?|pages?|people|"
+    r"guests|characters|items?|%|[$\u00a3\u20ac])(?!\w)"
+)
+"""A limit, and visible text after its number."""
+
+
+def is_limit(found: Skeleton, number: int, place: int) -> bool:
+    """Return True for "Max" in "Max 3 pages" and "Max 2h", which names nobody.
+
+    Which runs are numbers is public, as is what is visible behind them; "2h" is in the same run.
+
+    Args:
+        number: of the run. place: of the word in it.
+    """
+    run, text = found.runs[number], found.text
+    start, end = run.words[place]
+    if not _LIMITS.fullmatch(text, start, end):
+        return False
+    if place + 1 < len(run.words):
+        begin, stop = run.words[place + 1]
+        return text[end:begin] == " " and _BRIEF.fullmatch(text, begin, stop) is not None
+    if number + 1 == len(found.runs):
+        return False
+    following = found.runs[number + 1]
+    rest = found.runs[number + 2].start if number + 2 < len(found.runs) else len(text)
+    counted = following.kind == NUMBER and text[end : following.start] == " "
+    return counted and _LIMITED.match(text, following.end, rest) is not None
+
+
 _FORUM_AGE = re.compile(r"[MFmf][1-9][0-9]|[1-9][0-9][MFmf]")
 
 

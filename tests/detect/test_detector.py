@@ -381,6 +381,7 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("| Name | Score |\n|---|---|\n| Ida Lund | 4.5 |\n", ("4.5",)),
         ("Formuliere bitte ein h\u00f6fliches Schreiben an sie.", ("h\u00f6fliches",)),
         ("Die Restschuld soll in die Anschlussfinanzierung.", ("Restschuld",)),
+        ("Max 3 pages, max 20% more.", ("Max", "max")),
         ("Max 2h per day, a 6-month probation.", ("Max", "2h", "probation")),
         ("Was ist brutto, was ist netto?", ("brutto", "netto")),
         ("emp = load(1)\nrate = RATES[emp['state']]", ("emp",)),
@@ -449,6 +450,14 @@ def test_a_table_beside_prose_has_columns(local: Detector) -> None:
 def test_the_dot_of_a_saint_ends_no_name(local: Detector) -> None:
     text = "He saw Dr. Brandt at St. Erik's clinic. Erik was there."
     assert any(name.startswith("St. Erik") for name in kinds(local.read(text), text))
+
+
+def test_which_number_follows_does_not_decide_whether_max_is_a_name(local: Detector) -> None:
+    for number in ("3", "1.200,50", "2019"):
+        text = f"Max {number} pages, please."
+        assert "Max" not in kinds(local.read(text), text)
+        text = f"Max {number} and Leo are my sons."
+        assert kinds(local.read(text), text)["Max"] == "PERSON"
 
 
 def test_an_everyday_word_is_no_illness_with_a_typing_error() -> None:
