@@ -455,12 +455,26 @@ _ZONE = re.compile(r":[0-5]\d ?[+-](?:0\d|1[0-4])(?:00|15|30|45)")
 with its time zone."""
 
 
+_RELEASE_HEAD = re.compile(r"v[0-9]{1,2}")
+
+
+def _is_part_of_release(found: Skeleton, one: int) -> bool:
+    """Return True if a run ends with a word such as "v2", and ".1" follows."""
+    run, following, text = found.runs[one], found.runs[one + 1], found.text
+    if run.kind != WORD or following.kind != NUMBER or text[run.end : following.start] != ".":
+        return False
+    return _RELEASE_HEAD.fullmatch(text, *run.words[-1]) is not None
+
+
 def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
     """Give words of one number the class of one of them: "four hundred ten", "12 thousand"; days
     the class of the month after them: "14 to 18 October"; and sums that of their currency.
 
     Which runs are numbers, and which are in words, is public; that a run is a date is its class.
     """
+    for one in range(len(decided) - 1):
+        if decided[one][-1:] == [None] and _is_part_of_release(found, one):
+            decided[one + 1] = [None]
     for one in reversed(range(len(decided) - 1)):
         run, following = found.runs[one], found.runs[one + 1]
         day = run.kind == NUMBER and _DAY.fullmatch(found.text, run.start, run.end) is not None

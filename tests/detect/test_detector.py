@@ -381,6 +381,7 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("| Name | Score |\n|---|---|\n| Ida Lund | 4.5 |\n", ("4.5",)),
         ("Formuliere bitte ein h\u00f6fliches Schreiben an sie.", ("h\u00f6fliches",)),
         ("Die Restschuld soll in die Anschlussfinanzierung.", ("Restschuld",)),
+        ("Halcyon v2.1 crashes, v2.14.3 too.", ("v2", "1", "14.3")),
         ("Max 3 pages, max 20% more.", ("Max", "max")),
         ("Max 2h per day, a 6-month probation.", ("Max", "2h", "probation")),
         ("Was ist brutto, was ist netto?", ("brutto", "netto")),
