@@ -49,7 +49,7 @@ _CARD_CONTEXT = re.compile(
     r"(?i)\b(?:card|cc|visa|master ?card|maestro|amex|american express|discover|diners|jcb)\b"
 )
 _SSN = re.compile(
-    r"(?<![\w-])(?<![0-9][./])([0-9]{3})([ -]?)([0-9]{2})\2([0-9]{4})(?![\w]|[-./][0-9])"
+    r"(?<![0-9_-])(?<![0-9][./])([0-9]{3})([ -]?)([0-9]{2})\2([0-9]{4})(?![\w]|[-./][0-9])"
 )
 _SSN_CONTEXT = re.compile(
     r"(?i)\b(?:ssns?|social\s+sec|taxpayer|tax\s+id|itin|tin)\b|social security"
@@ -258,7 +258,8 @@ def ssns(text: str, start: int, end: int) -> Iterator[Span]:
     They have hyphens, or come after words that announce one.
     """
     for m in _SSN.finditer(text, start, end + 2):
-        announced = m[2] == "-" or _SSN_CONTEXT.search(_before(text, m.start()))
+        glued = text[m.start() - 1 : m.start()].isalpha()
+        announced = m[2] == "-" or (not glued and _SSN_CONTEXT.search(_before(text, m.start())))
         if announced and is_ssn(m[1] + m[3] + m[4]):
             yield m.start(), m.end(), "SSN"
 
@@ -338,28 +339,51 @@ def _month_day(
         yield start, end, kind
 
 
-def phones(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield telephone numbers: international, in a national form, or announced by words."""
+def phones(text: str, start: int, end: int, taken: list[Span]) -> Iterator[Span]:
+    """Yield telephone numbers: international, in a national form, or announced by words.
+
+    Args:
+        taken: other identifiers in the chunk, which no number overlaps.
+    """
     begin, stop = max(0, start - 3), min(len(text), end + AHEAD)
     # Words before a chunk announce its first number only: "order 118-77-1949. (555) 234-5009".
     other = _OTHER_NUMBER.search(text, max(0, start - BACK), start) is not None
     found = [
         m.span()
         for m in _INTERNATIONAL.finditer(text, begin, stop)
-        if m.start() < end and _is_dialled(m[0])
+        if m.start() < end and _is_dialled(m[0]) and not _meets(m, taken)
     ]
     found += [
         m.span()
         for m in _NATIONAL.finditer(text, begin, stop)
         if m.start() < end
         and not any(m.start() < last and first < m.end() for first, last in found)
+        and not _meets(m, taken)
+    ]
+    # What looks like a code before "(555)" may be the end of the number before: then it has none.
+    found += [
+        (m.end(1), last)
+        for first, last in tuple(found)
+        if (m := _CODE_BEFORE.match(text, first, last))
     ]
     yield from ((first, last, "PHONE") for first, last in found if not other or first > start)
     if found or other:
         return
     m = _LOOSE.search(text, begin, stop)
-    if m and m.start() <= start and _PHONE_CONTEXT.search(text, max(0, start - BACK), start):
+    if (
+        m
+        and m.start() <= start
+        and not _meets(m, taken)
+        and _PHONE_CONTEXT.search(text, max(0, start - BACK), start)
+    ):
         yield m.start(), m.end(), "PHONE"
+
+
+_CODE_BEFORE = re.compile(r"(0?0?1 ?)\([0-9]{3}\)")
+
+
+def _meets(m: re.Match[str], spans: list[Span]) -> bool:
+    return any(m.start() < end and start < m.end() for start, end, _ in spans)
 
 
 _SHORTEST_ABROAD = 10
@@ -393,9 +417,7 @@ def in_chunk(text: str, start: int, end: int) -> Iterator[Span]:
     found = list(_specific(text, start, end, size))
     yield from found
     if size >= 7:
-        for span in phones(text, start, end):
-            if not any(span[0] < e and s < span[1] for s, e, _ in found):
-                yield span
+        yield from phones(text, start, end, found)
 
 
 def _specific(text: str, start: int, end: int, size: int) -> Iterator[Span]:

@@ -271,6 +271,8 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         for start, end in _words_without_digits(text):
             found += _in_token(text, start, end, wanted)
     if not has_digit:
+        if "MAC" in wanted and text.count(":") > 4:
+            found += internet.addresses(text)
         return found
     if "COORDINATES" in wanted:
         found += registered.coordinates(text)
