@@ -28,7 +28,7 @@ _GAP = re.compile(
     rf"(?:(?P<numbering>(?i:{_NUMBERING})(?!-?[0-9]))"
     r"|s|is|was|are|ist|lautet|war|est|es|è|é|e|[Cc]ard|[Kk]arte|carte|scheme|de|du|del|der|da|do"
     r"|the|of|his|her|my|[A-Z]{2,3}(?=\))|client|clienti|cliente|dossier|compte|cuenta|conto"
-    r"|conta|patient|assuré|for|für|fürs|zum|[Tt]oken|[Aa]pp|[Ss]afe|door|phone|sim|SIM)"
+    r"|conta|серия|номер|patient|assuré|for|für|fürs|zum|[Tt]oken|[Aa]pp|[Ss]afe|door|phone|sim|SIM)"
     r"(?![^\W_])){0,4}"
     # a question, and who answers it
     r"(?:[?.:]{0,2}\r?\n{1,2}(?:\[[0-9:]{4,8}\] ?)?[^\W\d_][\w ]{0,20}: "
@@ -48,6 +48,8 @@ _PLATE = re.compile(
 )
 _VIN = re.compile(r"[A-HJ-NPR-Za-hj-npr-z0-9]{11,17}(?![A-Za-z0-9])")
 _DEVICE = re.compile(r"[0-9](?:[ ./-]?[0-9]){13,19}(?![0-9])")
+_RU_PASSPORT = re.compile(r"[0-9]{2} ?[0-9]{2}(?:,? ?(?:№|[Nn]o?\.?|номер) ?| )[0-9]{6}(?![0-9])")
+_DOTTED = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3}){2,3}(?![0-9.,])")
 _PAN = re.compile(r"[A-Z]{5}[0-9]{4}[A-Z](?![A-Za-z0-9])")
 _SIN = re.compile(r"[0-9]{3}[ -]?[0-9]{3}[ -]?[0-9]{3}(?![0-9-])")
 _RFC = re.compile(r"[A-ZÑ&]{3,4}-?[0-9]{6}-?[A-Z0-9]{3}(?![A-Za-z0-9])")
@@ -111,7 +113,7 @@ def _table() -> dict[str, _Form]:
             " insee nir itin ein contribuinte ahv oasi idnummer sécu rut fødselsnummer fødselsnr"
             " idnr steuerid rvnr rijksregisternummer rijksregister personnr nip regon nric kimlik"
             " ppsn pps cnp oib egn amka hetu jmbg isikukood kennitala nuip cédula cedula afm"
-            " инн снилс паспорт"
+            " инн снилс иин рнокпп іпн унп егн лнч емшо αφμ αμκα αδτ emšo"
             " samordningsnummer|sv nr|ausweis nr|n ss|numéro national|sv nummer|id number"
             "|asmens kodas|voter id|emirates id"
             "|ust idnr|vat number|vat id|national insurance|ni number|ni no|steuer id"
@@ -121,8 +123,12 @@ def _table() -> dict[str, _Form]:
             "|identity card|social insurance|carte identité|d identité|documento nacional"
             "|seguridad social|segurança social|rodné číslo|ahv nummer|cpr nummer|cpr number"
             "|personal identity|id card|sin number|sin no|cartão cidadão|carta identità"
-            "|d identità",
+            "|d identità"
+            "|ת ז|תעודת זהות|номер паспорта|numer dowodu|dowód osobisty|personas kods|matični broj",
         ),
+        (_Form("PASSPORT", _RU_PASSPORT, 10), "паспорт паспорта паспортом серия"),
+        (_Form("NATIONAL_ID", _DOTTED, 7), "cc ti|c c|cédula ciudadanía|de ciudadanía"),
+        (_Form("NATIONAL_ID", _WITH_LETTERS, 7), "rg"),
         (_Form("NATIONAL_ID", _PAN, 4), "pan"),
         (_Form("NATIONAL_ID", _SIN, 9), "sin"),
         (_Form("NATIONAL_ID", _RFC, 6), "rfc"),
@@ -249,7 +255,7 @@ _ALONE = frozenset(name for name in _TABLE if " " not in name)
 _SECOND = frozenset(name.partition(" ")[2] for name in _TABLE if " " in name)
 _WORDS = _ALONE | _SECOND
 _ABBREVIATED = frozenset(
-    "nie ein dni nir sin fin pin aba npi ahv svnr insee tan rut pan rfc dl rib nip cnp pps afm"
+    "cc ti rg nie ein dni nir sin fin pin aba npi ahv svnr insee tan rut pan rfc dl rib nip cnp pps afm"
     " egn".split()
 )
 """Names in capitals that are words in lower case."""

@@ -63,7 +63,9 @@ _ZEROS = re.compile(r"\b0{1,2}(?=[0-9])")
 _VERSION = re.compile(
     r"(?i)(?:\b(?:v|ver|versions?|release|build|firmware|revision|rev|section|sec|chapter"
     r"|clause|rule|appendix|paragraph|figure|table|step|python|java|node|windows|chrome|firefox"
-    r"|safari|ios|android|linux|kernel)\b[.:=/]?|§|[=<>~^!]=|~>|\^)\s{0,2}[\"']?\Z"
+    r"|safari|ios|android|linux|kernel)\b[.:=/]?"
+    r"|\b(?:upgrad|downgrad|bump)\w{1,3}\b[^\n.;:]{0,20}?(?: from)? (?:[0-9.]{5,15} to )?"
+    r"|§|[=<>~^!]=|~>|\^)\s{0,2}[\"']?\Z"
 )
 _COMPARED_HOST = re.compile(
     r"(?i)(?:\b|[_.])(?:ip|addr|address|host|server|src|dst|source|remote|client|peer|gateway|node)"
@@ -206,7 +208,8 @@ _BROKEN_CARD = re.compile(
 _SPREAD_CARD = re.compile(r"(?<![\w.])(?<![0-9] )[1-8](?: [0-9]){14,15}(?! ?\w)")
 
 
-_NOWHERE = "0.0.0.0"  # noqa: S104 - what programs listen on, no address of a machine
+_NOWHERE = frozenset({"0.0.0.0", "127.0.0.1", "255.255.255.0", "255.255.255.255"})  # noqa: S104
+"""What programs listen on, and masks: addresses of no machine."""
 
 
 def broken_cards(text: str) -> Iterator[Span]:
@@ -272,7 +275,7 @@ def ipv4s(text: str, start: int, end: int) -> Iterator[Span]:
         address = m[0].partition("/")[0]
         if _PADDED.fullmatch(address):
             address = _ZEROS.sub("", address)
-        if is_ip(address) and not version and m[0] != _NOWHERE:
+        if is_ip(address) and not version and m[0] not in _NOWHERE:
             yield m.start(), m.end(), "IP"
 
 
