@@ -255,8 +255,8 @@ _ALONE = frozenset(name for name in _TABLE if " " not in name)
 _SECOND = frozenset(name.partition(" ")[2] for name in _TABLE if " " in name)
 _WORDS = _ALONE | _SECOND
 _ABBREVIATED = frozenset(
-    "cc ti rg nie ein dni nir sin fin pin aba npi ahv svnr insee tan rut pan rfc dl rib nip cnp pps afm"
-    " egn".split()
+    "cc ti rg nie ein dni nir sin fin pin aba npi ahv svnr insee tan rut pan rfc dl rib nip"
+    " cnp pps afm egn".split()
 )
 """Names in capitals that are words in lower case."""
 _OWNER = re.compile(

@@ -84,7 +84,8 @@ _QUALIFIED = re.compile(
 _AROUND_NAME = " \t\"'`])*_0123456789°\\"
 _PLAIN = r"[^\s\"'`<>(){}\[\],;|]"
 _VALUE = re.compile(
-    rf"(?:[=>]{{0,2}})\s{{0,3}}(?:!!(?:str|binary) {{1,2}})?(?:\"([^\"\n]{{1,300}})\"|'([^'\n]{{1,300}})'|`([^`\n]{{1,300}})`"
+    rf"(?:[=>]{{0,2}})\s{{0,3}}(?:!!(?:str|binary) {{1,2}})?"
+    rf"(?:\"([^\"\n]{{1,300}})\"|'([^'\n]{{1,300}})'|`([^`\n]{{1,300}})`"
     rf"|\\{{1,3}}\"([^\"\\\n]{{1,300}})\\{{1,3}}\"|({_PLAIN}{{1,300}}+))"
 )
 _CODE = re.compile(
@@ -440,7 +441,7 @@ _SEVERAL = re.compile(
 )
 
 _LOUD_WORDS = re.compile(
-    r"(?m)^\s{0,12}[A-Z][A-Z0-9_]{0,40}(?:PASS|PASSWORD|PASSPHRASE|PWD): {1,2}"
+    r"(?m)^\s{0,12}[A-Z][A-Z0-9_]{0,40}(?:PASS|PASSWORD|PWD): {1,2}"
     r"(\w{2,20}(?: \w{1,20}){2,9})[ \t]*$"
 )
 """A password of several words, as the value of a variable of an environment in YAML."""
@@ -467,15 +468,19 @@ def _phrases(text: str, lowered: str) -> Iterator[Span]:
             words = m[1].replace("-", " ").split(" ")
             if not any(w in _OF_SENTENCES or (is_state(w) and w != "correct") for w in words):
                 yield m.start(1), m.end(1), "KEY"
-    if "pass" in lowered or "pwd" in lowered:
-        for m in _LOUD_WORDS.finditer(text):
-            if _OF_SENTENCES.isdisjoint(m[1].lower().split()):
-                yield m.start(1), m.end(1), "KEY"
+    if "pass: " in lowered or "pwd: " in lowered or "password: " in lowered:
+        yield from _loud(text)
     if ("/" in text or "|" in text) and any(word in lowered for word in _LOGIN_WORDS):
         for m in _LOGIN.finditer(text):
             value = m[1].rstrip(".,:;?")
             if _STRONG.search(value) and not _is_expression(value):
                 yield m.start(1), m.start(1) + len(value), "KEY"
+
+
+def _loud(text: str) -> Iterator[Span]:
+    for m in _LOUD_WORDS.finditer(text):
+        if _OF_SENTENCES.isdisjoint(m[1].lower().split()):
+            yield m.start(1), m.end(1), "KEY"
 
 
 def _stated(text: str, lowered: str) -> Iterator[Span]:
@@ -544,7 +549,8 @@ _KEPT_CODES = (
     "wiederherstellung",
 )
 _OF_DOOR = re.compile(
-    r"(?i)\b(?:(?:code|combination|pin) (?:to|for|of) the (?:door|gate|alarm|safe|lock|vault|locker)"
+    r"(?i)\b(?:(?:code|combination|pin) (?:to|for|of) the "
+    r"(?:door|gate|alarm|safe|lock|vault|locker)"
     r"|(?:door|gate|alarm|safe|entry|lock|keypad|garage|building|unlock|vault|locker)"
     r"[ -](?:code|combination|combo|pin))(?: is| was|:| =)? ([0-9][0-9#*-]{2,11})(?![\w.])"
 )

@@ -65,7 +65,8 @@ _ZIP_CONTEXT = re.compile(
     r"(?i)(?<![^\W_])(?:zip(?:[-_ ]?code)?|post(?:al)?[-_ ]?codes?|plz|postleitzahl|postnummer"
     r"|postal|postale|eircode)(?![^\W_])"
     r"(?: (?:number|is|was|of|in|for)\b)?[\s:=#\"']{1,5}"
-    r"((?:[AC-FHKNPRTV-Y](?:[0-9]{2}|6W) ?[0-9AC-FHKNPRTV-Y]{4}|(?:[A-Z]{1,2}-?)?[0-9]{3,6}(?:[ -](?:[0-9]{2,4}|[A-Z]{2})\b)?))(?![\w]|[.,][0-9])"
+    r"((?:[AC-FHKNPRTV-Y](?:[0-9]{2}|6W) ?[0-9AC-FHKNPRTV-Y]{4}"
+    r"|(?:[A-Z]{1,2}-?)?[0-9]{3,6}(?:[ -](?:[0-9]{2,4}|[A-Z]{2})\b)?))(?![\w]|[.,][0-9])"
 )
 
 _NAME = r"(?:[^\W\d_][\w'’.-]{0,24}|[0-9]{1,3}(?:st|nd|rd|th))"
