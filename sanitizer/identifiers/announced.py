@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 Span = tuple[int, int, str]
@@ -265,19 +266,25 @@ _OWNER = re.compile(
 _SIGN = re.compile("[#:=]")
 
 
-def by_words(text: str, lowered: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the value that holds the chunk of digits from `start` to `end`, if it is announced."""
-    low = max(0, start - BACK)
+def by_words(text: str, lowered: str, start: int, end: int) -> Span | None:
+    """Return the value that holds the chunk of digits from `start` to `end`, if it is announced."""
+    low = start - BACK if start > BACK else 0
     head = lowered[low:start]
-    if not _WORDS.isdisjoint(_WORD.findall(head)):
+    words = _WORD.findall(head)
+    if not _WORDS.isdisjoint(words) and _is_announcing(words):
         found = _announced(text, low, list(_WORD.finditer(head)), start, end)
         if found:
-            yield found
-            return
+            return found
     if _HUMP.search(text, low, start):  # socialSecurityNumber
-        words = list(_CAMEL.finditer(text, low, start))
-        if found := _announced(text, 0, words, start, end):
-            yield found
+        return _announced(text, 0, list(_CAMEL.finditer(text, low, start)), start, end)
+    return None
+
+
+def _is_announcing(words: list[str]) -> bool:
+    """Return True if one of some words announces a value, alone or with the one before it."""
+    if not _ALONE.isdisjoint(words):
+        return True
+    return any(f"{one} {two}" in _TABLE for one, two in pairwise(words) if two in _SECOND)
 
 
 def _announced(

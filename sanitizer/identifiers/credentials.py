@@ -11,7 +11,7 @@ Not protected: passwords of letters that no name announces, and those that are s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sanitizer.identifiers.checks import looks_random
 
@@ -71,7 +71,7 @@ _ENDINGS = (*_LAST_WORDS, *_TAILS)
 _WORD = re.compile(r"[^\W\d_]+")
 _NAME_SIZE = 32
 _TYPED = re.compile(
-    r"\s?:\s?(?:&?(?:'static )?str|string|secretstr|bytes|any|final|optional\[\w{1,12}\])"
+    r"\s?:\s?(?:&?(?:'static )?str|string|secretstr|bytes|any|final|optional\[\w{1,12}\]?)"
     r"(?: \| none|\?)?\Z|(?<=\w) string\Z"
 )
 """The type of a variable, between its name and "=": `token: &str`, `password string`."""
@@ -81,6 +81,11 @@ _QUALIFIED = re.compile(
     r"|временный|новый)\Z"
 )
 """What follows "password" in languages whose adjectives come last."""
+_BEHIND_NAMES = (
+    *("str", "string", "bytes", "any", "final", "none", "?", "]"),
+    *("re", "al", "el", "ia", "ea", "va", "jk", "uw", "we", "ый"),
+)
+"""Ends of types and of such adjectives."""
 _AROUND_NAME = " \t\"'`])*_0123456789°\\"
 _PLAIN = r"[^\s\"'`<>(){}\[\],;|]"
 _VALUE = re.compile(
@@ -224,8 +229,9 @@ def _named(text: str, lowered: str) -> Iterator[Span]:
     for sign in ("=", ":"):
         at = text.find(sign)
         while at >= 0:
-            name = lowered[max(0, at - _NAME_SIZE) : at].rstrip(_AROUND_NAME)
-            if not name.endswith(_ENDINGS):
+            low = at - _NAME_SIZE if at > _NAME_SIZE else 0
+            name = lowered[low:at].rstrip(_AROUND_NAME)
+            if name.endswith(_BEHIND_NAMES):
                 name = _shortened(name, sign)
             if name.endswith(_ENDINGS):
                 yield from _assigned(text, name, at)
@@ -250,6 +256,14 @@ def _named(text: str, lowered: str) -> Iterator[Span]:
         yield from _flags(text, lowered)
     if "<" in text and ("</" in text or "/>" in text):
         yield from _tags(text, lowered)
+
+
+def _holds(text: str, words: Iterable[str]) -> bool:
+    # a loop, since a generator takes twice as long
+    for word in words:  # noqa: SIM110
+        if word in text:
+            return True
+    return False
 
 
 def _shortened(name: str, sign: str) -> str:
@@ -423,7 +437,7 @@ _STATED_WEAKLY = (
     ),
 )
 """The same where only a value that mixes letters with digits or signs is taken for one."""
-_SIGNS = ("pass", "login", "=", '"', "_", "-", ">", "")
+_SIGNS = (*("pass", "login", "=", '"', "_", "-", ">", "/", "?", "(", "@", "auth", "key", "set"), "")
 _STATEMENTS: dict[str, list[tuple[str, re.Pattern[str], bool]]] = {sign: [] for sign in _SIGNS}
 """What each statement holds, its pattern and whether the value must be strong, by a rarer part."""
 for _weakly, _rows in ((False, _STATED), (True, _STATED_WEAKLY)):
@@ -454,7 +468,7 @@ _OF_SENTENCES = frozenset(
 
 def _phrases(text: str, lowered: str) -> Iterator[Span]:
     """Yield what follows the name of a password without a sign, passphrases, and log-ins."""
-    if any(stem in lowered for stem in _SPOKEN_STEMS):
+    if _holds(lowered, _SPOKEN_STEMS):
         for m in _SPOKEN.finditer(text):
             value = m[1].rstrip(".,:;?")
             digits, letters = any(map(str.isdigit, value)), any(map(str.isalpha, value))
@@ -470,7 +484,7 @@ def _phrases(text: str, lowered: str) -> Iterator[Span]:
                 yield m.start(1), m.end(1), "KEY"
     if "pass: " in lowered or "pwd: " in lowered or "password: " in lowered:
         yield from _loud(text)
-    if ("/" in text or "|" in text) and any(word in lowered for word in _LOGIN_WORDS):
+    if ("/" in text or "|" in text) and _holds(lowered, _LOGIN_WORDS):
         for m in _LOGIN.finditer(text):
             value = m[1].rstrip(".,:;?")
             if _STRONG.search(value) and not _is_expression(value):
@@ -561,10 +575,10 @@ _ONE_CODE = re.compile(r"(?=[A-Za-z-]{0,17}[0-9])[0-9A-Za-z]{4,8}(?:-[0-9A-Za-z]
 
 def _codes(text: str, lowered: str) -> Iterator[Span]:
     """Yield codes of doors, and those of a list that a line above announces."""
-    if any(word in lowered for word in _CODE_WORDS):
+    if _holds(lowered, _CODE_WORDS):
         for m in _OF_DOOR.finditer(text):
             yield m.start(1), m.end(1), "KEY"
-    if "code" in lowered and any(word in lowered for word in _KEPT_CODES):
+    if "code" in lowered and _holds(lowered, _KEPT_CODES):
         for m in _CODES.finditer(text):
             for code in _ONE_CODE.finditer(text, m.start("codes"), m.end("codes")):
                 if len(code[0]) >= _SHORTEST_CODE or not code[0].isdigit():

@@ -312,6 +312,9 @@ def compact_days(text: str, start: int, end: int) -> Iterator[Span]:
             yield start, end, "DATE_OF_BIRTH"
 
 
+_NEAR_MONTH = re.compile(r"[0-9]{1,4}(?:[a-z]{2}|\.)?[ /-][^\W\d]", re.IGNORECASE)
+
+
 def month_days(text: str, start: int) -> Iterator[Span]:
     """Yield the date with an English month name around the number at `start`.
 
@@ -349,13 +352,13 @@ def phones(text: str, start: int, end: int, taken: list[Span]) -> Iterator[Span]
         taken: other identifiers in the chunk, which no number overlaps.
     """
     begin, stop = max(0, start - 3), min(len(text), end + AHEAD)
-    # Words before a chunk announce its first number only: "order 118-77-1949. (555) 234-5009".
-    other = _OTHER_NUMBER.search(text, max(0, start - BACK), start) is not None
-    found = [
-        m.span()
-        for m in _INTERNATIONAL.finditer(text, begin, stop)
-        if m.start() < end and _is_dialled(m[0]) and not _meets(m, taken)
-    ]
+    found = []
+    if text.find("+", begin, end) >= 0 or text.find("00", begin, end) >= 0:
+        found = [
+            m.span()
+            for m in _INTERNATIONAL.finditer(text, begin, stop)
+            if m.start() < end and _is_dialled(m[0]) and not _meets(m, taken)
+        ]
     found += [
         m.span()
         for m in _NATIONAL.finditer(text, begin, stop)
@@ -363,14 +366,14 @@ def phones(text: str, start: int, end: int, taken: list[Span]) -> Iterator[Span]
         and not any(m.start() < last and first < m.end() for first, last in found)
         and not _meets(m, taken)
     ]
-    # What looks like a code before "(555)" may be the end of the number before: then it has none.
-    found += [
-        (m.end(1), last)
-        for first, last in tuple(found)
-        if (m := _CODE_BEFORE.match(text, first, last))
-    ]
-    yield from ((first, last, "PHONE") for first, last in found if not other or first > start)
-    if found or other:
+    if found:
+        if text.find("(", start, end) >= 0:
+            # What looks like a code before "(555)" may be the end of the number before it.
+            codes = [(m, last) for m, last in ((_CODE_BEFORE.match(text, *s), s[1]) for s in found)]
+            found += [(m.end(1), last) for m, last in codes if m]
+        # Words before a chunk announce its first number only: "order 118-77-1949. (555) 234-5009".
+        other = _OTHER_NUMBER.search(text, max(0, start - BACK), start) is not None
+        yield from ((first, last, "PHONE") for first, last in found if not other or first > start)
         return
     m = _LOOSE.search(text, begin, stop)
     if (
@@ -378,6 +381,7 @@ def phones(text: str, start: int, end: int, taken: list[Span]) -> Iterator[Span]
         and m.start() <= start
         and not _meets(m, taken)
         and _PHONE_CONTEXT.search(text, max(0, start - BACK), start)
+        and not _OTHER_NUMBER.search(text, max(0, start - BACK), start)
     ):
         yield m.start(), m.end(), "PHONE"
 
@@ -407,7 +411,7 @@ def in_chunk(text: str, start: int, end: int) -> Iterator[Span]:
     Telephone numbers, whose patterns are the widest, are dropped where another kind was found.
     """
     size = end - start
-    if size <= 7:
+    if size <= 7 and (_NEAR_MONTH.match(text, start) or text[start - 1 : start] in {" ", "-"}):
         yield from month_days(text, start)
     if start >= 2 and (
         text[start - 1].isalpha()

@@ -46,7 +46,7 @@ def emails(text: str) -> Iterator[Span]:
             yield at - len(name), end, "EMAIL"
 
 
-_SPELLED_AT = re.compile(r"(?i)(?<=[\w-])\s?[\[({]\s?(?:at|@|ät|arobase)\s?[\])}]\s?")
+_SPELLED_AT = re.compile(r"(?i)[\[({]\s?(?:at|@|ät|arobase)\s?[\])}]\s?")
 _SPELLED_HOST = re.compile(
     r"(?i)[a-z0-9-]{1,40}(?:\s?(?:\.|[\[({]\s?(?:dot|punkt|point|\.)\s?[\])}])\s?[a-z0-9-]{2,40}){1,4}"
 )
@@ -55,9 +55,10 @@ _SPELLED_HOST = re.compile(
 def spelled_emails(text: str) -> Iterator[Span]:
     """Yield addresses whose "@" is written as a word in brackets: `anna [at] example [dot] org`."""
     for at in _SPELLED_AT.finditer(text):
-        local = _LOCAL.search(text, max(0, at.start() - 64), at.start())
+        end = at.start() - text[at.start() - 1 : at.start()].isspace()
+        local = _LOCAL.search(text, max(0, end - 64), end)
         host = _SPELLED_HOST.match(text, at.end())
-        if local and host:
+        if local and host and (local[0][-1].isalnum() or local[0][-1] in "_-"):
             yield local.start(), host.end(), "EMAIL"
 
 

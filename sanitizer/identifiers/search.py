@@ -70,7 +70,6 @@ _MIXED = re.compile("[a-z+/][A-Z]")
 _PLAIN_LINK = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/[^?#@]*)?", re.I)
 _LETTER = re.compile(r"[^\W\d_]")
 _LONG_WORD = re.compile(r"\S{16}")
-_DIGITS = "0123456789"
 _IN_WORD = re.compile("[A-Za-z0-9]{3}")
 _AS_WRITTEN = frozenset({"KEY", "URL", "LINK", "ENCODED"})
 """Kinds whose percent signs belong to them."""
@@ -259,7 +258,7 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
     """
     announced, _, digits, internet, _, places, registered = _finders()
     found = list(_of_networks(text, wanted))
-    has_digit = any(digit in text for digit in _DIGITS)
+    has_digit = _GROUP.search(text) is not None
     lowered = _lowered(text) if has_digit or "KEY" in wanted else ""
     if "KEY" in wanted:
         found += _secrets(text, lowered)
@@ -295,14 +294,18 @@ def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span
     streets, postcodes = "ADDRESS" in wanted, "POSTCODE" in wanted
     by_words, by_form = not wanted.isdisjoint(_BY_WORDS), not wanted.isdisjoint(_BY_FORM)
     pairs, tokens, n = "COORDINATES" in wanted, not wanted.isdisjoint(_TOKEN_KINDS), len(text)
+    pairs = pairs and "." in text
     done = 0  # where the word that was read as a whole last ends
     for chunk in digits.CHUNK.finditer(text):
         start, end = chunk.span()
         size, before = end - start, text[start - 1] if start else ""
         after = text[end] if end < n else ""
-        glued = before.isalpha() or after.isalpha()
+        letter = before.isalpha()
+        glued = letter or after.isalpha()
         if by_words and (size > 2 or glued or before == "-"):
-            yield from announced.by_words(text, lowered, start, end)
+            span = announced.by_words(text, lowered, start, end)
+            if span:
+                yield span
         if by_form and (size > 6 or before.isupper() or after.isupper()):
             yield from registered.in_chunk(text, start, end)
         if tokens and end > done and (glued or size >= _SHORTEST_HEX):
@@ -310,7 +313,7 @@ def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span
                 done = last
                 yield from _in_token(text, first, last, wanted)
         if size < 5:
-            near = text[max(0, start - 3) : start]
+            near = text[start - 3 if start > 3 else 0 : start]
             # A small number is part of an identifier only beside words, or after two letters that
             # belong to it, such as the country of an IBAN.
             if not _LETTER.search(near + text[end : end + 3]) or _IN_WORD.fullmatch(near):
@@ -319,9 +322,9 @@ def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span
             yield from registered.pairs(text, start)
         if numbers:
             yield from digits.in_chunk(text, start, end)
-        if streets:
+        if streets and not letter:
             yield from places.streets(text, start, end)
-        if postcodes:
+        if postcodes and (letter or 5 <= size <= 10):
             yield from places.postcodes(text, start, end)
 
 
