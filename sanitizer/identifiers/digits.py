@@ -115,6 +115,10 @@ _BIRTH = re.compile(
     r"|birth[_ ]?(?:date|day)|date[_ ]?of[_ ]?birth"
     r"|birthdt)[^0-9]{0,40}\Z"
 )
+_BIRTH_STEM = re.compile(
+    r"b(?:orn|irth|-?day)|dob|d\.o\.b|geb|né|nai|na[cst]|urodz|рожд|родил|föd|fød|syn|szül|naro"
+)
+"""What every match of `_BIRTH` holds in lower case."""
 _DATED = re.compile(r"(?i)\b(?:dated?|on|expir\w+|since|until|from|due)\b\W{0,3}\Z")
 
 _SEP = r"(?:\) ?|\)-|[ .\-/]\(?|\(| \(| [/-] )?"
@@ -146,6 +150,12 @@ _PHONE_CONTEXT = re.compile(
     r" (?:at|on|to|is)\b|\b(?:call|ring|dial|text)(?: me| us| him| her)?\b|\bmy number\b)"
     r"[^0-9\n]{0,24}\n?[^0-9\n]{0,4}\Z"
 )
+_PHONE_STEM = re.compile(
+    "t[eé]l|phone|mobil|m[oó]vil|tlf|gsm|puh|тел|моб|звон|cel|fax|desk|landline|hotline|whatsapp|sms"
+    "|voicemail|dial|ruf|handy|festnetz|erreich|portab|appel|joindre|ll[aá]m|chiam|bel|lig|call"
+    "|ring|text|reach|contact|messag|answer|number"
+)
+"""What every match of `_PHONE_CONTEXT` holds in lower case: found in a tenth of the time."""
 _OTHER_NUMBER = re.compile(
     r"(?i)\b(?:isbn(?:-1[03])?|issn|doi|arxiv|order|invoice|tracking|serial|model|part|case|ticket"
     r"|sku|upc|ean|ref|reference|account|licen[cs]e|card|version|id|pid|port|imei)\b"
@@ -280,7 +290,9 @@ def ipv4s(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _kind_of_day(text: str, start: int) -> str:
-    return "DATE_OF_BIRTH" if _BIRTH.search(_before(text, start)) else "DATE"
+    before = _before(text, start)
+    is_birth = _BIRTH_STEM.search(before.lower()) and _BIRTH.search(before)
+    return "DATE_OF_BIRTH" if is_birth else "DATE"
 
 
 def numeric_days(text: str, start: int, end: int) -> Iterator[Span]:
@@ -305,7 +317,7 @@ def numeric_days(text: str, start: int, end: int) -> Iterator[Span]:
 def compact_days(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield a date of birth in eight digits, after words that announce one."""
     m = _COMPACT_DAY.match(text, start) if end - start == 8 else None
-    if m and _BIRTH.search(_before(text, start)):
+    if m and _kind_of_day(text, start) == "DATE_OF_BIRTH":
         whole = m[0]
         days = ((whole[:4], whole[4:6], whole[6:]), (whole[4:], whole[:2], whole[2:4]))
         if any(is_numeric_day(*day) for day in days):
@@ -359,13 +371,15 @@ def phones(text: str, start: int, end: int, taken: list[Span]) -> Iterator[Span]
             for m in _INTERNATIONAL.finditer(text, begin, stop)
             if m.start() < end and _is_dialled(m[0]) and not _meets(m, taken)
         ]
-    found += [
-        m.span()
-        for m in _NATIONAL.finditer(text, begin, stop)
-        if m.start() < end
-        and not any(m.start() < last and first < m.end() for first, last in found)
-        and not _meets(m, taken)
-    ]
+    # without a sign between its digits only a British mobile has a form of its own
+    if not text[start:end].isdigit() or text.startswith("07", start):
+        found += [
+            m.span()
+            for m in _NATIONAL.finditer(text, begin, stop)
+            if m.start() < end
+            and not any(m.start() < last and first < m.end() for first, last in found)
+            and not _meets(m, taken)
+        ]
     if found:
         if text.find("(", start, end) >= 0:
             # What looks like a code before "(555)" may be the end of the number before it.
@@ -380,6 +394,7 @@ def phones(text: str, start: int, end: int, taken: list[Span]) -> Iterator[Span]
         m
         and m.start() <= start
         and not _meets(m, taken)
+        and _PHONE_STEM.search(_before(text, start).lower())
         and _PHONE_CONTEXT.search(text, max(0, start - BACK), start)
         and not _OTHER_NUMBER.search(text, max(0, start - BACK), start)
     ):
@@ -436,7 +451,9 @@ def _specific(text: str, start: int, end: int, size: int) -> Iterator[Span]:
                 yield start, spread.end(), "CARD"
     if size >= 9:
         yield from ssns(text, start, end)
-    if size >= 7:
+    if text.count(".", start, end) > 2:
         yield from ipv4s(text, start, end)
-    yield from numeric_days(text, start, end)
-    yield from compact_days(text, start, end)
+    if text[start:end].isdigit():
+        yield from compact_days(text, start, end)
+    else:
+        yield from numeric_days(text, start, end)

@@ -63,6 +63,8 @@ _BY_FORM = frozenset({"NATIONAL_ID", "VEHICLE"})
 _TOKEN_KINDS = frozenset({"WALLET", "ENCODED"})
 _SHORTEST_TOKEN, _SHORTEST_HEX = 12, 18
 """Characters of the shortest word that can be such a one, and of one without letters."""
+_BETWEEN = 2
+"""Letters between two numbers of one token that can be no word which announces."""
 _GROUP = re.compile("[0-9]+")
 _MIXED = re.compile("[a-z+/][A-Z]")
 """Matches in every word in base64 that has no digit."""
@@ -296,22 +298,26 @@ def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span
     pairs, tokens, n = "COORDINATES" in wanted, not wanted.isdisjoint(_TOKEN_KINDS), len(text)
     pairs = pairs and "." in text
     done = 0  # where the word that was read as a whole last ends
+    last = 0  # where the number before ends
     for chunk in digits.CHUNK.finditer(text):
         start, end = chunk.span()
         size, before = end - start, text[start - 1] if start else ""
         after = text[end] if end < n else ""
         letter = before.isalpha()
         glued = letter or after.isalpha()
+        # What announces the second number of a token such as "aK3x9Q" would have the first.
         if by_words and (size > 2 or glued or before == "-"):
-            span = announced.by_words(text, lowered, start, end)
+            inside = letter and start - last <= _BETWEEN and text[last:start].isalpha()
+            span = None if inside else announced.by_words(text, lowered, start, end)
             if span:
                 yield span
+        last = end
         if by_form and (size > 6 or before.isupper() or after.isupper()):
             yield from registered.in_chunk(text, start, end)
         if tokens and end > done and (glued or size >= _SHORTEST_HEX):
-            for first, last in _words_with_digits(text, start, end, done):
-                done = last
-                yield from _in_token(text, first, last, wanted)
+            for word in _words_with_digits(text, start, end, done):
+                done = word[1]
+                yield from _in_token(text, *word, wanted)
         if size < 5:
             near = text[start - 3 if start > 3 else 0 : start]
             # A small number is part of an identifier only beside words, or after two letters that
