@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 Span = tuple[int, int, str]
@@ -28,7 +29,7 @@ _GAP = re.compile(
     rf"(?:(?P<numbering>(?i:{_NUMBERING})(?!-?[0-9]))"
     r"|s|is|was|are|ist|lautet|war|est|es|è|é|e|[Cc]ard|[Kk]arte|carte|scheme|de|du|del|der|da|do"
     r"|the|of|his|her|my|[A-Z]{2,3}(?=\))|client|clienti|cliente|dossier|compte|cuenta|conto"
-    r"|conta|patient|assuré|for|für|fürs|zum|[Tt]oken|[Aa]pp|[Ss]afe|door|phone|sim|SIM)"
+    r"|conta|серия|номер|patient|assuré|for|für|fürs|zum|[Tt]oken|[Aa]pp|[Ss]afe|door|phone|sim|SIM)"
     r"(?![^\W_])){0,4}"
     # a question, and who answers it
     r"(?:[?.:]{0,2}\r?\n{1,2}(?:\[[0-9:]{4,8}\] ?)?[^\W\d_][\w ]{0,20}: "
@@ -48,6 +49,8 @@ _PLATE = re.compile(
 )
 _VIN = re.compile(r"[A-HJ-NPR-Za-hj-npr-z0-9]{11,17}(?![A-Za-z0-9])")
 _DEVICE = re.compile(r"[0-9](?:[ ./-]?[0-9]){13,19}(?![0-9])")
+_RU_PASSPORT = re.compile(r"[0-9]{2} ?[0-9]{2}(?:,? ?(?:№|[Nn]o?\.?|номер) ?| )[0-9]{6}(?![0-9])")
+_DOTTED = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3}){2,3}(?![0-9.,])")
 _PAN = re.compile(r"[A-Z]{5}[0-9]{4}[A-Z](?![A-Za-z0-9])")
 _SIN = re.compile(r"[0-9]{3}[ -]?[0-9]{3}[ -]?[0-9]{3}(?![0-9-])")
 _RFC = re.compile(r"[A-ZÑ&]{3,4}-?[0-9]{6}-?[A-Z0-9]{3}(?![A-Za-z0-9])")
@@ -111,7 +114,7 @@ def _table() -> dict[str, _Form]:
             " insee nir itin ein contribuinte ahv oasi idnummer sécu rut fødselsnummer fødselsnr"
             " idnr steuerid rvnr rijksregisternummer rijksregister personnr nip regon nric kimlik"
             " ppsn pps cnp oib egn amka hetu jmbg isikukood kennitala nuip cédula cedula afm"
-            " инн снилс паспорт"
+            " инн снилс иин рнокпп іпн унп егн лнч емшо αφμ αμκα αδτ emšo"
             " samordningsnummer|sv nr|ausweis nr|n ss|numéro national|sv nummer|id number"
             "|asmens kodas|voter id|emirates id"
             "|ust idnr|vat number|vat id|national insurance|ni number|ni no|steuer id"
@@ -121,8 +124,12 @@ def _table() -> dict[str, _Form]:
             "|identity card|social insurance|carte identité|d identité|documento nacional"
             "|seguridad social|segurança social|rodné číslo|ahv nummer|cpr nummer|cpr number"
             "|personal identity|id card|sin number|sin no|cartão cidadão|carta identità"
-            "|d identità",
+            "|d identità"
+            "|ת ז|תעודת זהות|номер паспорта|numer dowodu|dowód osobisty|personas kods|matični broj",
         ),
+        (_Form("PASSPORT", _RU_PASSPORT, 10), "паспорт паспорта паспортом серия"),
+        (_Form("NATIONAL_ID", _DOTTED, 7), "cc ti|c c|cédula ciudadanía|de ciudadanía"),
+        (_Form("NATIONAL_ID", _WITH_LETTERS, 7), "rg"),
         (_Form("NATIONAL_ID", _PAN, 4), "pan"),
         (_Form("NATIONAL_ID", _SIN, 9), "sin"),
         (_Form("NATIONAL_ID", _RFC, 6), "rfc"),
@@ -249,8 +256,8 @@ _ALONE = frozenset(name for name in _TABLE if " " not in name)
 _SECOND = frozenset(name.partition(" ")[2] for name in _TABLE if " " in name)
 _WORDS = _ALONE | _SECOND
 _ABBREVIATED = frozenset(
-    "nie ein dni nir sin fin pin aba npi ahv svnr insee tan rut pan rfc dl rib nip cnp pps afm"
-    " egn".split()
+    "cc ti rg nie ein dni nir sin fin pin aba npi ahv svnr insee tan rut pan rfc dl rib nip"
+    " cnp pps afm egn".split()
 )
 """Names in capitals that are words in lower case."""
 _OWNER = re.compile(
@@ -259,19 +266,25 @@ _OWNER = re.compile(
 _SIGN = re.compile("[#:=]")
 
 
-def by_words(text: str, lowered: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the value that holds the chunk of digits from `start` to `end`, if it is announced."""
-    low = max(0, start - BACK)
+def by_words(text: str, lowered: str, start: int, end: int) -> Span | None:
+    """Return the value that holds the chunk of digits from `start` to `end`, if it is announced."""
+    low = start - BACK if start > BACK else 0
     head = lowered[low:start]
-    if not _WORDS.isdisjoint(_WORD.findall(head)):
+    words = _WORD.findall(head)
+    if not _WORDS.isdisjoint(words) and _is_announcing(words):
         found = _announced(text, low, list(_WORD.finditer(head)), start, end)
         if found:
-            yield found
-            return
+            return found
     if _HUMP.search(text, low, start):  # socialSecurityNumber
-        words = list(_CAMEL.finditer(text, low, start))
-        if found := _announced(text, 0, words, start, end):
-            yield found
+        return _announced(text, 0, list(_CAMEL.finditer(text, low, start)), start, end)
+    return None
+
+
+def _is_announcing(words: list[str]) -> bool:
+    """Return True if one of some words announces a value, alone or with the one before it."""
+    if not _ALONE.isdisjoint(words):
+        return True
+    return any(f"{one} {two}" in _TABLE for one, two in pairwise(words) if two in _SECOND)
 
 
 def _announced(

@@ -11,7 +11,7 @@ Not protected: passwords of letters that no name announces, and those that are s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sanitizer.identifiers.checks import looks_random
 
@@ -70,10 +70,27 @@ _TAILS = ("_id", "_value", "_text", "_string", "_env", "_base", "-id")
 _ENDINGS = (*_LAST_WORDS, *_TAILS)
 _WORD = re.compile(r"[^\W\d_]+")
 _NAME_SIZE = 32
+_TYPED = re.compile(
+    r"\s?:\s?(?:&?(?:'static )?str|string|secretstr|bytes|any|final|optional\[\w{1,12}\]?)"
+    r"(?: \| none|\?)?\Z|(?<=\w) string\Z"
+)
+"""The type of a variable, between its name and "=": `token: &str`, `password string`."""
+_QUALIFIED = re.compile(
+    r" (?:provisoire|temporaire|initial|actuel|provisional|temporal|actual|nueva|provvisoria"
+    r"|temporanea|attuale|provisória|provisoria|temporária|atual|tijdelijk|nieuw|tymczasowe"
+    r"|временный|новый)\Z"
+)
+"""What follows "password" in languages whose adjectives come last."""
+_BEHIND_NAMES = (
+    *("str", "string", "bytes", "any", "final", "none", "?", "]"),
+    *("re", "al", "el", "ia", "ea", "va", "jk", "uw", "we", "ый"),
+)
+"""Ends of types and of such adjectives."""
 _AROUND_NAME = " \t\"'`])*_0123456789°\\"
 _PLAIN = r"[^\s\"'`<>(){}\[\],;|]"
 _VALUE = re.compile(
-    rf"(?:[=>]{{0,2}})\s{{0,3}}(?:\"([^\"\n]{{1,300}})\"|'([^'\n]{{1,300}})'|`([^`\n]{{1,300}})`"
+    rf"(?:[=>]{{0,2}})\s{{0,3}}(?:!!(?:str|binary) {{1,2}})?"
+    rf"(?:\"([^\"\n]{{1,300}})\"|'([^'\n]{{1,300}})'|`([^`\n]{{1,300}})`"
     rf"|\\{{1,3}}\"([^\"\\\n]{{1,300}})\\{{1,3}}\"|({_PLAIN}{{1,300}}+))"
 )
 _CODE = re.compile(
@@ -212,7 +229,10 @@ def _named(text: str, lowered: str) -> Iterator[Span]:
     for sign in ("=", ":"):
         at = text.find(sign)
         while at >= 0:
-            name = lowered[max(0, at - _NAME_SIZE) : at].rstrip(_AROUND_NAME)
+            low = at - _NAME_SIZE if at > _NAME_SIZE else 0
+            name = lowered[low:at].rstrip(_AROUND_NAME)
+            if name.endswith(_BEHIND_NAMES):
+                name = _shortened(name, sign)
             if name.endswith(_ENDINGS):
                 yield from _assigned(text, name, at)
             elif sign == ":" and at >= done and name.endswith("cookie"):
@@ -236,6 +256,23 @@ def _named(text: str, lowered: str) -> Iterator[Span]:
         yield from _flags(text, lowered)
     if "<" in text and ("</" in text or "/>" in text):
         yield from _tags(text, lowered)
+
+
+def _holds(text: str, words: Iterable[str]) -> bool:
+    # a loop, since a generator takes twice as long
+    for word in words:  # noqa: SIM110
+        if word in text:
+            return True
+    return False
+
+
+def _shortened(name: str, sign: str) -> str:
+    """Return a name without the type or the adjective behind it."""
+    if sign == "=" and (typed := _TYPED.search(name)):
+        return name[: typed.start()].rstrip(_AROUND_NAME)
+    if sign == ":" and name[-1:].isalpha() and (said := _QUALIFIED.search(name)):
+        return name[: said.start()]
+    return name
 
 
 _LOGIN = re.compile(
@@ -373,6 +410,14 @@ _STATED_WEAKLY = (
         ),
     ),
     (
+        "?\n|?\r",
+        re.compile(
+            r"(?im)\b(?:passw(?:or[dt]|d)|pass(?:code|phrase)?|pw|kennwort|mot de passe|contraseña"
+            r"|wachtwoord|senha|wi-?fi (?:code|key)|wlan-?(?:code|schlüssel))\b[^\n?]{0,40}\?\r?\n"
+            r"(?:\[[0-9:]{4,8}\] ?)?[^\W\d_][\w ]{0,20}: (\S{6,64})\s*$"
+        ),
+    ),
+    (
         " key | token | secret |-key |_key ",
         re.compile(
             r"(?i)\b(?:api|access|secret|auth|private|license|licence|app|admin|service|session"
@@ -392,7 +437,7 @@ _STATED_WEAKLY = (
     ),
 )
 """The same where only a value that mixes letters with digits or signs is taken for one."""
-_SIGNS = ("pass", "login", "=", '"', "_", "-", ">", "")
+_SIGNS = (*("pass", "login", "=", '"', "_", "-", ">", "/", "?", "(", "@", "auth", "key", "set"), "")
 _STATEMENTS: dict[str, list[tuple[str, re.Pattern[str], bool]]] = {sign: [] for sign in _SIGNS}
 """What each statement holds, its pattern and whether the value must be strong, by a rarer part."""
 for _weakly, _rows in ((False, _STATED), (True, _STATED_WEAKLY)):
@@ -409,6 +454,11 @@ _SEVERAL = re.compile(
     r"([a-zäöüß]{2,16}(?:[ -][a-zäöüß]{2,16}){2,9})[ \t]*$"
 )
 
+_LOUD_WORDS = re.compile(
+    r"(?m)^\s{0,12}[A-Z][A-Z0-9_]{0,40}(?:PASS|PASSWORD|PWD): {1,2}"
+    r"(\w{2,20}(?: \w{1,20}){2,9})[ \t]*$"
+)
+"""A password of several words, as the value of a variable of an environment in YAML."""
 _OF_SENTENCES = frozenset(
     "a an and as at be by for from if in is it of on or than that the to was we you der die das"
     " ist im in und zu muss wird le la les est".split()
@@ -418,7 +468,7 @@ _OF_SENTENCES = frozenset(
 
 def _phrases(text: str, lowered: str) -> Iterator[Span]:
     """Yield what follows the name of a password without a sign, passphrases, and log-ins."""
-    if any(stem in lowered for stem in _SPOKEN_STEMS):
+    if _holds(lowered, _SPOKEN_STEMS):
         for m in _SPOKEN.finditer(text):
             value = m[1].rstrip(".,:;?")
             digits, letters = any(map(str.isdigit, value)), any(map(str.isalpha, value))
@@ -432,11 +482,19 @@ def _phrases(text: str, lowered: str) -> Iterator[Span]:
             words = m[1].replace("-", " ").split(" ")
             if not any(w in _OF_SENTENCES or (is_state(w) and w != "correct") for w in words):
                 yield m.start(1), m.end(1), "KEY"
-    if ("/" in text or "|" in text) and any(word in lowered for word in _LOGIN_WORDS):
+    if "pass: " in lowered or "pwd: " in lowered or "password: " in lowered:
+        yield from _loud(text)
+    if ("/" in text or "|" in text) and _holds(lowered, _LOGIN_WORDS):
         for m in _LOGIN.finditer(text):
             value = m[1].rstrip(".,:;?")
             if _STRONG.search(value) and not _is_expression(value):
                 yield m.start(1), m.start(1) + len(value), "KEY"
+
+
+def _loud(text: str) -> Iterator[Span]:
+    for m in _LOUD_WORDS.finditer(text):
+        if _OF_SENTENCES.isdisjoint(m[1].lower().split()):
+            yield m.start(1), m.end(1), "KEY"
 
 
 def _stated(text: str, lowered: str) -> Iterator[Span]:
@@ -505,20 +563,22 @@ _KEPT_CODES = (
     "wiederherstellung",
 )
 _OF_DOOR = re.compile(
-    r"(?i)\b(?:(?:code|combination) (?:to|for|of) the (?:door|gate|alarm|safe|lock|vault|locker)"
+    r"(?i)\b(?:(?:code|combination|pin) (?:to|for|of) the "
+    r"(?:door|gate|alarm|safe|lock|vault|locker)"
     r"|(?:door|gate|alarm|safe|entry|lock|keypad|garage|building|unlock|vault|locker)"
     r"[ -](?:code|combination|combo|pin))(?: is| was|:| =)? ([0-9][0-9#*-]{2,11})(?![\w.])"
 )
+_CODE_WORDS = (" code", " combination", " combo", "pin ")
 _SHORTEST_CODE = 6
 _ONE_CODE = re.compile(r"(?=[A-Za-z-]{0,17}[0-9])[0-9A-Za-z]{4,8}(?:-[0-9A-Za-z]{4,8}){0,3}")
 
 
 def _codes(text: str, lowered: str) -> Iterator[Span]:
     """Yield codes of doors, and those of a list that a line above announces."""
-    if " code" in lowered or " combination" in lowered or " combo" in lowered:
+    if _holds(lowered, _CODE_WORDS):
         for m in _OF_DOOR.finditer(text):
             yield m.start(1), m.end(1), "KEY"
-    if "code" in lowered and any(word in lowered for word in _KEPT_CODES):
+    if "code" in lowered and _holds(lowered, _KEPT_CODES):
         for m in _CODES.finditer(text):
             for code in _ONE_CODE.finditer(text, m.start("codes"), m.end("codes")):
                 if len(code[0]) >= _SHORTEST_CODE or not code[0].isdigit():
@@ -602,7 +662,7 @@ def _counts(
     text: str, value: str, span: tuple[int, int], kind: str, quoted: bool, place: _Place
 ) -> bool:
     """Return True if a value is written out, and no expression, variable or word about it."""
-    if len(value) < 4 or _CODE.match(value) or _HIDDEN.match(value) or is_state(value):
+    if len(value) < 4 or _is_code(value, quoted) or _HIDDEN.match(value) or is_state(value):
         return False
     if kind in {"secret", "random"}:
         random = len(value) >= 20 and looks_random(value) and " " not in value
@@ -628,6 +688,14 @@ def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
     named = (place.loud and not place.is_colon) or place.is_header
     named = named and value.isalnum()
     return (mixed and any(c.isalpha() for c in value)) or named
+
+
+_CALL = re.compile(r"[A-Za-z_][\w.]*[(\[].*[^)\]}]\Z")
+
+
+def _is_code(value: str, quoted: bool) -> bool:
+    """Return True for an expression; a quoted one that goes on behind its brackets is none."""
+    return _CODE.match(value) is not None and not (quoted and _CALL.match(value))
 
 
 def _is_variable(value: str) -> bool:
@@ -706,7 +774,7 @@ def _of_command(text: str, lowered: str, command: str, flag: re.Pattern[str]) ->
         end = line if line >= 0 else min(len(text), at + _COMMAND_SIZE)
         m = flag.search(text, at, end)
         group = (m.lastindex or 1) if m else 1
-        if m and m[group][0] not in "$%{`<":
+        if m and m[group][0] not in "$%{`<" and m[group].lower() not in _PASSWORDS:
             quote = m[group][0] in "\"'"
             yield m.start(group) + quote, m.end(group) - quote, "KEY"
         at = lowered.find(command, max(m.end() if m else 0, at + len(command)))

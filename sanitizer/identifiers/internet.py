@@ -46,7 +46,7 @@ def emails(text: str) -> Iterator[Span]:
             yield at - len(name), end, "EMAIL"
 
 
-_SPELLED_AT = re.compile(r"(?i)(?<=[\w-])\s?[\[({]\s?(?:at|@|ät|arobase)\s?[\])}]\s?")
+_SPELLED_AT = re.compile(r"(?i)[\[({]\s?(?:at|@|ät|arobase)\s?[\])}]\s?")
 _SPELLED_HOST = re.compile(
     r"(?i)[a-z0-9-]{1,40}(?:\s?(?:\.|[\[({]\s?(?:dot|punkt|point|\.)\s?[\])}])\s?[a-z0-9-]{2,40}){1,4}"
 )
@@ -55,9 +55,10 @@ _SPELLED_HOST = re.compile(
 def spelled_emails(text: str) -> Iterator[Span]:
     """Yield addresses whose "@" is written as a word in brackets: `anna [at] example [dot] org`."""
     for at in _SPELLED_AT.finditer(text):
-        local = _LOCAL.search(text, max(0, at.start() - 64), at.start())
+        end = at.start() - text[at.start() - 1 : at.start()].isspace()
+        local = _LOCAL.search(text, max(0, end - 64), end)
         host = _SPELLED_HOST.match(text, at.end())
-        if local and host:
+        if local and host and (local[0][-1].isalnum() or local[0][-1] in "_-"):
             yield local.start(), host.end(), "EMAIL"
 
 
@@ -198,7 +199,9 @@ OF_MACHINE = re.compile(
     r"stage|stg|uat|qa|vpn|bastion)\.(?=[\w-]+\.)|[\w-]*[a-z](?:-[0-9]{1,3}|0[0-9])\.(?=[\w-]+\.))"
 )
 """A host below a domain whose name tells that it is a machine, such as "kafka-3.shop.com"."""
-_UNC = re.compile(r"\\\\([A-Za-z0-9][A-Za-z0-9.-]{1,62})\\")
+_UNC = re.compile(r"(?<![\w\\}\]).!?])(?:\\\\){1,4}([A-Za-z0-9][A-Za-z0-9.-]{1,62})\\")
+"""A host of a share; what stands right behind a word is an escape (`\\\\u201d`)."""
+_ESCAPED = re.compile("u[0-9a-fA-F]{4}")
 
 
 def hosts(text: str) -> Iterator[Span]:
@@ -237,7 +240,7 @@ def shares(text: str) -> Iterator[Span]:
     """Yield the hosts in paths of shares (`\\\\HOST\\share`)."""
     if "\\" in text and "\\\\" in text:
         for m in _UNC.finditer(text):
-            if any(c.isalnum() and not c.islower() for c in m[1]):
+            if any(c.isalnum() and not c.islower() for c in m[1]) and not _ESCAPED.match(m[1]):
                 yield m.start(1), m.end(1), "HOST"
 
 
@@ -291,10 +294,12 @@ def _hex_run(text: str, start: int, end: int) -> Iterator[Span]:
     glued_before = start and (text[start - 1].isalnum() or text[start - 1] in "_.")
     glued_after = text[end : end + 1].isalnum()
     run = text[start:end]
-    if glued_before or glued_after or end - start > 45 or not any(c.isdigit() for c in run):
+    if glued_before or glued_after or end - start > 45:
         return
     if _MAC.match(run):
         yield start, end, "MAC"
+    elif not any(c.isdigit() for c in run):
+        return
     elif run.count(":") > 1 and is_ip(run):
         tail = _PREFIX.match(text, end)
         last = tail.end() if tail else end

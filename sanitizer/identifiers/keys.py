@@ -27,7 +27,7 @@ KEY_FORMS: dict[str, str] = {
     **dict.fromkeys(("AKIA", "ASIA", "ABIA", "ACCA"), r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
     "xox": r"(?:e\.xox)?[abeprs]-[\w-]{10,250}",
     "xapp-": r"[\w-]{20,250}",
-    "AIza": r"[\w-]{35}(?![\w-])",
+    "AIza": r"[\w-]{30,39}(?![\w-])",
     "ya29.": r"[\w-]{20,250}",
     "GOCSPX-": r"[\w-]{20,60}",
     **dict.fromkeys(
@@ -35,6 +35,7 @@ KEY_FORMS: dict[str, str] = {
         r"[\w.-]{20,60}",
     ),
     "GR1348941": r"[\w-]{20}(?![\w-])",
+    **dict.fromkeys(("sk.eyJ", "pk.eyJ", "tk.eyJ"), r"[\w-]{20,400}\.[\w-]{15,40}(?![\w-])"),
     "hf_": r"[A-Za-z0-9]{30,60}",
     "SG.": r"[\w-]{16,64}\.[\w-]{16,64}",
     "npm_": r"[A-Za-z0-9]{36}(?![A-Za-z0-9])",

@@ -63,9 +63,10 @@ _STATE_BEFORE = re.compile(rf"(?:[A-Za-z.] ?,\s{{0,2}}|[a-z] )(?:{_STATE})\.?,? 
 _MILITARY_BEFORE = re.compile(r"\b[AFD]PO,? A[AEP] \Z")
 _ZIP_CONTEXT = re.compile(
     r"(?i)(?<![^\W_])(?:zip(?:[-_ ]?code)?|post(?:al)?[-_ ]?codes?|plz|postleitzahl|postnummer"
-    r"|postal|postale)(?![^\W_])"
+    r"|postal|postale|eircode)(?![^\W_])"
     r"(?: (?:number|is|was|of|in|for)\b)?[\s:=#\"']{1,5}"
-    r"((?:[A-Z]{1,2}-?)?[0-9]{3,6}(?:[ -](?:[0-9]{2,4}|[A-Z]{2})\b)?)(?![\w]|[.,][0-9])"
+    r"((?:[AC-FHKNPRTV-Y](?:[0-9]{2}|6W) ?[0-9AC-FHKNPRTV-Y]{4}"
+    r"|(?:[A-Z]{1,2}-?)?[0-9]{3,6}(?:[ -](?:[0-9]{2,4}|[A-Z]{2})\b)?))(?![\w]|[.,][0-9])"
 )
 
 _NAME = r"(?:[^\W\d_][\w'’.-]{0,24}|[0-9]{1,3}(?:st|nd|rd|th))"
@@ -131,7 +132,7 @@ _OPENS_WORD = re.compile("[(,\"']")
 STREET_ENDINGS = tuple(
     """
     straße strasse str. gasse platz allee straat laan gracht plein gatan vägen gata gade vej veien
-    stræde torvet ntie katu polku weg steig promenade kade
+    stræde torvet ntie katu kuja kaari raitti rinne polku weg steig promenade kade
     """.split()
 )
 _HOUSE = re.compile("[ (]")
@@ -158,7 +159,7 @@ CANADA = rf"[{CANADA_FIRST}][0-9][{CANADA_LETTERS}][ -]?[0-9][{CANADA_LETTERS}][
 _AFTER_CODE = re.compile(rf" {_TOWNS}(?: \([A-Z]{{2}}\))?")
 _CODE_AT_END = re.compile(r"[,\s][0-9]{5}\Z")
 _TOWN_AFTER = re.compile(
-    r"(?:[ ]?[A-Za-z]\b|-[A-Za-z0-9]{1,4}\b|[ ]?(?:bis|ter)\b)?,?\s{1,2}(?:"
+    r"(?:[ ]?[A-Za-z]\b(?: [0-9]{1,3}\b)?|-[A-Za-z0-9]{1,4}\b|[ ]?(?:bis|ter)\b)?,?\s{1,2}(?:"
     # 10115 Berlin, D-80331 München, 75011 Paris, 1010 Wien
     rf"(?:[A-Z]{{1,2}}-)?[0-9]{{4,5}} {_TOWNS}(?: [Cc][Ee][Dd][Ee][Xx](?: [0-9]{{1,2}})?)?"
     rf"|[1-9][0-9]{{3}} ?[A-Z]{{2}}(?:,? {_TOWNS})?"  # 1016 GV Amsterdam
@@ -350,7 +351,7 @@ def postcodes(text: str, start: int, end: int) -> Iterator[Span]:
 
 def announced(text: str, lowered: str) -> Iterator[Span]:
     """Yield postal codes, driving licences and passports after the words that name them."""
-    for at in _places_of(lowered, ("zip", "post", "plz")):
+    for at in _places_of(lowered, ("zip", "post", "plz", "eircode")):
         if m := _ZIP_CONTEXT.match(text, at):
             yield m.start(1), m.end(1), "POSTCODE"
     if "licen" in lowered and "driv" in lowered:

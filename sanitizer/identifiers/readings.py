@@ -87,6 +87,12 @@ def _without_case(char: str) -> bool:
     return unicodedata.category(char) in {"Lo", "Lm"} and _twin(char) == char
 
 
+@cache
+def _seen_as(char: str) -> tuple[str, bool, bool]:
+    """Return what a character is read as, whether it is small, and whether it has no case."""
+    return _twin(char), _is_small(char), _without_case(char)
+
+
 def _odd(text: str) -> set[str]:
     return set(_NON_ASCII.findall(text))
 
@@ -128,18 +134,27 @@ def readings(text: str) -> list[Reading]:
 
 def _unicode_readings(text: str) -> tuple[list[Reading], str]:
     """Return readings, and the text with twins at the same offsets."""
-    odd = _odd(text)
-    invisible = {char for char in odd if not _twin(char)}
-    small = {char for char in odd if _is_small(char)}
-    foreign = {char for char in odd if _without_case(char)}
-    twins = {char: twin for char in odd if (twin := _twin(char)) not in {"", char}}
-    border = dict.fromkeys(invisible, " ")
-    apart = dict.fromkeys(foreign, "\n")
-    found = [Reading(_translated(text, twins | border | dict.fromkeys(small, " ") | apart))]
+    twins: dict[str, str] = {}
+    border: dict[str, str] = {}
+    apart: dict[str, str] = {}
+    small: dict[str, str] = {}
+    for char in _odd(text):
+        twin, is_small, is_foreign = _seen_as(char)
+        if not twin:
+            border[char] = " "
+        elif twin != char:
+            twins[char] = twin
+        if is_small:
+            small[char] = " "
+        if is_foreign:
+            apart[char] = "\n"
+    invisible, foreign = border, apart
+    plain = _translated(text, twins | border)
+    first = _translated(text, twins | border | small | apart) if small or apart else plain
+    found = [Reading(first)]
     if invisible or small:
         places = [i for i, char in enumerate(text) if char in invisible or char in small]
         found.append(_around(text, [(i, i + 1, _twin(text[i])) for i in places], twins | apart))
-    plain = _translated(text, twins | border)
     if foreign:
         found.append(Reading(plain, covers=False))
     return found, plain

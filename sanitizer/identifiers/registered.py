@@ -28,6 +28,7 @@ _FORMS = re.compile(
     r"|(?P<rente>[0-9]{2} ?[0-3][0-9][01][0-9][0-9]{2} ?[A-Z] ?[0-9]{3})"
     r"|(?P<emirates>784-[0-9]{4}-[0-9]{7}-[0-9])"
     r"|(?P<ric>[1-9][0-9]{16}[0-9Xx])"
+    r"|(?P<nric>[0-9]{6}-[0-9]{2}-[0-9]{4})"
     r"|(?P<vin>[A-HJ-NPR-Z0-9]{17})"
     r")(?![A-Za-z0-9]|[.-][0-9])"
 )
@@ -136,6 +137,12 @@ def _is_rente(number: str) -> bool:
     return sum(value // 10 + value % 10 for value in weighted) % 10 == int(number[11])
 
 
+def _is_nric(number: str) -> bool:
+    """Return True for a Malaysian number: a date of birth, and a place that is in use."""
+    year, month, day = int(number[:2]), int(number[2:4]), int(number[4:6])
+    return is_day(2000 + year, month, day) and number[6:8] != "00"
+
+
 def _is_ahv(number: str) -> bool:
     total = sum(int(c) * (3 if i % 2 else 1) for i, c in enumerate(number[:-1]))
     return -total % 10 == int(number[-1])
@@ -181,6 +188,7 @@ _CHECKS = {
     "nir": _is_nir,
     "cpf": _is_cpf,
     "ahv": _is_ahv,
+    "nric": _is_nric,
     "emirates": str.isdigit,
     "steuer": _is_steuer,
     "rente": _is_rente,

@@ -63,6 +63,8 @@ _BY_FORM = frozenset({"NATIONAL_ID", "VEHICLE"})
 _TOKEN_KINDS = frozenset({"WALLET", "ENCODED"})
 _SHORTEST_TOKEN, _SHORTEST_HEX = 12, 18
 """Characters of the shortest word that can be such a one, and of one without letters."""
+_BETWEEN = 2
+"""Letters between two numbers of one token that can be no word which announces."""
 _GROUP = re.compile("[0-9]+")
 _MIXED = re.compile("[a-z+/][A-Z]")
 """Matches in every word in base64 that has no digit."""
@@ -70,7 +72,6 @@ _MIXED = re.compile("[a-z+/][A-Z]")
 _PLAIN_LINK = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/[^?#@]*)?", re.I)
 _LETTER = re.compile(r"[^\W\d_]")
 _LONG_WORD = re.compile(r"\S{16}")
-_DIGITS = "0123456789"
 _IN_WORD = re.compile("[A-Za-z0-9]{3}")
 _AS_WRITTEN = frozenset({"KEY", "URL", "LINK", "ENCODED"})
 """Kinds whose percent signs belong to them."""
@@ -259,7 +260,7 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
     """
     announced, _, digits, internet, _, places, registered = _finders()
     found = list(_of_networks(text, wanted))
-    has_digit = any(digit in text for digit in _DIGITS)
+    has_digit = _GROUP.search(text) is not None
     lowered = _lowered(text) if has_digit or "KEY" in wanted else ""
     if "KEY" in wanted:
         found += _secrets(text, lowered)
@@ -271,6 +272,8 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         for start, end in _words_without_digits(text):
             found += _in_token(text, start, end, wanted)
     if not has_digit:
+        if "MAC" in wanted and text.count(":") > 4:
+            found += internet.addresses(text)
         return found
     if "COORDINATES" in wanted:
         found += registered.coordinates(text)
@@ -293,22 +296,30 @@ def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span
     streets, postcodes = "ADDRESS" in wanted, "POSTCODE" in wanted
     by_words, by_form = not wanted.isdisjoint(_BY_WORDS), not wanted.isdisjoint(_BY_FORM)
     pairs, tokens, n = "COORDINATES" in wanted, not wanted.isdisjoint(_TOKEN_KINDS), len(text)
+    pairs = pairs and "." in text
     done = 0  # where the word that was read as a whole last ends
+    last = 0  # where the number before ends
     for chunk in digits.CHUNK.finditer(text):
         start, end = chunk.span()
         size, before = end - start, text[start - 1] if start else ""
         after = text[end] if end < n else ""
-        glued = before.isalpha() or after.isalpha()
+        letter = before.isalpha()
+        glued = letter or after.isalpha()
+        # What announces the second number of a token such as "aK3x9Q" would have the first.
         if by_words and (size > 2 or glued or before == "-"):
-            yield from announced.by_words(text, lowered, start, end)
+            inside = letter and start - last <= _BETWEEN and text[last:start].isalpha()
+            span = None if inside else announced.by_words(text, lowered, start, end)
+            if span:
+                yield span
+        last = end
         if by_form and (size > 6 or before.isupper() or after.isupper()):
             yield from registered.in_chunk(text, start, end)
         if tokens and end > done and (glued or size >= _SHORTEST_HEX):
-            for first, last in _words_with_digits(text, start, end, done):
-                done = last
-                yield from _in_token(text, first, last, wanted)
+            for word in _words_with_digits(text, start, end, done):
+                done = word[1]
+                yield from _in_token(text, *word, wanted)
         if size < 5:
-            near = text[max(0, start - 3) : start]
+            near = text[start - 3 if start > 3 else 0 : start]
             # A small number is part of an identifier only beside words, or after two letters that
             # belong to it, such as the country of an IBAN.
             if not _LETTER.search(near + text[end : end + 3]) or _IN_WORD.fullmatch(near):
@@ -317,9 +328,9 @@ def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span
             yield from registered.pairs(text, start)
         if numbers:
             yield from digits.in_chunk(text, start, end)
-        if streets:
+        if streets and not letter:
             yield from places.streets(text, start, end)
-        if postcodes:
+        if postcodes and (letter or 5 <= size <= 10):
             yield from places.postcodes(text, start, end)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from json.encoder import encode_basestring, encode_basestring_ascii
-from typing import Any
+from typing import Any, NamedTuple
 
 from sanitizer.answers import RestoredStream, Restorer
 from sanitizer.errors import UpstreamError
@@ -34,6 +35,7 @@ from sanitizer.wire.history import (
     joined,
     numbered,
     passage,
+    roles_of,
 )
 from sanitizer.wire.shapes import ANSWERS, ERROR, JsonShape
 
@@ -146,6 +148,47 @@ _IN_STRING = re.compile(r'(?:[^"\\]|\\.)*', re.DOTALL)
 _NOTHING = Restorer({})
 
 
+class Tellings:
+    """The texts of one answer, as each of several tellings has them in order.
+
+    Applications read one telling, and what comes back is known by its place in that. Where two
+    tellings have different texts in one place, a text that looks like a restored one could be
+    either, and which it is would show by what leaves.
+    """
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[str, str, int], dict[str, list[_Told]]] = {}
+
+    def add(self, note: Note, text: Callable[[], str], grows: bool = False) -> None:
+        """Add a text to its telling.
+
+        Args:
+            note: of the text.
+            text: returns what came of it.
+            grows: it was added before, and more of it comes.
+
+        Raises:
+            UpstreamError: another telling has another text in its place, or had come to its end.
+        """
+        for role in roles_of(note):
+            tellings = self._told.setdefault((role, note.aside, note.choice), {})
+            mine = tellings.setdefault(note.telling, [])
+            place = bisect_right(mine, note.at, key=lambda each: each.at) - grows
+            others = [o for t, o in tellings.items() if t != note.telling and len(o) > place]
+            is_whole = not grows and place == len(mine)
+            if others and not (is_whole and all(alike(o[place].text(), text()) for o in others)):
+                raise UpstreamError("the API told the texts of its answer in several ways")
+            if not grows:
+                mine.insert(place, _Told(note.at, text))
+
+
+class _Told(NamedTuple):
+    """A text of a telling: where it stands, and a function that returns what came of it."""
+
+    at: tuple[int, ...]
+    text: Callable[[], str]
+
+
 class Restoration:
     """Everything needed to restore one answer: the originals as they were when it began to come.
 
@@ -159,6 +202,7 @@ class Restoration:
 
     Attributes:
         keeps: tells whether stand-ins stay in the arguments of a tool, by its name.
+        tellings: of the answer.
     """
 
     def __init__(
@@ -175,6 +219,7 @@ class Restoration:
         self.in_json = in_json
         self.keeps = sanitizer.policy.wire.keeps
         self.n_choices = n_choices
+        self.tellings = Tellings()
         self._places: Places = places or Counter()
         self._said_as = WHOLE_ROLE if in_parts else "assistant"
         self._said: dict[TextPath, Callable[[], Note]] = {}
@@ -225,7 +270,12 @@ class Restoration:
         Its role is "assistant" for a message, ARGUMENTS_ROLE for a call's arguments, whole,
         INPUT_ROLE if they are an object, or CALL_ROLE for its text, which comes back like a
         message.
+
+        Raises:
+            UpstreamError: the answer was told in another way before.
         """
+        if note.telling and note.sent:
+            self.tellings.add(note, lambda: note.sent)
         self.note((len(self._said),), lambda: note)
 
     def note(self, path: TextPath, text: Callable[[], Note]) -> None:
@@ -375,10 +425,13 @@ class Channel:
         self._n_chars = 0
         # Pieces that came, and characters held back of them: set whole, for another thread to read.
         self._seen = (0, 0)
-        self._ended = False
+        self._ended = self._is_told = False
         self._held = ""
         if note.role:
             restoration.note(path, self.so_far)
+
+    def _came(self) -> str:
+        return "".join(self._sent)
 
     def so_far(self) -> Note:
         """Return what was sent and shown until now."""
@@ -396,7 +449,13 @@ class Channel:
         """Feed one piece; return the text that can be shown now.
 
         A text that had come to its end goes on: applications add to it what comes later.
+
+        Raises:
+            UpstreamError: it is too long, or the answer was told in another way before.
         """
+        if self._note.telling and piece:
+            self._restoration.tellings.add(self._note, self._came, grows=self._is_told)
+            self._is_told = True
         if self._ended:
             self._stream, self._ended = self._restoration.stream(self._kind), False
         shown = self._stream.feed(piece)
@@ -644,6 +703,11 @@ def _plain_error(endpoint: str, status: int) -> bytes:
     return dumps(
         {"error": {"message": message, "type": "upstream_error", "param": None, "code": None}}
     )
+
+
+def alike(first: str, second: str) -> bool:
+    """Return True for texts that differ in white space at most."""
+    return first == second or first.split() == second.split()
 
 
 def _spellings(value: str) -> set[str]:

@@ -32,7 +32,7 @@ from sanitizer.wire.find_text import (
 )
 from sanitizer.wire.formats import gemini, messages, ollama
 from sanitizer.wire.headers import WireRecord
-from sanitizer.wire.history import Places, n_told_tools, places, recognize
+from sanitizer.wire.history import Places, n_told_tools, places, quoted, recognize
 from sanitizer.wire.shapes import READ, REQUESTS, endpoint, names_in
 
 MAX_BODY = 50_000_000
@@ -380,6 +380,9 @@ def _released(
     for slot, result in zip(slots, results, strict=True):
         # Always, not only where something was replaced: that would tell whether anything was.
         slot.text = person(result.text) if slot.kind == "person" else result.text
+        if slot.holds_json:
+            values = {each.replacement for each in result.replacements if each.kind.isupper()}
+            slot.text = quoted(slot.text, values)
     return results
 
 

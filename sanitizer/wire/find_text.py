@@ -61,6 +61,7 @@ class TextSlot:
         kind: "text"; "light" (only identifiers are replaced), "person" (a participant's name),
             "number" (a JSON number), or, in answers, "arguments" (a JSON document).
         is_json: `text` is JSON itself, and is written as it is.
+        holds_json: `text` is a string that holds JSON, and has to go on doing so.
         key: name of a value in tool arguments; "" elsewhere.
         field: name of the field it stands in, and which tool result that is in, if any.
         declared: offsets of what the API wrote of the text, which stays; all of it, if None.
@@ -69,7 +70,10 @@ class TextSlot:
             title of what is cited; "" if it is of the message.
     """
 
-    __slots__ = ("aside", "declared", "field", "is_json", "key", "kind", "role", "text", "tool")
+    __slots__ = (
+        *("aside", "declared", "field", "holds_json", "is_json", "key", "kind", "role", "text"),
+        "tool",
+    )
 
     def __init__(self, text: str, role: str, kind: str = "text", key: str = "") -> None:
         self.text = text
@@ -77,7 +81,7 @@ class TextSlot:
         self.kind = kind
         self.key = key
         self.field = ("", 0)
-        self.is_json = kind == "number"
+        self.is_json, self.holds_json = kind == "number", False
         self.declared: tuple[tuple[int, int], ...] | None = ()
         self.tool: str | None = None
         self.aside = ""
@@ -492,10 +496,15 @@ class TextFinder:
     def _free_arguments(self, rule: Rule | Media | JsonShape, text: str, role: str) -> Any:
         """Find text in the arguments of a call at a place that no API has: they stay JSON.
 
-        No answer is like them, so they are not compared with one.
+        No answer is like them, so they are not compared with one, but for texts of the assistant.
         """
-        if self._answer or rule is not TEXT or role == "assistant" or not _is_json(text):
+        if self._answer or not _is_json(text):
             return self.find(rule, text, role)
+        if rule is not TEXT or role == "assistant":
+            found = self.find(rule, text, role)
+            if isinstance(found, TextSlot):
+                found.holds_json = True
+            return found
         found = self._arguments(text, role)
         del self.arguments[-1:]
         return found

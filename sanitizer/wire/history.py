@@ -88,6 +88,13 @@ class Note(NamedTuple):
     ended: bool = True
 
 
+def roles_of(note: Note) -> tuple[str, ...]:
+    """Return the roles in which a text is counted."""
+    if note.role == INPUT_ROLE:
+        return (ARGUMENTS_ROLE,)
+    return _NOTED.get(note.role, (note.role,))
+
+
 def numbered(notes: Iterable[Note], before: Places) -> Iterator[tuple[Note, str, int]]:
     """Yield the texts of one answer with their roles and places in the history.
 
@@ -102,8 +109,8 @@ def numbered(notes: Iterable[Note], before: Places) -> Iterator[tuple[Note, str,
     counts: defaultdict[tuple[str, int], Places] = defaultdict(before.copy)
     for note in sorted(notes, key=lambda n: (-n.choice, n.telling not in IN_PASSING, n.at)):
         count = counts[note.telling, note.choice]
-        for role in _NOTED.get(note.role, (note.role,)):
-            counted = (ARGUMENTS_ROLE if role == INPUT_ROLE else role, note.aside)
+        for role, of in zip(_NOTED.get(note.role, (note.role,)), roles_of(note), strict=True):
+            counted = (of, note.aside)
             yield note, role, count[counted]
             count[counted] += 1
 

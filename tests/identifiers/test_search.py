@@ -118,6 +118,7 @@ def test_every_known_prefix_of_a_key_is_looked_for(mark: str) -> None:
         "aK3x9QmZ_" + "aK3x9QmZ" * 3,
         "aK3x9_" + "aK3x9QmZ" * 8,
         "0f1e2d3c" * 4 + "-X",
+        "aK3x9QmZ" * 3 + "." + "aK3x9QmZ" * 2,
         "0f1e2d3c" * 3 + "-" + "0f1e2d3c" * 18 + "0f",
         "aK3x9QmZ7pL2vT8wR5nB4c_" + "0f1e2d3c" * 5,
         "a7k3x9qmz2p" * 3 + "a7k3x9qmz2",

@@ -135,13 +135,34 @@ def test_lone_surrogates_inside_arguments_that_are_objects_stay_escaped() -> Non
         ("34313131313131313131313131313131", "ENCODED"),
         ("user NTIuODIuNTYuMTkx", "ENCODED"),
         ("\\uff14\\uff15\\uff17-\\uff15\\uff15-\\uff15\\uff14\\uff16\\uff12", "SSN"),
+        ("009-16-6620 (555) 234-5125", "SSN PHONE"),
+        ("DE42 0198 7697 1464 7825 01 (555) 234-5542", "IBAN PHONE"),
+        ("2e:f0:22:1d:83:01 (555) 234-5318", "MAC PHONE"),
+        ("cf:bf:be:fd:fb:cf", "MAC"),
+        ("nina@example.orgn457-55-5462,", "EMAIL SSN"),
     ],
 )
 def test_identifiers_that_bodies_showed_to_be_missed(text: str, kinds: str) -> None:
     sent = json.loads(send(chat(text)).body)["messages"][0]["content"]
     for kind in kinds.split():
         assert f"<{kind}_" in sent
-    assert not any(form in sent for form in ("2221", "457", "uff15", "234-55", "6e6e61", "3431"))
+    forms = ("2221", "457", "uff15", "234-5", "6e6e61", "3431", "fb:cf")
+    assert not any(form in sent for form in forms)
+
+
+@pytest.mark.parametrize("where", ["messages", "response_format"])
+def test_a_number_in_misplaced_arguments_of_the_assistant_becomes_a_string(where: str) -> None:
+    call = {"name": "f", "arguments": json.dumps({"a": [int(CARD)], "b": f"{CARD} x"})}
+    said = {"role": "assistant", "content": "x", "text": call}
+    body = {**chat("x"), where: [said] if where == "messages" else {"role": "assistant", "f": call}}
+    sent = json.loads(send(body).body)[where]
+    inner = sent[0]["text"] if where == "messages" else sent["f"]
+    assert json.loads(inner["arguments"]) == {"a": ["<CARD_1>"], "b": "<CARD_1> x"}
+
+
+def test_escaped_quotes_in_strings_of_strings_are_no_shares() -> None:
+    text = r'"\\u201cso\\u201d\\n for \\"'
+    assert json.loads(send(chat(text)).body)["messages"][0]["content"] == text
 
 
 def test_numbers_beside_known_fields_are_hidden_by_form_or_name() -> None:

@@ -187,6 +187,14 @@ def items(found: list[Json]) -> list[Json]:
     return answered([e["item"] for e in sorted(ended, key=lambda e: e["output_index"])])
 
 
+def added(item: Json, output: int = 0) -> bytes:
+    return event({"type": "response.output_item.added", "output_index": output, "item": item})
+
+
+def items_added(found: list[Json]) -> list[Json]:
+    return answered([e["item"] for e in found if e["type"] == "response.output_item.added"])
+
+
 def response(found: list[Json]) -> list[Json]:
     ended = [e for e in found if e["type"] == "response.completed"]
     return answered(ended[-1]["response"]["output"]) if ended else []
@@ -349,6 +357,34 @@ CASES: dict[str, tuple[str, list[bytes], Read]] = {
         [done(message_item(ALIKE[1]), 1), done(message_item(ALIKE[0]), 0)],
         items,
     ),
+    "an item without deltas before one with them": (
+        RESPONSES,
+        [done(message_item("<SSN_1>")), text_delta(GUESS, 1), done(message_item(GUESS, 1), 1)],
+        items,
+    ),
+    "a text without deltas before one with them": (
+        RESPONSES,
+        [done(message_item("<SSN_1>")), text_delta(GUESS, 1), done(message_item(GUESS, 1), 1)],
+        deltas,
+    ),
+    "an item that the response has before those told": (
+        RESPONSES,
+        [
+            done(message_item(GUESS, 1), 1),
+            completed(message_item("<SSN_1>"), message_item(GUESS, 1)),
+        ],
+        response,
+    ),
+    "an item whose content is one string": (
+        RESPONSES,
+        [text_delta("<SSN_1>"), done({"type": "message", "role": "assistant", "content": GUESS})],
+        items,
+    ),
+    "an item that is told whole when it is added": (
+        RESPONSES,
+        [added(message_item(GUESS)), done(message_item("<SSN_1>"))],
+        items_added,
+    ),
     "items put together": (
         RESPONSES,
         [completed(message_item(LONG[0], 0), message_item(LONG[1], 1))],
@@ -503,12 +539,14 @@ class Tellers:
 
         def one() -> bytes:
             output, text = self.source.choice([0, 0, 1]), self.text()
-            kind = self.source.choice(["delta", "delta", "done", "item"])
+            kind = self.source.choice(["delta", "delta", "done", "item", "item", "added"])
             if kind == "delta":
                 return text_delta(text, output, self.source.choice([0, 0, 1]))
             if kind == "done":
                 return text_done(text, output)
             make = self.source.choice([message_item, message_item, reasoning_item, call_item])
+            if kind == "added":
+                return added(make(text, output), output)
             told[output] = make(text, output)
             return done(told[output], output)
 
@@ -536,7 +574,7 @@ class Tellers:
 
 READERS: dict[str, list[Read]] = {
     CHAT: [first_choices, with_calls],
-    RESPONSES: [deltas, items, response],
+    RESPONSES: [deltas, items, response, items_added, whole_texts],
     MESSAGES: [blocks, texts_alone, text_deltas],
 }
 

@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from sanitizer.errors import UpstreamError
-from sanitizer.wire.answers import Restoration, Stamp, TextPath
+from sanitizer.wire.answers import Restoration, Stamp, TextPath, alike
 from sanitizer.wire.find_text import ARGUMENTS_ROLE, SpelledNumber
 from sanitizer.wire.formats.events import Events, Json
 from sanitizer.wire.history import CALL_ROLE, Note
@@ -115,8 +115,8 @@ class EventFeed(Events):
         """Restore one event, as `Events.event`.
 
         Raises:
-            UpstreamError: its type is not in KNOWN, its place cannot be read, or it is more of a
-                text that had ended.
+            UpstreamError: its type is not in KNOWN, its place cannot be read, it is more of a text
+                that had ended, or it tells other texts than earlier events.
         """
         kind = event.get("type")
         if kind is None and "error" in event:
@@ -210,7 +210,7 @@ class EventFeed(Events):
         texts = list(_texts_of(kind, event))
         self._ended.update(address for address, _, _, _ in texts)
         for address, _, _, text in texts:
-            if not _alike("".join(self._told.setdefault(address, [text])), text):
+            if not alike("".join(self._told.setdefault(address, [text])), text):
                 event = deepcopy(event)
                 for where, holder, field, _ in _texts_of(kind, event):
                     holder[field] = "".join(self._told.get(where, [holder[field]]))
@@ -304,7 +304,3 @@ def _text_in(holder: Any, address: _Address) -> Iterator[tuple[_Address, Json, s
     for field in ("text", "refusal", "arguments", "input"):
         if isinstance(holder, dict) and isinstance(text := holder.get(field), str):
             yield address, holder, field, text
-
-
-def _alike(first: str, second: str) -> bool:
-    return first == second or first.split() == second.split()
