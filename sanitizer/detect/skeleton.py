@@ -335,9 +335,8 @@ def public_forms() -> PublicForms:
     ordinary = frozenset(word_list("ordinary.txt", "forms"))
     # Words that tell the language of a text are released whatever the language is.
     foreign = frozenset[str]().union(*language_lists(model_folder("words") / "languages").values())
-    lower |= foreign - anywhere - opening - judged
-    lower |= UNREAD - anywhere - opening - judged
     anywhere |= UNREAD_ANYWHERE
+    lower |= (foreign | UNREAD) - anywhere - opening - judged
     return PublicForms(anywhere, opening, lower, judged, ordinary)
 
 
