@@ -15,6 +15,7 @@ from sanitizer.detect.skeleton import (
     public_forms,
     skeleton,
 )
+from sanitizer.text import UNREAD_ANYWHERE
 from sanitizer.text.policy import word_list
 from sanitizer.text.words import Unit
 
