@@ -220,20 +220,22 @@ class SanitizedText:
             visible.append(self.text[at : each.start])
             at = each.end
         text = " \0 ".join([*visible, self.text[at:]])
-        found = []
-        for what, of, pattern in (
-            ("amounts", _AMOUNTS, _RECKONS),
-            ("dates and ages", _TIMES, _ORDERS_TIME),
-        ):
-            hidden = [kind for kind in of if kind in kinds]
-            if hidden and pattern.search(text):
-                cells = " and ".join(f'{kind} = "pass"' for kind in hidden)
-                found.append(
-                    f"{what} are hidden, and this text seems to ask to sort, add or compare: an "
-                    "API cannot do that; mark those that may leave with keep=, or set "
-                    f"{cells} under [classes] of a policy file"
-                )
-        return tuple(found)
+        asked = [
+            (what, [kind for kind in of if kind in kinds])
+            for what, of, pattern in (
+                ("amounts", _AMOUNTS, _RECKONS),
+                ("dates and ages", _TIMES, _ORDERS_TIME),
+            )
+            if kinds & set(of) and pattern.search(text)
+        ]
+        if not asked:
+            return ()
+        cells = dict.fromkeys(f'{kind} = "pass"' for _, hidden in asked for kind in hidden)
+        return (
+            f"{', '.join(what for what, _ in asked)} are hidden, and this text seems to ask to "
+            "sort, add or compare: an API cannot do that; mark those that may leave with keep=, or "
+            f"set {' and '.join(cells)} under [classes] of a policy file",
+        )
 
     def __str__(self) -> str:
         return self.text

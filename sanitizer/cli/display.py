@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -48,7 +49,7 @@ def safe(text: str) -> str:
 
 
 def before_after(originals: Sequence[str], results: Sequence[SanitizedText], colour: bool) -> str:
-    """Return originals and sanitized texts with what was replaced marked, and one record at last.
+    """Return originals and sanitized texts with what was replaced marked.
 
     Args:
         originals: the texts that went in; there may be more than results after a refusal.
@@ -56,10 +57,33 @@ def before_after(originals: Sequence[str], results: Sequence[SanitizedText], col
         colour: mark with terminal colours; otherwise with [brackets].
     """
     pairs = [marked(*pair, colour) for pair in zip(originals, results, strict=False)]
-    if not pairs:
-        return ""
-    shown = "\n\n".join(f"before  {before}\nafter   {after}" for before, after in pairs)
-    return f"{shown}\n\n{describe(joined_record(results), len(results))}"
+    return "\n\n".join(f"before  {before}\nafter   {after}" for before, after in pairs)
+
+
+def in_short(results: Sequence[SanitizedText]) -> str:
+    """Return what was hidden and what it cost in a few lines, which hold no text of the prompt."""
+    record = joined_record(results)
+    hidden, stay = _counted(results), f"{record.n_public} words stay"
+    if record.detector != "none":
+        hidden += f" ({record.n_drawn} drawn by chance)" if record.n_drawn else ""
+        cost = f"epsilon {record.charged:g}"
+        if record.conversation_epsilon > record.charged:
+            cost += f", {record.conversation_epsilon:g} in this conversation"
+    elif record.mechanism == "none":
+        stay, cost = "all else stays, names too", "no differential privacy"
+    else:
+        cost = f"epsilon {record.epsilon_per_unit:g} per word, {record.epsilon_total:g} in all"
+    cost += ", certified" if record.certified else ", NOT certified"
+    together = f"{len(results)} texts together: " if len(results) > 1 else ""
+    return _paragraphs([f"{together}hidden: {hidden}; {stay}", f"{cost} (--record: in full)"])
+
+
+def _counted(results: Sequence[SanitizedText]) -> str:
+    """Return the classes of what was replaced, each with the number of its different things."""
+    things = {(each.kind, each.replacement) for result in results for each in result.replacements}
+    kinds = Counter(kind for kind, _ in things)
+    found = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{n} {kind}" for kind, n in found) or "nothing"
 
 
 def joined_record(results: Sequence[SanitizedText]) -> Record:
@@ -89,7 +113,7 @@ def joined_record(results: Sequence[SanitizedText]) -> Record:
 
 
 def describe(record: Record, n_texts: int = 1) -> str:
-    """Return a record in a few lines."""
+    """Return the whole record in a page."""
     if record.detector != "none":
         claim = _things(record)
     else:

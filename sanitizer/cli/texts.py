@@ -183,6 +183,7 @@ def destinations(output: Path | None, inputs: Sequence[Source]) -> list[Path | N
 @click.option("--lines", is_flag=True, help="each line of the input is a text of its own")
 @json_option
 @click.option("--reveal", is_flag=True, help="show the private words beside their replacements")
+@click.option("--record", is_flag=True, help="say in full what was done, and what is not protected")
 @budget_option
 @ledger_option
 @setting_options
@@ -199,6 +200,7 @@ def sanitize(
     lines: bool,
     as_json: bool,
     reveal: bool,
+    record: bool,
     **setting: Any,
 ) -> int:
     """Replace the private words of TEXT or of files; - or nothing reads standard input.
@@ -227,6 +229,8 @@ def sanitize(
         _save(inputs, places, texts, results, lines)
     else:
         _show(inputs, texts, results, as_json, reveal, lines)
+    if results and not as_json:
+        _account(results, reveal, record, output)
     if stopped:
         done = f"{len(results)} of {len(texts)} texts were released, and are printed"
         click.echo(
@@ -320,6 +324,22 @@ def _show(
         # Files one after the other, as they are, but each on lines of its own.
         shown[:-1] = [text if text.endswith("\n") else f"{text}\n" for text in shown[:-1]]
     write(joined.join(shown), newline and bool(shown))
+
+
+def _account(
+    results: Sequence[SanitizedText], reveal: bool, record: bool, output: Path | None
+) -> None:
+    """Say what was done: in short to a person, in full if asked, and never among the texts."""
+    from sanitizer.cli.display import describe, in_short, joined_record
+
+    beside = output is None and (reveal or sys.stdout.isatty())
+    if not (record or beside):
+        return
+    said = describe(joined_record(results), len(results)) if record else in_short(results)
+    if beside:
+        write(f"\n{said}")
+    else:
+        click.echo(said, err=True)
 
 
 def _check_formats(inputs: Sequence[Source], places: Sequence[Path | None]) -> None:

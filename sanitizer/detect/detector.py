@@ -64,6 +64,7 @@ from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces
 from sanitizer.text import (
     LISTED,
     NAME_PARTS,
+    UNREAD,
     Fields,
     Piece,
     Unit,
@@ -253,7 +254,8 @@ class Detector:
         found = skeleton(text, self._forms, taken, merged([*declared, *code]) if code else declared)
         if not found.runs and not found.n_visible:
             return Reading((), pieces=parts)
-        language = language_of(_without(text, taken), languages(), public_forms().anywhere)
+        read = _without(text, taken)
+        language = language_of(read, languages(), public_forms().anywhere, UNREAD)
         if language is None:
             return Reading((), n_visible=found.n_visible, language=None)
         labels, facts = self._tagging.labels(found, language)

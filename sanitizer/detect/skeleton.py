@@ -14,7 +14,16 @@ from dataclasses import dataclass
 from functools import cache
 
 from sanitizer.lm import model_folder
-from sanitizer.text import Unit, language_lists, overlapping, stretches, without_clitic, word_list
+from sanitizer.text import (
+    UNREAD,
+    UNREAD_ANYWHERE,
+    Unit,
+    language_lists,
+    overlapping,
+    stretches,
+    without_clitic,
+    word_list,
+)
 
 NUMBER = "number"
 """Kind of a run of decimal digits, public as such."""
@@ -326,7 +335,8 @@ def public_forms() -> PublicForms:
     ordinary = frozenset(word_list("ordinary.txt", "forms"))
     # Words that tell the language of a text are released whatever the language is.
     foreign = frozenset[str]().union(*language_lists(model_folder("words") / "languages").values())
-    lower |= foreign - anywhere - opening - judged
+    anywhere |= UNREAD_ANYWHERE
+    lower |= (foreign | UNREAD) - anywhere - opening - judged
     return PublicForms(anywhere, opening, lower, judged, ordinary)
 
 
@@ -347,7 +357,8 @@ def foreign_words(language: str) -> frozenset[str]:
 def languages() -> Mapping[str, AbstractSet[str]]:
     """Return the lists by which a text's language is told; all their words are visible."""
     forms = public_forms()
-    english = forms.anywhere | forms.opening | frozenset(word_list("lower.txt", "forms"))
+    english = frozenset(word_list("anywhere.txt", "forms"))
+    english |= forms.opening | frozenset(word_list("lower.txt", "forms"))
     visible = forms.anywhere | forms.opening | forms.lower
     others = language_lists(model_folder("words") / "languages")
     return {"en": english} | {name: words & visible for name, words in others.items()}

@@ -208,7 +208,7 @@ def _detected(
     reading = detector.read(text, taken, declared)
     if reading.language is None:
         raise PolicyError(
-            f"policy {policy.name!r} knows English, German, French and Spanish, and this text is "
+            f'policy "{policy.name}" knows English, German, French and Spanish, and this text is '
             'in none of them; policy "identifiers" works in any language, without a claim'
         )
     names = {text[start:end] for start, end in reading.code}  # shown elsewhere: one name stays one

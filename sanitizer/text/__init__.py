@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
+    from sanitizer.text.language import UNREAD as UNREAD
+    from sanitizer.text.language import UNREAD_ANYWHERE as UNREAD_ANYWHERE
     from sanitizer.text.language import language_lists as language_lists
     from sanitizer.text.language import language_of as language_of
     from sanitizer.text.policy import UNCLEAR as UNCLEAR
@@ -49,6 +51,8 @@ else:
         __name__,
         {
             "language": (
+                "UNREAD",
+                "UNREAD_ANYWHERE",
                 "language_lists",
                 "language_of",
             ),

@@ -7,7 +7,7 @@ number of the others, and the characters between words. Which words the others a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
 from itertools import islice
@@ -47,6 +47,8 @@ SHORT_WORDS = 10
 """Most words of a text for which one word of `DEFAULT`, and none of another language, is enough:
 most of "Anna Lund met Peter in Leeds" are names.
 """
+LEAST_UNREAD = 2
+"""Words that languages without a list alone must have, where one that has a list has any."""
 LEAST_OWN = 2
 """Words that another language alone must have for the same: "Ana Ruiz vive en Soria y tiene asma".
 """
@@ -64,12 +66,96 @@ for five words.
 """
 _WORDS_PER_MARK = 3
 """A text with a character of `_STRUCTURE` for every three words counts as code, table or list."""
+_UNREAD_LOWER = frozenset(
+    "a aby asi až bez budu by byl byla být chci co dnes do jak jako je jeho jejich její jen "
+    "ještě jsme jsou kde kdy která které mi mne moc mohu moje máme mého mému mít mě může na "
+    "ne nebo nejsem nemám není než nic o od on pod podle pomoz pořád pro před při s se ses "
+    "si sobě svou své svého svým ta tak také tato tento teď to tohle toho tomu tu tuto tyto "
+    "této u už vaše ve vám vás váš však všechno zítra že "  # cs
+    "af alle at blev bliver dem den denne der deres det dig dit du efter eller en er et far "
+    "for fra få før gør ham han har havde her hun hver hvis hvor i ikke ind ingen jer kan "
+    "kommer man meget mellem men mig min mine mit mod må nogen noget nogle nu når og også "
+    "om op os over på skal som så til ud uden var ved vi vil vores være været "  # da
+    "auta ehkä ei eikä eilen että he hei heidän huomenna hyvä hän hänellä hänen ja jo joka "
+    "kanssa koska kuin kuka kun kyllä me meidän meillä minua minulla minulle minä missä "
+    "mitä mutta myös niin nyt nämä olen olet oli onko ovat sekä sinun sinä sitten te teidän "
+    "tuo tämä tämän vaan vain vielä voi voit "  # fi
+    "ami az azt azért csak de egy el ez ha hanem hogy hol holnap is itt kell kérek lehet "
+    "lesz mikor mint most már még nekem neki nekünk nem nincs tegnap ti többet után vagy "
+    "vagyok van vannak vele volt én és ők "  # hu
+    "abbiamo ad adesso ai al allo anche ancora aveva bene c'è che ci come con cosa cui da "
+    "dal dalla dalle degli dei del della delle dello devo di dobbiamo dopo e ed era essere "
+    "fare gli hai il in l'ho la le lo loro lui ma molto nel nella nelle nessuno non nostra "
+    "ogni per però più posso prego può quale quella quello queste qui quindi sei senza "
+    "serve sia siamo sono sta stata stato su sua sul suo suoi tra tua tutti tutto un una "
+    "uno vuole "  # it
+    "aan als alsjeblieft altijd ben bent bij dan dat deze doen door dus een even ga gaan "
+    "geen geweest goed haar had hadden heb hebben heeft hem het hier hij iets ik jij jou "
+    "jullie komt krijg kunnen kwam maak maar meer met mij moet moeten morgen naar niemand "
+    "niet niets nieuwe nog of omdat onder ons onze ook tegen toch toen tussen twee uit uw "
+    "vandaag veel voor waren was wat we weer weet wel werd wie wij wil willen word worden "
+    "wordt zal zeg zei zich zij zijn zo zoek zonder zou "  # nl
+    "albo bardzo być był była było będzie coś dla dobry dziś gdy go ich im jego jest "
+    "jeszcze jutro już każdy kto która które mam mamy mnie mną mogę moich moim mojego mojej "
+    "mojemu może możesz nawet nie niego nikt nią niż one ponieważ przed przez przy swój są "
+    "także tego tej teraz też twój tylko tym wczoraj więc wszystko żadnych że żeby "  # pl
+    "ao aos as até bom como consigo das dela depois dos elas ele eles em entre essa esse "
+    "esta estava este estou está estão eu fazer ficar foi fui hoje há isso isto já lhe mais "
+    "mas mesmo meus mim minhas moro muitas muito no nos num numa nós onde ou para pela "
+    "pelas pelo pelos perdi pode podes por porque porquê preciso qual que quem quero ser "
+    "seu seus sobre suas só também tem tenho teu tudo têm um uma uns vai vou às "  # pt
+    "aceasta această acest aici am are au avea azi aș ca care caut ce cea cu câte că dacă "
+    "dar deci decât deja despre doar după ea fac face fie fost fără iar lor mea mele mult "
+    "multe mă nevoie nici nimeni nimic noastră nostru oare ori pe pentru poate prin până "
+    "rog sa sale sau spre spun spune sub să său toate trebuie tău unde unei unui vom vor "
+    "vrem vă îi îl îmi în înainte între își îți și ți "  # ro
+    "allt att av behöver bli blir denna ditt där ett från får för före går gör göra hade "
+    "henne hennes honom hos här icke idag inte jag kom kunna mellan mina mitt mot mycket "
+    "måste ni nya när någon något några och oss sedan sitt ska skulle säg säga säger söker "
+    "tack till under upp ut utan vara varit vid vilken vill våra vårt än är åt över "  # sv
+    "acil ama artık arıyorum aslında bazı belki bir biraz biri birkaç biz bizim bu bunun "
+    "burada cevap daha defa değil diye diğer dolayı eğer fakat gibi göre hakkında hepsi hiç "
+    "ilgili istiyorum istiyoruz kimse kimseye misin miyim mü mı mısın nerede olacak olan "
+    "olarak oldu olduğu olur onu onun orada sadece sana senin size sizin sonra tüm veya ya "
+    "yaz yok yüzden çok çünkü önce üzere üç şey şimdi şu ".split()  # tr
+)
+UNREAD_ANYWHERE = frozenset(
+    "ahoj bydlím chtěl chtěla dobrý děkuji hledám jmenuji jsem kdo když kolik který mám můj "
+    "můžeš můžu napiš naše nevím náš oprav potřebuji potřebuju prosím proč přelož přišel "
+    "přišla shrň vysvětli včera zaplatil zaplatila "  # cs
+    "forklar hjælp hvad hvem hvordan hvorfor jeg oversæt ret skriv "  # da
+    "kiitos kirjoita korjaa käännä miksi minun miten selitä voitko "  # fi
+    "foglald fordítsd hogyan javítsd kérem köszönöm magyarázd miért segíts szeretnék írd "
+    "írj "  # hu
+    "abito aiutami buonasera buongiorno chiedo correggi domani ieri nostro oggi perché puoi "
+    "quando quanto questa questi questo riassumi scrivi scrivimi spiega spiegami traduci "
+    "voglio vorrei "  # it
+    "geachte gisteren goedendag graag kunt meneer mevrouw mijn schrijf verbeter vertaal "
+    "waar waarom wanneer "  # nl
+    "chciałabym chciałbym chcę cześć czy dlaczego dzień dziękuję gdzie ile jestem kiedy "
+    "który mieszkam moja mój napisz nasz nasza nazywam pomóż popraw potrzebuję proszę "
+    "przetłumacz się straciłam straciłem streść szukam witam wyjaśnij zapłaciłam zapłaciłem "  # pl
+    "ajuda ajude amanhã chamo corrija escreva escreve meu minha nossa nosso não obrigada "
+    "obrigado olá ontem paguei peço procuro resuma traduz traduza você "  # pt
+    "ajută bunica bună corectează cât doresc explică fiica fiul locuiesc mulțumesc mâine "
+    "poți puteți rezumă scrie sunt tatăl tradu vreau "  # ro
+    "detta förklara hej hjälp hur igår imorgon rätta sammanfatta snälla vad varför vem vår "
+    "översätt "  # sv
+    "annem açıkla babam bana benim bugün bunu dün düzelt için işimi kardeşim karım kocam "
+    "kızım lütfen mektup merhaba nasıl neden niye oğlum yarın çevir özetle ".split()  # tr
+)
+"""Words with which a request in such a language opens; no names, and no words of English."""
+UNREAD = UNREAD_ANYWHERE | _UNREAD_LOWER
+"""Everyday words of languages that are not read, those that other languages have too among them:
+a text in one of these is refused, however many of its words are on another list by chance. Written
+by hand, without names and without words that tell of anybody."""
 
 
 def language_of(
     text: str,
     lists: Mapping[str, AbstractSet[str]],
     anywhere: AbstractSet[str] = frozenset(),
+    unread: AbstractSet[str] = frozenset(),
 ) -> str | None:
     """Return the language whose list fits a text, or None if no list does.
 
@@ -85,6 +171,9 @@ def language_of(
         lists: everyday words of each language, in lower case. A word counts only as it is listed:
             written with a capital, it may be a name.
         anywhere: words of the lists that count with capitals too, such as "The" and "PLEASE".
+        unread: everyday words of languages without a list: if more words are on this one alone than
+            on one other list alone, the text is of none. A caller that releases the listed words
+            releases these.
 
     Example:
         >>> lists = {"en": {"where", "is", "my"}, "de": {"wo", "ist", "mein"}}
@@ -97,20 +186,8 @@ def language_of(
     if len(spans) == MAX_WORDS:
         text = text[: spans[-1][1]]
     words = [word for begin, end in spans if not (word := text[begin:end]).isdecimal()]
-    own, listed = _on_lists(Counter(words), lists, anywhere)
-    best = _most(own)
-    if best is not None and _is_clear(best, own, listed, len(words)):
-        return best
-    if any(mark in text for mark in _FOREIGN_MARKS):
-        return None
-    if (short := _of_short(own, listed, len(words))) is not None:
-        return short
-    if best == DEFAULT and listed[DEFAULT] >= MIN_DEFAULT * len(words):
-        return DEFAULT
-    if len(words) >= FEW_WORDS and not _is_structured(text, len(words)):
-        return None
-    contradicted = best is not None and own[best] >= 3 and not own[DEFAULT]
-    return best if contradicted else DEFAULT
+    counted = Counter(_form(word, anywhere) for word in words)
+    return None if _is_unread(counted, lists, unread) else _of_lists(text, words, counted, lists)
 
 
 @cache
@@ -144,18 +221,60 @@ def _fit(n_own: int, n_listed: int) -> float:
     return n_own + SHARED * (n_listed - n_own)
 
 
+def _of_lists(
+    text: str, words: Sequence[str], counted: Counter[str], lists: Mapping[str, AbstractSet[str]]
+) -> str | None:
+    """Return the language whose list fits; `words` are those of the text but plain numbers."""
+    own, listed = _on_lists(counted, lists)
+    best = _most(own)
+    if best is not None and _is_clear(best, own, listed, len(words)):
+        return best
+    if any(mark in text for mark in _FOREIGN_MARKS):
+        return None
+    if (short := _of_short(own, listed, len(words))) is not None:
+        return short
+    if best == DEFAULT and listed[DEFAULT] >= MIN_DEFAULT * len(words):
+        return DEFAULT
+    if len(words) >= FEW_WORDS and not _is_structured(text, len(words)):
+        return None
+    contradicted = best is not None and own[best] >= 3 and not own[DEFAULT]
+    return best if contradicted else DEFAULT
+
+
+def _form(word: str, anywhere: AbstractSet[str]) -> str:
+    """Return the form of a word that lists may have."""
+    # The pattern of words keeps a typographic apostrophe; lists have the typewriter's.
+    form = word.replace("’", "'")
+    return lowered if (lowered := form.lower()) in anywhere else form
+
+
+def _is_unread(
+    words: Counter[str], lists: Mapping[str, AbstractSet[str]], unread: AbstractSet[str]
+) -> bool:
+    """Return True if more words are of languages without a list than of any that has one.
+
+    A word that such a language has too does not count for one that has a list.
+    """
+    of_none = sum(
+        n
+        for word, n in words.items()
+        if word in unread and not any(word in entries for entries in lists.values())
+    )
+    own, _ = _on_lists(Counter({w: n for w, n in words.items() if w not in unread}), lists)
+    if not own:
+        return of_none > 0
+    n_foreign = max((n for name, n in own.items() if name != DEFAULT), default=0)
+    return of_none >= LEAST_UNREAD and of_none > own[DEFAULT] and 2 * of_none >= n_foreign
+
+
 def _on_lists(
-    words: Counter[str], lists: Mapping[str, AbstractSet[str]], anywhere: AbstractSet[str]
+    words: Counter[str], lists: Mapping[str, AbstractSet[str]]
 ) -> tuple[Counter[str], Counter[str]]:
     """Count by language the words that are on its list alone, and all that are on its list."""
     own: Counter[str] = Counter()
     listed: Counter[str] = Counter()
     for word, n in words.items():
-        # The pattern of words keeps a typographic apostrophe; lists have the typewriter's.
-        form = word.replace("’", "'")
-        if (lowered := form.lower()) in anywhere:
-            form = lowered
-        languages = [language for language, entries in lists.items() if form in entries]
+        languages = [language for language, entries in lists.items() if word in entries]
         for language in languages:
             listed[language] += n
         if len(languages) == 1:

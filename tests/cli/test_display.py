@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from sanitizer import Cape, Sanitizer
-from sanitizer.cli.display import WIDTH, before_after, joined_record, safe, speed, width
+from sanitizer.cli.display import (
+    WIDTH,
+    before_after,
+    describe,
+    in_short,
+    joined_record,
+    safe,
+    speed,
+    width,
+)
 
 
 def test_before_and_after_mark_what_changed() -> None:
@@ -14,7 +23,7 @@ def test_before_and_after_mark_what_changed() -> None:
     plain = before_after([text], [result], colour=False)
     assert "[Peter]" in plain
     assert "\x1b" not in plain
-    assert "not protected:" in plain
+    assert "not protected:" not in plain
     assert "\x1b[32m" in before_after([text], [result], colour=True)
 
 
@@ -23,10 +32,37 @@ def test_many_texts_have_one_record_with_their_sums() -> None:
     results = Sanitizer(policy="strict").sanitize_batch(texts)
     shown = before_after(texts, results, colour=False)
     assert shown.count("before  ") == 3
-    assert shown.count("not protected:") == shown.count("3 texts together:") == 1
+    record = describe(joined_record(results), len(results))
+    assert record.count("not protected:") == record.count("3 texts together:") == 1
     total = sum(result.record.charged for result in results)
     assert joined_record(results).charged == total > 0
-    assert f"epsilon {total:g} for the whole text" in " ".join(shown.split())
+    assert f"epsilon {total:g} for the whole text" in " ".join(record.split())
+
+
+@pytest.mark.parametrize(
+    ("policy", "hidden", "cost"),
+    [
+        ("balanced", "1 CONDITION, 1 PERSON (1 drawn by chance); 3 words stay", "epsilon 5, cert"),
+        ("deidentify", "1 PERSON; 4 words stay", "epsilon 0, certified"),
+        (
+            "identifiers",
+            "nothing; all else stays, names too",
+            "no differential privacy, NOT certified",
+        ),
+        ("strict", "3 word; 2 words stay", "epsilon 5 per word, 15 in all, certified"),
+    ],
+)
+def test_a_person_reads_in_two_lines_what_was_hidden(policy: str, hidden: str, cost: str) -> None:
+    result = Sanitizer(policy=policy).sanitize("My father Peter has hepatitis.")
+    first, second = in_short([result]).split("\n")
+    assert first == f"hidden: {hidden}"
+    assert second.startswith(cost)
+    assert "2 texts together: hidden: " in in_short([result, result])
+
+
+def test_a_variant_that_is_not_proved_says_so_in_short() -> None:
+    result = Sanitizer(Cape(variant="published"), "strict").sanitize("Peter is ill.")
+    assert "NOT certified (--record" in in_short([result])
 
 
 def test_a_record_of_many_is_certified_only_if_all_are() -> None:

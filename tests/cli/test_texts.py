@@ -141,6 +141,32 @@ def test_a_failure_prints_nothing_partial(
     assert found.err == "sanitizer: error: the model is broken\n"
 
 
+def test_a_terminal_shows_the_text_and_few_lines(
+    capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert main(["sanitize", PROMPT]) == 0
+    shown = capsysbinary.readouterr().out.decode()
+    before, after, empty, hidden, cost = shown.rstrip("\n").split("\n")
+    assert (before[:8], after[:8], empty) == ("before  ", "after   ", "")
+    assert hidden.startswith("hidden: 1 CONDITION, 1 PERSON, 1 PLACE")
+    assert cost == "epsilon 5, certified (--record: in full)"
+    assert main(["sanitize", "--record", PROMPT]) == 0
+    assert "not protected:" in capsysbinary.readouterr().out.decode()
+
+
+def test_the_record_is_beside_what_a_program_reads(tmp_path: Path) -> None:
+    plain = run("sanitize", PROMPT)
+    assert plain.stdout.count(b"\n") == 1
+    assert plain.stderr == b""
+    done = run("sanitize", "--record", PROMPT)
+    assert done.stdout.count(b"\n") == 1
+    assert b"not protected:" in done.stderr
+    done = run("sanitize", "--record", "-o", str(tmp_path / "out.txt"), PROMPT)
+    assert done.stdout == b""
+    assert b"not protected:" in done.stderr
+
+
 def test_no_text_and_a_terminal_is_an_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -188,7 +188,10 @@ def test_a_fact_in_everyday_words_is_pointed_out(visit: Visit) -> None:
 
 def test_a_task_that_needs_hidden_amounts_is_hinted_at(visit: Visit) -> None:
     visit.write("Sort these by price: Elena Marsh owes £240, Otto Quill owes £95.")
-    expect(visit.page.locator("#notices li")).to_contain_text(["Amounts are hidden"])
+    said = visit.page.locator("#notices li")
+    expect(said).to_contain_text(["Amounts are hidden"])
+    expect(said).to_contain_text(["leave them as they are"])
+    expect(said).not_to_contain_text(["policy file"])
 
 
 def test_the_language_is_said_where_it_changes_what_is_done(visit: Visit) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sanitizer.detect.skeleton import languages, public_forms
 from sanitizer.errors import ModelError
 from sanitizer.lm import model_folder
-from sanitizer.text import language_lists, language_of
+from sanitizer.text import UNREAD, UNREAD_ANYWHERE, language_lists, language_of
 from sanitizer.text.language import LONG, MAX_WORDS
 from sanitizer.text.policy import word_list
 from sanitizer.text.policy_file import WordSet
@@ -23,7 +23,7 @@ from tests.text.languages import TEXTS
 FOLDER = model_folder("words") / "languages"
 ENGLISH = frozenset(word_list("stopwords.txt")) | frozenset(word_list("public.txt"))
 LISTS: Mapping[str, frozenset[str]] = {**language_lists(FOLDER), "en": ENGLISH}
-LISTED = sorted(frozenset().union(*LISTS.values()))
+LISTED = sorted(UNREAD.union(*LISTS.values()))
 KNOWN = [(name, text) for name in ("de", "en", "es", "fr") for text in TEXTS[name]]
 MISTAKEN = pytest.mark.xfail(strict=True, reason="Italian of words that are Spanish as well")
 UNKNOWN = [
@@ -50,6 +50,69 @@ NAMES_AND_SHARED_WORDS = (
     "Ferreiros con Anxo Bermello, que es de Cuntis y debe la cuota a la Clínica Oroza. Yo quiero "
     "que la pague sin pelear. Corta, con dos firmas."
 )
+
+
+UNREAD_SENTENCES = (
+    "Moja mama ma w domu psa i kota.",
+    "Mój syn ma astmę.",
+    "Ile kosztuje bilet z Gdańska do Warszawy?",
+    "Můj otec Jaroslav má rakovinu plic a leží v nemocnici.",
+    "Jak to mám říct své ženě?",
+    "Přelož to do angličtiny.",
+    "Scrivi una lettera al mio capo.",
+    "Ho pagato 450 euro per la riparazione della lavatrice e ancora non funziona.",
+    "Traduci questo in inglese.",
+    "Mijn zoon heeft astma.",
+    "De broer van Thijs woont nu in Berlijn.",
+    "Ik weet niet wat ik met mijn zoon moet doen.",
+    "O meu filho tem asma.",
+    "Peço uma resposta urgente sobre o contrato de arrendamento.",
+    "Não sei o que fazer com o meu filho.",
+    "Min mamma har en hund och en katt hemma.",
+    "Kan du rätta den här texten?",
+    "Jag bor i Uppsala på Långgatan 7.",
+    "Babam Kemal akciğer kanseri ve hastanede yatıyor.",
+    "Bunu karıma nasıl söyleyeceğim?",
+    "Dün doktor Yeşil'e gittim ve yeni ilaçlar aldım.",
+    "Fiul meu are astm.",
+    "Scrie o scrisoare șefului meu.",
+    "Tradu asta în engleză.",
+)
+"""Polish, Czech, Italian, Dutch, Portuguese, Swedish, Turkish, Romanian; all had passed as a
+language that is read."""
+
+
+@pytest.mark.parametrize("text", UNREAD_SENTENCES)
+def test_a_sentence_of_a_language_without_a_list_is_none(text: str) -> None:
+    assert language_of(text, languages(), public_forms().anywhere, UNREAD) is None
+
+
+@pytest.mark.parametrize(("language", "text"), KNOWN)
+def test_words_of_other_languages_refuse_no_text_that_is_read(language: str, text: str) -> None:
+    assert language_of(text, languages(), public_forms().anywhere, UNREAD) == language
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Translate 'Ik heb geen tijd' into English.",
+        'What does "non è vero" mean?',
+        "Ola Nowak met Jan Kowalik in Gdansk.",
+        "Is Pan Tadeusz a good book?",
+    ],
+)
+def test_english_that_quotes_another_language_is_english(text: str) -> None:
+    assert language_of(text, languages(), public_forms().anywhere, UNREAD) == "en"
+
+
+def test_words_that_refuse_a_text_are_visible_and_tell_of_nobody() -> None:
+    forms = public_forms()
+    assert {word for word in UNREAD if not forms.visible(word, opens=False)} == set()
+    assert {w for w in UNREAD_ANYWHERE if not forms.visible(w.capitalize(), opens=False)} == set()
+    assert sorted(UNREAD_ANYWHERE & frozenset().union(*languages().values())) == []
+    new = UNREAD - frozenset().union(*languages().values())
+    assert sorted(new & WordSet.of(word_list("sensitive.txt")).exact) == []
+    assert sorted(new & set(word_list("given_names.txt", "classes"))) == ["che", "över"]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +198,10 @@ def test_the_order_of_the_lists_does_not_matter(words: list[str], order: list[st
 
 
 hidden = st.text(st.characters(categories=["L"]), min_size=1, max_size=9).filter(
-    lambda w: list(word_spans(w)) == [(0, len(w))] and not any(w in one for one in LISTS.values())
+    lambda w: (
+        list(word_spans(w)) == [(0, len(w))]
+        and not any(w in one for one in (UNREAD, *LISTS.values()))
+    )
 )
 
 
@@ -146,7 +212,10 @@ def test_only_the_number_of_hidden_words_matters(
     def filled() -> str:
         return " ".join(data.draw(hidden) if word is None else word for word in words)
 
-    assert language_of(filled(), LISTS) == language_of(filled(), LISTS)
+    def told() -> str | None:
+        return language_of(filled(), LISTS, unread=UNREAD)
+
+    assert told() == told()
 
 
 def test_a_capital_hides_a_word_unless_it_may_stand_anywhere() -> None:

@@ -345,7 +345,11 @@ function factNotices({ warnings }) {
 
 /** @param {Answer} answer */
 function hintNotices({ hints }) {
-  return hints.map((hint) => notice([`${hint[0].toUpperCase()}${hint.slice(1)}.`]));
+  // What to do about it is said for programs; here a word is chosen.
+  return hints.map((hint) => {
+    const [what] = hint.split(";");
+    return notice([`${what[0].toUpperCase()}${what.slice(1)}. Choose those that may leave, and leave them as they are.`]);
+  });
 }
 
 /** @param {Answer} answer */
