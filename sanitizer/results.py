@@ -230,7 +230,7 @@ class SanitizedText:
                 cells = " and ".join(f'{kind} = "pass"' for kind in hidden)
                 found.append(
                     f"{what} are hidden, and this text seems to ask to sort, add or compare: an "
-                    "API cannot do that; mark those that may leave with keep=, or set "
+                    "API cannot do that; mark those that may leave with keep= (--keep), or set "
                     f"{cells} under [classes] of a policy file"
                 )
         return tuple(found)
