@@ -53,8 +53,8 @@ def test_kept_phrases_leave_as_they_are() -> None:
 
 def test_a_phrase_to_keep_needs_a_word() -> None:
     done = run("sanitize", "--keep", " ", PROMPT)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "keep must hold phrases" in done.stderr
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"keep must hold phrases" in done.stderr
 
 
 def test_published_claims_more_than_nominal() -> None:
