@@ -12,18 +12,30 @@ LONGEST = 200  # characters of a text in a repr
 
 _RECKONS = re.compile(
     r"(?i)\b(?:add(?:s|ed)? up|add(?:ing)? (?:the|these|those|all|them)|average|bigger|biggest|"
-    r"calculat(?:e|es|ing)|cheap(?:er|est)|compar(?:e|es|ing)|comput(?:e|es|ing)|"
+    r"budget|calculat(?:e|es|ing)|cheap(?:er|est)|convert(?:s|ed|ing)?|compar(?:e|es|ing)|comput(?:e|es|ing)|"
     r"costs? (?:more|less|most)|difference between|earns? (?:more|less|most|least)|"
     r"(?:most|less|least|more) expensive|high(?:er|est)|how (?:much|many)|larg(?:er|est)|"
     r"low(?:er|est)|maximum|mean of|median|minimum|order(?:ed)? (?:by|from)|percent(?:age)? of|"
-    r"rank(?:ed|ing)?|small(?:er|est)|sort(?:s|ed|ing)?|subtract|sum(?: (?:of|up)|s)?|"
+    r"divid(?:e|ed|es|ing)|in total|left over|multipl(?:y|ied)|per person|percent|"
+    r"rank(?:ed|ing)?|small(?:er|est)|sort(?:s|ed|ing)?|split(?:s|ting)?|subtract|"
+    r"sum(?: (?:of|up)|s)?|what(?:['\u2019]s| is) left|"
     r"total(?:s|led)?|(?:more|less) than|work out)\b"
 )
 _ORDERS_TIME = re.compile(
-    r"(?i)\b(?:calculat(?:e|ing)|chronological(?:ly)?|earl(?:ier|iest)|first or last|"
-    r"how (?:long|old|many)|latest|old(?:er|est)|order(?:ed)? (?:by|from)|sort(?:s|ed|ing)?|"
+    r"(?i)\b(?:calculat(?:e|ing)|chronological(?:ly)?|day by day|day of the week|earl(?:ier|iest)|"
+    r"(?:arrives?|begins?|comes?|ends?|expires?|is due|leaves?|runs? out|starts?) "
+    r"(?:first|last|next)|first or last|how (?:long|old|many)|itinerary|latest|soonest|timeline|"
+    r"weekday|with (?:the )?dates|"
+    r"old(?:er|est)|order(?:ed)? (?:by|from)|sort(?:s|ed|ing)?|"
     r"which (?:is|was|comes) first|young(?:er|est))\b"
 )
+_ASKS_ABOUT = re.compile(
+    r"(?i)\b(?:advice|allowed|can (?:i|he|she|we)|caus(?:e|es|ed)|compatible|dangerous|dose|"
+    r"dosage|explain|harm(?:s|ful)?|help with|interact(?:s|ions?)?|mean(?:s|ing)?|ok(?:ay)? to|"
+    r"safe(?:ly)?|should (?:i|he|she|we)|side effects?|specialist|symptoms?|treat(?:ed|s|ment)?|"
+    r"what (?:is|are))\b[^?\n]{0,200}\?"
+)
+_ILLS = ("TREATMENT", "CONDITION")
 _AMOUNTS, _TIMES = ("MONEY", "NUMBER"), ("DATE", "DATE_OF_BIRTH", "NUMBER")
 
 
@@ -220,6 +232,7 @@ class SanitizedText:
             visible.append(self.text[at : each.start])
             at = each.end
         text = " \0 ".join([*visible, self.text[at:]])
+        found = []
         asked = [
             (what, [kind for kind in of if kind in kinds])
             for what, of, pattern in (
@@ -228,14 +241,22 @@ class SanitizedText:
             )
             if kinds & set(of) and pattern.search(text)
         ]
-        if not asked:
-            return ()
-        cells = dict.fromkeys(f'{kind} = "pass"' for _, hidden in asked for kind in hidden)
-        return (
-            f"{', '.join(what for what, _ in asked)} are hidden, and this text seems to ask to "
-            "sort, add or compare: an API cannot do that; mark those that may leave with keep=, or "
-            f"set {' and '.join(cells)} under [classes] of a policy file",
-        )
+        if asked:
+            cells = dict.fromkeys(f'{kind} = "pass"' for _, hidden in asked for kind in hidden)
+            found.append(
+                f"{', '.join(what for what, _ in asked)} are hidden, and this text seems to ask to "
+                "sort, add or compare: an API cannot do that; mark those that may leave with keep= "
+                f"(--keep), or set {' and '.join(cells)} under [classes] of a policy file"
+            )
+        ills = [kind for kind in _ILLS if kind in kinds]
+        if ills and _ASKS_ABOUT.search(text):
+            cells_of_ills = " and ".join(f'{kind} = "pass"' for kind in ills)
+            found.append(
+                "illnesses or medicines are replaced, and this text seems to ask about them: "
+                "the answer will be about what stands in their place; mark those that may "
+                f"leave with keep= (--keep), or set {cells_of_ills} under [classes] of a policy file"
+            )
+        return tuple(found)
 
     def __str__(self) -> str:
         return self.text

@@ -184,6 +184,12 @@ def destinations(output: Path | None, inputs: Sequence[Source]) -> list[Path | N
 @json_option
 @click.option("--reveal", is_flag=True, help="show the private words beside their replacements")
 @click.option("--record", is_flag=True, help="say in full what was done, and what is not protected")
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="PHRASE",
+    help="let PHRASE leave as it is, written just like this; may be repeated",
+)
 @budget_option
 @ledger_option
 @setting_options
@@ -201,6 +207,7 @@ def sanitize(
     as_json: bool,
     reveal: bool,
     record: bool,
+    keep: tuple[str, ...],
     **setting: Any,
 ) -> int:
     """Replace the private words of TEXT or of files; - or nothing reads standard input.
@@ -221,7 +228,7 @@ def sanitize(
         # Each file or line is a conversation of its own, unless `restore` is to find them again.
         together = vault is not None or bool(conversation)
         bar = lines and sys.stderr.isatty()
-        stopped = _sanitize(sanitizer, texts, results, together, bar)
+        stopped = _sanitize(sanitizer, texts, keep, results, together, bar)
     except SanitizerError as error:
         stopped, refusal = False, error
     _warn(results)
@@ -246,6 +253,7 @@ def sanitize(
 def _sanitize(
     sanitizer: Sanitizer,
     texts: Sequence[str],
+    keep: Sequence[str],
     results: list[SanitizedText],
     together: bool,
     bar: bool,
@@ -256,7 +264,7 @@ def _sanitize(
     """
     from sanitizer.progress import counted, reading_bar, reported_to
 
-    stream = sanitizer.sanitize_stream(texts, together=together)
+    stream = sanitizer.sanitize_stream(texts, keep=keep, together=together)
     with _stop_asked() as asked, reading_bar(sys.stderr.isatty() and not bar) as shown:
 
         def watcher(done: int, total: int, charged: bool) -> None:

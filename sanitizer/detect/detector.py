@@ -35,7 +35,14 @@ from sanitizer.detect.extents import (
     of_calendar,
     of_currency,
 )
-from sanitizer.detect.layout import SLOT, is_general, is_set_phrase, on_its_own, public_here
+from sanitizer.detect.layout import (
+    SLOT,
+    is_general,
+    is_reckoning,
+    is_set_phrase,
+    on_its_own,
+    public_here,
+)
 from sanitizer.detect.numbers import (
     counts_on,
     is_aged,
@@ -55,6 +62,7 @@ from sanitizer.detect.skeleton import (
     Skeleton,
     foreign_words,
     is_compound,
+    is_plain_compound,
     languages,
     public_forms,
     skeleton,
@@ -290,6 +298,7 @@ class Detector:
         """
         shown = _Shown(found)
         general = language == "en" and is_general(shown.text())
+        reckoning = language == "en" and is_reckoning(found, shown.text())
         decided: list[list[str | None]] = []
         for number, run in enumerate(found.runs):
             if run.kind != WORD and run.kind not in NUMBERS:
@@ -302,7 +311,7 @@ class Detector:
                 word = found.text[run.start : run.end]
                 known = field if field in _FIELDS_OF_NUMBERS else None
                 kind = known or self._number_kind(word, before, after, labels[number][0], field)
-                of_task = known is None and public_number(word, sight, after)
+                of_task = reckoning or (known is None and public_number(word, sight, after))
                 decided.append([None if of_task else kind])
                 continue
             # Where names have capitals, a word of dictionaries without one is hidden, but no name.
@@ -328,6 +337,8 @@ class Detector:
             if language in FOREIGN and self._is_native(found.text, run, before, language):
                 kinds = [None if kind in NAMES else kind for kind in kinds]
             kinds = names_on(found.text, run, kinds, language)
+            if reckoning and found.text[slice(*run.words[0])] in _MONTHS[language]:
+                kinds = [None]
             if general:
                 kinds = [
                     None if _is_worldly(word, kind) else kind
@@ -347,7 +358,8 @@ class Detector:
         names = [word for word in words if not word.islower()]
         if len(names) > (language == "de") or TITLE.search(before) or _SIGNED.search(before):
             return False
-        return all(
+        plain = language == "de" and len(words) == 1 and is_plain_compound(words[0])
+        return plain or all(
             self._known(word, language) and word.lower() not in given_names() for word in words
         )
 

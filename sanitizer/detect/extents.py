@@ -410,8 +410,10 @@ def joined(
         if groups and groups[-1][0].kind == finding.kind:
             held, first, _ = groups[-1]
             between = found.text[held.end : finding.start]
-            apart = overlapping(declared, held.end, finding.start) or (
-                held.kind == "NUMBER" and between == " " and found.runs[run].kind != NUMERAL
+            apart = (
+                overlapping(declared, held.end, finding.start)
+                or (held.kind == "NUMBER" and between == " " and found.runs[run].kind != NUMERAL)
+                or (held.kind == "DATE" and _another_day(found, first, groups[-1][2], run))
             )
             if not apart and _joins(found.text, held, finding):
                 groups[-1] = Finding(held.start, finding.end, held.kind), first, run
@@ -434,6 +436,28 @@ def joined(
             wide = finding
         at = wide.end
         yield wide
+
+
+def _another_day(found: Skeleton, first: int, last: int, run: int) -> bool:
+    """Return True if a day follows that is another one of a list: "3 May 2024, 14 March 2023".
+
+    Which runs are numbers is public, as is the text between runs; their letters are not read.
+
+    Args:
+        first, last: runs of the date before the comma. run: the one behind it.
+    """
+    text, runs = found.text, found.runs
+    if text[runs[last].end : runs[run].start] != ", " or not _is_number(runs[last]):
+        return False
+    if not _is_number(runs[run]) or all(map(_is_number, runs[first : last + 1])):
+        return True
+    if run + 1 == len(runs) or _is_number(runs[run + 1]):
+        return False
+    return _TO_MONTH.fullmatch(text, runs[run].end, runs[run + 1].start) is not None
+
+
+_TO_MONTH = re.compile(r"(?:st|nd|rd|th|\.)? (?:of )?")
+"""Text between a day and its month."""
 
 
 def _joins(text: str, held: Finding, finding: Finding) -> bool:

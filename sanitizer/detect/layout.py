@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sanitizer.detect.classes import given_names
 from sanitizer.detect.extents import NAMES, WEEKDAY
 from sanitizer.detect.numbers import is_brief
-from sanitizer.detect.skeleton import CAPITALS, PublicForms
+from sanitizer.detect.skeleton import CAPITALS, NUMBERS, WORD, PublicForms, Skeleton
 from sanitizer.text import NAME_PARTS
 
 _GENERAL = re.compile(
@@ -83,6 +83,19 @@ _REPORTED = re.compile(r"(?i)\b(?:error|fault|exception|shows|displays|flashes|e
 _CODE = re.compile(r"[A-Z]{1,3}-?[0-9]{1,4}")
 """Visible text before the code of an error that a machine reports, such as "E14"."""
 _RELEASE = re.compile(r"v[0-9]{1,2}")  # of a program or an interface
+_LISTING = re.compile(
+    r"(?i)\b(?:columns|fields|headers|headings|with (?:the |these )?keys)(?:: ?| \(| )"
+    rf"(?:[\"'`]?(?:\w+(?: \w+)?|{SLOT})[\"'`]?(?:, ?| and |, and )){{0,9}}[\"'`]?$"
+)
+"""Visible text before the name of a column or key that is asked for: "columns Owner, Task"."""
+_ESCAPED, _ESCAPED_AFTER = frozenset("dwsbDWSB"), re.compile(r"[+*?{)|\]\\.$\"'(\[]")
+"""Letters of regular expressions behind a backslash, and what follows one."""
+_DEGREES = re.compile(
+    r"(?i)\b(?:at|to|is|convert|oven|bake[ds]?|roast|preheat)[^.\n]{0,24}"
+    rf"(?:[0-9]|{SLOT}) ?\u00b0?$"
+)
+"""Visible text before the F or C of a temperature."""
+_DOCTORS = frozenset(["GP", "GPs"])
 _SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
 """Visible text in capitals, as before "IN" and "WHO" where all is in capitals."""
 _SET_PHRASE = re.compile(
@@ -110,8 +123,46 @@ def is_general(visible: str) -> bool:
     return few and _GENERAL.match(plain) is not None and _PERSONAL.search(plain) is None
 
 
+_RECKONING = re.compile(
+    r"(?i)\b(?:days|weeks|months|years|hours|minutes|weekday|day of the week|what day|convert|plus|"
+    r"minus|times|multipl\w+|divided?|subtract|percent|per cent|add up|sum|total|average|mean|"
+    r"median|sort|order|rank|round|earlier|later|earliest|latest|bigger|larger|smaller|higher|"
+    r"lower|how much|how many)\b|%"
+)
+_DAY_TO_MONTH, _MONTH_TO_DAY = re.compile(r"(?:st|nd|rd|th)? (?:of )?"), re.compile(r",? ")
+"""Visible text of a task with numbers; and between the day and the month of a date."""
+
+
+def is_reckoning(found: Skeleton, visible: str) -> bool:
+    """Return True for a task with numbers in which nobody occurs: they are nobody's.
+
+    "How many days are there between 3 May and 1 June?" Which runs are numbers is public, and so is
+    the text between runs; a hidden word counts only where a month stands beside a number.
+
+    Args:
+        visible: the whole text, hidden runs shown as slots.
+    """
+    plain = visible.strip()
+    few = len(plain.split()) <= _MOST_GENERAL
+    if not few or _PERSONAL.search(plain) or not _RECKONING.search(plain):
+        return False
+    runs, text = found.runs, found.text
+    for i, run in enumerate(runs):
+        if run.kind in NUMBERS:
+            continue
+        if run.kind != WORD or len(run.words) > 1:
+            return False
+        before = i > 0 and runs[i - 1].kind in NUMBERS
+        after = i + 1 < len(runs) and runs[i + 1].kind in NUMBERS
+        before = before and _DAY_TO_MONTH.fullmatch(text, runs[i - 1].end, run.start) is not None
+        after = after and _MONTH_TO_DAY.fullmatch(text, run.end, runs[i + 1].start) is not None
+        if not (before or after):
+            return False
+    return True
+
+
 def public_here(word: str, before: str, label: str | None) -> bool:
-    """Return True for a weekday, "30s", "v2", a new job's probation, and "WHO" after capitals.
+    """Return True for a weekday, "30s", "v2", "GP", a new job's probation, "WHO" after capitals.
 
     Args:
         before: visible text before the word's run. label: the tagger's class.
@@ -120,7 +171,7 @@ def public_here(word: str, before: str, label: str | None) -> bool:
         >>> public_here("Monday", "see you on ", None), public_here("WHO", "A report of ", None)
         (True, False)
     """
-    if is_brief(word, before) or _RELEASE.fullmatch(word):
+    if is_brief(word, before) or _RELEASE.fullmatch(word) or word in _DOCTORS:
         return True
     if label != "DATE" and WEEKDAY.fullmatch(word):
         return True
@@ -144,14 +195,18 @@ def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms
 
     It heads a line, greets a "Hiring Team" or a "Good day", closes a letter, opens a sentence as a
     verb ("Rank them"), or belongs to a program: a flag (" -H "), the code of an error ("it shows
-    E14"), the letter of a choice ("A. Yes. B. No"), a name in a path ("app.PdfWriter(").
+    E14"), the letter of a choice ("A. Yes. B. No"), a name in a path ("app.PdfWriter("), a class of
+    a regular expression ("\\S+"), or names a column that is asked for ("the columns Owner, Due").
 
     Args:
         words: of the run, as written. before, after: visible text around it.
     """
     known = [forms.listed(word) and word.lower() not in given_names() for word in words]
-    if _GREETED.search(before) and all(known) and _ADDRESSEE.fullmatch(words[-1]):
+    addressed = _GREETED.search(before) and _ADDRESSEE.fullmatch(words[-1])
+    if all(known) and (addressed or _LISTING.search(before)):
         return True
+    if list(words) in (["X", "F"], ["X", "C"]):
+        return True  # of a format: "oven: X C"
     if len(words) > 1:
         return False
     word, listed = words[0], known[0]
@@ -167,8 +222,13 @@ def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms
 
 
 def _is_technical(word: str, before: str, after: str, forms: PublicForms) -> bool:
-    """Return True for a flag, an error's code, a choice's letter, and a name of code in a path."""
+    """Return True for a flag, an error's code, a choice's letter, and a name of code in a path; for
+    a class of a regular expression, and the F of a temperature."""
     if len(word) == 1:
+        if word in _ESCAPED and before.endswith("\\") and _ESCAPED_AFTER.match(after):
+            return True
+        if word in "FC" and _DEGREES.search(before):
+            return True
         flag = before.endswith(" -") and after[:1] in (" ", "\n")
         chosen = word in _CHOICES and _FIRST_CHOICE.search(before) and _OPENS.search(before)
         return flag or bool(chosen and _CHOICE.match(after))

@@ -169,7 +169,9 @@ _SHORT = re.compile(
 _MONTHS_AFTER = re.compile(r"(?i)[ -](?:months?|years?)\b(?! (?:pregnant|old|sober|clean))")
 _TERM = re.compile(r"(?i)\b(?:within|in the next|for the next|over the next|a period of|next) $")
 """Visible text around a duration: a short one, a longer one, and the beginning of a term."""
-_AT_MOST = re.compile(r"(?i)\b(?:max\.?|maximum|at most|no more than|limit(?:ed)? (?:of|to)|top) $")
+_AT_MOST = re.compile(
+    r"(?i)\b(?:max\.?|maximum|at most|no more than|limit(?:ed)? (?:of|to)|nearest|top) $"
+)
 _COUNTED = re.compile(
     r" (?:[a-z]+ )?(?:people|sentences?|paragraphs?|bullets?|points?|questions?|words?|lines?|"
     r"items?|steps?|pages?|examples?|options?|ideas?|tips?|employees|guests|rows?|columns?|tables?|"
@@ -186,7 +188,18 @@ _MEASURED = re.compile(
     r"(?!weight|body|fat|muscle|cocaine|heroin|cannabis|weed)|"
     r" ?(?:[KMGTP]i?B|[kMG]bps|[kMG]Hz|fps|dpi|px)\b"
 )
-"""Visible text after how much of something to cook, or of a machine."""
+_COOKED = re.compile(
+    r" ?(?:g|grams?|ml|cl|dl|cups?|tbsp|tsp|tablespoons?|teaspoons?|oz|ounces?|lbs?) "
+    r"(?:plain |brown |caster |icing |self-raising |unsalted |soft |cold |warm |chopped |grated |"
+    r"double |fresh |dried |ground |whole )*"
+    r"(?:flour|sugar|butter|milk|cream|water|rice|pasta|oats|oil|honey|cheese|chocolate|cocoa|"
+    r"yogh?urt|yeast|salt|pepper|stock|lentils|beans|chickpeas|potatoes|carrots|onions|tomatoes|"
+    r"mushrooms|spinach|chicken|beef|pork|lamb|mince|fish|salmon|prawns|tofu|nuts|almonds|raisins|"
+    r"berries|apples|lemon|garlic|ginger|cinnamon|vanilla|syrup|jam|breadcrumbs)\b"
+)
+_OVEN = re.compile(r"(?i)\b(?:bake[ds]?|baking|roast|oven|preheat|grill)[^.\n\ufffc]{0,24} $")
+_OVEN_AFTER = re.compile(r" ?\u00b0| (?:degrees|[FC]\b|minutes|\ufffc)|[CF]\b")
+"""Visible text after how much of something to cook, or of a machine; around the heat of an oven."""
 _TRIED = re.compile(r"(?i)\b(?:retry|retries|attempt|try|step|page|part|slide|question|batch) $")
 _OF_MANY = re.compile(r"[0-9]{1,3}/[0-9]{1,3}")
 """Visible text before which one of how many, as in "retry 2/5"."""
@@ -244,16 +257,16 @@ def public_number(number: str, before: str, after: str) -> bool:
         >>> public_number("two", "", " sentences"), public_number("6", "she is ", " weeks late")
         (True, False)
     """
-    if asked(before, after) or _AT_MOST.search(before):
-        return True
-    if _VERSION.fullmatch(number) or _is_technical(number, before, after):
+    if asked(before, after) or _AT_MOST.search(before) or _VERSION.fullmatch(number):
         return True
     item = _AT_ITEM.search(before) and _ITEM.match(number + after)
-    if item or _SERVED.search(before):
+    if item or _SERVED.search(before) or _is_technical(number, before, after):
         return True
     if sum(map(str.isdecimal, number)) > _MOST_DIGITS:
         return False
-    if _SHORT.match(after) or _COUNTED.match(after) or _MEASURED.match(after):
+    if any(each.match(after) for each in (_SHORT, _COUNTED, _MEASURED, _COOKED)):
+        return True
+    if _OVEN.search(before) and _OVEN_AFTER.match(after):
         return True
     return _TERM.search(before) is not None and _MONTHS_AFTER.match(after) is not None
 

@@ -83,6 +83,12 @@ _OF_CODE = frozenset(
 """Last words of names in programs that begin with a capital."""
 
 
+_UNITS = frozenset(
+    "oz lb lbs tbsp tbsps tsp tsps ml cl dl mm cm km kg kw kwh kcal kj mph psi rpm ft yd sq".split()
+)
+"""Units as they are written in lower case; none is a name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A stretch of hidden words: one slot to every reader but its own.
@@ -125,8 +131,8 @@ class PublicForms:
             opens: a sentence, line or list item opens with it, judged from visible text.
         """
         plain = _plain(word)
-        if plain in _SPELLED:
-            return False
+        if plain in _SPELLED or word in _UNITS:
+            return word in _UNITS
         if plain in self.anywhere or word in self.anywhere:
             return word not in CAPITALS
         if len(word) == 1:
@@ -372,6 +378,29 @@ _TOLD_ENDS = (
     "schw\u00e4che schwester st\u00f6rung sucht therapie tumor vorfall"
 ).split()
 """Last parts of illnesses, treatments and occupations."""
+
+
+_PLAIN_ENDS = (
+    "abrechnung anfrage angebot antrag anschrift auftrag beitrag bescheid bestellung betrag "
+    "best\u00e4tigung datum frist formular geb\u00fchr geb\u00fchren kosten k\u00fcndigung nummer "
+    "rechnung schreiben termin unterlagen vertrag verwaltung zahlung zeichen"
+).split()
+"""Last parts of German words of letters and offices, which no name ends with."""
+
+
+def is_plain_compound(word: str) -> bool:
+    """Return True for a German word of letters and offices, such as "Vertragsnummer".
+
+    Raises:
+        ModelError: a list is missing or damaged.
+    """
+    plain, everyday = word.lower(), foreign_words("de")
+    return any(
+        plain[: -len(end)].endswith(link) and plain[: len(plain) - len(end) - len(link)] in everyday
+        for end in _PLAIN_ENDS
+        if plain.endswith(end)
+        for link in _LINKS
+    )
 
 
 def is_compound(word: str) -> bool:

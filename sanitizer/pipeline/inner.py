@@ -36,6 +36,7 @@ from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.results import FactWarning, SanitizedText
 from sanitizer.storage import (
     Vault,
+    as_printed,
 )
 from sanitizer.text import DeclaredText, Policy, Segmented
 
@@ -133,7 +134,7 @@ class Inner:
         text: str | DeclaredText,
         source: Source = SYSTEM_RANDOM,
         role: str = "user",
-        charge: Charge = lambda epsilon: None,
+        charge: Charge = lambda epsilon, n_draws: None,
     ) -> MaskedText:
         """Return a text with its words hidden and its identifiers in the vault.
 
@@ -141,7 +142,7 @@ class Inner:
             source: source of the values released for numbers and identifiers.
             role: all of the text is declared if the policy lets this role pass; APART if an API
                 may know the text, which is then not compared with the table.
-            charge: called before a stand-in is drawn within its class.
+            charge: called before stand-ins are drawn within their classes, once for all of them.
 
         Raises:
             SanitizerError, TypeError, ValueError: as `Sanitizer.sanitize`.
@@ -233,11 +234,12 @@ class Inner:
     ) -> SanitizedText:
         n_new = 0
 
-        def charge(epsilon: float) -> None:
+        def charge(epsilon: float, n_draws: int) -> None:
             nonlocal n_new
-            charges.reserve(0, epsilon, self.settings.mechanism.certified)
+            price = float(n_draws * as_printed(epsilon))
+            charges.reserve(0, price, self.settings.mechanism.certified)
             charges.start_drawing()
-            n_new += 1
+            n_new += n_draws
 
         masked = self.mask(text, source, role, charge)
         if self.settings.policy.detector == "none":

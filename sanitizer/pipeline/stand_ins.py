@@ -25,11 +25,22 @@ from sanitizer.pipeline.classes import ClassDraws
 from sanitizer.pipeline.known import KnownIdentifiers
 from sanitizer.randomness import Source
 from sanitizer.results import Replacement, SanitizedText
-from sanitizer.storage import MAX_FORMED, NATURAL, Drawn, Entries, Make, Vault, Wanted, name_marks
+from sanitizer.storage import (
+    MAX_FORMED,
+    NATURAL,
+    Drawn,
+    Entries,
+    Make,
+    Vault,
+    Wanted,
+    name_marks,
+    same_thing,
+)
 from sanitizer.text import Policy, Segmented, Unit, cased, random_number, word_list
 
-Charge = Callable[[float], None]
-"""Function that reserves the epsilon of one draw; it raises BudgetExceeded."""
+Charge = Callable[[float, int], None]
+"""Function (epsilon of one draw, how many draws) that reserves their price; it raises
+BudgetExceeded, and then has reserved nothing."""
 
 APART = "apart"
 """Place of things in texts that an API may know; also the role of such texts."""
@@ -109,7 +120,7 @@ class StandIns:
         segmented: Segmented,
         source: Source,
         draws: ClassDraws | None = None,
-        charge: Charge = lambda epsilon: None,
+        charge: Charge = lambda epsilon, n_draws: None,
         place: str = "",
     ) -> list[str | None]:
         """Return the released value of each unit; None for a word that is drawn by its context.
@@ -117,12 +128,13 @@ class StandIns:
         Args:
             text: the original. segmented: its units.
             draws: of classes; None where nothing is drawn, and what would be gets a placeholder.
-            charge: called before each draw.
+            charge: called before the first draw, for all of them, so that nothing is charged for
+                a text that cannot be paid as a whole.
             place: APART for texts that are not the user's: equal things are not linked.
 
         Raises:
             VaultError: the table is full or cannot be written.
-            BudgetExceeded: by `charge`; what was drawn before stays drawn.
+            BudgetExceeded: by `charge`; nothing was drawn.
         """
         units = segmented.units
         if not units:
@@ -134,11 +146,18 @@ class StandIns:
         plain = maker(policy.style, source)
         natural = policy.natural if place == "" else ()
         names = Names(text, segmented, natural) if natural else None
+        to_draw = [each for each in wanted if (each.kind, each.original) in concepts]
+        n_paid = 0
 
         def make(kind: str, original: str, number: int, table: Entries) -> str:
+            nonlocal n_paid
             name = concepts.get((kind, original))
             if draws is not None and name and len(table.drawn) < policy.max_drawn:
-                charge(draws.epsilon)
+                if not n_paid:
+                    room = policy.max_drawn - len(table.drawn)
+                    n_paid = max(1, min(_n_new(to_draw, table), room))
+                    charge(draws.epsilon, n_paid)
+                n_paid -= 1
                 value = draws.draw(list_of(kind, name), name, table.drawn, source)
                 if value is not None:
                     return Drawn(value, draws.epsilon)
@@ -199,6 +218,19 @@ class StandIns:
         wanted = [Wanted(unit.kind, unit.text, place=unit.form)]
         (kept,) = self._vault.substitutes(self._conversation, wanted, make)
         return kept
+
+
+def _n_new(wanted: Sequence[Wanted], table: Entries) -> int:
+    """Return how many of these will be made: things, or forms where things are not linked."""
+    made: set[object] = set()
+    known = set(table.things)
+    for each in wanted:
+        if each.place:
+            made |= {(each.original, each.place)} if table.find(each) is None else set()
+        elif each.thing not in known:
+            known |= {each.thing, same_thing(each.original)}
+            made.add(each.thing)
+    return len(made)
 
 
 _OF_PEOPLE = frozenset(["BELIEF", "ORIGIN"])

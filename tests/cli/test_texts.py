@@ -41,6 +41,22 @@ def test_json_has_no_originals_unless_revealed() -> None:
     assert [r["original"] for r in revealed["replacements"]] == ["Peter", "hepatitis", "Leeds"]
 
 
+def test_kept_phrases_leave_as_they_are() -> None:
+    prompt = "Add up what Elena Marsh spent: 30.50 in Leeds and 12 euros in Hexford."
+    arguments = ("sanitize", "--policy=deidentify", "--json", "--reveal", prompt)
+    hidden = {each["original"] for each in json.loads(run(*arguments).stdout)["replacements"]}
+    kept = json.loads(run(*arguments, "--keep", "30.50", "--keep=12 euros").stdout)
+    assert {"30.50", "12 euros", "Leeds", "Elena Marsh"} <= hidden
+    assert hidden - {each["original"] for each in kept["replacements"]} == {"30.50", "12 euros"}
+    assert kept["record"]["declared"] == 4, "30 and 50 are two"
+
+
+def test_a_phrase_to_keep_needs_a_word() -> None:
+    done = run("sanitize", "--keep", " ", PROMPT)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"keep must hold phrases" in done.stderr
+
+
 def test_published_claims_more_than_nominal() -> None:
     record = json.loads(
         run(

@@ -309,11 +309,30 @@ class TestConversation:
             Policy.load(path)
 
     def test_the_budget_refuses_before_anything_leaves(self, model: OnnxMaskedLM) -> None:
-        s = Sanitizer(model=model, budget=5.0)
-        with pytest.raises(BudgetExceeded):
+        s = Sanitizer(model=model, budget=9.0)
+        with pytest.raises(BudgetExceeded, match="needs epsilon 10, the budget has 9 of 9 left"):
             s.sanitize("He was diagnosed with asthma and with epilepsy.")
-        assert s.spent == 5.0
-        assert s.sanitize("He was diagnosed with asthma.").record.charged == 0.0, "drawn already"
+        assert s.spent == 0.0, "nothing is charged for what cannot be paid as a whole"
+        assert s.sanitize("He was diagnosed with asthma.").record.charged == 5.0
+        again = "He had asthma and his asthma came back with asthma."
+        assert s.sanitize(again).record.charged == 0.0, "drawn already"
+
+    @pytest.mark.parametrize("kind", ["memory", "file"])
+    def test_all_draws_of_a_text_are_reserved_at_once(
+        self, kind: str, model: OnnxMaskedLM, tmp_path: Path
+    ) -> None:
+        key = "a key of at least sixteen bytes"
+        vault = FileVault(tmp_path / "v", key) if kind == "file" else None
+        s = Sanitizer(model=model, budget=20.0, vault=vault)
+        first = s.sanitize("He has asthma, epilepsy, asthma, gout and also migraine.").record
+        assert (first.charged, first.n_drawn, s.spent) == (15.0, 3, 15.0), "at most three"
+        assert s.sanitize("He has lupus and asthma.").record.charged == 0.0
+
+    def test_a_text_pays_only_for_what_is_new(self, model: OnnxMaskedLM) -> None:
+        s = Sanitizer(model=model, budget=10.0)
+        assert s.sanitize("He was diagnosed with asthma.").record.charged == 5.0
+        both = "He was diagnosed with asthma and with epilepsy."
+        assert s.sanitize(both).record.charged == 5.0, "the budget fits exactly"
 
     def test_a_preview_draws_in_a_table_of_its_own(self, s: Sanitizer) -> None:
         preview = s.derive(charged=False)
