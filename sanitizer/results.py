@@ -250,11 +250,11 @@ class SanitizedText:
             )
         ills = [kind for kind in _ILLS if kind in kinds]
         if ills and _ASKS_ABOUT.search(text):
-            cells_of_ills = " and ".join(f'{kind} = "pass"' for kind in ills)
+            passing = " and ".join(f'{kind} = "pass"' for kind in ills)
             found.append(
                 "illnesses or medicines are replaced, and this text seems to ask about them: "
                 "the answer will be about what stands in their place; mark those that may "
-                f"leave with keep= (--keep), or set {cells_of_ills} under [classes] of a policy file"
+                f"leave with keep= (--keep), or set {passing} under [classes] of a policy file"
             )
         return tuple(found)
 

@@ -61,6 +61,7 @@ MIXED = (
     "LLM LLMs RAG CNN RNN SVM PCA KPI KPIs ROI CRM ERP SLA SLAs FAQ EOD OKR OKRs GDPR HIPAA "
     "IWDG UART I2C SPI GPIO ADC PWM HTTPS SSH FTP SFTP SMTP IMAP DNS DHCP TCP UDP TLS SSL CORS "
     "useState useEffect useMemo useRef useCallback useContext onClick onChange onSubmit useReducer "
+    "Anthropic DeepSeek Midjourney Scrivener 2fa 2FA God "
     "CSRF XSS RGB CMYK SVG GIF JPEG PNG ASCII UTF8 Unicode"
 ).split()
 BRANDS = (
@@ -84,7 +85,7 @@ shop that somebody went to), so that the tagger judges each."""
 NAMES = ("will", "may", "don", "ma", "s", "t", "d", "m")
 """Stopwords that are names, or letters, when capitalized."""
 NAMES_OF_MONTHS = frozenset(
-    "january february april june july august september october november december".split()
+    "january february march april june july august september october november december".split()
 )
 _CODE_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _DRUG = re.compile(r"[a-z][a-z]{4,17}")

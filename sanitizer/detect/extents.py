@@ -93,14 +93,16 @@ _CAPITALIZED = (
 )
 """Visible text before a name: a word with a capital that opens no sentence."""
 _ONES = re.compile(r"-(?:one|first|second|third)\b", re.I)
-"""Visible end of a number in words: "forty-one"."""
+_SAID_ONE = re.compile(r" (?:one|first|second|third)\b(?! of\b)", re.I)
+_TENS = re.compile(r"(?i)(?:.*[ -])?(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)\Z")
+"""Visible end of a number in words: "forty-one"; and as it is dictated, after a run of tens."""
 _TAKEN_BEFORE = {
     "MONEY": re.compile(
         r"(?:(?:\b(?:R|CA|AU|A|US|NZ))?[$\u00a3\u20ac\u00a5\u20b9]|"
         rf"\b(?:{_CODES}|Rs\.?))\s?$"
     ),
     "DATE": re.compile(
-        rf"(?:\b{_DAY}\.?,? (?:the )?|\b{MONTH}\.? (?:the )?|\byesterday (?:at )?|\bmid-|"
+        rf"(?:\b{_DAY}\.?,? (?:(?:the|at) )?|\b{MONTH}\.? (?:the )?|\byesterday (?:at )?|\bmid-|"
         r"\b(?i:half past|quarter (?:past|to)) |"
         r"\b(?:the )?(?:beginning|start|middle|end|(?:first|last|second|third) (?:week|days)) of |"
         r"\bQ[1-4] |\b(?:last|next|early|late|mid) )+$"
@@ -109,7 +111,7 @@ _TAKEN_BEFORE = {
         r"\b(?:(?:Old|Big|Little|Young|Uncle|Auntie|Aunt|Grandma|Grandpa|Granny|Nana) |"
         r"(?:deploy|svc|admin|user)[-_.]|\b[a-z]\.)$"
     ),
-    "ID": re.compile(r"(?:\b[a-z]+[-_])+$"),
+    "ID": re.compile(r"(?:\b(?:[a-z]+|[A-Z]{2,6})[-_])+$"),
     "PRODUCT": re.compile(
         rf"(?<![.!?] )\b(?:Project|Operation|Programme|Program) $|\b[A-Z][a-z]+ & $|{_CAPITALIZED}"
     ),
@@ -595,6 +597,9 @@ def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Findin
     high = min(runs[last + 1].start if last + 1 < len(runs) else len(text), end + _NEAR)
     if runs[last].kind == NUMERAL and (match := _ONES.match(text[end:high])):
         end += len(match.group())
+    elif runs[last].kind == NUMERAL and _TENS.match(text[runs[last].start : runs[last].end]):
+        said = _SAID_ONE.match(text[end:high])
+        end += len(said.group()) if said else 0
     return Finding(*with_words(text, finding.kind, start, end, low, high), finding.kind)
 
 

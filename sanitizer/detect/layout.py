@@ -98,6 +98,87 @@ _DEGREES = re.compile(
 _DOCTORS = frozenset(["GP", "GPs"])
 _SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
 """Visible text in capitals, as before "IN" and "WHO" where all is in capitals."""
+_STYLE = frozenset(
+    "Short Sweet Kind Sharp Blunt Strong Gentle Bright Hardy Noble Wise Swift Small Cute".split()
+)
+_STYLED = re.compile(
+    r",? (?:no|not|but|max|please|pls|under|about|simple|clear|warm|friendly|polite|funny|firm|"
+    r"formal|informal|honest|sentences?|answers?|reply|replies|version|message|text|words|"
+    r"and (?:to|sweet|simple|clear|warm|friendly|polite|funny|firm|formal|honest))\b"
+)
+"""Surnames that open a wish for a text, and visible text after them: "Short, no threats"."""
+_TIMES = re.compile(r"x[0-9]{1,2}")
+_PORTION = re.compile(r"[0-9]{1,4}(?:g|ml|cl|GB|MB|TB)")
+_OF_WHAT = re.compile(
+    r" (?!(?:this|last|since|at|a|per|every|each|and|but|or|of|in|on|heavier|lighter|old|more|less|"
+    r"too|baby|boy|girl|twice|daily|once|before|after|when|while|for|with|tablets?|capsules?|dose)\b)"
+    r"[a-z]{3,}"
+)
+_ACROSS = re.compile(r"[0-9]{1,2}mm")
+_OF_TOOL = re.compile(
+    r" (?:needles?|hooks?|lens|lenses|screws?|bolts?|nails?|drill|plywood|pipes?|film|thick)\b"
+)
+_WEIGHED = re.compile(
+    r"(?i)\b(?:weigh(?:s|ed|ing)?|lost|gained|born|drank|took|takes?)\b[^.\n]{0,20}$"
+)
+"""How many of something, how much of a food, or how thick a thing is: "500g mince" and "x4"."""
+_FORMAT, _FORMATTED = re.compile(r"[0-9]{1,2}[efgd]"), re.compile(r"[%:][0-9, +-]*\.$")
+"""The end of a format such as "%.2f", and visible text before it."""
+_PEOPLES = frozenset(
+    "Huns Vikings Romans Aztecs Incas Mayans Spartans Normans Saxons Celts Gauls Goths Visigoths "
+    "Vandals Mongols Phoenicians Sumerians Babylonians Pharaohs Samurai Crusaders Tudors".split()
+)
+_AGE_OF_EMPIRE = re.compile(
+    r"(?:Holy )?(?:Roman|Ottoman|British|Russian|Byzantine|Persian|Mongol|Mughal|Inca|Aztec|Mali|"
+    r"Habsburg|Macedonian|Carthaginian) (?:Empire|Republic)|(?:Ming|Qing|Han|Tang|Song) Dynasty"
+)
+"""Peoples and states of history, which tell of nobody's origin."""
+_MAKERS = frozenset(
+    "Samsung Apple Google Microsoft Adobe Sony Nintendo Canon Nikon Lenovo Dell Asus Acer Logitech "
+    "Philips Bosch Dyson Amazon Xiaomi Huawei Motorola Nokia Epson Garmin Fitbit GoPro Kindle "
+    "Panasonic Nespresso".split()
+)
+_MADE_BY = re.compile(rf"\b(?:{'|'.join(sorted(_MAKERS))}) $")
+_WORKS_THERE = re.compile(
+    r"(?i)\b(?:at|for|with|by|joined|join|left|works?|worked|employer|employed|boss|manager)"
+    r"(?: the)? $"
+)
+_PRODUCT_AFTER = re.compile(r" [A-Z][a-z]+(?![\w'\u2019])")
+_NUMBER_OF_MODEL = re.compile(r"[A-Z]{0,2}[0-9]{1,3}[A-Za-z]?")
+_WELL_KNOWN = frozenset(
+    [
+        *("Visual Studio", "Final Cut Pro", "Final Cut", "Logic Pro", "Premiere Pro", "Power BI"),
+        *("Animal Crossing", "Mario Kart", "Stack Overflow", "Hugging Face", "Stable Diffusion"),
+        *("Raspberry Pi", "Kindle Paperwhite", "Apple Watch", "Google Pixel", "Fire Stick"),
+        *(
+            "Nintendo Switch",
+            "Xbox One",
+            "Android Studio",
+            "Power Automate",
+            "Notepad++",
+            "Sublime",
+        ),
+    ]
+)
+"""Makers of devices and programs; visible text before such a name, before an employer's, and behind
+a maker; the number of a model; names of several words that everybody knows."""
+_ASSISTANTS = frozenset(
+    "Claude Gemini Copilot Grok Llama Mistral Perplexity Bard Sonnet Opus Haiku Cursor".split()
+)
+_RIVALS = (
+    r"(?:ChatGPT|GPT\w*|OpenAI|Anthropic|LLMs?|chatbots?|DeepSeek|"
+    r"AI (?:tools?|models?|assistants?)|language models?)"
+)
+_BESIDE_RIVAL = re.compile(
+    rf"(?:,| or| and| vs\.?| versus| /|/)+ ?{_RIVALS}\b|"
+    rf"(?: (?:is|was|any|better|worse|faster|cheaper|as good as|than|to))+ {_RIVALS}\b|"
+    r" (?:Code|API|Desktop|Max)\b"
+)
+_AFTER_RIVAL = re.compile(
+    rf"\b{_RIVALS}(?:['\u2019]s)?"
+    r"(?:,| or| and| vs\.?| versus| than| like| such as| called| to|/)* ?$"
+)
+"""Names of language models, some of them given names, and visible text that tells these apart."""
 _SET_PHRASE = re.compile(
     r"(?i)sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b"
 )
@@ -205,20 +286,54 @@ def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms
     addressed = _GREETED.search(before) and _ADDRESSEE.fullmatch(words[-1])
     if all(known) and (addressed or _LISTING.search(before)):
         return True
-    if list(words) in (["X", "F"], ["X", "C"]):
-        return True  # of a format: "oven: X C"
+    if _is_of_everybody(words, before, after, forms):
+        return True
     if len(words) > 1:
         return False
     word, listed = words[0], known[0]
-    follows = _WORDS_OF_SENTENCES.get(word) or (_OBJECT if listed else None)
+    styled = _STYLED if word in _STYLE else None
+    follows = _WORDS_OF_SENTENCES.get(word) or styled or (_OBJECT if listed else None)
     opens = follows and _OPENS.search(before) and follows.match(after)
     greets = _GREETING.fullmatch(word) and _GREETING_AFTER.match(after)
     return (
         bool(opens or greets)
         or _is_technical(word, before, after, forms)
+        or _is_portion(word, before, after)
         or _is_closing(word, before, after)
         or _heads(word, before, after, listed)
     )
+
+
+def _is_of_everybody(words: Sequence[str], before: str, after: str, forms: PublicForms) -> bool:
+    """Return True for a device or program of a known maker, a language model beside another, and a
+    people or state of history."""
+    written = " ".join(words)
+    if written in _PEOPLES or _AGE_OF_EMPIRE.fullmatch(written) or written in _WELL_KNOWN:
+        return True
+    if set(words) <= _ASSISTANTS:
+        beside = _BESIDE_RIVAL.match(after) or _AFTER_RIVAL.search(before)
+        return len(words) > 1 or beside is not None
+    made = words[0] in _MAKERS and not _WORKS_THERE.search(before)
+    if made and len(words) == 1:
+        return _PRODUCT_AFTER.match(after) is not None
+    rest = words[1:] if made else words if _MADE_BY.search(before) else ()
+    return bool(rest) and all(_is_of_model(word, forms) for word in rest)
+
+
+def _is_of_model(word: str, forms: PublicForms) -> bool:
+    """Return True for a word of a product's name: a known one, or the number of a model."""
+    if _NUMBER_OF_MODEL.fullmatch(word):
+        return True
+    return word.istitle() and forms.known(word) and word.lower() not in given_names()
+
+
+def _is_portion(word: str, before: str, after: str) -> bool:
+    """Return True for how much of a food, how thick a thing, and how many: "500g mince", "x4"."""
+    if _TIMES.fullmatch(word):
+        return not before[-1:].isalnum() and not after[:1].isalnum()
+    much = _PORTION.fullmatch(word) is not None and _OF_WHAT.match(after) is not None
+    thick = _ACROSS.fullmatch(word) is not None and _OF_TOOL.match(after) is not None
+    return (much or thick) and _WEIGHED.search(before) is None
 
 
 def _is_technical(word: str, before: str, after: str, forms: PublicForms) -> bool:
@@ -233,6 +348,8 @@ def _is_technical(word: str, before: str, after: str, forms: PublicForms) -> boo
         chosen = word in _CHOICES and _FIRST_CHOICE.search(before) and _OPENS.search(before)
         return flag or bool(chosen and _CHOICE.match(after))
     if _CODE.fullmatch(word) and _REPORTED.search(before):
+        return True
+    if _FORMAT.fullmatch(word) and _FORMATTED.search(before):
         return True
     pathed = _IN_PATH.search(before) or _PATH_AFTER.match(after)
     return bool(pathed) and _is_name_of_code(word, forms)

@@ -53,6 +53,12 @@ _AGE_OF = re.compile(r"(?i) (?:ans|a\u00f1os|jahre alt)\b")
 """Visible text around an age in French, Spanish and German."""
 _AUDIENCE = re.compile(r"(?i)\b(?:to|for|like|by|with|teach(?:ing)?) (?:a|an|the|some)? ?$")
 """Visible text before the age of readers, such as "explain it to a 10 year old"."""
+_READER = re.compile(
+    r"(?i)(?:\b(?:like|as if|as though|imagine|pretend)(?: that)? "
+    r"(?:i['\u2019]?m|i (?:am|was|were)|you['\u2019]?re|(?:we|you) (?:are|were))|"
+    r"\b(?:as if|like|for) (?:talking )?to an?|\beli) $|\beli$"
+)
+"""Visible text before the age that an explanation is for: "explain it like I'm 12"."""
 _CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 _BRIEF = re.compile(r"\d{1,4}m?s|\d{1,2}h(?:rs?)?|\d{1,3}mins?")
 _DECADE = re.compile(r"(?i)(?:\b(?:her|his|my|their|our|your|the|early|mid|late)|'s|-|\ufffc) ?$")
@@ -169,11 +175,32 @@ _SHORT = re.compile(
 _MONTHS_AFTER = re.compile(r"(?i)[ -](?:months?|years?)\b(?! (?:pregnant|old|sober|clean))")
 _TERM = re.compile(r"(?i)\b(?:within|in the next|for the next|over the next|a period of|next) $")
 """Visible text around a duration: a short one, a longer one, and the beginning of a term."""
+_NEWBORN = re.compile(
+    r"(?i)(?:\b(?:i|he|she|who|baby|son|daughter|boy|girl|twins|puppy|kitten|(?:mother|father|mum|mom|"
+    r"dad|wife|husband|partner))(?:['\u2019](?:m|s|re)| am| is| was| are| were)|\b(?:im|hes|shes))"
+    r"(?: (?:now|only|just|almost|nearly|about))? $"
+)
+_AGE_SAID = re.compile(
+    r"(?i)[ -](?:months?|mths?|weeks?|wks?|days?)(?: (?:and|but|so|now|today|with)\b|[.,;!?)]|\s*$)"
+)
+_ENDURED = re.compile(
+    r"(?i)\b(?:have|has|had|been|was|were|lived|worked|waited|slept|stayed|off|there|here|"
+    r"(?:i|you|we|they|he|she|it)['\u2019](?:ve|s))\b[^.!?\n\ufffc]{0,60}"
+    r" for(?: (?:about|around|over|nearly|almost|only|just|like|the (?:last|past)))* $"
+)
+_ASKED_FOR = re.compile(
+    r"(?i)\b(?:please|can|could|will|would|should|need|want|plan|make|give|write|cook|boil|bake|if|"
+    r"must|how|which|what)\b"
+)
+_ENDS = re.compile(r"[.!?;\n]\s*")
+"""Visible text around the age of somebody small, and before how long somebody endured something;
+what tells that such a text asks, and ends of sentences."""
 _AT_MOST = re.compile(
     r"(?i)\b(?:max\.?|maximum|at most|no more than|limit(?:ed)? (?:of|to)|nearest|top) $"
 )
 _COUNTED = re.compile(
-    r" (?:[a-z]+ )?(?:people|sentences?|paragraphs?|bullets?|points?|questions?|words?|lines?|"
+    r" (?!(?:years?|yrs?|months?|weeks?|days?|hours?|hrs?) )(?:[a-z]+ )?"
+    r"(?:people|sentences?|paragraphs?|bullets?|points?|questions?|words?|lines?|"
     r"items?|steps?|pages?|examples?|options?|ideas?|tips?|employees|guests|rows?|columns?|tables?|"
     r"payments?|times|strengths|slides|versions?|parts?|sections?|chapters?|reasons|ways|things|"
     r"arguments|facts|headlines|titles|names|tickets?|orders?|invoices?|meals|portions|servings|"
@@ -257,18 +284,37 @@ def public_number(number: str, before: str, after: str) -> bool:
         >>> public_number("two", "", " sentences"), public_number("6", "she is ", " weeks late")
         (True, False)
     """
-    if asked(before, after) or _AT_MOST.search(before) or _VERSION.fullmatch(number):
+    if asked(before, after) or _AT_MOST.search(before) or _READER.search(before):
+        return True
+    if _VERSION.fullmatch(number):
         return True
     item = _AT_ITEM.search(before) and _ITEM.match(number + after)
     if item or _SERVED.search(before) or _is_technical(number, before, after):
         return True
-    if sum(map(str.isdecimal, number)) > _MOST_DIGITS:
+    if sum(map(str.isdecimal, number)) > _MOST_DIGITS or _is_of_somebody(before, after):
         return False
     if any(each.match(after) for each in (_SHORT, _COUNTED, _MEASURED, _COOKED)):
         return True
     if _OVEN.search(before) and _OVEN_AFTER.match(after):
         return True
     return _TERM.search(before) is not None and _MONTHS_AFTER.match(after) is not None
+
+
+def _is_of_somebody(before: str, after: str) -> bool:
+    """Return True for an age in weeks, and for how long somebody endured something.
+
+    Example:
+        >>> _is_of_somebody("my son is ", " weeks and"), _is_of_somebody("boil it for ", " hours")
+        (True, False)
+        >>> _is_of_somebody("I have had this cough for about ", " weeks now")
+        True
+    """
+    if _NEWBORN.search(before) and _AGE_SAID.match(after):
+        return True
+    endured = _ENDURED.search(before)
+    if endured is None or not (_SHORT.match(after) or _MONTHS_AFTER.match(after)):
+        return False
+    return _ASKED_FOR.search(_ENDS.split(before)[-1]) is None
 
 
 def _is_technical(number: str, before: str, after: str) -> bool:
@@ -500,6 +546,7 @@ def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
             decided[one + 1] = ["DATE"]
     for one in range(len(decided) - 1):
         _after_word(found, decided, one)
+        _before_sum(found, decided, one)
     pairs = list(pairwise(range(len(decided))))
     for one, other in [*pairs, *((b, a) for a, b in reversed(pairs))]:
         first, last = sorted([found.runs[one], found.runs[other]], key=lambda run: run.start)
@@ -511,6 +558,15 @@ def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
         )
         if a_sum and last.start - first.end <= 1 and found.runs[other].kind == NUMBER:
             decided[other] = ["MONEY"]
+
+
+def _before_sum(found: Skeleton, decided: list[list[str | None]], one: int) -> None:
+    """Give a number before a word that is a sum the class of that word: "3 grand"."""
+    run, following = found.runs[one], found.runs[one + 1]
+    beside = found.text[run.end : following.start] == " "
+    a_sum = following.kind == WORD and decided[one + 1][:1] == ["MONEY"]
+    if run.kind in NUMBERS and beside and a_sum:
+        decided[one] = ["MONEY"]
 
 
 _MONTH = re.compile(MONTH)
