@@ -35,9 +35,17 @@ from sanitizer.detect.extents import (
     of_calendar,
     of_currency,
 )
-from sanitizer.detect.layout import SLOT, is_general, is_of_leave, on_its_own, public_here
+from sanitizer.detect.layout import (
+    SLOT,
+    is_exercise,
+    is_general,
+    is_of_leave,
+    on_its_own,
+    public_here,
+)
 from sanitizer.detect.numbers import (
     counts_on,
+    exercise_on,
     is_aged,
     is_dated,
     is_stamp,
@@ -330,6 +338,8 @@ class Detector:
             decided.append(kinds)
         numbers_on(found, decided)
         counts_on(found, decided)
+        if language == "en" and is_exercise(shown.text()):
+            exercise_on(found, decided)
         return decided
 
     def _is_native(self, text: str, run: Run, before: str, language: str) -> bool:

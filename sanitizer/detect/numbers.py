@@ -54,6 +54,7 @@ _AGE_OF = re.compile(r"(?i) (?:ans|a\u00f1os|jahre alt)\b")
 _AUDIENCE = re.compile(r"(?i)\b(?:to|for|like|by|with|teach(?:ing)?) (?:a|an|the|some)? ?$")
 """Visible text before the age of readers, such as "explain it to a 10 year old"."""
 _CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
+_CLOCK_OR_SMALL = re.compile(rf"{_CLOCK.pattern}|\d{{1,2}}(?:\.\d+)?")
 _BRIEF = re.compile(r"\d{1,4}m?s")
 _DECADE = re.compile(r"(?i)(?:\b(?:her|his|my|their|our|your|the|early|mid|late)|'s|-|\ufffc) ?$")
 _STAMPED = re.compile(r"(?:^|\n|\ufffc[ T])[\[(]?$|[\[(]$")
@@ -163,10 +164,42 @@ def may_be_day(number: str) -> bool:
 
 
 _SHORT = re.compile(
-    r"(?i)[ -](?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|weekends?)\b"
-    r"(?! (?:pregnant|late|old|along|sober|clean|overdue|postpartum|gestation|premature))"
+    r"(?i)[ -](?:(?:working|business|calendar|full) )?"
+    r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|weekends?)\b"
+    r"(?! (?:pregnant|late|old|along|sober|clean|overdue|postpartum|gestation|premature|"
+    r"behind|sick|absent|in arrears))"
 )
 _MONTHS_AFTER = re.compile(r"(?i)[ -](?:months?|years?)\b(?! (?:pregnant|old|sober|clean))")
+_BEHIND = re.compile(
+    r"(?i)[ -](?:(?:days?|weeks?|months?|years?) (?:late|behind|overdue|sick|absent|in arrears|"
+    r"sober|clean|pregnant)|(?:day|week|month|year)s? (?:history|absence)(?: of)?)\b"
+)
+"""Visible text after how long something has been so, which is a fact and no term."""
+_OF_TERM = re.compile(r"(?i)\b(?:after|for|in|within|every|than|last) $")
+_TERM_ASKED = re.compile(r"(?i)[ -](?:days?|weeks?|months?|years?)\?")
+"""Visible text around a term that somebody asks about: "may they do so after two months?"."""
+_PAST = (
+    r"(?:was|were|had|did|took|lost|spent|slept|kept|lay|led|ran|sold|hired|fired|won|built|made|gave|"
+    r"got|went|came|sat|stood|drove|grew|bought|beat|bled|held|saw|met|"
+    r"(?!(?:need|ask|want|order|requir|request|allow|promis|propos|recommend|suggest|agre|prefer)e?d)"
+    r"[a-z]{3,}ed)"
+)
+_HAPPENED = re.compile(
+    r"(?i)(?:(?:\b(?:i|we|he|she|they|it|who|which|nobody|everyone|"
+    r"(?:my|our|his|her|their|the) \w+)|\ufffc\)?)"
+    r"(?: (?:\w+ly|also|still|then|only|already|never|just|has|have|had))? "
+    rf"{_PAST}\b|(?:^|[.!?;:,\n] *|\b(?:and|but) )(?:led|managed|supervised|trained|hired|closed|"
+    r"handled|slept|lost|spent|waited|sold|won|stayed|cancel+ed|missed|worked|walked|drank|smoked)\b)"
+    r"[^.!?;\n]{0,50}$"
+)
+"""Visible text before what was counted when something happened: a fact, no count of the task."""
+_NOT_TOLD = re.compile(r"(?i)\b(?:within|after|every|next|least|most|than|been) $")
+_HAS = re.compile(
+    r"(?i)\b(?:has|have|had|employs?|employing|with|were)"
+    r"(?: only| about| around| over| some| just)? $"
+)
+_STAFF = re.compile(r" (?:[a-z]+ )?(?:people|employees|staff|workers|jobs|adults)\b")
+"""Visible text around how many people work for a firm, or travel."""
 _TERM = re.compile(r"(?i)\b(?:within|in the next|for the next|over the next|a period of|next) $")
 """Visible text around a duration: a short one, a longer one, and the beginning of a term."""
 _AT_MOST = re.compile(r"(?i)\b(?:max\.?|maximum|at most|no more than|limit(?:ed)? (?:of|to)|top) $")
@@ -193,7 +226,9 @@ _OF_MANY = re.compile(r"[0-9]{1,3}/[0-9]{1,3}")
 _SETTING = re.compile(
     r"(?i)(?<!\w)(?:max_|min_|n_|num_)?(?:retries|backoff(?:_ms)?|multiplier|timeout(?:_ms|_s)?|"
     r"threads|workers|replicas|epochs|batch_size|dropout|momentum|learning_rate|max_tokens|top_[pk]|"
-    r"n_jobs|max_depth|n_estimators|z-index|font-size|line-height|per_page|ttl)[\"']?\s?[:=]\s?$"
+    r"n_jobs|max_depth|n_estimators|z-index|font-size|line-height|per_page|ttl|port|threshold|interval|"
+    r"limit|attempts|delay|debounce|quota)[\"']?\s?[:=]\s?$|\b(?:port|listen) $|"
+    r"\b(?:error|status|exit)(?: code)? (?:is )?$"
 )
 """Visible text before the value of a setting of a program."""
 _REGEX = re.compile(r"(?:\(\?[:=!<]|\\[dwsbDWSB]).{0,80}(?:[\[{|(^]|\\\+)$")
@@ -218,6 +253,8 @@ _AT_ITEM = re.compile(r"(?:^|\n[ >*-]*|\.[a-z]{1,5}:|(?:^|[.:;\n\"] ?))$")
 _ITEM = re.compile(r"(?:\d{1,2}[.)] |\d{1,2}\.\d{1,2}\.? (?=[A-Z])|\d{1,4}\))")
 """A version; visible text before, and number with the text after, of a list's item, a clause of a
 contract or a line of a file."""
+_PORTS = re.compile(r"[0-9]{2,5}:[0-9]{2,5}")
+"""Two ports, as containers map them."""
 _MOST_DIGITS = 3  # of a count
 _OF_PRODUCT = re.compile(
     r"(?:\b[A-Z][a-z]+[A-Z]\w*|\b(?:Python|Java|Windows|Ubuntu|Debian|Fedora|Node(?:\.js)?|Excel|"
@@ -244,23 +281,38 @@ def public_number(number: str, before: str, after: str) -> bool:
         >>> public_number("two", "", " sentences"), public_number("6", "she is ", " weeks late")
         (True, False)
     """
-    if asked(before, after) or _AT_MOST.search(before):
-        return True
-    if _VERSION.fullmatch(number) or _is_technical(number, before, after):
+    if asked(before, after) or _AT_MOST.search(before) or _is_technical(number, before, after):
         return True
     item = _AT_ITEM.search(before) and _ITEM.match(number + after)
     if item or _SERVED.search(before):
         return True
     if sum(map(str.isdecimal, number)) > _MOST_DIGITS:
         return False
-    if _SHORT.match(after) or _COUNTED.match(after) or _MEASURED.match(after):
+    if _MEASURED.match(after) or (_OF_TERM.search(before) and _TERM_ASKED.match(after)):
         return True
+    if _SHORT.match(after) or _COUNTED.match(after):
+        return not _is_told(number, before, after)
     return _TERM.search(before) is not None and _MONTHS_AFTER.match(after) is not None
+
+
+def _is_told(number: str, before: str, after: str) -> bool:
+    """Return True if visible words say that a count or a time tells what happened, or how it is."""
+    if "." in number and after.startswith(" times"):
+        return True  # a ratio
+    if (_HAS.search(before) and _STAFF.match(after)) or (
+        _OLD.search(before) and re.match(r"[ -](?:weeks|months)\b", after)
+    ):
+        return True
+    if _NOT_TOLD.search(before) or (before.endswith("for ") and not _SHORT.match(after)):
+        return False
+    return _HAPPENED.search(before) is not None
 
 
 def _is_technical(number: str, before: str, after: str) -> bool:
     """Return True for the number of a version or a part: "PostgreSQL 16", "item 2", "worker-3"."""
-    if number == "50/50" or (_OF_MANY.fullmatch(number) and _TRIED.search(before)):
+    ported = _PORTS.fullmatch(number) and not may_be_day(number)
+    tried = _OF_MANY.fullmatch(number) and _TRIED.search(before)
+    if ported or tried or number == "50/50" or _VERSION.fullmatch(number):
         return True
     if _SETTING.search(before) or (_REGEX.search(before) and _REGEX_AFTER.match(after)):
         return True
@@ -333,6 +385,24 @@ _RAN = re.compile(
 )
 _SERIAL = re.compile(r"[0-9]{5,}")
 """Visible text before the number of a process or a record, as logs write it, and the number."""
+_PERCENT = re.compile(r"(?i) ?(?:%|per ?cent\b)")
+_SHARE_AFTER = re.compile(
+    r"(?i) ?(?:%|per ?cent) (?:bonus|discount|stake|share|equity|commission|of (?:the |all )?"
+    r"(?:revenue|turnover|sales|profits?|shares|company|votes|salary|pay|wages?|income|capital|my|our|his|her|"
+    r"their|its)\b)"
+)
+_SHARE_BEFORE = re.compile(
+    r"(?i)\b(?:rate|share|stake|margin|pool|churn|equity|errors?|occupancy|turnover|revenue|sales|profits?|"
+    r"attendance|bonus|commission|costs|(?:which|who) \w+ \w+ puts|puts (?:it|this|that))"
+    r"(?: (?:is|was|of|at|up|down|to|by|from|now|about|fell|rose|dropped|went|grew|only))* $|"
+    r"\b(?:your|their|his|her|my|our) \w+ puts at $"
+)
+"""Visible text around a share of somebody or of a firm."""
+_TARGET = re.compile(
+    r"(?i)\b(?:against|below|above|missed) (?:an?|the|her|his|our|my|their) "
+    r"(?:target|quota|budget|plan|forecast)(?: of)? $"
+)
+"""Visible text before what somebody was to reach."""
 _TO_THE_CENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]{2}|[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]{2}")
 """A number in thousands with two places: a sum."""
 
@@ -349,6 +419,9 @@ def role(before: str, after: str, number: str = "") -> str | None:
         or (_OLD.search(before) and _AGE_AFTER.match(after))
         or (_AGE_IN.search(before) and _AGE_OF.match(after))
         or _WEIGHS.search(before)
+        or _BEHIND.match(after)
+        or (_PERCENT.match(after) and _is_share(before, after))
+        or _TARGET.search(before)
     )
     if aged:
         return "NUMBER"
@@ -356,6 +429,13 @@ def role(before: str, after: str, number: str = "") -> str | None:
     if serial or _PLACED.search(before):
         return "ID"
     return "MONEY" if _TO_THE_CENT.fullmatch(number) or _OWNED.search(before) else None
+
+
+def _is_share(before: str, after: str) -> bool:
+    """Return True if visible words say that a percentage is somebody's or a firm's."""
+    if _ASKS.search(before):
+        return False
+    return (_SHARE_AFTER.match(after) or _SHARE_BEFORE.search(before)) is not None
 
 
 _TO_COUNT, _COUNT_ENDS = (
@@ -412,6 +492,25 @@ def counts_on(found: Skeleton, decided: list[list[str | None]]) -> None:
             continue  # "Feb 25" in each row of a table
         if sum(map(str.isdecimal, written)) <= _MOST_DIGITS and _COUNT.fullmatch(written):
             decided[i] = [None]
+
+
+def exercise_on(found: Skeleton, decided: list[list[str | None]]) -> None:
+    """Release the numbers and the times of day of an exercise, if no name occurs in it.
+
+    Which classes the other things have decides, and no letter of them.
+    """
+    if any(NAMES.intersection(filter(None, kinds)) for kinds in decided):
+        return
+    dated = any(
+        "DATE" in kinds
+        for run, kinds in zip(found.runs, decided, strict=True)
+        if run.kind not in NUMBERS
+    )
+    for run, kinds in zip(found.runs, decided, strict=True):
+        written = found.text[run.start : run.end]
+        timed = kinds == ["DATE"] and not dated and _CLOCK_OR_SMALL.fullmatch(written)
+        if run.kind in NUMBERS and (kinds == ["NUMBER"] or timed):
+            kinds[:] = [None]
 
 
 _TO_MONTH = re.compile(r"(?:st|nd|rd|th|\.)? (?:of )?|/")
