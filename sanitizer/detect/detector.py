@@ -46,8 +46,10 @@ from sanitizer.detect.layout import (
 from sanitizer.detect.numbers import (
     counts_on,
     exercise_on,
+    figure,
     is_aged,
     is_dated,
+    is_measured,
     is_stamp,
     numbers_on,
     public_number,
@@ -55,6 +57,7 @@ from sanitizer.detect.numbers import (
 )
 from sanitizer.detect.skeleton import (
     FOREIGN,
+    NUMBER,
     NUMBERS,
     WORD,
     PublicForms,
@@ -264,7 +267,8 @@ class Detector:
         if language is None:
             return Reading((), n_visible=found.n_visible, language=None)
         labels, facts = self._tagging.labels(found, language)
-        decided = self._kinds(found, labels, fields, language)
+        coded = merged([(piece.start, piece.end) for piece in parts])
+        decided = self._kinds(found, labels, fields, language, coded)
         findings: list[tuple[Finding, int]] = []
         everyday: list[tuple[int, int]] = []
         for number, (run, kinds) in enumerate(zip(found.runs, decided, strict=True)):
@@ -287,11 +291,12 @@ class Detector:
         labels: Sequence[Sequence[str | None]],
         fields: Fields,
         language: str,
+        coded: Sequence[tuple[int, int]],
     ) -> list[list[str | None]]:
         """Return the class of each word of each run, None for everyday words; none of identifiers.
 
         Args:
-            labels: the tagger's classes.
+            labels: the tagger's classes. coded: stretches of code, ascending.
         """
         shown = _Shown(found)
         general = language == "en" and is_general(shown.text())
@@ -308,6 +313,9 @@ class Detector:
                 known = field if field in _FIELDS_OF_NUMBERS else None
                 kind = known or self._number_kind(word, before, after, labels[number][0], field)
                 of_task = known is None and public_number(word, sight, after)
+                told = kind is None and field is None and run.kind == NUMBER and language == "en"
+                if told and not overlapping(coded, run.start, run.end):
+                    kind = figure(word, sight, after)
                 decided.append([None if of_task else kind])
                 continue
             # Where names have capitals, a word of dictionaries without one is hidden, but no name.
@@ -438,6 +446,8 @@ class Detector:
             label = "DATE"
         if label in ("NUMBER", "MONEY") and role("", after) == "DATE":
             label = "DATE"
+        elif label == "DATE" and is_measured(after):
+            label = "NUMBER"
         if label == "DATE" and _DAY.fullmatch(word) and not is_dated(before, after):
             label = "NUMBER"
         if label in ("NUMBER", "MONEY") and _SHORT_DAY.fullmatch(word) and _ON.search(before):

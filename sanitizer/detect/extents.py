@@ -52,7 +52,7 @@ _UNIT = (
     r"hours?|hrs?|minutes|mins?|seconds|percent|per cent|bpm|mph|people|employees|guests|"
     r"milligrams?|micrograms?|millilit(?:er|re)s?|units|beats|hectares?|acres?|yards?|tonnes?|tons?|"
     r"lit(?:er|re)s|(?:square|cubic) (?:met(?:er|re)s?|kilomet(?:er|re)s?|feet|foot|yards?|miles?)|"
-    r"sq\.? ?(?:m|ft)|per mille|(?:working|business|calendar) days?|kilomet(?:er|re)s?|"
+    r"sq\.? ?(?:m|ft)|ha|t(?!-)|per mille|(?:working|business|calendar) days?|kilomet(?:er|re)s?|"
     r"centimet(?:er|re)s?|million|billion|thousand|"
     r"Prozent|Jahre?n?|Monate?n?|Wochen?|Tagen?|Stunden|pour cent|ans|mois|semaines|jours|heures|"
     r"por ciento|a\u00f1os|meses|semanas|d\u00edas|horas)"

@@ -73,7 +73,7 @@ _OWNED = re.compile(
 _ASKS = re.compile(
     r"(?i)(?:^|[.!?:;\n] *|\b(?:please|and|then|so) )(?:which|who|what|how (?:many|much)|list|"
     r"count|show|find|filter|select|sort|give|keep|remove|delete|drop|return|mark|highlight|add up|"
-    r"calculate|compute|exclude|include)\b(?P<asked>[^.!?\n]*)$"
+    r"calculate|compute|exclude|include|add|apply|set|use|raise|increase|reduce)\b(?P<asked>[^.!?\n]*)$"
 )
 """Visible text from the word that asks to a number."""
 _LIMIT = re.compile(
@@ -249,7 +249,8 @@ _OF_PERSON = re.compile(
 )
 _SERVED = re.compile(r'HTTP/\ufffc" $')
 """Visible text before the status and the length of an answer in a web server's log."""
-_AT_ITEM = re.compile(r"(?:^|\n[ >*-]*|\.[a-z]{1,5}:|(?:^|[.:;\n\"] ?))$")
+_AT_ITEM = re.compile(r"(?:^|\n[ >*-]*|\.[a-z]{1,5}:|(?:^|[.;\n\"] ?))$")
+_AT_FIRST, _FIRST = re.compile(r": ?$"), re.compile(r"1[.)] |\d{1,4}\)(?:\n|$)")
 _ITEM = re.compile(r"(?:\d{1,2}[.)] |\d{1,2}\.\d{1,2}\.? (?=[A-Z])|\d{1,4}\))")
 """A version; visible text before, and number with the text after, of a list's item, a clause of a
 contract or a line of a file."""
@@ -283,8 +284,9 @@ def public_number(number: str, before: str, after: str) -> bool:
     """
     if asked(before, after) or _AT_MOST.search(before) or _is_technical(number, before, after):
         return True
-    item = _AT_ITEM.search(before) and _ITEM.match(number + after)
-    if item or _SERVED.search(before):
+    written = number + after
+    item = _AT_ITEM.search(before) and _ITEM.match(written)
+    if item or (_AT_FIRST.search(before) and _FIRST.match(written)) or _SERVED.search(before):
         return True
     if sum(map(str.isdecimal, number)) > _MOST_DIGITS:
         return False
@@ -302,6 +304,9 @@ def _is_told(number: str, before: str, after: str) -> bool:
     if (_HAS.search(before) and _STAFF.match(after)) or (
         _OLD.search(before) and re.match(r"[ -](?:weeks|months)\b", after)
     ):
+        return True
+    sentence = _told_in(before)
+    if _FIGURE.search(sentence) or (_WORKS.search(sentence) and _SHORT.match(after)):
         return True
     if _NOT_TOLD.search(before) or (before.endswith("for ") and not _SHORT.match(after)):
         return False
@@ -385,6 +390,8 @@ _RAN = re.compile(
 )
 _SERIAL = re.compile(r"[0-9]{5,}")
 """Visible text before the number of a process or a record, as logs write it, and the number."""
+_DOSED = re.compile(r" ?(?:mg|mcg|\u00b5g|micrograms?|milligrams?)\b(?! ?/)")
+"""Visible text after a dose."""
 _PERCENT = re.compile(r"(?i) ?(?:%|per ?cent\b)")
 _SHARE_AFTER = re.compile(
     r"(?i) ?(?:%|per ?cent) (?:bonus|discount|stake|share|equity|commission|of (?:the |all )?"
@@ -420,6 +427,7 @@ def role(before: str, after: str, number: str = "") -> str | None:
         or (_AGE_IN.search(before) and _AGE_OF.match(after))
         or _WEIGHS.search(before)
         or _BEHIND.match(after)
+        or _DOSED.match(after)
         or (_PERCENT.match(after) and _is_share(before, after))
         or _TARGET.search(before)
     )
@@ -433,9 +441,101 @@ def role(before: str, after: str, number: str = "") -> str | None:
 
 def _is_share(before: str, after: str) -> bool:
     """Return True if visible words say that a percentage is somebody's or a firm's."""
-    if _ASKS.search(before):
+    if _ASKS.search(before) or _ORDERS.match(before, _sentence(before)):
         return False
     return (_SHARE_AFTER.match(after) or _SHARE_BEFORE.search(before)) is not None
+
+
+_SENTENCE = re.compile(r"(?:[.!?;]['\")\]]* +|\n)(?=[^.!?;\n]*$)")
+_REQUESTS = (
+    r"(?:add|answer|apply|ask|assume|avoid|build|calculate|change|check|cite|clean|compare|compute|convert|"
+    r"create|cut|delete|describe|design|draft|draw|explain|filter|find|fix|generate|give|help|improve|"
+    r"include|increase|keep|let|limit|list|make|mention|need|offer|pick|plan|please|print|propose|put|rank|"
+    r"rate|recommend|reduce|remove|rephrase|replace|return|rewrite|round|say|select|set|shorten|show|"
+    r"solve|sort|split|structure|suggest|summari[sz]e|suppose|take|tell|test|translate|turn|use|write)"
+)
+_REQUESTED = re.compile(
+    rf"(?i)(?:^|[,:(] *|\b(?:and|then|also|please|i|we|you|not|can|could) ){_REQUESTS}\b|"
+    r"^[\s>*|-]*(?:what|which|who|whom|whose|how|why|when|where|if|can|could|would|should|do|does|did|is|"
+    r"are|am|may|might|will|shall|has|have|any|\d+[.)])\b|"
+    r"\b(?:must|should|shall|would|may|needs?|wants?|like|at (?:most|least)|max\.?|min\.?|maximum|"
+    r"minimum|limit(?:ed)?|exactly|up to|example|e\.g|formula|article|section|timeout|version|"
+    r"character|pixels?|regex|query|port|default|config\w*|setting|parameters?|loop|index|array|tolerance|"
+    r"confidence|accuracy|probability)\b"
+)
+_ORDERS = re.compile(rf"(?i)[\s>*|-]*(?:please |and |then )?{_REQUESTS}\b")
+"""The beginning of the last sentence; what makes it a request, a question or a rule, whose numbers
+are those of the task."""
+_FIGURE = re.compile(
+    r"(?i)\b(?:scores?|rating|marks?|stock|overtime|waiting|seen|cancel+ed|absent|headcount|turnover|"
+    r"absences?|attendance|pulse|temp(?:erature)?|weight|height|potassium|sodium|creatinine|platelets|"
+    r"ha?emoglobin|glucose|cholesterol|ferritin|pressure|saturation|humidity|balance|premiums?|excess|"
+    r"arrears|profits?|loss(?:es)?|revenues?|sales|returns|complaints|visitors|members|staff|patients|"
+    r"runway|mileage|reading|baseline|debts?|budget|margin|ratio|yield|interest|charged|dropped|"
+    r"fell|rose|doubled|tripled|grew|sank|climbed)"
+    r"(?: (?:is|was|are|were|of|at|to|from|by|now|only|about|around|given|seen|rose|fell|rises|"
+    r"falls|went|up|down|charged|sick|\ufffc))*[:=]? $"
+)
+_LARGE = re.compile(r"[0-9]{1,3}(?:[ ,.'\u2019\u00a0][0-9]{3})+(?:[.,][0-9]{1,2})?|[0-9]{3,6}")
+_UNIT_AFTER = re.compile(
+    r"[ \u00a0]?(?:%|m\u00b2|(?:kg|mg|mcg|\u00b5g|cm|mm|km|ha|sqm|bpm|mmol|mph|"
+    r"(?i:per ?cent|kilos?|grams|tonnes?|tons?|hectares?|acres?|litres?|liters?|miles|metres|"
+    r"meters|yards|units|square|points?|stone|lbs?|inches|feet|shares|pallets|boxes|cases|cartons|bottles|"
+    r"children|grandchildren|stitches|instal+ments|shifts|visits|complaints|warnings|offences|convictions))\b)"
+)
+_TITLE_AFTER, _IN_CODE = re.compile(r"^ ?%? [A-Z]"), tuple("/:_=-)>\"'}")
+_WORKS = re.compile(
+    r"(?i)\b(?:works?|worked|working|contract(?:ed)?|employed|rostered|job)(?: \w+){0,3} $"
+)
+_CITED = re.compile(
+    r"(?i)(?:[\ufffc\u00a7#/\\=(\[<>+*-]|[:\"'{,](?=$)|\b(?:iso|rfc|http|error|code|"
+    r"status|line|page|route|act|class|type|model|form|level|year|in|since|until|chapter|step|no\.?|nr\.?|number|version|"
+    r"bit|channel|highway|flight|track|release|build|draft)) ?$"
+)
+"""What a figure is of; a number of some size; units of what somebody has; visible text before the
+hours that somebody works, around the number in a name or in code, and before that of a norm."""
+
+
+def _sentence(before: str) -> int:
+    """Return where the last sentence begins."""
+    begins = _SENTENCE.search(before)
+    return begins.end() if begins else 0
+
+
+def _told_in(before: str) -> str:
+    """Return the visible beginning of the last sentence, "" if it is a request or a question."""
+    sentence = before[_sentence(before) :]
+    return "" if _REQUESTED.search(sentence) else sentence
+
+
+def is_measured(after: str) -> bool:
+    """Return True if a unit that is none of time follows a number.
+
+    Example:
+        >>> is_measured(" hectares of"), is_measured(" km"), is_measured(" pm")
+        (True, True, False)
+    """
+    return _UNIT_AFTER.match(after) is not None
+
+
+def figure(number: str, before: str, after: str) -> str | None:
+    """Return the class of a number that tells how much, in a sentence that asks for nothing.
+
+    What the tagger gives no class is a measure or a figure there: no task depends on it.
+
+    Example:
+        >>> figure("1,420", "Sales were down and returns doubled to ", ".")
+        'NUMBER'
+        >>> figure("500", "Add a discount for orders above ", " units")
+    """
+    sentence = _told_in(before)
+    measured = sentence and _UNIT_AFTER.match(after) and not _TITLE_AFTER.search(after)
+    if measured or _FIGURE.search(sentence) or (_WORKS.search(sentence) and _SHORT.match(after)):
+        return "NUMBER"
+    if not sentence.strip() or _YEAR_OR_TIME.fullmatch(number) or _TITLE_AFTER.search(after):
+        return None
+    cited = _CITED.search(sentence) or after[:1] in _IN_CODE
+    return "NUMBER" if _LARGE.fullmatch(number) and not cited else None
 
 
 _TO_COUNT, _COUNT_ENDS = (
