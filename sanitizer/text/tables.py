@@ -34,9 +34,11 @@ _KINDS = {
     "MONEY": "salary income wage wages pay debt rent bonus earnings due paid owed owing balance "
     "arrears outstanding deposit refund loan credit overdraft salaries donation donations pledged "
     "gift budget actual revenue turnover spend spent profit premium excess commission payout fee "
-    "fees amount price",
+    "fees amount price prices cost costs principal subtotal net gross expense expenses allowance "
+    "surcharge fine fines tax payment payments",
     "NUMBER": "age weight height bmi egfr glucose cholesterol pulse bp gpa iq hba ferritin "
-    "creatinine sodium potassium tsh crp ldl hdl systolic diastolic dose",
+    "creatinine sodium potassium tsh crp ldl hdl systolic diastolic dose "
+    "rate margin discount pct percent percentage share stake absence absences interest",
     "ID": "ticket invoice ref reference claim room ssn phone mobile account iban passport licence "
     "license",
     "ORGANIZATION": "company employer organisation organization firm school hospital clinic "

@@ -59,6 +59,8 @@ def test_a_hidden_name_tells_nothing() -> None:
         ("order id", "ID"),
         ("actual_q1", "MONEY"),
         ("hba1c", "NUMBER"),
+        ("absence_days", "NUMBER"),
+        ("unit cost", "MONEY"),
         ("quantity", ""),
     ],
 )
