@@ -37,6 +37,7 @@ from sanitizer.detect.extents import (
 )
 from sanitizer.detect.layout import (
     SLOT,
+    is_exercise,
     is_general,
     is_reckoning,
     is_set_phrase,
@@ -45,9 +46,12 @@ from sanitizer.detect.layout import (
 )
 from sanitizer.detect.numbers import (
     counts_on,
+    exercise_on,
+    figure,
     is_aged,
     is_dated,
     is_limit,
+    is_measured,
     is_stamp,
     numbers_on,
     public_number,
@@ -55,6 +59,7 @@ from sanitizer.detect.numbers import (
 )
 from sanitizer.detect.skeleton import (
     FOREIGN,
+    NUMBER,
     NUMBERS,
     WORD,
     PublicForms,
@@ -240,6 +245,7 @@ class Detector:
         mode: str = "local",
     ) -> None:
         self._forms, self._gazetteers, self.mode = forms, gazetteers, mode
+        self._of_language = {language: forms.of(language) for language in forms.native}
         self._tagging = Tagging(model, pieces, tagger, forms, mode)
 
     def read(
@@ -259,15 +265,17 @@ class Detector:
         fields = Fields(text, parts, self._forms.known)
         code = sorted([*code, *fields.names]) if fields.names else code
         declared = merged([*declared, *fields.separators]) if fields.separators else declared
-        found = skeleton(text, self._forms, taken, merged([*declared, *code]) if code else declared)
-        if not found.runs and not found.n_visible:
-            return Reading((), pieces=parts)
         read = _without(text, taken)
         language = language_of(read, languages(), public_forms().anywhere, UNREAD)
+        forms = self._of_language.get(language or "", self._forms)
+        found = skeleton(text, forms, taken, merged([*declared, *code]) if code else declared)
+        if not found.runs and not found.n_visible:
+            return Reading((), pieces=parts)
         if language is None:
             return Reading((), n_visible=found.n_visible, language=None)
         labels, facts = self._tagging.labels(found, language)
-        decided = self._kinds(found, labels, fields, language)
+        coded = merged([(piece.start, piece.end) for piece in parts])
+        decided = self._kinds(found, labels, fields, language, coded)
         findings: list[tuple[Finding, int]] = []
         everyday: list[tuple[int, int]] = []
         for number, (run, kinds) in enumerate(zip(found.runs, decided, strict=True)):
@@ -290,11 +298,12 @@ class Detector:
         labels: Sequence[Sequence[str | None]],
         fields: Fields,
         language: str,
+        coded: Sequence[tuple[int, int]],
     ) -> list[list[str | None]]:
         """Return the class of each word of each run, None for everyday words; none of identifiers.
 
         Args:
-            labels: the tagger's classes.
+            labels: the tagger's classes. coded: stretches of code, ascending.
         """
         shown = _Shown(found)
         general = language == "en" and is_general(shown.text())
@@ -312,6 +321,9 @@ class Detector:
                 known = field if field in _FIELDS_OF_NUMBERS else None
                 kind = known or self._number_kind(word, before, after, labels[number][0], field)
                 of_task = reckoning or (known is None and public_number(word, sight, after))
+                told = kind is None and field is None and run.kind == NUMBER and language == "en"
+                if told and not overlapping(coded, run.start, run.end):
+                    kind = figure(word, sight, after)
                 decided.append([None if of_task else kind])
                 continue
             # Where names have capitals, a word of dictionaries without one is hidden, but no name.
@@ -347,6 +359,8 @@ class Detector:
             decided.append(kinds)
         numbers_on(found, decided)
         counts_on(found, decided)
+        if language == "en" and is_exercise(shown.text()):
+            exercise_on(found, decided)
         return decided
 
     def _is_native(self, text: str, run: Run, before: str, language: str) -> bool:
@@ -446,6 +460,8 @@ class Detector:
             label = "DATE"
         if label in ("NUMBER", "MONEY") and role("", after) == "DATE":
             label = "DATE"
+        elif label == "DATE" and is_measured(after):
+            label = "NUMBER"
         if label == "DATE" and _DAY.fullmatch(word) and not is_dated(before, after):
             label = "NUMBER"
         if label in ("NUMBER", "MONEY") and _SHORT_DAY.fullmatch(word) and _ON.search(before):

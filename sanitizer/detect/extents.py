@@ -50,7 +50,10 @@ _UNIT = (
     r"(?:kilos?|kilograms?|kgs?|grams?|mg|mcg|\u00b5g|g|ml|dl|l|cm|mm|mmol|mol|meters?|metres?|km|m|"
     r"lbs?|stone|pounds|inch(?:es)?|ft|feet|foot|miles?|years?|yrs?|months?|mths?|weeks?|wks?|days?|nights?|"
     r"hours?|hrs?|minutes|mins?|seconds|percent|per cent|bpm|mph|people|employees|guests|"
-    r"milligrams?|micrograms?|millilit(?:er|re)s?|units|beats|"
+    r"milligrams?|micrograms?|millilit(?:er|re)s?|units|beats|hectares?|acres?|yards?|tonnes?|tons?|"
+    r"lit(?:er|re)s|(?:square|cubic) (?:met(?:er|re)s?|kilomet(?:er|re)s?|feet|foot|yards?|miles?)|"
+    r"sq\.? ?(?:m|ft)|ha|t(?!-)|per mille|(?:working|business|calendar) days?|kilomet(?:er|re)s?|"
+    r"centimet(?:er|re)s?|million|billion|thousand|"
     r"Prozent|Jahre?n?|Monate?n?|Wochen?|Tagen?|Stunden|pour cent|ans|mois|semaines|jours|heures|"
     r"por ciento|a\u00f1os|meses|semanas|d\u00edas|horas)"
 )
@@ -115,7 +118,7 @@ _TAKEN_BEFORE = {
     "PRODUCT": re.compile(
         rf"(?<![.!?] )\b(?:Project|Operation|Programme|Program) $|\b[A-Z][a-z]+ & $|{_CAPITALIZED}"
     ),
-    "ORGANIZATION": re.compile(rf"\b[A-Z][a-z]+ & $|{_CAPITALIZED}"),
+    "ORGANIZATION": re.compile(rf"\b[A-Z][a-z]+ & $|\b(?:Saint|St\.?|San|Santa) $|{_CAPITALIZED}"),
     "PLACE": re.compile(
         rf"\b(?:Bad|Saint|St\.?|San|Santa|Upper|Lower|Great|Port|Mount) $|{_CAPITALIZED}"
     ),

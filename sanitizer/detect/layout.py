@@ -35,6 +35,20 @@ _PERSONAL = re.compile(
 )
 _MOST_GENERAL = 30
 """How a question about the world begins; what makes a text one about somebody; and most words."""
+_EXERCISE = re.compile(
+    r"(?i)(?:^|[.!?:;] )(?:please )?(?:calculate|compute|solve|find|determine|derive|evaluate|"
+    r"simplify|convert|differentiate|integrate|prove|balance|round|"
+    r"how (?:long|far|fast|high|many|much|hot)|when (?:does|do|will)|what is)\b"
+)
+_MOST_EXERCISE = 90
+_OF_BODY = re.compile(
+    r"(?i)\b(?:bmi|body|blood|dos(?:e|es|age)|tablets?|calori\w+|glucose|insulin|pregnan\w+|weigh\w*|"
+    r"age|kilos?|you|one's|date|today|company|firm|business|staff|salary|wages?|rent)\b"
+)
+_IMPERSONAL = re.compile(
+    r"(?i)\b(?:(?:must|should|do|can|could|would) i|i (?:must|should|need to|have to|can))\b"
+)
+"""What asks for a calculation, its most words, what makes it somebody's, and what does not."""
 SLOT = "\ufffc"
 """What a hidden run is shown as in visible text."""
 _GREETED = re.compile(r"(?i)\b(?:dear|hello|hi) $")
@@ -240,6 +254,24 @@ def is_reckoning(found: Skeleton, visible: str) -> bool:
         if not (before or after):
             return False
     return True
+
+
+def is_exercise(visible: str) -> bool:
+    """Return True for a calculation in which nobody occurs: its numbers and times are nobody's.
+
+    Args:
+        visible: the whole text, hidden runs shown as slots.
+
+    Example:
+        >>> is_exercise("A train goes at \ufffc km/h. How far does it go in \ufffc hours?")
+        True
+        >>> is_exercise("My train goes at \ufffc km/h. How far does it go in \ufffc hours?")
+        False
+    """
+    plain = _IMPERSONAL.sub(" ", visible.strip())
+    if len(plain.split()) > _MOST_EXERCISE or _EXERCISE.search(plain) is None:
+        return False
+    return _PERSONAL.search(plain) is None and _OF_BODY.search(plain) is None
 
 
 def public_here(word: str, before: str, label: str | None) -> bool:

@@ -60,6 +60,7 @@ _READER = re.compile(
 )
 """Visible text before the age that an explanation is for: "explain it like I'm 12"."""
 _CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
+_CLOCK_OR_SMALL = re.compile(rf"{_CLOCK.pattern}|\d{{1,2}}(?:\.\d+)?")
 _BRIEF = re.compile(r"\d{1,4}m?s|\d{1,2}h(?:rs?)?|\d{1,3}mins?")
 _DECADE = re.compile(r"(?i)(?:\b(?:her|his|my|their|our|your|the|early|mid|late)|'s|-|\ufffc) ?$")
 _STAMPED = re.compile(r"(?:^|\n|\ufffc[ T])[\[(]?$|[\[(]$")
@@ -78,7 +79,7 @@ _OWNED = re.compile(
 _ASKS = re.compile(
     r"(?i)(?:^|[.!?:;\n] *|\b(?:please|and|then|so) )(?:which|who|what|how (?:many|much)|list|"
     r"count|show|find|filter|select|sort|give|keep|remove|delete|drop|return|mark|highlight|add up|"
-    r"calculate|compute|exclude|include)\b(?P<asked>[^.!?\n]*)$"
+    r"calculate|compute|exclude|include|add|apply|set|use|raise|increase|reduce)\b(?P<asked>[^.!?\n]*)$"
 )
 """Visible text from the word that asks to a number."""
 _LIMIT = re.compile(
@@ -169,10 +170,42 @@ def may_be_day(number: str) -> bool:
 
 
 _SHORT = re.compile(
-    r"(?i)[ -](?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|weekends?)\b"
-    r"(?! (?:pregnant|late|old|along|sober|clean|overdue|postpartum|gestation|premature))"
+    r"(?i)[ -](?:(?:working|business|calendar|full) )?"
+    r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|weekends?)\b"
+    r"(?! (?:pregnant|late|old|along|sober|clean|overdue|postpartum|gestation|premature|"
+    r"behind|sick|absent|in arrears))"
 )
 _MONTHS_AFTER = re.compile(r"(?i)[ -](?:months?|years?)\b(?! (?:pregnant|old|sober|clean))")
+_BEHIND = re.compile(
+    r"(?i)[ -](?:(?:days?|weeks?|months?|years?) (?:late|behind|overdue|sick|absent|in arrears|"
+    r"sober|clean|pregnant)|(?:day|week|month|year)s? (?:history|absence)(?: of)?)\b"
+)
+"""Visible text after how long something has been so, which is a fact and no term."""
+_OF_TERM = re.compile(r"(?i)\b(?:after|for|in|within|every|than|last) $")
+_TERM_ASKED = re.compile(r"(?i)[ -](?:days?|weeks?|months?|years?)\?")
+"""Visible text around a term that somebody asks about: "may they do so after two months?"."""
+_PAST = (
+    r"(?:was|were|had|did|took|lost|spent|slept|kept|lay|led|ran|sold|hired|fired|won|built|made|gave|"
+    r"got|went|came|sat|stood|drove|grew|bought|beat|bled|held|saw|met|"
+    r"(?!(?:need|ask|want|order|requir|request|allow|promis|propos|recommend|suggest|agre|prefer)e?d)"
+    r"[a-z]{3,}ed)"
+)
+_HAPPENED = re.compile(
+    r"(?i)(?:(?:\b(?:i|we|he|she|they|it|who|which|nobody|everyone|"
+    r"(?:my|our|his|her|their|the) \w+)|\ufffc\)?)"
+    r"(?: (?:\w+ly|also|still|then|only|already|never|just|has|have|had))? "
+    rf"{_PAST}\b|(?:^|[.!?;:,\n] *|\b(?:and|but) )(?:led|managed|supervised|trained|hired|closed|"
+    r"handled|slept|lost|spent|waited|sold|won|stayed|cancel+ed|missed|worked|walked|drank|smoked)\b)"
+    r"[^.!?;\n]{0,50}$"
+)
+"""Visible text before what was counted when something happened: a fact, no count of the task."""
+_NOT_TOLD = re.compile(r"(?i)\b(?:within|after|every|next|least|most|than|been) $")
+_HAS = re.compile(
+    r"(?i)\b(?:has|have|had|employs?|employing|with|were)"
+    r"(?: only| about| around| over| some| just)? $"
+)
+_STAFF = re.compile(r" (?:[a-z]+ )?(?:people|employees|staff|workers|jobs|adults)\b")
+"""Visible text around how many people work for a firm, or travel."""
 _TERM = re.compile(r"(?i)\b(?:within|in the next|for the next|over the next|a period of|next) $")
 """Visible text around a duration: a short one, a longer one, and the beginning of a term."""
 _NEWBORN = re.compile(
@@ -233,7 +266,9 @@ _OF_MANY = re.compile(r"[0-9]{1,3}/[0-9]{1,3}")
 _SETTING = re.compile(
     r"(?i)(?<!\w)(?:max_|min_|n_|num_)?(?:retries|backoff(?:_ms)?|multiplier|timeout(?:_ms|_s)?|"
     r"threads|workers|replicas|epochs|batch_size|dropout|momentum|learning_rate|max_tokens|top_[pk]|"
-    r"n_jobs|max_depth|n_estimators|z-index|font-size|line-height|per_page|ttl)[\"']?\s?[:=]\s?$"
+    r"n_jobs|max_depth|n_estimators|z-index|font-size|line-height|per_page|ttl|port|threshold|interval|"
+    r"limit|attempts|delay|debounce|quota)[\"']?\s?[:=]\s?$|\b(?:port|listen) $|"
+    r"\b(?:error|status|exit)(?: code)? (?:is )?$"
 )
 """Visible text before the value of a setting of a program."""
 _REGEX = re.compile(r"(?:\(\?[:=!<]|\\[dwsbDWSB]).{0,80}(?:[\[{|(^]|\\\+)$")
@@ -254,10 +289,13 @@ _OF_PERSON = re.compile(
 )
 _SERVED = re.compile(r'HTTP/\ufffc" $')
 """Visible text before the status and the length of an answer in a web server's log."""
-_AT_ITEM = re.compile(r"(?:^|\n[ >*-]*|\.[a-z]{1,5}:|(?:^|[.:;\n\"] ?))$")
+_AT_ITEM = re.compile(r"(?:^|\n[ >*-]*|\.[a-z]{1,5}:|(?:^|[.;\n\"] ?))$")
+_AT_FIRST, _FIRST = re.compile(r": ?$"), re.compile(r"1[.)] |\d{1,4}\)(?:\n|$)")
 _ITEM = re.compile(r"(?:\d{1,2}[.)] |\d{1,2}\.\d{1,2}\.? (?=[A-Z])|\d{1,4}\))")
 """A version; visible text before, and number with the text after, of a list's item, a clause of a
 contract or a line of a file."""
+_PORTS = re.compile(r"[0-9]{2,5}:[0-9]{2,5}")
+"""Two ports, as containers map them."""
 _MOST_DIGITS = 3  # of a count
 _OF_PRODUCT = re.compile(
     r"(?:\b[A-Z][a-z]+[A-Z]\w*|\b(?:Python|Java|Windows|Ubuntu|Debian|Fedora|Node(?:\.js)?|Excel|"
@@ -286,17 +324,19 @@ def public_number(number: str, before: str, after: str) -> bool:
     """
     if asked(before, after) or _AT_MOST.search(before) or _READER.search(before):
         return True
-    if _VERSION.fullmatch(number):
-        return True
-    item = _AT_ITEM.search(before) and _ITEM.match(number + after)
-    if item or _SERVED.search(before) or _is_technical(number, before, after):
+    written = number + after
+    item = _AT_ITEM.search(before) and _ITEM.match(written)
+    first = _AT_FIRST.search(before) and _FIRST.match(written)
+    if item or first or _SERVED.search(before) or _is_technical(number, before, after):
         return True
     if sum(map(str.isdecimal, number)) > _MOST_DIGITS or _is_of_somebody(before, after):
         return False
-    if any(each.match(after) for each in (_SHORT, _COUNTED, _MEASURED, _COOKED)):
+    measured = _MEASURED.match(after) or _COOKED.match(after)
+    in_oven = _OVEN.search(before) and _OVEN_AFTER.match(after)
+    if measured or in_oven or (_OF_TERM.search(before) and _TERM_ASKED.match(after)):
         return True
-    if _OVEN.search(before) and _OVEN_AFTER.match(after):
-        return True
+    if _SHORT.match(after) or _COUNTED.match(after):
+        return not _is_told(number, before, after)
     return _TERM.search(before) is not None and _MONTHS_AFTER.match(after) is not None
 
 
@@ -317,9 +357,27 @@ def _is_of_somebody(before: str, after: str) -> bool:
     return _ASKED_FOR.search(_ENDS.split(before)[-1]) is None
 
 
+def _is_told(number: str, before: str, after: str) -> bool:
+    """Return True if visible words say that a count or a time tells what happened, or how it is."""
+    if "." in number and after.startswith(" times"):
+        return True  # a ratio
+    if (_HAS.search(before) and _STAFF.match(after)) or (
+        _OLD.search(before) and re.match(r"[ -](?:weeks|months)\b", after)
+    ):
+        return True
+    sentence = _told_in(before)
+    if _FIGURE.search(sentence) or (_WORKS.search(sentence) and _SHORT.match(after)):
+        return True
+    if _NOT_TOLD.search(before) or (before.endswith("for ") and not _SHORT.match(after)):
+        return False
+    return _HAPPENED.search(before) is not None
+
+
 def _is_technical(number: str, before: str, after: str) -> bool:
     """Return True for the number of a version or a part: "PostgreSQL 16", "item 2", "worker-3"."""
-    if number == "50/50" or (_OF_MANY.fullmatch(number) and _TRIED.search(before)):
+    ported = _PORTS.fullmatch(number) and not may_be_day(number)
+    tried = _OF_MANY.fullmatch(number) and _TRIED.search(before)
+    if ported or tried or number == "50/50" or _VERSION.fullmatch(number):
         return True
     if _SETTING.search(before) or (_REGEX.search(before) and _REGEX_AFTER.match(after)):
         return True
@@ -423,6 +481,26 @@ _RAN = re.compile(
 )
 _SERIAL = re.compile(r"[0-9]{5,}")
 """Visible text before the number of a process or a record, as logs write it, and the number."""
+_DOSED = re.compile(r" ?(?:mg|mcg|\u00b5g|micrograms?|milligrams?)\b(?! ?/)")
+"""Visible text after a dose."""
+_PERCENT = re.compile(r"(?i) ?(?:%|per ?cent\b)")
+_SHARE_AFTER = re.compile(
+    r"(?i) ?(?:%|per ?cent) (?:bonus|discount|stake|share|equity|commission|of (?:the |all )?"
+    r"(?:revenue|turnover|sales|profits?|shares|company|votes|salary|pay|wages?|income|capital|my|our|his|her|"
+    r"their|its)\b)"
+)
+_SHARE_BEFORE = re.compile(
+    r"(?i)\b(?:rate|share|stake|margin|pool|churn|equity|errors?|occupancy|turnover|revenue|sales|profits?|"
+    r"attendance|bonus|commission|costs|(?:which|who) \w+ \w+ puts|puts (?:it|this|that))"
+    r"(?: (?:is|was|of|at|up|down|to|by|from|now|about|fell|rose|dropped|went|grew|only))* $|"
+    r"\b(?:your|their|his|her|my|our) \w+ puts at $"
+)
+"""Visible text around a share of somebody or of a firm."""
+_TARGET = re.compile(
+    r"(?i)\b(?:against|below|above|missed) (?:an?|the|her|his|our|my|their) "
+    r"(?:target|quota|budget|plan|forecast)(?: of)? $"
+)
+"""Visible text before what somebody was to reach."""
 _TO_THE_CENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]{2}|[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]{2}")
 """A number in thousands with two places: a sum."""
 
@@ -439,6 +517,10 @@ def role(before: str, after: str, number: str = "") -> str | None:
         or (_OLD.search(before) and _AGE_AFTER.match(after))
         or (_AGE_IN.search(before) and _AGE_OF.match(after))
         or _WEIGHS.search(before)
+        or _BEHIND.match(after)
+        or _DOSED.match(after)
+        or (_PERCENT.match(after) and _is_share(before, after))
+        or _TARGET.search(before)
     )
     if aged:
         return "NUMBER"
@@ -446,6 +528,105 @@ def role(before: str, after: str, number: str = "") -> str | None:
     if serial or _PLACED.search(before):
         return "ID"
     return "MONEY" if _TO_THE_CENT.fullmatch(number) or _OWNED.search(before) else None
+
+
+def _is_share(before: str, after: str) -> bool:
+    """Return True if visible words say that a percentage is somebody's or a firm's."""
+    if _ASKS.search(before) or _ORDERS.match(before, _sentence(before)):
+        return False
+    return (_SHARE_AFTER.match(after) or _SHARE_BEFORE.search(before)) is not None
+
+
+_SENTENCE = re.compile(r"(?:[.!?;]['\")\]]* +|\n)(?=[^.!?;\n]*$)")
+_REQUESTS = (
+    r"(?:add|answer|apply|ask|assume|avoid|build|calculate|change|check|cite|clean|compare|compute|convert|"
+    r"create|cut|delete|describe|design|draft|draw|explain|filter|find|fix|generate|give|help|improve|"
+    r"include|increase|keep|let|limit|list|make|mention|need|offer|pick|plan|please|print|propose|put|rank|"
+    r"rate|recommend|reduce|remove|rephrase|replace|return|rewrite|round|say|select|set|shorten|show|"
+    r"solve|sort|split|structure|suggest|summari[sz]e|suppose|take|tell|test|translate|turn|use|write)"
+)
+_REQUESTED = re.compile(
+    rf"(?i)(?:^|[,:(] *|\b(?:and|then|also|please|i|we|you|not|can|could) ){_REQUESTS}\b|"
+    r"^[\s>*|-]*(?:what|which|who|whom|whose|how|why|when|where|if|can|could|would|should|do|does|did|is|"
+    r"are|am|may|might|will|shall|has|have|any|\d+[.)])\b|"
+    r"\b(?:must|should|shall|would|may|needs?|wants?|like|at (?:most|least)|max\.?|min\.?|maximum|"
+    r"minimum|limit(?:ed)?|exactly|up to|example|e\.g|formula|article|section|timeout|version|"
+    r"character|pixels?|regex|query|port|default|config\w*|setting|parameters?|loop|index|array|tolerance|"
+    r"confidence|accuracy|probability)\b"
+)
+_ORDERS = re.compile(rf"(?i)[\s>*|-]*(?:please |and |then )?{_REQUESTS}\b")
+"""The beginning of the last sentence; what makes it a request, a question or a rule, whose numbers
+are those of the task."""
+_FIGURE = re.compile(
+    r"(?i)\b(?:scores?|rating|marks?|stock|overtime|waiting|seen|cancel+ed|absent|headcount|turnover|"
+    r"absences?|attendance|pulse|temp(?:erature)?|weight|height|potassium|sodium|creatinine|platelets|"
+    r"ha?emoglobin|glucose|cholesterol|ferritin|pressure|saturation|humidity|balance|premiums?|excess|"
+    r"arrears|profits?|loss(?:es)?|revenues?|sales|returns|complaints|visitors|members|staff|patients|"
+    r"runway|mileage|reading|baseline|debts?|budget|margin|ratio|yield|interest|charged|dropped|"
+    r"fell|rose|doubled|tripled|grew|sank|climbed)"
+    r"(?: (?:is|was|are|were|of|at|to|from|by|now|only|about|around|given|seen|rose|fell|rises|"
+    r"falls|went|up|down|charged|sick|\ufffc))*[:=]? $"
+)
+_LARGE = re.compile(r"[0-9]{1,3}(?:[ ,.'\u2019\u00a0][0-9]{3})+(?:[.,][0-9]{1,2})?|[0-9]{3,6}")
+_UNIT_AFTER = re.compile(
+    r"[ \u00a0]?(?:%|m\u00b2|(?:kg|mg|mcg|\u00b5g|cm|mm|km|ha|sqm|bpm|mmol|mph|"
+    r"(?i:per ?cent|kilos?|grams|tonnes?|tons?|hectares?|acres?|litres?|liters?|miles|metres|"
+    r"meters|yards|units|square|points?|stone|lbs?|inches|feet|shares|pallets|boxes|cases|cartons|bottles|"
+    r"children|grandchildren|stitches|instal+ments|shifts|visits|complaints|warnings|offences|convictions))\b)"
+)
+_TITLE_AFTER, _IN_CODE = re.compile(r"^ ?%? [A-Z]"), tuple("/:_=-)>\"'}")
+_WORKS = re.compile(
+    r"(?i)\b(?:works?|worked|working|contract(?:ed)?|employed|rostered|job)(?: \w+){0,3} $"
+)
+_CITED = re.compile(
+    r"(?i)(?:[\ufffc\u00a7#/\\=(\[<>+*-]|[:\"'{,](?=$)|\b(?:iso|rfc|http|error|code|"
+    r"status|line|page|route|act|class|type|model|form|level|year|in|since|until|chapter|step|no\.?|nr\.?|number|version|"
+    r"bit|channel|highway|flight|track|release|build|draft)) ?$"
+)
+"""What a figure is of; a number of some size; units of what somebody has; visible text before the
+hours that somebody works, around the number in a name or in code, and before that of a norm."""
+
+
+def _sentence(before: str) -> int:
+    """Return where the last sentence begins."""
+    begins = _SENTENCE.search(before)
+    return begins.end() if begins else 0
+
+
+def _told_in(before: str) -> str:
+    """Return the visible beginning of the last sentence, "" if it is a request or a question."""
+    sentence = before[_sentence(before) :]
+    return "" if _REQUESTED.search(sentence) else sentence
+
+
+def is_measured(after: str) -> bool:
+    """Return True if a unit that is none of time follows a number.
+
+    Example:
+        >>> is_measured(" hectares of"), is_measured(" km"), is_measured(" pm")
+        (True, True, False)
+    """
+    return _UNIT_AFTER.match(after) is not None
+
+
+def figure(number: str, before: str, after: str) -> str | None:
+    """Return the class of a number that tells how much, in a sentence that asks for nothing.
+
+    What the tagger gives no class is a measure or a figure there: no task depends on it.
+
+    Example:
+        >>> figure("1,420", "Sales were down and returns doubled to ", ".")
+        'NUMBER'
+        >>> figure("500", "Add a discount for orders above ", " units")
+    """
+    sentence = _told_in(before)
+    measured = sentence and _UNIT_AFTER.match(after) and not _TITLE_AFTER.search(after)
+    if measured or _FIGURE.search(sentence) or (_WORKS.search(sentence) and _SHORT.match(after)):
+        return "NUMBER"
+    if not sentence.strip() or _YEAR_OR_TIME.fullmatch(number) or _TITLE_AFTER.search(after):
+        return None
+    cited = _CITED.search(sentence) or after[:1] in _IN_CODE
+    return "NUMBER" if _LARGE.fullmatch(number) and not cited else None
 
 
 _TO_COUNT, _COUNT_ENDS = (
@@ -502,6 +683,25 @@ def counts_on(found: Skeleton, decided: list[list[str | None]]) -> None:
             continue  # "Feb 25" in each row of a table
         if sum(map(str.isdecimal, written)) <= _MOST_DIGITS and _COUNT.fullmatch(written):
             decided[i] = [None]
+
+
+def exercise_on(found: Skeleton, decided: list[list[str | None]]) -> None:
+    """Release the numbers and the times of day of an exercise, if no name occurs in it.
+
+    Which classes the other things have decides, and no letter of them.
+    """
+    if any(NAMES.intersection(filter(None, kinds)) for kinds in decided):
+        return
+    dated = any(
+        "DATE" in kinds
+        for run, kinds in zip(found.runs, decided, strict=True)
+        if run.kind not in NUMBERS
+    )
+    for run, kinds in zip(found.runs, decided, strict=True):
+        written = found.text[run.start : run.end]
+        timed = kinds == ["DATE"] and not dated and _CLOCK_OR_SMALL.fullmatch(written)
+        if run.kind in NUMBERS and (kinds == ["NUMBER"] or timed):
+            kinds[:] = [None]
 
 
 _TO_MONTH = re.compile(r"(?:st|nd|rd|th|\.)? (?:of )?|/")

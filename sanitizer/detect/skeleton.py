@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from sanitizer.lm import model_folder
@@ -116,6 +116,8 @@ class PublicForms:
         lower: visible in lower case only: capitalized, they may be names.
         judged: never visible, but known: released where they are found to be everyday words.
         ordinary: as `judged`: words of dictionaries and programs that nobody looked through.
+        native: language -> its everyday words that are given names elsewhere: visible in lower case
+            in texts of this language only.
     """
 
     anywhere: frozenset[str]
@@ -123,6 +125,12 @@ class PublicForms:
     lower: frozenset[str]
     judged: frozenset[str]
     ordinary: frozenset[str] = frozenset()
+    native: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def of(self, language: str) -> PublicForms:
+        """Return the lists for texts of a language, which follows from visible words alone."""
+        names = self.native.get(language)
+        return replace(self, lower=self.lower | names) if names else self
 
     def visible(self, word: str, opens: bool) -> bool:
         """Return True if this written form is visible.
@@ -331,6 +339,14 @@ FOREIGN = ("de", "fr", "es")
 """Languages with lists of their own, beside English."""
 
 
+_ALSO_NAMES = frozenset(
+    "allen anders antun ben bent clair dan davor demi ella ester fleur ira lasse malin maxim mette "
+    "mina mira ola ravi sean signe tomo".split()
+)
+"""Everyday words of German, French or Spanish that people write their names like, in lower case
+too: "my brother ben". They do not tell the language of a text."""
+
+
 @cache
 def public_forms() -> PublicForms:
     """Return the packaged lists of public words; raise ModelError if one is missing or damaged."""
@@ -340,10 +356,12 @@ def public_forms() -> PublicForms:
     )
     ordinary = frozenset(word_list("ordinary.txt", "forms"))
     # Words that tell the language of a text are released whatever the language is.
-    foreign = frozenset[str]().union(*language_lists(model_folder("words") / "languages").values())
+    everyday = language_lists(model_folder("words") / "languages")
     anywhere |= UNREAD_ANYWHERE
-    lower |= (foreign | UNREAD) - anywhere - opening - judged
-    return PublicForms(anywhere, opening, lower, judged, ordinary)
+    foreign = UNREAD.union(*everyday.values()) - anywhere - opening - judged
+    native = {language: words & foreign & _ALSO_NAMES for language, words in everyday.items()}
+    lower |= foreign - _ALSO_NAMES
+    return PublicForms(anywhere, opening, lower, judged, ordinary, native)
 
 
 @cache

@@ -67,29 +67,29 @@ for five words.
 _WORDS_PER_MARK = 3
 """A text with a character of `_STRUCTURE` for every three words counts as code, table or list."""
 _UNREAD_LOWER = frozenset(
-    "a aby asi až bez budu by byl byla být chci co dnes do jak jako je jeho jejich její jen "
-    "ještě jsme jsou kde kdy která které mi mne moc mohu moje máme mého mému mít mě může na "
+    "a aby asi až bez budu by byl byla být chci co dnes do jak jako je jeho jejich její "
+    "ještě jsme jsou kde kdy která které mne moc mohu moje máme mého mému mít mě může na "
     "ne nebo nejsem nemám není než nic o od on pod podle pomoz pořád pro před při s se ses "
-    "si sobě svou své svého svým ta tak také tato tento teď to tohle toho tomu tu tuto tyto "
+    "si sobě svou své svého svým ta tak také tato tento teď to tohle toho tomu tuto tyto "
     "této u už vaše ve vám vás váš však všechno zítra že "  # cs
-    "af alle at blev bliver dem den denne der deres det dig dit du efter eller en er et far "
-    "for fra få før gør ham han har havde her hun hver hvis hvor i ikke ind ingen jer kan "
-    "kommer man meget mellem men mig min mine mit mod må nogen noget nogle nu når og også "
-    "om op os over på skal som så til ud uden var ved vi vil vores være været "  # da
-    "auta ehkä ei eikä eilen että he hei heidän huomenna hyvä hän hänellä hänen ja jo joka "
+    "af alle at blev bliver dem den denne der deres det dig dit du efter en er et far "
+    "for fra få før gør ham har havde her hun hver hvis hvor i ikke ind ingen jer kan "
+    "kommer man meget mellem men mig mine mit mod må nogen noget nogle nu når og også "
+    "om op os over på skal som så til ud uden var ved vil vores være været "  # da
+    "auta ehkä ei eikä eilen että he hei heidän huomenna hyvä hän hänellä hänen ja joka "
     "kanssa koska kuin kuka kun kyllä me meidän meillä minua minulla minulle minä missä "
     "mitä mutta myös niin nyt nämä olen olet oli onko ovat sekä sinun sinä sitten te teidän "
     "tuo tämä tämän vaan vain vielä voi voit "  # fi
-    "ami az azt azért csak de egy el ez ha hanem hogy hol holnap is itt kell kérek lehet "
+    "az azt azért csak de egy el ez ha hanem hogy hol holnap is itt kell kérek lehet "
     "lesz mikor mint most már még nekem neki nekünk nem nincs tegnap ti többet után vagy "
     "vagyok van vannak vele volt én és ők "  # hu
-    "abbiamo ad adesso ai al allo anche ancora aveva bene c'è che ci come con cosa cui da "
-    "dal dalla dalle degli dei del della delle dello devo di dobbiamo dopo e ed era essere "
-    "fare gli hai il in l'ho la le lo loro lui ma molto nel nella nelle nessuno non nostra "
-    "ogni per però più posso prego può quale quella quello queste qui quindi sei senza "
-    "serve sia siamo sono sta stata stato su sua sul suo suoi tra tua tutti tutto un una "
-    "uno vuole "  # it
-    "aan als alsjeblieft altijd ben bent bij dan dat deze doen door dus een even ga gaan "
+    "abbiamo ad adesso ai allo anche ancora aveva bene c'è ci come con cosa cui da "
+    "dal dalla dalle degli dei della delle dello devo di dobbiamo dopo e era essere "
+    "fare gli hai il in l'ho la le lettera loro ma molto nel nella nelle nessuno non nostra "
+    "ogni però più posso prego può quale quella quello queste qui quindi sei senza "
+    "serve sia siamo sono sta stata stato sua sul suo suoi tra tua tutti tutto un "
+    "vuole "  # it
+    "aan als alsjeblieft altijd bij dat deze doen door dus een even ga gaan "
     "geen geweest goed haar had hadden heb hebben heeft hem het hier hij iets ik jij jou "
     "jullie komt krijg kunnen kwam maak maar meer met mij moet moeten morgen naar niemand "
     "niet niets nieuwe nog of omdat onder ons onze ook tegen toch toen tussen twee uit uw "
@@ -101,8 +101,8 @@ _UNREAD_LOWER = frozenset(
     "także tego tej teraz też twój tylko tym wczoraj więc wszystko żadnych że żeby "  # pl
     "ao aos as até bom como consigo das dela depois dos elas ele eles em entre essa esse "
     "esta estava este estou está estão eu fazer ficar foi fui hoje há isso isto já lhe mais "
-    "mas mesmo meus mim minhas moro muitas muito no nos num numa nós onde ou para pela "
-    "pelas pelo pelos perdi pode podes por porque porquê preciso qual que quem quero ser "
+    "mas mesmo meus mim minhas muitas muito no nos num numa nós onde ou para pela "
+    "pelas pelo pelos perdi pode podes por porque porquê preciso qual que quem ser "
     "seu seus sobre suas só também tem tenho teu tudo têm um uma uns vai vou às "  # pt
     "aceasta această acest aici am are au avea azi aș ca care caut ce cea cu câte că dacă "
     "dar deci decât deja despre doar după ea fac face fie fost fără iar lor mea mele mult "
@@ -110,13 +110,13 @@ _UNREAD_LOWER = frozenset(
     "rog sa sale sau spre spun spune sub să său toate trebuie tău unde unei unui vom vor "
     "vrem vă îi îl îmi în înainte între își îți și ți "  # ro
     "allt att av behöver bli blir denna ditt där ett från får för före går gör göra hade "
-    "henne hennes honom hos här icke idag inte jag kom kunna mellan mina mitt mot mycket "
+    "henne hennes honom hos här icke idag inte jag kom kunna mellan mitt mot mycket "
     "måste ni nya när någon något några och oss sedan sitt ska skulle säg säga säger söker "
-    "tack till under upp ut utan vara varit vid vilken vill våra vårt än är åt över "  # sv
+    "tack under upp ut utan vara varit vilken vill våra vårt än är åt "  # sv
     "acil ama artık arıyorum aslında bazı belki bir biraz biri birkaç biz bizim bu bunun "
     "burada cevap daha defa değil diye diğer dolayı eğer fakat gibi göre hakkında hepsi hiç "
     "ilgili istiyorum istiyoruz kimse kimseye misin miyim mü mı mısın nerede olacak olan "
-    "olarak oldu olduğu olur onu onun orada sadece sana senin size sizin sonra tüm veya ya "
+    "olarak oldu olduğu olur onu onun orada sadece senin size sizin sonra tüm veya ya "
     "yaz yok yüzden çok çünkü önce üzere üç şey şimdi şu ".split()  # tr
 )
 UNREAD_ANYWHERE = frozenset(
@@ -148,7 +148,7 @@ UNREAD_ANYWHERE = frozenset(
 UNREAD = UNREAD_ANYWHERE | _UNREAD_LOWER
 """Everyday words of languages that are not read, those that other languages have too among them:
 a text in one of these is refused, however many of its words are on another list by chance. Written
-by hand, without names and without words that tell of anybody."""
+by hand, without words that tell of anybody, and without names: "ben" is Dutch, and somebody."""
 
 
 def language_of(

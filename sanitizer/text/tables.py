@@ -15,8 +15,11 @@ from itertools import pairwise
 from sanitizer.text.lexers import separator
 from sanitizer.text.syntax import Piece
 
-NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+")
-"""Words of a name such as "firstName" or "first_name_2"."""
+NAME_PARTS = re.compile(
+    r"(?!(?<![A-Za-z])[QqHh][1-4](?![A-Za-z0-9]))"
+    r"(?:[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+)"
+)
+"""Words of a name such as "firstName", "first_name_2" or "actual_q1", where "q1" is none."""
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$", re.M)
 _CELL = re.compile(r"[^|\n]+")
 _KINDS = {
@@ -30,8 +33,12 @@ _KINDS = {
     "DATE": "dob birth born birthday birthdate",
     "MONEY": "salary income wage wages pay debt rent bonus earnings due paid owed owing balance "
     "arrears outstanding deposit refund loan credit overdraft salaries donation donations pledged "
-    "gift",
-    "NUMBER": "age weight height bmi egfr glucose cholesterol pulse bp gpa iq",
+    "gift budget actual revenue turnover spend spent profit premium excess commission payout fee "
+    "fees amount price prices cost costs principal subtotal net gross expense expenses allowance "
+    "surcharge fine fines tax payment payments",
+    "NUMBER": "age weight height bmi egfr glucose cholesterol pulse bp gpa iq hba ferritin "
+    "creatinine sodium potassium tsh crp ldl hdl systolic diastolic dose "
+    "rate margin discount pct percent percentage share stake absence absences interest",
     "ID": "ticket invoice ref reference claim room ssn phone mobile account iban passport licence "
     "license",
     "ORGANIZATION": "company employer organisation organization firm school hospital clinic "

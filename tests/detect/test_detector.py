@@ -374,6 +374,8 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("Config: retries: 5, multiplier: 1.5", ("5", "1.5")),
         (r"Check this regex: ^(?:\+49|0)[1-9]\d{7,11}$", ("49", "0", "1-9", "7,11")),
         ("We upgraded Django from 3.2 to 4.1 for two adults.", ("3.2", "4.1", "two")),
+        ("A train leaves at 09:15 at 80 km/h. How far is it at 11:00?", ("80", "09:15", "11:00")),
+        ("Convert 20 °C to kelvin. How much heat do 3 kg of iron give off?", ("20", "3")),
         ("Compare Catholic and Orthodox traditions.", ("Catholic", "Orthodox")),
         ("Write an essay about Buddhism in Japan.", ("Buddhism", "Japan")),
         ("Is malaria contagious?", ("malaria",)),

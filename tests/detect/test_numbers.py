@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sanitizer.detect.numbers import public_number, role, ruled_out
+from sanitizer.detect.numbers import figure, public_number, role, ruled_out
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,15 @@ from sanitizer.detect.numbers import public_number, role, ruled_out
         ("a list of ", " words", None),
         ("on the ", " of may", "DATE"),
         ("we ", " may", None),
+        ("the permit is ", " weeks late", "NUMBER"),
+        ("", "-month history of pain", "NUMBER"),
+        ("a package plus ", "% bonus", "NUMBER"),
+        ("our error rate fell to ", " %", "NUMBER"),
+        ("the client is ", "% of revenue", "NUMBER"),
+        ("how much is ", "% of revenue", None),
+        ("raise all prices by ", "%", None),
+        ("closed few files against a target of ", ", and", "NUMBER"),
+        ("a target of ", " words", None),
     ],
 )
 def test_the_role_of_a_number(before: str, after: str, expected: str | None) -> None:
@@ -37,6 +46,26 @@ def test_the_role_of_a_number(before: str, after: str, expected: str | None) -> 
         ("3.9.0", "broken since ", ".", True),
         ("1", "\n", ". The contractor shall", True),
         ("57", "at IbanCheck.java:", ")", True),
+        ("8080:80", 'ports: ["', '"]', True),
+        ("22:41", 'ports: ["', '"]', False),
+        ("5432", "  port: ", "\n", True),
+        ("502", "it says error ", " now", True),
+        ("ten", "we will look into it within ", " working days", True),
+        ("two", "Can they do that after ", " months?", True),
+        ("23", "she was in hospital for ", " days and", False),
+        ("214", "She closed ", " files", False),
+        ("22", "\ufffc. Led ", " people", False),
+        ("88", "a plant with ", " employees", False),
+        ("3.1", "net debt is ", " times earnings", False),
+        ("3", "I took the pills, its been ", " days", True),
+        ("two", "She bought a table for ", " adults", True),
+        ("3", "They asked for ", " pages", True),
+        ("4", "they went away. Write ", " sentences", True),
+        ("32", "he works ", " hours a week", False),
+        ("12", "in august my overtime of ", " hours", False),
+        ("41", "Patients seen: ", ". Waiting", False),
+        ("1", "do this: ", ". Open", True),
+        ("144", "at SignView.onSave(SignView.\ufffc:", ")\n", True),
         ("38", "I'm ", " and tired", False),
         ("9", "she is ", " weeks pregnant", False),
         ("43,000", "I earn ", " a year", False),
@@ -46,6 +75,29 @@ def test_the_role_of_a_number(before: str, after: str, expected: str | None) -> 
 )
 def test_numbers_of_the_task(number: str, before: str, after: str, expected: bool) -> None:
     assert public_number(number, before, after) is expected
+
+
+@pytest.mark.parametrize(
+    ("number", "before", "after", "found"),
+    [
+        ("1,420", "Sales were down and returns doubled to ", ".", True),
+        ("412", "The premium rises from ", " to", True),
+        ("38", "Sleep is poor. Attendance: ", ".", True),
+        ("8", "Sales in the north were down ", "% and", True),
+        ("2.3", "The lorry was ", " tonnes overweight", True),
+        ("640", "There are ", " left in the cellar", True),
+        ("14", "There are ", " left in the cellar", False),
+        ("500", "Add a discount for orders above ", " units", False),
+        ("1,250", "What if a firm has ", " customers?", False),
+        ("2019", "The lane was flooded in ", ".", False),
+        ("9001", "They are certified under ISO ", ".", False),
+        ("164", "it stops (abort:", ")", False),
+        ("65", "They are made of ", "% Cotton", False),
+        ("0.05", "The tolerance is ", " mm", False),
+    ],
+)
+def test_figures_that_a_sentence_tells(number: str, before: str, after: str, found: bool) -> None:
+    assert (figure(number, before, after) is not None) is found
 
 
 @pytest.mark.parametrize(

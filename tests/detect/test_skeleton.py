@@ -127,3 +127,11 @@ def test_words_that_are_no_names_are_visible_anywhere(word: str) -> None:
 )
 def test_sensitive_words_are_never_visible(word: str) -> None:
     assert not public_forms().visible(word, opens=False)
+
+
+def test_words_of_other_languages_that_are_names_are_visible_in_these_alone() -> None:
+    forms = public_forms()
+    for word in ("ben", "dan", "sean", "ella", "ravi"):
+        assert not forms.visible(word, opens=False)
+        assert any(forms.of(name).visible(word, opens=False) for name in forms.native)
+    assert forms.of("en") is forms

@@ -51,7 +51,7 @@ def test_no_bound_is_stated_where_nothing_is_proved() -> None:
         ("Sort these by price: Marsh owes £240, Quill owes £95.", ["amounts"]),
         ("Who earns more, Elena Marsh at 42,000 euros or Otto Quill at 39,500 euros?", ["amounts"]),
         ("Elena Marsh was born on 3 March 1984. How old is she?", ["dates"]),
-        ("Sort these by price and by date: 3 March, £240; 5 March, £95.", ["amounts,"]),
+        ("Sort my bills by price and by date: 3 March, £240; 5 March, £95.", ["amounts,"]),
         ("Write to Elena Marsh that she owes me £240.", []),
         ("Sort these names: Otto Quill, Elena Marsh.", []),
     ],

@@ -57,6 +57,10 @@ def test_a_hidden_name_tells_nothing() -> None:
         ("product_name", "PRODUCT"),
         ("date_of_birth", "DATE"),
         ("order id", "ID"),
+        ("actual_q1", "MONEY"),
+        ("hba1c", "NUMBER"),
+        ("absence_days", "NUMBER"),
+        ("unit cost", "MONEY"),
         ("quantity", ""),
     ],
 )
