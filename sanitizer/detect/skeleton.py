@@ -340,8 +340,8 @@ FOREIGN = ("de", "fr", "es")
 
 
 _ALSO_NAMES = frozenset(
-    "allen anders antun ben bent clair dan davor demi ella ester fleur ira jo lasse malin maxim mette "
-    "mina mira ola ravi sean signe tomo".split()
+    "allen anders antun ben bent clair dan davor demi ella ester fleur ira jo lasse malin maxim "
+    "mette mina mira ola ravi sean signe tomo".split()
 )
 """Everyday words of German, French or Spanish that people write their names like, in lower case
 too: "my brother ben". They do not tell the language of a text."""
