@@ -344,7 +344,7 @@ _LAST_FOUR = re.compile(
 
 def by_other_words(text: str, lowered: str) -> Iterator[Span]:
     """Yield what the heads of columns announce, and the last digits of numbers."""
-    if "\n" in text:
+    if "\n" in text and ("," in text or ";" in text or "\t" in text or "|" in text):
         yield from by_columns(text)
     yield from last_four(text, lowered)
 
@@ -423,11 +423,11 @@ def _cells(
 
 def _head(line: str) -> tuple[str, list[tuple[str, re.Pattern[str], int] | None]]:
     """Return the sign between the cells of a head and what each announces; empty for others."""
-    if len(line) > _LONGEST_HEAD or not _SEPARATOR.search(line):
+    if len(line) > _LONGEST_HEAD or not _SEPARATOR.search(line) or _ANY_DIGIT.search(line):
         return "", []
     sign = max(",;\t|", key=line.count)
     # a sentence has more words between its commas
-    if line.count(" ") > _MOST_WORDS * (line.count(sign) + 1) or _ANY_DIGIT.search(line):
+    if line.count(" ") > _MOST_WORDS * (line.count(sign) + 1):
         return "", []
     heads = [_announces(cell) for cell in line.split(sign)]
     return (sign, heads) if len(heads) >= _SEVERAL_CELLS and any(heads) else ("", [])

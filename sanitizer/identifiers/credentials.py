@@ -127,10 +127,10 @@ _WHOLE_STATES = frozenset(word for word in _STATES if not word.endswith("*"))
 _BEGINNINGS = tuple(word[:-1] for word in _STATES if word.endswith("*"))
 _STEMS = ("password", "passwd", "passwort", "pwd", "secret", "token", "apikey", "api_key", "pass_")
 _SPOKEN_STEMS = (
-    *("passw", "phrase", "pw ", "pw:", "kennwort", "mot de passe", "contraseña"),
-    *("wachtwoord", "senha", "парол", "hasło", "heslo", "lösen", "passord", "salasana", "parol"),
-    "şifre",
+    *("passw", "phrase", "pw ", "pw:", "kennwort", "mot de passe", "wachtwoord", "senha"),
+    *("heslo", "passord", "salasana", "parol"),
 )
+_OTHER_SPOKEN_STEMS = (*_SPOKEN_STEMS, "contraseña", "парол", "hasło", "lösen", "şifre")
 _COPULA_STEMS = (" pw", "pass", "kennwort", "wachtwoord", "contrase", "senha", "clave", "ordine")
 _COPULA = re.compile(
     r"[a-zñ]{0,6}[\"'`]?(?: (?:for|für|pour|para|per|voor|of|von) [^\s.,:;]{1,30}"
@@ -468,7 +468,7 @@ _OF_SENTENCES = frozenset(
 
 def _phrases(text: str, lowered: str) -> Iterator[Span]:
     """Yield what follows the name of a password without a sign, passphrases, and log-ins."""
-    if _holds(lowered, _SPOKEN_STEMS):
+    if _holds(lowered, _SPOKEN_STEMS if lowered.isascii() else _OTHER_SPOKEN_STEMS):
         for m in _SPOKEN.finditer(text):
             value = m[1].rstrip(".,:;?")
             digits, letters = any(map(str.isdigit, value)), any(map(str.isalpha, value))
@@ -499,18 +499,20 @@ def _loud(text: str) -> Iterator[Span]:
 
 def _stated(text: str, lowered: str) -> Iterator[Span]:
     """Yield what statements and commands say."""
-    for sign, rows in _STATEMENTS.items():
-        if sign not in lowered:
-            continue
-        for mark, pattern, weakly in rows:
-            if mark not in lowered:
+    found = [
+        row
+        for sign, rows in _STATEMENTS.items()
+        if sign in lowered
+        for row in rows
+        if row[0] in lowered
+    ]
+    for _, pattern, weakly in found:
+        for m in pattern.finditer(text):
+            value = m[1].rstrip(".,:;?") if weakly else m[1]
+            if value.lower() in _PASSWORDS or value.lower() in _SECRETS:
                 continue
-            for m in pattern.finditer(text):
-                value = m[1].rstrip(".,:;?") if weakly else m[1]
-                if value.lower() in _PASSWORDS or value.lower() in _SECRETS:
-                    continue
-                if not _is_expression(value) and (_STRONG.search(value) or not weakly):
-                    yield m.start(1), m.start(1) + len(value), "KEY"
+            if not _is_expression(value) and (_STRONG.search(value) or not weakly):
+                yield m.start(1), m.start(1) + len(value), "KEY"
 
 
 _PAIRS = (

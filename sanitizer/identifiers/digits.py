@@ -324,6 +324,7 @@ def compact_days(text: str, start: int, end: int) -> Iterator[Span]:
             yield start, end, "DATE_OF_BIRTH"
 
 
+_BEFORE_DAYS = frozenset(" -")
 _NEAR_MONTH = re.compile(r"[0-9]{1,4}(?:[a-z]{2}|\.)?[ /-][^\W\d]", re.IGNORECASE)
 
 
@@ -425,14 +426,10 @@ def in_chunk(text: str, start: int, end: int) -> Iterator[Span]:
 
     Telephone numbers, whose patterns are the widest, are dropped where another kind was found.
     """
-    size = end - start
-    if size <= 7 and (_NEAR_MONTH.match(text, start) or text[start - 1 : start] in {" ", "-"}):
+    size, before = end - start, text[start - 1] if start else ""
+    if size <= 7 and (before in _BEFORE_DAYS or _NEAR_MONTH.match(text, start)):
         yield from month_days(text, start)
-    if start >= 2 and (
-        text[start - 1].isalpha()
-        or text[start - 3 : start - 1].isupper()
-        or (text[start - 3 : start : 2] == "  " and text[start - 2].isupper())
-    ):
+    if start > 1 and (before.isalpha() or (before == " " and text[start - 2].isupper())):
         yield from ibans(text, start)
     if size < 6:
         return

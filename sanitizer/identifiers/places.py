@@ -218,7 +218,8 @@ def _streets(text: str, start: int, end: int) -> Iterator[Span]:
             yield from _number_first(text, last)
     if text[start - 1 : start] == " ":
         yield from _number_last(text, start, end)
-        yield from _before_town(text, start, end)
+        if _HOUSE_AND_TOWN.match(text, start):
+            yield from _before_town(text, start, end)
 
 
 def _number_first(text: str, start: int) -> Iterator[Span]:
@@ -244,7 +245,8 @@ def _number_first(text: str, start: int) -> Iterator[Span]:
 
 
 def _number_last(text: str, start: int, end: int) -> Iterator[Span]:
-    line = max(text.rfind("\n", max(0, start - 60), start) + 1, start - 60, 0)
+    low = start - 60 if start > 60 else 0
+    line = text.rfind("\n", low, start) + 1 or low
     words = text[line : start - 1].split(" ")[-6:]
     last = words[-1].rstrip(",").lower()
     begin = None

@@ -261,6 +261,7 @@ def unescaped(text: str) -> str:
 
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}){9,}")
 _TOKEN_SIGNS = frozenset("+/_-")
+_REST_OF_TOKEN = re.compile("[A-Za-z0-9+/_-]*=*")
 
 
 def token_around(text: str, start: int, end: int, floor: int) -> tuple[int, int]:
@@ -273,12 +274,8 @@ def token_around(text: str, start: int, end: int, floor: int) -> tuple[int, int]
         (char := text[start - 1]) in _TOKEN_SIGNS or (char.isascii() and char.isalnum())
     ):
         start -= 1
-    n = len(text)
-    while end < n and ((char := text[end]) in _TOKEN_SIGNS or (char.isascii() and char.isalnum())):
-        end += 1
-    while end < n and text[end] == "=":
-        end += 1
-    return start, end
+    run = _REST_OF_TOKEN.match(text, end)
+    return start, run.end() if run else end
 
 
 def plain_texts(token: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from sanitizer.identifiers.readings import (
@@ -59,6 +60,7 @@ _BY_WORDS = frozenset(
     """.split()
 )
 """Kinds of numbers that a word before them announces."""
+_NUMBERS = _BY_WORDS | _DIGIT_KINDS
 _BY_FORM = frozenset({"NATIONAL_ID", "VEHICLE"})
 _TOKEN_KINDS = frozenset({"WALLET", "ENCODED"})
 _SHORTEST_TOKEN, _SHORTEST_HEX = 12, 18
@@ -264,9 +266,10 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
     lowered = _lowered(text) if has_digit or "KEY" in wanted else ""
     if "KEY" in wanted:
         found += _secrets(text, lowered)
-    if has_digit and not wanted.isdisjoint(_BY_WORDS | _DIGIT_KINDS):
+    numbers = not wanted.isdisjoint(_NUMBERS)
+    if has_digit and numbers:
         found += announced.by_other_words(text, lowered)
-    if not text.isascii() and not wanted.isdisjoint(_BY_WORDS | _DIGIT_KINDS):
+    if numbers and not text.isascii():
         found += announced.by_caseless_words(text)
     if "ENCODED" in wanted:
         for start, end in _words_without_digits(text):
@@ -305,19 +308,21 @@ def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span
         after = text[end] if end < n else ""
         letter = before.isalpha()
         glued = letter or after.isalpha()
-        # What announces the second number of a token such as "aK3x9Q" would have the first.
-        if by_words and (size > 2 or glued or before == "-"):
-            inside = letter and start - last <= _BETWEEN and text[last:start].isalpha()
-            span = None if inside else announced.by_words(text, lowered, start, end)
+        # What holds the second number of a token such as "aK3x9Q", or announces it, would have
+        # been found with the first.
+        inside = letter and last > 0 and text[last:start].isalpha()
+        announces = size > 2 or glued or before == "-"
+        if by_words and announces and not (inside and start - last <= _BETWEEN):
+            span = announced.by_words(text, lowered, start, end)
             if span:
                 yield span
         last = end
-        if by_form and (size > 6 or before.isupper() or after.isupper()):
+        if by_form and (size > 6 or before.isupper() or after.isupper()) and not inside:
             yield from registered.in_chunk(text, start, end)
         if tokens and end > done and (glued or size >= _SHORTEST_HEX):
-            for word in _words_with_digits(text, start, end, done):
-                done = word[1]
-                yield from _in_token(text, *word, wanted)
+            words = list(_words_with_digits(text, start, end, done))
+            done = words[-1][1] if words else done
+            yield from chain.from_iterable(_in_token(text, *word, wanted) for word in words)
         if size < 5:
             near = text[start - 3 if start > 3 else 0 : start]
             # A small number is part of an identifier only beside words, or after two letters that
