@@ -124,8 +124,10 @@ def _put_content(part: Message, text: str) -> None:
     """Write a text so that it can be read in the file too: as it is, or its signs as "=C3=BC"."""
     del part["Content-Transfer-Encoding"]
     plain = text.isascii() and max(map(len, text.split("\n"))) < _LONGEST_LINE
-    charset = Charset("us-ascii" if plain else "utf-8")
-    charset.body_encoding = None if plain else QP
+    charset = Charset("us-ascii")
+    if not plain:
+        charset = Charset("utf-8")
+        charset.body_encoding = QP
     part.set_payload(text, charset)
 
 
