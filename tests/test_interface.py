@@ -256,7 +256,10 @@ def test_roles_and_answers_of_another_type_are_named(sanitizer: Sanitizer) -> No
     [
         ({"publik": {"words": []}}, "unknown table; known: public, .*did you mean public"),
         ({"public": ["Jira"]}, "public: must be a table, with keys such as words"),
-        ({"bas": "strict"}, "unknown key; known: name, base; did you mean base"),
+        (
+            {"bas": "strict"},
+            r"unknown key; known: name, base and, in tables, \[public\], .*\]; did you mean base",
+        ),
         ({"classes": {"CONDITIONS": "vault"}}, "did you mean CONDITION"),
     ],
 )

@@ -7,6 +7,7 @@ import hashlib
 import os
 import signal
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sanitizer.cli.display import marked, safe, told
+from sanitizer.cli.display import marked, safe, told, width
 from sanitizer.cli.options import (
     INTERRUPTED,
     LEDGER_KEY,
@@ -509,6 +510,7 @@ class Chat:
         self._history: list[dict[str, str]] = []
         self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         self._explained = ""
+        self._told: set[str] = set()
 
     def run(self, lines: Iterator[str]) -> int:
         """Answer each line; after an error, which is shown as one line, go on with the next.
@@ -545,7 +547,9 @@ class Chat:
         self._history.append({"role": "assistant", "content": "".join(said)})
         _say("" if answer.note is None else f"\nnote: {answer.note}")
         for note in told(answer.drawn, self._reveal):
-            _say(note)
+            if note not in self._told:  # it holds for every later answer too
+                self._told.add(note)
+                _say(note)
         _say(self._cost(result.record))
 
     def _sent(self, line: str, result: SanitizedText) -> str:
@@ -565,13 +569,14 @@ class Chat:
         sure = "certified" if record.certified else f"NOT certified: {record.reason}"
         what = "private word" if record.detector == "none" else "drawn thing"
         n = record.n_units
-        each = f"{record.epsilon_per_unit:g} for each of {n} {what}{'' if n == 1 else 's'}"
-        cost = f"[epsilon {record.epsilon_total:g}, {each}, {sure}; {account}]"
+        each = f"{n} {what}{'' if n == 1 else 's'} at epsilon {record.epsilon_per_unit:g}"
+        cost = f"[{each if n else 'nothing was drawn'}, {sure}; {account}]"
         # What the figures mean is said once, not below each message.
         if record.neighboring_relation == self._explained:
             return cost
         self._explained = record.neighboring_relation
-        return f"{cost}\n[compared: {record.neighboring_relation}]"
+        explained = f"[compared: {record.neighboring_relation}]"
+        return "\n".join([cost, *textwrap.wrap(explained, width(), subsequent_indent=" ")])
 
 
 def _kept(pieces: Iterator[str], kept: list[str]) -> Iterator[str]:

@@ -26,6 +26,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 INTERRUPTED = 130  # exit status after Ctrl-C, as shells have it
 LEDGER_KEY = "SANITIZER_LEDGER_KEY"
 VAULT_KEY = "SANITIZER_VAULT_KEY"
+LEAST_KEY = 16  # characters
 STANDARD_OUTPUT = "standard output"
 VAULT_HELP = (
     f"file that keeps the originals, encrypted (key in ${VAULT_KEY}); made if it is not there"
@@ -245,8 +246,8 @@ def open_vault(path: Path, create: bool = True) -> FileVault:
     """
     from sanitizer.storage import FileVault
 
-    if not os.environ.get(VAULT_KEY):
-        raise ValueError(f"set ${VAULT_KEY} to the vault's key, at least 16 characters")
+    if len(os.environ.get(VAULT_KEY, "")) < LEAST_KEY:
+        raise ValueError(f"set ${VAULT_KEY} to the vault's key, at least {LEAST_KEY} characters")
     return FileVault(path, create=create)
 
 
@@ -260,8 +261,8 @@ def open_ledger(path: Path, create: bool = False) -> Ledger:
     from sanitizer.storage import Ledger
 
     key = os.environ.get(LEDGER_KEY, "").encode()
-    if not key:
-        raise ValueError(f"set ${LEDGER_KEY} to the ledger's key, at least 16 characters")
+    if len(key) < LEAST_KEY:
+        raise ValueError(f"set ${LEDGER_KEY} to the ledger's key, at least {LEAST_KEY} characters")
     if create:
         return Ledger.create(path, key)
     if not path.exists():

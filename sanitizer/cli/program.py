@@ -142,7 +142,7 @@ def _unknown(error: click.UsageError) -> str:
         if hint:
             return f"no such option{hint}"
     if isinstance(command, TextCommand) or (is_option and command is program):
-        return "unrecognized arguments (quote the text, or put -- before it)"
+        return "no such option (a text that begins with a dash: put -- before it)"
     if is_option or not isinstance(command, click.Group):
         what = "no such option" if is_option else "unrecognized arguments"
         return f"{what} (not shown); see: {context.command_path} --help"

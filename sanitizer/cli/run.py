@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -168,6 +169,8 @@ def _run(command: Sequence[str], environment: dict[str, str]) -> int:
     """Run a command to its end; signals go on to it. Return its exit status, as shells have it."""
     kept: dict[int, Any] = {}
     child: subprocess.Popen[bytes] | None = None
+    # Whoever quotes a whole command line may have a text in it, which is not shown.
+    named = command[0] if re.fullmatch(r"[\w./\\:+-]{1,80}", command[0]) else "the command"
 
     def forward(number: int, frame: Any) -> None:
         # On a terminal Ctrl-C reaches the command by itself, as it does this program.
@@ -182,10 +185,10 @@ def _run(command: Sequence[str], environment: dict[str, str]) -> int:
         child = subprocess.Popen(command, env=environment)
         status = child.wait()
     except FileNotFoundError:
-        click.echo("sanitizer run: error: the command was not found", err=True)
+        click.echo(f"sanitizer run: error: {named} was not found", err=True)
         return NOT_FOUND
     except OSError:
-        click.echo("sanitizer run: error: the command cannot be run", err=True)
+        click.echo(f"sanitizer run: error: {named} cannot be run", err=True)
         return NOT_RUNNABLE
     finally:
         for number, handler in kept.items():

@@ -17,7 +17,7 @@ import click
 
 from sanitizer.cli.options import (
     INTERRUPTED,
-    VAULT_HELP,
+    VAULT_KEY,
     TextCommand,
     budget_option,
     build_sanitizer,
@@ -99,7 +99,7 @@ def sources(
         missing = [each for each in arguments if is_file_name(each) and not _is_file(each)]
         if len(paths) + len(missing) == len(arguments):
             raise ValueError(f"{missing[0]}: no such file")
-        raise ValueError("unrecognized arguments (quote the text, or put -- before it)")
+        raise ValueError("several arguments (put the text in quotes: it is one argument)")
     text = arguments[0] if arguments else None
     if text is not None and _is_folder(text):
         raise ValueError("the argument is a folder: name files in it")
@@ -423,7 +423,13 @@ def _warn(results: Sequence[SanitizedText]) -> None:
 @_file_option
 @_output_option
 @conversation_option
-@click.option("--vault", type=Path, required=True, metavar="FILE", help=VAULT_HELP)
+@click.option(
+    "--vault",
+    type=Path,
+    required=True,
+    metavar="FILE",
+    help=f"the vault that sanitize kept the originals in (key in ${VAULT_KEY})",
+)
 def restore(
     arguments: tuple[str, ...],
     files: tuple[Path, ...],

@@ -346,6 +346,7 @@ class _Linked:
         policy: Policy,
     ) -> None:
         self._text, self._units, self._policy = text, units, policy
+        self._places = [(unit.start, unit.end, unit) for unit in units]
         self._runs = sorted(self._around(passing, words), key=lambda run: (run[0], -run[1]))
         forms = {text[begin:end] for begin, end in self._runs}
         self._concepts = _concepts_of(forms, policy)
@@ -396,8 +397,7 @@ class _Linked:
         """Return the unit of a run of words that is a thing; None if there is none to add."""
         form = self._text[begin:end]
         concept, own_class = self._concepts.get(form, ("", ""))
-        whole = overlapping([(unit.start, unit.end, unit) for unit in self._units], begin, end)
-        inside = [unit for *_, unit in whole]
+        inside = [unit for *_, unit in overlapping(self._places, begin, end)]
         kind = self._kind(form, concept)
         if kind is None and any(unit.kind == own_class for unit in inside):
             kind = own_class  # a part of its name was found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from email.charset import QP, Charset
 from email.header import Header, decode_header, make_header
 from email.message import Message
 from email.parser import BytesParser
@@ -18,6 +19,8 @@ from sanitizer.errors import PolicyError
 _SHOWN = ("From", "To", "Cc", "Bcc", "Reply-To", "Subject", "Date")
 """Headers that stay, sanitized; others tell of servers and programs, and are removed."""
 _MIME = ("Content-Type", "Content-Transfer-Encoding", "MIME-Version")
+_LONGEST_LINE = 900
+"""Characters of a line of plain text; a mail may have 998 bytes in one."""
 _ATTRIBUTES = ("href", "alt", "title", "content", "value", "src", "background", "cite")
 _LAYOUT = frozenset(
     "align valign width height style class border cellpadding cellspacing bgcolor color face size "
@@ -118,8 +121,14 @@ def _plain(part: Message) -> Iterator[Piece]:
 
 
 def _put_content(part: Message, text: str) -> None:
+    """Write a text so that it can be read in the file too: as it is, or its signs as "=C3=BC"."""
     del part["Content-Transfer-Encoding"]
-    part.set_payload(text, "utf-8")
+    plain = text.isascii() and max(map(len, text.split("\n"))) < _LONGEST_LINE
+    charset = Charset("us-ascii")
+    if not plain:
+        charset = Charset("utf-8")
+        charset.body_encoding = QP
+    part.set_payload(text, charset)
 
 
 def _html(part: Message, ends: list[Callable[[], None]]) -> Iterator[Piece]:

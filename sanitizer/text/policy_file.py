@@ -276,9 +276,11 @@ def _unknown(table: str, key: str, value: object) -> str:
     """Return what is wrong with a key that no table has, and what may have been meant."""
     if not table and key and key in _KEYS:
         return f"must be a table, with keys such as {next(iter(_KEYS[key]))}"
-    known = [name for name in _KEYS if name] if isinstance(value, dict) else list(_KEYS[table])
+    tables = [name for name in _KEYS if name]
+    known = tables if isinstance(value, dict) else list(_KEYS[table])
     what = "table" if isinstance(value, dict) else "key"
-    return f"unknown {what}; known: {', '.join(known)}{meant(key, known)}"
+    inside = "" if table or what == "table" else f" and, in tables, [{'], ['.join(tables)}]"
+    return f"unknown {what}; known: {', '.join(known)}{inside}{meant(key, known)}"
 
 
 class PolicyFile:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sanitizer.cli.api import Chat
+from sanitizer.cli.display import WIDTH
 from sanitizer.cli.program import main
 from sanitizer.clients.chat import ChatConnection
 from sanitizer.storage import Drawn, MemoryVault
@@ -83,11 +84,11 @@ def test_the_record_says_what_it_is_worth(
     capsys: pytest.CaptureFixture[str], server: RecordingServer
 ) -> None:
     shown = talk(capsys, server, "My Zorblaxian has it")
-    assert "[epsilon 5, 5 for each of 1 private word, certified; charged 5, spent 5]" in shown
+    assert "[1 private word at epsilon 5, certified; charged 5, spent 5]" in shown
     assert "[compared: replace-one" in shown
     assert "no differential privacy" in talk(capsys, server, "Hello", policy="identifiers")
     drawn = talk(capsys, server, "My father has asthma", policy="balanced")
-    assert "[epsilon 5, 5 for each of 1 drawn thing, certified; charged 5, spent 5]" in drawn
+    assert "[1 drawn thing at epsilon 5, certified; charged 5, spent 5]" in drawn
 
 
 @pytest.mark.parametrize("reveal", [False, True])
@@ -241,5 +242,9 @@ def test_what_the_figures_mean_is_said_once(
     capsys: pytest.CaptureFixture[str], server: RecordingServer
 ) -> None:
     shown = talk(capsys, server, "My Zorblaxian", "His Zorblaxian", "Her Zorblaxian")
-    assert shown.count("[epsilon ") == 3
+    assert shown.count(", certified; charged ") == 3
     assert shown.count("[compared: ") == 1
+    assert max(map(len, shown.splitlines())) <= WIDTH
+    shown = talk(capsys, server, "My father has asthma", "Thank you", policy="balanced")
+    assert shown.count("note: the model was told") == 1
+    assert "[nothing was drawn, certified; charged 0, spent 5]" in shown

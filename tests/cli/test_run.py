@@ -76,6 +76,8 @@ def test_a_command_that_asks_nobody_is_told(server: RecordingServer) -> None:
 def test_exit_statuses_are_those_of_shells(server: RecordingServer, tmp_path: Path) -> None:
     done = ran(server, "--", "no-such-command-anywhere")
     assert done.returncode == 127
+    assert done.stderr == b"sanitizer run: error: no-such-command-anywhere was not found\n"
+    done = ran(server, "--", "my father has gout")
     assert done.stderr == b"sanitizer run: error: the command was not found\n"
     plain = tmp_path / "plain"
     plain.write_text("no program")

@@ -171,6 +171,18 @@ def test_a_terminal_shows_the_text_and_few_lines(
     assert "not protected:" in capsysbinary.readouterr().out.decode()
 
 
+def test_several_words_without_quotes_and_a_short_key_are_named() -> None:
+    done = run("sanitize", "hello", "there")
+    assert "put the text in quotes" in done.stderr.decode()
+    short = {"SANITIZER_VAULT_KEY": "short"}
+    done = run("restore", "hello", "--vault", "a.vault", environment=short)
+    assert (
+        "set $SANITIZER_VAULT_KEY to the vault's key, at least 16 characters"
+        in done.stderr.decode()
+    )
+    assert b"made if it is not there" not in run("restore", "--help").stdout
+
+
 def test_the_record_is_beside_what_a_program_reads(tmp_path: Path) -> None:
     plain = run("sanitize", PROMPT)
     assert plain.stdout.count(b"\n") == 1

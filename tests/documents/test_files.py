@@ -127,6 +127,32 @@ def test_a_letter_keeps_its_runs(tmp_path: Path) -> None:
     assert [each.italic for each in body.runs] == [None, None, None, True]
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Dear Peter,\nyours\n", b"Dear Elena,\nyours\n"),
+        ("Grüße, Peter\n", b"Gr=C3=BC=C3=9Fe, Elena"),
+        ("Peter " + "a" * 3000 + "\n", b"Elena aaaa"),
+    ],
+)
+def test_the_text_of_a_mail_can_be_read_in_its_file(
+    text: str, shown: bytes, tmp_path: Path
+) -> None:
+    made = EmailMessage()
+    made["Subject"] = "News"
+    made.set_content("Peter")
+    made.set_payload(text.encode())
+    made.replace_header("Content-Transfer-Encoding", "8bit")
+    path, out = tmp_path / "a.eml", tmp_path / "out.eml"
+    path.write_bytes(made.as_bytes())
+    document = open_document(path)
+    at = document.text.index("Peter")
+    document.save(out, [Edit(at, at + 5, "Elena")])
+    assert shown in out.read_bytes()
+    assert max(map(len, out.read_bytes().split(b"\n"))) < 998
+    assert text.replace("Peter", "Elena").strip() in open_document(out).text
+
+
 def test_prompts_of_a_presentations_layouts_are_no_text_and_others_are(tmp_path: Path) -> None:
     made = pptx.Presentation()
     made.slides.add_slide(made.slide_layouts[0]).shapes.title.text = "Quarterly report"
