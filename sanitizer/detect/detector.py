@@ -44,6 +44,7 @@ from sanitizer.detect.layout import (
     public_here,
 )
 from sanitizer.detect.numbers import (
+    as_measured,
     counts_on,
     is_aged,
     is_dated,
@@ -163,6 +164,12 @@ _ELIDED = re.compile(r"(?i)^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)['\u2019](?=[^\
 """French before a vowel: "l'assureur"."""
 _INFLECTED = re.compile(r"(\w{4,}?)(?:e[mnrs]?)$")
 """A German adjective as it is declined."""
+_CONJUGATED = re.compile(
+    r"(\w{3,}?)(?:amos|emos|imos|aron|ieron|ando|iendo|aban?|\u00e1bamos|\u00eda[ns]?|\u00edamos|ado|ido|"
+    r"(?:ar|er|ir)(?:\u00e9|\u00e1n?|emos|\u00edan?|\u00edamos|l[aeo]s?|me|nos|se)|[aeo]n?|\u00f3|\u00e9)$"
+)
+"""A Spanish verb as it is conjugated."""
+_LEAST_MISTAKEN = 7  # letters of a misspelt word that the tagger takes for a name
 _WORKS_AS = re.compile(r"(?i)\b(?:ich bin|bin|er ist|sie ist|als)(?: eine?)? $")
 """Visible text before an occupation in German, where it has a capital."""
 _STANDARD = re.compile(
@@ -308,6 +315,7 @@ class Detector:
                 word = found.text[run.start : run.end]
                 known = field if field in _FIELDS_OF_NUMBERS else None
                 kind = known or self._number_kind(word, before, after, labels[number][0], field)
+                kind = as_measured(word, before, after, kind)
                 of_task = reckoning or (known is None and public_number(word, sight, after))
                 decided.append([None if of_task else kind])
                 continue
@@ -385,9 +393,15 @@ class Detector:
             return ailing if ailing in _AILING else self._rule(word, before, language)
         if self._is_person(word, before, label):
             return "PERSON"
-        if label in _TOLD and word.lower() in _FRAMES:
+        framing = label in _TOLD and word.lower() in _FRAMES
+        if framing or (cased and language == "en" and self._is_mistaken(word, label)):
             return None
         return self._corrected(word, label, language, cased)
+
+    def _is_mistaken(self, word: str, label: str) -> bool:
+        """Return True for an everyday word that is misspelt, where names would have capitals."""
+        long = len(word) >= _LEAST_MISTAKEN and label in NAMES
+        return long and class_of(word) is None and misspelt(word, self._forms)
 
     def _is_person(self, word: str, before: str, label: str) -> bool:
         """Return True if visible text or a list makes a word with a class a person's name."""
@@ -395,8 +409,10 @@ class Detector:
             return True
         if not word[:1].isupper() or label not in _OF_WORDS:
             return False
-        if label in NAMES:
-            return (TITLE.search(before) or _SIGNED.search(before)) is not None
+        if label in NAMES or not self._forms.known(word):
+            titled = (TITLE.search(before) or _SIGNED.search(before)) is not None
+            if titled or label in NAMES:
+                return titled
         return word.lower() in given_names() and not self._forms.listed(word) and label in _TOLD
 
     def _corrected(self, word: str, label: str, language: str, cased: bool) -> str:
@@ -495,6 +511,9 @@ class Detector:
         """Return True if a word is on any list, or on that of the text's language."""
         plain = _ELIDED.sub("", word) if language == "fr" else word
         known = self._forms.known(plain) or plain.lower() in foreign_words(language)
+        if not known and language == "es" and word.islower() and (verb := _CONJUGATED.match(word)):
+            words = foreign_words(language)
+            return any(f"{verb[1]}{end}" in words for end in ("ar", "er", "ir"))
         if known or language != "de" or not word.islower():
             return known
         stem = _INFLECTED.match(word)

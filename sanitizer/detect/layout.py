@@ -84,7 +84,7 @@ _CODE = re.compile(r"[A-Z]{1,3}-?[0-9]{1,4}")
 """Visible text before the code of an error that a machine reports, such as "E14"."""
 _RELEASE = re.compile(r"v[0-9]{1,2}")  # of a program or an interface
 _LISTING = re.compile(
-    r"(?i)\b(?:columns|fields|headers|headings|with (?:the |these )?keys)(?:: ?| \(| )"
+    r"(?i)\b(?:columns|fields|headers|headings|with (?:the |these )?keys|csv with)(?:: ?| \(| )"
     rf"(?:[\"'`]?(?:\w+(?: \w+)?|{SLOT})[\"'`]?(?:, ?| and |, and )){{0,9}}[\"'`]?$"
 )
 """Visible text before the name of a column or key that is asked for: "columns Owner, Task"."""
@@ -95,7 +95,13 @@ _DEGREES = re.compile(
     rf"(?:[0-9]|{SLOT}) ?\u00b0?$"
 )
 """Visible text before the F or C of a temperature."""
-_DOCTORS = frozenset(["GP", "GPs"])
+_PLAIN = frozenset(["GP", "GPs", "male", "female"])
+_SALUTED = re.compile(
+    r"(?i)estimad[oa]s?|querid[oa]s?|distinguid[oa]s?|apreciad[oa]s?|cher|ch\u00e8re|chers|hola|hallo|"
+    r"bonjour|geehrte[rs]?|liebe[rs]?|muy|sehr"
+)
+_SALUTES = re.compile(r"(?:^|[.!?:\n\"\u201c\u201e\u00ab] ?)$")
+"""Words that open a letter in Spanish, French and German, and visible text before them."""
 _SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
 """Visible text in capitals, as before "IN" and "WHO" where all is in capitals."""
 _COMPOUND = re.compile(
@@ -170,7 +176,7 @@ def public_here(word: str, before: str, label: str | None) -> bool:
         >>> public_here("Monday", "see you on ", None), public_here("WHO", "A report of ", None)
         (True, False)
     """
-    if is_brief(word, before) or _RELEASE.fullmatch(word) or word in _DOCTORS:
+    if is_brief(word, before) or _RELEASE.fullmatch(word) or word in _PLAIN:
         return True
     if label != "DATE" and WEEKDAY.fullmatch(word):
         return True
@@ -214,6 +220,7 @@ def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms
         bool(opens or greets)
         or _is_technical(word, before, after, forms)
         or _is_closing(word, before, after)
+        or (_SALUTED.fullmatch(word) is not None and _SALUTES.search(before) is not None)
         or _heads(word, before, after, listed)
     )
 

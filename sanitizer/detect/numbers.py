@@ -209,6 +209,12 @@ _SETTING = re.compile(
     r"n_jobs|max_depth|n_estimators|z-index|font-size|line-height|per_page|ttl)[\"']?\s?[:=]\s?$"
 )
 """Visible text before the value of a setting of a program."""
+_COEFFICIENT = re.compile(
+    r"(?i)(?<![^\W_])(?:rate|ratio|factor|share|discount|vat|tax|alpha|beta|threshold|tolerance|tol|"
+    r"weight|decay|margin|quantile|confidence)(?:: ?float)?[\"']?\s?[:=]\s?$"
+)
+_FRACTION = re.compile(r"0?\.\d{1,6}")
+"""Visible text before a share of one in a program, and the share: "rate=0.19"."""
 _REGEX = re.compile(r"(?:\(\?[:=!<]|\\[dwsbDWSB]).{0,80}(?:[\[{|(^]|\\\+)$")
 _REGEX_AFTER = re.compile(r"[\]}|)*+?$\\]")
 """Visible text around a number in a regular expression."""
@@ -275,7 +281,10 @@ def _is_technical(number: str, before: str, after: str) -> bool:
     """Return True for the number of a version or a part: "PostgreSQL 16", "item 2", "worker-3"."""
     if number == "50/50" or (_OF_MANY.fullmatch(number) and _TRIED.search(before)):
         return True
-    if _SETTING.search(before) or (_REGEX.search(before) and _REGEX_AFTER.match(after)):
+    is_set = _SETTING.search(before) or (
+        _FRACTION.fullmatch(number) and _COEFFICIENT.search(before)
+    )
+    if is_set or (_REGEX.search(before) and _REGEX_AFTER.match(after)):
         return True
     if _REFERRED.search(before) and _PART.fullmatch(number):
         return True
@@ -315,6 +324,41 @@ def is_stamp(number: str) -> bool:
 
 _DATED_AFTER = re.compile(rf"(?:st|nd|rd|th)? of {MONTH}\b|(?:st|nd|rd|th)? {LONG_MONTH}\b")
 """Visible text after the day of a month; "may" and "march" are verbs too."""
+
+
+_AGE_DIGITS = 2
+_WHOLE_DAY = re.compile(r"\d{1,2}([./-])\d{1,2}\1(?:19|20)\d\d")
+_PADDED_DAY = re.compile(r"(?:0[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])")
+_MEASURE = re.compile(
+    r" ?(?:k?g|kilos?|k?m|cm|mm|ml|l|lit(?:er|re)s?|lbs?|oz|miles?|hours?|h)\b(?!/)"
+)
+
+
+_CLOCKS = re.compile(r"(?:[01]?\d|2[0-4])[:.][0-5]\d ?[-\u2013] ?(?:[01]?\d|2[0-4])[:.][0-5]\d")
+_PARTED = re.compile(r"\d{2,}(?:-\d{2,})+")
+
+
+def as_measured(number: str, before: str, after: str, label: str | None) -> str | None:
+    """Return the class of a number: of a day, a time or a measure where its form or a unit tells
+    it, and of an age; no sum has hyphens.
+
+    Example:
+        >>> as_measured("12/04/1988", "", ",", "MONEY"), as_measured("3.5", "", " kg of", "MONEY")
+        ('DATE', 'NUMBER')
+        >>> as_measured("11:00-12:00", "", " lunch", "MONEY"), as_measured("55-33", "", "", "MONEY")
+        ('DATE', 'ID')
+    """
+    if label == "MONEY" and _AFTER_NAME.search(before) and _AGED.match(after):
+        return "NUMBER" if number.isdecimal() and len(number) <= _AGE_DIGITS else label
+    if label in ("MONEY", "NUMBER") and _CLOCKS.fullmatch(number):
+        return "DATE"
+    if label in ("MONEY", "NUMBER", "ID"):
+        padded = _PADDED_DAY.fullmatch(number) and after.startswith(". ")
+        if is_stamp(number) or padded or (_WHOLE_DAY.fullmatch(number) and may_be_day(number)):
+            return "DATE"
+    if label == "MONEY" and _PARTED.fullmatch(number):
+        return "ID"
+    return "NUMBER" if label == "MONEY" and _MEASURE.match(after) else label
 
 
 def is_brief(word: str, before: str) -> bool:
@@ -427,7 +471,7 @@ def counts_on(found: Skeleton, decided: list[list[str | None]]) -> None:
             decided[i] = [None]
 
 
-_TO_MONTH = re.compile(r"(?:st|nd|rd|th|\.)? (?:of )?|/")
+_TO_MONTH = re.compile(r"(?:st|nd|rd|th|\.)? (?:(?:of|de) )?|/")
 _TO_DAY = re.compile(
     r"(?:st|nd|rd|th|\.)?(?: ?[-\u2013/] ?| (?:to|and|or|until|till|bis|au|al) |, )"
 )
