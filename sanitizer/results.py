@@ -23,7 +23,8 @@ _RECKONS = re.compile(
     r"total(?:s|led)?|(?:more|less) than|work out)\b"
 )
 _ORDERS_TIME = re.compile(
-    r"(?i)\b(?:calculat(?:e|ing)|chronological(?:ly)?|clash(?:es)?|day by day|day of the week|"
+    r"(?i)\b(?:calculat(?:e|ing)|chronological(?:ly)?|clash(?:es)?|"
+    r"(?:over|under|above|below|at least) \d+|day by day|day of the week|"
     r"overlap(?:s|ping)?|earl(?:ier|iest)|"
     r"(?:arrives?|begins?|comes?|ends?|expires?|is due|leaves?|runs? out|starts?) "
     r"(?:first|last|next)|first or last|how (?:long|old|many)|itinerary|latest|soonest|timeline|"

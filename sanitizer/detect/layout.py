@@ -95,7 +95,19 @@ _DEGREES = re.compile(
     rf"(?:[0-9]|{SLOT}) ?\u00b0?$"
 )
 """Visible text before the F or C of a temperature."""
-_PLAIN = frozenset(["GP", "GPs", "male", "female"])
+_PLAIN = frozenset(["GP", "GPs", "male", "female", "landlady", "landladies"])
+_FORMULAS = frozenset(
+    "ARRAYFORMULA AVERAGE AVERAGEIF AVERAGEIFS CHOOSE CONCAT CONCATENATE COUNT COUNTA COUNTBLANK "
+    "COUNTIF COUNTIFS DATE DATEDIF DATEVALUE DAY EDATE EOMONTH FILTER FIND HLOOKUP IF IFERROR IFNA "
+    "IFS IMPORTRANGE INDEX INDIRECT INT ISBLANK ISERROR LARGE LEFT LEN LET LOOKUP MATCH MAX MAXIFS "
+    "MEDIAN MID MIN MINIFS MOD MONTH NETWORKDAYS NOW OFFSET PROPER QUERY RANDBETWEEN RANK "
+    "RIGHT ROUND ROUNDDOWN ROUNDUP ROW ROWS SEARCH SEQUENCE SMALL SORT SORTBY SUBSTITUTE SUBTOTAL "
+    "SUM SUMIF SUMIFS SUMPRODUCT SWITCH TEXT TEXTJOIN TODAY TRIM UNIQUE VALUE VLOOKUP WEEKDAY "
+    "WEEKNUM WORKDAY XLOOKUP YEAR YEARFRAC".split()
+)
+_IN_FORMULA = re.compile(rf"=\s?[-+(]*(?:[A-Z]{{2,}}|{SLOT})\((?:[^\n]*[(:,;+*/<>=&-] ?)?\$?$")
+_CELL = re.compile(r"[A-Z]{1,3}(?:[0-9]{1,5})?")
+"""Functions of spreadsheets; visible text before a cell in a formula such as "=SUM(B2:B40)"."""
 _SALUTED = re.compile(
     r"(?i)estimad[oa]s?|querid[oa]s?|distinguid[oa]s?|apreciad[oa]s?|cher|ch\u00e8re|chers|hola|hallo|"
     r"bonjour|geehrte[rs]?|liebe[rs]?|muy|sehr"
@@ -237,6 +249,9 @@ def _is_technical(word: str, before: str, after: str, forms: PublicForms) -> boo
         chosen = word in _CHOICES and _FIRST_CHOICE.search(before) and _OPENS.search(before)
         return flag or bool(chosen and _CHOICE.match(after))
     if _CODE.fullmatch(word) and _REPORTED.search(before):
+        return True
+    called = word in _FORMULAS and after.startswith("(")
+    if called or (_CELL.fullmatch(word) and _IN_FORMULA.search(before)):
         return True
     pathed = _IN_PATH.search(before) or _PATH_AFTER.match(after)
     return bool(pathed) and _is_name_of_code(word, forms)

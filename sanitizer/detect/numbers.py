@@ -206,7 +206,8 @@ _OF_MANY = re.compile(r"[0-9]{1,3}/[0-9]{1,3}")
 _SETTING = re.compile(
     r"(?i)(?<!\w)(?:max_|min_|n_|num_)?(?:retries|backoff(?:_ms)?|multiplier|timeout(?:_ms|_s)?|"
     r"threads|workers|replicas|epochs|batch_size|dropout|momentum|learning_rate|max_tokens|top_[pk]|"
-    r"n_jobs|max_depth|n_estimators|z-index|font-size|line-height|per_page|ttl)[\"']?\s?[:=]\s?$"
+    r"n_jobs|max_depth|n_estimators|z-index|font-size|line-height|per_page|ttl|port)[\"']?\s?[:=]\s?$"
+    r"|(?i:\bport(?: number)? $)"
 )
 """Visible text before the value of a setting of a program."""
 _COEFFICIENT = re.compile(
@@ -244,6 +245,8 @@ _OF_PRODUCT = re.compile(
     r"Kubernetes|Docker|Postgres|Redis|Linux|PHP|HTML|CSS|TLS|HTTP|iOS|macOS|Word|"
     r"(?i:version|release))) $|\bHTTP/$"
 )
+_TAGGED = re.compile(r"(?i)\bimages?:? ?[\w.\ufffc-]+(?:/[\w.\ufffc-]+)*:$")
+"""Visible text before the release of an image of a container: "image grafana/grafana:10.4"."""
 _REFERRED = re.compile(
     r"(?i)\b(?:items?|points?|sections?|steps?|questions?|chapters?|pages?|lines?|rows?|columns?|"
     r"figures?|tables?|options?|parts?|paragraphs?|tasks?|exercises?|slides?|footnotes?|appendix|"
@@ -288,7 +291,8 @@ def _is_technical(number: str, before: str, after: str) -> bool:
         return True
     if _REFERRED.search(before) and _PART.fullmatch(number):
         return True
-    if _RELEASE.fullmatch(number) and (_OF_PRODUCT.search(before) or _UPGRADED.search(before)):
+    released = (_OF_PRODUCT, _UPGRADED, _TAGGED)
+    if _RELEASE.fullmatch(number) and any(each.search(before) for each in released):
         return True
     if _OF_PERSON.search(before) or not _OF_PART.search(before) or not _PART.fullmatch(number):
         return False
@@ -335,7 +339,8 @@ _MEASURE = re.compile(
 
 
 _CLOCKS = re.compile(r"(?:[01]?\d|2[0-4])[:.][0-5]\d ?[-\u2013] ?(?:[01]?\d|2[0-4])[:.][0-5]\d")
-_PARTED = re.compile(r"\d{2,}(?:-\d{2,})+")
+_PARTED = re.compile(r"(?=(?:-?\d){6})\d{2,}(?:-\d{2,})+")
+_SPAN = re.compile(r"\d{1,2} ?[-\u2013] ?\d{1,2}")
 
 
 def as_measured(number: str, before: str, after: str, label: str | None) -> str | None:
@@ -345,7 +350,7 @@ def as_measured(number: str, before: str, after: str, label: str | None) -> str 
     Example:
         >>> as_measured("12/04/1988", "", ",", "MONEY"), as_measured("3.5", "", " kg of", "MONEY")
         ('DATE', 'NUMBER')
-        >>> as_measured("11:00-12:00", "", " lunch", "MONEY"), as_measured("55-33", "", "", "MONEY")
+        >>> as_measured("11:00-12:00", "", "", "MONEY"), as_measured("5510-33", "", "", "MONEY")
         ('DATE', 'ID')
     """
     if label == "MONEY" and _AFTER_NAME.search(before) and _AGED.match(after):
@@ -358,7 +363,9 @@ def as_measured(number: str, before: str, after: str, label: str | None) -> str 
             return "DATE"
     if label == "MONEY" and _PARTED.fullmatch(number):
         return "ID"
-    return "NUMBER" if label == "MONEY" and _MEASURE.match(after) else label
+    measured = label == "MONEY" and _MEASURE.match(after)
+    spanned = label in ("MONEY", "ID") and _SPAN.fullmatch(number)
+    return "NUMBER" if measured or spanned else label
 
 
 def is_brief(word: str, before: str) -> bool:

@@ -369,10 +369,13 @@ _TOLD_ENDS = (
 """Last parts of illnesses, treatments and occupations."""
 
 
+_LEAST_FIRST = 3
 _PLAIN_ENDS = (
-    "abrechnung anfrage angebot antrag anschrift auftrag beitrag bescheid bestellung betrag "
-    "best\u00e4tigung datum frist formular geb\u00fchr geb\u00fchren kosten k\u00fcndigung nummer "
-    "rechnung schreiben termin unterlagen vertrag verwaltung zahlung zeichen"
+    "abrechnung anfrage angebot anmeldung anschrift antrag auftrag ausweis beitrag bescheid "
+    "bestellung best\u00e4tigung betrag bewerbung datum einladung feier formular frist geb\u00fchr "
+    "geb\u00fchren heizung karte kaution kosten k\u00fcndigung liste miete nummer preis rechnung "
+    "schreiben spende spenden stelle tarif termin termine unterlagen versicherung vertrag "
+    "verwaltung wartung wohnung zahlung zeichen zeiten zeugnis"
 ).split()
 """Last parts of German words of letters and offices, which no name ends with."""
 
@@ -384,12 +387,14 @@ def is_plain_compound(word: str) -> bool:
         ModelError: a list is missing or damaged.
     """
     plain, everyday = word.lower(), foreign_words("de")
-    return any(
-        plain[: -len(end)].endswith(link) and plain[: len(plain) - len(end) - len(link)] in everyday
-        for end in _PLAIN_ENDS
-        if plain.endswith(end)
-        for link in _LINKS
-    )
+    for end in _PLAIN_ENDS:
+        first = plain.removesuffix(end)
+        if len(first) == len(plain):
+            continue
+        cut = [first[: len(first) - len(link)] for link in _LINKS if first.endswith(link)]
+        if any(len(part) >= _LEAST_FIRST and part in everyday for part in cut):
+            return True
+    return False
 
 
 def is_compound(word: str) -> bool:
