@@ -41,6 +41,7 @@ from sanitizer.detect.layout import (
     is_of_leave,
     is_reckoning,
     on_its_own,
+    own_title,
     public_here,
 )
 from sanitizer.detect.numbers import (
@@ -329,6 +330,7 @@ class Detector:
                 or public_here(found.text[start:end], before, label)
                 or own
                 or is_of_leave(found.text, start)
+                or (language == "fr" and own_title(found.text[start:end], after))
                 else self._kind(found.text[start:end], before, label, field, language, cased)
                 for (start, end), label in zip(run.words, labels[number], strict=True)
             ]
@@ -336,7 +338,7 @@ class Detector:
                 _beside_number(found, number, found.text[a:b], kind)
                 for (a, b), kind in zip(run.words, kinds, strict=True)
             ]
-            if language in FOREIGN and self._is_native(found.text, run, before, language):
+            if language in FOREIGN and self._is_native(found.text, run, before, language, cased):
                 kinds = [None if kind in NAMES else kind for kind in kinds]
             kinds = names_on(found.text, run, kinds, language)
             if reckoning and found.text[slice(*run.words[0])] in _MONTHS[language]:
@@ -351,7 +353,7 @@ class Detector:
         counts_on(found, decided)
         return decided
 
-    def _is_native(self, text: str, run: Run, before: str, language: str) -> bool:
+    def _is_native(self, text: str, run: Run, before: str, language: str, cased: bool) -> bool:
         """Return True for a run of a foreign language's words that the tagger may take for a name.
 
         It read few such texts. Nouns have capitals in German; two of them may be a firm.
@@ -362,7 +364,9 @@ class Detector:
             return False
         plain = language == "de" and len(words) == 1 and is_plain_compound(words[0])
         return plain or all(
-            self._known(word, language) and word.lower() not in given_names() for word in words
+            self._known(word, language)
+            and ((cased and word.islower()) or word.lower() not in given_names())
+            for word in words
         )
 
     def _kind(

@@ -85,6 +85,9 @@ _RELATED = frozenset(
     "sch\u00fclerin sohn tante tochter vater vermieter vermieterin".split()
 )
 """German words that say what somebody is to somebody, before a name; no part of it."""
+_NO_PART = _RELATED | frozenset(
+    "frau herr herrn familie liebe lieber lieben sehr geehrte geehrter geehrten hallo".split()
+)
 _CODES = (
     "USD|EUR|GBP|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|INR|BRL|MXN|JPY|ZAR|CNY|KRW|SGD|HKD|THB|"
     "ILS|AED|BTC"
@@ -364,7 +367,7 @@ def names_on(
     found = list(kinds)
     for i in range(1, len(found)):
         if (titled := _TITLED.get(text[slice(*run.words[i - 1])])) and _beside(text, run, i):
-            found[i] = titled
+            found[i - 1 : i + 1] = None, titled
         given = text[slice(*run.words[i - 1])].lower() in given_names()
         if given and {found[i - 1], found[i]} <= NAMES and _beside(text, run, i):
             found[i - 1] = found[i] = "PERSON"
@@ -376,7 +379,7 @@ def names_on(
         if other and found[i - 1] in NAMES and _beside(text, run, i):
             found[i] = found[i - 1]
     for i in reversed(range(1, len(found))):
-        if found[i] == "PERSON" and text[slice(*run.words[i - 1])].lower() in _RELATED:
+        if found[i] == "PERSON" and text[slice(*run.words[i - 1])].lower() in _NO_PART:
             continue
         if found[i - 1] is None and found[i] in taken and _beside(text, run, i):
             first = run.words[i - 1][0]

@@ -195,6 +195,11 @@ def public_here(word: str, before: str, label: str | None) -> bool:
     return label not in NAMES and word in CAPITALS and _SHOUTED.search(before) is not None
 
 
+def own_title(word: str, after: str) -> bool:
+    """Return True for the French title "M." before a hidden name."""
+    return word in ("M", "MM") and after.startswith(f". {SLOT}")
+
+
 def is_of_leave(text: str, start: int) -> bool:
     """Return True if "sick pay", "unpaid leave" or the like begins at a place of a text.
 

@@ -166,6 +166,18 @@ _SHORT = re.compile(
     r"(?i)[ -](?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|weekends?)\b"
     r"(?! (?:pregnant|late|old|along|sober|clean|overdue|postpartum|gestation|premature))"
 )
+_SHORT_ABROAD = re.compile(
+    r" (?:jours?|semaines?|heures|minutes|d\u00edas?|semanas?|horas?|minutos?|Tagen?|Wochen?|"
+    r"Stunden?|Minuten?)\b(?! (?:alt|de edad))"
+)
+_STATUS = re.compile(r"[45]\d\d")
+_SHOWS = re.compile(
+    r"(?i)\b(?:http(?: status)?|status(?: code)?|error(?: code)?|"
+    r"(?:page|server|endpoint|api|request|site|app|service|url)s? (?:\w+ )?"
+    r"(?:shows?|returns?|returned|throws?|gives?)(?: an?)?(?: error)?):? $"
+)
+"""Visible text after a short duration in other languages; and the answer of a web server, and
+visible text before it."""
 _MONTHS_AFTER = re.compile(r"(?i)[ -](?:months?|years?)\b(?! (?:pregnant|old|sober|clean))")
 _TERM = re.compile(r"(?i)\b(?:within|in the next|for the next|over the next|a period of|next) $")
 """Visible text around a duration: a short one, a longer one, and the beginning of a term."""
@@ -273,7 +285,8 @@ def public_number(number: str, before: str, after: str) -> bool:
         return True
     if sum(map(str.isdecimal, number)) > _MOST_DIGITS:
         return False
-    if any(each.match(after) for each in (_SHORT, _COUNTED, _MEASURED, _COOKED)):
+    abroad = _SHORT_ABROAD.match(after) and not _AGE_IN.search(before)
+    if abroad or any(each.match(after) for each in (_SHORT, _COUNTED, _MEASURED, _COOKED)):
         return True
     if _OVEN.search(before) and _OVEN_AFTER.match(after):
         return True
@@ -287,7 +300,8 @@ def _is_technical(number: str, before: str, after: str) -> bool:
     is_set = _SETTING.search(before) or (
         _FRACTION.fullmatch(number) and _COEFFICIENT.search(before)
     )
-    if is_set or (_REGEX.search(before) and _REGEX_AFTER.match(after)):
+    answered = _STATUS.fullmatch(number) and _SHOWS.search(before)
+    if is_set or answered or (_REGEX.search(before) and _REGEX_AFTER.match(after)):
         return True
     if _REFERRED.search(before) and _PART.fullmatch(number):
         return True

@@ -74,10 +74,12 @@ _OF_CODE = frozenset(
 """Last words of names in programs that begin with a capital."""
 
 
-_UNITS = frozenset(
+_SHORT_FORMS = frozenset(
+    "auth oauth grafana mongodb eslint venv systemd ssh cli gui webhook webhooks middleware "
+    "frontend backend utils "
     "oz lb lbs tbsp tbsps tsp tsps ml cl dl mm cm km kg kw kwh kcal kj mph psi rpm ft yd sq".split()
 )
-"""Units as they are written in lower case; none is a name."""
+"""Units and words of programmers as they are written in lower case; none is a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +124,8 @@ class PublicForms:
             opens: a sentence, line or list item opens with it, judged from visible text.
         """
         plain = _plain(word)
-        if plain in _SPELLED or word in _UNITS:
-            return word in _UNITS
+        if plain in _SPELLED or word in _SHORT_FORMS:
+            return word in _SHORT_FORMS
         if plain in self.anywhere or word in self.anywhere:
             return word not in CAPITALS
         if len(word) == 1:
@@ -375,7 +377,7 @@ _PLAIN_ENDS = (
     "bestellung best\u00e4tigung betrag bewerbung datum einladung feier formular frist geb\u00fchr "
     "geb\u00fchren heizung karte kaution kosten k\u00fcndigung liste miete nummer preis rechnung "
     "schreiben spende spenden stelle tarif termin termine unterlagen versicherung vertrag "
-    "verwaltung wartung wohnung zahlung zeichen zeiten zeugnis"
+    "verwaltung wartung wohnung zahlung zeichen zeit zeiten zeugnis"
 ).split()
 """Last parts of German words of letters and offices, which no name ends with."""
 

@@ -397,6 +397,7 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("How many days are there between 3 May 2026 and 1 June 2027?", ("3 May 2026",)),
         ("Sort these dates: 3 May 2024, 1 June 2022.", ("3 May 2024", "1 June 2022")),
         ("What is 48.20 plus 130.00 plus 27.30?", ("48.20", "27.30")),
+        ("deepak: login page shows 502, ulla: rollback of auth-service", ("502", "auth")),
     ],
 )
 def test_ordinary_words_stay(local: Detector, text: str, stays: tuple[str, ...]) -> None:
@@ -462,7 +463,7 @@ def test_days_of_a_list_are_days_of_their_own(local: Detector) -> None:
         ("How many days is it from 3 May 2026 to my operation?", "3 May 2026"),
         ("What is the sum of what Nordwind paid, 48.20 and 27,300.00?", "27,300.00"),
         ("The keys in the fields Owner, Baker are lost, says Judah Baker.", "Judah Baker"),
-        ("Herr Lund und Frau Wollschl\u00e4ger wohnen bei uns.", "Frau Wollschl\u00e4ger"),
+        ("Herr Lund und Frau Wollschl\u00e4ger wohnen bei uns.", "Wollschl\u00e4ger"),
         ("She weighed 7 lb at birth, Ida Lund said.", "7 lb"),
         ("Ida Lund paid for seat B2 and plate AB123 yesterday.", "B2"),
     ],
@@ -495,6 +496,13 @@ def test_who_somebody_is_to_somebody_is_no_part_of_a_name(local: Detector) -> No
     assert kinds(local.read(text), text) == {"Friederike": "PERSON"}
 
 
+def test_titles_and_greetings_of_a_german_letter_stay(local: Detector) -> None:
+    text = "Liebe Frau Hollerith, bitte geben Sie den Laptop bei Herrn Sobotta ab."
+    assert kinds(local.read(text), text) == {"Hollerith": "PERSON", "Sobotta": "PERSON"}
+    text = "R\u00e9dige une r\u00e9ponse: M. Bastien Lacombe doit renvoyer le pull sous 14 jours."
+    assert kinds(local.read(text), text) == {"Bastien Lacombe": "PERSON"}
+
+
 def test_a_table_beside_prose_has_columns(local: Detector) -> None:
     text = (
         "Staff:\nname,department,due\nIda Lund,Finance,240\nBo Orr,IT,60\nWho owes more, and why?"
@@ -514,7 +522,7 @@ def test_a_german_name_of_two_nouns_is_no_everyday_word(local: Detector) -> None
     hidden = " ".join(kinds(local.read(text), text))
     assert "Rosenstengel" in hidden
     text = "Ich war gestern bei Frau Vertrag und habe mit ihr gesprochen."
-    assert kinds(local.read(text), text)["Frau Vertrag"] == "PERSON"
+    assert kinds(local.read(text), text)["Vertrag"] == "PERSON"
 
 
 def test_letters_of_names_and_numbers_are_not_single(local: Detector) -> None:

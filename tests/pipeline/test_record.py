@@ -64,6 +64,7 @@ def test_a_question_about_what_is_replaced_is_hinted_at(model: OnnxMaskedLM) -> 
         ("From 4 June 3 nights in Lisbon, then 2 in Lagos. Make a list with dates.", ["dates"]),
         ("I earn £3,150 and pay £1,020 of rent. Make me a budget.", ["amounts"]),
         ("Dr Marsh gave me warfarin. Is it safe to take aspirin with it?", []),
+        ("Sort these by last name: Otto Quill, Elena Marsh.", ["this"]),
         ("Give me a regex for our orders, like ORD-2024-00417.", ["this"]),
         ("Sort these names: Otto Quill, Elena Marsh.", []),
     ],
