@@ -167,7 +167,8 @@ _INFLECTED = re.compile(r"(\w{4,}?)(?:e[mnrs]?)$")
 """A German adjective as it is declined."""
 _CONJUGATED = re.compile(
     r"(\w{3,}?)(?:amos|emos|imos|aron|ieron|ando|iendo|aban?|\u00e1bamos|\u00eda[ns]?|\u00edamos|ado|ido|"
-    r"(?:ar|er|ir)(?:\u00e9|\u00e1n?|emos|\u00edan?|\u00edamos|l[aeo]s?|me|nos|se)|[aeo]n?|\u00f3|\u00e9)$"
+    r"(?:ar|er|ir)(?:\u00e9|\u00e1n?|emos|\u00edan?|\u00edamos|l[aeo]s?|me|nos|se)|"
+    r"(?<=\w{4})(?:[aeo]n?|\u00f3|\u00e9))$"
 )
 """A Spanish verb as it is conjugated."""
 _LEAST_MISTAKEN = 7  # letters of a misspelt word that the tagger takes for a name
