@@ -12,17 +12,20 @@ LONGEST = 200  # characters of a text in a repr
 
 _RECKONS = re.compile(
     r"(?i)\b(?:add(?:s|ed)? up|add(?:ing)? (?:the|these|those|all|them)|average|bigger|biggest|"
-    r"budget|calculat(?:e|es|ing)|cheap(?:er|est)|convert(?:s|ed|ing)?|compar(?:e|es|ing)|comput(?:e|es|ing)|"
+    r"budget|discount|interest|rounded|calculat(?:e|es|ing)|cheap(?:er|est)|convert(?:s|ed|ing)?|compar(?:e|es|ing)|comput(?:e|es|ing)|"
     r"costs? (?:more|less|most)|difference between|earns? (?:more|less|most|least)|"
     r"(?:most|less|least|more) expensive|high(?:er|est)|how (?:much|many)|larg(?:er|est)|"
-    r"low(?:er|est)|maximum|mean of|median|minimum|order(?:ed)? (?:by|from)|percent(?:age)? of|"
+    r"low(?:er|est)|maximum|mean of|median|minimum|normal|(?:lab|blood|test) (?:results?|values?)|"
+    r"order(?:ed)? (?:by|from)|percent(?:age)? of|"
     r"divid(?:e|ed|es|ing)|in total|left over|multipl(?:y|ied)|per person|percent|"
     r"rank(?:ed|ing)?|small(?:er|est)|sort(?:s|ed|ing)?|split(?:s|ting)?|subtract|"
     r"sum(?: (?:of|up)|s)?|what(?:['\u2019]s| is) left|"
     r"total(?:s|led)?|(?:more|less) than|work out)\b"
 )
 _ORDERS_TIME = re.compile(
-    r"(?i)\b(?:calculat(?:e|ing)|chronological(?:ly)?|day by day|day of the week|earl(?:ier|iest)|"
+    r"(?i)\b(?:calculat(?:e|ing)|chronological(?:ly)?|clash(?:es)?|"
+    r"(?:over|under|above|below|at least) \d+|day by day|day of the week|"
+    r"overlap(?:s|ping)?|earl(?:ier|iest)|"
     r"(?:arrives?|begins?|comes?|ends?|expires?|is due|leaves?|runs? out|starts?) "
     r"(?:first|last|next)|first or last|how (?:long|old|many)|itinerary|latest|soonest|timeline|"
     r"weekday|with (?:the )?dates|"
@@ -31,9 +34,19 @@ _ORDERS_TIME = re.compile(
 )
 _ASKS_ABOUT = re.compile(
     r"(?i)\b(?:advice|allowed|can (?:i|he|she|we)|caus(?:e|es|ed)|compatible|dangerous|dose|"
-    r"dosage|explain|harm(?:s|ful)?|help with|interact(?:s|ions?)?|mean(?:s|ing)?|ok(?:ay)? to|"
+    r"careful|dosage|explain|harm(?:s|ful)?|help with|interact(?:s|ions?)?|mean(?:s|ing)?|"
+    r"ok(?:ay)? to|"
     r"safe(?:ly)?|should (?:i|he|she|we)|side effects?|specialist|symptoms?|treat(?:ed|s|ment)?|"
     r"what (?:is|are))\b[^?\n]{0,200}\?"
+)
+_MATCHES = re.compile(
+    r"(?i)\b(?:regex(?:es|p)?|regular expressions?|check digits?|validat(?:e|es|ing|or|ion)|"
+    r"(?:id|number|date) formats?|next (?:\w+ )?number)\b"
+)
+_WRITTEN = ("ID", "DATE", "PHONE", "EMAIL", "IP", "POSTCODE", "PLATE", "IBAN", "TERM")
+_NAME_PARTS = re.compile(
+    r"(?i)\b(?:(?:last|family|first|given|middle)[ _]?names?|surnames?|initials|"
+    r"alphabetical(?:ly)?|rhym(?:e|es|ing))\b"
 )
 _ILLS = ("TREATMENT", "CONDITION")
 _AMOUNTS, _TIMES = ("MONEY", "NUMBER"), ("DATE", "DATE_OF_BIRTH", "NUMBER")
@@ -247,6 +260,19 @@ class SanitizedText:
                 f"{', '.join(what for what, _ in asked)} are hidden, and this text seems to ask to "
                 "sort, add or compare: an API cannot do that; mark those that may leave with keep= "
                 f"(--keep), or set {' and '.join(cells)} under [classes] of a policy file"
+            )
+        written = [kind for kind in _WRITTEN if kind in kinds]
+        if written and _MATCHES.search(text):
+            found.append(
+                "this text seems to ask about how something is written, which placeholders do not "
+                'show; mark an example with keep= (--keep), or set style = "same-form" under '
+                "[identifiers] of a policy file"
+            )
+        if "PERSON" in kinds and _NAME_PARTS.search(text) and "<PERSON_" in self.text:
+            found.append(
+                "this text seems to ask about parts of names, which placeholders do not show; mark "
+                'those that may leave with keep= (--keep), or set names = "natural" under [style] '
+                "of a policy file"
             )
         ills = [kind for kind in _ILLS if kind in kinds]
         if ills and _ASKS_ABOUT.search(text):

@@ -42,9 +42,11 @@ from sanitizer.detect.layout import (
     is_reckoning,
     is_set_phrase,
     on_its_own,
+    own_title,
     public_here,
 )
 from sanitizer.detect.numbers import (
+    as_measured,
     counts_on,
     exercise_on,
     figure,
@@ -170,6 +172,13 @@ _ELIDED = re.compile(r"(?i)^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)['\u2019](?=[^\
 """French before a vowel: "l'assureur"."""
 _INFLECTED = re.compile(r"(\w{4,}?)(?:e[mnrs]?)$")
 """A German adjective as it is declined."""
+_CONJUGATED = re.compile(
+    r"(\w{3,}?)(?:amos|emos|imos|aron|ieron|ando|iendo|aban?|\u00e1bamos|\u00eda[ns]?|\u00edamos|ado|ido|"
+    r"(?:ar|er|ir)(?:\u00e9|\u00e1n?|emos|\u00edan?|\u00edamos|l[aeo]s?|me|nos|se)|"
+    r"(?<=\w{4})(?:[aeo]n?|\u00f3|\u00e9))$"
+)
+"""A Spanish verb as it is conjugated."""
+_LEAST_MISTAKEN = 7  # letters of a misspelt word that the tagger takes for a name
 _WORKS_AS = re.compile(r"(?i)\b(?:ich bin|bin|er ist|sie ist|als)(?: eine?)? $")
 """Visible text before an occupation in German, where it has a capital."""
 _STANDARD = re.compile(
@@ -320,6 +329,7 @@ class Detector:
                 word = found.text[run.start : run.end]
                 known = field if field in _FIELDS_OF_NUMBERS else None
                 kind = known or self._number_kind(word, before, after, labels[number][0], field)
+                kind = as_measured(word, before, after, kind)
                 of_task = reckoning or (known is None and public_number(word, sight, after))
                 told = kind is None and field is None and run.kind == NUMBER and language == "en"
                 if told and not overlapping(coded, run.start, run.end):
@@ -337,6 +347,7 @@ class Detector:
                 or own
                 or is_set_phrase(found.text, start)
                 or is_limit(found, number, place)
+                or (language == "fr" and own_title(found.text[start:end], after))
                 else self._kind(found.text[start:end], before, label, field, language, cased)
                 for place, ((start, end), label) in enumerate(
                     zip(run.words, labels[number], strict=True)
@@ -346,7 +357,7 @@ class Detector:
                 _beside_number(found, number, found.text[a:b], kind)
                 for (a, b), kind in zip(run.words, kinds, strict=True)
             ]
-            if language in FOREIGN and self._is_native(found.text, run, before, language):
+            if language in FOREIGN and self._is_native(found.text, run, before, language, cased):
                 kinds = [None if kind in NAMES else kind for kind in kinds]
             kinds = names_on(found.text, run, kinds, language)
             if reckoning and found.text[slice(*run.words[0])] in _MONTHS[language]:
@@ -363,7 +374,7 @@ class Detector:
             exercise_on(found, decided)
         return decided
 
-    def _is_native(self, text: str, run: Run, before: str, language: str) -> bool:
+    def _is_native(self, text: str, run: Run, before: str, language: str, cased: bool) -> bool:
         """Return True for a run of a foreign language's words that the tagger may take for a name.
 
         It read few such texts. Nouns have capitals in German; two of them may be a firm.
@@ -374,7 +385,9 @@ class Detector:
             return False
         plain = language == "de" and len(words) == 1 and is_plain_compound(words[0])
         return plain or all(
-            self._known(word, language) and word.lower() not in given_names() for word in words
+            self._known(word, language)
+            and ((cased and word.islower()) or word.lower() not in given_names())
+            for word in words
         )
 
     def _kind(
@@ -405,9 +418,15 @@ class Detector:
             return ailing if ailing in _AILING else self._rule(word, before, language)
         if self._is_person(word, before, label):
             return "PERSON"
-        if label in _TOLD and word.lower() in _FRAMES:
+        framing = label in _TOLD and word.lower() in _FRAMES
+        if framing or (cased and language == "en" and self._is_mistaken(word, label)):
             return None
         return self._corrected(word, label, language, cased)
+
+    def _is_mistaken(self, word: str, label: str) -> bool:
+        """Return True for an everyday word that is misspelt, where names would have capitals."""
+        long = len(word) >= _LEAST_MISTAKEN and label in NAMES
+        return long and class_of(word) is None and misspelt(word, self._forms)
 
     def _is_person(self, word: str, before: str, label: str) -> bool:
         """Return True if visible text or a list makes a word with a class a person's name."""
@@ -415,8 +434,10 @@ class Detector:
             return True
         if not word[:1].isupper() or label not in _OF_WORDS:
             return False
-        if label in NAMES:
-            return (TITLE.search(before) or _SIGNED.search(before)) is not None
+        if label in NAMES or not self._forms.known(word):
+            titled = (TITLE.search(before) or _SIGNED.search(before)) is not None
+            if titled or label in NAMES:
+                return titled
         return word.lower() in given_names() and not self._forms.listed(word) and label in _TOLD
 
     def _corrected(self, word: str, label: str, language: str, cased: bool) -> str:
@@ -517,6 +538,9 @@ class Detector:
         """Return True if a word is on any list, or on that of the text's language."""
         plain = _ELIDED.sub("", word) if language == "fr" else word
         known = self._forms.known(plain) or plain.lower() in foreign_words(language)
+        if not known and language == "es" and word.islower() and (verb := _CONJUGATED.match(word)):
+            words = foreign_words(language)
+            return any(f"{verb[1]}{end}" in words for end in ("ar", "er", "ir"))
         if known or language != "de" or not word.islower():
             return known
         stem = _INFLECTED.match(word)

@@ -76,11 +76,21 @@ WEEKDAY = re.compile(r"(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)days?)")
 """A weekday alone: public, and nobody's name."""
 TITLE = re.compile(
     r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Madam|Mx|Rev|Judge|Herrn?|Frau|Monsieur|Madame|Mme|"
-    r"M|Se\u00f1ora?|Sra?|Don|Do\u00f1a)\.? $"
+    r"M|[Ss]e\u00f1ora?|[Dd]octora?|Sra?|Don|Do\u00f1a)\.? $"
 )
 """Visible text before a person's name."""
 _TITLED = dict.fromkeys(["Frau", "Herr", "Herrn", "Familie"], "PERSON")
 """Words that are not visible with a capital, before a name."""
+_RELATED = frozenset(
+    "bruder chef chefin cousin cousine enkel enkelin freund freundin gro\u00dfmutter "
+    "gro\u00dfvater kollege kollegen kollegin kunde kunden kundin mieter mieterin mutter nachbar "
+    "nachbarin neffe nichte oma onkel opa patient patientin schwester sch\u00fcler "
+    "sch\u00fclerin sohn tante tochter vater vermieter vermieterin".split()
+)
+"""German words that say what somebody is to somebody, before a name; no part of it."""
+_NO_PART = _RELATED | frozenset(
+    "frau herr herrn familie liebe lieber lieben sehr geehrte geehrter geehrten hallo".split()
+)
 _CODES = (
     "USD|EUR|GBP|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|INR|BRL|MXN|JPY|ZAR|CNY|KRW|SGD|HKD|THB|"
     "ILS|AED|BTC"
@@ -363,7 +373,7 @@ def names_on(
     found = list(kinds)
     for i in range(1, len(found)):
         if (titled := _TITLED.get(text[slice(*run.words[i - 1])])) and _beside(text, run, i):
-            found[i] = titled
+            found[i - 1 : i + 1] = None, titled
         given = text[slice(*run.words[i - 1])].lower() in given_names()
         if given and {found[i - 1], found[i]} <= NAMES and _beside(text, run, i):
             found[i - 1] = found[i] = "PERSON"
@@ -375,6 +385,8 @@ def names_on(
         if other and found[i - 1] in NAMES and _beside(text, run, i):
             found[i] = found[i - 1]
     for i in reversed(range(1, len(found))):
+        if found[i] == "PERSON" and text[slice(*run.words[i - 1])].lower() in _NO_PART:
+            continue
         if found[i - 1] is None and found[i] in taken and _beside(text, run, i):
             first = run.words[i - 1][0]
             found[i - 1] = found[i] if text[first].isupper() else None

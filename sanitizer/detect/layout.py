@@ -98,7 +98,7 @@ _CODE = re.compile(r"[A-Z]{1,3}-?[0-9]{1,4}")
 """Visible text before the code of an error that a machine reports, such as "E14"."""
 _RELEASE = re.compile(r"v[0-9]{1,2}")  # of a program or an interface
 _LISTING = re.compile(
-    r"(?i)\b(?:columns|fields|headers|headings|with (?:the |these )?keys)(?:: ?| \(| )"
+    r"(?i)\b(?:columns|fields|headers|headings|with (?:the |these )?keys|csv with)(?:: ?| \(| )"
     rf"(?:[\"'`]?(?:\w+(?: \w+)?|{SLOT})[\"'`]?(?:, ?| and |, and )){{0,9}}[\"'`]?$"
 )
 """Visible text before the name of a column or key that is asked for: "columns Owner, Task"."""
@@ -109,7 +109,25 @@ _DEGREES = re.compile(
     rf"(?:[0-9]|{SLOT}) ?\u00b0?$"
 )
 """Visible text before the F or C of a temperature."""
-_DOCTORS = frozenset(["GP", "GPs"])
+_PLAIN = frozenset(["GP", "GPs", "male", "female", "landlady", "landladies"])
+_FORMULAS = frozenset(
+    "ARRAYFORMULA AVERAGE AVERAGEIF AVERAGEIFS CHOOSE CONCAT CONCATENATE COUNT COUNTA COUNTBLANK "
+    "COUNTIF COUNTIFS DATE DATEDIF DATEVALUE DAY EDATE EOMONTH FILTER FIND HLOOKUP IF IFERROR IFNA "
+    "IFS IMPORTRANGE INDEX INDIRECT INT ISBLANK ISERROR LARGE LEFT LEN LET LOOKUP MATCH MAX MAXIFS "
+    "MEDIAN MID MIN MINIFS MOD MONTH NETWORKDAYS NOW OFFSET PROPER QUERY RANDBETWEEN RANK "
+    "RIGHT ROUND ROUNDDOWN ROUNDUP ROW ROWS SEARCH SEQUENCE SMALL SORT SORTBY SUBSTITUTE SUBTOTAL "
+    "SUM SUMIF SUMIFS SUMPRODUCT SWITCH TEXT TEXTJOIN TODAY TRIM UNIQUE VALUE VLOOKUP WEEKDAY "
+    "WEEKNUM WORKDAY XLOOKUP YEAR YEARFRAC".split()
+)
+_IN_FORMULA = re.compile(rf"=\s?[-+(]*(?:[A-Z]{{2,}}|{SLOT})\((?:[^\n]*[(:,;+*/<>=&-] ?)?\$?$")
+_CELL = re.compile(r"[A-Z]{1,3}(?:[0-9]{1,5})?")
+"""Functions of spreadsheets; visible text before a cell in a formula such as "=SUM(B2:B40)"."""
+_SALUTED = re.compile(
+    r"(?i)estimad[oa]s?|querid[oa]s?|distinguid[oa]s?|apreciad[oa]s?|cher|ch\u00e8re|chers|hola|hallo|"
+    r"bonjour|geehrte[rs]?|liebe[rs]?|muy|sehr"
+)
+_SALUTES = re.compile(r"(?:^|[.!?:\n\"\u201c\u201e\u00ab] ?)$")
+"""Words that open a letter in Spanish, French and German, and visible text before them."""
 _SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
 """Visible text in capitals, as before "IN" and "WHO" where all is in capitals."""
 _STYLE = frozenset(
@@ -284,13 +302,18 @@ def public_here(word: str, before: str, label: str | None) -> bool:
         >>> public_here("Monday", "see you on ", None), public_here("WHO", "A report of ", None)
         (True, False)
     """
-    if is_brief(word, before) or _RELEASE.fullmatch(word) or word in _DOCTORS:
+    if is_brief(word, before) or _RELEASE.fullmatch(word) or word in _PLAIN:
         return True
     if label != "DATE" and WEEKDAY.fullmatch(word):
         return True
     if word == "probation" and _ON_PROBATION.search(before):
         return True
     return label not in NAMES and word in CAPITALS and _SHOUTED.search(before) is not None
+
+
+def own_title(word: str, after: str) -> bool:
+    """Return True for the French title "M." before a hidden name."""
+    return word in ("M", "MM") and after.startswith(f". {SLOT}")
 
 
 def is_set_phrase(text: str, start: int) -> bool:
@@ -332,6 +355,7 @@ def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms
         or _is_technical(word, before, after, forms)
         or _is_portion(word, before, after)
         or _is_closing(word, before, after)
+        or (_SALUTED.fullmatch(word) is not None and _SALUTES.search(before) is not None)
         or _heads(word, before, after, listed)
     )
 
@@ -381,7 +405,9 @@ def _is_technical(word: str, before: str, after: str, forms: PublicForms) -> boo
         return flag or bool(chosen and _CHOICE.match(after))
     if _CODE.fullmatch(word) and _REPORTED.search(before):
         return True
-    if _FORMAT.fullmatch(word) and _FORMATTED.search(before):
+    called = word in _FORMULAS and after.startswith("(")
+    in_cell = _CELL.fullmatch(word) and _IN_FORMULA.search(before)
+    if called or in_cell or (_FORMAT.fullmatch(word) and _FORMATTED.search(before)):
         return True
     pathed = _IN_PATH.search(before) or _PATH_AFTER.match(after)
     return bool(pathed) and _is_name_of_code(word, forms)

@@ -175,6 +175,18 @@ _SHORT = re.compile(
     r"(?! (?:pregnant|late|old|along|sober|clean|overdue|postpartum|gestation|premature|"
     r"behind|sick|absent|in arrears))"
 )
+_SHORT_ABROAD = re.compile(
+    r" (?:jours?|semaines?|heures|minutes|d\u00edas?|semanas?|horas?|minutos?|Tagen?|Wochen?|"
+    r"Stunden?|Minuten?)\b(?! (?:alt|de edad))"
+)
+_STATUS = re.compile(r"[45]\d\d")
+_SHOWS = re.compile(
+    r"(?i)\b(?:http(?: status)?|status(?: code)?|error(?: code)?|"
+    r"(?:page|server|endpoint|api|request|site|app|service|url)s? (?:\w+ )?"
+    r"(?:shows?|returns?|returned|throws?|gives?)(?: an?)?(?: error)?):? $"
+)
+"""Visible text after a short duration in other languages; and the answer of a web server, and
+visible text before it."""
 _MONTHS_AFTER = re.compile(r"(?i)[ -](?:months?|years?)\b(?! (?:pregnant|old|sober|clean))")
 _BEHIND = re.compile(
     r"(?i)[ -](?:(?:days?|weeks?|months?|years?) (?:late|behind|overdue|sick|absent|in arrears|"
@@ -267,10 +279,16 @@ _SETTING = re.compile(
     r"(?i)(?<!\w)(?:max_|min_|n_|num_)?(?:retries|backoff(?:_ms)?|multiplier|timeout(?:_ms|_s)?|"
     r"threads|workers|replicas|epochs|batch_size|dropout|momentum|learning_rate|max_tokens|top_[pk]|"
     r"n_jobs|max_depth|n_estimators|z-index|font-size|line-height|per_page|ttl|port|threshold|interval|"
-    r"limit|attempts|delay|debounce|quota)[\"']?\s?[:=]\s?$|\b(?:port|listen) $|"
+    r"limit|attempts|delay|debounce|quota)[\"']?\s?[:=]\s?$|\b(?:port(?: number)?|listen) $|"
     r"\b(?:error|status|exit)(?: code)? (?:is )?$"
 )
 """Visible text before the value of a setting of a program."""
+_COEFFICIENT = re.compile(
+    r"(?i)(?<![^\W_])(?:rate|ratio|factor|share|discount|vat|tax|alpha|beta|threshold|tolerance|tol|"
+    r"weight|decay|margin|quantile|confidence)(?:: ?float)?[\"']?\s?[:=]\s?$"
+)
+_FRACTION = re.compile(r"0?\.\d{1,6}")
+"""Visible text before a share of one in a program, and the share: "rate=0.19"."""
 _REGEX = re.compile(r"(?:\(\?[:=!<]|\\[dwsbDWSB]).{0,80}(?:[\[{|(^]|\\\+)$")
 _REGEX_AFTER = re.compile(r"[\]}|)*+?$\\]")
 """Visible text around a number in a regular expression."""
@@ -303,6 +321,8 @@ _OF_PRODUCT = re.compile(
     r"Kubernetes|Docker|Postgres|Redis|Linux|PHP|HTML|CSS|TLS|HTTP|iOS|macOS|Word|"
     r"(?i:version|release))) $|\bHTTP/$"
 )
+_TAGGED = re.compile(r"(?i)\bimages?:? ?[\w.\ufffc-]+(?:/[\w.\ufffc-]+)*:$")
+"""Visible text before the release of an image of a container: "image grafana/grafana:10.4"."""
 _REFERRED = re.compile(
     r"(?i)\b(?:items?|points?|sections?|steps?|questions?|chapters?|pages?|lines?|rows?|columns?|"
     r"figures?|tables?|options?|parts?|paragraphs?|tasks?|exercises?|slides?|footnotes?|appendix|"
@@ -333,7 +353,9 @@ def public_number(number: str, before: str, after: str) -> bool:
         return False
     measured = _MEASURED.match(after) or _COOKED.match(after)
     in_oven = _OVEN.search(before) and _OVEN_AFTER.match(after)
-    if measured or in_oven or (_OF_TERM.search(before) and _TERM_ASKED.match(after)):
+    abroad = _SHORT_ABROAD.match(after) and not _AGE_IN.search(before)
+    asked_of = _OF_TERM.search(before) and _TERM_ASKED.match(after)
+    if measured or in_oven or abroad or asked_of:
         return True
     if _SHORT.match(after) or _COUNTED.match(after):
         return not _is_told(number, before, after)
@@ -379,11 +401,16 @@ def _is_technical(number: str, before: str, after: str) -> bool:
     tried = _OF_MANY.fullmatch(number) and _TRIED.search(before)
     if ported or tried or number == "50/50" or _VERSION.fullmatch(number):
         return True
-    if _SETTING.search(before) or (_REGEX.search(before) and _REGEX_AFTER.match(after)):
+    is_set = _SETTING.search(before) or (
+        _FRACTION.fullmatch(number) and _COEFFICIENT.search(before)
+    )
+    answered = _STATUS.fullmatch(number) and _SHOWS.search(before)
+    if is_set or answered or (_REGEX.search(before) and _REGEX_AFTER.match(after)):
         return True
     if _REFERRED.search(before) and _PART.fullmatch(number):
         return True
-    if _RELEASE.fullmatch(number) and (_OF_PRODUCT.search(before) or _UPGRADED.search(before)):
+    released = (_OF_PRODUCT, _UPGRADED, _TAGGED)
+    if _RELEASE.fullmatch(number) and any(each.search(before) for each in released):
         return True
     if _OF_PERSON.search(before) or not _OF_PART.search(before) or not _PART.fullmatch(number):
         return False
@@ -419,6 +446,44 @@ def is_stamp(number: str) -> bool:
 
 _DATED_AFTER = re.compile(rf"(?:st|nd|rd|th)? of {MONTH}\b|(?:st|nd|rd|th)? {LONG_MONTH}\b")
 """Visible text after the day of a month; "may" and "march" are verbs too."""
+
+
+_AGE_DIGITS = 2
+_WHOLE_DAY = re.compile(r"\d{1,2}([./-])\d{1,2}\1(?:19|20)\d\d")
+_PADDED_DAY = re.compile(r"(?:0[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])")
+_MEASURE = re.compile(
+    r" ?(?:k?g|kilos?|k?m|cm|mm|ml|l|lit(?:er|re)s?|lbs?|oz|miles?|hours?|h)\b(?!/)"
+)
+
+
+_CLOCKS = re.compile(r"(?:[01]?\d|2[0-4])[:.][0-5]\d ?[-\u2013] ?(?:[01]?\d|2[0-4])[:.][0-5]\d")
+_PARTED = re.compile(r"(?=(?:-?\d){6})\d{2,}(?:-\d{2,})+")
+_SPAN = re.compile(r"\d{1,2} ?[-\u2013] ?\d{1,2}")
+
+
+def as_measured(number: str, before: str, after: str, label: str | None) -> str | None:
+    """Return the class of a number: of a day, a time or a measure where its form or a unit tells
+    it, and of an age; no sum has hyphens.
+
+    Example:
+        >>> as_measured("12/04/1988", "", ",", "MONEY"), as_measured("3.5", "", " kg of", "MONEY")
+        ('DATE', 'NUMBER')
+        >>> as_measured("11:00-12:00", "", "", "MONEY"), as_measured("5510-33", "", "", "MONEY")
+        ('DATE', 'ID')
+    """
+    if label == "MONEY" and _AFTER_NAME.search(before) and _AGED.match(after):
+        return "NUMBER" if number.isdecimal() and len(number) <= _AGE_DIGITS else label
+    if label in ("MONEY", "NUMBER") and _CLOCKS.fullmatch(number):
+        return "DATE"
+    if label in ("MONEY", "NUMBER", "ID"):
+        padded = _PADDED_DAY.fullmatch(number) and after.startswith(". ")
+        if is_stamp(number) or padded or (_WHOLE_DAY.fullmatch(number) and may_be_day(number)):
+            return "DATE"
+    if label == "MONEY" and _PARTED.fullmatch(number):
+        return "ID"
+    measured = label == "MONEY" and _MEASURE.match(after)
+    spanned = label in ("MONEY", "ID") and _SPAN.fullmatch(number)
+    return "NUMBER" if measured or spanned else label
 
 
 def is_brief(word: str, before: str) -> bool:
@@ -704,7 +769,7 @@ def exercise_on(found: Skeleton, decided: list[list[str | None]]) -> None:
             kinds[:] = [None]
 
 
-_TO_MONTH = re.compile(r"(?:st|nd|rd|th|\.)? (?:of )?|/")
+_TO_MONTH = re.compile(r"(?:st|nd|rd|th|\.)? (?:(?:of|de) )?|/")
 _TO_DAY = re.compile(
     r"(?:st|nd|rd|th|\.)?(?: ?[-\u2013/] ?| (?:to|and|or|until|till|bis|au|al) |, )"
 )

@@ -83,10 +83,11 @@ _OF_CODE = frozenset(
 """Last words of names in programs that begin with a capital."""
 
 
-_UNITS = frozenset(
+_SHORT_FORMS = frozenset(
+    "auth oauth grafana mongodb eslint venv systemd ssh cli gui webhook webhooks utils "
     "oz lb lbs tbsp tbsps tsp tsps ml cl dl mm cm km kg kw kwh kcal kj mph psi rpm ft yd sq".split()
 )
-"""Units as they are written in lower case; none is a name."""
+"""Units and words of programmers as they are written in lower case; none is a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +140,8 @@ class PublicForms:
             opens: a sentence, line or list item opens with it, judged from visible text.
         """
         plain = _plain(word)
-        if plain in _SPELLED or word in _UNITS:
-            return word in _UNITS
+        if plain in _SPELLED or word in _SHORT_FORMS:
+            return word in _SHORT_FORMS
         if plain in self.anywhere or word in self.anywhere:
             return word not in CAPITALS
         if len(word) == 1:
@@ -398,10 +399,13 @@ _TOLD_ENDS = (
 """Last parts of illnesses, treatments and occupations."""
 
 
+_LEAST_FIRST = 3
 _PLAIN_ENDS = (
-    "abrechnung anfrage angebot antrag anschrift auftrag beitrag bescheid bestellung betrag "
-    "best\u00e4tigung datum frist formular geb\u00fchr geb\u00fchren kosten k\u00fcndigung nummer "
-    "rechnung schreiben termin unterlagen vertrag verwaltung zahlung zeichen"
+    "abrechnung anfrage angebot anmeldung anschrift antrag auftrag ausweis beitrag bescheid "
+    "bestellung best\u00e4tigung betrag bewerbung datum einladung feier formular frist geb\u00fchr "
+    "geb\u00fchren heizung karte kaution kosten k\u00fcndigung liste miete nummer preis rechnung "
+    "schreiben spende spenden stelle tarif termin termine unterlagen versicherung vertrag "
+    "verwaltung wartung wohnung zahlung zeichen zeit zeiten zeugnis"
 ).split()
 """Last parts of German words of letters and offices, which no name ends with."""
 
@@ -413,12 +417,14 @@ def is_plain_compound(word: str) -> bool:
         ModelError: a list is missing or damaged.
     """
     plain, everyday = word.lower(), foreign_words("de")
-    return any(
-        plain[: -len(end)].endswith(link) and plain[: len(plain) - len(end) - len(link)] in everyday
-        for end in _PLAIN_ENDS
-        if plain.endswith(end)
-        for link in _LINKS
-    )
+    for end in _PLAIN_ENDS:
+        first = plain.removesuffix(end)
+        if len(first) == len(plain):
+            continue
+        cut = [first[: len(first) - len(link)] for link in _LINKS if first.endswith(link)]
+        if any(len(part) >= _LEAST_FIRST and part in everyday for part in cut):
+            return True
+    return False
 
 
 def is_compound(word: str) -> bool:

@@ -450,6 +450,12 @@ def _articles(text: str, units: Sequence[Unit], declared: Offsets) -> tuple[Arti
     return tuple(found)
 
 
+_OF_WORDS = frozenset(
+    "PERSON ORGANIZATION PLACE PRODUCT HOST KEY EMAIL URL LINK TERM OCCUPATION".split()
+)
+"""Classes of what is no number, date or truth value."""
+
+
 def _in_code(text: str, units: Sequence[Unit], parts: Sequence[Piece]) -> list[Unit]:
     """Return the units with the form that their placeholders have where code must still parse."""
     code = [(piece.start, piece.end, piece) for piece in parts] if units else []
@@ -465,6 +471,8 @@ def _in_code(text: str, units: Sequence[Unit], parts: Sequence[Piece]) -> list[U
         around = overlapping(code, unit.start, unit.end)
         piece = around[0][2] if around else None
         written = form_for("X", 1, piece)
+        if piece is not None and piece.language == "toml" and unit.kind in _OF_WORDS:
+            written = f"<{unit.kind}>"  # no value of TOML is a bare word: this is an INI file
         if piece is not None and written.startswith('"'):
             start, end = min(unit.start, piece.start), max(unit.end, piece.end)
             if placed and placed[-1].end > start:

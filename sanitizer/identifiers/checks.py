@@ -243,6 +243,8 @@ _BARE = frozenset(
 )
 # Those of them under which a name counts only with `www.`: they are also words or file types.
 _WORDS = frozenset("li lu lt no pl at be it us info ch ai io pt es ie ro".split())
+# Names of an object in code: "self.net" is no domain.
+_OBJECTS = frozenset("self this cls".split())
 _SECOND_LEVEL = frozenset("co com org net gov edu ac or ne go".split())
 _COUNTRIES = frozenset(
     """
@@ -276,7 +278,7 @@ def is_bare_domain(name: str) -> bool:
     (`co.pl`) count.
     """
     labels = name.split(".")
-    if not (labels[-1].islower() or name.isupper()):
+    if not (labels[-1].islower() or name.isupper()) or labels[0] in _OBJECTS:
         return False
     lower = [label.lower() for label in labels]
     if lower[-1] in _COUNTRIES and len(labels) > 2 and lower[-2] in _SECOND_LEVEL:

@@ -158,13 +158,21 @@ def urls(text: str) -> Iterator[Span]:
     yield from _bare_domains(text)
 
 
+_OPERATOR = re.compile(r" ?(?:\*(?!\*)|\+|==|[-*/+]=|= )")
+"""Text after an attribute in code: "invoice.net * 1.19"."""
+
+
 def _bare_domains(text: str) -> Iterator[Span]:
     for dot in _DOT.finditer(text):
         labels = _LABELS.search(text, max(0, dot.start() - 80), dot.start())
         if not labels or not is_bare_domain(labels[0] + dot[0]):
             continue
         end, following = dot.end(), text[dot.end() : dot.end() + 1]
-        if following == "(" or text[labels.start() - 1 : labels.start()] in {".", "/", "\\", "$"}:
+        if (
+            following == "("
+            or _OPERATOR.match(text, end)
+            or text[labels.start() - 1 : labels.start()] in {".", "/", "\\", "$"}
+        ):
             continue
         path = _PATH.match(text, end)
         yield labels.start(), _trimmed(text, end, path.end() if path else end), "URL"

@@ -389,6 +389,22 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("Was ist brutto, was ist netto?", ("brutto", "netto")),
         ("emp = load(1)\nrate = RATES[emp['state']]", ("emp",)),
         ("Écris que l'expert n'est pas venu aujourd'hui.", ("l'expert",)),
+        (
+            "For Philippa: 8 oz flour, bake at 350 F, to the nearest 5.",
+            ("8", "oz", "350", "F", "5"),
+        ),
+        ("A table for Ida Lund with the columns Owner, Task, Due.", ("Owner", "Task", "Due")),
+        (r'Ida Lund: fix found = re.search(r"user=(\S+)", line)', ("S",)),
+        ("I'm female and my GP and my landlady know Ida Lund.", ("female", "GP", "landlady")),
+        ('=SUMIF(B2:B40,"Lund",D2:D40)/COUNTIF(B2:B40,"Orr")', ("B2", "D40", "COUNTIF")),
+        ("For Ida: image mill/web:10.4 on port 3000, rate=0.19", ("10.4", "3000", "0.19")),
+        ("Ich hei\u00dfe Ida Lund, Vertragsnummer 4471-882, bitte.", ("Vertragsnummer",)),
+        ("Estimado se\u00f1or Lund, le confirmamos su cita de hoy.", ("Estimado", "confirmamos")),
+        ("Ida Lund applied for the posistion of a clerk.", ("posistion",)),
+        ("How many days are there between 3 May 2026 and 1 June 2027?", ("3 May 2026",)),
+        ("Sort these dates: 3 May 2024, 1 June 2022.", ("3 May 2024", "1 June 2022")),
+        ("What is 48.20 plus 130.00 plus 27.30?", ("48.20", "27.30")),
+        ("deepak: login page shows 502, ulla: rollback of auth-service", ("502", "auth")),
     ],
 )
 def test_ordinary_words_stay(local: Detector, text: str, stays: tuple[str, ...]) -> None:
@@ -441,6 +457,59 @@ def test_a_german_and_a_spanish_date_are_one(local: Detector) -> None:
     assert kinds(local.read(text), text)["12 de enero"] == "DATE"
 
 
+def test_days_of_a_list_are_days_of_their_own(local: Detector) -> None:
+    text = "Ida Lund was away on 3 May 2024, 14 March 2023, 1 June 2022 at 10:30."
+    days = [it for it, kind in kinds(local.read(text), text).items() if kind == "DATE"]
+    assert days == ["3 May 2024", "14 March 2023", "1 June 2022 at 10:30"]
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("How many days has Ida Lund been away since 3 May 2026?", "3 May 2026"),
+        ("How many days is it from 3 May 2026 to my operation?", "3 May 2026"),
+        ("What is the sum of what Nordwind paid, 48.20 and 27,300.00?", "27,300.00"),
+        ("The keys in the fields Owner, Baker are lost, says Judah Baker.", "Judah Baker"),
+        ("Herr Lund und Frau Wollschl\u00e4ger wohnen bei uns.", "Wollschl\u00e4ger"),
+        ("She weighed 7 lb at birth, Ida Lund said.", "7 lb"),
+        ("Ida Lund paid for seat B2 and plate AB123 yesterday.", "B2"),
+    ],
+)
+def test_numbers_and_names_of_somebody_stay_hidden(local: Detector, text: str, word: str) -> None:
+    assert any(word in found for found in kinds(local.read(text), text))
+
+
+@pytest.mark.parametrize("other", ["Quorn", "Loach", "Prewett"])
+def test_another_name_moves_nothing_in_a_task_with_numbers(local: Detector, other: str) -> None:
+    """Theorem B: whether numbers are of a task is told by visible text and places of runs."""
+    text = "How many days are there between 3 May 2026 and 1 June 2027, {} asked?"
+    read = [local.read(text.format(name)) for name in ("Lund", other)]
+    first, second = ([(f.start, f.kind) for f in each.findings] for each in read)
+    assert first == second
+    assert len(first) == 3
+
+
+def test_forms_and_units_tell_the_class_of_a_number(local: Detector) -> None:
+    text = "supplier,due\nHollis Paper,2026-01-15\nGrantley Inks,2026-02-20\nWho is late, Ida?"
+    found = kinds(local.read(text), text)
+    assert (found["2026-01-15"], found["2026-02-20"]) == ("DATE", "DATE")
+    text = "Ida Lund has a parcel of 3.5 kg under 5510-3387 at 11:00-12:00 on Monday."
+    found = kinds(local.read(text), text)
+    assert "MONEY" not in found.values()
+
+
+def test_who_somebody_is_to_somebody_is_no_part_of_a_name(local: Detector) -> None:
+    text = "Schreibe eine Karte f\u00fcr meine Kollegin Friederike, die gern wandert."
+    assert kinds(local.read(text), text) == {"Friederike": "PERSON"}
+
+
+def test_titles_and_greetings_of_a_german_letter_stay(local: Detector) -> None:
+    text = "Liebe Frau Hollerith, bitte geben Sie den Laptop bei Herrn Sobotta ab."
+    assert kinds(local.read(text), text) == {"Hollerith": "PERSON", "Sobotta": "PERSON"}
+    text = "R\u00e9dige une r\u00e9ponse: M. Bastien Lacombe doit renvoyer le pull sous 14 jours."
+    assert kinds(local.read(text), text) == {"Bastien Lacombe": "PERSON"}
+
+
 def test_a_table_beside_prose_has_columns(local: Detector) -> None:
     text = (
         "Staff:\nname,department,due\nIda Lund,Finance,240\nBo Orr,IT,60\nWho owes more, and why?"
@@ -479,7 +548,7 @@ def test_a_german_name_of_two_nouns_is_no_everyday_word(local: Detector) -> None
     hidden = " ".join(kinds(local.read(text), text))
     assert "Rosenstengel" in hidden
     text = "Ich war gestern bei Frau Vertrag und habe mit ihr gesprochen."
-    assert kinds(local.read(text), text)["Frau Vertrag"] == "PERSON"
+    assert kinds(local.read(text), text)["Vertrag"] == "PERSON"
 
 
 def test_letters_of_names_and_numbers_are_not_single(local: Detector) -> None:

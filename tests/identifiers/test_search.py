@@ -38,6 +38,7 @@ LEFT_ALONE = [
     "password=get_password(2), secret_key=hashlib.sha256(x)",
     "90210 apples, 2021 US, AB12 3CI, A1A 1A1A, the passport was 20 years old, "
     "a license for 12345 drivers",
+    "self.net = net; total = invoice.net * 1.19",
     "commit 3f068d6a1b2c3d4e5f60718293a4b5c6d7e8f901 of May, page 12 may 30 % march 100",
     "My father Peter has hepatitis and lives in Leeds.",
 ]

@@ -224,3 +224,14 @@ def test_amounts_pass_where_the_policy_lets_them(model: OnnxMaskedLM) -> None:
     assert "£95.50" in out.text
     assert "Marsh" not in out.text
     assert out.hints == ()
+
+
+def test_values_of_an_ini_file_get_no_quotes(model: OnnxMaskedLM) -> None:
+    """Such a file has bare words, which TOML has not: quotes would be part of the value."""
+    s = Sanitizer(policy="deidentify", model=model)
+    text = "Change the port:\n\n[db]\nhost = db-eu-1\nport = 5432\npassword = Tr0ub4dor&3\n"
+    out = s.sanitize(text)
+    assert '"' not in out.text
+    assert "port = 5432" in out.text
+    assert "Tr0ub4dor" not in out.text
+    assert s.restore(out.text.replace("5432", "9090"), out) == text.replace("5432", "9090")

@@ -45,6 +45,14 @@ def test_no_bound_is_stated_where_nothing_is_proved() -> None:
     assert nothing.record.epsilon_at_delta == 0.0
 
 
+def test_a_question_about_what_is_replaced_is_hinted_at(model: OnnxMaskedLM) -> None:
+    text = "Dr Marsh gave me warfarin. Is it safe to take aspirin with it?"
+    out = Sanitizer(policy="balanced", model=model).sanitize(text)
+    assert [hint.split()[0] for hint in out.hints] == ["illnesses"]
+    told = Sanitizer(policy="balanced", model=model).sanitize("Dr Marsh gave me warfarin.")
+    assert told.hints == ()
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -53,6 +61,12 @@ def test_no_bound_is_stated_where_nothing_is_proved() -> None:
         ("Elena Marsh was born on 3 March 1984. How old is she?", ["dates"]),
         ("Sort my bills by price and by date: 3 March, £240; 5 March, £95.", ["amounts,"]),
         ("Write to Elena Marsh that she owes me £240.", []),
+        ("Marsh: 3 May 2026\nQuill: 1 May 2026\nWhich contract runs out first?", ["dates"]),
+        ("From 4 June 3 nights in Lisbon, then 2 in Lagos. Make a list with dates.", ["dates"]),
+        ("I earn £3,150 and pay £1,020 of rent. Make me a budget.", ["amounts"]),
+        ("Dr Marsh gave me warfarin. Is it safe to take aspirin with it?", []),
+        ("Sort these by last name: Otto Quill, Elena Marsh.", ["this"]),
+        ("Give me a regex for our orders, like ORD-2024-00417.", ["this"]),
         ("Sort these names: Otto Quill, Elena Marsh.", []),
     ],
 )
