@@ -35,7 +35,14 @@ from sanitizer.detect.extents import (
     of_calendar,
     of_currency,
 )
-from sanitizer.detect.layout import SLOT, is_general, is_of_leave, on_its_own, public_here
+from sanitizer.detect.layout import (
+    SLOT,
+    is_general,
+    is_of_leave,
+    is_portion,
+    on_its_own,
+    public_here,
+)
 from sanitizer.detect.numbers import (
     counts_on,
     is_aged,
@@ -120,6 +127,8 @@ _MONTHS = {
 _YEAR, _COUNTED = re.compile(r"(?:19|20)[0-9]{2}"), re.compile(r" ?(?:[%\u20ac\u00a3$]|[a-z])")
 _DAY = re.compile(r"[1-9]|[12][0-9]|3[01]")
 """Before a hidden word it is a day rather than a sum, and between two rather than a count."""
+_HOUR, _OF_DAY = re.compile(r"1[0-2]|[1-9]"), re.compile(r" ?[ap]\.?m\b")
+"""An hour, and visible text after it."""
 _CURRENCY = re.compile(r"[$\u00a3\u20ac]$")
 _PRICED = re.compile(
     r"(?:[$\u00a3\u20ac]|\b(?:USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|INR|BRL|MXN|JPY|CAD|AUD|NZD)) ?$"
@@ -312,6 +321,15 @@ class Detector:
                 or public_here(found.text[start:end], before, label)
                 or own
                 or is_of_leave(found.text, start)
+                or (
+                    any(map(str.isdigit, found.text[start:end]))
+                    and (start == run.start or found.text[run.start].islower())
+                    and is_portion(
+                        found.text[start:end],
+                        before + found.text[run.start : start],
+                        found.text[end : run.end] + after,
+                    )
+                )
                 else self._kind(found.text[start:end], before, label, field, language, cased)
                 for (start, end), label in zip(run.words, labels[number], strict=True)
             ]
@@ -431,6 +449,8 @@ class Detector:
         if label == "DATE" and _DAY.fullmatch(word) and not is_dated(before, after):
             label = "NUMBER"
         if label in ("NUMBER", "MONEY") and _SHORT_DAY.fullmatch(word) and _ON.search(before):
+            label = "DATE"
+        if label == "NUMBER" and _HOUR.fullmatch(word) and _OF_DAY.match(after):
             label = "DATE"
         if label == "NUMBER" and _CURRENCY.search(before):
             label = "MONEY"

@@ -128,7 +128,9 @@ _TAKEN_BEFORE = {
         r"pastry|night|care|social|youth|support|school|primary|dinner|dog|lab|call cent(?:re|er)|"
         r"warehouse|factory|hotel|ward|staff|district|veterinary|dental|legal|personal|sales|"
         r"project|product|office|estate|letting|travel|tour|security|prison|police|parole|"
-        r"probation|fire|army|navy|lighthouse|shop|bar|site)[ -])+)$"
+        r"probation|fire|army|navy|lighthouse|shop|bar|site|stock|process|court|piano|music|dance|"
+        r"driving|swimming|press|vice|tech|laboratory|church|union|deputy|assistant|senior|junior|"
+        r"yoga|maths|science|language|web|software|data)[ -])+)$"
     ),
     "CONDITION": re.compile(
         r"(?i:(?:\b(?:(?:stage|grade) \w+|(?:four|six|\d+) weeks|breast|lung|bowel|colon|skin|"
@@ -137,7 +139,8 @@ _TAKEN_BEFORE = {
         r"stomach|cystic|spinal|viral|bacterial|seasonal|sudden|"
         r"back|chest|eating|mental|panic|high|head|recovering|broken|fractured|torn|fake|sickle|"
         r"(?:early|late)-onset|egg|milk|type (?:one|two|[12])|heavy|irregular|borderline|terminal|"
-        r"inoperable|congenital|partial|postnatal|post-natal|clinical)[ -])+)$"
+        r"inoperable|congenital|partial|partially|postnatal|post-natal|clinical|early|moderate|"
+        r"recurrent|suspected|bad)[ -])+)$"
     ),
     "CRIME": re.compile(
         r"(?i:\b(?:drunk|drink|drug|tax|sexual|identity|armed|domestic|aggravated|attempted|"
@@ -147,7 +150,12 @@ _TAKEN_BEFORE = {
     "TREATMENT": re.compile(
         r"(?i:\b(?:speech|occupational|cognitive|behaviou?ral|hormone|replacement|radiation|"
         r"couples|family|group|art|music|oxygen|anti|weekly|daily|low-dose|high-dose|knee|hip|heart|"
-        r"home|pain|sleeping|nicotine|insulin|hearing)[ -])$"
+        r"home|pain|sleeping|nicotine|insulin|hearing|general|local|top|embryo|iv|catheter|beta)"
+        r"[ -])$"
+    ),
+    "FAMILY": re.compile(
+        r"(?i:\b(?:foster|birth|adoptive|adopted|shared|joint|sole|losing|getting|recently|newly|twice|"
+        r"maternity|paternity)[ -])+$"
     ),
     "BELIEF": re.compile(
         r"(?i:\b(?:lapsed|strict|devout|practi[sc]ing|non-practi[sc]ing|orthodox|born[- ]again|"
@@ -209,7 +217,12 @@ _TAKEN_AFTER = {
     "OCCUPATION": re.compile(
         r"(?i:[ -](?:manager|officer|assistant|teacher|engineer|driver|agent|cook|surgeon|groomer|"
         r"keeper|crew|rep|worker|nurse|operator|cleaner|porter|technician|analyst|clerk|guard|"
-        r"instructor|trainer|designer|developer|owner|inspector|supervisor|attendant)\b)+"
+        r"instructor|trainer|designer|developer|owner|inspector|supervisor|attendant|principal|"
+        r"interpreter|controller|planner|treasurer|reporter|lead)\b)+"
+    ),
+    "FAMILY": re.compile(
+        r"(?i:[ -](?:child|children|parents?|mother|father|mum|dad|son|daughter|carers?|leave|"
+        r"hearing|battle|proceedings|papers))?\b"
     ),
     "CRIME": re.compile(r"(?i:[ -](?:driving|violence|possession|abuse|fraud|theft)\b)+"),
 }

@@ -241,7 +241,6 @@ def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms
     return (
         bool(opens or greets)
         or _is_technical(word, before, after, forms)
-        or _is_portion(word, before, after)
         or _is_closing(word, before, after)
         or _heads(word, before, after, listed)
     )
@@ -270,8 +269,16 @@ def _is_of_model(word: str, forms: PublicForms) -> bool:
     return word.istitle() and forms.known(word) and word.lower() not in given_names()
 
 
-def _is_portion(word: str, before: str, after: str) -> bool:
-    """Return True for how much of a food, how thick a thing, and how many: "500g mince", "x4"."""
+def is_portion(word: str, before: str, after: str) -> bool:
+    """Return True for how much of a food, how thick a thing is, and how many.
+
+    Args:
+        before, after: visible text around the word's run, with the run's own words.
+
+    Example:
+        >>> is_portion("500g", "buy ", " mince"), is_portion("500g", "she lost ", " this week")
+        (True, False)
+    """
     if _TIMES.fullmatch(word):
         return not before[-1:].isalnum() and not after[:1].isalnum()
     much = _PORTION.fullmatch(word) is not None and _OF_WHAT.match(after) is not None

@@ -185,7 +185,7 @@ _AGE_SAID = re.compile(
 )
 _ENDURED = re.compile(
     r"(?i)\b(?:have|has|had|been|was|were|lived|worked|waited|slept|stayed|off|there|here|"
-    r"(?:i|you|we|they|he|she|it)['\u2019](?:ve|s))\b[^.!?\n\ufffc]{0,60}"
+    r"(?:i|you|we|they|he|she|it)['\u2019](?:ve|s))\b[^.!?\n]{0,60}"
     r" for(?: (?:about|around|over|nearly|almost|only|just|like|the (?:last|past)))* $"
 )
 _ASKED_FOR = re.compile(
@@ -204,7 +204,9 @@ _COUNTED = re.compile(
     r"arguments|facts|headlines|titles|names|tickets?|orders?|invoices?|meals|portions|servings|"
     r"recipes|exercises|sets|reps|rounds|stanzas|verses|characters|letters|digits|decimals?|"
     r"degrees|columns|files|tests|users|requests|errors|retries|lessons|sessions|persons|seats|"
-    r"adults|toddlers|travell?ers|passengers|bedrooms?|rooms|bags|boxes|eggs|cups|spoons|onions|copies|photos|pictures|emails|mails)\b"
+    r"adults|toddlers|travell?ers|passengers|bedrooms?|rooms|bags|boxes|eggs|cups|spoons|onions|copies|photos|pictures|"
+    r"emails|mails|offers|commits|branches|balls|pieces|sheets|layers|colou?rs|drinks|dishes|courses|"
+    r"songs|books|films|movies|games|plants|pots|plates|glasses)\b"
 )
 """Visible text after a count."""
 _MEASURED = re.compile(
@@ -393,6 +395,7 @@ def role(before: str, after: str, number: str = "") -> str | None:
         or (_OLD.search(before) and _AGE_AFTER.match(after))
         or (_AGE_IN.search(before) and _AGE_OF.match(after))
         or _WEIGHS.search(before)
+        or _is_of_somebody(before, after)
     )
     if aged:
         return "NUMBER"
@@ -487,6 +490,7 @@ def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
     for one in range(len(decided) - 1):
         _after_word(found, decided, one)
         _before_sum(found, decided, one)
+        _before_condition(found, decided, one)
     pairs = list(pairwise(range(len(decided))))
     for one, other in [*pairs, *((b, a) for a, b in reversed(pairs))]:
         first, last = sorted([found.runs[one], found.runs[other]], key=lambda run: run.start)
@@ -507,6 +511,20 @@ def _before_sum(found: Skeleton, decided: list[list[str | None]], one: int) -> N
     a_sum = following.kind == WORD and decided[one + 1][:1] == ["MONEY"]
     if run.kind in NUMBERS and beside and a_sum:
         decided[one] = ["MONEY"]
+
+
+_OF_CONDITION = frozenset(["CONDITION", "FAMILY"])
+_FOR_SO_LONG = re.compile(r"[ -](?:weeks?|wks?|months?|mths?|days?|years?|yrs?) ")
+"""Text between how long and what of: "22 weeks pregnant"."""
+
+
+def _before_condition(found: Skeleton, decided: list[list[str | None]], one: int) -> None:
+    """Give a number before the word of a condition a class: "22 weeks pregnant"."""
+    run, following = found.runs[one], found.runs[one + 1]
+    if run.kind in NUMBERS and following.kind == WORD and decided[one] == [None]:
+        told = decided[one + 1][:1] and decided[one + 1][0] in _OF_CONDITION
+        if told and _FOR_SO_LONG.fullmatch(found.text, run.end, following.start):
+            decided[one] = ["NUMBER"]
 
 
 _MONTH = re.compile(MONTH)
