@@ -18,6 +18,7 @@ from typing import NamedTuple
 from sanitizer.detect.skeleton import (
     FOREIGN,
     PublicForms,
+    public_forms,
 )
 from sanitizer.text import (
     DRAWN,
@@ -242,6 +243,8 @@ def listed_in(text: str, start: int, end: int, kind: str) -> Listed | None:
     for typed in (False, True):
         for kinds in ((kind,) if kind in DRAWN else (), DRAWN):
             for begin, stop, n in runs:
+                if typed and public_forms().known(text[begin:stop]):
+                    continue  # "limping" is no error in typing
                 for each in kinds if not typed or n in (1, len(spans)) else ():
                     if member := concept_of(each, text[begin:stop], typed):
                         return Listed(begin, stop, each, member)

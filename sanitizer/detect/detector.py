@@ -40,6 +40,7 @@ from sanitizer.detect.layout import (
     is_general,
     is_of_leave,
     is_portion,
+    n_of_everybody,
     on_its_own,
     public_here,
 )
@@ -315,11 +316,13 @@ class Detector:
             cased = len(run.words) == 1 and _CASED.search(sight) is not None
             words = [found.text[start:end] for start, end in run.words]
             own = on_its_own(words, sight, after, self._forms)
+            of_all = n_of_everybody(words, sight, after)
             kinds = [
                 None
                 if (label is None and is_lone(found.text, start, end))
                 or public_here(found.text[start:end], before, label)
                 or own
+                or i < of_all
                 or is_of_leave(found.text, start)
                 or (
                     any(map(str.isdigit, found.text[start:end]))
@@ -331,7 +334,9 @@ class Detector:
                     )
                 )
                 else self._kind(found.text[start:end], before, label, field, language, cased)
-                for (start, end), label in zip(run.words, labels[number], strict=True)
+                for i, ((start, end), label) in enumerate(
+                    zip(run.words, labels[number], strict=True)
+                )
             ]
             kinds = [
                 _beside_number(found, number, found.text[a:b], kind)

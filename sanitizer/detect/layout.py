@@ -121,16 +121,22 @@ _AGE_OF_EMPIRE = re.compile(
 )
 """Peoples and states of history, which tell of nobody's origin."""
 _MAKERS = frozenset(
-    "Samsung Apple Google Microsoft Adobe Sony Nintendo Canon Nikon Lenovo Dell Asus Acer Logitech "
-    "Philips Bosch Dyson Amazon Xiaomi Huawei Motorola Nokia Epson Garmin Fitbit GoPro Kindle "
-    "Panasonic Nespresso".split()
+    "Samsung Apple Google Microsoft Adobe Sony Nintendo Nikon Lenovo Asus Acer Logitech Xiaomi "
+    "Huawei Motorola Nokia Epson Garmin Fitbit GoPro Kindle Panasonic Nespresso".split()
+)
+_MODELS = frozenset(
+    "Galaxy Pixel Watch Switch Premiere Pro Max Mini Air Ultra Plus Note Tab Fold Flip Studio "
+    "Surface Teams Office Word Excel Photos Docs Drive Sheets Slides Maps Meet Calendar Play Nest "
+    "Echo Photoshop Acrobat Lightroom Illustrator Express Reader Music Pencil Pay Wallet "
+    "Forerunner Fenix Versa Charge Alpha Bravia Wii Lite Oasis Paperwhite Fire Edge Outlook "
+    "Chrome Translate Gemini Copilot".split()
 )
 _MADE_BY = re.compile(rf"\b(?:{'|'.join(sorted(_MAKERS))}) $")
 _WORKS_THERE = re.compile(
     r"(?i)\b(?:at|for|with|by|joined|join|left|works?|worked|employer|employed|boss|manager)"
     r"(?: the)? $"
 )
-_PRODUCT_AFTER = re.compile(r" [A-Z][a-z]+(?![\w'\u2019])")
+_MODEL_AFTER = re.compile(rf" (?:{'|'.join(sorted(_MODELS))})(?![\w'\u2019])")
 _NUMBER_OF_MODEL = re.compile(r"[A-Z]{0,2}[0-9]{1,3}[A-Za-z]?")
 _WELL_KNOWN = frozenset(
     [
@@ -147,8 +153,8 @@ _WELL_KNOWN = frozenset(
         ),
     ]
 )
-"""Makers of devices and programs; visible text before such a name, before an employer's, and behind
-a maker; the number of a model; names of several words that everybody knows."""
+"""Makers of devices and programs, and what these are called; visible text before such a name,
+before an employer's, and behind a maker; the number of a model; names of several words that everybody knows."""
 _ASSISTANTS = frozenset(
     "Claude Gemini Copilot Grok Llama Mistral Perplexity Bard Sonnet Opus Haiku Cursor".split()
 )
@@ -157,7 +163,7 @@ _RIVALS = (
     r"AI (?:tools?|models?|assistants?)|language models?)"
 )
 _BESIDE_RIVAL = re.compile(
-    rf"(?:,| or| and| vs\.?| versus| /|/)+ ?{_RIVALS}\b|"
+    rf"(?: or| and| vs\.?| versus| /|/)+ ?{_RIVALS}\b|"
     rf"(?: (?:is|was|any|better|worse|faster|cheaper|as good as|than|to))+ {_RIVALS}\b|"
     r" (?:Code|API|Desktop|Max)\b"
 )
@@ -229,8 +235,6 @@ def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms
     known = [forms.listed(word) and word.lower() not in given_names() for word in words]
     if _GREETED.search(before) and all(known) and _ADDRESSEE.fullmatch(words[-1]):
         return True
-    if _is_of_everybody(words, before, after, forms):
-        return True
     if len(words) > 1:
         return False
     word, listed = words[0], known[0]
@@ -246,9 +250,23 @@ def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms
     )
 
 
-def _is_of_everybody(words: Sequence[str], before: str, after: str, forms: PublicForms) -> bool:
-    """Return True for a device or program of a known maker, a language model beside another, and a
-    people or state of history."""
+def n_of_everybody(words: Sequence[str], before: str, after: str) -> int:
+    """Return how many words a run begins with that name what everybody knows.
+
+    That is a device or program of a known maker, a language model beside another one, and a people
+    or state of history.
+
+    Args:
+        words: of the run, as written. before, after: visible text around it.
+    """
+    named = next((i for i, word in enumerate(words) if word.islower()), len(words))
+    if not named:
+        return 0
+    beside = after if named == len(words) else " " + " ".join(words[named:])
+    return named if _is_of_everybody(words[:named], before, beside) else 0
+
+
+def _is_of_everybody(words: Sequence[str], before: str, after: str) -> bool:
     written = " ".join(words)
     if written in _PEOPLES or _AGE_OF_EMPIRE.fullmatch(written) or written in _WELL_KNOWN:
         return True
@@ -257,16 +275,9 @@ def _is_of_everybody(words: Sequence[str], before: str, after: str, forms: Publi
         return len(words) > 1 or beside is not None
     made = words[0] in _MAKERS and not _WORKS_THERE.search(before)
     if made and len(words) == 1:
-        return _PRODUCT_AFTER.match(after) is not None
+        return _MODEL_AFTER.match(after) is not None
     rest = words[1:] if made else words if _MADE_BY.search(before) else ()
-    return bool(rest) and all(_is_of_model(word, forms) for word in rest)
-
-
-def _is_of_model(word: str, forms: PublicForms) -> bool:
-    """Return True for a word of a product's name: a known one, or the number of a model."""
-    if _NUMBER_OF_MODEL.fullmatch(word):
-        return True
-    return word.istitle() and forms.known(word) and word.lower() not in given_names()
+    return bool(rest) and all(word in _MODELS or _NUMBER_OF_MODEL.fullmatch(word) for word in rest)
 
 
 def is_portion(word: str, before: str, after: str) -> bool:
