@@ -92,10 +92,11 @@ _CAPITALIZED = (
     r"English|German|French|Spanish|Italian|Chinese|Japanese|Latin|Greek)\b)[A-Z][a-z]+ $"
 )
 """Visible text before a name: a word with a capital that opens no sentence."""
-_ONES = re.compile(r"-(?:one|first|second|third)\b", re.I)
-_SAID_ONE = re.compile(r" (?:one|first|second|third)\b(?! of\b)", re.I)
-_TENS = re.compile(r"(?i)(?:.*[ -])?(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)\Z")
-"""Visible end of a number in words: "forty-one"; and as it is dictated, after a run of tens."""
+_ONES = re.compile(
+    r"(?i)-(?:one|first|second|third)\b| (?:first|second|third)(?= of\b)|"
+    r" one\b(?! (?:of|day|morning|evening|night|time|person|thing)\b)"
+)
+"""Visible end of a number in words: "forty-one", and "forty one" as it is dictated."""
 _TAKEN_BEFORE = {
     "MONEY": re.compile(
         r"(?:(?:\b(?:R|CA|AU|A|US|NZ))?[$\u00a3\u20ac\u00a5\u20b9]|"
@@ -571,9 +572,6 @@ def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Findin
     high = min(runs[last + 1].start if last + 1 < len(runs) else len(text), end + _NEAR)
     if runs[last].kind == NUMERAL and (match := _ONES.match(text[end:high])):
         end += len(match.group())
-    elif runs[last].kind == NUMERAL and _TENS.match(text[runs[last].start : runs[last].end]):
-        said = _SAID_ONE.match(text[end:high])
-        end += len(said.group()) if said else 0
     return Finding(*with_words(text, finding.kind, start, end, low, high), finding.kind)
 
 

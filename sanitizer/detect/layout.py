@@ -154,7 +154,7 @@ _WELL_KNOWN = frozenset(
     ]
 )
 """Makers of devices and programs, and what these are called; visible text before such a name,
-before an employer's, and behind a maker; the number of a model; names of several words that everybody knows."""
+before an employer's, and behind a maker; the number of a model; names that everybody knows."""
 _ASSISTANTS = frozenset(
     "Claude Gemini Copilot Grok Llama Mistral Perplexity Bard Sonnet Opus Haiku Cursor".split()
 )

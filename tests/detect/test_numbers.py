@@ -21,6 +21,9 @@ from sanitizer.detect.numbers import public_number, role, ruled_out
         ("a list of ", " words", None),
         ("on the ", " of may", "DATE"),
         ("we ", " may", None),
+        ("my son is ", " weeks and sleeps", "NUMBER"),
+        ("I have had this cough for about ", " weeks now", "NUMBER"),
+        ("plan what we have to do for ", " weeks", None),
     ],
 )
 def test_the_role_of_a_number(before: str, after: str, expected: str | None) -> None:
@@ -37,6 +40,12 @@ def test_the_role_of_a_number(before: str, after: str, expected: str | None) -> 
         ("3.9.0", "broken since ", ".", True),
         ("1", "\n", ". The contractor shall", True),
         ("57", "at IbanCheck.java:", ")", True),
+        ("12", "explain it like im ", ", please", True),
+        ("three", "she sent me ", " offers", True),
+        ("16", "my son is ", " weeks and sleeps", False),
+        ("41", "the lift was down for ", " days last winter", False),
+        ("2", "boil them for ", " hours", True),
+        ("fifty", "a watchmaker for ", " years people knew", False),
         ("38", "I'm ", " and tired", False),
         ("9", "she is ", " weeks pregnant", False),
         ("43,000", "I earn ", " a year", False),
