@@ -177,6 +177,17 @@ _ZONE = re.compile(
     r"/[A-Z][A-Za-z_]+(?![\w/]|\.\w)"
 )
 """The name of a time zone."""
+_FORMULA = re.compile(r"=[A-Z]{2,20}\((?:[^()\n]|\((?:[^()\n]|\([^()\n]{0,99}\)){0,99}\)){0,199}\)")
+_IN_FORMULA = re.compile(
+    r"(?<![\w'\"])(?:(?:SUM|COUNT|AVERAGE|MAX|MIN)(?:IFS?|A|BLANK|PRODUCT)?(?=\()|"
+    r"(?:IF|IFS|IFERROR|IFNA|AND|OR|NOT|[VHX]LOOKUP|INDEX|X?MATCH|OFFSET|INDIRECT|ROUND(?:UP|DOWN)?|"
+    r"TEXT(?:JOIN|SPLIT)?|CONCAT(?:ENATE)?|LEFT|RIGHT|MID|LEN|TRIM|FIND|SEARCH|SUBSTITUTE|DATE(?:DIF|"
+    r"VALUE)?|TODAY|NOW|YEAR|MONTH|DAY|WEEKDAY|FILTER|SORT|UNIQUE|QUERY|ARRAYFORMULA|ISBLANK|ISNUMBER|"
+    r"VALUE|ROWS?|COLUMNS?|ABS|MOD|RANK|LET|LAMBDA|TRANSPOSE|SPLIT)(?=\()|"
+    r"TRUE|FALSE|Sheet[0-9]+|[A-Z]{1,2}[0-9]{1,4}|[A-Z]{1,2}(?=:)|(?<=:)[A-Z]{1,2}|[0-3])(?![\w'\"])"
+)
+_CELL_ERROR = re.compile(r"#(N/A|REF|VALUE|NAME|DIV/0)(?![A-Za-z])")
+"""A formula of a spreadsheet; its functions, cells, columns and switches; what a cell shows."""
 _SEGMENT = re.compile(r"[A-Za-z0-9_]+")
 """A name of a public library in a stack trace, such as "java.lang.Double"; its parts."""
 _FRAMED = re.compile(r"\(([A-Za-z]+)\.(?:java|kt|scala|cs|groovy):[0-9]+\)")
@@ -310,6 +321,7 @@ class Detector:
                 known = field if field in _FIELDS_OF_NUMBERS else None
                 kind = known or self._number_kind(word, before, after, labels[number][0], field)
                 of_task = known is None and public_number(word, sight, after)
+                of_task = of_task or (general and _YEAR.fullmatch(word) is not None)
                 decided.append([None if of_task else kind])
                 continue
             # Where names have capitals, a word of dictionaries without one is hidden, but no name.
@@ -543,6 +555,8 @@ def _is_worldly(word: str, kind: str | None) -> bool:
     """Return True if a word with a class is nobody's in a question about the world."""
     if kind in _WORLDLY or class_of(word) is not None:
         return True
+    if kind == "DATE":
+        return word in _MONTHS["en"]
     return kind in NAMES and word.lower() in words_of("places")
 
 
@@ -614,6 +628,9 @@ def public_code(
         begins = (part.span() for part in _SEGMENT.finditer(text, *path.span()))
         found += [span for span in begins if _is_known(text[slice(*span)], forms)]
     found += [zone.span() for zone in _ZONE.finditer(text)]
+    found += [shown.span(1) for shown in _CELL_ERROR.finditer(text)]
+    for formula in _FORMULA.finditer(text):
+        found += [part.span() for part in _IN_FORMULA.finditer(text, *formula.span())]
     found += [file.span(1) for file in _FRAMED.finditer(text) if _is_known(file[1], forms)]
     return [span for span in merged(sorted({*found})) if not overlapping(hidden, *span)]
 

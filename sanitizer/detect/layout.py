@@ -95,7 +95,11 @@ _STYLED = re.compile(
 )
 """Surnames that open a wish for a text, and visible text after them: "Short, no threats"."""
 _TIMES = re.compile(r"x[0-9]{1,2}")
-_PORTION = re.compile(r"[0-9]{1,4}(?:g|ml|cl|GB|MB|TB)")
+_PORTION = re.compile(r"[0-9]{1,4}(?:g|ml|cl|GB|MB|TB)|[0-9]kg")
+_OF_SUM, _SUM_AFTER = (
+    re.compile(r"[0-9]{1,2}[a-z]"),
+    re.compile(r"\)?(?:\^[0-9])? ?[+*/=<>-] ?[\ufffc(a-z]"),
+)
 _OF_WHAT = re.compile(
     r" (?!(?:this|last|since|at|a|per|every|each|and|but|or|of|in|on|heavier|lighter|old|more|less|"
     r"too|baby|boy|girl|twice|daily|once|before|after|when|while|for|with|tablets?|capsules?|dose)\b)"
@@ -108,7 +112,8 @@ _OF_TOOL = re.compile(
 _WEIGHED = re.compile(
     r"(?i)\b(?:weigh(?:s|ed|ing)?|lost|gained|born|drank|took|takes?)\b[^.\n]{0,20}$"
 )
-"""How many of something, how much of a food, or how thick a thing is: "500g mince" and "x4"."""
+"""How many of something, how much of a food, how thick a thing is, and a term of an equation: "500g
+mince", "x4" and "3x + 7"."""
 _FORMAT, _FORMATTED = re.compile(r"[0-9]{1,2}[efgd]"), re.compile(r"[%:][0-9, +-]*\.$")
 """The end of a format such as "%.2f", and visible text before it."""
 _PEOPLES = frozenset(
@@ -292,6 +297,8 @@ def is_portion(word: str, before: str, after: str) -> bool:
     """
     if _TIMES.fullmatch(word):
         return not before[-1:].isalnum() and not after[:1].isalnum()
+    if _OF_SUM.fullmatch(word) and _SUM_AFTER.match(after):
+        return True
     much = _PORTION.fullmatch(word) is not None and _OF_WHAT.match(after) is not None
     thick = _ACROSS.fullmatch(word) is not None and _OF_TOOL.match(after) is not None
     return (much or thick) and _WEIGHED.search(before) is None

@@ -59,6 +59,18 @@ _READER = re.compile(
     r"\b(?:as if|like|for) (?:talking )?to an?|\beli) $|\beli$"
 )
 """Visible text before the age that an explanation is for: "explain it like I'm 12"."""
+_READ_BY = re.compile(
+    r"(?i)\b(?:explain|describe|suitable|understandable|written|story|poem|quiz|game)\b"
+    r"[^.!?\n]{0,60}\b(?:to|for|like) an? $"
+)
+_OF_READERS = re.compile(r"(?i)[ -]years?[ -]olds\b")
+"""Visible text around the age of readers: "a story for a 5 year old", "for 6 year olds"."""
+_OVEN = re.compile(r"1[0-9]0|2[0-6]0|[34][0-9]0")
+_COOKED = re.compile(
+    r"(?i)\b(?:roast|bake|baked?|oven|fry|fryer|grill|preheat(?:ed)?|cook)\b[^.!?\n]{0,60}"
+    r"\b(?:at|to|is|on) $"
+)
+"""The heat of an oven, and visible text before it."""
 _CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 _BRIEF = re.compile(r"\d{1,4}m?s")
 _DECADE = re.compile(r"(?i)(?:\b(?:her|his|my|their|our|your|the|early|mid|late)|'s|-|\ufffc) ?$")
@@ -273,7 +285,7 @@ def public_number(number: str, before: str, after: str) -> bool:
         >>> public_number("two", "", " sentences"), public_number("6", "she is ", " weeks late")
         (True, False)
     """
-    if asked(before, after) or _AT_MOST.search(before) or _READER.search(before):
+    if asked(before, after) or _AT_MOST.search(before) or _is_given(number, before, after):
         return True
     if _VERSION.fullmatch(number) or _is_technical(number, before, after):
         return True
@@ -285,6 +297,14 @@ def public_number(number: str, before: str, after: str) -> bool:
     if _SHORT.match(after) or _COUNTED.match(after) or _MEASURED.match(after):
         return True
     return _TERM.search(before) is not None and _MONTHS_AFTER.match(after) is not None
+
+
+def _is_given(number: str, before: str, after: str) -> bool:
+    """Return True for the age of readers, and for the heat of an oven."""
+    read = _READ_BY.search(before) is not None or _OF_READERS.match(after) is not None
+    if _READER.search(before) or (read and _OLD_AFTER.match(after)):
+        return True
+    return _OVEN.fullmatch(number) is not None and _COOKED.search(before) is not None
 
 
 def _is_of_somebody(before: str, after: str) -> bool:

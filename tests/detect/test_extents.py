@@ -39,7 +39,7 @@ def things(text: str, kind: str) -> list[str]:
         ("I saw seven one day", "NUMBER", ["seven"]),
         ("due on the twenty third of it", "DATE", ["twenty third"]),
         ("he comes wednesday at 7 sharp", "DATE", ["wednesday at 7 sharp"]),
-        ("see OPS-2291 there", "ID", ["OPS-2291"]),
+        ("done.\nOPS-2291 there", "ID", ["OPS-2291"]),
         ("losing custody hearing soon", "FAMILY", ["losing custody hearing"]),
         ("the court interpreter said", "OCCUPATION", ["court interpreter"]),
         ("on beta blockers now", "TREATMENT", ["beta blockers"]),
