@@ -140,6 +140,7 @@ _PRICED_AFTER = re.compile(
 """Visible text around a sum."""
 _DAY_BEFORE = re.compile(r"(?i)(?:,|\b(?:on|since|by|until|till|from|dated|of)) $")
 """Visible text before the day of a month, where the next word is hidden."""
+_NTH = re.compile(r"(?:[12]?[0-9]|3[01])(?:st|nd|rd|th)")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:\.[0-9])?[kK]")
 _COUNT = re.compile(r"[0-9]+|[0-9]{1,2}\.[0-9]")  # or a mark, such as 4.5
 _SHORT_DAY = re.compile(r"(?:0?[1-9]|[12][0-9]|3[01])[./](?:0?[1-9]|1[0-2])")
@@ -402,6 +403,7 @@ class Detector:
             return field
         label = "NUMBER" if is_aged(word) else label
         label = "MONEY" if _THOUSANDS.fullmatch(word) else label
+        label = "DATE" if label in (None, FACT) and _NTH.fullmatch(word) else label
         if label is None:
             of_somebody = _OF_SOMEBODY.search(before) is not None
             ailing = class_of(word) if of_somebody and word.lower() not in _FRAMES else None

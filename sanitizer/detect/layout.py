@@ -160,9 +160,12 @@ _WELL_KNOWN = frozenset(
 )
 """Makers of devices and programs, and what these are called; visible text before such a name,
 before an employer's, and behind a maker; the number of a model; names that everybody knows."""
+_OF_CAMERA = re.compile(r"(?:IMG|DSC|DSCN|DSCF|MVI|VID) [0-9]{1,4}")
+"""The name that a camera gives to a picture, its parts."""
 _ASSISTANTS = frozenset(
     "Claude Gemini Copilot Grok Llama Mistral Perplexity Bard Sonnet Opus Haiku Cursor".split()
 )
+_SIZES = frozenset(["Sonnet", "Opus", "Haiku", "Copilot"])
 _RIVALS = (
     r"(?:ChatGPT|GPT\w*|OpenAI|Anthropic|LLMs?|chatbots?|DeepSeek|"
     r"AI (?:tools?|models?|assistants?)|language models?)"
@@ -273,11 +276,13 @@ def n_of_everybody(words: Sequence[str], before: str, after: str) -> int:
 
 def _is_of_everybody(words: Sequence[str], before: str, after: str) -> bool:
     written = " ".join(words)
+    if _OF_CAMERA.fullmatch(written):
+        return True
     if written in _PEOPLES or _AGE_OF_EMPIRE.fullmatch(written) or written in _WELL_KNOWN:
         return True
     if set(words) <= _ASSISTANTS:
         beside = _BESIDE_RIVAL.match(after) or _AFTER_RIVAL.search(before)
-        return len(words) > 1 or beside is not None
+        return beside is not None or (len(words) > 1 and _SIZES.issuperset(words[1:]))
     made = words[0] in _MAKERS and not _WORKS_THERE.search(before)
     if made and len(words) == 1:
         return _MODEL_AFTER.match(after) is not None

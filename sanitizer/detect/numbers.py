@@ -123,6 +123,8 @@ _LEAST_ID = 7
 _OF_WORDS = frozenset(["PERSON", "PLACE", "ORGANIZATION"])
 _SUM = re.compile(r"(?i)[0-9.,]+(?:k|m|mn|mio|bn|tsd|eur|euros?|usd|gbp|chf|p)")
 """A sum in one word."""
+_DOSE = re.compile(r"[0-9]+(?:[.,][0-9]+)?(?:mg|mcg|ug|ml|g|kg|cm|mm|km|lbs?|cal|kcal)")
+"""How much of something in one word."""
 
 
 def ruled_out(word: str) -> frozenset[str]:
@@ -156,6 +158,8 @@ def _of_number(word: str) -> frozenset[str]:
     if _ISO_DAY.fullmatch(word) or _CLOCK.fullmatch(word):
         return _OF_PERSONS | {"MONEY", "NUMBER", "ID"}
     if any(map(str.isalpha, word)):
+        if _DOSE.fullmatch(word):
+            return _OF_PERSONS - {"TREATMENT"} | _OF_WORDS | {"DATE", "ID", "MONEY"}
         sums = set[str]() if _SUM.fullmatch(word) else {"MONEY"}
         return _OF_PERSONS - {"CONDITION", "TREATMENT"} | _OF_WORDS | sums
     short = {"ID"} if len(word) <= 2 else set[str]()

@@ -66,6 +66,7 @@ def test_numbers_of_the_task(number: str, before: str, after: str, expected: boo
         ("Boxing", {"MONEY"}, {"DATE"}),
         ("grand", {"DATE"}, {"MONEY"}),
         ("nine", {"CONDITION"}, {"NUMBER", "DATE"}),
+        ("5mg", {"DATE", "ID", "MONEY"}, {"NUMBER", "TREATMENT"}),
         ("4B", {"PERSON", "OCCUPATION", "MONEY"}, {"ID", "PRODUCT"}),
         ("14", {"ID"}, {"DATE", "NUMBER", "MONEY"}),
         ("18:22", {"ID", "MONEY"}, {"DATE"}),
