@@ -178,9 +178,15 @@ def concept_of(kind: str, text: str, typed: bool = True) -> str | None:
     names, name = _concepts(kind), plain_name(text)
     found = names.get(name) or names.get(name.removesuffix("s"))
     if found is None and typed and len(name) >= _LEAST_TYPED:
-        near = {names[one] for one in mistyped(name) if one in names}
+        near = {names[one] for one in mistyped(name) if one in names and _begins_alike(one, name)}
         found = near.pop() if len(near) == 1 else None
     return found
+
+
+def _begins_alike(one: str, name: str) -> bool:
+    """Return False for names of one length whose first letters differ: "limping" is no crime."""
+    swapped = one[:2] == name[1::-1]
+    return len(one) != len(name) or one[0] == name[0] or swapped
 
 
 @cache

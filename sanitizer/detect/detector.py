@@ -39,8 +39,10 @@ from sanitizer.detect.layout import (
     SLOT,
     is_exercise,
     is_general,
+    is_portion,
     is_reckoning,
     is_set_phrase,
+    n_of_everybody,
     on_its_own,
     own_title,
     public_here,
@@ -137,6 +139,8 @@ _MONTHS = {
 _YEAR, _COUNTED = re.compile(r"(?:19|20)[0-9]{2}"), re.compile(r" ?(?:[%\u20ac\u00a3$]|[a-z])")
 _DAY = re.compile(r"[1-9]|[12][0-9]|3[01]")
 """Before a hidden word it is a day rather than a sum, and between two rather than a count."""
+_HOUR, _OF_DAY = re.compile(r"1[0-2]|[1-9]"), re.compile(r" ?[ap]\.?m\b")
+"""An hour, and visible text after it."""
 _CURRENCY = re.compile(r"[$\u00a3\u20ac]$")
 _PRICED = re.compile(
     r"(?:[$\u00a3\u20ac]|\b(?:USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|INR|BRL|MXN|JPY|CAD|AUD|NZD)) ?$"
@@ -147,6 +151,7 @@ _PRICED_AFTER = re.compile(
 """Visible text around a sum."""
 _DAY_BEFORE = re.compile(r"(?i)(?:,|\b(?:on|since|by|until|till|from|dated|of)) $")
 """Visible text before the day of a month, where the next word is hidden."""
+_NTH = re.compile(r"(?:[12]?[0-9]|3[01])(?:st|nd|rd|th)")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:\.[0-9])?[kK]")
 _COUNT = re.compile(r"[0-9]+|[0-9]{1,2}\.[0-9]")  # or a mark, such as 4.5
 _SHORT_DAY = re.compile(r"(?:0?[1-9]|[12][0-9]|3[01])[./](?:0?[1-9]|1[0-2])")
@@ -191,6 +196,17 @@ _ZONE = re.compile(
     r"/[A-Z][A-Za-z_]+(?![\w/]|\.\w)"
 )
 """The name of a time zone."""
+_FORMULA = re.compile(r"=[A-Z]{2,20}\((?:[^()\n]|\((?:[^()\n]|\([^()\n]{0,99}\)){0,99}\)){0,199}\)")
+_IN_FORMULA = re.compile(
+    r"(?<![\w'\"])(?:(?:SUM|COUNT|AVERAGE|MAX|MIN)(?:IFS?|A|BLANK|PRODUCT)?(?=\()|"
+    r"(?:IF|IFS|IFERROR|IFNA|AND|OR|NOT|[VHX]LOOKUP|INDEX|X?MATCH|OFFSET|INDIRECT|ROUND(?:UP|DOWN)?|"
+    r"TEXT(?:JOIN|SPLIT)?|CONCAT(?:ENATE)?|LEFT|RIGHT|MID|LEN|TRIM|FIND|SEARCH|SUBSTITUTE|DATE(?:DIF|"
+    r"VALUE)?|TODAY|NOW|YEAR|MONTH|DAY|WEEKDAY|FILTER|SORT|UNIQUE|QUERY|ARRAYFORMULA|ISBLANK|ISNUMBER|"
+    r"VALUE|ROWS?|COLUMNS?|ABS|MOD|RANK|LET|LAMBDA|TRANSPOSE|SPLIT)(?=\()|"
+    r"TRUE|FALSE|Sheet[0-9]+|[A-Z]{1,2}[0-9]{1,4}|[A-Z]{1,2}(?=:)|(?<=:)[A-Z]{1,2}|[0-3])(?![\w'\"])"
+)
+_CELL_ERROR = re.compile(r"#(N/A|REF|VALUE|NAME|DIV/0)(?![A-Za-z])")
+"""A formula of a spreadsheet; its functions, cells, columns and switches; what a cell shows."""
 _SEGMENT = re.compile(r"[A-Za-z0-9_]+")
 """A name of a public library in a stack trace, such as "java.lang.Double"; its parts."""
 _FRAMED = re.compile(r"\(([A-Za-z]+)\.(?:java|kt|scala|cs|groovy):[0-9]+\)")
@@ -331,6 +347,7 @@ class Detector:
                 kind = known or self._number_kind(word, before, after, labels[number][0], field)
                 kind = as_measured(word, before, after, kind)
                 of_task = reckoning or (known is None and public_number(word, sight, after))
+                of_task = of_task or (general and _YEAR.fullmatch(word) is not None)
                 told = kind is None and field is None and run.kind == NUMBER and language == "en"
                 if told and not overlapping(coded, run.start, run.end):
                     kind = figure(word, sight, after)
@@ -340,19 +357,15 @@ class Detector:
             cased = len(run.words) == 1 and _CASED.search(sight) is not None
             words = [found.text[start:end] for start, end in run.words]
             own = on_its_own(words, sight, after, self._forms)
+            of_all = n_of_everybody(words, sight, after)
             kinds = [
                 None
-                if (label is None and is_lone(found.text, start, end))
-                or public_here(found.text[start:end], before, label)
-                or own
-                or is_set_phrase(found.text, start)
-                or is_limit(found, number, place)
-                or (language == "fr" and own_title(found.text[start:end], after))
-                else self._kind(found.text[start:end], before, label, field, language, cased)
-                for place, ((start, end), label) in enumerate(
-                    zip(run.words, labels[number], strict=True)
-                )
+                if own or place < of_all or _stays(found, number, place, label, before, after)
+                else self._kind(word, before, label, field, language, cased)
+                for place, (word, label) in enumerate(zip(words, labels[number], strict=True))
             ]
+            if language == "fr" and own_title(words[-1], after):
+                kinds[-1] = None
             kinds = [
                 _beside_number(found, number, found.text[a:b], kind)
                 for (a, b), kind in zip(run.words, kinds, strict=True)
@@ -412,6 +425,7 @@ class Detector:
             return field
         label = "NUMBER" if is_aged(word) else label
         label = "MONEY" if _THOUSANDS.fullmatch(word) else label
+        label = "DATE" if label in (None, FACT) and _NTH.fullmatch(word) else label
         if label is None:
             of_somebody = _OF_SOMEBODY.search(before) is not None
             ailing = class_of(word) if of_somebody and word.lower() not in _FRAMES else None
@@ -485,7 +499,9 @@ class Detector:
             label = "NUMBER"
         if label == "DATE" and _DAY.fullmatch(word) and not is_dated(before, after):
             label = "NUMBER"
-        if label in ("NUMBER", "MONEY") and _SHORT_DAY.fullmatch(word) and _ON.search(before):
+        short_day = _SHORT_DAY.fullmatch(word) and _ON.search(before)
+        hour = label == "NUMBER" and _HOUR.fullmatch(word) and _OF_DAY.match(after)
+        if hour or (label in ("NUMBER", "MONEY") and short_day):
             label = "DATE"
         if label == "NUMBER" and _CURRENCY.search(before):
             label = "MONEY"
@@ -563,6 +579,28 @@ def _names_whole(
         yield held
 
 
+def _stays(
+    found: Skeleton, number: int, place: int, label: str | None, before: str, after: str
+) -> bool:
+    """Return True if a word of a run stays for its form and what is visible around it.
+
+    Args:
+        number: of the run. place: of the word in it. label: the tagger's class.
+        before, after: visible text around the run.
+    """
+    run, text = found.runs[number], found.text
+    start, end = run.words[place]
+    word = text[start:end]
+    if (label is None and is_lone(text, start, end)) or public_here(word, before, label):
+        return True
+    if is_set_phrase(text, start) or is_limit(found, number, place):
+        return True
+    counted = any(map(str.isdigit, word)) and (place == 0 or text[run.start].islower())
+    return counted and is_portion(
+        word, before + text[run.start : start], text[end : run.end] + after
+    )
+
+
 def _beside_number(found: Skeleton, number: int, word: str, kind: str | None) -> str | None:
     """Return the class of a word beside a number: of a month and a currency by their form."""
     if kind in _FOR_CALENDAR and of_calendar(found, number, word):
@@ -576,6 +614,8 @@ def _is_worldly(word: str, kind: str | None) -> bool:
     """Return True if a word with a class is nobody's in a question about the world."""
     if kind in _WORLDLY or class_of(word) is not None:
         return True
+    if kind == "DATE":
+        return word in _MONTHS["en"]
     return kind in NAMES and word.lower() in words_of("places")
 
 
@@ -647,6 +687,9 @@ def public_code(
         begins = (part.span() for part in _SEGMENT.finditer(text, *path.span()))
         found += [span for span in begins if _is_known(text[slice(*span)], forms)]
     found += [zone.span() for zone in _ZONE.finditer(text)]
+    found += [shown.span(1) for shown in _CELL_ERROR.finditer(text)]
+    for formula in _FORMULA.finditer(text):
+        found += [part.span() for part in _IN_FORMULA.finditer(text, *formula.span())]
     found += [file.span(1) for file in _FRAMED.finditer(text) if _is_known(file[1], forms)]
     return [span for span in merged(sorted({*found})) if not overlapping(hidden, *span)]
 

@@ -105,10 +105,11 @@ _CAPITALIZED = (
     r"English|German|French|Spanish|Italian|Chinese|Japanese|Latin|Greek)\b)[A-Z][a-z]+ $"
 )
 """Visible text before a name: a word with a capital that opens no sentence."""
-_ONES = re.compile(r"-(?:one|first|second|third)\b", re.I)
-_SAID_ONE = re.compile(r" (?:one|first|second|third)\b(?! of\b)", re.I)
-_TENS = re.compile(r"(?i)(?:.*[ -])?(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)\Z")
-"""Visible end of a number in words: "forty-one"; and as it is dictated, after a run of tens."""
+_ONES = re.compile(
+    r"(?i)-(?:one|first|second|third)\b| (?:first|second|third)(?= of\b)|"
+    r" one\b(?! (?:of|day|morning|evening|night|time|person|thing)\b)"
+)
+"""Visible end of a number in words: "forty-one", and "forty one" as it is dictated."""
 _TAKEN_BEFORE = {
     "MONEY": re.compile(
         r"(?:(?:\b(?:R|CA|AU|A|US|NZ))?[$\u00a3\u20ac\u00a5\u20b9]|"
@@ -141,7 +142,9 @@ _TAKEN_BEFORE = {
         r"pastry|night|care|social|youth|support|school|primary|dinner|dog|lab|call cent(?:re|er)|"
         r"warehouse|factory|hotel|ward|staff|district|veterinary|dental|legal|personal|sales|"
         r"project|product|office|estate|letting|travel|tour|security|prison|police|parole|"
-        r"probation|fire|army|navy|lighthouse|shop|bar|site)[ -])+)$"
+        r"probation|fire|army|navy|lighthouse|shop|bar|site|stock|process|court|piano|music|dance|"
+        r"driving|swimming|press|vice|tech|laboratory|church|union|deputy|assistant|senior|junior|"
+        r"yoga|maths|science|language|web|software|data)[ -])+)$"
     ),
     "CONDITION": re.compile(
         r"(?i:(?:\b(?:(?:stage|grade) \w+|(?:four|six|\d+) weeks|breast|lung|bowel|colon|skin|"
@@ -150,7 +153,8 @@ _TAKEN_BEFORE = {
         r"stomach|cystic|spinal|viral|bacterial|seasonal|sudden|"
         r"back|chest|eating|mental|panic|high|head|recovering|broken|fractured|torn|fake|sickle|"
         r"(?:early|late)-onset|egg|milk|type (?:one|two|[12])|heavy|irregular|borderline|terminal|"
-        r"inoperable|congenital|partial|postnatal|post-natal|clinical)[ -])+)$"
+        r"inoperable|congenital|partial|partially|postnatal|post-natal|clinical|early|moderate|"
+        r"recurrent|suspected|bad)[ -])+)$"
     ),
     "CRIME": re.compile(
         r"(?i:\b(?:drunk|drink|drug|tax|sexual|identity|armed|domestic|aggravated|attempted|"
@@ -160,7 +164,12 @@ _TAKEN_BEFORE = {
     "TREATMENT": re.compile(
         r"(?i:\b(?:speech|occupational|cognitive|behaviou?ral|hormone|replacement|radiation|"
         r"couples|family|group|art|music|oxygen|anti|weekly|daily|low-dose|high-dose|knee|hip|heart|"
-        r"home|pain|sleeping|nicotine|insulin|hearing)[ -])$"
+        r"home|pain|sleeping|nicotine|insulin|hearing|general|local|top|embryo|iv|catheter|beta)"
+        r"[ -])$"
+    ),
+    "FAMILY": re.compile(
+        r"(?i:\b(?:foster|birth|adoptive|adopted|shared|joint|sole|losing|getting|recently|newly|twice|"
+        r"maternity|paternity)[ -])+$"
     ),
     "BELIEF": re.compile(
         r"(?i:\b(?:lapsed|strict|devout|practi[sc]ing|non-practi[sc]ing|orthodox|born[- ]again|"
@@ -222,7 +231,12 @@ _TAKEN_AFTER = {
     "OCCUPATION": re.compile(
         r"(?i:[ -](?:manager|officer|assistant|teacher|engineer|driver|agent|cook|surgeon|groomer|"
         r"keeper|crew|rep|worker|nurse|operator|cleaner|porter|technician|analyst|clerk|guard|"
-        r"instructor|trainer|designer|developer|owner|inspector|supervisor|attendant)\b)+"
+        r"instructor|trainer|designer|developer|owner|inspector|supervisor|attendant|principal|"
+        r"interpreter|controller|planner|treasurer|reporter|lead)\b)+"
+    ),
+    "FAMILY": re.compile(
+        r"(?i:[ -](?:child|children|parents?|mother|father|mum|dad|son|daughter|carers?|leave|"
+        r"hearing|battle|proceedings|papers))?\b"
     ),
     "CRIME": re.compile(r"(?i:[ -](?:driving|violence|possession|abuse|fraud|theft)\b)+"),
 }
@@ -612,9 +626,6 @@ def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Findin
     high = min(runs[last + 1].start if last + 1 < len(runs) else len(text), end + _NEAR)
     if runs[last].kind == NUMERAL and (match := _ONES.match(text[end:high])):
         end += len(match.group())
-    elif runs[last].kind == NUMERAL and _TENS.match(text[runs[last].start : runs[last].end]):
-        said = _SAID_ONE.match(text[end:high])
-        end += len(said.group()) if said else 0
     return Finding(*with_words(text, finding.kind, start, end, low, high), finding.kind)
 
 

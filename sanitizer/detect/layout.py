@@ -140,7 +140,11 @@ _STYLED = re.compile(
 )
 """Surnames that open a wish for a text, and visible text after them: "Short, no threats"."""
 _TIMES = re.compile(r"x[0-9]{1,2}")
-_PORTION = re.compile(r"[0-9]{1,4}(?:g|ml|cl|GB|MB|TB)")
+_PORTION = re.compile(r"[0-9]{1,4}(?:g|ml|cl|GB|MB|TB)|[0-9]kg")
+_OF_SUM, _SUM_AFTER = (
+    re.compile(r"[0-9]{1,2}[a-z]"),
+    re.compile(r"\)?(?:\^[0-9])? ?[+*/=<>-] ?[\ufffc(a-z]"),
+)
 _OF_WHAT = re.compile(
     r" (?!(?:this|last|since|at|a|per|every|each|and|but|or|of|in|on|heavier|lighter|old|more|less|"
     r"too|baby|boy|girl|twice|daily|once|before|after|when|while|for|with|tablets?|capsules?|dose)\b)"
@@ -153,7 +157,8 @@ _OF_TOOL = re.compile(
 _WEIGHED = re.compile(
     r"(?i)\b(?:weigh(?:s|ed|ing)?|lost|gained|born|drank|took|takes?)\b[^.\n]{0,20}$"
 )
-"""How many of something, how much of a food, or how thick a thing is: "500g mince" and "x4"."""
+"""How many of something, how much of a food, how thick a thing is, and a term of an equation: "500g
+mince", "x4" and "3x + 7"."""
 _FORMAT, _FORMATTED = re.compile(r"[0-9]{1,2}[efgd]"), re.compile(r"[%:][0-9, +-]*\.$")
 """The end of a format such as "%.2f", and visible text before it."""
 _PEOPLES = frozenset(
@@ -166,16 +171,22 @@ _AGE_OF_EMPIRE = re.compile(
 )
 """Peoples and states of history, which tell of nobody's origin."""
 _MAKERS = frozenset(
-    "Samsung Apple Google Microsoft Adobe Sony Nintendo Canon Nikon Lenovo Dell Asus Acer Logitech "
-    "Philips Bosch Dyson Amazon Xiaomi Huawei Motorola Nokia Epson Garmin Fitbit GoPro Kindle "
-    "Panasonic Nespresso".split()
+    "Samsung Apple Google Microsoft Adobe Sony Nintendo Nikon Lenovo Asus Acer Logitech Xiaomi "
+    "Huawei Motorola Nokia Epson Garmin Fitbit GoPro Kindle Panasonic Nespresso".split()
+)
+_MODELS = frozenset(
+    "Galaxy Pixel Watch Switch Premiere Pro Max Mini Air Ultra Plus Note Tab Fold Flip Studio "
+    "Surface Teams Office Word Excel Photos Docs Drive Sheets Slides Maps Meet Calendar Play Nest "
+    "Echo Photoshop Acrobat Lightroom Illustrator Express Reader Music Pencil Pay Wallet "
+    "Forerunner Fenix Versa Charge Alpha Bravia Wii Lite Oasis Paperwhite Fire Edge Outlook "
+    "Chrome Translate Gemini Copilot".split()
 )
 _MADE_BY = re.compile(rf"\b(?:{'|'.join(sorted(_MAKERS))}) $")
 _WORKS_THERE = re.compile(
     r"(?i)\b(?:at|for|with|by|joined|join|left|works?|worked|employer|employed|boss|manager)"
     r"(?: the)? $"
 )
-_PRODUCT_AFTER = re.compile(r" [A-Z][a-z]+(?![\w'\u2019])")
+_MODEL_AFTER = re.compile(rf" (?:{'|'.join(sorted(_MODELS))})(?![\w'\u2019])")
 _NUMBER_OF_MODEL = re.compile(r"[A-Z]{0,2}[0-9]{1,3}[A-Za-z]?")
 _WELL_KNOWN = frozenset(
     [
@@ -192,17 +203,20 @@ _WELL_KNOWN = frozenset(
         ),
     ]
 )
-"""Makers of devices and programs; visible text before such a name, before an employer's, and behind
-a maker; the number of a model; names of several words that everybody knows."""
+"""Makers of devices and programs, and what these are called; visible text before such a name,
+before an employer's, and behind a maker; the number of a model; names that everybody knows."""
+_OF_CAMERA = re.compile(r"(?:IMG|DSC|DSCN|DSCF|MVI|VID) [0-9]{1,4}")
+"""The name that a camera gives to a picture, its parts."""
 _ASSISTANTS = frozenset(
     "Claude Gemini Copilot Grok Llama Mistral Perplexity Bard Sonnet Opus Haiku Cursor".split()
 )
+_SIZES = frozenset(["Sonnet", "Opus", "Haiku", "Copilot"])
 _RIVALS = (
     r"(?:ChatGPT|GPT\w*|OpenAI|Anthropic|LLMs?|chatbots?|DeepSeek|"
     r"AI (?:tools?|models?|assistants?)|language models?)"
 )
 _BESIDE_RIVAL = re.compile(
-    rf"(?:,| or| and| vs\.?| versus| /|/)+ ?{_RIVALS}\b|"
+    rf"(?: or| and| vs\.?| versus| /|/)+ ?{_RIVALS}\b|"
     rf"(?: (?:is|was|any|better|worse|faster|cheaper|as good as|than|to))+ {_RIVALS}\b|"
     r" (?:Code|API|Desktop|Max)\b"
 )
@@ -341,8 +355,6 @@ def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms
     addressed = _GREETED.search(before) and _ADDRESSEE.fullmatch(words[-1])
     if all(known) and (addressed or _LISTING.search(before)):
         return True
-    if _is_of_everybody(words, before, after, forms):
-        return True
     if len(words) > 1:
         return False
     word, listed = words[0], known[0]
@@ -353,40 +365,58 @@ def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms
     return (
         bool(opens or greets)
         or _is_technical(word, before, after, forms)
-        or _is_portion(word, before, after)
         or _is_closing(word, before, after)
         or (_SALUTED.fullmatch(word) is not None and _SALUTES.search(before) is not None)
         or _heads(word, before, after, listed)
     )
 
 
-def _is_of_everybody(words: Sequence[str], before: str, after: str, forms: PublicForms) -> bool:
-    """Return True for a device or program of a known maker, a language model beside another, and a
-    people or state of history."""
+def n_of_everybody(words: Sequence[str], before: str, after: str) -> int:
+    """Return how many words a run begins with that name what everybody knows.
+
+    That is a device or program of a known maker, a language model beside another one, and a people
+    or state of history.
+
+    Args:
+        words: of the run, as written. before, after: visible text around it.
+    """
+    named = next((i for i, word in enumerate(words) if word.islower()), len(words))
+    if not named:
+        return 0
+    beside = after if named == len(words) else " " + " ".join(words[named:])
+    return named if _is_of_everybody(words[:named], before, beside) else 0
+
+
+def _is_of_everybody(words: Sequence[str], before: str, after: str) -> bool:
     written = " ".join(words)
+    if _OF_CAMERA.fullmatch(written):
+        return True
     if written in _PEOPLES or _AGE_OF_EMPIRE.fullmatch(written) or written in _WELL_KNOWN:
         return True
     if set(words) <= _ASSISTANTS:
         beside = _BESIDE_RIVAL.match(after) or _AFTER_RIVAL.search(before)
-        return len(words) > 1 or beside is not None
+        return beside is not None or (len(words) > 1 and _SIZES.issuperset(words[1:]))
     made = words[0] in _MAKERS and not _WORKS_THERE.search(before)
     if made and len(words) == 1:
-        return _PRODUCT_AFTER.match(after) is not None
+        return _MODEL_AFTER.match(after) is not None
     rest = words[1:] if made else words if _MADE_BY.search(before) else ()
-    return bool(rest) and all(_is_of_model(word, forms) for word in rest)
+    return bool(rest) and all(word in _MODELS or _NUMBER_OF_MODEL.fullmatch(word) for word in rest)
 
 
-def _is_of_model(word: str, forms: PublicForms) -> bool:
-    """Return True for a word of a product's name: a known one, or the number of a model."""
-    if _NUMBER_OF_MODEL.fullmatch(word):
-        return True
-    return word.istitle() and forms.known(word) and word.lower() not in given_names()
+def is_portion(word: str, before: str, after: str) -> bool:
+    """Return True for how much of a food, how thick a thing is, and how many.
 
+    Args:
+        before, after: visible text around the word's run, with the run's own words.
 
-def _is_portion(word: str, before: str, after: str) -> bool:
-    """Return True for how much of a food, how thick a thing, and how many: "500g mince", "x4"."""
+    Example:
+        >>> is_portion("500g", "buy ", " mince"), is_portion("500g", "she lost ", " this week")
+        (True, False)
+    """
     if _TIMES.fullmatch(word):
         return not before[-1:].isalnum() and not after[:1].isalnum()
+    if _OF_SUM.fullmatch(word) and _SUM_AFTER.match(after):
+        return True
     much = _PORTION.fullmatch(word) is not None and _OF_WHAT.match(after) is not None
     thick = _ACROSS.fullmatch(word) is not None and _OF_TOOL.match(after) is not None
     return (much or thick) and _WEIGHED.search(before) is None

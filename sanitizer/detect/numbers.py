@@ -59,6 +59,18 @@ _READER = re.compile(
     r"\b(?:as if|like|for) (?:talking )?to an?|\beli) $|\beli$"
 )
 """Visible text before the age that an explanation is for: "explain it like I'm 12"."""
+_READ_BY = re.compile(
+    r"(?i)\b(?:explain|describe|suitable|understandable|written|story|poem|quiz|game)\b"
+    r"[^.!?\n]{0,60}\b(?:to|for|like) an? $"
+)
+_OF_READERS = re.compile(r"(?i)[ -]years?[ -]olds\b")
+"""Visible text around the age of readers: "a story for a 5 year old", "for 6 year olds"."""
+_OVEN = re.compile(r"1[0-9]0|2[0-6]0|[34][0-9]0")
+_COOKED = re.compile(
+    r"(?i)\b(?:roast|bake|baked?|oven|fry|fryer|grill|preheat(?:ed)?|cook)\b[^.!?\n]{0,60}"
+    r"\b(?:at|to|is|on) $"
+)
+"""The heat of an oven, and visible text before it."""
 _CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 _CLOCK_OR_SMALL = re.compile(rf"{_CLOCK.pattern}|\d{{1,2}}(?:\.\d+)?")
 _BRIEF = re.compile(r"\d{1,4}m?s|\d{1,2}h(?:rs?)?|\d{1,3}mins?")
@@ -112,6 +124,8 @@ _LEAST_ID = 7
 _OF_WORDS = frozenset(["PERSON", "PLACE", "ORGANIZATION"])
 _SUM = re.compile(r"(?i)[0-9.,]+(?:k|m|mn|mio|bn|tsd|eur|euros?|usd|gbp|chf|p)")
 """A sum in one word."""
+_DOSE = re.compile(r"[0-9]+(?:[.,][0-9]+)?(?:mg|mcg|ug|ml|g|kg|cm|mm|km|lbs?|cal|kcal)")
+"""How much of something in one word."""
 
 
 def ruled_out(word: str) -> frozenset[str]:
@@ -145,6 +159,8 @@ def _of_number(word: str) -> frozenset[str]:
     if _ISO_DAY.fullmatch(word) or _CLOCK.fullmatch(word):
         return _OF_PERSONS | {"MONEY", "NUMBER", "ID"}
     if any(map(str.isalpha, word)):
+        if _DOSE.fullmatch(word):
+            return _OF_PERSONS - {"TREATMENT"} | _OF_WORDS | {"DATE", "ID", "MONEY"}
         sums = set[str]() if _SUM.fullmatch(word) else {"MONEY"}
         return _OF_PERSONS - {"CONDITION", "TREATMENT"} | _OF_WORDS | sums
     short = {"ID"} if len(word) <= 2 else set[str]()
@@ -230,7 +246,7 @@ _AGE_SAID = re.compile(
 )
 _ENDURED = re.compile(
     r"(?i)\b(?:have|has|had|been|was|were|lived|worked|waited|slept|stayed|off|there|here|"
-    r"(?:i|you|we|they|he|she|it)['\u2019](?:ve|s))\b[^.!?\n\ufffc]{0,60}"
+    r"(?:i|you|we|they|he|she|it)['\u2019](?:ve|s))\b[^.!?\n]{0,60}"
     r" for(?: (?:about|around|over|nearly|almost|only|just|like|the (?:last|past)))* $"
 )
 _ASKED_FOR = re.compile(
@@ -251,7 +267,9 @@ _COUNTED = re.compile(
     r"arguments|facts|headlines|titles|names|tickets?|orders?|invoices?|meals|portions|servings|"
     r"recipes|exercises|sets|reps|rounds|stanzas|verses|characters|letters|digits|decimals?|"
     r"degrees|columns|files|tests|users|requests|errors|retries|lessons|sessions|persons|seats|"
-    r"adults|toddlers|travell?ers|passengers|bedrooms?|rooms|bags|boxes|eggs|cups|spoons|onions|copies|photos|pictures|emails|mails)\b"
+    r"adults|toddlers|travell?ers|passengers|bedrooms?|rooms|bags|boxes|eggs|cups|spoons|onions|copies|photos|pictures|"
+    r"emails|mails|offers|commits|branches|balls|pieces|sheets|layers|colou?rs|drinks|dishes|courses|"
+    r"songs|books|films|movies|games|plants|pots|plates|glasses)\b"
 )
 """Visible text after a count."""
 _MEASURED = re.compile(
@@ -342,7 +360,7 @@ def public_number(number: str, before: str, after: str) -> bool:
         >>> public_number("two", "", " sentences"), public_number("6", "she is ", " weeks late")
         (True, False)
     """
-    if asked(before, after) or _AT_MOST.search(before) or _READER.search(before):
+    if asked(before, after) or _AT_MOST.search(before) or _is_given(number, before, after):
         return True
     written = number + after
     item = _AT_ITEM.search(before) and _ITEM.match(written)
@@ -360,6 +378,14 @@ def public_number(number: str, before: str, after: str) -> bool:
     if _SHORT.match(after) or _COUNTED.match(after):
         return not _is_told(number, before, after)
     return _TERM.search(before) is not None and _MONTHS_AFTER.match(after) is not None
+
+
+def _is_given(number: str, before: str, after: str) -> bool:
+    """Return True for the age of readers, and for the heat of an oven."""
+    read = _READ_BY.search(before) is not None or _OF_READERS.match(after) is not None
+    if _READER.search(before) or (read and _OLD_AFTER.match(after)):
+        return True
+    return _OVEN.fullmatch(number) is not None and _COOKED.search(before) is not None
 
 
 def _is_of_somebody(before: str, after: str) -> bool:
@@ -586,6 +612,7 @@ def role(before: str, after: str, number: str = "") -> str | None:
         or _DOSED.match(after)
         or (_PERCENT.match(after) and _is_share(before, after))
         or _TARGET.search(before)
+        or _is_of_somebody(before, after)
     )
     if aged:
         return "NUMBER"
@@ -812,6 +839,7 @@ def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
     for one in range(len(decided) - 1):
         _after_word(found, decided, one)
         _before_sum(found, decided, one)
+        _before_condition(found, decided, one)
     pairs = list(pairwise(range(len(decided))))
     for one, other in [*pairs, *((b, a) for a, b in reversed(pairs))]:
         first, last = sorted([found.runs[one], found.runs[other]], key=lambda run: run.start)
@@ -832,6 +860,20 @@ def _before_sum(found: Skeleton, decided: list[list[str | None]], one: int) -> N
     a_sum = following.kind == WORD and decided[one + 1][:1] == ["MONEY"]
     if run.kind in NUMBERS and beside and a_sum:
         decided[one] = ["MONEY"]
+
+
+_OF_CONDITION = frozenset(["CONDITION", "FAMILY"])
+_FOR_SO_LONG = re.compile(r"[ -](?:weeks?|wks?|months?|mths?|days?|years?|yrs?) ")
+"""Text between how long and what of: "22 weeks pregnant"."""
+
+
+def _before_condition(found: Skeleton, decided: list[list[str | None]], one: int) -> None:
+    """Give a number before the word of a condition a class: "22 weeks pregnant"."""
+    run, following = found.runs[one], found.runs[one + 1]
+    if run.kind in NUMBERS and following.kind == WORD and decided[one] == [None]:
+        told = decided[one + 1][:1] and decided[one + 1][0] in _OF_CONDITION
+        if told and _FOR_SO_LONG.fullmatch(found.text, run.end, following.start):
+            decided[one] = ["NUMBER"]
 
 
 _MONTH = re.compile(MONTH)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sanitizer import Policy, PolicyError, Sanitizer
+from sanitizer.detect.classes import concept_of
 from sanitizer.detect.units import _apart, find_units
 from sanitizer.identifiers.checks import MONTHS
 from sanitizer.lm.masked import OnnxMaskedLM
@@ -181,3 +182,8 @@ def test_names_alone_go_to_the_vault() -> None:
 def test_names_that_a_base_cannot_have(base: str, names: bool, error: str) -> None:
     with pytest.raises(PolicyError, match=error):
         Policy.from_dict({"base": base, "identifiers": {"names": names}})
+
+
+def test_a_word_of_another_first_letter_is_no_typing_error() -> None:
+    assert concept_of("CRIME", "limping") is None
+    assert concept_of("CONDITION", "astmha") == "asthma"
