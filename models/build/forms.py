@@ -204,7 +204,9 @@ WORK = (
     "postmortem "
     "conn fetchone fetchmany rowcount stmt ctx res resp cls fmt pd plt vec cnt prev curr elem btn "
     "img hdr evt cb fs fd guid deps stg dev uat kube orm rpc cors csrf xss sdk ide cli gui mutex "
-    "goroutine typedef nullable mypy eslint vite pnpm"
+    "goroutine typedef nullable mypy eslint vite pnpm "
+    "dx hx tx pt pts hosp obs sats crp ldh tsh hdl ldl hba fbc lft lfts spo ph cmr awb btec nvq "
+    "ebit mrr fmea moq cif eori"
 ).split()
 """Words and abbreviations of machines, offices and clinics."""
 LEAST_LETTERS = 3

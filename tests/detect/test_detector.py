@@ -379,6 +379,7 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("Compare Catholic and Orthodox traditions.", ("Catholic", "Orthodox")),
         ("Write an essay about Buddhism in Japan.", ("Buddhism", "Japan")),
         ("Is malaria contagious?", ("malaria",)),
+        ("Dx unclear. CRP to follow, sats fine.", ("Dx", "CRP", "sats")),
         ("It ends after retry 2/5; we split costs 50/50.", ("2/5", "50/50")),
         ("| Name | Score |\n|---|---|\n| Ida Lund | 4.5 |\n", ("4.5",)),
         ("Formuliere bitte ein h\u00f6fliches Schreiben an sie.", ("h\u00f6fliches",)),
