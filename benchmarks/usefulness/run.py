@@ -17,7 +17,7 @@ user_oriented_instructions.jsonl of github.com/yizhongw/self-instruct (Apache-2.
 private. Both name real people: their texts are read, and only figures are kept.
 
 --set names the prompts to measure, `open`, `held` or `dev`; it may be given more than once, default
-is `open` and `held`. `dev` holds the 120 prompts that thresholds are chosen on. --preset, once or
+is `open` and `held`. `dev` holds the 150 prompts that thresholds are chosen on. --preset, once or
 more, leaves out the other presets. Where SANITIZER_BENCHMARK_RESULTS names a folder, results are
 written there, and the published ones stay.
 

@@ -119,7 +119,7 @@ _TAKEN_BEFORE = {
         rf"(?:\b{_DAY}\.?,? (?:(?:the|at) )?|\b{MONTH}\.? (?:the )?|\byesterday (?:at )?|\bmid-|"
         r"\b(?i:half past|quarter (?:past|to)) |"
         r"\b(?:the )?(?:beginning|start|middle|end|(?:first|last|second|third) (?:week|days)) of |"
-        r"\bQ[1-4] |\b(?:last|next|early|late|mid) )+$"
+        r"\bQ[1-4] |\bweek |\b(?:last|next|early|late|mid) )+$"
     ),
     "PERSON": re.compile(
         r"\b(?:(?:Old|Big|Little|Young|Uncle|Auntie|Aunt|Grandma|Grandpa|Granny|Nana) |"

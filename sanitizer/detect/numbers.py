@@ -213,7 +213,7 @@ _OF_TERM = re.compile(r"(?i)\b(?:after|for|in|within|every|than|last) $")
 _TERM_ASKED = re.compile(r"(?i)[ -](?:days?|weeks?|months?|years?)\?")
 """Visible text around a term that somebody asks about: "may they do so after two months?"."""
 _PAST = (
-    r"(?:was|were|had|did|took|lost|spent|slept|kept|lay|led|ran|sold|hired|fired|won|built|made|gave|"
+    r"(?:was|were|been|had|did|took|lost|spent|slept|kept|lay|led|ran|sold|hired|fired|won|built|made|gave|"
     r"got|went|came|sat|stood|drove|grew|bought|beat|bled|held|saw|met|"
     r"(?!(?:need|ask|want|order|requir|request|allow|promis|propos|recommend|suggest|agre|prefer)e?d)"
     r"[a-z]{3,}ed)"
@@ -574,6 +574,12 @@ _SERIAL = re.compile(r"[0-9]{5,}")
 """Visible text before the number of a process or a record, as logs write it, and the number."""
 _DOSED = re.compile(r" ?(?:mg|mcg|\u00b5g|micrograms?|milligrams?)\b(?! ?/)")
 """Visible text after a dose."""
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+_LIVED = re.compile(
+    r"(?i)\b(?:finished|graduated|qualified|born|joined|retired|married|divorced|moved|emigrated|hired|"
+    r"diagnosed|bought|started|left)\b[^.!?;\n]{0,25} in $"
+)
+"""A year, and visible text before one of somebody's life."""
 _PERCENT = re.compile(r"(?i) ?(?:%|per ?cent\b)")
 _SHARE_AFTER = re.compile(
     r"(?i) ?(?:%|per ?cent) (?:bonus|discount|stake|share|equity|commission|of (?:the |all )?"
@@ -600,7 +606,8 @@ def role(before: str, after: str, number: str = "") -> str | None:
     """Return the class of a number that its form or visible words around it tell, or None."""
     if is_stamp(number) or (_CLOCK.fullmatch(number) and _STAMPED.search(before)):
         return "DATE"
-    if _DATED_AFTER.match(after):
+    lived = _YEAR.fullmatch(number) and _LIVED.search(before)
+    if lived or _DATED_AFTER.match(after):
         return "DATE"
     aged = (
         (_AFTER_NAME.search(before) and _AGED.match(after))
@@ -654,7 +661,7 @@ _FIGURE = re.compile(
     r"absences?|attendance|pulse|temp(?:erature)?|weight|height|potassium|sodium|creatinine|platelets|"
     r"ha?emoglobin|glucose|cholesterol|ferritin|pressure|saturation|humidity|balance|premiums?|excess|"
     r"arrears|profits?|loss(?:es)?|revenues?|sales|returns|complaints|visitors|members|staff|patients|"
-    r"runway|mileage|reading|baseline|debts?|budget|margin|ratio|yield|interest|charged|dropped|"
+    r"runway|mileage|reading|baseline|debts?|budget|margin|ratio|yield|interest|grade|charged|dropped|"
     r"fell|rose|doubled|tripled|grew|sank|climbed)"
     r"(?: (?:is|was|are|were|of|at|to|from|by|now|only|about|around|given|seen|rose|fell|rises|"
     r"falls|went|up|down|charged|sick|\ufffc))*[:=]? $"
@@ -663,10 +670,10 @@ _LARGE = re.compile(r"[0-9]{1,3}(?:[ ,.'\u2019\u00a0][0-9]{3})+(?:[.,][0-9]{1,2}
 _UNIT_AFTER = re.compile(
     r"[ \u00a0]?(?:%|m\u00b2|(?:kg|mg|mcg|\u00b5g|cm|mm|km|ha|sqm|bpm|mmol|mph|"
     r"(?i:per ?cent|kilos?|grams|tonnes?|tons?|hectares?|acres?|litres?|liters?|miles|metres|"
-    r"meters|yards|units|square|points?|stone|lbs?|inches|feet|shares|pallets|boxes|cases|cartons|bottles|"
+    r"meters|yards|units|square|points?|stone|lbs?|inches|feet|million|billion|shares|pallets|boxes|cases|cartons|bottles|"
     r"children|grandchildren|stitches|instal+ments|shifts|visits|complaints|warnings|offences|convictions))\b)"
 )
-_TITLE_AFTER, _IN_CODE = re.compile(r"^ ?%? [A-Z]"), tuple("/:_=-)>\"'}")
+_TITLE_AFTER, _IN_CODE = re.compile(r"^ ?%? (?:[A-Z]|faster|slower)"), tuple("/:_=-)>\"'}")
 _WORKS = re.compile(
     r"(?i)\b(?:works?|worked|working|contract(?:ed)?|employed|rostered|job)(?: \w+){0,3} $"
 )
@@ -728,7 +735,7 @@ _TO_COUNT, _COUNT_ENDS = (
 _COUNT = re.compile(r"\d{1,3}(?:[.,]\d{1,2})?")
 _LEAST_LINES = 2
 _DATED_BEFORE = re.compile(
-    rf"(?i:\b(?:the|on|by|until|till|til|since|from|between|before|after|due|born|dated?|day|at|"
+    rf"(?i:\b(?:the|on|by|until|till|til|since|from|between|before|after|due|born|dated?|day|week|at|"
     rf"(?<!up )to|and|am|le|du|au|el|al|vom|bis|zum|ab|{MONTH}|"
     rf"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?))"
     r"[.,:]? ?$|[/\u2013\ufffc] ?$|\d[.:-] ?$"

@@ -409,6 +409,7 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("rename IMG_0001.jpg to a.jpg", ("IMG_0001",)),
         ("a story about a dragon for 6 year olds", ("6", "6 year")),
         ("roast a 2kg chicken at 180 and cover it", ("2kg", "180")),
+        ("Dx unclear. CRP to follow, sats fine.", ("Dx", "CRP", "sats")),
         ("It ends after retry 2/5; we split costs 50/50.", ("2/5", "50/50")),
         ("| Name | Score |\n|---|---|\n| Ida Lund | 4.5 |\n", ("4.5",)),
         ("Formuliere bitte ein h\u00f6fliches Schreiben an sie.", ("h\u00f6fliches",)),

@@ -33,6 +33,7 @@ from sanitizer.detect.numbers import figure, public_number, role, ruled_out
         ("my son is ", " weeks and sleeps", "NUMBER"),
         ("I have had this cough for about ", " weeks now", "NUMBER"),
         ("plan what we have to do for ", " weeks", None),
+        ("take ", " mg at night", "NUMBER"),
     ],
 )
 def test_the_role_of_a_number(before: str, after: str, expected: str | None) -> None:
@@ -86,6 +87,11 @@ def test_numbers_of_the_task(number: str, before: str, after: str, expected: boo
     assert public_number(number, before, after) is expected
 
 
+def test_a_year_of_somebodys_life_is_a_date() -> None:
+    assert role("she graduated from there in ", ".", "2012") == "DATE"
+    assert role("the war ended in ", ".", "1945") is None
+
+
 @pytest.mark.parametrize(
     ("number", "before", "after", "found"),
     [
@@ -94,6 +100,8 @@ def test_numbers_of_the_task(number: str, before: str, after: str, expected: boo
         ("38", "Sleep is poor. Attendance: ", ".", True),
         ("8", "Sales in the north were down ", "% and", True),
         ("2.3", "The lorry was ", " tonnes overweight", True),
+        ("3", "They hope for ", " million a year", True),
+        ("40", "Import is ", "% faster", False),
         ("640", "There are ", " left in the cellar", True),
         ("14", "There are ", " left in the cellar", False),
         ("500", "Add a discount for orders above ", " units", False),
