@@ -4,8 +4,8 @@ A file of `prompts/` holds prompts that were written for this project; every per
 number in them is invented. A line `### ID | TOPIC | KIND` begins a prompt. In its text
 `⟦CLASS:span⟧` marks what is sensitive and `⟪word⟫` a word that the task cannot be done without. The
 prompts in `open.txt` may be read while a detector is made; those in `held.txt` are for its figures
-only. `dev.txt` is for choosing thresholds, and never trained on; who wrote its first 120 prompts had
-seen neither the two halves nor the templates of the training texts. Its prompts `e-` (everyday
+only. `dev.txt` is for choosing thresholds, and never trained on; who wrote its first 120 prompts
+had seen neither the two halves nor the templates of the training texts. Its prompts `e-` (everyday
 chats) and `w-` (texts at work) were added later, and rules were made with them in sight.
 `second_open.txt` and `second_held.txt` are the
 halves of a second set, of chats and of texts at work, by hands that knew nothing but these marks;

@@ -209,7 +209,7 @@ WORK = (
     "emp amt lvl desc nav ftr pwd dst elems deinit alloc libs envs tbl dfs dt tz crlf eol regexp "
     "constexpr deserializer upsert dedup backfill rollup cidr aob tldr yoy qoq ytd mtd mrr cms seo "
     "ctr cpc cpm nps csat slo upskilling brb omw smh lmk "
-    "dx hx tx pt pts hosp obs sats crp ldh tsh hdl ldl hba fbc lft lfts spo ph cmr awb btec nvq "
+    "dx hx tx pt pts obs sats crp ldh tsh hdl ldl hba fbc lft lfts spo ph cmr awb btec nvq "
     "ebit mrr fmea moq cif eori"
 ).split()
 """Words and abbreviations of machines, offices and clinics."""
