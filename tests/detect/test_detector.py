@@ -389,6 +389,7 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("A table for Ida Lund with the columns Owner, Task, Due.", ("Owner", "Task", "Due")),
         (r'Ida Lund: fix found = re.search(r"user=(\S+)", line)', ("S",)),
         ("I'm female and my GP and my landlady know Ida Lund.", ("female", "GP", "landlady")),
+        ("A speech: bride Ida Lund, groom Bo Orr, best man Nils.", ("bride", "groom")),
         ('=SUMIF(B2:B40,"Lund",D2:D40)/COUNTIF(B2:B40,"Orr")', ("B2", "D40", "COUNTIF")),
         ("For Ida: image mill/web:10.4 on port 3000, rate=0.19", ("10.4", "3000", "0.19")),
         ("Ich hei\u00dfe Ida Lund, Vertragsnummer 4471-882, bitte.", ("Vertragsnummer",)),
