@@ -197,7 +197,7 @@ _TAKEN_AFTER = {
     ),
     "DATE": re.compile(
         rf"(?:(?:st|nd|rd|th|s|[ ]?[ap]\.?m\.?|[ ]?o['\u2019]clock)\b)?(?:[.,]? (?:of |de )?"
-        rf"{MONTH}\b\.?|,? (?:of )?(?:{_DAY}\b|half[- ]term\b|bank holiday\b|"
+        rf"{MONTH}\b\.?|,? (?:of )?(?:{_DAY}\b(?! \Z)|half[- ]term\b|bank holiday\b|"
         rf"(?:in the |at ){_PART_OF_DAY}\b|tomorrow\b|sharp\b))*"
     ),
     "PRODUCT": re.compile(r"(?:[-_][a-z]+(?![A-Za-z]))+|(?: [A-Z][a-z]+)+(?![A-Za-z])"),

@@ -109,7 +109,9 @@ _DEGREES = re.compile(
     rf"(?:[0-9]|{SLOT}) ?\u00b0?$"
 )
 """Visible text before the F or C of a temperature."""
-_PLAIN = frozenset(["GP", "GPs", "male", "female", "landlady", "landladies"])
+_PLAIN = frozenset(
+    "GP GPs male female landlady landladies bride groom bridegroom fianc\u00e9 fianc\u00e9e".split()
+)
 _FORMULAS = frozenset(
     "ARRAYFORMULA AVERAGE AVERAGEIF AVERAGEIFS CHOOSE CONCAT CONCATENATE COUNT COUNTA COUNTBLANK "
     "COUNTIF COUNTIFS DATE DATEDIF DATEVALUE DAY EDATE EOMONTH FILTER FIND HLOOKUP IF IFERROR IFNA "

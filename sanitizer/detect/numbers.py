@@ -305,8 +305,9 @@ _COEFFICIENT = re.compile(
     r"(?i)(?<![^\W_])(?:rate|ratio|factor|share|discount|vat|tax|alpha|beta|threshold|tolerance|tol|"
     r"weight|decay|margin|quantile|confidence)(?:: ?float)?[\"']?\s?[:=]\s?$"
 )
+_FACTOR = re.compile(r"[\w)\]] ?\* ?$")
 _FRACTION = re.compile(r"0?\.\d{1,6}")
-"""Visible text before a share of one in a program, and the share: "rate=0.19"."""
+"""Visible text before a share of one in a program, and the share: "rate=0.19", "net * 0.9"."""
 _REGEX = re.compile(r"(?:\(\?[:=!<]|\\[dwsbDWSB]).{0,80}(?:[\[{|(^]|\\\+)$")
 _REGEX_AFTER = re.compile(r"[\]}|)*+?$\\]")
 """Visible text around a number in a regular expression."""
@@ -428,7 +429,7 @@ def _is_technical(number: str, before: str, after: str) -> bool:
     if ported or tried or number == "50/50" or _VERSION.fullmatch(number):
         return True
     is_set = _SETTING.search(before) or (
-        _FRACTION.fullmatch(number) and _COEFFICIENT.search(before)
+        _FRACTION.fullmatch(number) and (_COEFFICIENT.search(before) or _FACTOR.search(before))
     )
     answered = _STATUS.fullmatch(number) and _SHOWS.search(before)
     if is_set or answered or (_REGEX.search(before) and _REGEX_AFTER.match(after)):

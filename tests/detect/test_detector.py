@@ -427,6 +427,7 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("A table for Ida Lund with the columns Owner, Task, Due.", ("Owner", "Task", "Due")),
         (r'Ida Lund: fix found = re.search(r"user=(\S+)", line)', ("S",)),
         ("I'm female and my GP and my landlady know Ida Lund.", ("female", "GP", "landlady")),
+        ("A speech: bride Ida Lund, groom Bo Orr, best man Nils.", ("bride", "groom")),
         ('=SUMIF(B2:B40,"Lund",D2:D40)/COUNTIF(B2:B40,"Orr")', ("B2", "D40", "COUNTIF")),
         ("For Ida: image mill/web:10.4 on port 3000, rate=0.19", ("10.4", "3000", "0.19")),
         ("Ich hei\u00dfe Ida Lund, Vertragsnummer 4471-882, bitte.", ("Vertragsnummer",)),
@@ -435,6 +436,7 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("How many days are there between 3 May 2026 and 1 June 2027?", ("3 May 2026",)),
         ("Sort these dates: 3 May 2024, 1 June 2022.", ("3 May 2024", "1 June 2022")),
         ("What is 48.20 plus 130.00 plus 27.30?", ("48.20", "27.30")),
+        ("Ida Lund: fix it.\n```python\nnet = total * 0.9\n```", ("0.9",)),
         ("deepak: login page shows 502, ulla: rollback of auth-service", ("502", "auth")),
     ],
 )
@@ -492,6 +494,12 @@ def test_days_of_a_list_are_days_of_their_own(local: Detector) -> None:
     text = "Ida Lund was away on 3 May 2024, 14 March 2023, 1 June 2022 at 10:30."
     days = [it for it, kind in kinds(local.read(text), text).items() if kind == "DATE"]
     assert days == ["3 May 2024", "14 March 2023", "1 June 2022 at 10:30"]
+
+
+def test_a_weekday_before_a_day_is_not_of_the_day_before(local: Detector) -> None:
+    text = "Ida Lund can come on Monday 4 May, Tuesday 5 May or Friday 8 May, Sunday at last."
+    days = [it for it, kind in kinds(local.read(text), text).items() if kind == "DATE"]
+    assert days == ["Monday 4 May", "Tuesday 5 May", "Friday 8 May, Sunday"]
 
 
 @pytest.mark.parametrize(
