@@ -313,7 +313,9 @@ def _show(
         from sanitizer.cli.display import before_after
 
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        found = before_after(texts, results, colour)
+        named = len(inputs) > 1 and not lines
+        names = [str(each.path or "standard input") for each in inputs] if named else []
+        found = before_after(texts, results, colour, names)
         shown = [found] if found else []
     else:
         shown = [result.text for result in results]

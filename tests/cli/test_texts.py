@@ -167,6 +167,16 @@ def test_several_words_without_quotes_and_a_short_key_are_named() -> None:
     assert b"made if it is not there" not in run("restore", "--help").stdout
 
 
+def test_several_files_are_shown_by_name(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("Peter is here.")
+    files = [str(tmp_path / name) for name in ("a.txt", "b.txt")]
+    shown = run("sanitize", "--reveal", *files).stdout.decode()
+    assert shown.startswith(f"{files[0]}:\nbefore  ")
+    assert f"\n\n{files[1]}:\nbefore  " in shown
+    assert ":\nbefore" not in run("sanitize", "--reveal", files[0]).stdout.decode()
+
+
 def test_the_record_is_beside_what_a_program_reads(tmp_path: Path) -> None:
     plain = run("sanitize", PROMPT)
     assert plain.stdout.count(b"\n") == 1
