@@ -167,6 +167,17 @@ def test_several_words_without_quotes_and_a_short_key_are_named() -> None:
     assert b"made if it is not there" not in run("restore", "--help").stdout
 
 
+def test_a_text_that_is_too_long_is_named_before_anything_is_paid(tmp_path: Path) -> None:
+    short, long = tmp_path / "short.txt", tmp_path / "long.txt"
+    short.write_text("Peter is here.")
+    long.write_text("one line\n" * 120_000)
+    done = run("sanitize", "--policy", "identifiers", str(short), str(long))
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"long.txt has 1,080,000 characters" in done.stderr
+    assert b"--lines" in done.stderr
+    assert one_line(done.stderr)
+
+
 def test_several_files_are_shown_by_name(tmp_path: Path) -> None:
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("Peter is here.")
