@@ -72,7 +72,7 @@ _UNREAD_LOWER = frozenset(
     "ne nebo nejsem nemám není než nic o od on pod podle pomoz pořád pro před při s se ses "
     "si sobě svou své svého svým ta tak také tato tento teď to tohle toho tomu tu tuto tyto "
     "této u už vaše ve vám vás váš však všechno zítra že "  # cs
-    "af alle at blev bliver dem den denne der deres det dig dit du efter eller en er et far "
+    "af alle at blev bliver dem den denne der deres det dig dit du efter en er et far "
     "for fra få før gør ham han har havde her hun hver hvis hvor i ikke ind ingen jer kan "
     "kommer man meget mellem men mig min mine mit mod må nogen noget nogle nu når og også "
     "om op os over på skal som så til ud uden var ved vi vil vores være været "  # da
@@ -83,7 +83,7 @@ _UNREAD_LOWER = frozenset(
     "ami az azt azért csak de egy el ez ha hanem hogy hol holnap is itt kell kérek lehet "
     "lesz mikor mint most már még nekem neki nekünk nem nincs tegnap ti többet után vagy "
     "vagyok van vannak vele volt én és ők "  # hu
-    "abbiamo ad adesso ai al allo anche ancora aveva bene c'è che ci come con cosa cui da "
+    "abbiamo ad adesso ai al allo anche ancora aveva bene c'è ci come con cosa cui da "
     "dal dalla dalle degli dei del della delle dello devo di dobbiamo dopo e ed era essere "
     "fare gli hai il in l'ho la le lo loro lui ma molto nel nella nelle nessuno non nostra "
     "ogni per però più posso prego può quale quella quello queste qui quindi sei senza "
@@ -102,7 +102,7 @@ _UNREAD_LOWER = frozenset(
     "ao aos as até bom como consigo das dela depois dos elas ele eles em entre essa esse "
     "esta estava este estou está estão eu fazer ficar foi fui hoje há isso isto já lhe mais "
     "mas mesmo meus mim minhas moro muitas muito no nos num numa nós onde ou para pela "
-    "pelas pelo pelos perdi pode podes por porque porquê preciso qual que quem quero ser "
+    "pelas pelo pelos perdi pode podes por porque porquê preciso qual que quem ser "
     "seu seus sobre suas só também tem tenho teu tudo têm um uma uns vai vou às "  # pt
     "aceasta această acest aici am are au avea azi aș ca care caut ce cea cu câte că dacă "
     "dar deci decât deja despre doar după ea fac face fie fost fără iar lor mea mele mult "
