@@ -469,7 +469,8 @@ def chat(
         try:
             n_failed = Chat(sanitizer, api, reveal).run(_lines())
         except KeyboardInterrupt:
-            sys.stderr.write("sanitizer: interrupted\n")
+            # The terminal has shown "^C" behind the prompt.
+            sys.stderr.write("\n" * sys.stderr.isatty() + "sanitizer: interrupted\n")
             return INTERRUPTED
     return 1 if n_failed else 0
 

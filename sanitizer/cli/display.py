@@ -48,16 +48,26 @@ def safe(text: str) -> str:
 # ---- one text ----
 
 
-def before_after(originals: Sequence[str], results: Sequence[SanitizedText], colour: bool) -> str:
+def before_after(
+    originals: Sequence[str],
+    results: Sequence[SanitizedText],
+    colour: bool,
+    names: Sequence[str] = (),
+) -> str:
     """Return originals and sanitized texts with what was replaced marked.
 
     Args:
         originals: the texts that went in; there may be more than results after a refusal.
         results: what came out.
         colour: mark with terminal colours; otherwise with [brackets].
+        names: of the files that the texts are from, shown above them.
     """
     pairs = [marked(*pair, colour) for pair in zip(originals, results, strict=False)]
-    return "\n\n".join(f"before  {before}\nafter   {after}" for before, after in pairs)
+    heads = [f"{safe(name)}:\n" for name in names] or [""] * len(pairs)
+    return "\n\n".join(
+        f"{head}before  {before}\nafter   {after}"
+        for head, (before, after) in zip(heads, pairs, strict=False)
+    )
 
 
 def in_short(results: Sequence[SanitizedText]) -> str:

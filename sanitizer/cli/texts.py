@@ -222,6 +222,7 @@ def sanitize(
     places = destinations(output, inputs)
     _check_formats(inputs, places)
     texts = [text for each in inputs for text in texts_of(each.text, lines)]
+    _check_lengths(inputs, lines, sanitizer.inner.settings.max_chars)
     results: list[SanitizedText] = []
     status, refusal = 0, None
     try:
@@ -321,7 +322,9 @@ def _show(
         from sanitizer.cli.display import before_after
 
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        found = before_after(texts, results, colour)
+        named = len(inputs) > 1 and not lines
+        names = [str(each.path or "standard input") for each in inputs] if named else []
+        found = before_after(texts, results, colour, names)
         shown = [found] if found else []
     else:
         shown = [result.text for result in results]
@@ -348,6 +351,18 @@ def _account(
         write(f"\n{said}")
     else:
         click.echo(said, err=True)
+
+
+def _check_lengths(inputs: Sequence[Source], lines: bool, most: int) -> None:
+    """Raise ValueError for an input that is too long for one text, with its name and a way out."""
+    for each in inputs:
+        longest = max(map(len, texts_of(each.text, lines)))
+        if longest > most:
+            name = "the text" if each.path is None else str(each.path)
+            way = "split it" if lines else "split it, or use --lines (each line a text of its own)"
+            raise ValueError(
+                f"{name} has {longest:,} characters, at most {most:,} can be one text: {way}"
+            )
 
 
 def _check_formats(inputs: Sequence[Source], places: Sequence[Path | None]) -> None:

@@ -60,6 +60,7 @@ from sanitizer.detect.numbers import (
     numbers_on,
     public_number,
     role,
+    years_on,
 )
 from sanitizer.detect.skeleton import (
     FOREIGN,
@@ -347,7 +348,6 @@ class Detector:
                 kind = known or self._number_kind(word, before, after, labels[number][0], field)
                 kind = as_measured(word, before, after, kind)
                 of_task = reckoning or (known is None and public_number(word, sight, after))
-                of_task = of_task or (general and _YEAR.fullmatch(word) is not None)
                 told = kind is None and field is None and run.kind == NUMBER and language == "en"
                 if told and not overlapping(coded, run.start, run.end):
                     kind = figure(word, sight, after)
@@ -385,6 +385,8 @@ class Detector:
         counts_on(found, decided)
         if language == "en" and is_exercise(shown.text()):
             exercise_on(found, decided)
+        if general:
+            years_on(found, decided)
         return decided
 
     def _is_native(self, text: str, run: Run, before: str, language: str, cased: bool) -> bool:

@@ -785,6 +785,21 @@ def counts_on(found: Skeleton, decided: list[list[str | None]]) -> None:
             decided[i] = [None]
 
 
+_YEAR = re.compile(r"(?:1[0-9]|20)[0-9]{2}")
+
+
+def years_on(found: Skeleton, decided: list[list[str | None]]) -> None:
+    """Release the years of a question about the world, if no name or other date occurs in it."""
+    others = (
+        kinds
+        for run, kinds in zip(found.runs, decided, strict=True)
+        if kinds != ["DATE"] or not _YEAR.fullmatch(found.text, run.start, run.end)
+    )
+    if not any((NAMES | {"DATE"}).intersection(filter(None, kinds)) for kinds in others):
+        for kinds in decided:
+            kinds[:] = [None] if kinds == ["DATE"] else kinds
+
+
 def exercise_on(found: Skeleton, decided: list[list[str | None]]) -> None:
     """Release the numbers and the times of day of an exercise, if no name occurs in it.
 

@@ -141,7 +141,7 @@ def test_a_text_that_is_too_long_is_refused_in_one_line() -> None:
     done = run("sanitize", "-", stdin=b"Peter " * 1_800_000)
     assert done.returncode == 2
     assert one_line(done.stderr)
-    assert b"max_chars" in done.stderr
+    assert b"can be one text" in done.stderr
 
 
 def test_a_failure_prints_nothing_partial(
@@ -181,6 +181,27 @@ def test_several_words_without_quotes_and_a_short_key_are_named() -> None:
         in done.stderr.decode()
     )
     assert b"made if it is not there" not in run("restore", "--help").stdout
+
+
+def test_a_text_that_is_too_long_is_named_before_anything_is_paid(tmp_path: Path) -> None:
+    short, long = tmp_path / "short.txt", tmp_path / "long.txt"
+    short.write_text("Peter is here.")
+    long.write_text("one line\n" * 120_000)
+    done = run("sanitize", "--policy", "identifiers", str(short), str(long))
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"long.txt has 1,080,000 characters" in done.stderr
+    assert b"--lines" in done.stderr
+    assert one_line(done.stderr)
+
+
+def test_several_files_are_shown_by_name(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("Peter is here.")
+    files = [str(tmp_path / name) for name in ("a.txt", "b.txt")]
+    shown = run("sanitize", "--reveal", *files).stdout.decode()
+    assert shown.startswith(f"{files[0]}:\nbefore  ")
+    assert f"\n\n{files[1]}:\nbefore  " in shown
+    assert ":\nbefore" not in run("sanitize", "--reveal", files[0]).stdout.decode()
 
 
 def test_the_record_is_beside_what_a_program_reads(tmp_path: Path) -> None:
