@@ -137,6 +137,8 @@ _MONTHS = {
     }.items()
 }
 """Names of months by language; the tagger knows few words of the others."""
+_IN = re.compile(rf"(?i)\bin (?:{SLOT} (?:or|and|to) )?$")
+"""Visible text before a month alone, in a question about the world."""
 _YEAR, _COUNTED = re.compile(r"(?:19|20)[0-9]{2}"), re.compile(r" ?(?:[%\u20ac\u00a3$]|[a-z])")
 _DAY = re.compile(r"[1-9]|[12][0-9]|3[01]")
 """Before a hidden word it is a day rather than a sum, and between two rather than a count."""
@@ -377,7 +379,7 @@ class Detector:
                 kinds = [None]
             if general:
                 kinds = [
-                    None if _is_worldly(word, kind) else kind
+                    None if _is_worldly(word, kind, before) else kind
                     for word, kind in zip(words, kinds, strict=True)
                 ]
             decided.append(kinds)
@@ -612,12 +614,12 @@ def _beside_number(found: Skeleton, number: int, word: str, kind: str | None) ->
     return "MONEY" if of_currency(found, number, word) else kind
 
 
-def _is_worldly(word: str, kind: str | None) -> bool:
+def _is_worldly(word: str, kind: str | None, before: str) -> bool:
     """Return True if a word with a class is nobody's in a question about the world."""
     if kind in _WORLDLY or class_of(word) is not None:
         return True
     if kind == "DATE":
-        return word in _MONTHS["en"]
+        return word in _MONTHS["en"] and _IN.search(before) is not None
     return kind in NAMES and word.lower() in words_of("places")
 
 

@@ -65,8 +65,8 @@ _READ_BY = re.compile(
 )
 _OF_READERS = re.compile(r"(?i)[ -]years?[ -]olds\b")
 """Visible text around the age of readers: "a story for a 5 year old", "for 6 year olds"."""
-_OVEN = re.compile(r"1[0-9]0|2[0-6]0|[34][0-9]0")
-_COOKED = re.compile(
+_HEAT = re.compile(r"1[0-9]0|2[0-6]0|[34][0-9]0")
+_HEATED_TO = re.compile(
     r"(?i)\b(?:roast|bake|baked?|oven|fry|fryer|grill|preheat(?:ed)?|cook)\b[^.!?\n]{0,60}"
     r"\b(?:at|to|is|on) $"
 )
@@ -386,7 +386,7 @@ def _is_given(number: str, before: str, after: str) -> bool:
     read = _READ_BY.search(before) is not None or _OF_READERS.match(after) is not None
     if _READER.search(before) or (read and _OLD_AFTER.match(after)):
         return True
-    return _OVEN.fullmatch(number) is not None and _COOKED.search(before) is not None
+    return _HEAT.fullmatch(number) is not None and _HEATED_TO.search(before) is not None
 
 
 def _is_of_somebody(before: str, after: str) -> bool:
