@@ -6,10 +6,10 @@ number in them is invented. A line `### ID | TOPIC | KIND` begins a prompt. In i
 prompts in `open.txt` may be read while a detector is made; those in `held.txt` are for its figures
 only. `dev.txt` is for choosing thresholds, and never trained on; who wrote its first 120 prompts
 had seen neither the two halves nor the templates of the training texts. Its last 30 are texts at
-work; rules for numbers were made with them in sight. `second_open.txt` and `second_held.txt` are the
-halves of a second set, of chats and of texts at work, by hands that knew nothing but these marks;
-`foreign.txt` has German, French and Spanish prompts, a third each, of which every other one (odd
-numbers) was read while the lists of these languages were made.
+work; rules for numbers were made with them in sight. `second_open.txt` and `second_held.txt` are
+the halves of a second set, of chats and of texts at work, by hands that knew nothing but these
+marks; `foreign.txt` has German, French and Spanish prompts, a third each, of which every other one
+(odd numbers) was read while the lists of these languages were made.
 
 PUPA and the instructions of self-instruct are not part of this repository, since they name real
 people; their texts are read from the files that the caller names, and nothing of them is kept.
