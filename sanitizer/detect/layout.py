@@ -40,7 +40,7 @@ _EXERCISE = re.compile(
     r"simplify|convert|differentiate|integrate|prove|balance|round|"
     r"how (?:long|far|fast|high|many|much|hot)|when (?:does|do|will)|what is)\b"
 )
-_MOST_EXERCISE = 90
+_LONGEST_EXERCISE = 600
 _OF_BODY = re.compile(
     r"(?i)\b(?:bmi|body|blood|dos(?:e|es|age)|tablets?|calori\w+|glucose|insulin|pregnan\w+|weigh\w*|"
     r"age|kilos?|you|one's|date|today|company|firm|business|staff|salary|wages?|rent)\b"
@@ -48,7 +48,7 @@ _OF_BODY = re.compile(
 _IMPERSONAL = re.compile(
     r"(?i)\b(?:(?:must|should|do|can|could|would) i|i (?:must|should|need to|have to|can))\b"
 )
-"""What asks for a calculation, its most words, what makes it somebody's, and what does not."""
+"""What asks for a calculation, its most characters, what makes it somebody's, and what does not."""
 SLOT = "\ufffc"
 """What a hidden run is shown as in visible text."""
 _GREETED = re.compile(r"(?i)\b(?:dear|hello|hi) $")
@@ -302,9 +302,10 @@ def is_exercise(visible: str) -> bool:
         >>> is_exercise("My train goes at \ufffc km/h. How far does it go in \ufffc hours?")
         False
     """
-    plain = _IMPERSONAL.sub(" ", visible.strip())
-    if len(plain.split()) > _MOST_EXERCISE or _EXERCISE.search(plain) is None:
+    plain = visible.strip()
+    if "\n" in plain or len(plain) > _LONGEST_EXERCISE or _EXERCISE.search(plain) is None:
         return False
+    plain = _IMPERSONAL.sub(" ", plain)
     return _PERSONAL.search(plain) is None and _OF_BODY.search(plain) is None
 
 

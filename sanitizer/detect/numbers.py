@@ -227,6 +227,7 @@ _HAPPENED = re.compile(
     r"[^.!?;\n]{0,50}$"
 )
 """Visible text before what was counted when something happened: a fact, no count of the task."""
+_NEAR = 50  # characters before a number in which what it is of is looked for
 _NOT_TOLD = re.compile(r"(?i)\b(?:within|after|every|next|least|most|than|been) $")
 _HAS = re.compile(
     r"(?i)\b(?:has|have|had|employs?|employing|with|were)"
@@ -415,11 +416,11 @@ def _is_told(number: str, before: str, after: str) -> bool:
     ):
         return True
     sentence = _told_in(before)
-    if _FIGURE.search(sentence) or (_WORKS.search(sentence) and _SHORT.match(after)):
+    if _FIGURE.search(sentence[-_NEAR:]) or (_WORKS.search(sentence) and _SHORT.match(after)):
         return True
     if _NOT_TOLD.search(before) or (before.endswith("for ") and not _SHORT.match(after)):
         return False
-    return _HAPPENED.search(before) is not None
+    return _HAPPENED.search(before[-2 * _NEAR :]) is not None
 
 
 def _is_technical(number: str, before: str, after: str) -> bool:
@@ -721,7 +722,11 @@ def figure(number: str, before: str, after: str) -> str | None:
     """
     sentence = _told_in(before)
     measured = sentence and _UNIT_AFTER.match(after) and not _TITLE_AFTER.search(after)
-    if measured or _FIGURE.search(sentence) or (_WORKS.search(sentence) and _SHORT.match(after)):
+    if (
+        measured
+        or _FIGURE.search(sentence[-_NEAR:])
+        or (_WORKS.search(sentence) and _SHORT.match(after))
+    ):
         return "NUMBER"
     if not sentence.strip() or _YEAR_OR_TIME.fullmatch(number) or _TITLE_AFTER.search(after):
         return None
