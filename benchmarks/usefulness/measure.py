@@ -31,8 +31,8 @@ GROUPS = ("all", "names", "numbers", "lower-case", "public facts", "all but publ
 _WORD = re.compile(r"[^\W_]+")
 _PLACEHOLDER = re.compile(r"<[A-Z_]+(?:_\d+)+>")
 _TITLES = frozenset(
-    "dr mr mrs ms miss mx prof professor sir madam rev fr herr herrn frau monsieur madame mme se\u00f1or "
-    "se\u00f1ora".split()
+    "dr mr mrs ms miss mx prof professor sir madam rev fr herr herrn frau monsieur madame mme "
+    "se\u00f1or se\u00f1ora".split()
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 Place = tuple[int, int]
