@@ -24,6 +24,7 @@ from sanitizer.detect.classes import (
     told_in,
     words_of,
 )
+from sanitizer.detect.counts import figure, is_limit, public_number
 from sanitizer.detect.extents import (
     NAMES,
     TITLE,
@@ -51,14 +52,11 @@ from sanitizer.detect.numbers import (
     as_measured,
     counts_on,
     exercise_on,
-    figure,
     is_aged,
     is_dated,
-    is_limit,
     is_measured,
     is_stamp,
     numbers_on,
-    public_number,
     role,
     years_on,
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sanitizer.detect.numbers import figure, public_number, role, ruled_out
+from sanitizer.detect.counts import figure, public_number
+from sanitizer.detect.numbers import role, ruled_out
 
 
 @pytest.mark.parametrize(
