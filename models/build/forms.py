@@ -245,7 +245,10 @@ TOLD = (
 
 NAMED = ("blacklists/firstnames_minus_fps.json", "blacklists/lastnames_minus_fps.json")
 LARGE = 100_000  # inhabitants of a town whose name tells its class
-BY_HAND = ("dates", "sums", "treatments", "told_en", "told_de", "told_fr", "told_es")
+BY_HAND = (
+    *("dates", "sums", "treatments", "everybody"),
+    *("told_en", "told_de", "told_fr", "told_es"),
+)
 """Lists that were written by hand, and only go into the manifest."""
 FOREIGN = {"de": 30_000, "fr": 25_000, "es": 25_000}
 """Most frequent words of other languages, in the list of spellings, that are looked at."""

@@ -302,6 +302,22 @@ def _told_by_list(language: str) -> Mapping[str, str]:
 
 
 @cache
+def known_to_all(kind: str) -> frozenset[str]:
+    """Return names that everybody knows, as they are written; raise ModelError as `public_forms`.
+
+    Args:
+        kind: "peoples" and states of history, "makers", their "devices", "products", language
+            models ("assistants") and their "sizes", or "functions" of spreadsheets.
+
+    Example:
+        >>> "Vikings" in known_to_all("peoples"), "VLOOKUP" in known_to_all("functions")
+        (True, True)
+    """
+    lines = (line.partition(" = ") for line in word_list("everybody.txt", "forms"))
+    return frozenset(name for key, _, names in lines if key == kind for name in names.split(", "))
+
+
+@cache
 def given_names() -> frozenset[str]:
     """Return the packaged given names, in lower case; raise ModelError as `public_forms`."""
     return frozenset(word_list("given_names.txt", "classes"))

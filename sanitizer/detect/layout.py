@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sanitizer.detect.classes import given_names
+from sanitizer.detect.classes import given_names, known_to_all
 from sanitizer.detect.extents import NAMES, WEEKDAY
 from sanitizer.detect.numbers import is_brief
 from sanitizer.detect.skeleton import CAPITALS, NUMBERS, WORD, PublicForms, Skeleton
@@ -112,15 +112,6 @@ _DEGREES = re.compile(
 _PLAIN = frozenset(
     "GP GPs male female landlady landladies bride groom bridegroom fianc\u00e9 fianc\u00e9e".split()
 )
-_FORMULAS = frozenset(
-    "ARRAYFORMULA AVERAGE AVERAGEIF AVERAGEIFS CHOOSE CONCAT CONCATENATE COUNT COUNTA COUNTBLANK "
-    "COUNTIF COUNTIFS DATE DATEDIF DATEVALUE DAY EDATE EOMONTH FILTER FIND HLOOKUP IF IFERROR IFNA "
-    "IFS IMPORTRANGE INDEX INDIRECT INT ISBLANK ISERROR LARGE LEFT LEN LET LOOKUP MATCH MAX MAXIFS "
-    "MEDIAN MID MIN MINIFS MOD MONTH NETWORKDAYS NOW OFFSET PROPER QUERY RANDBETWEEN RANK "
-    "RIGHT ROUND ROUNDDOWN ROUNDUP ROW ROWS SEARCH SEQUENCE SMALL SORT SORTBY SUBSTITUTE SUBTOTAL "
-    "SUM SUMIF SUMIFS SUMPRODUCT SWITCH TEXT TEXTJOIN TODAY TRIM UNIQUE VALUE VLOOKUP WEEKDAY "
-    "WEEKNUM WORKDAY XLOOKUP YEAR YEARFRAC".split()
-)
 _IN_FORMULA = re.compile(rf"=\s?[-+(]*(?:[A-Z]{{2,}}|{SLOT})\((?:[^\n]*[(:,;+*/<>=&-] ?)?\$?$")
 _CELL = re.compile(r"[A-Z]{1,3}(?:[0-9]{1,5})?")
 """Functions of spreadsheets; visible text before a cell in a formula such as "=SUM(B2:B40)"."""
@@ -163,56 +154,15 @@ _WEIGHED = re.compile(
 mince", "x4" and "3x + 7"."""
 _FORMAT, _FORMATTED = re.compile(r"[0-9]{1,2}[efgd]"), re.compile(r"[%:][0-9, +-]*\.$")
 """The end of a format such as "%.2f", and visible text before it."""
-_PEOPLES = frozenset(
-    "Huns Vikings Romans Aztecs Incas Mayans Spartans Normans Saxons Celts Gauls Goths Visigoths "
-    "Vandals Mongols Phoenicians Sumerians Babylonians Pharaohs Samurai Crusaders Tudors".split()
-)
-_AGE_OF_EMPIRE = re.compile(
-    r"(?:Holy )?(?:Roman|Ottoman|British|Russian|Byzantine|Persian|Mongol|Mughal|Inca|Aztec|Mali|"
-    r"Habsburg|Macedonian|Carthaginian) (?:Empire|Republic)|(?:Ming|Qing|Han|Tang|Song) Dynasty"
-)
-"""Peoples and states of history, which tell of nobody's origin."""
-_MAKERS = frozenset(
-    "Samsung Apple Google Microsoft Adobe Sony Nintendo Nikon Lenovo Asus Acer Logitech Xiaomi "
-    "Huawei Motorola Nokia Epson Garmin Fitbit GoPro Kindle Panasonic Nespresso".split()
-)
-_MODELS = frozenset(
-    "Galaxy Pixel Watch Switch Premiere Pro Max Mini Air Ultra Plus Note Tab Fold Flip Studio "
-    "Surface Teams Office Word Excel Photos Docs Drive Sheets Slides Maps Meet Calendar Play Nest "
-    "Echo Photoshop Acrobat Lightroom Illustrator Express Reader Music Pencil Pay Wallet "
-    "Forerunner Fenix Versa Charge Alpha Bravia Wii Lite Oasis Paperwhite Fire Edge Outlook "
-    "Chrome Translate Gemini Copilot".split()
-)
-_MADE_BY = re.compile(rf"\b(?:{'|'.join(sorted(_MAKERS))}) $")
 _WORKS_THERE = re.compile(
     r"(?i)\b(?:at|for|with|by|joined|join|left|works?|worked|employer|employed|boss|manager)"
     r"(?: the)? $"
 )
-_MODEL_AFTER = re.compile(rf" (?:{'|'.join(sorted(_MODELS))})(?![\w'\u2019])")
+_NEXT, _LAST = re.compile(r" ([A-Z]\w*)(?![\w'\u2019])"), re.compile(r"\b([A-Z]\w*) $")
 _NUMBER_OF_MODEL = re.compile(r"[A-Z]{0,2}[0-9]{1,3}[A-Za-z]?")
-_WELL_KNOWN = frozenset(
-    [
-        *("Visual Studio", "Final Cut Pro", "Final Cut", "Logic Pro", "Premiere Pro", "Power BI"),
-        *("Animal Crossing", "Mario Kart", "Stack Overflow", "Hugging Face", "Stable Diffusion"),
-        *("Raspberry Pi", "Kindle Paperwhite", "Apple Watch", "Google Pixel", "Fire Stick"),
-        *(
-            "Nintendo Switch",
-            "Xbox One",
-            "Android Studio",
-            "Power Automate",
-            "Notepad++",
-            "Sublime",
-        ),
-    ]
-)
-"""Makers of devices and programs, and what these are called; visible text before such a name,
-before an employer's, and behind a maker; the number of a model; names that everybody knows."""
+"""Visible text before the name of an employer, and the number of a model."""
 _OF_CAMERA = re.compile(r"(?:IMG|DSC|DSCN|DSCF|MVI|VID) [0-9]{1,4}")
 """The name that a camera gives to a picture, its parts."""
-_ASSISTANTS = frozenset(
-    "Claude Gemini Copilot Grok Llama Mistral Perplexity Bard Sonnet Opus Haiku Cursor".split()
-)
-_SIZES = frozenset(["Sonnet", "Opus", "Haiku", "Copilot"])
 _RIVALS = (
     r"(?:ChatGPT|GPT\w*|OpenAI|Anthropic|LLMs?|chatbots?|DeepSeek|"
     r"AI (?:tools?|models?|assistants?)|language models?)"
@@ -394,16 +344,21 @@ def _is_of_everybody(words: Sequence[str], before: str, after: str) -> bool:
     written = " ".join(words)
     if _OF_CAMERA.fullmatch(written):
         return True
-    if written in _PEOPLES or _AGE_OF_EMPIRE.fullmatch(written) or written in _WELL_KNOWN:
+    if written in known_to_all("peoples") or written in known_to_all("products"):
         return True
-    if set(words) <= _ASSISTANTS:
+    if known_to_all("assistants").issuperset(words):
         beside = _BESIDE_RIVAL.match(after) or _AFTER_RIVAL.search(before)
-        return beside is not None or (len(words) > 1 and _SIZES.issuperset(words[1:]))
-    made = words[0] in _MAKERS and not _WORKS_THERE.search(before)
+        return beside is not None or (
+            len(words) > 1 and known_to_all("sizes").issuperset(words[1:])
+        )
+    makers, devices = known_to_all("makers"), known_to_all("devices")
+    made = words[0] in makers and not _WORKS_THERE.search(before)
     if made and len(words) == 1:
-        return _MODEL_AFTER.match(after) is not None
-    rest = words[1:] if made else words if _MADE_BY.search(before) else ()
-    return bool(rest) and all(word in _MODELS or _NUMBER_OF_MODEL.fullmatch(word) for word in rest)
+        following = _NEXT.match(after)
+        return following is not None and following[1] in devices
+    last = _LAST.search(before)
+    rest = words[1:] if made else words if last is not None and last[1] in makers else ()
+    return bool(rest) and all(word in devices or _NUMBER_OF_MODEL.fullmatch(word) for word in rest)
 
 
 def is_portion(word: str, before: str, after: str) -> bool:
@@ -438,7 +393,7 @@ def _is_technical(word: str, before: str, after: str, forms: PublicForms) -> boo
         return flag or bool(chosen and _CHOICE.match(after))
     if _CODE.fullmatch(word) and _REPORTED.search(before):
         return True
-    called = word in _FORMULAS and after.startswith("(")
+    called = word in known_to_all("functions") and after.startswith("(")
     in_cell = _CELL.fullmatch(word) and _IN_FORMULA.search(before)
     if called or in_cell or (_FORMAT.fullmatch(word) and _FORMATTED.search(before)):
         return True
