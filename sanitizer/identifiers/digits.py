@@ -379,13 +379,14 @@ def phones(text: str, start: int, end: int, taken: list[Span]) -> Iterator[Span]
             for m in _NATIONAL.finditer(text, begin, stop)
             if m.start() < end
             and not any(m.start() < last and first < m.end() for first, last in found)
-            and not _meets(m, taken)
         ]
     if found:
         if text.find("(", start, end) >= 0:
             # What looks like a code before "(555)" may be the end of the number before it.
             codes = [(m, last) for m, last in ((_CODE_BEFORE.match(text, *s), s[1]) for s in found)]
             found += [(m.end(1), last) for m, last in codes if m]
+        found = [s for s in found if not any(s[0] < e and b < s[1] for b, e, _ in taken)]
+    if found:
         # Words before a chunk announce its first number only: "order 118-77-1949. (555) 234-5009".
         other = _OTHER_NUMBER.search(text, max(0, start - BACK), start) is not None
         yield from ((first, last, "PHONE") for first, last in found if not other or first > start)
@@ -427,14 +428,17 @@ def in_chunk(text: str, start: int, end: int) -> Iterator[Span]:
     Telephone numbers, whose patterns are the widest, are dropped where another kind was found.
     """
     size, before = end - start, text[start - 1] if start else ""
+    found: list[Span] = []
     if size <= 7 and (before in _BEFORE_DAYS or _NEAR_MONTH.match(text, start)):
         yield from month_days(text, start)
     if start > 1 and (before.isalpha() or (before == " " and text[start - 2].isupper())):
-        yield from ibans(text, start)
+        found = list(ibans(text, start))
+        yield from found
     if size < 6:
         return
-    found = list(_specific(text, start, end, size))
-    yield from found
+    specific = list(_specific(text, start, end, size))
+    yield from specific
+    found += specific
     if size >= 7:
         yield from phones(text, start, end, found)
 

@@ -198,7 +198,7 @@ def _around(
 
 _ESCAPE = re.compile(
     r"%[0-9A-Fa-f]{2}|&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|commat|period|colon|hyphen|dash|lowbar"
-    r"|nbsp);|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|=[0-9A-F]{2}|\\[nrt]"
+    r"|nbsp);|\\{1,8}u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|=[0-9A-F]{2}|\\[nrt]"
 )
 _ENDS = frozenset({"\\n", "\\r", "\\t"})
 _LINE_ENDS = re.compile(r"\\(?:[nrt]|u(?!00[2-7])[0-9a-fA-F]{4})")
@@ -259,8 +259,10 @@ def unescaped(text: str) -> str:
     return _ESCAPE.sub(plain, text)
 
 
-_HEX = re.compile(r"(?:[0-9a-fA-F]{2}){9,}")
+_HEX = re.compile(r"(?:[0-9a-fA-F]{2}){7,}")
 _TOKEN_SIGNS = frozenset("+/_-")
+_OF_PRINTABLE = frozenset("CDHIJKLMNOPQRSTUVWXYZabcdef")
+"""First characters in base64 of what begins with a printable ASCII character or white space."""
 _REST_OF_TOKEN = re.compile("[A-Za-z0-9+/_-]*=*")
 
 
@@ -283,7 +285,7 @@ def plain_texts(token: str) -> Iterator[str]:
     if _HEX.fullmatch(token):
         yield from _printable(bytes.fromhex(token))
     body = token.rstrip("=")
-    if len(body) % 4 != 1:
+    if len(body) % 4 != 1 and token[0] in _OF_PRINTABLE:
         alphabet = b"-_" if "-" in body or "_" in body else b"+/"
         try:
             raw = base64.b64decode(body + "=" * (-len(body) % 4), alphabet, validate=True)
@@ -294,5 +296,5 @@ def plain_texts(token: str) -> Iterator[str]:
 
 def _printable(raw: bytes) -> Iterator[str]:
     text = raw.decode("ascii").strip() if raw.isascii() else ""
-    if text.isprintable() and len(text) > 8:
+    if text.isprintable() and len(text) > 6:
         yield text

@@ -63,8 +63,9 @@ _BY_WORDS = frozenset(
 _NUMBERS = _BY_WORDS | _DIGIT_KINDS
 _BY_FORM = frozenset({"NATIONAL_ID", "VEHICLE"})
 _TOKEN_KINDS = frozenset({"WALLET", "ENCODED"})
-_SHORTEST_TOKEN, _SHORTEST_HEX = 12, 18
-"""Characters of the shortest word that can be such a one, and of one without letters."""
+_SHORTEST_TOKEN, _SHORTEST_HEX, _SHORTEST_WORD = 10, 14, 12
+"""Characters of the shortest word that can be such a one, of one without letters, and of one
+without digits."""
 _BETWEEN = 2
 """Letters between two numbers of one token that can be no word which announces."""
 _GROUP = re.compile("[0-9]+")
@@ -362,7 +363,7 @@ def _words_without_digits(text: str) -> Iterator[tuple[int, int]]:
     for match in _MIXED.finditer(text):
         if match.start() >= done:
             first, done = token_around(text, *match.span(), done)
-            if done - first >= _SHORTEST_TOKEN and not _GROUP.search(text, first, done):
+            if done - first >= _SHORTEST_WORD and not _GROUP.search(text, first, done):
                 yield first, done
 
 

@@ -371,7 +371,9 @@ class TextFinder:
             elif field is LIGHT:
                 self._place = key
             self._field = key
-            find = self._string if of is str else self.find
+            is_call = field is None and _is_call(key, value)
+            of_string = self._free_arguments if is_call else self._string
+            find = of_string if of is str else self.find
             n_slots = len(self.slots)
             found[key if field else self._key(key)] = find(field or TEXT, inner, role)
             if key not in _OF_MESSAGES:

@@ -139,6 +139,9 @@ def test_lone_surrogates_inside_arguments_that_are_objects_stay_escaped() -> Non
         ("DE42 0198 7697 1464 7825 01 (555) 234-5542", "IBAN PHONE"),
         ("2e:f0:22:1d:83:01 (555) 234-5318", "MAC PHONE"),
         ("cf:bf:be:fd:fb:cf", "MAC"),
+        ("DE72 2346 0043 3131 7838 81 (555) 234-5172", "IBAN PHONE"),
+        (r"\\uff14\\uff15\\uff17-\\uff15\\uff15-\\uff15\\uff14\\uff16\\uff12", "SSN"),
+        ("call NS40Ljg1Ljg now", "ENCODED"),
         ("nina@example.orgn457-55-5462,", "EMAIL SSN"),
     ],
 )
@@ -158,6 +161,12 @@ def test_a_number_in_misplaced_arguments_of_the_assistant_becomes_a_string(where
     sent = json.loads(send(body).body)[where]
     inner = sent[0]["text"] if where == "messages" else sent["f"]
     assert json.loads(inner["arguments"]) == {"a": ["<CARD_1>"], "b": "<CARD_1> x"}
+
+
+def test_a_number_in_arguments_that_are_a_part_of_a_message_becomes_a_string() -> None:
+    part = {"name": "f", "arguments": json.dumps({"a": int(CARD)})}
+    sent = json.loads(send({"messages": [{"role": "user", "content": [part]}]}).body)
+    assert json.loads(sent["messages"][0]["content"][0]["arguments"]) == {"a": "<CARD_1>"}
 
 
 def test_escaped_quotes_in_strings_of_strings_are_no_shares() -> None:
