@@ -20,6 +20,7 @@ from sanitizer.detect.classes import (
     concept_of,
     gazetteers,
     given_names,
+    known_to_all,
     misspelt,
     told_in,
     words_of,
@@ -199,12 +200,8 @@ _ZONE = re.compile(
 """The name of a time zone."""
 _FORMULA = re.compile(r"=[A-Z]{2,20}\((?:[^()\n]|\((?:[^()\n]|\([^()\n]{0,99}\)){0,99}\)){0,199}\)")
 _IN_FORMULA = re.compile(
-    r"(?<![\w'\"])(?:(?:SUM|COUNT|AVERAGE|MAX|MIN)(?:IFS?|A|BLANK|PRODUCT)?(?=\()|"
-    r"(?:IF|IFS|IFERROR|IFNA|AND|OR|NOT|[VHX]LOOKUP|INDEX|X?MATCH|OFFSET|INDIRECT|ROUND(?:UP|DOWN)?|"
-    r"TEXT(?:JOIN|SPLIT)?|CONCAT(?:ENATE)?|LEFT|RIGHT|MID|LEN|TRIM|FIND|SEARCH|SUBSTITUTE|DATE(?:DIF|"
-    r"VALUE)?|TODAY|NOW|YEAR|MONTH|DAY|WEEKDAY|FILTER|SORT|UNIQUE|QUERY|ARRAYFORMULA|ISBLANK|ISNUMBER|"
-    r"VALUE|ROWS?|COLUMNS?|ABS|MOD|RANK|LET|LAMBDA|TRANSPOSE|SPLIT)(?=\()|"
-    r"TRUE|FALSE|Sheet[0-9]+|[A-Z]{1,2}[0-9]{1,4}|[A-Z]{1,2}(?=:)|(?<=:)[A-Z]{1,2}|[0-3])(?![\w'\"])"
+    r"(?<![\w'\"])(?:(?P<function>[A-Z]{2,20})(?=\()|TRUE|FALSE|Sheet[0-9]+|[A-Z]{1,2}[0-9]{1,4}|"
+    r"[A-Z]{1,2}(?=:)|(?<=:)[A-Z]{1,2}|[0-3])(?![\w'\"])"
 )
 _CELL_ERROR = re.compile(r"#(N/A|REF|VALUE|NAME|DIV/0)(?![A-Za-z])")
 """A formula of a spreadsheet; its functions, cells, columns and switches; what a cell shows."""
@@ -691,7 +688,9 @@ def public_code(
     found += [zone.span() for zone in _ZONE.finditer(text)]
     found += [shown.span(1) for shown in _CELL_ERROR.finditer(text)]
     for formula in _FORMULA.finditer(text):
-        found += [part.span() for part in _IN_FORMULA.finditer(text, *formula.span())]
+        named = _IN_FORMULA.finditer(text, *formula.span())
+        functions = known_to_all("functions")
+        found += [part.span() for part in named if (part["function"] or "SUM") in functions]
     found += [file.span(1) for file in _FRAMED.finditer(text) if _is_known(file[1], forms)]
     return [span for span in merged(sorted({*found})) if not overlapping(hidden, *span)]
 
