@@ -96,6 +96,37 @@ def _unpacked(weight: NDArray[np.uint8], scale: Array) -> Array:
     return floats.reshape(n_out, -1)
 
 
+class Places:
+    """Where the pieces of runs are: a text's pieces side by side, which attend to the text's
+    skeleton and to their own run.
+
+    Args:
+        valid: bool [runs, pieces]. row: int64 [runs], the text of each run, ascending.
+        present: bool [texts, length], the skeletons' tokens.
+
+    Attributes:
+        text: int64 [n], the text of each valid piece. number: int64 [n], its number in the text.
+        mask: bool [texts, 1, most, length + most], True where a piece attends.
+    """
+
+    def __init__(self, valid: Tensor, row: Tensor, present: Tensor) -> None:
+        run = valid.nonzero()[:, 0]
+        self.text = row[run]
+        counts = torch.bincount(self.text, minlength=len(present))
+        self.number = torch.arange(len(run)) - (counts.cumsum(0) - counts)[self.text]
+        self._most = int(counts.max())
+        runs = torch.full((len(present), self._most), -1)
+        runs[self.text, self.number] = run
+        skeleton = present[:, None, :].expand(-1, self._most, -1)
+        self.mask = torch.cat([skeleton, runs[:, :, None] == runs[:, None, :]], -1)[:, None]
+
+    def spread(self, x: Tensor) -> Tensor:
+        """Return [texts, most, width] of the pieces' [n, width], zero where no piece is."""
+        spread = x.new_zeros(len(self.mask), self._most, x.shape[-1])
+        spread[self.text, self.number] = x
+        return spread
+
+
 class RunLayer(nn.Module):
     """A layer whose rows attend to the skeleton's states and to the rows of their own run."""
 
@@ -109,37 +140,28 @@ class RunLayer(nn.Module):
         self.norm2 = nn.LayerNorm(WIDTH, eps=EPS)
         self.drop = nn.Dropout(DROPOUT)
 
-    def forward(
-        self, x: Tensor, valid: Tensor, states: Tensor, present: Tensor, row: Tensor
-    ) -> Tensor:
-        """Return the next states of the rows.
+    def forward(self, x: Tensor, states: Tensor, places: Places) -> Tensor:
+        """Return the next states of the pieces.
 
         Args:
-            x: float [n, WIDTH], the rows where `valid`. valid: bool [runs, pieces].
-            states: float [texts, length, WIDTH]. present: bool [texts, length].
-            row: int64 [runs], the text of each run.
+            x: float [n, WIDTH], the pieces of all runs, one text's together.
+            states: float [texts, length, WIDTH].
         """
-        n_runs, n_pieces = valid.shape
-        parts = [self._spread(part, valid) for part in torch.split(self.qkv(x), WIDTH, -1)]
+        queries, *own = (places.spread(part) for part in torch.split(self.qkv(x), WIDTH, -1))
         weights, biases = torch.split(self.qkv.weight, WIDTH), torch.split(self.qkv.bias, WIDTH)
-        for i in (1, 2):  # keys and values of the skeleton come before the run's own
-            shared = nn.functional.linear(states, weights[i], biases[i])[row]
-            parts[i] = torch.cat([shared, parts[i]], 1)
+        seen = [  # keys and values of the skeleton come before the runs' own
+            torch.cat([nn.functional.linear(states, weights[i], biases[i]), part], 1)
+            for i, part in enumerate(own, 1)
+        ]
         q, k, v = (
-            part.view(n_runs, -1, N_HEADS, WIDTH // N_HEADS).transpose(1, 2) for part in parts
+            part.view(len(states), -1, N_HEADS, WIDTH // N_HEADS).transpose(1, 2)
+            for part in (queries, *seen)
         )
-        seen = torch.cat([present[row], valid], 1)[:, None, None, :]
-        attended = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=seen)
-        flat = attended.transpose(1, 2).reshape(n_runs, n_pieces, WIDTH)[valid]
+        attended = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=places.mask)
+        flat = attended.transpose(1, 2).flatten(2)[places.text, places.number]
         x = self.norm1(x + self.drop(self.out(flat)))
         result: Tensor = self.norm2(x + self.drop(self.ffn2(nn.functional.gelu(self.ffn1(x)))))
         return result
-
-    @staticmethod
-    def _spread(x: Tensor, valid: Tensor) -> Tensor:
-        spread = x.new_zeros(*valid.shape, WIDTH)
-        spread[valid] = x
-        return spread
 
 
 class Told(nn.Module):
@@ -259,8 +281,9 @@ class Tagger(nn.Module):
         places = at[:, None] + torch.arange(pieces.shape[1])
         known = self.positions[places.clamp(max=len(self.positions) - 1)]
         x = self.dropout(self.norm(self.words[pieces].float() + known + slot)[valid])
+        where = Places(valid, row, present)
         for layer, read in zip(self.layers, self.reads, strict=True):
-            x = layer(x, valid, states[read], present, row)
+            x = layer(x, states[read], where)
         spread = x.new_zeros(*valid.shape, WIDTH)
         spread[valid] = x
         scores: Tensor = self.head(self.dropout(spread.float()))
