@@ -229,6 +229,16 @@ class SanitizedText:
     conversation: str = field(default="", compare=False)
 
     @property
+    def covered(self) -> list[tuple[int, int]]:
+        """Stretches of the original that are replaced, ascending: (start, end)."""
+        found, at, gap = [], 0, 0
+        for each in self.replacements:
+            start = at + each.start - gap
+            at, gap = start + len(each.original), each.end
+            found.append((start, at))
+        return found
+
+    @property
     def hints(self) -> tuple[str, ...]:
         """What the task may miss, told by the released text alone; it stays on the machine.
 

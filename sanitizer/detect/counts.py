@@ -60,11 +60,12 @@ _SHORT_ABROAD = re.compile(
     r" (?:jours?|semaines?|heures|minutes|d\u00edas?|semanas?|horas?|minutos?|Tagen?|Wochen?|"
     r"Stunden?|Minuten?)\b(?! (?:alt|de edad))"
 )
-_STATUS = re.compile(r"[45]\d\d")
+_STATUS = re.compile(r"[1-5]\d\d")
 _SHOWS = re.compile(
-    r"(?i)\b(?:http(?: status)?|status(?: code)?|error(?: code)?|"
-    r"(?:page|server|endpoint|api|request|site|app|service|url)s? (?:\w+ )?"
-    r"(?:shows?|returns?|returned|throws?|gives?)(?: an?)?(?: error)?):? $"
+    r"(?i)\b(?:http(?: status)?|status(?: code)?|error(?: code)?|responds? with|responded with|"
+    r"(?:page|server|endpoint|api|request|site|app|service|url|nginx|apache|proxy|gateway|browser|"
+    r"curl|webhook|\ufffc)s? (?:\w+ )?"
+    r"(?:shows?|returns?|returned|throws?|gives?|gets?|answers?)(?: an?)?(?: error)?):? $"
 )
 """Visible text after a short duration in other languages; and the answer of a web server, and
 visible text before it."""
@@ -86,6 +87,15 @@ _HAPPENED = re.compile(
     r"[^.!?;\n]{0,50}$"
 )
 """Visible text before what was counted when something happened: a fact, no count of the task."""
+_STATED = re.compile(
+    r"(?i)\b(?:your|my|his|her|their|our)(?: \w+){1,2} (?:is|are|was|were) $|"
+    r"\b(?:is|are|am|was|were|waits?|waited|waiting|lies|sits|stuck) (?:here |there )?since $|"
+    r"(?:^|[.!?;,\n] *)(?!need)[a-z]{4,}ed for $"
+)
+_LEFT_OF = re.compile(
+    r"(?i) (?:days|weeks|hours) of (?:\w+ )?(?:holidays?|leave|vacation|absence|overtime|service)\b"
+)
+"""Visible text around what somebody has or is due: "your notice is four weeks"."""
 _NEAR = 50  # characters before a number in which what it is of is looked for
 _NOT_TOLD = re.compile(r"(?i)\b(?:within|after|every|next|least|most|than|been) $")
 _HAS = re.compile(
@@ -109,7 +119,7 @@ _COUNTED = re.compile(
     r"degrees|columns|files|tests|users|requests|errors|retries|lessons|sessions|persons|seats|"
     r"adults|toddlers|travell?ers|passengers|bedrooms?|rooms|bags|boxes|eggs|cups|spoons|onions|copies|photos|pictures|"
     r"emails|mails|offers|commits|branches|balls|pieces|sheets|layers|colou?rs|drinks|dishes|courses|"
-    r"songs|books|films|movies|games|plants|pots|plates|glasses)\b"
+    r"songs|books|films|movies|games|plants|pots|plates|glasses|cycles|iterations|epochs)\b"
 )
 """Visible text after a count."""
 _MEASURED = re.compile(
@@ -166,19 +176,27 @@ _OF_PERSON = re.compile(
 )
 _SERVED = re.compile(r'HTTP/\ufffc" $')
 """Visible text before the status and the length of an answer in a web server's log."""
-_AT_ITEM = re.compile(r"(?:^|\n[ >*-]*|\.[a-z]{1,5}:|(?:^|[.;\n\"] ?))$")
+_AT_ITEM = re.compile(r"(?:(?:^|\n)[ >*-]*\(?|\.[a-z]{1,5}:|(?:^|[.;\n\"] ?))$")
 _AT_FIRST, _FIRST = re.compile(r": ?$"), re.compile(r"1[.)] |\d{1,4}\)(?:\n|$)")
 _ITEM = re.compile(r"(?:\d{1,2}[.)] |\d{1,2}\.\d{1,2}\.? (?=[A-Z])|\d{1,4}\))")
 """A version; visible text before, and number with the text after, of a list's item, a clause of a
 contract or a line of a file."""
+_CLAUSE = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,2}){1,2}\.? \ufffc")
+_OF_RULES = re.compile(
+    r"(?i)\b(?:agreement|contract|clauses?|shall|part(?:y|ies)|terms|hereby|herein|liable|liability|"
+    r"bye?-?laws|regulations|statutes?|articles|policy)\b|\n\ufffc(?:\.? |\) )"
+)
+"""A clause that a hidden word opens, and visible text before it that tells of one."""
 _PORTS = re.compile(r"[0-9]{2,5}:[0-9]{2,5}")
 """Two ports, as containers map them."""
 _OF_PRODUCT = re.compile(
-    r"(?:\b[A-Z][a-z]+[A-Z]\w*|\b(?:Python|Java|Windows|Ubuntu|Debian|Fedora|Node(?:\.js)?|Excel|"
-    r"Office|Rails|Django|Angular|React|Swift|Kotlin|Ruby|Perl|Bash|Android|Chrome|Firefox|"
+    r"(?:\b[A-Z][a-z]+[A-Z]\w*|\.NET(?: Core)?|\bEF Core|"
+    r"\b(?:Python|Java|Windows|Ubuntu|Debian|Fedora|Node(?:\.js)?|Excel|Office|Rails|Django|Angular|React|Swift|Kotlin|Ruby|Perl|Bash|Android|Chrome|Firefox|"
     r"Kubernetes|Docker|Postgres|Redis|Linux|PHP|HTML|CSS|TLS|HTTP|iOS|macOS|Word|"
     r"(?i:version|release))) $|\bHTTP/$"
 )
+_SUBSCRIBED = re.compile(r"\b(?:Office|Microsoft|Dynamics) $")
+"""Visible text before the number in "Office 365"."""
 _TAGGED = re.compile(r"(?i)\bimages?:? ?[\w.\ufffc-]+(?:/[\w.\ufffc-]+)*:$")
 """Visible text before the release of an image of a container: "image grafana/grafana:10.4"."""
 _REFERRED = re.compile(
@@ -187,6 +205,17 @@ _REFERRED = re.compile(
     r"articles?|clauses?|attempts?)(?: (?:no\.?|number))?(?: \ufffc(?:,| and| or| to))* $"
 )
 """Visible text before the number of a part of the text."""
+_DOTTED = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,3}){1,2}")
+_RELEASED_AFTER = re.compile(
+    r"(?i) (?:ships?|shipped|is (?:out|released|live|available|affected)|releases?|released|beta|"
+    r"rc|adds|fixes|introduces|supports|drops|requires|breaks|comes with|"
+    r"or (?:later|newer|above))\b"
+)
+"""A release, and visible text after that of a program whose name is hidden."""
+_OF_PROTOCOL = re.compile(
+    r" ?(?:rpm|\u00b5l|\u03bcl|ng/|mM|\u00b5M|kDa|bp)(?![A-Za-z])| s\b(?=[,;.) ])"
+)
+"""Visible text after what a machine of a laboratory is set to."""
 _OF_PART = re.compile(r"(?<![\w./@\ufffc-])[a-z]{3,}-$|(?<=-)[a-z]{3,}-$")
 """Visible text before a version, and before the number of a part such as "worker-3"."""
 
@@ -203,7 +232,9 @@ def public_number(number: str, before: str, after: str) -> bool:
     if asked(before, after) or _AT_MOST.search(before) or _is_given(number, before, after):
         return True
     written = number + after
-    item = _AT_ITEM.search(before) and _ITEM.match(written)
+    item = _AT_ITEM.search(before) and (
+        _ITEM.match(written) or (_CLAUSE.match(written) and _OF_RULES.search(before))
+    )
     first = _AT_FIRST.search(before) and _FIRST.match(written)
     if item or first or _SERVED.search(before) or _is_technical(number, before, after):
         return True
@@ -236,6 +267,8 @@ def _is_told(number: str, before: str, after: str) -> bool:
         OLD.search(before) and re.match(r"[ -](?:weeks|months)\b", after)
     ):
         return True
+    if _is_stated(before, after):
+        return True
     sentence = _told_in(before)
     if _FIGURE.search(sentence[-_NEAR:]) or (_WORKS.search(sentence) and SHORT.match(after)):
         return True
@@ -244,26 +277,37 @@ def _is_told(number: str, before: str, after: str) -> bool:
     return _HAPPENED.search(before[-2 * _NEAR :]) is not None
 
 
+def _is_stated(before: str, after: str) -> bool:
+    """Return True for how long somebody has something: "your notice is four weeks"."""
+    lasting = SHORT.match(after) or MONTHS_AFTER.match(after)
+    return bool((lasting and _STATED.search(before)) or _LEFT_OF.match(after))
+
+
 def _is_technical(number: str, before: str, after: str) -> bool:
     """Return True for the number of a version or a part: "PostgreSQL 16", "item 2", "worker-3"."""
     ported = _PORTS.fullmatch(number) and not may_be_day(number)
     tried = _OF_MANY.fullmatch(number) and _TRIED.search(before)
-    if ported or tried or number == "50/50" or _VERSION.fullmatch(number):
+    if ported or tried or number == "50/50" or _is_release(number, before, after):
         return True
     is_set = _SETTING.search(before) or (
         _FRACTION.fullmatch(number) and (_COEFFICIENT.search(before) or _FACTOR.search(before))
     )
     answered = _STATUS.fullmatch(number) and _SHOWS.search(before)
-    if is_set or answered or (_REGEX.search(before) and _REGEX_AFTER.match(after)):
-        return True
-    if _REFERRED.search(before) and _PART.fullmatch(number):
-        return True
-    released = (_OF_PRODUCT, _UPGRADED, _TAGGED)
-    if _RELEASE.fullmatch(number) and any(each.search(before) for each in released):
+    written = (_REGEX.search(before) and _REGEX_AFTER.match(after)) or _OF_PROTOCOL.match(after)
+    if is_set or answered or written or (_REFERRED.search(before) and _PART.fullmatch(number)):
         return True
     if _OF_PERSON.search(before) or not _OF_PART.search(before) or not _PART.fullmatch(number):
         return False
     return not after[:1].isalnum() and after[:1] not in ("-", "\ufffc")
+
+
+def _is_release(number: str, before: str, after: str) -> bool:
+    """Return True for the version of a program, and for that in the name "Office 365"."""
+    if _VERSION.fullmatch(number) or (_DOTTED.fullmatch(number) and _RELEASED_AFTER.match(after)):
+        return True
+    released = any(each.search(before) for each in (_OF_PRODUCT, _UPGRADED, _TAGGED))
+    named = number == "365" and _SUBSCRIBED.search(before) is not None
+    return named or (_RELEASE.fullmatch(number) is not None and released)
 
 
 def asked(before: str, after: str) -> bool:
@@ -363,6 +407,10 @@ def figure(number: str, before: str, after: str) -> str | None:
         'NUMBER'
         >>> figure("500", "Add a discount for orders above ", " units")
     """
+    if _is_stated(before, after):
+        return "NUMBER"
+    if not number.isascii() or number.isalpha():
+        return None  # a numeral
     sentence = _told_in(before)
     measured = sentence and UNIT_AFTER.match(after) and not _TITLE_AFTER.search(after)
     if (

@@ -63,7 +63,6 @@ from sanitizer.detect.numbers import (
 )
 from sanitizer.detect.skeleton import (
     FOREIGN,
-    NUMBER,
     NUMBERS,
     WORD,
     PublicForms,
@@ -203,6 +202,7 @@ _IN_FORMULA = re.compile(
     r"(?<![\w'\"])(?:(?P<function>[A-Z]{2,20})(?=\()|TRUE|FALSE|Sheet[0-9]+|[A-Z]{1,2}[0-9]{1,4}|"
     r"[A-Z]{1,2}(?=:)|(?<=:)[A-Z]{1,2}|[0-3])(?![\w'\"])"
 )
+_CELLS = re.compile(r"(?<![\w$.])\$?[A-Z]{1,2}\$?[0-9]{1,5}:\$?[A-Z]{1,2}\$?[0-9]{1,5}(?!\w)")
 _CELL_ERROR = re.compile(r"#(N/A|REF|VALUE|NAME|DIV/0)(?![A-Za-z])")
 """A formula of a spreadsheet; its functions, cells, columns and switches; what a cell shows."""
 _SEGMENT = re.compile(r"[A-Za-z0-9_]+")
@@ -345,7 +345,7 @@ class Detector:
                 kind = known or self._number_kind(word, before, after, labels[number][0], field)
                 kind = as_measured(word, before, after, kind)
                 of_task = reckoning or (known is None and public_number(word, sight, after))
-                told = kind is None and field is None and run.kind == NUMBER and language == "en"
+                told = kind is None and field is None and language == "en"
                 if told and not overlapping(coded, run.start, run.end):
                     kind = figure(word, sight, after)
                 decided.append([None if of_task else kind])
@@ -686,6 +686,7 @@ def public_code(
         begins = (part.span() for part in _SEGMENT.finditer(text, *path.span()))
         found += [span for span in begins if _is_known(text[slice(*span)], forms)]
     found += [zone.span() for zone in _ZONE.finditer(text)]
+    found += [cells.span() for cells in _CELLS.finditer(text)]
     found += [shown.span(1) for shown in _CELL_ERROR.finditer(text)]
     for formula in _FORMULA.finditer(text):
         named = _IN_FORMULA.finditer(text, *formula.span())

@@ -122,12 +122,13 @@ _TAKEN_BEFORE = {
         r"\bQ[1-4] |\bweek |\b(?:last|next|early|late|mid) )+$"
     ),
     "PERSON": re.compile(
-        r"\b(?:(?:Old|Big|Little|Young|Uncle|Auntie|Aunt|Grandma|Grandpa|Granny|Nana) |"
+        r"\b(?:(?:Old|Big|Little|Young|Baby|Uncle|Auntie|Aunt|Grandma|Grandpa|Granny|Nana) |"
         r"(?:deploy|svc|admin|user)[-_.]|\b[a-z]\.)$"
     ),
-    "ID": re.compile(r"(?:\b(?:[a-z]+|[A-Z]{2,6})[-_])+$"),
+    "ID": re.compile(r"(?:\b(?:(?:[a-z]+|[A-Z]{2,6})[-_]|[A-Z]{1,6}/))+$"),
     "PRODUCT": re.compile(
-        rf"(?<![.!?] )\b(?:Project|Operation|Programme|Program) $|\b[A-Z][a-z]+ & $|{_CAPITALIZED}"
+        rf"\b(?:Project|Operation) $|(?<![.!?] )\b(?:Programme|Program) $|\b[A-Z][a-z]+ & $|"
+        rf"{_CAPITALIZED}"
     ),
     "ORGANIZATION": re.compile(rf"\b[A-Z][a-z]+ & $|\b(?:Saint|St\.?|San|Santa) $|{_CAPITALIZED}"),
     "PLACE": re.compile(

@@ -114,6 +114,7 @@ _PLAIN = frozenset(
 )
 _IN_FORMULA = re.compile(rf"=\s?[-+(]*(?:[A-Z]{{2,}}|{SLOT})\((?:[^\n]*[(:,;+*/<>=&-] ?)?\$?$")
 _CELL = re.compile(r"[A-Z]{1,3}(?:[0-9]{1,5})?")
+_LONG_FUNCTION = 6  # letters by which the name of a function is known in a sentence
 """Functions of spreadsheets; visible text before a cell in a formula such as "=SUM(B2:B40)"."""
 _SALUTED = re.compile(
     r"(?i)estimad[oa]s?|querid[oa]s?|distinguid[oa]s?|apreciad[oa]s?|cher|ch\u00e8re|chers|hola|hallo|"
@@ -121,6 +122,15 @@ _SALUTED = re.compile(
 )
 _SALUTES = re.compile(r"(?:^|[.!?:\n\"\u201c\u201e\u00ab] ?)$")
 """Words that open a letter in Spanish, French and German, and visible text before them."""
+_PARTY = re.compile(
+    r"(?:Agent|Assignee|Bank|Borrower|Buyer|Client|Company|Consultant|Contractor|Customer|Employee|"
+    r"Employer|Franchisee|Franchisor|Guarantor|Insurer|Insured|Landlord|Lender|Lessee|Lessor|"
+    r"Licensee|Licensor|Manufacturer|Owner|Party|Parties|Partner|Principal|Processor|Controller|"
+    r"Provider|Publisher|Purchaser|Recipient|Seller|Service|Subcontractor|Supplier|Tenant|Trustee|"
+    r"User|Vendor)s?"
+)
+_AS_PARTY = re.compile(r"(?:\((?:the )?[\"\u201c\u201e']|\b[Tt]he [\"\u201c]?)$")
+"""Names that a contract gives to its parties, and visible text before them."""
 _SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
 """Visible text in capitals, as before "IN" and "WHO" where all is in capitals."""
 _STYLE = frozenset(
@@ -159,6 +169,13 @@ _WORKS_THERE = re.compile(
     r"(?: the)? $"
 )
 _NEXT, _LAST = re.compile(r" ([A-Z]\w*)(?![\w'\u2019])"), re.compile(r"\b([A-Z]\w*) $")
+_ARTICLED = re.compile(r"(?i)\b(?:an?|the|this|new|old)(?: (?:old|new|work|second))? $")
+_APPLIANCE = re.compile(
+    r"(?i) (?:phones?|smartphones?|tablets?|laptops?|notebooks?|printers?|tvs?|televisions?|"
+    r"monitors?|cameras?|headphones|earbuds|consoles?|routers?|keyboards?|washing machine|fridge|"
+    r"computers?|pcs?|chargers?|smartwatch(?:es)?)\b"
+)
+"""Visible text around the maker of a thing that everybody has: "an old Samsung phone"."""
 _NUMBER_OF_MODEL = re.compile(r"[A-Z]{0,2}[0-9]{1,3}[A-Za-z]?")
 """Visible text before the name of an employer, and the number of a model."""
 _OF_CAMERA = re.compile(r"(?:IMG|DSC|DSCN|DSCF|MVI|VID) [0-9]{1,4}")
@@ -319,6 +336,7 @@ def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms
         bool(opens or greets)
         or _is_technical(word, before, after, forms)
         or _is_closing(word, before, after)
+        or (_PARTY.fullmatch(word) is not None and _AS_PARTY.search(before) is not None)
         or (_SALUTED.fullmatch(word) is not None and _SALUTES.search(before) is not None)
         or _heads(word, before, after, listed)
     )
@@ -342,9 +360,11 @@ def n_of_everybody(words: Sequence[str], before: str, after: str) -> int:
 
 def _is_of_everybody(words: Sequence[str], before: str, after: str) -> bool:
     written = " ".join(words)
-    if _OF_CAMERA.fullmatch(written):
-        return True
-    if written in known_to_all("peoples") or written in known_to_all("products"):
+    if (
+        _OF_CAMERA.fullmatch(written)
+        or written in known_to_all("peoples")
+        or written in known_to_all("products")
+    ):
         return True
     if known_to_all("assistants").issuperset(words):
         beside = _BESIDE_RIVAL.match(after) or _AFTER_RIVAL.search(before)
@@ -353,6 +373,8 @@ def _is_of_everybody(words: Sequence[str], before: str, after: str) -> bool:
         )
     makers, devices = known_to_all("makers"), known_to_all("devices")
     made = words[0] in makers and not _WORKS_THERE.search(before)
+    if written == "Mac" or (made and len(words) == 1 and _APPLIANCE.match(after)):
+        return made or _ARTICLED.search(before) is not None
     if made and len(words) == 1:
         following = _NEXT.match(after)
         return following is not None and following[1] in devices
@@ -393,7 +415,9 @@ def _is_technical(word: str, before: str, after: str, forms: PublicForms) -> boo
         return flag or bool(chosen and _CHOICE.match(after))
     if _CODE.fullmatch(word) and _REPORTED.search(before):
         return True
-    called = word in known_to_all("functions") and after.startswith("(")
+    called = word in known_to_all("functions") and (
+        after.startswith("(") or len(word) >= _LONG_FUNCTION
+    )
     in_cell = _CELL.fullmatch(word) and _IN_FORMULA.search(before)
     if called or in_cell or (_FORMAT.fullmatch(word) and _FORMATTED.search(before)):
         return True
@@ -403,8 +427,10 @@ def _is_technical(word: str, before: str, after: str, forms: PublicForms) -> boo
 
 def _is_closing(word: str, before: str, after: str) -> bool:
     """Return True for a line such as "Best," and the last word of "Kind regards"."""
-    ends = _CLOSING.fullmatch(word) is not None and _CLOSING_END.match(after) is not None
-    return ends and (_LINE_BEGIN.search(before) or _CLOSED.search(before)) is not None
+    if _CLOSING.fullmatch(word) is None or _CLOSING_END.match(after) is None:
+        return False
+    behind = _OPENS.search(before) and after.startswith(f", {SLOT}")  # in one line with the letter
+    return bool(behind or _LINE_BEGIN.search(before) or _CLOSED.search(before))
 
 
 def _heads(word: str, before: str, after: str, listed: bool) -> bool:

@@ -228,6 +228,7 @@ _MEASURE = re.compile(
 )
 
 
+_SUM_AFTER = re.compile(r"(?i) ?(?:lakhs?|crores?|quid|bucks)\b")
 _CLOCKS = re.compile(r"(?:[01]?\d|2[0-4])[:.][0-5]\d ?[-\u2013] ?(?:[01]?\d|2[0-4])[:.][0-5]\d")
 _PARTED = re.compile(r"(?=(?:-?\d){6})\d{2,}(?:-\d{2,})+")
 _SPAN = re.compile(r"\d{1,2} ?[-\u2013] ?\d{1,2}")
@@ -253,6 +254,8 @@ def as_measured(number: str, before: str, after: str, label: str | None) -> str 
             return "DATE"
     if label == "MONEY" and _PARTED.fullmatch(number):
         return "ID"
+    if label in ("DATE", "NUMBER") and _SUM_AFTER.match(after):
+        return "MONEY"
     measured = label == "MONEY" and _MEASURE.match(after)
     spanned = label in ("MONEY", "ID") and _SPAN.fullmatch(number)
     return "NUMBER" if measured or spanned else label
@@ -458,7 +461,7 @@ def years_on(found: Skeleton, decided: list[list[str | None]]) -> None:
 
 
 def exercise_on(found: Skeleton, decided: list[list[str | None]]) -> None:
-    """Release the numbers and the times of day of an exercise, if no name occurs in it.
+    """Release the numbers, sums and times of day of an exercise, if no name occurs in it.
 
     Which classes the other things have decides, and no letter of them.
     """
@@ -472,7 +475,7 @@ def exercise_on(found: Skeleton, decided: list[list[str | None]]) -> None:
     for run, kinds in zip(found.runs, decided, strict=True):
         written = found.text[run.start : run.end]
         timed = kinds == ["DATE"] and not dated and _CLOCK_OR_SMALL.fullmatch(written)
-        if run.kind in NUMBERS and (kinds == ["NUMBER"] or timed):
+        if run.kind in NUMBERS and (kinds in (["NUMBER"], ["MONEY"]) or timed):
             kinds[:] = [None]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -176,6 +177,24 @@ class Inner:
             return ()
         return self._stand_ins.identifiers().spans(text)
 
+    def says_again(self, text: str, role: str, covered: Sequence[tuple[int, int]]) -> bool:
+        """Return True if an identifier of the conversation stands in what is left of a text.
+
+        What announces an identifier stands beside one occurrence of it, or in a later text. What
+        an API may know is not compared with the table.
+
+        Args:
+            covered: what was replaced, ascending.
+        """
+        if role == APART:
+            return False
+        starts = [start for start, _ in covered]
+        for start, _, _ in self.known_identifiers(text):
+            before = bisect_right(starts, start) - 1
+            if before < 0 or covered[before][1] <= start:
+                return True
+        return False
+
     def known_number(self, spelling: str) -> str | None:
         """Return the stand-in of a JSON number that is an identifier of the conversation."""
         identifiers = self._stand_ins.identifiers()
@@ -242,6 +261,8 @@ class Inner:
             n_new += n_draws
 
         masked = self.mask(text, source, role, charge)
+        if masked.n_identifiers and self.says_again(text.text, role, masked.covered):
+            masked = self.mask(text, source, role, charge)
         if self.settings.policy.detector == "none":
             record = plain_record(masked, self.settings.policy)
         else:

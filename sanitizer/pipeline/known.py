@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from itertools import islice
@@ -27,9 +28,15 @@ PREFIX = 3
 """Characters by which an identifier is looked for, and the fewest that it has."""
 SURE = 8
 """Letters and digits of an identifier that is found inside of longer words and numbers too."""
+LONG = 5
+"""Letters and digits of an ID that is told apart where no detector reads."""
 MAX_NUMBER = 40
 """Characters of the longest number that is compared by its value."""
 
+_SPACED = re.compile(
+    r"(?<![\w.,])\(?\+?[0-9](?:[ ()./-]{0,2}[0-9]){6,19}(?![\w]|[.,][0-9])", re.ASCII
+)
+"""A number that is long enough to be one identifier, however its digits are grouped."""
 _NUMERIC = re.compile(r"[0-9eE\s().+/-]*[0-9][0-9eE\s().+/-]*", re.ASCII)
 _ROLES = frozenset(["NUMBER", "DATE", "MONEY"])  # private by their role, and so not linked
 
@@ -41,11 +48,12 @@ class KnownIdentifiers:
     looks at new ones only.
 
     Args:
-        kinds: tells the class of an original. Names and other things of classes are for a detector.
+        kinds: tells the class of an original.
+        detected: classes whose things are for a detector, which says where each stands.
     """
 
-    def __init__(self, kinds: Kinds) -> None:
-        self._kinds_of = kinds
+    def __init__(self, kinds: Kinds, detected: Collection[str] = CLASSES) -> None:
+        self._kinds_of, self._detected = kinds, detected
         self._lock = threading.Lock()
         self._clear(Originals())
 
@@ -81,7 +89,9 @@ class KnownIdentifiers:
 
     def _is_told_apart(self, form: str, kind: str) -> bool:
         """Return True if a form means the same thing wherever it stands."""
-        if kind in _ROLES or len(form) < PREFIX or kind in CLASSES:
+        if kind in _ROLES or len(form) < PREFIX or kind in self._detected:
+            return False
+        if kind in CLASSES and sum(map(str.isalnum, form)) < LONG:
             return False
         return not (form.isalpha() and public_forms().known(form.lower()))
 
@@ -94,13 +104,11 @@ class KnownIdentifiers:
 
     def spans(self, text: str) -> list[Span]:
         """Return (start, end, class) of what is found, ascending and apart; the longest wins."""
-        written = [(start, end, "TEXT") for start, end in self._restorer.spelled(text)]
-        apart = (
-            span
-            for span in self._found(text)
-            if not any(span[0] < end and start < span[1] for start, end, _ in written)
-        )
-        return sorted([*written, *apart])
+        found = [(start, end, "TEXT") for start, end in self._restorer.spelled(text)]
+        for some in (self._found(text), self._grouped(text)):
+            apart = [span for span in some if not _overlaps(span, found)]
+            found = sorted([*found, *apart])
+        return found
 
     def _found(self, text: str) -> Iterator[Span]:
         begin = self._begin
@@ -114,6 +122,14 @@ class KnownIdentifiers:
             if (form := self._longest(text, at)) is not None:
                 done = at + len(form)
                 yield at, done, self._kinds[form]
+
+    def _grouped(self, text: str) -> Iterator[Span]:
+        """Yield numbers whose digits are those of an identifier, in other groups."""
+        if not self._numbers:
+            return
+        for match in _SPACED.finditer(text):
+            if (form := self.number(match[0])) is not None:
+                yield *match.span(), self._kinds[form]
 
     def number(self, spelling: str) -> str | None:
         """Return the identifier that a JSON number is; None for any other."""
@@ -133,6 +149,12 @@ class KnownIdentifiers:
             if sure or not (_joined(text, at) or _joined(text, at + length)):
                 return form
         return None
+
+
+def _overlaps(span: Span, found: list[Span]) -> bool:
+    """Return True if a span touches one of those found, which are ascending and apart."""
+    at = bisect_left(found, span)
+    return (at < len(found) and found[at][0] < span[1]) or (at > 0 and span[0] < found[at - 1][1])
 
 
 def _joined(text: str, at: int) -> bool:

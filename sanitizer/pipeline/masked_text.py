@@ -109,6 +109,11 @@ class MaskedText:
             return "a"  # always: "an" would tell how the private word begins
         return reads_as(cut.kind) if cut.kind.isupper() else self.stand_ins[cut.unit] or ""
 
+    @property
+    def covered(self) -> list[tuple[int, int]]:
+        """Stretches of the original that are replaced, ascending."""
+        return [(cut.start, cut.end) for cut in self.cuts]
+
     def article(self, value: str, original: str) -> str:
         """Return the article before a released value.
 

@@ -295,10 +295,31 @@ class Sanitizer:
         try:
             for result in counted(stream, len(texts)) if progress else stream:
                 results.append(result)
+            if not self.policy.perturb and (self._named if together is None else together):
+                self._hide_again(texts, results, role, keep, source)
         except SanitizerError as error:
             error.released = tuple(results)
             raise
         return results
+
+    def _hide_again(
+        self,
+        texts: Sequence[str | DeclaredText],
+        results: list[SanitizedText],
+        role: str | Sequence[str],
+        keep: Sequence[str],
+        source: Source,
+    ) -> None:
+        """Sanitize those texts again in which an identifier stands that only a later text tells.
+
+        An answer of the API goes back as it came, and is left out.
+        """
+        pairs = _with_roles((DeclaredText.of(text, keep) for text in texts), role)
+        for i, (text, its_role) in enumerate(pairs):
+            if its_role == "assistant":
+                continue
+            if self.inner.says_again(text.text, its_role, results[i].covered):
+                results[i] = self.sanitize(text, role=its_role, keep=keep, source=source)
 
     def sanitize_stream(
         self,

@@ -36,7 +36,7 @@ from sanitizer.storage import (
     name_marks,
     same_thing,
 )
-from sanitizer.text import Policy, Segmented, Unit, cased, random_number, word_list
+from sanitizer.text import CLASSES, Policy, Segmented, Unit, cased, random_number, word_list
 
 Charge = Callable[[float, int], None]
 """Function (epsilon of one draw, how many draws) that reserves their price; it raises
@@ -60,7 +60,8 @@ class StandIns:
 
     def __init__(self, policy: Policy, vault: Vault, conversation: str) -> None:
         self._policy, self._vault, self._conversation = policy, vault, conversation
-        self._identifiers = KnownIdentifiers(self.known)
+        detected = CLASSES if policy.detector != "none" else set(CLASSES) - {"ID"}
+        self._identifiers = KnownIdentifiers(self.known, detected)
 
     def known(self, forms: Collection[str]) -> Mapping[str, str]:
         """Return form -> class of those forms that are things of the conversation already."""

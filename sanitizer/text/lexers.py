@@ -84,10 +84,11 @@ LIBRARY = {
         height href id lang max maxlength media method min name onclick placeholder readonly rel
         required role rowspan selected src style tabindex target title type value version encoding
         width xml xmlns DOCTYPE doctype amp lt gt quot apos nbsp"""),
-    "other": _words("""append args ArrayList Boolean Console cout count Double echo endl err error
-        Exception fmt get HashMap id Integer iostream key len length List main map Map Math name Ok
-        Option out print printf println Println push put puts require Result set size Some std
-        String str sum System toString value vec Vec vector Write WriteLine"""),
+    "other": _words("""append args ArrayList Boolean Console count cout cpp cs Double echo endl err
+        error Exception File fmt get go HashMap id in Integer iostream java js key kt len length
+        line List Main main Map map Math name Object Ok Option out php print printf Println println
+        Program push put puts py rb require Result set size Some std str String sum System toString
+        ts value Vec vec vector Write WriteLine"""),
 }
 TAGGED = {
     tag: language

@@ -79,9 +79,18 @@ _STRONG = re.compile(
     |import\s+(?:{WORD}|\.)+(?:\s+as\s+{WORD}+)?\s*;?\s*$|@{WORD}(?:{WORD}|\.)*\s*(?:\(|$)
     |(?:const|let|var)\s+(?:{WORD}|[{{\[])[^=\n]*=|(?:export\s+)?(?:async\s+)?function\b[^(\n]*\(
     |(?:{WORD}|[.\[\]])+[ \t]*[-+*/|&%]?=(?![=>])[ \t]*\S|(?:{WORD}|\.)+\(.*\)[ \t]*;?\s*$
-    |(?:public|private|protected|static|func|fn)\s[^(\n]*\(|\#include\s)""",
+    |(?:public|private|protected|static|func|fn)\s[^(\n]*\(|\#include\s
+    |{WORD}+(?:[ \t]+[^\s;{{}}]+)*[ \t]*\{{[ \t\r]*$)""",
     re.X,
 )
+_FRAME = re.compile(
+    rf"""[ \t]*(?:at[ ](?:(?:async|new)[ ])?
+    (?:(?:{WORD}|[$<>`,\[\]+/])+[.:])+(?:{WORD}|[$<>`,\[\]])+\(
+    |at[ ][^\n]*?[^\s()]:\d+(?::\d+)?\)?\s*$|File[ ]"[^"\n]+",[ ]line[ ]\d+
+    |from[ ][^\s:]+:\d+:in[ ])""",
+    re.X,
+)
+"""One line of a stack trace: of .NET, Java, JavaScript, Python or Ruby."""
 _WEAK = re.compile(
     r"""[ \t]*(?:[)\]}\#]|//|(?:if|elif|else|for|while|try|except|finally|with|return|raise|await
     |assert|yield|break|continue|pass|switch|case|throw|catch|del|global)\b)""",
@@ -191,7 +200,11 @@ def _line_kind(line: str, following: str) -> str:
     if _SQL_START.match(line.lstrip()):
         return ""
     bare = line.rstrip()
-    if _STRONG.match(line) or (bare.endswith((";", "{")) and re.search(r"[=(]", bare)):
+    if (
+        _STRONG.match(line)
+        or _FRAME.match(line)
+        or (bare.endswith((";", "{")) and re.search(r"[=(]", bare))
+    ):
         return "" if bare.lstrip()[:1] in ("<", '"') else "strong"
     if not _WEAK.match(line):
         return ""
@@ -226,6 +239,8 @@ def _code_regions(text: str, start: int, end: int) -> Iterator[Region]:
 
 def _code_language(code: str) -> str:
     """Return the language of code by its keywords and line ends."""
+    if _FRAME.match(code):
+        return "other"
     if _JAVASCRIPT.search(code):
         return "javascript"
     return "python" if _PYTHON.search(code) or not re.search(r"[;{]\s*$", code, re.M) else "other"

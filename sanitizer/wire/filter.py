@@ -240,12 +240,7 @@ class Filter:
     def _hide_numbers(self, slots: Sequence[TextSlot]) -> None:
         """Write numbers that are identifiers as strings: known ones, or by form and name."""
         found: list[tuple[TextSlot, str, int]] = []
-        for slot in slots:
-            if slot.role != APART:
-                known = self._sanitizer.inner.known_number(slot.text)
-                if known is not None:
-                    slot.text = f'"{known}"'
-                    continue
+        for slot in self._unknown(slots):
             if len(slot.text) >= MIN_NUMBER:
                 digits = whole_number(slot.text)
                 # With its name first: that may tell the kind.
@@ -258,6 +253,22 @@ class Filter:
         )
         for (slot, named, size), result in zip(found, results, strict=True):
             slot.text = f'"{result.text[len(named) - size :]}"'
+        if found:  # others may be the same numbers, where nothing tells what they are
+            hidden = {id(slot) for slot, _, _ in found}
+            self._unknown([slot for slot in slots if id(slot) not in hidden])
+
+    def _unknown(self, slots: Sequence[TextSlot]) -> list[TextSlot]:
+        """Write numbers that the conversation knows as strings; return the others."""
+        others = []
+        for slot in slots:
+            known = None
+            if slot.role != APART:
+                known = self._sanitizer.inner.known_number(slot.text)
+            if known is None:
+                others.append(slot)
+            else:
+                slot.text = f'"{known}"'
+        return others
 
     def _ends_in_one(self, text: str, size: int) -> bool:
         """Return True if the last characters are an identifier, and there is no other one."""

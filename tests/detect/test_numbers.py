@@ -82,6 +82,18 @@ def test_the_role_of_a_number(before: str, after: str, expected: str | None) -> 
         ("43,000", "I earn ", " a year", False),
         ("17", "my daughter is ", " years old", False),
         ("4417", "my card ends in ", ".", False),
+        ("1", "dated \ufffc\n(", ") \ufffc", True),
+        ("3.4", "The Buyer shall pay.\n", " \ufffc is capped", True),
+        ("3.40", "two lemons\n", " \ufffc", False),
+        ("413", "my nginx returns ", ", why", True),
+        ("413", "my aunt returns ", " bottles", False),
+        ("365", "I have Office ", ";", True),
+        ("8", "We use .NET ", ",", True),
+        ("2.11", "\ufffc ", " ships on", True),
+        ("30", "for ", " s, then", True),
+        ("four", "your notice is ", " weeks", False),
+        ("16", "it is since ", " days in port", False),
+        ("9", "plus ", " days of untaken holiday", False),
     ],
 )
 def test_numbers_of_the_task(number: str, before: str, after: str, expected: bool) -> None:
@@ -112,6 +124,9 @@ def test_a_year_of_somebodys_life_is_a_date() -> None:
         ("164", "it stops (abort:", ")", False),
         ("65", "They are made of ", "% Cotton", False),
         ("0.05", "The tolerance is ", " mm", False),
+        ("four", "your notice is ", " weeks", True),
+        ("9", "You will receive it plus ", " days of untaken holiday", True),
+        ("four", "give me ", " weeks", False),
     ],
 )
 def test_figures_that_a_sentence_tells(number: str, before: str, after: str, found: bool) -> None:

@@ -72,3 +72,42 @@ def test_an_identifier_is_hidden_whatever_stands_next_to_it(policy: str) -> None
     out = sanitizer.sanitize("Please read a078-05-1120b to me.")
     assert "078-05-1120" not in out.text
     assert sanitizer.restore(out.text) == "Please read a078-05-1120b to me."
+
+
+@pytest.mark.parametrize("policy", ["identifiers", "balanced"])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("My customer number is 471188. Later I told her 471188 again.", "471188"),
+        ("The IMEI 490154203237518; 490154203237518!", "490154203237518"),
+        ("Rufen Sie 089 1234567 an, nicht 0891234567.", "1234567"),
+        ("Nothing tells 471188 here. My customer number is 471188.", "471188"),
+    ],
+)
+def test_what_one_occurrence_announces_is_hidden_at_all_others(
+    policy: str, text: str, value: str
+) -> None:
+    sanitizer = Sanitizer(policy=policy)
+    result = sanitizer.sanitize(text)
+    assert value not in result.text
+    assert sanitizer.restore(result.text, result) == text
+
+
+def test_what_a_later_text_announces_is_hidden_in_the_texts_before_it() -> None:
+    sanitizer = Sanitizer(policy="identifiers")
+    texts = ["Is 471188 paid?", "My customer number is 471188."]
+    first, second = sanitizer.sanitize_batch(texts, together=True)
+    assert "471188" not in first.text + second.text
+    assert sanitizer.sanitize_batch(texts, together=True)[0].text == first.text
+
+
+def test_rows_that_do_not_belong_together_tell_each_other_nothing() -> None:
+    texts = ["Is 471188 paid?", "My customer number is 471188."]
+    first, _ = Sanitizer(policy="identifiers").sanitize_batch(texts, together=False)
+    assert first.text == texts[0]
+
+
+def test_short_ids_count_where_they_are_announced_only() -> None:
+    result = Sanitizer(policy="identifiers").sanitize("My customer number is 4711; 4711 sheep.")
+    assert result.text.endswith("; 4711 sheep.")
+    assert "number is 4711;" not in result.text

@@ -506,3 +506,25 @@ def test_a_megabyte_of_json_is_quick() -> None:
     start = time.process_time()
     assert len(pieces(text)) == 22_000 * 8
     assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("   at Quarry.Ketch.Program.Main(String[] args) in D:\\a\\Program.cs:line 19", "Quarry"),
+        ("\tat org.quarry.Ketch.run(Ketch.java:57)", "quarry"),
+        ("    at Object.quarry (/srv/app/index.js:10:5)", "quarry"),
+        ('  File "/srv/quarry/report.py", line 4, in total', "total"),
+        ("server {\n  quarry_body_size 64m;\n}", "quarry_body_size"),
+    ],
+)
+def test_traces_and_blocks_are_code(text: str, name: str) -> None:
+    role, _ = role_of(text, name) or ("prose", "")
+    assert role == "name"
+
+
+@pytest.mark.parametrize(
+    "text", ["at Quarry (the big one) we met", "at Ketch: 10 people", "See you at Ketch.\nBye"]
+)
+def test_prose_that_begins_with_at_is_no_trace(text: str) -> None:
+    assert pieces(text) == ()

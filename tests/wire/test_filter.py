@@ -375,6 +375,21 @@ def test_numbers_in_arguments_are_identifiers_by_form_or_name() -> None:
     assert written == {"card": "<CARD_1>", "ssn": "<SSN_1>", "n": 1234567}
 
 
+def test_a_number_that_one_argument_tells_is_hidden_in_the_others_at_once() -> None:
+    arguments = '{"first": 471188123, "phone": 471188123, "n": [471188123, 471188124]}'
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
+    out = sent(chat(None, "user", tool_calls=[call]))
+    written = json.loads(out["messages"][0]["tool_calls"][0]["function"]["arguments"])
+    assert written == {"first": "<PHONE_1>", "phone": "<PHONE_1>", "n": ["<PHONE_1>", 471188124]}
+
+
+def test_what_a_later_message_announces_is_hidden_in_those_before_it() -> None:
+    body = chat("Is 471188 paid?")
+    body["messages"].append({"role": "user", "content": "My customer number is 471188."})
+    first, second = sent(body)["messages"]
+    assert "471188" not in first["content"] + second["content"]
+
+
 @pytest.mark.parametrize("name", ["4111111111111111", "DE89370400440532013000"])
 def test_a_name_that_is_an_identifier_is_refused(name: str) -> None:
     tool = {"type": "function", "function": {"name": name}}
