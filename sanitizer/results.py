@@ -269,7 +269,8 @@ class SanitizedText:
             found.append(
                 f"{', '.join(what for what, _ in asked)} are hidden, and this text seems to ask to "
                 "sort, add or compare: an API cannot do that; mark those that may leave with keep= "
-                f"(--keep), or set {' and '.join(cells)} under [classes] of a policy file"
+                f"(--keep), set {' and '.join(cells)} under [classes] of a policy file, or let the "
+                "API write formulas that are computed here: formulas = true under [wire]"
             )
         written = [kind for kind in _WRITTEN if kind in kinds]
         if written and _MATCHES.search(text):
