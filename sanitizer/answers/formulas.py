@@ -31,8 +31,8 @@ reader's machine puts them back. You cannot see them, so never guess them. Where
 calculate with them, sort by them or compare them, write a formula; it is computed where they are:
 {{= SUM(<MONEY_A>, <MONEY_B>) * 1.19 }} with + - * / ( ), SUM, AVERAGE, MEDIAN, MIN, MAX, COUNT, \
 ROUND(x, 2);
-{{= DAYS(<DATE_B>, <DATE_A>) }} for the days from the second date to the first, YEARS likewise, \
-{{= <DATE_A> + 14 }} for a date;
+{{= DAYS(<DATE_B>, <DATE_A>) }} for the days from the second date to the first, WEEKS and YEARS \
+for whole ones, {{= <DATE_A> + 14 }} for a date;
 {{= IF(<MONEY_A> > 500, "yes", "no") }};
 {{= ROWS DESC FIRST 3 WHERE > 100
 <MONEY_A> :: <ORGANIZATION_A>: <MONEY_A>
@@ -119,6 +119,7 @@ _DAY_FIRST = re.compile(
 _MONTH_FIRST = re.compile(r"([^\W\d_]{3,10})\.? ([0-9]{1,2})(?:st|nd|rd|th)?(?:,? ([0-9]{4}))?")
 _LASTING = re.compile(r"\s*(?:/|\b(?:an?|per|each|every|pro|par|por)\b)\s*[^\W\d_]+\s*\Z", re.I)
 _GROUPED = 10_000  # the least sum whose digits are grouped if no value shows how
+_HALF_YEAR = timedelta(days=182)
 _LARGEST_DAY, _LEAP_FREE, _LAST_MONTH = 31, 2001, 12
 
 
@@ -385,11 +386,17 @@ def _moved(day: _Day, by: _Value, sign: int) -> _Day:
     """Return a date so many days, weeks, months or years later."""
     amount = _amount(by)
     number = int(amount.value) * sign
-    if number != amount.value * sign or not day.has_year:
+    if number != amount.value * sign:
         raise _Unclear
     if amount.unit in ("", "day", "week"):
-        days = number * (7 if amount.unit == "week" else 1)
-        return replace(day, day=day.day + timedelta(days=days))
+        moved = day.day + timedelta(days=number * (7 if amount.unit == "week" else 1))
+        early, late = sorted((day.day, moved))
+        in_march = date(late.year, 3, 1)
+        if not day.has_year and (late - early > _HALF_YEAR or early < in_march <= late):
+            raise _Unclear  # whether there is a 29 February in between is not known
+        return replace(day, day=moved)
+    if not day.has_year:
+        raise _Unclear
     if amount.unit not in ("month", "year"):
         raise _Unclear
     months = day.day.month - 1 + number * (12 if amount.unit == "year" else 1)
@@ -422,7 +429,7 @@ def _function(name: str, given: Sequence[_Value]) -> _Value:
     if name in ("MIN", "MAX"):
         keys = [_comparable(each, given[0])[0] for each in given]
         return given[keys.index(min(keys) if name == "MIN" else max(keys))]
-    if name in ("DAYS", "YEARS"):
+    if name in ("DAYS", "WEEKS", "YEARS"):
         return _between(name, given)
     if name == "ROUND":
         places = int(_amount(given[1]).value) if len(given) > 1 else 0
@@ -446,7 +453,7 @@ def _function(name: str, given: Sequence[_Value]) -> _Value:
 
 
 def _between(name: str, given: Sequence[_Value]) -> _Amount:
-    """Return the days or whole years from the second date to the first."""
+    """Return the days, whole weeks or whole years from the second date to the first."""
     if len(given) != len(("later", "earlier")):
         raise _Unclear
     later, earlier = given
@@ -454,8 +461,9 @@ def _between(name: str, given: Sequence[_Value]) -> _Amount:
         raise _Unclear
     if later.has_year != earlier.has_year:
         raise _Unclear
-    if name == "DAYS":
-        return _Amount(Decimal((later.day - earlier.day).days))
+    days = (later.day - earlier.day).days
+    if name != "YEARS":
+        return _Amount(Decimal(days if name == "DAYS" else int(days / 7)))
     before = (later.day.month, later.day.day) < (earlier.day.month, earlier.day.day)
     return _Amount(Decimal(later.day.year - earlier.day.year - before))
 

@@ -143,6 +143,11 @@ _OVEN_AFTER = re.compile(r" ?\u00b0| (?:degrees|[FC]\b|minutes|\ufffc)|[CF]\b")
 _TRIED = re.compile(r"(?i)\b(?:retry|retries|attempt|try|step|page|part|slide|question|batch) $")
 _OF_MANY = re.compile(r"[0-9]{1,3}/[0-9]{1,3}")
 """Visible text before which one of how many, as in "retry 2/5"."""
+_AS_EXAMPLE = re.compile(
+    r"(?i)\b(?:(?:is|are|looks?|something) like|such as|e\.g\.,?|for example,?|"
+    r"in the form(?:at)?(?: of)?|formats?|formatted (?:as|like)|as in)[:,]? [\"'\u201c\u2018`]$"
+)
+"""Visible text before an example of how something is written."""
 _SETTING = re.compile(
     r"(?i)(?<!\w)(?:max_|min_|n_|num_)?(?:retries|backoff(?:_ms)?|multiplier|timeout(?:_ms|_s)?|"
     r"threads|workers|replicas|epochs|batch_size|dropout|momentum|learning_rate|max_tokens|top_[pk]|"
@@ -252,9 +257,10 @@ def public_number(number: str, before: str, after: str) -> bool:
 
 
 def _is_given(number: str, before: str, after: str) -> bool:
-    """Return True for the age of readers, and for the heat of an oven."""
+    """Return True for the age of readers, the heat of an oven, and an example of a form."""
     read = _READ_BY.search(before) is not None or _OF_READERS.match(after) is not None
-    if _READER.search(before) or (read and OLD_AFTER.match(after)):
+    shown = _READER.search(before) or _AS_EXAMPLE.search(before)
+    if shown or (read and OLD_AFTER.match(after)):
         return True
     return _HEAT.fullmatch(number) is not None and _HEATED_TO.search(before) is not None
 

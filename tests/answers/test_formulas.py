@@ -73,6 +73,8 @@ def restored(answer: str, links: Links | None = None) -> str:
         ("DAYS(<DATE_2>, <DATE_1>)", "29"),
         ("<DATE_2> - <DATE_1>", "29"),
         ("YEARS(<DATE_2>, <DATE_7>)", "0"),
+        ("WEEKS(<DATE_2>, <DATE_1>)", "4"),
+        ("<DATE_4> + 60", "11 Jan"),
         ("<DATE_1> + 14", "17 March 2025"),
         ("<DATE_1> + <NUMBER_3>", "24 March 2025"),
         ("<DATE_5> + <NUMBER_4>", "12.3.2025"),
