@@ -62,8 +62,8 @@ MIXED = (
     "IWDG UART I2C SPI GPIO ADC PWM HTTPS SSH FTP SFTP SMTP IMAP DNS DHCP TCP UDP TLS SSL CORS "
     "useState useEffect useMemo useRef useCallback useContext onClick onChange onSubmit useReducer "
     "Anthropic DeepSeek Midjourney Scrivener 2fa 2FA God "
-    "CSRF XSS RGB CMYK SVG GIF JPEG PNG ASCII UTF8 Unicode USB LED VPN AGM EGM PTA MSc BSc BEng "
-    "MEng PAYE ATM DIY SMS LDH CRP TSH WBC RBC Apgar NET"
+    "Keycloak CSRF XSS RGB CMYK SVG GIF JPEG PNG ASCII UTF8 Unicode USB LED VPN AGM EGM PTA "
+    "MSc BSc BEng MEng PAYE ATM DIY SMS LDH CRP TSH WBC RBC Apgar NET"
 ).split()
 BRANDS = (
     "amazon google microsoft apple samsung huawei nokia sony lenovo dell asus acer intel nvidia "

@@ -153,7 +153,7 @@ _SETTING = re.compile(
     r"threads|workers|replicas|epochs|batch_size|dropout|momentum|learning_rate|max_tokens|top_[pk]|"
     r"n_jobs|max_depth|n_estimators|z-index|font-size|line-height|per_page|ttl|port|threshold|interval|"
     r"limit|attempts|delay|debounce|quota)[\"']?\s?[:=]\s?$|\b(?:port(?: number)?|listen) $|"
-    r"\b(?:error|status|exit)(?: code)? (?:is )?$"
+    r"\b(?:error|status|exit)(?: code)? (?:is )?$|(?-i:\b(?:LIMIT|OFFSET|TOP) $)"
 )
 """Visible text before the value of a setting of a program."""
 _COEFFICIENT = re.compile(

@@ -195,7 +195,8 @@ _AFTER_RIVAL = re.compile(
 )
 """Names of language models, some of them given names, and visible text that tells these apart."""
 _SET_PHRASE = re.compile(
-    r"(?i)sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b"
+    r"(?i)sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b|"
+    r"(?:birth|death|marriage) certificates?\b"
 )
 """Words about no illness, though one of them may be."""
 _ON_PROBATION = re.compile(r"(?i)(?:\ufffc|three|six|twelve)[ -]months?(?:['\u2019]|['\u2019]s)? $")
