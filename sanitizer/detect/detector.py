@@ -202,6 +202,7 @@ _IN_FORMULA = re.compile(
     r"(?<![\w'\"])(?:(?P<function>[A-Z]{2,20})(?=\()|TRUE|FALSE|Sheet[0-9]+|[A-Z]{1,2}[0-9]{1,4}|"
     r"[A-Z]{1,2}(?=:)|(?<=:)[A-Z]{1,2}|[0-3])(?![\w'\"])"
 )
+_POLITE = frozenset("Ihr Ihre Ihrem Ihren Ihrer Ihres Ihnen Sie".split())
 _CELLS = re.compile(r"(?<![\w$.])\$?[A-Z]{1,2}\$?[0-9]{1,5}:\$?[A-Z]{1,2}\$?[0-9]{1,5}(?!\w)")
 _CELL_ERROR = re.compile(r"#(N/A|REF|VALUE|NAME|DIV/0)(?![A-Za-z])")
 """A formula of a spreadsheet; its functions, cells, columns and switches; what a cell shows."""
@@ -389,11 +390,17 @@ class Detector:
     def _is_native(self, text: str, run: Run, before: str, language: str, cased: bool) -> bool:
         """Return True for a run of a foreign language's words that the tagger may take for a name.
 
-        It read few such texts. Nouns have capitals in German; two of them may be a firm.
+        It read few such texts. Nouns have capitals in German; two of them may be a firm, unless a
+        polite "Ihr" is among them.
         """
         words = [text[start:end] for start, end in run.words]
-        names = [word for word in words if not word.islower()]
-        if len(names) > (language == "de") or TITLE.search(before) or _SIGNED.search(before):
+        names = [word for word in words if not word.islower() and word not in _POLITE]
+        polite = len(words) > len(names) and not _POLITE.isdisjoint(words)
+        if (
+            len(names) > (language == "de") + polite
+            or TITLE.search(before)
+            or _SIGNED.search(before)
+        ):
             return False
         plain = language == "de" and len(words) == 1 and is_plain_compound(words[0])
         return plain or all(
