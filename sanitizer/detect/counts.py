@@ -152,7 +152,9 @@ _SETTING = re.compile(
     r"(?i)(?<!\w)(?:max_|min_|n_|num_)?(?:retries|backoff(?:_ms)?|multiplier|timeout(?:_ms|_s)?|"
     r"threads|workers|replicas|epochs|batch_size|dropout|momentum|learning_rate|max_tokens|top_[pk]|"
     r"n_jobs|max_depth|n_estimators|z-index|font-size|line-height|per_page|ttl|port|threshold|interval|"
-    r"limit|attempts|delay|debounce|quota)[\"']?\s?[:=]\s?$|\b(?:port(?: number)?|listen) $|"
+    r"limit|attempts|delay|debounce|quota|"
+    r"latency(?:_ms)?|duration(?:_ms|_s)?|elapsed(?:_ms)?)[\"']?\s?[:=]\s?$|"
+    r"\b(?:port(?: number)?|listen) $|"
     r"\b(?:error|status|exit)(?: code)? (?:is )?$|(?-i:\b(?:LIMIT|OFFSET|TOP) $)"
 )
 """Visible text before the value of a setting of a program."""

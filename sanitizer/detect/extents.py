@@ -89,7 +89,8 @@ _RELATED = frozenset(
 )
 """German words that say what somebody is to somebody, before a name; no part of it."""
 _NO_PART = _RELATED | frozenset(
-    "frau herr herrn familie liebe lieber lieben sehr geehrte geehrter geehrten hallo".split()
+    "frau herr herrn familie unterschrift liebe lieber lieben sehr geehrte geehrter geehrten "
+    "hallo".split()
 )
 _CODES = (
     "USD|EUR|GBP|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|INR|BRL|MXN|JPY|ZAR|CNY|KRW|SGD|HKD|THB|"
@@ -123,7 +124,7 @@ _TAKEN_BEFORE = {
     ),
     "PERSON": re.compile(
         r"\b(?:(?:Old|Big|Little|Young|Baby|Uncle|Auntie|Aunt|Grandma|Grandpa|Granny|Nana) |"
-        r"(?:deploy|svc|admin|user)[-_.]|\b[a-z]\.)$"
+        r"(?:deploy|svc|admin|user)[-_.]|\b[a-z]\.)$|(?:^|(?<=[|:,;(\n\"] )|(?<=\n))[A-Z]\. $"
     ),
     "ID": re.compile(r"(?:\b(?:(?:[a-z]+|[A-Z]{2,6})[-_]|[A-Z]{1,6}/))+$"),
     "PRODUCT": re.compile(

@@ -109,6 +109,7 @@ _DEGREES = re.compile(
     rf"(?:[0-9]|{SLOT}) ?\u00b0?$"
 )
 """Visible text before the F or C of a temperature."""
+_PER_LITRE = re.compile(r"\b(?:mIU|IU|[munpk]?mol|[mun\u00b5]?g|U|cells|ng)/$")
 _PLAIN = frozenset(
     "GP GPs male female landlady landladies bride groom bridegroom fianc\u00e9 fianc\u00e9e".split()
 )
@@ -142,6 +143,8 @@ _STYLED = re.compile(
     r"and (?:to|sweet|simple|clear|warm|friendly|polite|funny|firm|formal|honest))\b"
 )
 """Surnames that open a wish for a text, and visible text after them: "Short, no threats"."""
+_BINARY, _MILLICORES = re.compile(r"[0-9]{1,5}[KMGT]i"), re.compile(r"[0-9]{1,5}m")
+"""Memory and processors of a container."""
 _TIMES = re.compile(r"x[0-9]{1,2}")
 _PORTION = re.compile(r"[0-9]{1,4}(?:g|ml|cl|GB|MB|TB)|[0-9]kg")
 _OF_SUM, _SUM_AFTER = (
@@ -394,6 +397,8 @@ def is_portion(word: str, before: str, after: str) -> bool:
         >>> is_portion("500g", "buy ", " mince"), is_portion("500g", "she lost ", " this week")
         (True, False)
     """
+    if _BINARY.fullmatch(word) or (_MILLICORES.fullmatch(word) and before.endswith("cpu: ")):
+        return True
     if _TIMES.fullmatch(word):
         return not before[-1:].isalnum() and not after[:1].isalnum()
     if _OF_SUM.fullmatch(word) and _SUM_AFTER.match(after):
@@ -409,7 +414,9 @@ def _is_technical(word: str, before: str, after: str, forms: PublicForms) -> boo
     if len(word) == 1:
         if word in _ESCAPED and before.endswith("\\") and _ESCAPED_AFTER.match(after):
             return True
-        if word in "FC" and _DEGREES.search(before):
+        if (word in "FC" and _DEGREES.search(before)) or (
+            word == "L" and _PER_LITRE.search(before)
+        ):
             return True
         flag = before.endswith(" -") and after[:1] in (" ", "\n")
         chosen = word in _CHOICES and _FIRST_CHOICE.search(before) and _OPENS.search(before)

@@ -51,6 +51,8 @@ def things(text: str, kind: str) -> list[str]:
         ("then groomer", "OCCUPATION", ["groomer"]),
         ("I would. Project Quornhoek starts", "PRODUCT", ["Project Quornhoek"]),
         ("call Baby Quornhoek now", "PERSON", ["Baby Quornhoek"]),
+        ("| O. Quornhoek | is |", "PERSON", ["O. Quornhoek"]),
+        ("we took vitamin A. Quornhoek left", "PERSON", ["Quornhoek"]),
         ("see CA/5521 there", "ID", ["CA/5521"]),
         ("a lapsed catholic", "BELIEF", ["lapsed catholic"]),
         ("has early-onset parkinson's", "CONDITION", ["early-onset parkinson's"]),
