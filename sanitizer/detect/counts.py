@@ -194,6 +194,12 @@ _OF_RULES = re.compile(
     r"bye?-?laws|regulations|statutes?|articles|policy)\b|\n\ufffc(?:\.? |\) )"
 )
 """A clause that a hidden word opens, and visible text before it that tells of one."""
+_KNOWN_PORTS = frozenset(
+    "22 25 53 80 443 587 993 1433 1521 1883 2181 2375 3000 3306 4222 5000 5432 5601 5672 5900 6379 "
+    "6443 7687 8000 8080 8081 8086 8443 8500 8883 8888 9000 9042 9090 9092 9200 9300 9418 11211 "
+    "15672 27017".split()
+)
+"""Ports that everybody knows, behind the name of a host."""
 _PORTS = re.compile(r"[0-9]{2,5}:[0-9]{2,5}")
 """Two ports, as containers map them."""
 _OF_PRODUCT = re.compile(
@@ -293,7 +299,9 @@ def _is_stated(before: str, after: str) -> bool:
 
 def _is_technical(number: str, before: str, after: str) -> bool:
     """Return True for the number of a version or a part: "PostgreSQL 16", "item 2", "worker-3"."""
-    ported = _PORTS.fullmatch(number) and not may_be_day(number)
+    ported = (_PORTS.fullmatch(number) and not may_be_day(number)) or (
+        number in _KNOWN_PORTS and before.endswith(":") and not after[:1].isalnum()
+    )
     tried = _OF_MANY.fullmatch(number) and _TRIED.search(before)
     if ported or tried or number == "50/50" or _is_release(number, before, after):
         return True

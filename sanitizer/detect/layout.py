@@ -95,6 +95,7 @@ _CHOICE = re.compile(rf"[.)] (?!{SLOT})|\)")
 """Letters of choices, and visible text around one that no initial has: "A. Noise. B. This hour"."""
 _REPORTED = re.compile(r"(?i)\b(?:error|fault|exception|shows|displays|flashes|exit)(?: code)?:? $")
 _CODE = re.compile(r"[A-Z]{1,3}-?[0-9]{1,4}")
+_ADDRESS = re.compile(r"0x[0-9A-Fa-f]{4,16}")  # in a machine's memory
 """Visible text before the code of an error that a machine reports, such as "E14"."""
 _RELEASE = re.compile(r"v[0-9]{1,2}")  # of a program or an interface
 _LISTING = re.compile(
@@ -421,7 +422,7 @@ def _is_technical(word: str, before: str, after: str, forms: PublicForms) -> boo
         flag = before.endswith(" -") and after[:1] in (" ", "\n")
         chosen = word in _CHOICES and _FIRST_CHOICE.search(before) and _OPENS.search(before)
         return flag or bool(chosen and _CHOICE.match(after))
-    if _CODE.fullmatch(word) and _REPORTED.search(before):
+    if _ADDRESS.fullmatch(word) or (_CODE.fullmatch(word) and _REPORTED.search(before)):
         return True
     called = word in known_to_all("functions") and (
         after.startswith("(") or len(word) >= _LONG_FUNCTION

@@ -375,6 +375,7 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("Explain SUMIFS over C2:C500 in Office 365.", ("SUMIFS", "C2:C500", "365")),
         ("Could you shorten it? Best, Tamar Orr", ("Best",)),
         ("Compute the payment on a loan of 200,000 at 4.5%.", ("200,000",)),
+        ("It stops at LR=0x08011a3d", ("0x08011a3d",)),
         ("SELECT a FROM t WHERE b = 'Orr' LIMIT 10; it is slow", ("10",)),
         ("The OAuth migration waits for the death certificate.", ("migration", "death")),
         ("| Region | Q1 | H2 |\n|---|---|---|\n| North | 12 | 14 |\n", ("Q1", "H2", "North")),

@@ -88,6 +88,8 @@ def test_the_role_of_a_number(before: str, after: str, expected: str | None) -> 
         ("413", "my nginx returns ", ", why", True),
         ("413", "my aunt returns ", " bottles", False),
         ("365", "I have Office ", ";", True),
+        ("6379", "redis at \ufffc:", " is slow", True),
+        ("6311", "redis at \ufffc:", " is slow", False),
         ("2031-02-03", 'where start is like "', '" and', True),
         ("2031-02-03", 'she was born "', '" and', False),
         ("8", "We use .NET ", ",", True),
