@@ -48,6 +48,10 @@ _NAME_PARTS = re.compile(
     r"(?i)\b(?:(?:last|family|first|given|middle)[ _]?names?|surnames?|initials|"
     r"alphabetical(?:ly)?|rhym(?:e|es|ing))\b"
 )
+_PAPERS = re.compile(
+    r"(?i)\b(?:visas?|passports?|residence|permits?|citizenship|nationality|asylum|immigration|"
+    r"embassy|consulate|naturali[sz]\w+)\b"
+)
 _ILLS = ("TREATMENT", "CONDITION")
 _AMOUNTS, _TIMES = ("MONEY", "NUMBER"), ("DATE", "DATE_OF_BIRTH", "NUMBER")
 
@@ -269,7 +273,8 @@ class SanitizedText:
             found.append(
                 f"{', '.join(what for what, _ in asked)} are hidden, and this text seems to ask to "
                 "sort, add or compare: an API cannot do that; mark those that may leave with keep= "
-                f"(--keep), or set {' and '.join(cells)} under [classes] of a policy file"
+                f"(--keep), set {' and '.join(cells)} under [classes] of a policy file, or let the "
+                "API write formulas that are computed here: formulas = true under [wire]"
             )
         written = [kind for kind in _WRITTEN if kind in kinds]
         if written and _MATCHES.search(text):
@@ -291,6 +296,12 @@ class SanitizedText:
                 "illnesses or medicines are replaced, and this text seems to ask about them: "
                 "the answer will be about what stands in their place; mark those that may "
                 f"leave with keep= (--keep), or set {passing} under [classes] of a policy file"
+            )
+        if "ORIGIN" in kinds and _PAPERS.search(text):
+            found.append(
+                "where somebody comes from is replaced, and this text seems to ask about papers, "
+                'which depend on it: mark it with keep= (--keep), or set ORIGIN = "pass" or '
+                '"vault" under [classes] of a policy file'
             )
         return tuple(found)
 

@@ -7,6 +7,9 @@ tool lets out is answered, the answer is put back by the tool, and the check rea
 packaged causal model answers the tasks that it does rightly on the original prompt, greedily; it
 is small, so few. All tasks are answered by a script that copies what a capable model copies from
 what it was SENT; it never sees the original. Presets draw anew in each of DRAWS conversations.
+"deidentify, formulas" and "balanced, formulas" answer open tasks with formulas over hidden values,
+as a model does that was told how (`sanitizer.answers.formulas`); whether a real one does is not
+measured.
 
 Peers only find things. So that they can be compared, what they find is replaced by numbered
 placeholders ("<PERSON_1>", the same for the same characters) and put back: kinder than what they
@@ -21,6 +24,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -50,10 +54,12 @@ class Sent:
 
     Attributes:
         text: what left; it may be shown. restore: an answer -> what the user reads.
+        formulas: the answerer was told how to write formulas over hidden values.
     """
 
     text: str
     restore: Callable[[str], str] = field(repr=False)
+    formulas: bool = False
 
 
 Sender = Callable[[str, int], Sent | None]
@@ -82,7 +88,8 @@ class Preset:
             result = sanitizer.sanitize(prompt, source=SeededSource(SEED + draw))
         except PolicyError:
             return None
-        return Sent(result.text, lambda answer: str(sanitizer.restore(answer, result)))
+        told = bool(sanitizer.instruction)
+        return Sent(result.text, lambda answer: str(sanitizer.restore(answer, result)), told)
 
 
 class Numbered:
@@ -155,10 +162,11 @@ def done(task: Task, sent: Sent | None, answer: Callable[[str], str]) -> bool:
     """Return True if the task was done rightly from what was sent."""
     if sent is None:
         return False
-    try:
-        return task.right(sent.restore(answer(sent.text)))
-    except NotAnswered:
-        return False
+    ways = [answer, task.formula if sent.formulas else None]
+    for way in filter(None, ways):
+        with suppress(NotAnswered):
+            return task.right(sent.restore(way(sent.text)))
+    return False
 
 
 def shares(
@@ -209,7 +217,8 @@ def measured(
     for half in halves:
         say(f"{half} tasks")
         tasks = TASKS[half]
-        scripted = shares(tasks, senders)
+        # Which formula a model would write is scripted for tasks that may be read.
+        scripted = shares(tasks, {**senders, **(with_formulas() if half == "open" else {})})
         results[half] = {
             "n_tasks": len(tasks),
             "kinds": {task.name: task.kind for task in tasks},
@@ -221,6 +230,18 @@ def measured(
             results[half]["model"] = {"right": summary(own), "tasks": own}
             say(f"the model does {len(own['original'])} of {len(tasks)} on the original prompt")
     return results
+
+
+def with_formulas() -> dict[str, tuple[Sender, int]]:
+    """Return the presets under which amounts and dates are hidden, with formulas over them."""
+    policies: dict[str, dict[str, Any]] = {
+        f"{name}, formulas": {"base": name, "wire": {"formulas": True}}
+        for name in ("deidentify", "balanced")
+    }
+    return {
+        name: (Preset(Sanitizer(policy=policy)), 1 if "deid" in name else DRAWS)
+        for name, policy in policies.items()
+    }
 
 
 def senders_of(workers: Mapping[str, Worker], draws: int = DRAWS) -> dict[str, tuple[Sender, int]]:

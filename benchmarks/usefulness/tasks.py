@@ -29,6 +29,8 @@ class Task:
         prompt: what the user writes; never in a repr.
         answer: what was sent -> an answer; raises NotAnswered.
         right: restored answer -> True if it does what was asked.
+        formula: as `answer`, by a model that was told how to write formulas over hidden values;
+            None where that helps nobody.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Task:
     prompt: str = field(repr=False)
     answer: Callable[[str], str] = field(repr=False)
     right: Callable[[str], bool] = field(repr=False)
+    formula: Callable[[str], str] | None = field(default=None, repr=False)
 
 
 def read(pattern: str, sent: str) -> Mapping[str, str]:

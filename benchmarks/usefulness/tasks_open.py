@@ -8,6 +8,7 @@ import json
 import re
 import sqlite3
 from collections import Counter
+from collections.abc import Callable
 from datetime import date
 
 from benchmarks.usefulness.tasks import (
@@ -82,6 +83,33 @@ _SPECIALISTS = {
     "depression": "psychiatrist",
     "hepatitis": "hepatologist",
 }
+
+
+def _trip_by_formula(sent: str) -> str:
+    parts = read(
+        r"fly into (?P<a>\S+) on (?P<day>\S+), (?P<n>\d+) nights? there, then (?P<m>\d+) "
+        r"nights? in (?P<b>\S+), then (?P<k>\d+) nights? in (?P<c>\S+), then home",
+        sent,
+    )
+    lines, nights = [], 0
+    for place, more in (("a", "n"), ("b", "m"), ("c", "k")):
+        begin, nights = nights, nights + int(parts[more])
+        begins, ends = (f"{{{{= {parts['day']} + {n} }}}}" for n in (begin, nights))
+        lines.append(f"{parts[place]}: {begins} - {ends}")
+    return "\n".join(lines)
+
+
+def _by_key(pattern: str, how: str) -> Callable[[str], str]:
+    """Return an answerer that lets the lines of what was sent be sorted by hidden values."""
+
+    def answer(sent: str) -> str:
+        found = list(re.finditer(pattern, sent, re.M))
+        if not found:
+            raise NotAnswered
+        rows = "\n".join(f"{row['key']} :: {row['row']}" for row in found)
+        return f"{{{{= ROWS {how}\n{rows}\n}}}}"
+
+    return answer
 
 
 def _sorted_invoices(sent: str) -> str:
@@ -604,6 +632,7 @@ TASKS = (
             "Harrow Lane Surgery: £2,310.00\nQuillmead Primary: £1,250.00\n"
             "Northfell Ambulance: £980.50"
         ),
+        _by_key(r"^(?P<row>.+?: (?P<key>\S+))$", "DESC"),
     ),
     Task("hours", "answer from a table", _HOURS, _most_hours, same("Oluwaseun Bakare")),
     Task(
@@ -665,7 +694,11 @@ TASKS = (
         "add amounts",
         "Add up what I spent: train £48.20, hotel £130.00, dinner £27.30. Total only.",
         _total,
-        same("205.50"),
+        lambda answer: answer.strip().removeprefix("£") == "205.50",
+        copying(
+            r"train (?P<a>.+?), hotel (?P<b>.+?), dinner (?P<c>.+?)\. Total",
+            "{{{{= {a} + {b} + {c} }}}}",
+        ),
     ),
     Task(
         "specialist",
@@ -759,7 +792,14 @@ TASKS = (
         ),
     ),
     Task("phone list", "extract to CSV", _PEOPLE, _to_csv, _csv_right),
-    Task("contracts", "compare dates", _CONTRACTS, _first_out, same("Sablewood Catering")),
+    Task(
+        "contracts",
+        "compare dates",
+        _CONTRACTS,
+        _first_out,
+        same("Sablewood Catering"),
+        _by_key(r"^(?P<row>.+?): ends (?P<key>\S+)$", "ASC FIRST 1"),
+    ),
     Task("stock", "answer from a table", _STOCK, _fewest, same("pine shelf")),
     Task(
         "action items",
@@ -809,6 +849,7 @@ TASKS = (
         _TRIP,
         _trip,
         holds("Lisbon: 4 June - 7 June", "Évora: 7 June - 9 June", "Lagos: 9 June - 13 June"),
+        _trip_by_formula,
     ),
     Task(
         "broken vase",
@@ -834,7 +875,14 @@ TASKS = (
     ),
     Task("painkiller", "answer a medical question", _MEDICAL, _safe,
          holds("No, ibuprofen", "with warfarin")),
-    Task("leave weeks", "reckon with dates", _WEEKS, _weeks, same("12")),
+    Task(
+        "leave weeks",
+        "reckon with dates",
+        _WEEKS,
+        _weeks,
+        same("12"),
+        copying(r"between (?P<one>\S+) and (?P<two>\S+)\?", "{{{{= WEEKS({two}, {one}) }}}}"),
+    ),
     Task("shortbread", "convert units", _RECIPE, _converted,
          same("flour: 224 g, sugar: 112 g, oven: 175 C")),
     Task(

@@ -62,8 +62,8 @@ MIXED = (
     "IWDG UART I2C SPI GPIO ADC PWM HTTPS SSH FTP SFTP SMTP IMAP DNS DHCP TCP UDP TLS SSL CORS "
     "useState useEffect useMemo useRef useCallback useContext onClick onChange onSubmit useReducer "
     "Anthropic DeepSeek Midjourney Scrivener 2fa 2FA God "
-    "CSRF XSS RGB CMYK SVG GIF JPEG PNG ASCII UTF8 Unicode USB LED VPN AGM EGM PTA MSc BSc BEng "
-    "MEng PAYE ATM DIY SMS LDH CRP TSH WBC RBC Apgar NET"
+    "Keycloak CSRF XSS RGB CMYK SVG GIF JPEG PNG ASCII UTF8 Unicode USB LED VPN AGM EGM PTA "
+    "MSc BSc BEng MEng mIU pmol nmol eGFR PAYE ATM DIY SMS LDH CRP TSH WBC RBC Apgar NET"
 ).split()
 BRANDS = (
     "amazon google microsoft apple samsung huawei nokia sony lenovo dell asus acer intel nvidia "
@@ -281,7 +281,8 @@ ADDED = {
         "trauzeugin speiseplan einkaufsliste trainingsplan reiseplan zugverbindung flug kratzer "
         "schadensmeldung selbstbeteiligung sachbearbeiterin b\u00fcrgeramt schichtplan "
         "dienstplan teilzeit vollzeit gleitzeit homeoffice elternabend klassenlehrerin "
-        "klassenlehrer schulleitung kita"
+        "klassenlehrer schulleitung kita bewerberin bewerber kandidatin kandidat absage zusage "
+        "unterschrift personalabteilung"
     ),
     "fr": (
         "n\u00b0 svp stp loyer mensualit\u00e9 mensualit\u00e9s \u00e9ch\u00e9ancier impots caf "

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sanitizer.answers.extractors import RecentPrompts as RecentPrompts
     from sanitizer.answers.extractors import RestoredAnswer as RestoredAnswer
     from sanitizer.answers.extractors import extractor_for as extractor_for
+    from sanitizer.answers.formulas import INSTRUCTION as INSTRUCTION
     from sanitizer.answers.links import MAY_LINK as MAY_LINK
     from sanitizer.answers.links import Links as Links
     from sanitizer.answers.restorer import RestoredStream as RestoredStream
@@ -37,6 +38,7 @@ else:
                 "RestoredAnswer",
                 "extractor_for",
             ),
+            "formulas": ("INSTRUCTION",),
             "links": ("Links", "MAY_LINK"),
             "restorer": ("RestoredStream", "Restorer", "plural_of"),
         },

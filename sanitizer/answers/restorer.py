@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
+from sanitizer.answers import formulas
 from sanitizer.answers.links import MAY_LINK, LinkReader, Links
 from sanitizer.answers.variants import Found, Variants
 from sanitizer.results import Replacement, SanitizedText
@@ -385,6 +386,7 @@ class Restorer:
             they are, and what is added to them later is restored too; other mappings are copied.
         links: tells what stands in links; None restores there too.
         escaped: find other spellings of placeholders.
+        computes: what `formulas` says of values is computed.
     """
 
     def __init__(
@@ -392,9 +394,11 @@ class Restorer:
         originals: Mapping[str, str],
         links: Links | None = _ALL_LINKS,
         escaped: bool = True,
+        computes: bool = False,
     ) -> None:
         self.originals = originals if isinstance(originals, Originals) else Originals(originals)
         self.links = links
+        self.computes = computes
         self._variants = Variants(self.originals, escaped)
 
     def text(self, text: str) -> str:
@@ -419,6 +423,8 @@ class Restorer:
         if reader is None and self.links is not None:
             reader = self.links.reader()
         end = len(text) if final else self._variants.grows_from(text, before)
+        if self.computes and not final:
+            end = min(end, len(text) - formulas.longest_begun(text))
         parts: list[Part] = []
         done = at = read = 0
         scan = _Scan(self, text, final, before)
@@ -519,8 +525,33 @@ class _Scan:
         self._restorer, self._text, self._final, self._before = restorer, text, final, before
         self._exact = restorer.exact(text, 0, final, before)
         self._other = restorer.other(text, 0, before)
+        self._formula = self._formula_from(0) if restorer.computes else None
 
     def next(self, at: int) -> Found | None:
+        """Return the first value or formula from a place on; an empty one where one may grow."""
+        value = self._value(at)
+        if self._formula is not None and self._formula.start < at:
+            self._formula = self._formula_from(at)
+        if self._formula is None or (value is not None and value.start < self._formula.start):
+            return value
+        return self._formula
+
+    def _formula_from(self, at: int) -> Found | None:
+        """Return the first formula at or after a place that can be computed."""
+        while (at := self._text.find(formulas.OPENS, at)) >= 0:
+            closing = self._text.find(formulas.CLOSES, at, at + formulas.LONGEST)
+            if closing >= 0:
+                stop, restorer = closing + len(formulas.CLOSES), self._restorer
+                written = self._text[at:stop]
+                result = formulas.compute(written, restorer.originals, restorer.text)
+                if result is not None:
+                    return Found(at, stop, result)
+            elif not self._final and len(self._text) - at <= formulas.LONGEST:
+                return Found(at, at, "")
+            at += len(formulas.OPENS)
+        return None
+
+    def _value(self, at: int) -> Found | None:
         """Return the first released value at or after a place; an empty one where one may grow."""
         if self._exact is not None and self._exact.start < at:
             self._exact = self._restorer.exact(self._text, at, self._final, self._before)

@@ -233,6 +233,8 @@ def sanitize(
     except SanitizerError as error:
         stopped, refusal = False, error
     _warn(results)
+    if sanitizer.instruction:
+        click.echo(f"sanitizer: send this along:\n{sanitizer.instruction}", err=True)
     if output is not None and not stopped and refusal is None:
         _save(inputs, places, texts, results, lines)
     else:

@@ -143,12 +143,19 @@ _OVEN_AFTER = re.compile(r" ?\u00b0| (?:degrees|[FC]\b|minutes|\ufffc)|[CF]\b")
 _TRIED = re.compile(r"(?i)\b(?:retry|retries|attempt|try|step|page|part|slide|question|batch) $")
 _OF_MANY = re.compile(r"[0-9]{1,3}/[0-9]{1,3}")
 """Visible text before which one of how many, as in "retry 2/5"."""
+_AS_EXAMPLE = re.compile(
+    r"(?i)\b(?:(?:is|are|looks?|something) like|such as|e\.g\.,?|for example,?|"
+    r"in the form(?:at)?(?: of)?|formats?|formatted (?:as|like)|as in)[:,]? [\"'\u201c\u2018`]$"
+)
+"""Visible text before an example of how something is written."""
 _SETTING = re.compile(
     r"(?i)(?<!\w)(?:max_|min_|n_|num_)?(?:retries|backoff(?:_ms)?|multiplier|timeout(?:_ms|_s)?|"
     r"threads|workers|replicas|epochs|batch_size|dropout|momentum|learning_rate|max_tokens|top_[pk]|"
     r"n_jobs|max_depth|n_estimators|z-index|font-size|line-height|per_page|ttl|port|threshold|interval|"
-    r"limit|attempts|delay|debounce|quota)[\"']?\s?[:=]\s?$|\b(?:port(?: number)?|listen) $|"
-    r"\b(?:error|status|exit)(?: code)? (?:is )?$"
+    r"limit|attempts|delay|debounce|quota|"
+    r"latency(?:_ms)?|duration(?:_ms|_s)?|elapsed(?:_ms)?)[\"']?\s?[:=]\s?$|"
+    r"\b(?:port(?: number)?|listen) $|"
+    r"\b(?:error|status|exit)(?: code)? (?:is )?$|(?-i:\b(?:LIMIT|OFFSET|TOP) $)"
 )
 """Visible text before the value of a setting of a program."""
 _COEFFICIENT = re.compile(
@@ -187,6 +194,12 @@ _OF_RULES = re.compile(
     r"bye?-?laws|regulations|statutes?|articles|policy)\b|\n\ufffc(?:\.? |\) )"
 )
 """A clause that a hidden word opens, and visible text before it that tells of one."""
+_KNOWN_PORTS = frozenset(
+    "22 25 53 80 443 587 993 1433 1521 1883 2181 2375 3000 3306 4222 5000 5432 5601 5672 5900 6379 "
+    "6443 7687 8000 8080 8081 8086 8443 8500 8883 8888 9000 9042 9090 9092 9200 9300 9418 11211 "
+    "15672 27017".split()
+)
+"""Ports that everybody knows, behind the name of a host."""
 _PORTS = re.compile(r"[0-9]{2,5}:[0-9]{2,5}")
 """Two ports, as containers map them."""
 _OF_PRODUCT = re.compile(
@@ -252,9 +265,10 @@ def public_number(number: str, before: str, after: str) -> bool:
 
 
 def _is_given(number: str, before: str, after: str) -> bool:
-    """Return True for the age of readers, and for the heat of an oven."""
+    """Return True for the age of readers, the heat of an oven, and an example of a form."""
     read = _READ_BY.search(before) is not None or _OF_READERS.match(after) is not None
-    if _READER.search(before) or (read and OLD_AFTER.match(after)):
+    shown = _READER.search(before) or _AS_EXAMPLE.search(before)
+    if shown or (read and OLD_AFTER.match(after)):
         return True
     return _HEAT.fullmatch(number) is not None and _HEATED_TO.search(before) is not None
 
@@ -285,7 +299,9 @@ def _is_stated(before: str, after: str) -> bool:
 
 def _is_technical(number: str, before: str, after: str) -> bool:
     """Return True for the number of a version or a part: "PostgreSQL 16", "item 2", "worker-3"."""
-    ported = _PORTS.fullmatch(number) and not may_be_day(number)
+    ported = (_PORTS.fullmatch(number) and not may_be_day(number)) or (
+        number in _KNOWN_PORTS and before.endswith(":") and not after[:1].isalnum()
+    )
     tried = _OF_MANY.fullmatch(number) and _TRIED.search(before)
     if ported or tried or number == "50/50" or _is_release(number, before, after):
         return True

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from sanitizer.detect.classes import (
     LISTS,
@@ -202,6 +203,7 @@ _IN_FORMULA = re.compile(
     r"(?<![\w'\"])(?:(?P<function>[A-Z]{2,20})(?=\()|TRUE|FALSE|Sheet[0-9]+|[A-Z]{1,2}[0-9]{1,4}|"
     r"[A-Z]{1,2}(?=:)|(?<=:)[A-Z]{1,2}|[0-3])(?![\w'\"])"
 )
+_POLITE = frozenset("Ihr Ihre Ihrem Ihren Ihrer Ihres Ihnen Sie".split())
 _CELLS = re.compile(r"(?<![\w$.])\$?[A-Z]{1,2}\$?[0-9]{1,5}:\$?[A-Z]{1,2}\$?[0-9]{1,5}(?!\w)")
 _CELL_ERROR = re.compile(r"#(N/A|REF|VALUE|NAME|DIV/0)(?![A-Za-z])")
 """A formula of a spreadsheet; its functions, cells, columns and switches; what a cell shows."""
@@ -389,16 +391,19 @@ class Detector:
     def _is_native(self, text: str, run: Run, before: str, language: str, cased: bool) -> bool:
         """Return True for a run of a foreign language's words that the tagger may take for a name.
 
-        It read few such texts. Nouns have capitals in German; two of them may be a firm.
+        It read few such texts. Nouns have capitals in German; two side by side may be a firm.
         """
-        words = [text[start:end] for start, end in run.words]
-        names = [word for word in words if not word.islower()]
-        if len(names) > (language == "de") or TITLE.search(before) or _SIGNED.search(before):
+        words, german = [text[start:end] for start, end in run.words], language == "de"
+        between = (word.islower() or (german and word in _POLITE) for word in words)
+        beside = max((len(list(each)) for lower, each in groupby(between) if not lower), default=0)
+        if beside > german or TITLE.search(before) or _SIGNED.search(before):
             return False
-        plain = language == "de" and len(words) == 1 and is_plain_compound(words[0])
-        return plain or all(
-            self._known(word, language)
-            and ((cased and word.islower()) or word.lower() not in given_names())
+        return all(
+            (german and is_plain_compound(word))
+            or (
+                self._known(word, language)
+                and ((cased and word.islower()) or word.lower() not in given_names())
+            )
             for word in words
         )
 

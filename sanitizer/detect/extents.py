@@ -38,7 +38,7 @@ _JOINS = {
     "ORGANIZATION": re.compile(
         r" |\. |-| & | of | of the | and | for | for the |'s |\u2019s |(?: [A-Z][a-z]+)+ "
     ),
-    "PLACE": re.compile(r" |-| of | of the |, (?=\d)| the "),
+    "PLACE": re.compile(r" |-| of | of the |, (?=\d)| the | del? | de la | du | des "),
     "PRODUCT": re.compile(r" |-|\.|_"),
     "DATE": re.compile(r" |, |[./:-]| of | de | the | at | around |T| ?[-\u2013+] ?"),
     "MONEY": re.compile(r" |[.,-]"),
@@ -89,7 +89,8 @@ _RELATED = frozenset(
 )
 """German words that say what somebody is to somebody, before a name; no part of it."""
 _NO_PART = _RELATED | frozenset(
-    "frau herr herrn familie liebe lieber lieben sehr geehrte geehrter geehrten hallo".split()
+    "frau herr herrn familie unterschrift liebe lieber lieben sehr geehrte geehrter geehrten "
+    "hallo".split()
 )
 _CODES = (
     "USD|EUR|GBP|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|INR|BRL|MXN|JPY|ZAR|CNY|KRW|SGD|HKD|THB|"
@@ -105,6 +106,20 @@ _CAPITALIZED = (
     r"English|German|French|Spanish|Italian|Chinese|Japanese|Latin|Greek)\b)[A-Z][a-z]+ $"
 )
 """Visible text before a name: a word with a capital that opens no sentence."""
+_FIRMS_ABROAD = (
+    r"(?:Assurances?|Banque|Clinique|H\u00f4pital|Boulangerie|\u00c9cole|Lyc\u00e9e|Coll\u00e8ge|Cabinet|"
+    r"R\u00e9sidence|H\u00f4tel|Casa|Gasthof|Gasthaus|Praxis|Apotheke|Klinik|B\u00e4ckerei|Autohaus|"
+    r"Talleres|Cl\u00ednica|Farmacia|Colegio|Instituto)"
+)
+"""What firms, schools and houses of other languages are called before their name."""
+_THINGS = (
+    r"(?:(?:side|coffee|smart|bread|nursing|washing|running|electric|garden|office|sewing|robot) )?"
+    r"(?:tables?|makers?|meters?|bras?|valves?|sofas?|chairs?|beds?|mattress(?:es)?|lamps?|prams?|"
+    r"strollers?|mixers?|kettles?|toasters?|vacuums?|drills?|mowers?|boilers?|heaters?|pumps?|"
+    r"bikes?|scooters?|helmets?|tents?|jackets?|boots|shoes|cameras?|speakers?|headphones|ovens?|"
+    r"fridges?|freezers?|dishwashers?|dryers?|machines?|serum|shampoo|pushchair)(?![A-Za-z])"
+)
+"""What a thing is, behind its maker's name: "a Torvik 900 bread maker"."""
 _ONES = re.compile(
     r"(?i)-(?:one|first|second|third)\b| (?:first|second|third)(?= of\b)|"
     r" one\b(?! (?:of|day|morning|evening|night|time|person|thing)\b)"
@@ -123,16 +138,20 @@ _TAKEN_BEFORE = {
     ),
     "PERSON": re.compile(
         r"\b(?:(?:Old|Big|Little|Young|Baby|Uncle|Auntie|Aunt|Grandma|Grandpa|Granny|Nana) |"
-        r"(?:deploy|svc|admin|user)[-_.]|\b[a-z]\.)$"
+        r"(?:deploy|svc|admin|user)[-_.]|\b[a-z]\.)$|(?:^|(?<=[|:,;(\n\"] )|(?<=\n))[A-Z]\. $"
     ),
     "ID": re.compile(r"(?:\b(?:(?:[a-z]+|[A-Z]{2,6})[-_]|[A-Z]{1,6}/))+$"),
     "PRODUCT": re.compile(
         rf"\b(?:Project|Operation) $|(?<![.!?] )\b(?:Programme|Program) $|\b[A-Z][a-z]+ & $|"
         rf"{_CAPITALIZED}"
     ),
-    "ORGANIZATION": re.compile(rf"\b[A-Z][a-z]+ & $|\b(?:Saint|St\.?|San|Santa) $|{_CAPITALIZED}"),
+    "ORGANIZATION": re.compile(
+        rf"\b[A-Z][a-z]+ & $|\b(?:Saint|St\.?|San|Santa) $|\b{_FIRMS_ABROAD} $|{_CAPITALIZED}"
+    ),
     "PLACE": re.compile(
-        rf"\b(?:Bad|Saint|St\.?|San|Santa|Upper|Lower|Great|Port|Mount) $|{_CAPITALIZED}"
+        rf"\b(?:Bad|Saint|St\.?|San|Santa|Upper|Lower|Great|Port|Mount) $|{_CAPITALIZED}|"
+        r"\b(?:[Cc]alle|[Rr]ue|[Aa]venue|[Aa]venida|[Pp]laza|[Vv]ia|[Pp]iazza)"
+        r"(?: (?:del?|de la|des|du|di|della))? $"
     ),
     "OCCUPATION": re.compile(
         r"(?:(?:(?<=\ba )|(?<=\ban )|(?<=\bthe )|(?<=\bour )|(?<=\bmy )|(?<=, )|(?<=: )|(?<=\| ))"
@@ -190,6 +209,9 @@ _TAKEN_AFTER = {
     "NUMBER": re.compile(_NUMERAL_UNITS),
     "PLACE": re.compile(
         r"(?i: (?:bridge|road|street|lane|avenue|house|court|park|square|close|hill|lake|sea|bay|"
+        r"(?:bus|train|railway|police|fire|coach|petrol) station|services|retail park|car park|"
+        r"(?:industrial|business|trading|housing) (?:estate|park)|shopping cent(?:re|er)|town hall|"
+        r"high street|market place|"
         r"island|village|estate|heights|terrace|crescent|gardens|grove|mews|cottage|farm|beach|"
         r"valley|forest|station|harbou?r|airport|beck|drive|boulevard|plaza)\b)?"
     ),
@@ -201,7 +223,14 @@ _TAKEN_AFTER = {
         rf"{MONTH}\b\.?|,? (?:of )?(?:{_DAY}\b(?! \Z)|half[- ]term\b|bank holiday\b|"
         rf"(?:in the |at ){_PART_OF_DAY}\b|tomorrow\b|sharp\b))*"
     ),
-    "PRODUCT": re.compile(r"(?:[-_][a-z]+(?![A-Za-z]))+|(?: [A-Z][a-z]+)+(?![A-Za-z])"),
+    "PRODUCT": re.compile(
+        rf"(?:[-_][a-z]+(?![A-Za-z]))+|(?: [A-Z][a-z]+)+(?![A-Za-z])(?: {_THINGS})?|(?: {_THINGS})"
+    ),
+    "PERSON": re.compile(
+        r" (?:House|Court|Electrical|Logistics|Plumbing|Roofing|Motors|Foods|Solicitors|Lettings|"
+        r"Builders|Bakery|Pharmacy|Surgery|Primary|Academy|Hotel|HOUSE|COURT|ELECTRICAL|LOGISTICS|"
+        r"PLUMBING|ROOFING|MOTORS|FOODS|SOLICITORS|LETTINGS|BUILDERS|HOTEL)(?![A-Za-z])"
+    ),
     "ORGANIZATION": re.compile(
         r"(?: [A-Z][a-z]+(?![A-Za-z]))*(?:,? (?:plc|ltd|llc|inc|gmbh|ag|bv|co|corp)\b|"
         r",? (?:KG|LLP|AG|SA|AB|AS|BV|NV|OHG|SE|CIC|SARL|SAS|S\.A\.|S\.L\.|S\.r\.l\.)(?!\w))?"
@@ -211,6 +240,8 @@ _TAKEN_AFTER = {
         r"studios?|salon|council|housing|trust|society|union|club|pharmacy|library|museum|theatre|"
         r"restaurant|pub|associates|partners|logistics|textiles|insurance|assurances|estates|"
         r"lettings|properties|travel|airlines|brewery|farms?|group|labs?|primary|high school|"
+        r"(?:cold )?storage|(?:[a-z]+ )?factory|foundry|dairy|depot|warehouse|timber|scaffolding|"
+        r"roofing|haulage|couriers?|coaches|removals|"
         r"care home|medical cent(?:re|er)|leisure cent(?:re|er)|community cent(?:re|er))"
         r"\b)?"
     ),

@@ -95,6 +95,7 @@ _CHOICE = re.compile(rf"[.)] (?!{SLOT})|\)")
 """Letters of choices, and visible text around one that no initial has: "A. Noise. B. This hour"."""
 _REPORTED = re.compile(r"(?i)\b(?:error|fault|exception|shows|displays|flashes|exit)(?: code)?:? $")
 _CODE = re.compile(r"[A-Z]{1,3}-?[0-9]{1,4}")
+_ADDRESS = re.compile(r"0x[0-9A-Fa-f]{4,16}")  # in a machine's memory
 """Visible text before the code of an error that a machine reports, such as "E14"."""
 _RELEASE = re.compile(r"v[0-9]{1,2}")  # of a program or an interface
 _LISTING = re.compile(
@@ -109,6 +110,7 @@ _DEGREES = re.compile(
     rf"(?:[0-9]|{SLOT}) ?\u00b0?$"
 )
 """Visible text before the F or C of a temperature."""
+_PER_LITRE = re.compile(r"\b(?:mIU|IU|[munpk]?mol|[mun\u00b5]?g|U|cells|ng)/$")
 _PLAIN = frozenset(
     "GP GPs male female landlady landladies bride groom bridegroom fianc\u00e9 fianc\u00e9e".split()
 )
@@ -142,6 +144,8 @@ _STYLED = re.compile(
     r"and (?:to|sweet|simple|clear|warm|friendly|polite|funny|firm|formal|honest))\b"
 )
 """Surnames that open a wish for a text, and visible text after them: "Short, no threats"."""
+_BINARY, _MILLICORES = re.compile(r"[0-9]{1,5}[KMGT]i"), re.compile(r"[0-9]{1,5}m")
+"""Memory and processors of a container."""
 _TIMES = re.compile(r"x[0-9]{1,2}")
 _PORTION = re.compile(r"[0-9]{1,4}(?:g|ml|cl|GB|MB|TB)|[0-9]kg")
 _OF_SUM, _SUM_AFTER = (
@@ -195,7 +199,8 @@ _AFTER_RIVAL = re.compile(
 )
 """Names of language models, some of them given names, and visible text that tells these apart."""
 _SET_PHRASE = re.compile(
-    r"(?i)sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b"
+    r"(?i)sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b|"
+    r"(?:birth|death|marriage) certificates?\b"
 )
 """Words about no illness, though one of them may be."""
 _ON_PROBATION = re.compile(r"(?i)(?:\ufffc|three|six|twelve)[ -]months?(?:['\u2019]|['\u2019]s)? $")
@@ -393,6 +398,8 @@ def is_portion(word: str, before: str, after: str) -> bool:
         >>> is_portion("500g", "buy ", " mince"), is_portion("500g", "she lost ", " this week")
         (True, False)
     """
+    if _BINARY.fullmatch(word) or (_MILLICORES.fullmatch(word) and before.endswith("cpu: ")):
+        return True
     if _TIMES.fullmatch(word):
         return not before[-1:].isalnum() and not after[:1].isalnum()
     if _OF_SUM.fullmatch(word) and _SUM_AFTER.match(after):
@@ -408,12 +415,14 @@ def _is_technical(word: str, before: str, after: str, forms: PublicForms) -> boo
     if len(word) == 1:
         if word in _ESCAPED and before.endswith("\\") and _ESCAPED_AFTER.match(after):
             return True
-        if word in "FC" and _DEGREES.search(before):
+        if (word in "FC" and _DEGREES.search(before)) or (
+            word == "L" and _PER_LITRE.search(before)
+        ):
             return True
         flag = before.endswith(" -") and after[:1] in (" ", "\n")
         chosen = word in _CHOICES and _FIRST_CHOICE.search(before) and _OPENS.search(before)
         return flag or bool(chosen and _CHOICE.match(after))
-    if _CODE.fullmatch(word) and _REPORTED.search(before):
+    if _ADDRESS.fullmatch(word) or (_CODE.fullmatch(word) and _REPORTED.search(before)):
         return True
     called = word in known_to_all("functions") and (
         after.startswith("(") or len(word) >= _LONG_FUNCTION

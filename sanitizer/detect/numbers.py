@@ -228,6 +228,8 @@ _MEASURE = re.compile(
 )
 
 
+_YEARS = re.compile(r"(?:19|20)[0-9]{2} ?[-\u2013/] ?(?:(?:19|20)[0-9]{2}|[0-9]{2})")
+_IN_YEAR = re.compile(r"(?i)\b(?:since|in|from|until|till|by|during|year) $")
 _SUM_AFTER = re.compile(r"(?i) ?(?:lakhs?|crores?|quid|bucks)\b")
 _CLOCKS = re.compile(r"(?:[01]?\d|2[0-4])[:.][0-5]\d ?[-\u2013] ?(?:[01]?\d|2[0-4])[:.][0-5]\d")
 _PARTED = re.compile(r"(?=(?:-?\d){6})\d{2,}(?:-\d{2,})+")
@@ -246,12 +248,8 @@ def as_measured(number: str, before: str, after: str, label: str | None) -> str 
     """
     if label == "MONEY" and _AFTER_NAME.search(before) and _AGED.match(after):
         return "NUMBER" if number.isdecimal() and len(number) <= _AGE_DIGITS else label
-    if label in ("MONEY", "NUMBER") and _CLOCKS.fullmatch(number):
+    if label in ("MONEY", "NUMBER", "ID") and _is_date(number, before, after, label):
         return "DATE"
-    if label in ("MONEY", "NUMBER", "ID"):
-        padded = _PADDED_DAY.fullmatch(number) and after.startswith(". ")
-        if is_stamp(number) or padded or (_WHOLE_DAY.fullmatch(number) and may_be_day(number)):
-            return "DATE"
     if label == "MONEY" and _PARTED.fullmatch(number):
         return "ID"
     if label in ("DATE", "NUMBER") and _SUM_AFTER.match(after):
@@ -259,6 +257,19 @@ def as_measured(number: str, before: str, after: str, label: str | None) -> str 
     measured = label == "MONEY" and _MEASURE.match(after)
     spanned = label in ("MONEY", "ID") and _SPAN.fullmatch(number)
     return "NUMBER" if measured or spanned else label
+
+
+def _is_date(number: str, before: str, after: str, label: str) -> bool:
+    """Return True for a day, a year or a time by its form; clocks and years may be ids too."""
+    if label != "ID" and _CLOCKS.fullmatch(number):
+        return True
+    if _YEARS.fullmatch(number) or (
+        label != "NUMBER" and _YEAR.fullmatch(number) and _IN_YEAR.search(before)
+    ):
+        return True
+    padded = _PADDED_DAY.fullmatch(number) and after.startswith(". ")
+    whole = _WHOLE_DAY.fullmatch(number) and may_be_day(number)
+    return bool(padded or whole) or is_stamp(number)
 
 
 def is_brief(word: str, before: str) -> bool:

@@ -33,8 +33,8 @@ NUMBERS = frozenset([NUMBER, NUMERAL])
 WORD = "word"
 """Kind of every other run that is not an identifier."""
 
-CAPITALS = frozenset(["US", "IT", "WHO", "AM", "ME", "OK", "IN", "OR", "MA", "PA"])
-"""Capitals that may be a country, a state, a firm or a body, though the word is public."""
+CAPITALS = frozenset(["US", "IT", "WHO", "AM", "ME", "OK", "IN", "OR", "MA", "PA", "MS", "CF"])
+"""Capitals that may be a country, a firm, an illness or a body, though the word is public."""
 _SPELLED = frozenset(
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety "
@@ -402,10 +402,10 @@ _TOLD_ENDS = (
 _LEAST_FIRST = 3
 _PLAIN_ENDS = (
     "abrechnung anfrage angebot anmeldung anschrift antrag auftrag ausweis beitrag bescheid "
-    "bestellung best\u00e4tigung betrag bewerbung datum einladung feier formular frist geb\u00fchr "
-    "geb\u00fchren heizung karte kaution kosten k\u00fcndigung liste miete nummer preis rechnung "
-    "schreiben spende spenden stelle tarif termin termine unterlagen versicherung vertrag "
-    "verwaltung wartung wohnung zahlung zeichen zeit zeiten zeugnis"
+    "bestellung best\u00e4tigung betrag bewerbung datum einkommen einladung feier formular frist "
+    "geb\u00fchr geb\u00fchren heizung karte kaution kosten k\u00fcndigung liste miete nummer "
+    "preis rechnung schreiben spende spenden stelle tarif termin termine unterlagen versicherung "
+    "vertrag verwaltung wartung wohnung zahlung zeichen zeit zeiten zeugnis zuschuss"
 ).split()
 """Last parts of German words of letters and offices, which no name ends with."""
 

@@ -270,6 +270,7 @@ def _is_host(text: str, labels: re.Match[str], ending: re.Match[str]) -> bool:
 _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 _LEFT_HEX = re.compile(r"[0-9A-Fa-f:]{1,40}\Z")
 _RIGHT_HEX = re.compile(r"[0-9A-Fa-f:.]*")
+_PARTS_OF_MAC = 6
 _MAC = re.compile(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\Z")
 # Compressed IPv6 addresses have a first group in use, and another one. So Python's slices
 # (`x[1::2]`) and numbers before two colons do not count.
@@ -302,11 +303,11 @@ def _hex_run(text: str, start: int, end: int) -> Iterator[Span]:
     glued_before = start and (text[start - 1].isalnum() or text[start - 1] in "_.")
     glued_after = text[end : end + 1].isalnum()
     run = text[start:end]
-    if glued_before or glued_after or end - start > 45:
+    if glued_after or end - start > 45:
         return
-    if _MAC.match(run):
-        yield start, end, "MAC"
-    elif not any(c.isdigit() for c in run):
+    if run.count(":") == _PARTS_OF_MAC - 1 and (found := _MAC.search(run)):
+        yield start + found.start(), end, "MAC"  # also behind "10.1.2.4", with nothing between
+    elif glued_before or not any(c.isdigit() for c in run):
         return
     elif run.count(":") > 1 and is_ip(run):
         tail = _PREFIX.match(text, end)

@@ -280,6 +280,10 @@ def token_around(text: str, start: int, end: int, floor: int) -> tuple[int, int]
     return start, run.end() if run else end
 
 
+_ASCII, _SHORTEST = re.compile(rb"\s*[ -~]+\s*"), 6
+"""What a token says in base64 or hexadecimal, and a length that it exceeds."""
+
+
 def plain_texts(token: str) -> Iterator[str]:
     """Yield what a token says if it is printable ASCII in hexadecimal or base64."""
     if _HEX.fullmatch(token):
@@ -295,6 +299,8 @@ def plain_texts(token: str) -> Iterator[str]:
 
 
 def _printable(raw: bytes) -> Iterator[str]:
-    text = raw.decode("ascii").strip() if raw.isascii() else ""
-    if text.isprintable() and len(text) > 6:
+    """Yield the text of bytes; the last ones may be of a word that is glued to the token."""
+    found = _ASCII.match(raw)
+    text = found[0].decode("ascii").strip() if found else ""
+    if len(text) > _SHORTEST and 4 * len(text) > 3 * len(raw):
         yield text

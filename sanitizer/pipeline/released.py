@@ -251,7 +251,8 @@ class Answers:
             originals = _originals_of(own)
         guarded = self._policy.wire.links == "guard"
         sent = (*self._sent, *(each.text for each in prompts if MAY_LINK.search(each.text)))
-        return Restorer(originals, Links(sent) if guarded else None)
+        rules = self._policy.wire
+        return Restorer(originals, Links(sent) if guarded else None, computes=rules.formulas)
 
     def _context(self, prompt: Answered | None) -> AnswerContext:
         if isinstance(prompt, SanitizedText):

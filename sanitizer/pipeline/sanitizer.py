@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sanitizer.answers import (
+    INSTRUCTION,
     AnswerStream,
     AsyncAnswerStream,
     Extractor,
@@ -474,6 +475,21 @@ class Sanitizer:
             kept = released.keep(message, adopted)
             charges.settle(0, released=kept is adopted)
         return adopted if kept is adopted else repeated(kept)
+
+    @property
+    def instruction(self) -> str:
+        """What an API must be told for its answers to calculate with hidden values.
+
+        It is empty unless the policy has `formulas = true` under `[wire]`, and then always the
+        same. Wrapped clients and the proxy send it along; who sends texts otherwise puts it into
+        the system prompt, or behind the text.
+
+        Example:
+            >>> policy = {"base": "deidentify", "wire": {"formulas": True}}
+            >>> Sanitizer(policy=policy).instruction.split(";")[0][-45:]
+            'behind placeholders such as <MONEY_A> or <DATE_A>'[-45:]
+        """
+        return INSTRUCTION if self.policy.wire.formulas else ""
 
     def restore(self, answer: str, prompt: Answered | None = None) -> RestoredAnswer:
         """Return an answer with the originals in place of the values released for them.

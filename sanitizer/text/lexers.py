@@ -56,12 +56,13 @@ TAGS = _words("""a abbr address article aside audio b blockquote body br button 
     video""")
 VOID = _words("area base br col embed hr img input link meta param source track wbr")
 LIBRARY = {
-    "python": _words("""abs all any append args array bool bytes csv datetime date decode dict
-        dataclass DataFrame dumps encode enumerate Exception extend filter float format get groupby
-        head index input int isinstance items join json keys kwargs len list loads logging lower
-        main map math max merge min name np numpy object open os pandas path pd plot plt pop print
-        range read read_csv replace requests reversed round set sort sorted split str strip sum
-        super sys time tuple type typing update upper ValueError values write zip"""),
+    "python": _words("""abs all any append args array ascending axis bool bytes columns compile
+        concat csv dataclass DataFrame date datetime decode dict dtype dumps encode encoding
+        enumerate Exception extend filter float format get groupby head header how index index_col
+        inplace input int isinstance items join json keys kwargs len list loads logging lower main
+        map math max merge min name np numpy object open os pandas path pd plot plt pop print range
+        read read_csv replace requests reversed round sep set sort sorted split str strip sum super
+        sys time tuple type typing update upper ValueError values write zip"""),
     "javascript": _words("""any Array addEventListener alert assign axios body boolean catch
         console constructor createElement data Date document entries Error event every express
         fetch filter find forEach function getElementById headers id includes indexOf innerHTML

@@ -249,6 +249,7 @@ _KEYS: dict[str, dict[str, _Key]] = {
         "links": _Key(read=one_of(LINKS)),
         "tools": _Key(read=one_of(TOOLS)),
         "keep_tools": _Key(_LIST, _strings),
+        "formulas": _Key(_BOOL),
     },
     "refuse": {
         "words": _Key(_LIST, _word_set, "refuse"),

@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from sanitizer.answers import INSTRUCTION
 from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.identifiers import find
 from sanitizer.pipeline import APART, Sanitizer
@@ -233,6 +234,8 @@ class Filter:
         n_ended = n_told_tools(self._sanitizer) if told else 0
         record = replace(record, n_claims_ended=n_ended, untouched=dict(finder.left))
         self._hide_numbers(finder.numbers)
+        if self._rules.formulas:
+            _instruct(name, found)
         asked = (_asks_for_json(document), said, _n_choices(name, document), prompts)
         streams = _asks_for_stream(name, document)
         return Exchange(dumps(found), record, streams, name, self._sanitizer, *asked)
@@ -439,6 +442,40 @@ def _asks_for_stream(name: str, document: dict[str, Any]) -> bool:
         return name == "streamGenerateContent"
     # Ollama streams unless it is told not to.
     return document.get("stream", name in ollama.REQUESTS) is True
+
+
+def _instruct(name: str, released: dict[Any, Any]) -> None:
+    """Tell the API how to write formulas: one text, always the same, where its system prompt is.
+
+    Requests without such a place, as completions are, stay as they are.
+    """
+    place = _INSTRUCTED.get(name)
+    if name in gemini.REQUESTS and "system_instruction" in released:
+        place = "system_instruction"
+    inner = released.get(place) if place else None
+    if name in gemini.REQUESTS:
+        if place not in released:
+            released[place] = inner = {"parts": []}
+        parts = inner.get("parts") if isinstance(inner, dict) else None
+        if isinstance(parts, list):
+            parts.append({"text": INSTRUCTION})
+    elif place == "messages":
+        if isinstance(inner, list):
+            inner.insert(0, {"role": "system", "content": INSTRUCTION})
+    elif isinstance(inner, list):
+        inner.append({"type": "text", "text": INSTRUCTION})
+    elif place is not None:
+        before = inner.text if isinstance(inner, TextSlot) else inner
+        released[place] = f"{before}\n\n{INSTRUCTION}" if before else INSTRUCTION
+
+
+_INSTRUCTED = {
+    **dict.fromkeys(("chat/completions", "api/chat"), "messages"),
+    **dict.fromkeys(("messages", "messages/count_tokens", "api/generate"), "system"),
+    **dict.fromkeys(gemini.REQUESTS, "systemInstruction"),
+    "responses": "instructions",
+}
+"""Endpoint -> where the system prompt of a request is."""
 
 
 def _n_choices(name: str, document: dict[str, Any]) -> int | None:

@@ -375,6 +375,9 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("Explain SUMIFS over C2:C500 in Office 365.", ("SUMIFS", "C2:C500", "365")),
         ("Could you shorten it? Best, Tamar Orr", ("Best",)),
         ("Compute the payment on a loan of 200,000 at 4.5%.", ("200,000",)),
+        ("It stops at LR=0x08011a3d", ("0x08011a3d",)),
+        ("SELECT a FROM t WHERE b = 'Orr' LIMIT 10; it is slow", ("10",)),
+        ("The OAuth migration waits for the death certificate.", ("migration", "death")),
         ("| Region | Q1 | H2 |\n|---|---|---|\n| North | 12 | 14 |\n", ("Q1", "H2", "North")),
         ("Dear Hiring Team,\nI know Airflow and Hadoop.", ("Hiring", "Team", "Airflow", "Hadoop")),
         ("Lena asks legal about clause 14.2 today.", ("14.2",)),
@@ -606,3 +609,20 @@ def test_no_list_of_ordinary_words_names_illness_belief_or_people() -> None:
     for word in ("chlamydia", "burglary", "insulin", "wheelchair", "priya", "leeds", "widowed"):
         assert word not in lists.ordinary
     assert not lists.ordinary & given_names()
+
+
+@pytest.mark.parametrize(
+    ("text", "word"), [("I have just been diagnosed with MS.", "MS"), ("She has CF, too.", "CF")]
+)
+def test_short_names_of_illnesses_are_hidden(local: Detector, text: str, word: str) -> None:
+    assert word in {text[each.start : each.end] for each in local.read(text).findings}
+
+
+def test_letters_of_offices_have_a_language(local: Detector) -> None:
+    text = (
+        "Ihrem Antrag auf Wohngeld kann nicht entsprochen werden, da das Gesamteinkommen Ihres "
+        "Haushalts die H\u00f6chstgrenze \u00fcberschreitet. Ich will Widerspruch einlegen."
+    )
+    reading = local.read(text)
+    assert reading.language == "de"
+    assert reading.findings == ()

