@@ -49,11 +49,12 @@ class KnownIdentifiers:
 
     Args:
         kinds: tells the class of an original.
-        detected: classes whose things are for a detector, which says where each stands.
+        detected: classes whose things are for a detector, which says where each stands; default all.
     """
 
-    def __init__(self, kinds: Kinds, detected: Collection[str] = CLASSES) -> None:
-        self._kinds_of, self._detected = kinds, detected
+    def __init__(self, kinds: Kinds, detected: Collection[str] | None = None) -> None:
+        self._kinds_of = kinds
+        self._detected = CLASSES if detected is None else detected
         self._lock = threading.Lock()
         self._clear(Originals())
 
