@@ -37,8 +37,8 @@ _NAMED = ("PERSON", "ORGANIZATION", "PLACE", "PRODUCT")
 _NUMBERS = {"MONEY": 0.08, "DATE": 0.08, "ID": 0.08, "NUMBER": 0.2}
 _OF_NAMES_AND_NUMBERS = _NUMBERS.keys() | NAMES
 _FIRST = dict.fromkeys(_NAMED, 0.05) | _NUMBERS
-_SECOND = dict.fromkeys(_NAMED, 0.08) | _NUMBERS | {"PRODUCT": 0.1, "FACT": 0.45}
-_FIRST_ELSE, _SECOND_ELSE = 0.1, 0.3
+_SECOND = dict.fromkeys(_NAMED, 0.08) | _NUMBERS | {"PRODUCT": 0.1, "FACT": 0.35}
+_FIRST_ELSE, _SECOND_ELSE = 0.1, 0.2
 """Least share of all classes together at which a word has one, by the tagger's stage: a miss weighs
 more than a word too many, most of all for names and numbers."""
 _EVERYDAY, _FOREIGN_WORD, _MISSPELT = 0.7, 0.97, 0.3

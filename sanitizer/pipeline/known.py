@@ -49,7 +49,8 @@ class KnownIdentifiers:
 
     Args:
         kinds: tells the class of an original.
-        detected: classes whose things are for a detector, which says where each stands; default all.
+        detected: classes whose things are for a detector, which says where each stands. All by
+            default.
     """
 
     def __init__(self, kinds: Kinds, detected: Collection[str] | None = None) -> None:

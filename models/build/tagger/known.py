@@ -49,12 +49,8 @@ from sanitizer.lm import WordTable, model_folder
 
 NATURAL = frozenset({"imdb", "wiki", "task"})
 """Sources of texts without labels, in which a hidden word in lower case is nobody's."""
-N_DRAWN, N_REVIEWS, N_ARTICLES = 16_000, 2000, 1500
-TOPICAL = (
-    (13, ("office",), 0.35, 2600),
-    (31, ("untold", "roles"), 0.5, 9000),
-)
-"""Texts of templates for this stage: seed, topics, share with private values, how many."""
+N_DRAWN, N_TOPICAL, N_REVIEWS, N_ARTICLES = 16_000, 2600, 2000, 1500
+TOPICS, SENSITIVE_SHARE = ("office",), 0.35
 LONGEST = 1200  # characters of a text
 BATCH, EPOCHS, RATE, WARMUP, DECAY = 512, 4, 2e-3, 50, 0.02
 DROPS = {"scores": 0.3, "slot": 0.4, "own": 0.2, "beside": 0.4, "flags": 0.1}
@@ -130,11 +126,10 @@ def drawn(folder: Path) -> list[Example]:
     """Return texts of the first stage's mixture, and of templates for this stage."""
     mixture = Mixture(folder, 11)
     found = [mixture.example() for _ in range(N_DRAWN)]
-    for seed, topics, share, n in TOPICAL:
-        topical = Mixture(folder, seed, topics)
-        for _ in range(n):
-            name = "sensitive" if topical.rng.random() < share else "negative"
-            found.append(topical.topical(name))
+    topical = Mixture(folder, 13, TOPICS)
+    for _ in range(N_TOPICAL):
+        name = "sensitive" if topical.rng.random() < SENSITIVE_SHARE else "negative"
+        found.append(topical.topical(name))
     return [example for example in found if example.text.strip() and len(example.text) < LONGEST]
 
 
