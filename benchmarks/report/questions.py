@@ -105,10 +105,17 @@ def tasks() -> str:
     n = sum(results[half]["n_tasks"] for half in halves)
     done = {
         name: sum(sum(results[half]["tasks"][name].values()) for half in halves)
-        for name in results[halves[0]]["right"]
+        for name in results[halves[-1]]["right"]
     }
     said = ", ".join(f"{name} {count:.0f}" for name, count in done.items())
-    return f"Of {n} tasks whose answer a program checks after it was put back: {said}."
+    opened = results["open"]
+    others = ", ".join(
+        f"{name} {sum(opened['tasks'][name].values()):.0f}"
+        for name in opened["right"]
+        if name not in done
+    )
+    more = f" Of the {opened['n_tasks']} open ones: {others}." if others else ""
+    return f"Of {n} tasks whose answer a program checks after it was put back: {said}.{more}"
 
 
 def conversations() -> str:

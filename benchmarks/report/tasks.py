@@ -17,18 +17,27 @@ def rows(results: Mapping[str, Any], halves: list[str]) -> list[list[str]]:
     return [
         [
             name,
-            *(percent(results[half]["right"][name]) for half in halves),
+            *(_right(results[half], name) for half in halves),
             *(_by_model(results[half], name) for half in halves),
         ]
         for name in names
     ]
 
 
+def _right(half: Mapping[str, Any], name: str) -> str:
+    """Return the share of tasks; formulas over hidden values are scripted for open tasks only."""
+    return percent(half["right"][name]) if name in half["right"] else "-"
+
+
 def _by_model(half: Mapping[str, Any], name: str) -> str:
-    if "model" not in half:
+    if "model" not in half or name not in half["model"]["tasks"]:
         return "-"
     found = half["model"]["tasks"][name]
     return f"{sum(found.values()):.0f} of {len(found)}"
+
+
+def _share(tasks: Mapping[str, float] | None, task: str) -> str:
+    return "-" if tasks is None else f"{tasks[task]:g}"
 
 
 def by_task(results: Mapping[str, Any], halves: list[str]) -> str:
@@ -38,7 +47,7 @@ def by_task(results: Mapping[str, Any], halves: list[str]) -> str:
         [
             f"{kind}: {task}",
             HALVES[half],
-            *(f"{results[half]['tasks'][name][task]:g}" for name in names),
+            *(_share(results[half]["tasks"].get(name), task) for name in names),
         ]
         for half in halves
         for task, kind in results[half]["kinds"].items()
