@@ -118,6 +118,8 @@ _DAY_FIRST = re.compile(
 )
 _MONTH_FIRST = re.compile(r"([^\W\d_]{3,10})\.? ([0-9]{1,2})(?:st|nd|rd|th)?(?:,? ([0-9]{4}))?")
 _LASTING = re.compile(r"\s*(?:/|\b(?:an?|per|each|every|pro|par|por)\b)\s*[^\W\d_]+\s*\Z", re.I)
+_GROUPS = "[0-9]{{1,3}}(?:{0}[0-9]{{3}})+|[0-9]{{1,2}}(?:{0}[0-9]{{2}})+{0}[0-9]{{3}}"
+"""Digits in groups, in thousands or as in India; to be filled with the sign between them."""
 _GROUPED = 10_000  # the least sum whose digits are grouped if no value shows how
 _HALF_YEAR = timedelta(days=182)
 _LARGEST_DAY, _LEAP_FREE, _LAST_MONTH = 31, 2001, 12
@@ -354,13 +356,13 @@ def _amount(value: _Value) -> _Amount:
 
 
 def _comparable(first: _Value, second: _Value) -> tuple[Decimal | date, Decimal | date]:
-    """Return what two values are compared by; a plain number fits every unit."""
+    """Return what two values are compared by; a number of the formula itself fits every unit."""
     if isinstance(first, _Day) and isinstance(second, _Day):
         if first.has_year != second.has_year:
             raise _Unclear
         return first.day, second.day
     one, two = _amount(first), _amount(second)
-    if one.unit != two.unit and one.unit and two.unit:
+    if one.unit != two.unit and not (one.literal or two.literal):
         raise _Unclear
     return one.value, two.value
 
@@ -406,7 +408,7 @@ def _moved(day: _Day, by: _Value, sign: int) -> _Day:
 
 
 def _multiplied(first: _Value, second: _Value, sign: str) -> _Value:
-    one, two = _amount(first), _amount(second)
+    one, two = _share(_amount(first)), _share(_amount(second))
     if sign == "/" and one.unit == two.unit and one.unit:
         return _Amount(one.value / two.value, decimals=0)
     if one.unit and two.unit:
@@ -420,6 +422,11 @@ def _multiplied(first: _Value, second: _Value, sign: str) -> _Value:
         unit = lead.unit.partition(" ")[0]
         lead = replace(lead, unit=unit, after=lead.after[: lasting.start()])
     return lead.like(value)
+
+
+def _share(amount: _Amount) -> _Amount:
+    """Return per cent as the number that they are of one."""
+    return _Amount(amount.value / 100) if amount.unit == "%" else amount
 
 
 def _function(name: str, given: Sequence[_Value]) -> _Value:
@@ -474,7 +481,9 @@ def _read(originals: Mapping[str, str], placeholder: str) -> _Amount | _Day:
     if original is None:
         raise _Unclear
     plain = original.strip()
-    found = _read_day(plain) or _read_amount(plain)
+    found: _Amount | _Day | None = _read_day(plain)
+    if found is None and not placeholder.startswith("<DATE"):  # "2025" is no number of days
+        found = _read_amount(plain)
     if found is None:
         raise _Unclear
     return found
@@ -524,6 +533,9 @@ def _read_amount(text: str) -> _Amount | None:
     if signs is None:
         return None
     group, point = signs
+    whole = match["number"].partition(point)[0] if point else match["number"]
+    if group and not re.fullmatch(_GROUPS.format(re.escape(group)), whole):
+        return None
     plain = "".join(c for c in match["number"] if c.isdecimal() or (point and c == point))
     value = Decimal(plain.replace(",", "."))
     scale = (match["scale"] or "").lower()

@@ -232,7 +232,7 @@ def sanitize(
         stopped = _sanitize(sanitizer, texts, keep, results, together, bar)
     except SanitizerError as error:
         stopped, refusal = False, error
-    _warn(results)
+    _warn(results, calculates=bool(sanitizer.instruction))
     if sanitizer.instruction:
         click.echo(f"sanitizer: send this along:\n{sanitizer.instruction}", err=True)
     if output is not None and not stopped and refusal is None:
@@ -406,14 +406,20 @@ def _save(
         click.echo(f"{place}: {n_replaced} replaced, epsilon {charged:g} charged", err=True)
 
 
-def _warn(results: Sequence[SanitizedText]) -> None:
-    """Say on standard error what leaves although it may be sensitive; never the text itself."""
+def _warn(results: Sequence[SanitizedText], calculates: bool) -> None:
+    """Say on standard error what leaves although it may be sensitive; never the text itself.
+
+    Args:
+        calculates: the API may write formulas, so that no hint has to offer them.
+    """
     n_facts = sum(len(result.warnings) for result in results)
     if n_facts:
         what = "sentence tells" if n_facts == 1 else "sentences seem to tell"
         message = f"{n_facts} {what} a sensitive fact in everyday words, which stay (--json: where)"
         click.echo(f"sanitizer: warning: {message}", err=True)
     for hint in dict.fromkeys(hint for result in results for hint in result.hints):
+        if calculates and "formulas = true" in hint:
+            continue
         click.echo(f"sanitizer: hint: {hint}", err=True)
     foreign = {result.record.language for result in results} - {None, "en"}
     if foreign:

@@ -39,6 +39,10 @@ HIDDEN = {
     "<DATE_6>": "31 January 2024",
     "<DATE_7>": "25/12/2024",
     "<DATE_8>": "le 31/31/2025",
+    "<DATE_9>": "2025",
+    "<NUMBER_8>": "07 11 2025",
+    "<NUMBER_9>": "1,2,3",
+    "<MONEY_9>": "₹2,41,000",
     "<ORGANIZATION_1>": "Quill",
     "<ORGANIZATION_2>": "Marsh",
 }
@@ -55,6 +59,9 @@ def restored(answer: str, links: Links | None = None) -> str:
         ("<MONEY_1> + <MONEY_2>", "£2,230.50"),
         ("SUM(<MONEY_1>, <MONEY_2>) * 1.19", "£2,654.30"),
         ("<MONEY_1> * 19%", "£237.50"),
+        ("<MONEY_1> * <NUMBER_6>", "£225.00"),
+        ("<NUMBER_6> + <NUMBER_6>", "36 %"),
+        ("<MONEY_9> * 2", "₹482,000"),
         ("<MONEY_1> / 3", "£416.67"),
         ("<MONEY_1> + 5", "£1,255.00"),
         ("-<MONEY_1>", "-£1,250.00"),
@@ -94,7 +101,11 @@ def test_what_is_computed(formula: str, result: str) -> None:
     "formula",
     [
         "1 + 1",  # nothing hidden in it
-        "<MONEY_9> + 1",
+        "<MONEY_19> + 1",
+        "<DATE_9> + 14",
+        "<NUMBER_8> + 1",
+        "<NUMBER_9> + 1",
+        "MAX(<NUMBER_1>, <MONEY_1>)",
         "<MONEY_1> + <MONEY_3>",  # pounds and euros
         "<MONEY_1> + <NUMBER_1>",
         "<MONEY_1> * <MONEY_2>",

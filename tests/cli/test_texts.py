@@ -51,6 +51,18 @@ def test_kept_phrases_leave_as_they_are() -> None:
     assert kept["record"]["declared"] == 4, "30 and 50 are two"
 
 
+def test_a_policy_with_formulas_says_what_to_send_along(tmp_path: Path) -> None:
+    policy = tmp_path / "p.toml"
+    policy.write_text('base = "deidentify"\n[wire]\nformulas = true\n', "utf-8")
+    prompt = "Total these: Quill paid £1,250.00 and Marsh paid £980.50."
+    told = run("sanitize", "--policy", str(policy), prompt)
+    assert b"send this along" in told.stderr
+    assert b"never guess them" in told.stderr
+    assert b"hint: amounts" not in told.stderr
+    assert b"never guess them" not in told.stdout
+    assert b"hint: amounts" in run("sanitize", "--policy=deidentify", prompt).stderr
+
+
 def test_a_phrase_to_keep_needs_a_word() -> None:
     done = run("sanitize", "--keep", " ", PROMPT)
     assert (done.returncode, done.stdout) == (2, b"")
