@@ -66,8 +66,8 @@ def people(rng: random.Random, locales: Sequence[str]) -> tuple[list[str], list[
         made = Faker(locale)
         made.seed_instance(1)
         for _ in range(N_NAMES * (4 if locale.startswith("en") else 1)):
-            first.append(made.first_name())
-            last.append(made.last_name())
+            first.append(made.first_name().strip())
+            last.append(made.last_name().strip())
     first += rng.sample(listed_names("firstnames_minus_fps.json"), len(first) // 2)
     last += rng.sample(listed_names("lastnames_minus_fps.json"), len(last) // 2)
     return first, last
