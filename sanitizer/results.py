@@ -12,7 +12,8 @@ LONGEST = 200  # characters of a text in a repr
 
 _RECKONS = re.compile(
     r"(?i)\b(?:add(?:s|ed)? up|add(?:ing)? (?:the|these|those|all|them)|average|bigger|biggest|"
-    r"budget|discount|interest|rounded|calculat(?:e|es|ing)|cheap(?:er|est)|convert(?:s|ed|ing)?|compar(?:e|es|ing)|comput(?:e|es|ing)|"
+    r"budget|discount|interest|rounded|calculat(?:e|es|ing)|cheap(?:er|est)|"
+    r"convert(?:s|ed|ing)?(?! string)|compar(?:e|es|ing)|comput(?:e|es|ing)|"
     r"costs? (?:more|less|most)|difference between|earns? (?:more|less|most|least)|"
     r"(?:most|less|least|more) expensive|high(?:er|est)|how (?:much|many)|larg(?:er|est)|"
     r"low(?:er|est)|maximum|mean of|median|minimum|normal|(?:lab|blood|test) (?:results?|values?)|"
@@ -41,9 +42,24 @@ _ASKS_ABOUT = re.compile(
 )
 _MATCHES = re.compile(
     r"(?i)\b(?:regex(?:es|p)?|regular expressions?|check digits?|validat(?:e|es|ing|or|ion)|"
-    r"(?:id|number|date) formats?|next (?:\w+ )?number)\b"
+    r"(?:id|number|date) formats?|next (?:\w+ )?number|could not convert|invalid literal|"
+    r"does not match format|invalid (?:date|number|format|isoformat)|(?:cannot|can't|could not|"
+    r"fail(?:s|ed) to|unable to) (?:be )?pars(?:e|ed|ing)|NumberFormatException|"
+    r"\w*ParseException|FormatException|pars(?:e|es|ing) (?:this|the) (?:date|number|amount))\b"
 )
-_WRITTEN = ("ID", "DATE", "PHONE", "EMAIL", "IP", "POSTCODE", "PLATE", "IBAN", "TERM")
+_WRITTEN = (
+    "ID",
+    "NUMBER",
+    "MONEY",
+    "DATE",
+    "PHONE",
+    "EMAIL",
+    "IP",
+    "POSTCODE",
+    "PLATE",
+    "IBAN",
+    "TERM",
+)
 _NAME_PARTS = re.compile(
     r"(?i)\b(?:(?:last|family|first|given|middle)[ _]?names?|surnames?|initials|"
     r"alphabetical(?:ly)?|rhym(?:e|es|ing))\b"

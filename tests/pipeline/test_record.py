@@ -70,6 +70,7 @@ def test_a_question_about_what_is_replaced_is_hinted_at(model: OnnxMaskedLM) -> 
         ("Dr Marsh gave me warfarin. Is it safe to take aspirin with it?", []),
         ("Sort these by last name: Otto Quill, Elena Marsh.", ["this"]),
         ("Give me a regex for our orders, like ORD-2024-00417.", ["this"]),
+        ("ValueError: could not convert string to float: '1.240,50' of Marsh", ["this"]),
         ("Sort these names: Otto Quill, Elena Marsh.", []),
     ],
 )
