@@ -40,7 +40,7 @@ for whole ones, {{= <DATE_A> + 14 }} for a date;
 }} sorts lines by what stands before "::" (ASC or DESC), keeps those above 100, of these the first \
 3, and shows what stands behind "::"; each of the three may be left out.
 Write placeholders exactly as they are, and everything else as usual."""
-"""What an API must be told, in about 250 tokens. It is the same in every conversation."""
+"""What an API must be told, in about 350 tokens. It is the same in every conversation."""
 
 _PLACEHOLDER = r"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){1,3}>"
 _TOKEN = re.compile(
