@@ -324,6 +324,9 @@ def _with_letter(text: str, end: int) -> int:
     return letter.end() if letter else end
 
 
+_OTHER_NAMES = frozenset(["ORGANIZATION", "PLACE", "PRODUCT"])
+
+
 class _Linked:
     """Links the places of a text to its things and to those of the conversation.
 
@@ -380,7 +383,7 @@ class _Linked:
         """Yield the runs of words, with one that is hidden or would pass, that may be things."""
         numbers = {begin: number for number, (begin, _) in enumerate(words)}
         wholes = [(unit.start, unit.end) for unit in self._units]
-        found = set(passing)
+        found = {*passing, *wholes}  # "Lund" of "Lund's" is no word of its own
         for begin, _ in [*passing, *wholes]:
             at = numbers.get(begin, len(words))
             found.update(
@@ -404,7 +407,10 @@ class _Linked:
         if kind is None or kind in _BY_ROLE or _listed_public(form, self._policy):
             return None
         concept = concept if kind in self._policy.drawn else ""
-        if len(inside) == 1 and inside[0].text == form and not (concept and inside[0].kind != kind):
+        alone = len(inside) == 1 and inside[0].text == form
+        # "Lund" after "Peter Lund", though this place reads like a firm's or a town's.
+        part = alone and kind == "PERSON" and inside[0].kind in _OTHER_NAMES and " " not in form
+        if alone and not part and not (concept and inside[0].kind != kind):
             return None
         # "sick" is a word of every text, even if one place tells of an illness.
         if not concept and kind not in _NAMED and public_forms().listed(form):

@@ -235,3 +235,16 @@ def test_values_of_an_ini_file_get_no_quotes(model: OnnxMaskedLM) -> None:
     assert "port = 5432" in out.text
     assert "Tr0ub4dor" not in out.text
     assert s.restore(out.text.replace("5432", "9090"), out) == text.replace("5432", "9090")
+
+
+@pytest.mark.parametrize("policy", ["deidentify", "balanced"])
+def test_a_part_of_a_name_belongs_to_it_though_it_reads_like_a_firm(
+    model: OnnxMaskedLM, policy: str
+) -> None:
+    sanitizer = Sanitizer(policy=policy, model=model)
+    first = sanitizer.sanitize("My father Peter Lund called the clinic.").text
+    text = "Write to Lund's insurer that it is still open."
+    second = sanitizer.sanitize(text)
+    (whole,), (part,) = (re.findall("<PERSON_[0-9_]+>", each) for each in (first, second.text))
+    assert part.startswith(f"{whole[:-1]}_"), "another form of it"
+    assert sanitizer.restore(second.text, second) == text
