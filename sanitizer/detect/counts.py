@@ -299,6 +299,8 @@ def _is_stated(before: str, after: str) -> bool:
 
 def _is_technical(number: str, before: str, after: str) -> bool:
     """Return True for the number of a version or a part: "PostgreSQL 16", "item 2", "worker-3"."""
+    if is_mathematical(before, after):
+        return True
     ported = (_PORTS.fullmatch(number) and not may_be_day(number)) or (
         number in _KNOWN_PORTS and before.endswith(":") and not after[:1].isalnum()
     )
@@ -315,6 +317,33 @@ def _is_technical(number: str, before: str, after: str) -> bool:
     if _OF_PERSON.search(before) or not _OF_PART.search(before) or not _PART.fullmatch(number):
         return False
     return not after[:1].isalnum() and after[:1] not in ("-", "\ufffc")
+
+
+_OF_FORMULA = re.compile(
+    r"(?:[\s\ufffc^+*/=().,<>\u2264\u2265\u00b1\u00d7\u00b7\u00f7\u2212-]|"
+    r"(?<![^\W_])(?:[a-z]|sin|cos|tan|log|ln|exp|sqrt|lim|mod|dx|dy|dt)(?![^\W_]))+"
+)
+_VARIABLE, _GRID = re.compile(r"(?<![^\W_])[nxyz](?![^\W_])"), re.compile(r"\|\ufffc\|")
+"""A line of a formula; one of its variables; a cell of a grid of digits, such as a puzzle."""
+
+
+def is_mathematical(before: str, after: str) -> bool:
+    """Return True for an exponent, a number in a line that is a formula, and a cell of a grid.
+
+    Args:
+        before, after: visible text around the number.
+
+    Example:
+        >>> is_mathematical("Solve this.\\nx^2 + ", " = 0"), is_mathematical("rent + ", " = 0")
+        (True, False)
+    """
+    if before.endswith("^") or after.startswith("^"):
+        return True
+    line = f"{before.rsplit(chr(10), 1)[-1]}\ufffc{after.split(chr(10), 1)[0]}"
+    if _GRID.search(line) and not any(map(str.isalpha, line)):
+        return True
+    equated = "=" in line or "^" in line
+    return equated and _VARIABLE.search(line) is not None and _OF_FORMULA.fullmatch(line) is not None
 
 
 def _is_release(number: str, before: str, after: str) -> bool:

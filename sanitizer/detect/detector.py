@@ -374,7 +374,9 @@ class Detector:
             kinds = names_on(found.text, run, kinds, language)
             if reckoning and found.text[slice(*run.words[0])] in _MONTHS[language]:
                 kinds = [None]
-            if general:
+            if general and " ".join(words) in known_to_all("lands"):
+                kinds = [None] * len(words)
+            elif general:
                 kinds = [
                     None if _is_worldly(word, kind, before) else kind
                     for word, kind in zip(words, kinds, strict=True)

@@ -16,10 +16,12 @@ from sanitizer.text import NAME_PARTS
 
 _GENERAL = re.compile(
     r"(?i)(?:(?:please|can you|could you) )?(?:what|who|when|where|why|how|is|are|was|were|does|do|"
-    r"did|which|explain|describe|compare|list|summari[sz]e|define|outline|discuss|tell me about|"
-    r"give (?:me )?(?:some |an? )?(?:facts|overview|examples)|"
+    r"did|which|explain|describe|compare|list|name|summari[sz]e|define|outline|discuss|tell me about|"
+    r"(?:give|make|show) (?:me )?(?:some |an? |the )?(?:short |brief |full )?"
+    r"(?:facts|overview|examples|history|list|table|timeline|names|reasons|tips)|"
+    r"(?:recommend|suggest) (?:some|three|five|ten|a few|\ufffc|books|films|places|sights)|"
     r"write (?:an? )?(?:short |brief |long )?"
-    r"(?:essay|poem|story|article|blog post|haiku|limerick|paragraph|overview|summary|quiz|song))"
+    r"(?:essay|poem|text|story|article|blog post|haiku|limerick|paragraph|overview|summary|quiz|song))"
     r"(?:'s|\u2019s)?\b"
 )
 _PERSONAL = re.compile(
@@ -29,7 +31,9 @@ _PERSONAL = re.compile(
     r"mum|mom|dad|brothers?|sisters?|sons?|daughters?|boys?|girls?|m[ae]n|"
     r"wom[ae]n|guys?|person|people|teen\w*|toddlers?|year-olds?|schools?|near|child|children|"
     r"kids?|baby|babies|aunt|uncle|"
-    r"cousins?|grand\w+|neighbou?rs?|\w+mates?|pupils?|someone|somebody|diagnosed|suffers|named|"
+    r"cousins?|grand\w+|neighbou?rs?|"
+    r"(?:class|team|room|house|flat|work|school|in|cell|soul|play)?mates?|pupils?|someone|somebody|"
+    r"diagnosed|suffers|named|"
     r"called|born|aged|lives|works|names?|letters?|e-?mails?|messages?|reports?|notes?|records?|cv|"
     r"translate|your)\b|[\n\"\u201c\u201e\u00ab]"
 )
@@ -221,14 +225,16 @@ def is_general(visible: str) -> bool:
     """
     plain = visible.strip()
     few = len(plain.split()) <= _MOST_GENERAL
-    return few and _GENERAL.match(plain) is not None and _PERSONAL.search(plain) is None
+    asks = _GENERAL.match(plain)
+    return few and asks is not None and _PERSONAL.search(plain, asks.end()) is None
 
 
 _RECKONING = re.compile(
     r"(?i)\b(?:days|weeks|months|years|hours|minutes|weekday|day of the week|what day|convert|plus|"
     r"minus|times|multipl\w+|divided?|subtract|percent|per cent|add up|sum|total|average|mean|"
     r"median|sort|order|rank|round|earlier|later|earliest|latest|bigger|larger|smaller|higher|"
-    r"lower|how much|how many)\b|%"
+    r"lower|how much|how many|sequence|series|nth term|equations?|puzzle|matrix|polynomial|primes?|"
+    r"derivative|integral|probability)\b|%"
 )
 _DAY_TO_MONTH, _MONTH_TO_DAY = re.compile(r"(?:st|nd|rd|th)? (?:of )?"), re.compile(r",? ")
 """Visible text of a task with numbers; and between the day and the month of a date."""
@@ -350,8 +356,8 @@ def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms
 def n_of_everybody(words: Sequence[str], before: str, after: str) -> int:
     """Return how many words a run begins with that name what everybody knows.
 
-    That is a device or program of a known maker, a language model beside another one, and a people
-    or state of history.
+    That is a device or program of a known maker, a language model beside another one, a people or
+    state of history, and a famous work, game, epoch or sight.
 
     Args:
         words: of the run, as written. before, after: visible text around it.
@@ -369,6 +375,7 @@ def _is_of_everybody(words: Sequence[str], before: str, after: str) -> bool:
         _OF_CAMERA.fullmatch(written)
         or written in known_to_all("peoples")
         or written in known_to_all("products")
+        or written in known_to_all("works")
     ):
         return True
     if known_to_all("assistants").issuperset(words):
@@ -388,6 +395,11 @@ def _is_of_everybody(words: Sequence[str], before: str, after: str) -> bool:
     return bool(rest) and all(word in devices or _NUMBER_OF_MODEL.fullmatch(word) for word in rest)
 
 
+_ALGEBRAIC, _COEFFICIENT = re.compile(r"[0-9]{1,3}[xyz]{1,2}"), re.compile(r"[0-9]{1,3}[a-z]")
+_OPERATED, _OPERATOR = re.compile(r"[-+*/=(^] ?$"), re.compile(r"\^|\)| ?[-+*/=] ?[\w(\ufffc]")
+"""A term such as "4x", and visible text before and after one in a formula."""
+
+
 def is_portion(word: str, before: str, after: str) -> bool:
     """Return True for how much of a food, how thick a thing is, and how many.
 
@@ -403,6 +415,10 @@ def is_portion(word: str, before: str, after: str) -> bool:
     if _TIMES.fullmatch(word):
         return not before[-1:].isalnum() and not after[:1].isalnum()
     if _OF_SUM.fullmatch(word) and _SUM_AFTER.match(after):
+        return True
+    raised = _COEFFICIENT.fullmatch(word) and after.startswith("^")
+    operated = _ALGEBRAIC.fullmatch(word) and (_OPERATED.search(before) or _OPERATOR.match(after))
+    if raised or operated:
         return True
     much = _PORTION.fullmatch(word) is not None and _OF_WHAT.match(after) is not None
     thick = _ACROSS.fullmatch(word) is not None and _OF_TOOL.match(after) is not None
