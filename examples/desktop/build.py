@@ -1,8 +1,7 @@
 """Build the window as one file that runs without Python: `python -m examples.desktop.build`.
 
-Needs PyInstaller (`pip install pyinstaller ".[desktop]"`; the package must be installed, not only
-on the path, since its models are in the wheel). PyInstaller builds for the system it runs on. With
-FOLDER the file goes there, else into build-cache/desktop.
+Needs PyInstaller (`pip install pyinstaller ".[desktop]"`), which builds for the system it runs
+on. With FOLDER the file goes there, else into build-cache/desktop.
 """
 
 from __future__ import annotations
@@ -11,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from sanitizer.lm import model_root
 
 ROOT = Path(__file__).parents[2]
 NAME = "what-leaves"
@@ -29,12 +30,15 @@ UNUSED = (
 def command(launcher: Path, folder: Path) -> list[str]:
     """Return PyInstaller's command line; doors load by name, so that all modules are named."""
     work = folder / "work"
+    # An editable install has its models beside the package, where --collect-data does not look.
+    models = [path.parent for path in sorted(model_root().glob("*/manifest.json"))]
     return [
         *(sys.executable, "-m", "PyInstaller", str(launcher), "--onefile", "--windowed"),
         *("--name", NAME, "--noconfirm", "--log-level", "WARN"),
         *("--distpath", str(folder), "--workpath", str(work), "--specpath", str(work)),
         *("--paths", str(ROOT), "--copy-metadata", "dp-sanitizer"),
         *("--collect-submodules", "sanitizer", "--collect-data", "sanitizer"),
+        *(f"--add-data={path}:sanitizer/models/{path.name}" for path in models),
         *(part for name in UNUSED for part in ("--exclude-module", name)),
     ]
 

@@ -29,7 +29,7 @@ _phrases = click.argument("phrases", metavar="PHRASE...", nargs=-1, required=Tru
 @click.group(
     short_help="what is always hidden, and what never is",
     epilog=examples(
-        f"export {MEMORY}=~/.sanitizer-corrections",
+        f"export {MEMORY}=~/.sanitizer-corrections {VAULT_KEY}=...",
         'sanitizer corrections add "Project Falcon"',
         "sanitizer corrections add --keep Jira",
         "sanitizer corrections import customers.csv",
@@ -37,7 +37,7 @@ _phrases = click.argument("phrases", metavar="PHRASE...", nargs=-1, required=Tru
     ),
 )
 def corrections() -> None:
-    """Remember phrases for every text to come, encrypted on this machine.
+    """Remember phrases for every text to come, encrypted by the key in $SANITIZER_VAULT_KEY.
 
     A team shares a second file, whose path stands behind one's own in $SANITIZER_CORRECTIONS.
     Every command, program and proxy that has this variable and the key follows all of them.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -287,4 +287,12 @@ def _described(name: str, manifest: Manifest, fetched: bool | None) -> Iterator[
         yield f"  weights, {size:.1f} MB: {'fetched, hash matches' if fetched else missing}"
     for measure, figures in manifest.data["quality"].items():
         shown = figures.get("shipped", figures.get("all", figures))
-        yield f"  {measure}: {', '.join(f'{key} {value}' for key, value in shown.items())}"
+        parts = {key: each for key, each in shown.items() if isinstance(each, dict)}
+        for key, each in parts.items():  # a set of texts each; its classes are in --json
+            yield f"  {measure}, {key}: {_in_words(each.get('all', each))}"
+        if not parts:
+            yield f"  {measure}: {_in_words(shown)}"
+
+
+def _in_words(figures: Mapping[str, object]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in figures.items() if value is not None)

@@ -62,11 +62,13 @@ words_policy_option = click.option(
 )
 
 
-def _folder(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+def _folder(context: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
     if path is not None and not path.is_dir():
         # A name may be a text that was given to the wrong option.
         shown = is_file_name(str(path)) or path.exists()
-        raise ValueError(f"--model: {path} is no folder" if shown else "--model: no such folder")
+        fault = f"--model: {path} is no folder" if shown else "--model: no such folder"
+        has_other = any("--api-model" in each.opts for each in context.command.params)
+        raise ValueError(f"{fault}; the API's model is --api-model" if has_other else fault)
     return path
 
 

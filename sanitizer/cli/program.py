@@ -42,6 +42,11 @@ OTHERWISE = {
     "--llm": "--api-model",
     "--base-url": "--upstream",
     "--export": "--json",
+    "hide": "add",
+    "keep": "add",
+    "delete": "remove",
+    "forget": "remove",
+    "show": "list",
 }
 """Options by the name that other programs have for them."""
 
@@ -151,7 +156,8 @@ def _unknown(error: click.UsageError) -> str:
     typed = found[1] if found else ""
     if not typed:
         return f"a command is required; {_one_of(command.commands)}"
-    hint = _meant(typed, list(command.commands))
+    other = OTHERWISE.get(typed, typed)
+    hint = _meant(other if other in command.commands else typed, list(command.commands))
     if not hint and command is program and re.search(r"\s", typed):
         hint = "; to sanitize a text: sanitizer sanitize TEXT"
     return f"no such command (not shown){hint or '; ' + _one_of(command.commands)}"

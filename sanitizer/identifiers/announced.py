@@ -38,8 +38,8 @@ _GAP = re.compile(
 )
 _RUN = r"[A-Za-z0-9]+(?:[-./:*_][A-Za-z0-9*]+)*"
 _GROUPS = re.compile(rf"{_RUN}(?: (?:[A-Z0-9]*[0-9][A-Z0-9./-]*)(?![\w])){{0,6}}")
-_WITH_LETTERS = re.compile(
-    rf"{_RUN}(?:(?: |-)(?:[A-Z0-9]*[0-9][A-Z0-9./-]*|[A-Z]{{1,3}})(?![\w])){{0,6}}"
+_WITH_LETTERS = re.compile(  # letters behind a full stop begin a sentence
+    rf"{_RUN}(?:(?: |-)(?:[A-Z0-9]*[0-9][A-Z0-9./-]*|(?<!\. )[A-Z]{{1,3}})(?![\w])){{0,6}}"
 )
 _DIGITS_ONLY = re.compile(r"[0-9](?:[ ./-]?[0-9])*")
 _CASED = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9*-]|[ ](?=[0-9])){3,24}")

@@ -13,6 +13,8 @@ def test_models_lists_and_verifies() -> None:
     assert done.returncode == 0
     assert b"masked-lm" in done.stdout
     assert b"hashes match" in done.stdout
+    assert b"{" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) < 300
     names = [json.loads(line)["name"] for line in run("models", "--json").stdout.splitlines()]
     assert names == ["classes", "forms", "lm", "masked-lm", "tagger", "words"]
 

@@ -128,6 +128,8 @@ def test_a_missing_option_is_named(capsys: pytest.CaptureFixture[str]) -> None:
         (["chat", "--llm", WORD], "did you mean --api-model?"),
         (["chat", WORD, "--upstream", "http://x"], "(not shown); see: sanitizer chat --help"),
         (["sanitize", "--model", WORD, WORD], "--model: no such folder"),
+        (["chat", "--upstream", "http://x", "--model", WORD], "the API's model is --api-model"),
+        (["corrections", "hide", WORD], "did you mean add?"),
         ([f"{WORD} is ill"], "sanitizer sanitize TEXT"),
     ],
 )

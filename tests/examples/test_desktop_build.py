@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from examples.desktop.build import build, command
+from sanitizer.lm import model_root
 from tests.examples.screens import PATIENCE
 
 SIZE = (1200, 700)
@@ -19,12 +21,18 @@ MARK = bytes.fromhex("ffe3b0")[::-1]  # blue, green, red: as the screen's memory
 TEXT = "My father Peter has hepatitis and lives in Leeds."
 
 
+def test_every_model_is_put_into_the_file_however_the_package_is_installed() -> None:
+    given = command(Path("launcher.py"), Path("built"))
+    for name in ("classes", "forms", "lm", "masked-lm", "tagger", "words"):
+        folder = model_root() / name
+        assert (folder / "manifest.json").is_file()
+        assert f"--add-data={folder}:sanitizer/models/{name}" in given
+
+
 @pytest.mark.nightly
 def test_the_built_file_runs_without_python_and_marks_private_words(tmp_path: Path) -> None:
     if find_spec("PyInstaller") is None or shutil.which("Xvfb") is None:
         pytest.skip("PyInstaller or Xvfb is not installed")
-    from examples.desktop.build import build
-
     built = build(tmp_path / "built")
     home = tmp_path / "home"
     home.mkdir()

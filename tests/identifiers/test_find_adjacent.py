@@ -47,6 +47,13 @@ def test_identifiers_with_another_right_before_or_behind_them(
     assert (kind, found) in [(each.kind, each.text) for each in find(text)]
 
 
+def test_the_next_sentence_is_no_part_of_a_number() -> None:
+    found = find(
+        "My NHS number is 943 476 5919. I work for them. The NHS number 943 476 5919 K ends."
+    )
+    assert [each.text for each in found] == ["943 476 5919", "943 476 5919 K"]
+
+
 @pytest.mark.parametrize("text", ["12:34:56:78", "1,(555) apples", "U2Vuc29yIDQgb2s and more"])
 def test_what_looks_a_little_like_these_is_none(text: str) -> None:
     assert find(text) == []

@@ -49,7 +49,10 @@ def test_each_replaced_word_is_marked_in_both_texts(visit: Visit) -> None:
     assert visit.page.locator("#result mark.vault").get_attribute("title") == (
         "In place of “peter@clinic.example”: e-mail address, kept on this machine"
     )
-    assert visit.status() == "Nothing has left this machine yet."
+    assert visit.status() == (
+        "Nothing has left this machine yet. "
+        f"Copying or sending costs {answer['record']['charged']:g} epsilon."
+    )
 
 
 def test_pointing_at_a_mark_shows_its_original(visit: Visit) -> None:

@@ -34,7 +34,9 @@ def test_copying_charges_once_and_copies_what_was_shown(visit: Visit, sanitizer:
     expect(visit.page.locator("#status")).to_have_text("Copied, nothing charged.")
     assert (visit.clipboard(), sanitizer.spent) == (shown, 15.0)
     visit.write(TEXT + " So")
-    assert visit.status() == "This version has not left the machine."
+    assert visit.status() == (
+        "This version has not left the machine. Copying or sending costs 15 epsilon."
+    )
 
 
 def test_two_quick_clicks_are_one_copy(visit: Visit, sanitizer: Sanitizer) -> None:
@@ -97,8 +99,14 @@ def test_a_copy_beyond_the_budget_is_refused_in_a_sentence(
     visit.page.evaluate("navigator.clipboard.writeText('before')")
     visit.write(TEXT * 40)
     expect(visit.page.locator("#figures")).to_contain_text("This text costs more than is left.")
+    expect(visit.page.locator("#notices")).to_contain_text("epsilon, and 200 are left: it cannot")
     visit.page.locator("#copy").click()
     expect(visit.page.locator("#status")).to_have_text(
         "The budget is used up: this text costs more than is left. Nothing was copied."
     )
     assert (visit.clipboard(), sanitizer.spent) == ("before", 0.0)
+    visit.page.get_by_role("button", name="Use “Names and numbers”").click()
+    visit.settled()
+    expect(visit.page.locator("#notices")).not_to_contain_text("it cannot be copied")
+    visit.copy()
+    assert sanitizer.spent == 0.0

@@ -256,6 +256,17 @@ def test_a_long_text_shows_its_progress_and_can_be_cancelled(visit: Visit) -> No
     assert len(visit.marks()) == 3
 
 
+def test_a_long_texts_empty_pane_says_at_once_that_it_is_read(visit: Visit) -> None:
+    visit.page.route("**/page/preview", lambda route: None)
+    visit.page.clock.install()
+    visit.page.locator("#text").fill(TEXT)
+    visit.page.clock.run_for(1000)
+    expect(visit.page.locator("#waiting")).to_be_hidden()
+    visit.page.locator("#text").fill(TEXT * 150)
+    visit.page.clock.run_for(500)
+    expect(visit.page.locator("#waiting-text")).to_contain_text("Reading 7,350 characters")
+
+
 def test_the_proxy_tells_how_far_it_has_come(visit: Visit) -> None:
     visit.page.locator("#text").fill("We met Anna Berg in Oslo, and it was a good day. " * 400)
     visit.page.wait_for_function("() => document.getElementById('progress').position > 0")

@@ -6,7 +6,7 @@
  */
 import { showAnswer, wireAnswer } from "./answer.js";
 import { addRule, MAX_PHRASE, openMenu, rememberWith, ruled, setRules, showChanges, wireChanges } from "./changes.js";
-import { clearFacts, EXPLAINED, inWords, LANGUAGES, meaning, shortly, showFacts, showLeft } from "./facts.js";
+import { clearFacts, EXPLAINED, inWords, LANGUAGES, meaning, shortly, showFacts, showLeft, WAY_OUT } from "./facts.js";
 import { describeSending, named, wireSending } from "./send.js";
 import { clearTexts, own, showTexts, stretches, typed, wireTexts } from "./texts.js";
 
@@ -19,7 +19,8 @@ import { clearTexts, own, showTexts, stretches, typed, wireTexts } from "./texts
 const WAIT_MS = 150;
 const LONGEST_WAIT_MS = 2000;
 const POLL_MS = 500;
-const SLOW_MS = 1500; // longer waits are shown with their progress
+const SLOW_MS = 1500; // longer waits are shown with their progress, those for long texts at once
+const LONG_CHARS = 5000;
 const EXAMPLE =
   "My father Peter has hepatitis and lives in Leeds. Please write to Dr. Elena Marsh for me " +
   "(marsh@northgate.example, +44 20 7946 0958): he cannot come on 14 March and asks for another day. " +
@@ -138,7 +139,7 @@ function stop() {
 async function preview() {
   const [mine, asked, began] = [sequence, inputs(), performance.now()];
   aborter = new AbortController();
-  poll = setTimeout(() => showProgress(mine, began), SLOW_MS);
+  poll = setTimeout(() => showProgress(mine, began), asked.text.length > LONG_CHARS ? WAIT_MS : SLOW_MS);
   try {
     const answer = await post("/page/preview", asked, aborter.signal);
     if (mine !== sequence) return;
@@ -158,7 +159,8 @@ async function preview() {
 /** The same text again, after a reload too, is no news to whoever got it. @param {Answer} answer */
 function whetherLeft(answer) {
   if (left.some((one) => one.text === answer.text)) return `This text has left. To copy or send it again: ${cost(answer)}.`;
-  return left.length ? "This version has not left the machine." : "Nothing has left this machine yet.";
+  const price = answer.record.charged ? ` Copying or sending costs ${shortly(answer.record.charged)} epsilon.` : "";
+  return `${left.length ? "This version has not left the machine." : "Nothing has left this machine yet."}${price}`;
 }
 
 /** How far a long text has come. @param {number} mine @param {number} began */
@@ -274,7 +276,7 @@ function show(asked, answer, isCopied) {
   const pieces = showTexts(answer.text, answer.replacements, answer.warnings);
   showChanges(pieces, answer.record.epsilon_per_unit);
   showFacts(answer, isCopied);
-  showNotices(answer);
+  showNotices(answer, isCopied);
 }
 
 function showNothing() {
@@ -315,11 +317,19 @@ function say(words, bad = false) {
 
 /* ---- notices: the language, facts in everyday words, rules without effect ---- */
 
-/** @param {?Answer} answer */
-function showNotices(answer) {
-  const items = answer ? [...languageNotice(answer), ...factNotices(answer), ...hintNotices(answer), ...ruleNotices(answer)] : [];
+/** @param {?Answer} answer @param {boolean} [isCopied] */
+function showNotices(answer, isCopied = false) {
+  const items = answer ? [...(isCopied ? [] : budgetNotice(answer)), ...languageNotice(answer), ...factNotices(answer), ...hintNotices(answer), ...ruleNotices(answer)] : [];
   byId("notices").replaceChildren(...items);
   byId("notices").hidden = !items.length;
+}
+
+/** Said before anybody tries. @param {Answer} answer */
+function budgetNotice({ record, budget }) {
+  if (budget.left === null || record.charged <= budget.left) return [];
+  const words = `This text costs ${shortly(record.charged)} epsilon, and ${shortly(budget.left)} are left: it cannot be copied or sent. ${WAY_OUT}`;
+  const other = document.querySelector("input[value=deidentify]");
+  return [notice([words], ...(other ? [/** @type {[string, () => void]} */ (["Use “Names and numbers”", () => other.click()])] : []))];
 }
 
 /** @param {Answer} answer */

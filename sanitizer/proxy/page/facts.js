@@ -30,7 +30,7 @@ const NO_PRIVACY =
 const BY_CLASS =
   "What stands in for a hidden thing does not depend on it. What was not found to be private leaves as it is.";
 
-const WAY_OUT =
+export const WAY_OUT =
   "“Names and numbers” costs nothing, nor does a placeholder in place of a drawn word; or start the proxy with a larger --budget.";
 
 const decimals = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
@@ -156,7 +156,7 @@ const amount = (n, name) => `${decimals.format(n)} ${name}${n === 1 ? "" : "s"}`
 function budgetLine({ spent, left }, cost) {
   if (left === null) return `${shortly(spent)} epsilon spent; no limit is set`;
   const line = document.createElement("span");
-  const short = cost > left ? ". This text costs more than is left. " + WAY_OUT : "";
+  const short = cost > left ? ". This text costs more than is left." : "";
   line.className = short && "bad";
   line.append(`${shortly(spent)} epsilon spent, ${shortly(left)} left${short}`, gauge(spent, left, cost));
   return line;
