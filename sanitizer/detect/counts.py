@@ -343,7 +343,9 @@ def is_mathematical(before: str, after: str) -> bool:
     if _GRID.search(line) and not any(map(str.isalpha, line)):
         return True
     equated = "=" in line or "^" in line
-    return equated and _VARIABLE.search(line) is not None and _OF_FORMULA.fullmatch(line) is not None
+    return (
+        equated and _VARIABLE.search(line) is not None and _OF_FORMULA.fullmatch(line) is not None
+    )
 
 
 def _is_release(number: str, before: str, after: str) -> bool:

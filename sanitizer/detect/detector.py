@@ -46,6 +46,7 @@ from sanitizer.detect.layout import (
     is_reckoning,
     is_set_phrase,
     n_of_everybody,
+    names_number,
     on_its_own,
     own_title,
     public_here,
@@ -600,6 +601,8 @@ def _stays(
     if (label is None and is_lone(text, start, end)) or public_here(word, before, label):
         return True
     if is_set_phrase(text, start) or is_limit(found, number, place):
+        return True
+    if end == run.end and names_number(word, after):
         return True
     counted = any(map(str.isdigit, word)) and (place == 0 or text[run.start].islower())
     return counted and is_portion(

@@ -16,12 +16,14 @@ from sanitizer.text import NAME_PARTS
 
 _GENERAL = re.compile(
     r"(?i)(?:(?:please|can you|could you) )?(?:what|who|when|where|why|how|is|are|was|were|does|do|"
-    r"did|which|explain|describe|compare|list|name|summari[sz]e|define|outline|discuss|tell me about|"
+    r"did|which|explain|describe|compare|list|name|summari[sz]e|define|outline|discuss|"
+    r"tell me about|"
     r"(?:give|make|show) (?:me )?(?:some |an? |the )?(?:short |brief |full )?"
     r"(?:facts|overview|examples|history|list|table|timeline|names|reasons|tips)|"
     r"(?:recommend|suggest) (?:some|three|five|ten|a few|\ufffc|books|films|places|sights)|"
     r"write (?:an? )?(?:short |brief |long )?"
-    r"(?:essay|poem|text|story|article|blog post|haiku|limerick|paragraph|overview|summary|quiz|song))"
+    r"(?:essay|poem|text|story|article|blog post|haiku|limerick|paragraph|overview|summary|"
+    r"quiz|song))"
     r"(?:'s|\u2019s)?\b"
 )
 _PERSONAL = re.compile(
@@ -118,6 +120,11 @@ _PER_LITRE = re.compile(r"\b(?:mIU|IU|[munpk]?mol|[mun\u00b5]?g|U|cells|ng)/$")
 _PLAIN = frozenset(
     "GP GPs male female landlady landladies bride groom bridegroom fianc\u00e9 fianc\u00e9e".split()
 )
+_NUMBERED, _ITS_NUMBER = (
+    frozenset("NHS NI SSN BSN NIE NIF VAT UTR VIN IMEI".split()),
+    re.compile(r" (?:number|no\b|card|code)"),
+)
+"""What a kind of number is called by, and visible text after it."""
 _IN_FORMULA = re.compile(rf"=\s?[-+(]*(?:[A-Z]{{2,}}|{SLOT})\((?:[^\n]*[(:,;+*/<>=&-] ?)?\$?$")
 _CELL = re.compile(r"[A-Z]{1,3}(?:[0-9]{1,5})?")
 _LONG_FUNCTION = 6  # letters by which the name of a function is known in a sentence
@@ -304,6 +311,15 @@ def public_here(word: str, before: str, label: str | None) -> bool:
     if word == "probation" and _ON_PROBATION.search(before):
         return True
     return label not in NAMES and word in CAPITALS and _SHOUTED.search(before) is not None
+
+
+def names_number(word: str, after: str) -> bool:
+    """Return True for "NHS" in "NHS number".
+
+    Args:
+        after: visible text after the word.
+    """
+    return word in _NUMBERED and _ITS_NUMBER.match(after) is not None
 
 
 def own_title(word: str, after: str) -> bool:

@@ -414,6 +414,7 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("who won the world cup in 2014", ("2014",)),
         ("Is it cheaper to fly to Rome in May or June?", ("May", "June")),
         ("please solve 3x + 7 = 22", ("3x",)),
+        ("My NHS number is below, her NI number too.", ("NHS", "NI")),
         ("Solve it.\nx^3 - 4x^2 + 6x - 24 = 0", ("3", "4x", "2", "24")),
         ("Integrate sin(2x) and 5a^2.", ("2x", "5a")),
         ("Fill it in:\n|8|3|4|6|\n|2|9| |1|", ("3", "6", "9", "1")),
