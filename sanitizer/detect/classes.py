@@ -241,6 +241,8 @@ def listed_in(text: str, start: int, end: int, kind: str) -> Listed | None:
         for first in range(len(spans) - n + 1)
         if not (empty[first] or empty[first + n - 1])
     ]
+    if len(spans) > 1 and empty[-1] and not empty[0]:  # "chronic obstructive pulmonary disease"
+        runs.insert(0, (spans[0][0], spans[-1][1], len(spans)))
     # Typing errors are looked for last, and in single words and the whole only: it takes a while.
     # An everyday word is none: "dancer" is no "cancer".
     mistaken = [

@@ -260,7 +260,7 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
     """
     start, end, kind = finding.start, finding.end, _hidden_kind(finding.kind)
     if kind in _NAMED:
-        kind = adjective_of(text[start:end]) or kind
+        kind = adjective_of(text[start:end]) or _meant(text[start:end]) or kind
     listed = None
     if kind in _TOLD:
         numbered = _NUMBERED.search(text, max(0, start - 9), start)
@@ -293,6 +293,14 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
         return Unit(start, end, written, kind, False)
     opens = _OPENS.search(text[max(0, start - 8) : start]) is not None
     return Unit(start, end, written, kind, opens, concept=listed.concept)
+
+
+def _meant(written: str) -> str | None:
+    """Return CONDITION if what was read as a name is a listed illness with a typing error.
+
+    Names have capitals: only what is written without one, "hepatits C", is looked up.
+    """
+    return "CONDITION" if written[:1].islower() and concept_of("CONDITION", written) else None
 
 
 def _unlisted(written: str, kind: str) -> bool:
@@ -353,6 +361,7 @@ class _Linked:
         self._runs = sorted(self._around(passing, words), key=lambda run: (run[0], -run[1]))
         forms = {text[begin:end] for begin, end in self._runs}
         self._concepts = _concepts_of(forms, policy)
+        self._concepts |= {unit.text: (unit.concept, unit.kind) for unit in units if unit.concept}
         things = [unit for unit in units if unit.kind not in _BY_ROLE]
         self._here = {same_thing(unit.text): unit.kind for unit in reversed(things)}
         self._here |= {

@@ -46,6 +46,7 @@ APART = "apart"
 """Place of things in texts that an API may know; also the role of such texts."""
 _UNFORMED = ("TEXT", "TERM", "NUMBER", "PERSON", "PLACE", "ORGANIZATION")
 """Kinds without a form of which another realistic value could be made."""
+_ROOM = 2  # numbers of a placeholder, beside which a third one is read
 _FORMS, _MARKS = ("prose", "quoted", "tag", "bare"), '<>"_'
 _PLACEHOLDER = re.compile(r"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){1,3}>")
 
@@ -168,7 +169,10 @@ class StandIns:
                     return value
             return plain(kind, original, number, table)
 
+        coded = {unit.text for unit in hidden if unit.form == "quoted"}
+        earlier = set(self.known(coded)) if coded else set()
         made = self._vault.substitutes(self._conversation, wanted, make)
+        made = self._told_apart(text, hidden, made, coded, earlier)
         values = self._as_code(hidden, made, _plural_places(text, units))
         return [
             next(values)
@@ -179,8 +183,54 @@ class StandIns:
             for unit in units
         ]
 
+    def _told_apart(
+        self,
+        text: str,
+        hidden: Sequence[Unit],
+        values: Sequence[str],
+        coded: Collection[str],
+        earlier: Collection[str],
+    ) -> list[str]:
+        """Return the values, some other, so that a bare place of code is no string of the same.
+
+        The placeholder of 622 in `{"n": 622}` leaves in quotes, which are not put back; that of
+        622 in `{"n": "622"}` stands between quotes that stay. So one of the two has another name:
+        the one that comes later, or the string, if both are in one text.
+
+        Args:
+            coded: forms at bare places of this text. earlier: those of them that are things of
+                the conversation already, and may have left between quotes.
+        """
+        if not (coded or '"' in text):
+            return list(values)
+        originals = self._vault.originals(self._conversation)
+        told = []
+        for unit, value in zip(hidden, values, strict=True):
+            before, after = text[unit.start - 1 : unit.start], text[unit.end : unit.end + 1]
+            if not _PLACEHOLDER.fullmatch(value):
+                apart = False
+            elif unit.form == "quoted":
+                apart = unit.text in earlier and originals.get(f'"{value}"') != unit.text
+            else:
+                is_string = unit.form == "prose" and before == after == '"'
+                both = unit.text in coded and unit.text not in earlier
+                apart = is_string and (both or f'"{value}"' in originals)
+            told.append(self._other_name(unit, value) if apart else value)
+        return told
+
+    def _other_name(self, unit: Unit, value: str) -> str:
+        """Return another placeholder of a thing, of the same number if there is room in it."""
+        left = [f"{value[:-1]}_0>"] if value.count("_") <= _ROOM + unit.kind.count("_") else []
+
+        def make(kind: str, original: str, number: int, table: Entries) -> str:
+            return left.pop() if left else table.placeholder(kind, number)
+
+        wanted = [Wanted(unit.kind, unit.text, place="other")]
+        (kept,) = self._vault.substitutes(self._conversation, wanted, make)
+        return kept
+
     def _as_code(
-        self, hidden: Sequence[Unit], values: list[str], plural: Collection[int]
+        self, hidden: Sequence[Unit], values: Sequence[str], plural: Collection[int]
     ) -> Iterator[str]:
         """Yield the released values in the form of their places; each form is kept in the vault.
 

@@ -209,6 +209,22 @@ class TestConversation:
         assert later.record.charged == 0.0
         assert "HCV" not in later.text
 
+    @pytest.mark.parametrize(
+        ("text", "n_times"),
+        [
+            ("My brother has hepatits C. Does hepatits C affect his work?", 2),  # once a person
+            ("My father has chronic obstructive pulmonary disease. Is COPD bad?", 2),  # once apart
+        ],
+    )
+    def test_other_names_of_a_thing_share_its_stand_in(
+        self, s: Sanitizer, text: str, n_times: int
+    ) -> None:
+        result = s.sanitize(text)
+        shown = {r.replacement.lower() for r in result.replacements}
+        assert [r.kind for r in result.replacements] == ["CONDITION"] * n_times
+        assert len(shown) == 1
+        assert (result.record.n_drawn, result.record.charged) == (1, 5.0)
+
     def test_a_word_of_two_classes_is_one_thing(self, s: Sanitizer) -> None:
         """Found as a place first, and as an origin later: its first class holds."""
         segmented = Segmented(

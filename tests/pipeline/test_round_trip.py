@@ -80,6 +80,33 @@ def test_texts_that_once_did_not_come_back(model: OnnxMaskedLM, text: str) -> No
             assert "".join(s.restored_stream([released[:at], released[at:]])) == text
 
 
+BARE, STRING = '{"salary": 62200, "name": "Elena"}', '{"salary": "62200"}'
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        (BARE, STRING, BARE),
+        (STRING, BARE, STRING),
+        ('{"a": 62200, "b": "62200"}', BARE, STRING),
+        (STRING, BARE, '{"b": "62200", "a": 62200}'),
+        ('My salary is "62200", said Elena Marsh.', BARE, 'She has said "62200" to me.'),
+        ('{"a": {"firm": Copperhouse Joinery}}', '{"firm": "Copperhouse Joinery"}'),
+    ],
+)
+def test_a_bare_value_of_code_is_told_from_a_string(
+    texts: tuple[str, ...], model: OnnxMaskedLM
+) -> None:
+    """Once the placeholder of one was that of the other, and the quotes of a string went."""
+    s = Sanitizer(policy="deidentify", model=model)
+    sent = [s.sanitize(text).text for text in texts]
+    assert all("62200" not in each and "Copperhouse" not in each for each in sent)
+    assert [s.restore(each) for each in sent] == list(texts)
+    assert ["".join(s.restored_stream(each)) for each in sent] == list(texts)
+    bare = sent[0].partition("<")[2].partition(">")[0]
+    assert "<" not in s.restore(f"The value <{bare}>, or {bare}_0 as well: <{bare}>.")
+
+
 def test_a_link_that_was_sent_long_ago_comes_back_with_its_prompt(model: OnnxMaskedLM) -> None:
     s = Sanitizer(policy="identifiers", model=model)
     text = "See https://example.org/?q=anna@example.org"
