@@ -334,7 +334,7 @@ def is_mathematical(before: str, after: str) -> bool:
         before, after: visible text around the number.
 
     Example:
-        >>> is_mathematical("Solve this.\\nx^2 + ", " = 0"), is_mathematical("rent + ", " = 0")
+        >>> is_mathematical("Solve this.\\nx + ", " = y"), is_mathematical("rent + ", " = y")
         (True, False)
     """
     if before.endswith("^") or after.startswith("^"):
