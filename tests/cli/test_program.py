@@ -237,6 +237,7 @@ def test_an_interruption_is_one_line_and_status_130(
 def test_an_interruption_while_the_program_loads_is_one_line_too() -> None:
     code = """
 import builtins, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a job in the background
 found = builtins.__import__
 def interrupting(name, *rest, **more):
     if name == "click":
