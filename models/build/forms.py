@@ -65,6 +65,36 @@ MIXED = (
     "Keycloak CSRF XSS RGB CMYK SVG GIF JPEG PNG ASCII UTF8 Unicode USB LED VPN AGM EGM PTA "
     "MSc BSc BEng MEng mIU pmol nmol eGFR PAYE ATM DIY SMS LDH CRP TSH WBC RBC Apgar NET"
 ).split()
+CAPITALS = (
+    "401k 403b ABAC ABS ACH ACID ADRs AED AES AKS ALB AMI AMIs ANOVA ANSI APK APKs APQP APR "
+    "APRs APT APY ARP ARPU ARR ASCII ASHP ASIC AST ASTM ASTs ATMs AUC AUD AWB AWD B2B B2C BACS "
+    "BBQ BDD BEM BGP BHP BIM BLE BOM BOMs BRL BTEC BTECs BYOB CAC CAD CAGR CAPEX CCPA CDN CDNs "
+    "CEFR CFD CHF CIDR CIF CLIL CNAME CNC CNI COGS COPPA COSHH CPC CPD CPM CPUs CRC CRC32 CRD "
+    "CRDs CRISPR CRLF CSAT CSI CSP CSR CTA CTAs CTE CTEs CTR CVE CVEs CVs CVSS CZK D2C DAC DAG "
+    "DAGs DCF DDL DDoS DDP DELF DFT DKIM DKK DLC DMAIC DMARC DML DnD DNSSEC DOI DOIs DOM DPIA "
+    "DRM DSAR DSARs DSL DSLR DSLs DTO DTOs EAN EBCDIC EBIT EBITDA EC2 ECDSA ECS ECTS ED25519 "
+    "Ed25519 EDR EFL EKS ELB ELI5 ELK ELSS EMIs EOF EOL EORI EPC EPCs EPF EPQ EPS ESL ETAs etcd "
+    "ETF ETFs EULA EUR EVs EXIF EXW EYFS FEA FEM FERPA FICO FMEA FOI FOIA FPGA FTE FTEs FTIR "
+    "FWD GAAP GBP GCM GCSEs GIS GKE GLM GMAT GNSS GPA GPUs GRE GSHP GST GTIN GTM GUID GUIDs HDD "
+    "HDR HELOC HKD HMAC HMI HMR HNC HND HOTP HPA HPLC HSM HST HVAC IaaS IaC IAM IDEs IDOR IEC "
+    "IEEE IELTS IFRS IMEI INR IoT IPA IPO IPOs IR35 IRAs IRR ISAs ISBN ISBNs ISO ISO9001 ISSN "
+    "ITIL JIT JPEGs JPY JSX JVM KNN KS1 KS2 KS3 KS4 KYC LCD LDA LEDs LiDAR LLB LLM LOLER LoRa "
+    "LSAT LTV MAE MBA MCAT MCB MCU MD5 MDF MIME MITM MMO MOT MOTs MPG MPH MPhil MQL MRP MRR MSE "
+    "MTBF MTD mTLS MTTR MVC MVHR MVP MVPs MVVM MXN NDAs NDVI NFC NGOs NIST NLB NMR NOK NPC NPCs "
+    "NPS NPV NTP NVQ NVQs NZD OEE OLED OLS OLTP OOMKilled OOO OOP OPEX ORMs OSB OSPF OTA OWASP "
+    "P11D P45 P45s p50 P60 P60s p90 P95 p95 P99 p99 PaaS PBKDF2 PCB PCBs PCI PCs PESTLE PGCE "
+    "PHEV PKI PLCs PLN PMO PMP POS POV POVs PPAP PPC PPE PRINCE2 PRs PSD2 PSI PSU PSUs PSV PTO "
+    "PUWER PvE PvP PWA PWAs QoQ QoS qPCR QTD QTS RBAC RCA RCAs RCD RCE RCT RCTs RDS REPL RFCs "
+    "RFI RFP RFPs RFQ RFQs RIDDOR RMSE RPC RPG RPGs RPO RSC RSVPs RTO RTOS RTT RWD SaaS SCSS "
+    "SDKs SEK SEO SEPA SGD SHA1 SHA256 SHA512 SIEM SIPP SIPPs SKU SKUs SLO SLOs SMEs SNMP SNS "
+    "SoC SOC2 SOP SOPs SORN SOW SOWs SOX SPA SPAs SPF SQLi SQLs SQS SRE SREs ssh2 SSR SSRF SVD "
+    "TBA TBC TDD TEFL TIFU TLDR TOEFL TOEIC TOTP TPM TSX TTL TTRPG TUPE UAT UAV UAVs UDF UDFs "
+    "UPC UPVC URI URIs USD UTF-8 UTF16 UTM UUIDs V5C VIN VINs VIP VIPs VLAN VLANs VM VMs VPC "
+    "VPCs WACC WAF WFH XDR XRD YoY YTD ZAR"
+).split()
+"""Abbreviations of offices, trade, schools, homes and programs that tell of nobody, visible as they
+are written. Those of two letters may be initials, and those of illnesses, posts and bodies
+somebody's: they are judged."""
 BRANDS = (
     "amazon google microsoft apple samsung huawei nokia sony lenovo dell asus acer intel nvidia "
     "amd oracle ibm cisco adobe salesforce netflix spotify uber airbnb ebay alibaba aliexpress "
@@ -211,7 +241,7 @@ WORK = (
     "constexpr deserializer upsert dedup backfill rollup cidr aob tldr yoy qoq ytd mtd mrr cms seo "
     "ctr cpc cpm nps csat slo upskilling brb omw smh lmk "
     "dx hx tx pt pts obs sats crp ldh tsh hdl ldl hba fbc lft lfts spo ph cmr awb btec nvq "
-    "ebit mrr fmea moq cif eori"
+    "ebit mrr fmea moq cif eori genexpr listcomp dictcomp setcomp publickey mrn iu mcg hba1c"
 ).split()
 """Words and abbreviations of machines, offices and clinics."""
 LEAST_LETTERS = 3
@@ -383,7 +413,7 @@ def main() -> None:
     }
     found = lists(judgements(FORMS / "judgements.tsv"), stopwords)
     everyday = {word.lower() for words in found.values() for word in words}
-    found["anywhere"] += MIXED
+    found["anywhere"] += sorted({*MIXED, *CAPITALS})
     named = set((MODELS / "classes" / "given_names.txt").read_text("utf-8").split())
     found["ordinary"] = sorted(ordinary(everyday, named))
     for name, words in found.items():

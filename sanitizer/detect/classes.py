@@ -25,6 +25,7 @@ from sanitizer.text import (
 
 _LEAST_TYPED = 6  # letters of the shortest name of which a typing error is recognized
 _LEAST_MISSPELT, _MOST_MISSPELT = 5, 20  # letters of a word that may be misspelt
+_LEAST_CHANGED = 7  # letters of one in which a letter may be another
 MOST_WORDS = 5
 """Words of the longest phrase that is looked up."""
 _BEFORE = frozenset("a an the my his her their our your".split())
@@ -276,10 +277,18 @@ def mistyped(name: str) -> Iterator[str]:
 
 
 def misspelt(word: str, forms: PublicForms) -> bool:
-    """Return True if a word in lower case is one typing error away from a visible one."""
+    """Return True if a word in lower case is one typing error away from a visible one.
+
+    In a short word no letter may be another one: "hermes" is nobody's "heroes".
+    """
     if not _LEAST_MISSPELT <= len(word) <= _MOST_MISSPELT or not word.islower():
         return False
-    return any(map(forms.known_public, mistyped(word)))
+    short = len(word) < _LEAST_CHANGED
+    return any(
+        forms.known_public(meant)
+        for meant in mistyped(word)
+        if not (short and len(meant) == len(word) and sorted(meant) != sorted(word))
+    )
 
 
 @cache
@@ -309,7 +318,8 @@ def known_to_all(kind: str) -> frozenset[str]:
 
     Args:
         kind: "peoples" and states of history, "makers", their "devices", "products", language
-            models ("assistants") and their "sizes", or "functions" of spreadsheets.
+            models ("assistants") and their "sizes", "functions" of spreadsheets, or
+            "abbreviations" with an ampersand.
 
     Example:
         >>> "Vikings" in known_to_all("peoples"), "VLOOKUP" in known_to_all("functions")

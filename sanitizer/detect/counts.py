@@ -154,7 +154,7 @@ _SETTING = re.compile(
     r"n_jobs|max_depth|n_estimators|z-index|font-size|line-height|per_page|ttl|port|threshold|interval|"
     r"limit|attempts|delay|debounce|quota|"
     r"latency(?:_ms)?|duration(?:_ms|_s)?|elapsed(?:_ms)?)[\"']?\s?[:=]\s?$|"
-    r"\b(?:port(?: number)?|listen) $|"
+    r"\b(?:port(?: number)?|listen) $|\bTTY=(?:pts/|tty)$|"
     r"\b(?:error|status|exit)(?: code)? (?:is )?$|(?-i:\b(?:LIMIT|OFFSET|TOP) $)"
 )
 """Visible text before the value of a setting of a program."""
@@ -194,6 +194,14 @@ _OF_RULES = re.compile(
     r"bye?-?laws|regulations|statutes?|articles|policy)\b|\n\ufffc(?:\.? |\) )"
 )
 """A clause that a hidden word opens, and visible text before it that tells of one."""
+_OF_LINE = re.compile(
+    r"(?i)(?:^|\n)[ \t>*#-]*(?:agent|applicant|candidate|case|client|comment|customer|day|email|"
+    r"example|exhibit|input|level|message|option|output|participant|passage|patient|person|phase|"
+    r"respondent|response|review|round|sample|scenario|speaker|stage|student|test|text|ticket|user|"
+    r"week) $"
+)
+_LINED = re.compile(r"[0-9]{1,2}(?::|\)|\.[ \n]| ?[\u2013-] )")
+"""Visible text before the number of one of several texts, and the number with what follows it."""
 _KNOWN_PORTS = frozenset(
     "22 25 53 80 443 587 993 1433 1521 1883 2181 2375 3000 3306 4222 5000 5432 5601 5672 5900 6379 "
     "6443 7687 8000 8080 8081 8086 8443 8500 8883 8888 9000 9042 9090 9092 9200 9300 9418 11211 "
@@ -249,6 +257,7 @@ def public_number(number: str, before: str, after: str) -> bool:
         _ITEM.match(written) or (_CLAUSE.match(written) and _OF_RULES.search(before))
     )
     first = _AT_FIRST.search(before) and _FIRST.match(written)
+    first = first or (_LINED.match(written) and _OF_LINE.search(before))
     if item or first or _SERVED.search(before) or _is_technical(number, before, after):
         return True
     if sum(map(str.isdecimal, number)) > MOST_DIGITS or is_of_somebody(before, after):

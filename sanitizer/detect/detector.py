@@ -139,6 +139,11 @@ _MONTHS = {
 """Names of months by language; the tagger knows few words of the others."""
 _IN = re.compile(rf"(?i)\bin (?:{SLOT} (?:or|and|to) )?$")
 """Visible text before a month alone, in a question about the world."""
+_OF_LAW = re.compile(
+    r"(?i)\b(?:enforceable|legal|illegal|lawful|allowed|valid|required|laws?|courts?|appl(?:y|ies)|"
+    rf"happens?|tax(?:ed|es)?|rules?)\b[^.?!\n{SLOT}]{{0,30}}\bin (?:the )?$"
+)
+"""Visible text before the land whose law a question is about."""
 _YEAR, _COUNTED = re.compile(r"(?:19|20)[0-9]{2}"), re.compile(r" ?(?:[%\u20ac\u00a3$]|[a-z])")
 _DAY = re.compile(r"[1-9]|[12][0-9]|3[01]")
 """Before a hidden word it is a day rather than a sum, and between two rather than a count."""
@@ -186,6 +191,7 @@ _CONJUGATED = re.compile(
     r"(?<=\w{4})(?:[aeo]n?|\u00f3|\u00e9))$"
 )
 """A Spanish verb as it is conjugated."""
+_LEAST_SWAPPED = 4  # letters of a name of code in which two may be swapped
 _LEAST_MISTAKEN = 7  # letters of a misspelt word that the tagger takes for a name
 _WORKS_AS = re.compile(r"(?i)\b(?:ich bin|bin|er ist|sie ist|als)(?: eine?)? $")
 """Visible text before an occupation in German, where it has a capital."""
@@ -208,6 +214,8 @@ _POLITE = frozenset("Ihr Ihre Ihrem Ihren Ihrer Ihres Ihnen Sie".split())
 _CELLS = re.compile(r"(?<![\w$.])\$?[A-Z]{1,2}\$?[0-9]{1,5}:\$?[A-Z]{1,2}\$?[0-9]{1,5}(?!\w)")
 _CELL_ERROR = re.compile(r"#(N/A|REF|VALUE|NAME|DIV/0)(?![A-Za-z])")
 """A formula of a spreadsheet; its functions, cells, columns and switches; what a cell shows."""
+_AMPERSAND = re.compile(r"(?<![\w&])[A-Z]{1,3}&[A-Z]{1,2}s?(?![\w&])")
+"""An abbreviation such as "Q&A", or a firm's name."""
 _SEGMENT = re.compile(r"[A-Za-z0-9_]+")
 """A name of a public library in a stack trace, such as "java.lang.Double"; its parts."""
 _FRAMED = re.compile(r"\(([A-Za-z]+)\.(?:java|kt|scala|cs|groovy):[0-9]+\)")
@@ -375,7 +383,8 @@ class Detector:
             kinds = names_on(found.text, run, kinds, language)
             if reckoning and found.text[slice(*run.words[0])] in _MONTHS[language]:
                 kinds = [None]
-            if general and " ".join(words) in known_to_all("lands"):
+            asked = general or _OF_LAW.search(sight)
+            if asked and " ".join(words) in known_to_all("lands"):
                 kinds = [None] * len(words)
             elif general:
                 kinds = [
@@ -570,13 +579,17 @@ class Detector:
         return stem is not None and stem[1] in foreign_words(language)
 
 
+_LINKED = re.compile(r"_+|&")
+"""What is between the parts of one name."""
+
+
 def _names_whole(
     text: str, words: Sequence[tuple[int, int]], kinds: Sequence[str | None]
 ) -> Iterator[tuple[int, int, str | None]]:
-    """Yield the words of a run with their classes, names such as "acme_payroll_2" as a whole."""
+    """Yield the words of a run with their classes, "acme_payroll_2" and "Q&T" as a whole."""
     held: tuple[int, int, str | None] | None = None
     for (start, end), kind in zip(words, kinds, strict=True):
-        if held is not None and text[held[1] : start].strip("_") == "" and held[1] < start:
+        if held is not None and _LINKED.fullmatch(text, held[1], start):
             held = held[0], end, "ID" if kind == "ID" else held[2] or kind
             continue
         if held is not None:
@@ -696,6 +709,8 @@ def public_code(
         begins = (part.span() for part in _SEGMENT.finditer(text, *path.span()))
         found += [span for span in begins if _is_known(text[slice(*span)], forms)]
     found += [zone.span() for zone in _ZONE.finditer(text)]
+    short = known_to_all("abbreviations")
+    found += [each.span() for each in _AMPERSAND.finditer(text) if each.group() in short]
     found += [cells.span() for cells in _CELLS.finditer(text)]
     found += [shown.span(1) for shown in _CELL_ERROR.finditer(text)]
     for formula in _FORMULA.finditer(text):
@@ -707,8 +722,16 @@ def public_code(
 
 
 def _is_known(name: str, forms: PublicForms) -> bool:
-    """Return True if each word of a name such as "IllegalStateException" is on a list."""
-    return all(map(forms.known, NAME_PARTS.findall(name)))
+    """Return True if each word of a name such as "IllegalStateException" is on a list.
+
+    A word with two letters swapped is: "nmae" is what somebody looks for in a program.
+    """
+    return all(forms.known(part) or _is_swapped(part, forms) for part in NAME_PARTS.findall(name))
+
+
+def _is_swapped(word: str, forms: PublicForms) -> bool:
+    swaps = range(len(word) - 1 if word.islower() and len(word) >= _LEAST_SWAPPED else 0)
+    return any(forms.known_public(word[:i] + word[i + 1] + word[i] + word[i + 2 :]) for i in swaps)
 
 
 def _is_code(text: str, parts: Sequence[Piece], sentence: tuple[int, int]) -> bool:

@@ -201,7 +201,7 @@ _TAKEN_BEFORE = {
 _TAKEN_AFTER = {
     "MONEY": re.compile(
         r"(?i:\s?(?:[\u20ac\u00a3%]|(?:million|billion|thousand|grand|euros?|dollars?|pounds?|btc|eth|bucks|quid|"
-        r"cents|francs|kroner|kronor|rupees|lakh|crore|USD|EUR|GBP|CHF|CAD|AUD|k|m|bn)\b))*"
+        rf"cents|francs|kroner|kronor|rupees|lakh|crore|{_CODES}|k|m|bn)\b))*"
         r"(?i:(?:,-)? ?(?:/|a |an |per |each |every )"
         r"(?:hour|day|night|week|month|quarter|year|annum|shift|term|session|head|person)\b)?"
         r"(?i: (?:gross|net|brutto|netto|brut|bruts|nets)\b)?"
@@ -295,6 +295,12 @@ _HEADS = re.compile(
     r"Academy|Society|Association|Museum|Church|Bishop|Port|Court|House|Chamber)\Z"
 )
 """What may go on with "of" and another name."""
+_FOR = re.compile(
+    r"(?i)(?<![^\W_])(?:academy|agency|alliance|association|board|bureau|campaign|cent(?:er|re)|clinic|"
+    r"coalition|college|commission|committee|council|department|federation|forum|foundation|fund|"
+    r"group|home|hospice|hospital|institute|ministry|network|office|school|society|trust|union)\Z"
+)
+"""What may go on with "for" and another name."""
 _FIRM_OF_WORDS = re.compile(
     r"(?i)[\w.&'\u2019-]+ (?:.+ )?(?:academy|airlines|airways|associates|bakery|books|brewery|"
     r"capital|components|consulting|council|county court|court|crown court|dairy|dental|electric|"
@@ -307,9 +313,9 @@ _FIRM_OF_WORDS = re.compile(
 """A name of several words that ends as names of firms, courts and schools do."""
 _POST = re.compile(
     r"(?i)(?:[\w&'\u2019-]+ )*(?:accountant|administrator|adviser|advisor|analyst|architect|"
-    r"assistant|attorney|buyer|captain|cashier|clerk|consultant|controller|coordinator|counsel|developer|"
-    r"director|editor|engineer|executive|foreman|gardener|head|inspector|lecturer|librarian|"
-    r"manager|nurse|officer|partner|planner|president|programmer|receptionist|recruiter|"
+    r"agent|apprentice|assistant|attorney|buyer|captain|cashier|cleaner|clerk|consultant|controller|coordinator|counsel|developer|"
+    r"director|driver|editor|engineer|executive|foreman|gardener|head|inspector|intern|leader|"
+    r"lecturer|librarian|manager|nurse|officer|operative|operator|partner|planner|porter|president|programmer|receptionist|recruiter|"
     r"representative|researcher|scientist|secretary|specialist|strategist|supervisor|surgeon|"
     r"teacher|technician|therapist|trainee|treasurer|chef|ceo|cto|cfo|coo)"
     r"(?: (?:of|for) [\w&'\u2019 -]+)?\Z"
@@ -324,6 +330,9 @@ _DEPARTMENT = re.compile(
 )
 """A post, as it stands under a name; visible text between it and its department; departments."""
 _ABBREVIATED = re.compile(r"(?<![^\W_])[^\W\d_]{1,2}\Z")
+_LETTERS_AND = re.compile(r"(?<![^\W_])[A-Z]{1,3}&\Z")
+_AND_LETTERS = re.compile(r"&[A-Z]{1,2}(?![^\W_])")
+"""Beginning and end of a firm's name whose letters are words too, as "IT" is."""
 _INITIAL = re.compile(r"[A-Z]\. ?")
 _SAINT = re.compile(r"(?:St|Ste|Mt|Ft)\. ")
 _PREFIX = re.compile(r"[A-Z]{2,6}")  # of a number such as "OPS-4471"
@@ -540,6 +549,8 @@ def _joins(text: str, held: Finding, finding: Finding) -> bool:
     if between.startswith(".") and held.kind in NAMES:
         # The dot of "J. Lund" and "St. Ebba" is no end of a sentence.
         return _ABBREVIATED.search(text[held.start : held.end]) is not None
+    if between.startswith(" for ") and _FOR.search(text, held.start, held.end) is None:
+        return False  # somebody left the one for the other
     alike = text[held.start].isupper() == text[finding.start].isupper()
     return alike or held.kind not in NAMES or not any(map(str.isalpha, between))
 
@@ -620,7 +631,9 @@ def _with_partners(text: str, groups: Sequence[_Group]) -> list[_Group]:
         held, first, _ = merged[-1] if merged else group
         between = text[held.end : finding.start]
         partner = between == " & " and _FIRM.search(text[finding.start : finding.end])
-        headed = between in (" of ", " of the ") and _HEADS.search(text[held.start : held.end])
+        head = {"of": _HEADS, "for": _FOR}.get(between[1:].split(" ")[0])
+        between_names = between in (" of ", " of the ", " for ", " for the ")
+        headed = between_names and head and head.search(text[held.start : held.end])
         if {held.kind, finding.kind} <= NAMES and (partner or headed):
             merged[-1] = Finding(held.start, finding.end, "ORGANIZATION"), first, last
         else:
@@ -658,6 +671,10 @@ def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Findin
     high = min(runs[last + 1].start if last + 1 < len(runs) else len(text), end + _NEAR)
     if runs[last].kind == NUMERAL and (match := _ONES.match(text[end:high])):
         end += len(match.group())
+    if finding.kind in NAMES:
+        letters, more = _LETTERS_AND.search(text[low:start]), _AND_LETTERS.match(text[end:high])
+        start -= len(letters.group()) if letters else 0
+        end += len(more.group()) if more else 0
     return Finding(*with_words(text, finding.kind, start, end, low, high), finding.kind)
 
 

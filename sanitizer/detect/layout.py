@@ -105,10 +105,14 @@ _ADDRESS = re.compile(r"0x[0-9A-Fa-f]{4,16}")  # in a machine's memory
 """Visible text before the code of an error that a machine reports, such as "E14"."""
 _RELEASE = re.compile(r"v[0-9]{1,2}")  # of a program or an interface
 _LISTING = re.compile(
-    r"(?i)\b(?:columns|fields|headers|headings|with (?:the |these )?keys|csv with)(?:: ?| \(| )"
-    rf"(?:[\"'`]?(?:\w+(?: \w+)?|{SLOT})[\"'`]?(?:, ?| and |, and )){{0,9}}[\"'`]?$"
+    r"(?i)\b(?:(?:columns|fields|headers|headings|with (?:the |these )?keys|csv with|categories|"
+    r"labels|classes|buckets|statuses|priorities)(?:: ?| \(| )|"
+    r"(?:classify|categori[sz]e|label|tag|sort|mark|triage|flag|group|bucket|rate|grade|assign)\b"
+    r"[^.?!\n]{0,50}? (?:as|into|to|under|either|one of)(?: either| one of)?:? )"
+    rf"(?:[\"'`]?(?:\w+(?: \w+)?|{SLOT})[\"'`]?(?:, ?|,? and |,? or | ?/ ?)){{0,9}}[\"'`]?$"
 )
-"""Visible text before the name of a column or key that is asked for: "columns Owner, Task"."""
+"""Visible text before a column, key or label that is asked for: "columns Owner, Task", "classify it
+as Bug or Question"."""
 _ESCAPED, _ESCAPED_AFTER = frozenset("dwsbDWSB"), re.compile(r"[+*?{)|\]\\.$\"'(\[]")
 """Letters of regular expressions behind a backslash, and what follows one."""
 _DEGREES = re.compile(
@@ -211,9 +215,11 @@ _AFTER_RIVAL = re.compile(
 """Names of language models, some of them given names, and visible text that tells these apart."""
 _SET_PHRASE = re.compile(
     r"(?i)sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b|"
-    r"(?:birth|death|marriage) certificates?\b"
+    r"(?:birth|death|marriage) certificates?\b|"
+    r"termination (?:of (?:employment|this|the)|clause|date)\b|"
+    r"(?:(?<=\bafter )|(?<=\bupon ))termination\b|x-?ray(?:s|ed)?\b|(?<=\bx-)ray(?:s|ed)?\b"
 )
-"""Words about no illness, though one of them may be."""
+"""Words about no illness and no person, though one of them may be."""
 _ON_PROBATION = re.compile(r"(?i)(?:\ufffc|three|six|twelve)[ -]months?(?:['\u2019]|['\u2019]s)? $")
 """Visible text before the probation of somebody who begins to work, which is no crime."""
 

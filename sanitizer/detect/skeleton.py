@@ -85,7 +85,8 @@ _OF_CODE = frozenset(
 
 _SHORT_FORMS = frozenset(
     "auth oauth grafana mongodb eslint venv systemd ssh cli gui webhook webhooks utils "
-    "oz lb lbs tbsp tbsps tsp tsps ml cl dl mm cm km kg kw kwh kcal kj mph psi rpm ft yd sq".split()
+    "oz lb lbs tbsp tbsps tsp tsps ml cl dl mm cm km kg mcg iu kw kwh kcal kj mph psi rpm ft yd "
+    "sq".split()
 )
 """Units and words of programmers as they are written in lower case; none is a name."""
 

@@ -59,6 +59,8 @@ _TOLD = frozenset(
 )
 """Classes whose findings may hold a name that is listed, of the same class or another."""
 _ARTICLE = re.compile(r"(?<!\w)(an?) \Z", re.I)
+_LEAST_MEANT = 8
+"""Letters of the shortest illness that a name in lower case may be, with a typing error."""
 _OPENS = re.compile(r"(?:\A|[.!?\u2026][\"')\]]*\s+|\n\s*)[\"'(*_]*\Z")
 
 _KINDS = "|".join(
@@ -298,9 +300,11 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
 def _meant(written: str) -> str | None:
     """Return CONDITION if what was read as a name is a listed illness with a typing error.
 
-    Names have capitals: only what is written without one, "hepatits C", is looked up.
+    Names have capitals: only what is written without one, "hepatits C", is looked up, and no short
+    word: a host is called "hermes".
     """
-    return "CONDITION" if written[:1].islower() and concept_of("CONDITION", written) else None
+    long = len(written) >= _LEAST_MEANT and written[0].islower()
+    return "CONDITION" if long and concept_of("CONDITION", written) else None
 
 
 def _unlisted(written: str, kind: str) -> bool:
