@@ -15,13 +15,16 @@ from __future__ import annotations
 import bz2
 import gzip
 import importlib
+import inspect
 import io
 import json
 import pickle
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree
 
@@ -34,85 +37,7 @@ from models.build.vectors import Meanings
 
 MODELS = Path(__file__).resolve().parents[1]
 FORMS, WORDS = MODELS / "forms", MODELS / "words"
-MIXED = (
-    "JavaScript TypeScript GitHub GitLab MySQL PostgreSQL NoSQL MongoDB SQLite YouTube WhatsApp "
-    "LinkedIn PowerPoint PowerShell OneNote ChatGPT OpenAI iPhone iPad macOS iOS LaTeX WordPress "
-    "NumPy PyTorch TensorFlow DevOps DataFrame FastAPI GraphQL OAuth PhD FAQs PDFs URLs APIs IDs "
-    "eBay PayPal md5 sha1 sha256 sha512 scram utf8 ipv4 ipv6 psycopg2 urllib3 boto3 mp3 mp4 h264 "
-    "base64 http2 s3 ec2 k8s i18n l10n amd64 arm64 oauth2 log4j python3 pip3 web3 x64 x86 md5sum "
-    "sha rsa Airflow Grafana Elasticsearch Databricks Zapier Slack Zoom Android Debian Firefox "
-    "Hadoop Redshift Shopify GCP Heroku Svelte Bitbucket Reddit Photoshop InDesign AutoCAD "
-    "SolidWorks MATLAB SPSS Mailchimp HubSpot Xero QuickBooks OneDrive Dropbox Haskell Perl "
-    "Swagger DynamoDB Firebase Supabase Splunk Datadog PagerDuty FreeRTOS Arduino OpenAPI "
-    "Gunicorn Uvicorn Mypy Numba OpenCV LangChain Django Golang Kotlin OCaml Fortran COBOL VBA "
-    "VBScript WebAssembly Wasm Deno Vue Vuex Nuxt Angular AngularJS jQuery Redux Webpack ESLint "
-    "Playwright Selenium Laravel Symfony SpringBoot JUnit Maven Gradle Quarkus Redis RabbitMQ "
-    "Memcached ClickHouse CouchDB MariaDB Neo4j InfluxDB BigQuery PySpark Flink Trino dbt "
-    "PowerBI Metabase Jupyter JupyterLab Pandas Matplotlib Seaborn SciPy sklearn XGBoost "
-    "LightGBM CatBoost Keras spaCy NLTK Streamlit Gradio SQLAlchemy Pydantic Pytest Conda PyPI "
-    "Dockerfile Podman Terraform Ansible CircleCI ArgoCD Kibana Logstash Nginx NGINX HAProxy "
-    "Traefik OpenStack VMware VirtualBox Proxmox CentOS RHEL FreeBSD OpenBSD Cygwin WSL Zsh "
-    "Emacs Neovim VSCode IntelliJ PyCharm NetBeans Xcode Xamarin Flutter Godot OpenGL CUDA "
-    "OpenCL TensorRT ONNX ESP32 ESP8266 STM32 Zigbee Bluetooth WiFi LTE HDMI SSD NVMe UEFI BIOS "
-    "RFID NFC MQTT gRPC JWT SAML OpenID LDAP Kerberos SSO MFA WireGuard OpenVPN Wireshark Jira "
-    "Trello WooCommerce Magento Drupal Joomla Gmail Instagram Facebook TikTok Snapchat Pinterest "
-    "Wikipedia MacBook iMac AirPods PlayStation Xbox Chromebook GPT GPT4 BibTeX Overleaf "
-    "Zotero EndNote CAD PLC SCADA GPS RAM CPU GPU SDK IDE CLI GUI ORM CRUD ETL ELT OLAP OCR NLP "
-    "LLM LLMs RAG CNN RNN SVM PCA KPI KPIs ROI CRM ERP SLA SLAs FAQ EOD OKR OKRs GDPR HIPAA "
-    "IWDG UART I2C SPI GPIO ADC PWM HTTPS SSH FTP SFTP SMTP IMAP DNS DHCP TCP UDP TLS SSL CORS "
-    "useState useEffect useMemo useRef useCallback useContext onClick onChange onSubmit useReducer "
-    "Anthropic DeepSeek Midjourney Scrivener 2fa 2FA God "
-    "Keycloak CSRF XSS RGB CMYK SVG GIF JPEG PNG ASCII UTF8 Unicode USB LED VPN AGM EGM PTA "
-    "MSc BSc BEng MEng mIU pmol nmol eGFR PAYE ATM DIY SMS LDH CRP TSH WBC RBC Apgar NET"
-).split()
-CAPITALS = (
-    "401k 403b ABAC ABS ACH ACID ADRs AED AES AKS ALB AMI AMIs ANOVA ANSI APK APKs APQP APR "
-    "APRs APT APY ARP ARPU ARR ASCII ASHP ASIC AST ASTM ASTs ATMs AUC AUD AWB AWD B2B B2C BACS "
-    "BBQ BDD BEM BGP BHP BIM BLE BOM BOMs BRL BTEC BTECs BYOB CAC CAD CAGR CAPEX CCPA CDN CDNs "
-    "CEFR CFD CHF CIDR CIF CLIL CNAME CNC CNI COGS COPPA COSHH CPC CPD CPM CPUs CRC CRC32 CRD "
-    "CRDs CRISPR CRLF CSAT CSI CSP CSR CTA CTAs CTE CTEs CTR CVE CVEs CVs CVSS CZK D2C DAC DAG "
-    "DAGs DCF DDL DDoS DDP DELF DFT DKIM DKK DLC DMAIC DMARC DML DnD DNSSEC DOI DOIs DOM DPIA "
-    "DRM DSAR DSARs DSL DSLR DSLs DTO DTOs EAN EBCDIC EBIT EBITDA EC2 ECDSA ECS ECTS ED25519 "
-    "Ed25519 EDR EFL EKS ELB ELI5 ELK ELSS EMIs EOF EOL EORI EPC EPCs EPF EPQ EPS ESL ETAs etcd "
-    "ETF ETFs EULA EUR EVs EXIF EXW EYFS FEA FEM FERPA FICO FMEA FOI FOIA FPGA FTE FTEs FTIR "
-    "FWD GAAP GBP GCM GCSEs GIS GKE GLM GMAT GNSS GPA GPUs GRE GSHP GST GTIN GTM GUID GUIDs HDD "
-    "HDR HELOC HKD HMAC HMI HMR HNC HND HOTP HPA HPLC HSM HST HVAC IaaS IaC IAM IDEs IDOR IEC "
-    "IEEE IELTS IFRS IMEI INR IoT IPA IPO IPOs IR35 IRAs IRR ISAs ISBN ISBNs ISO ISO9001 ISSN "
-    "ITIL JIT JPEGs JPY JSX JVM KNN KS1 KS2 KS3 KS4 KYC LCD LDA LEDs LiDAR LLB LLM LOLER LoRa "
-    "LSAT LTV MAE MBA MCAT MCB MCU MD5 MDF MIME MITM MMO MOT MOTs MPG MPH MPhil MQL MRP MRR MSE "
-    "MTBF MTD mTLS MTTR MVC MVHR MVP MVPs MVVM MXN NDAs NDVI NFC NGOs NIST NLB NMR NOK NPC NPCs "
-    "NPS NPV NTP NVQ NVQs NZD OEE OLED OLS OLTP OOMKilled OOO OOP OPEX ORMs OSB OSPF OTA OWASP "
-    "P11D P45 P45s p50 P60 P60s p90 P95 p95 P99 p99 PaaS PBKDF2 PCB PCBs PCI PCs PESTLE PGCE "
-    "PHEV PKI PLCs PLN PMO PMP POS POV POVs PPAP PPC PPE PRINCE2 PRs PSD2 PSI PSU PSUs PSV PTO "
-    "PUWER PvE PvP PWA PWAs QoQ QoS qPCR QTD QTS RBAC RCA RCAs RCD RCE RCT RCTs RDS REPL RFCs "
-    "RFI RFP RFPs RFQ RFQs RIDDOR RMSE RPC RPG RPGs RPO RSC RSVPs RTO RTOS RTT RWD SaaS SCSS "
-    "SDKs SEK SEO SEPA SGD SHA1 SHA256 SHA512 SIEM SIPP SIPPs SKU SKUs SLO SLOs SMEs SNMP SNS "
-    "SoC SOC2 SOP SOPs SORN SOW SOWs SOX SPA SPAs SPF SQLi SQLs SQS SRE SREs ssh2 SSR SSRF SVD "
-    "TBA TBC TDD TEFL TIFU TLDR TOEFL TOEIC TOTP TPM TSX TTL TTRPG TUPE UAT UAV UAVs UDF UDFs "
-    "UPC UPVC URI URIs USD UTF-8 UTF16 UTM UUIDs V5C VIN VINs VIP VIPs VLAN VLANs VM VMs VPC "
-    "VPCs WACC WAF WFH XDR XRD YoY YTD ZAR"
-).split()
-"""Abbreviations of offices, trade, schools, homes and programs that tell of nobody, visible as they
-are written. Those of two letters may be initials, and those of illnesses, posts and bodies
-somebody's: they are judged."""
-BRANDS = (
-    "amazon google microsoft apple samsung huawei nokia sony lenovo dell asus acer intel nvidia "
-    "amd oracle ibm cisco adobe salesforce netflix spotify uber airbnb ebay alibaba aliexpress "
-    "etsy ikea lidl aldi tesco walmart costco carrefour decathlon toyota honda nissan mazda "
-    "hyundai kia bmw audi volkswagen skoda peugeot citroen fiat volvo tesla boeing "
-    "airbus siemens philips panasonic canon nikon epson nespresso nintendo lego visa "
-    "mastercard amex klarna revolut wise monzo paypal stripe twilio sendgrid okta cloudflare "
-    "vercel netlify digitalocean zendesk intercom servicenow workday netsuite xero figma canva "
-    "miro notion asana confluence kafka jenkins cassandra snowflake tableau looker prometheus "
-    "sentry apache envoy istio helm puppet chef vagrant whatsapp telegram signal discord skype "
-    "teams outlook sharepoint exchange alexa siri fitbit garmin gopro kindle duolingo coursera "
-    "udemy quora tripadvisor expedia nhs hmrc dwp dvla fbi cia irs fda epa nasa bbc cnn unesco "
-    "unicef dhl ups fedex dpd nato opec oecd imf who ofsted schengen brexit bitcoin ethereum "
-    "nasdaq ftse "
-    "oxfam greenpeace bootstrap tailwind copilot chatbot galaxy pixel"
-).split()
-"""Brands, tools and public bodies: known to everybody, but a name in some place (an employer, a
-shop that somebody went to), so that the tagger judges each."""
+HAND = Path(__file__).with_name("words_by_hand.txt")
 NAMES = ("will", "may", "don", "ma", "s", "t", "d", "m")
 """Stopwords that are names, or letters, when capitalized."""
 NAMES_OF_MONTHS = frozenset(
@@ -120,6 +45,19 @@ NAMES_OF_MONTHS = frozenset(
 )
 _CODE_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _DRUG = re.compile(r"[a-z][a-z]{4,17}")
+
+
+INVENTORS = {"adler", "huffman"}
+"""Surnames in Python's standard library."""
+KNOWN_BY_HAND = ("brands", "chats", "programs", "offices", "kitchens")
+"""Kinds of words by hand that are known, but not visible."""
+
+
+def by_hand(path: Path = HAND) -> dict[str, list[str]]:
+    """Return the words by hand of each kind."""
+    lines = (line for line in path.read_text("utf-8").splitlines() if not line.startswith("#"))
+    _, *parts = re.split(r"\[(\w+)\]", "\n".join(lines))
+    return {kind: words.split() for kind, words in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def judgements(path: Path) -> Iterator[tuple[str, str]]:
@@ -187,70 +125,17 @@ def conditions() -> set[str]:
     return {word for word in found if word.endswith(tuple(ends))}
 
 
-CHATTED = (
-    "aint arent couldnt couldve hadnt havent heres hes howd hows itd itll mightve mustnt shouldnt "
-    "shouldve theyd theyll theyre theyve werent weve wheres wouldnt wouldve yall youd youll youre "
-    "youve lemme sorta coz ur ty np lmao tbh imo imho smth tmr abt pics vid vids convo freaking "
-    "ghosted ghosting vibes hangout bestie bff roomie tbf ngl bro yup nope hmm hahaha hiya"
-).split()
-"""Words of chats that dictionaries lack."""
-TRADE = (
-    "pypi mypy backend backends setuptools plugin plugins foo baz aiohttp codecov pydantic pyyaml "
-    "colorama pyproject certifi idna anyio httpx docstrings tox editable submodule submodules "
-    "dataclass dataclasses ipykernel virtualenv lxml filelock refactoring refactored codebase "
-    "codebases untrusted contrib unset dataset datasets ipython multipart sdist screenshot "
-    "screenshots multithreaded benchmarking linting linter lexer filenames newline newlines tqdm "
-    "tzdata mkdocs libc chardet tomli protobuf serializable cffi prebuilt enums isort backport "
-    "backports backported websocket websockets lookups cython zstandard parameterized jsonschema "
-    "scipy toolchain subprojects autocomplete tsx sympy vendored subcommands frontend frontends "
-    "hashes kwarg namespaced uninstall regexes tokenizer tuples workaround workarounds bugfix "
-    "bugfixes serializer validator linker configurable backslash scoped codepoint codepoints "
-    "pyright orjson uvicorn pylint onnx goto interactively pyarrow ids walkthrough "
-    "maintainability gunicorn relicensing multibyte argparse cpython bundler optimizer readme "
-    "observability statically timezones structs quickstart deserialize fastapi timestamps devs "
-    "dev msgpack parametrized deduplication deepcopy datatype composable functionalities paramiko "
-    "downstream upstream pathspec sqlalchemy openpyxl cygwin programmatic dateutil runtimes "
-    "textbox stylesheets apis autoscaler avro backoff breakpoints camelcase capex opex ebitda "
-    "captcha checkbox checkboxes checksums configmap coredump csr daemonset delimiter delimiters "
-    "deliverables dropdown dropdowns emacs failover favicon healthcheck ide incoterms jsx "
-    "keystore ldap liveness logout malloc memcached mfa middleware modbus multitenant navbar "
-    "nullptr oauth offboarding oom otp profiler pwa remortgage roadmap roadmaps saml scp sdks "
-    "segfault sidecar signup snakecase sso ssr stacktrace statefulset stocktake subnet subnets "
-    "systemd timesheet timesheets tmux tooltip tooltips truststore tsv underflow upsell uptime "
-    "username usernames usestate useeffect viewport vscode webhook webhooks wget worktop worktops "
-    "clingy playgroup housemate housemates kerb gcses ucas bf fiancee stepdad stepmum timeout "
-    "timeouts hostname hostnames"
-).split()
-"""Words of programs, offices and households that the others lack."""
-WORK = (
-    "usr lib srv var etc opt bin sbin tmp proc sys mnt src dist pkg cfg conf env venv repo api "
-    "url uri http https ssh ssl tls tcp udp dns vpn lan wan ttl cpu gpu ram ssd usb pdf csv json "
-    "yaml xml html css js ts py sql ini toml md txt png jpg svg zip tar gz localhost async await "
-    "const func fn def elif init repr args kwargs str int bool dict tuple char blob stdin stdout "
-    "stderr regex param params auth oauth jwt cron sudo npm pip git diff kpi roi crm erp sla faq "
-    "eta eod kyc vat hmrc irs gp er icu mri ct ecg bp hr bmi nhs q1 q2 q3 q4 h1 h2 b2b b2c ceo "
-    "cfo cto coo hod pto wfh ooo saas ux ui qa pr mr poc mvp nda sow rfp rfq po sku qty cust "
-    "hotfix com org net edu gov io app binlog rsync cronjob ilike jpeg jpg gif mp4 msc bsc mba "
-    "eur usd gbp chf aud nzd sek nok dkk pln czk huf bgn ils zar inr cny jpy krw sgd hkd thb idr "
-    "myr vnd brl mxn cad aed inc vol approx misc dept tel attn ref asap tbc tbd tba nb "
-    "postmortem "
-    "conn fetchone fetchmany rowcount stmt ctx res resp cls fmt pd plt vec cnt prev curr elem btn "
-    "img hdr evt cb fs fd guid deps stg dev uat kube orm rpc cors csrf xss sdk ide cli gui mutex "
-    "goroutine typedef nullable mypy eslint vite pnpm "
-    "emp amt lvl desc nav ftr pwd dst elems deinit alloc libs envs tbl dfs dt tz crlf eol regexp "
-    "constexpr deserializer upsert dedup backfill rollup cidr aob tldr yoy qoq ytd mtd mrr cms seo "
-    "ctr cpc cpm nps csat slo upskilling brb omw smh lmk "
-    "dx hx tx pt pts obs sats crp ldh tsh hdl ldl hba fbc lft lfts spo ph cmr awb btec nvq "
-    "ebit mrr fmea moq cif eori genexpr listcomp dictcomp setcomp publickey mrn iu mcg hba1c"
-).split()
-"""Words and abbreviations of machines, offices and clinics."""
 LEAST_LETTERS = 3
 MODULES = (
-    "argparse asyncio base64 builtins collections contextlib csv ctypes dataclasses datetime "
-    "email functools hashlib http.client http.server importlib inspect io itertools json logging "
-    "math multiprocessing os pathlib pickle random re shutil signal socket sqlite3 ssl statistics "
-    "string subprocess sys tempfile textwrap threading time traceback types typing unittest "
-    "urllib.parse urllib.request uuid warnings xml.dom xml.etree.ElementTree zipfile"
+    "argparse ast asyncio base64 bisect builtins codecs collections concurrent.futures "
+    "configparser contextlib contextvars copy csv ctypes dataclasses datetime decimal email "
+    "email.message email.mime.multipart email.mime.text enum fnmatch fractions ftplib functools "
+    "getpass glob gzip hashlib heapq hmac html http.client http.cookies http.server imaplib "
+    "importlib inspect io ipaddress itertools json logging math mimetypes multiprocessing "
+    "operator os pathlib pickle platform pprint queue random re secrets select shlex shutil "
+    "signal smtplib socket sqlite3 ssl statistics string struct subprocess sys tarfile tempfile "
+    "textwrap threading time timeit traceback types typing unittest unittest.mock urllib.parse "
+    "urllib.request uuid warnings weakref xml.dom xml.etree.ElementTree zipfile zlib"
 ).split()
 
 
@@ -372,6 +257,17 @@ def towns(listed: set[str], named: set[str]) -> set[str]:
     return plain - listed - named
 
 
+def members(module: ModuleType) -> set[str]:
+    """Return the names in a module, in its classes, and of its functions' parameters."""
+    classes = [each for each in vars(module).values() if isinstance(each, type)]
+    held = {name: each for owner in (module, *classes) for name, each in vars(owner).items()}
+    found = {*held}
+    for each in held.values():
+        with suppress(TypeError, ValueError):  # no function, or one without a signature
+            found |= {*inspect.signature(each).parameters}
+    return found
+
+
 def ordinary(listed: set[str], named: set[str]) -> set[str]:
     """Return words of dictionaries and programs that are neither listed already nor names.
 
@@ -392,13 +288,15 @@ def ordinary(listed: set[str], named: set[str]) -> set[str]:
     coded = {
         part.lower()
         for module in MODULES
-        for name in dir(importlib.import_module(module))
+        for name in {module, *members(importlib.import_module(module))}
         for part in _CODE_PARTS.findall(name)
         if len(part) >= LEAST_LETTERS
     }
     # What is sensitive there is left to the tagger and the lists of names, or stays unknown.
-    tools = {word.lower() for word in MIXED}
-    return (english | coded | tools | {*CHATTED, *WORK, *TRADE, *BRANDS}) - listed - named - {*TOLD}
+    hand = by_hand()
+    tools = {word.lower() for word in hand["mixed"]}
+    more = {word for kind in KNOWN_BY_HAND for word in hand[kind]}
+    return (english | coded | tools | more) - listed - named - {*TOLD} - INVENTORS
 
 
 def write_list(name: str, words: Iterable[str], header: str) -> None:
@@ -413,7 +311,10 @@ def main() -> None:
     }
     found = lists(judgements(FORMS / "judgements.tsv"), stopwords)
     everyday = {word.lower() for words in found.values() for word in words}
-    found["anywhere"] += sorted({*MIXED, *CAPITALS})
+    hand = by_hand()
+    found["anywhere"] += sorted({*hand["mixed"], *hand["capitals"]})
+    found["opening"] += sorted({*hand["trade"]} - everyday)
+    everyday |= {*hand["trade"]}
     named = set((MODELS / "classes" / "given_names.txt").read_text("utf-8").split())
     found["ordinary"] = sorted(ordinary(everyday, named))
     for name, words in found.items():

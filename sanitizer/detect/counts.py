@@ -158,13 +158,29 @@ _SETTING = re.compile(
     r"\b(?:error|status|exit)(?: code)? (?:is )?$|(?-i:\b(?:LIMIT|OFFSET|TOP) $)"
 )
 """Visible text before the value of a setting of a program."""
+_RETURNED = re.compile(r"\b(?:else|return|yield) -?$|\brange\((?:\ufffc, ?)?$")
+_RETURNED_AFTER = re.compile(r"[ \t]*(?:[;,:)\]}#+*/%-]|//|\n|$)")
+"""Visible text around a small number that a program returns."""
 _COEFFICIENT = re.compile(
     r"(?i)(?<![^\W_])(?:rate|ratio|factor|share|discount|vat|tax|alpha|beta|threshold|tolerance|tol|"
     r"weight|decay|margin|quantile|confidence)(?:: ?float)?[\"']?\s?[:=]\s?$"
 )
 _FACTOR = re.compile(r"[\w)\]] ?\* ?$")
-_FRACTION = re.compile(r"0?\.\d{1,6}")
-"""Visible text before a share of one in a program, and the share: "rate=0.19", "net * 0.9"."""
+_FRACTION = re.compile(r"[01]?\.\d{1,6}")
+_UNITS = frozenset("7 12 24 30 31 52 60 100 360 365 365.25 1000 1024 1440 3600 86400".split())
+_TURNED = re.compile(r"[\w)\]\ufffc] ?(?:[*/%]|//) ?$")
+"""Visible text before a share of one in a program, and the share: "rate=0.19", "net * 0.9"; how
+many days a year has and the like, and visible text before it."""
+_ASSIGNED = re.compile(
+    r"(?:^|[\n;({])[ \t]*(?:const |let |var |int |size_t )?"
+    r"(?!\w*(?:age|kids|child|grade|stage|level|score|rating|depend|week|month|year))[a-z]\w* ?= ?$"
+)
+_ONE_DIGIT, _ASSIGNED_AFTER = re.compile(r"[0-9]"), re.compile(r"[ \t]*(?:[;,)\n#]|//|if |$)")
+_IN_LIST, _LIST_AFTER = (
+    re.compile(r"(?:[=(] ?|\breturn )[\[{(](?:-?[0-9\ufffc], ?)*-?$"),
+    re.compile(r", ?-?[0-9\ufffc]|[\]})]"),
+)
+"""One digit that a name of a program is given, or one in a list; visible text around it."""
 _REGEX = re.compile(r"(?:\(\?[:=!<]|\\[dwsbDWSB]).{0,80}(?:[\[{|(^]|\\\+)$")
 _REGEX_AFTER = re.compile(r"[\]}|)*+?$\\]")
 """Visible text around a number in a regular expression."""
@@ -218,7 +234,7 @@ _OF_PRODUCT = re.compile(
 )
 _SUBSCRIBED = re.compile(r"\b(?:Office|Microsoft|Dynamics) $")
 """Visible text before the number in "Office 365"."""
-_TAGGED = re.compile(r"(?i)\bimages?:? ?[\w.\ufffc-]+(?:/[\w.\ufffc-]+)*:$")
+_TAGGED = re.compile(r"(?i)(?:\bimages?:?|(?-i:^|\n)FROM) ?[\w.\ufffc-]+(?:/[\w.\ufffc-]+)*:$")
 """Visible text before the release of an image of a container: "image grafana/grafana:10.4"."""
 _REFERRED = re.compile(
     r"(?i)\b(?:items?|points?|sections?|steps?|questions?|chapters?|pages?|lines?|rows?|columns?|"
@@ -256,8 +272,9 @@ def public_number(number: str, before: str, after: str) -> bool:
     item = _AT_ITEM.search(before) and (
         _ITEM.match(written) or (_CLAUSE.match(written) and _OF_RULES.search(before))
     )
-    first = _AT_FIRST.search(before) and _FIRST.match(written)
-    first = first or (_LINED.match(written) and _OF_LINE.search(before))
+    first = (_AT_FIRST.search(before) and _FIRST.match(written)) or (
+        _LINED.match(written) and _OF_LINE.search(before)
+    )
     if item or first or _SERVED.search(before) or _is_technical(number, before, after):
         return True
     if sum(map(str.isdecimal, number)) > MOST_DIGITS or is_of_somebody(before, after):
@@ -316,9 +333,7 @@ def _is_technical(number: str, before: str, after: str) -> bool:
     tried = _OF_MANY.fullmatch(number) and _TRIED.search(before)
     if ported or tried or number == "50/50" or _is_release(number, before, after):
         return True
-    is_set = _SETTING.search(before) or (
-        _FRACTION.fullmatch(number) and (_COEFFICIENT.search(before) or _FACTOR.search(before))
-    )
+    is_set = _SETTING.search(before) or _is_literal(number, before, after)
     answered = _STATUS.fullmatch(number) and _SHOWS.search(before)
     written = (_REGEX.search(before) and _REGEX_AFTER.match(after)) or _OF_PROTOCOL.match(after)
     if is_set or answered or written or (_REFERRED.search(before) and _PART.fullmatch(number)):
@@ -326,6 +341,20 @@ def _is_technical(number: str, before: str, after: str) -> bool:
     if _OF_PERSON.search(before) or not _OF_PART.search(before) or not _PART.fullmatch(number):
         return False
     return not after[:1].isalnum() and after[:1] not in ("-", "\ufffc")
+
+
+def _is_literal(number: str, before: str, after: str) -> bool:
+    """Return True for a number of a program that is nobody's: a share, a unit, a small one."""
+    if _FRACTION.fullmatch(number) and (_COEFFICIENT.search(before) or _FACTOR.search(before)):
+        return True
+    if number in _UNITS and _TURNED.search(before):
+        return True
+    if _PART.fullmatch(number) and _RETURNED.search(before) and _RETURNED_AFTER.match(after):
+        return True
+    if not _ONE_DIGIT.fullmatch(number):
+        return False
+    assigned = _ASSIGNED.search(before) and _ASSIGNED_AFTER.match(after)
+    return bool(assigned or (_IN_LIST.search(before) and _LIST_AFTER.match(after)))
 
 
 _OF_FORMULA = re.compile(

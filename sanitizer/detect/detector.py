@@ -205,6 +205,16 @@ _ZONE = re.compile(
     r"/[A-Z][A-Za-z_]+(?![\w/]|\.\w)"
 )
 """The name of a time zone."""
+_SIZE = re.compile(
+    r"(?<![\w.-])(?:db\.|cache\.)?[a-z][0-9][a-z]{0,3}\."
+    r"(?:nano|micro|small|medium|large|[0-9]{0,2}xlarge|metal)(?![\w.-])"
+)
+_EVERY_HOST = re.compile(
+    r"(?<![\w.])(?:0\.0\.0\.0|127\.0\.0\.1|255\.255\.255\.[0-9]{1,3})(?::[0-9]{2,5})?(?![\w.])"
+)
+"""The size of a rented machine, such as "t3.micro"; addresses that every machine has."""
+_HASH = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,64}")
+"""The short name of a commit."""
 _FORMULA = re.compile(r"=[A-Z]{2,20}\((?:[^()\n]|\((?:[^()\n]|\([^()\n]{0,99}\)){0,99}\)){0,199}\)")
 _IN_FORMULA = re.compile(
     r"(?<![\w'\"])(?:(?P<function>[A-Z]{2,20})(?=\()|TRUE|FALSE|Sheet[0-9]+|[A-Z]{1,2}[0-9]{1,4}|"
@@ -369,6 +379,8 @@ class Detector:
             kinds = [
                 None
                 if own or place < of_all or _stays(found, number, place, label, before, after)
+                else "ID"
+                if _HASH.fullmatch(word)
                 else self._kind(word, before, label, field, language, cased)
                 for place, (word, label) in enumerate(zip(words, labels[number], strict=True))
             ]
@@ -708,7 +720,7 @@ def public_code(
     for path in _STANDARD.finditer(text):
         begins = (part.span() for part in _SEGMENT.finditer(text, *path.span()))
         found += [span for span in begins if _is_known(text[slice(*span)], forms)]
-    found += [zone.span() for zone in _ZONE.finditer(text)]
+    found += [each.span() for shape in (_ZONE, _SIZE, _EVERY_HOST) for each in shape.finditer(text)]
     short = known_to_all("abbreviations")
     found += [each.span() for each in _AMPERSAND.finditer(text) if each.group() in short]
     found += [cells.span() for cells in _CELLS.finditer(text)]
