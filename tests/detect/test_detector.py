@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from sanitizer import Sanitizer
 from sanitizer.detect import extents
 from sanitizer.detect.classes import gazetteers, given_names, listed_in
 from sanitizer.detect.detector import Detector, Reading, detector_for
@@ -455,12 +456,56 @@ def test_findings_do_not_depend_on_the_texts_around(local: Detector) -> None:
         ("What is 48.20 plus 130.00 plus 27.30?", ("48.20", "27.30")),
         ("Ida Lund: fix it.\n```python\nnet = total * 0.9\n```", ("0.9",)),
         ("deepak: login page shows 502, ulla: rollback of auth-service", ("502", "auth")),
+        ("Ida Lund runs our R&D, the Q&A and the P&L.", ("R", "D", "R&D", "Q", "Q&A", "L", "P&L")),
+        ("Ida broke a leg and went to A&E.", ("E", "A&E")),
+        ("Repeat the chest X-ray of Ida Lund in 6 weeks.", ("X", "ray", "X-ray")),
+        ("Ida Lund and I signed it. Is it enforceable in England?", ("England",)),
+        ("My sister told our parents about my abortion. Dad and Mum cry.", ("Dad", "Mum")),
+        ("Ida Lund: EBITDA, two FTEs, UAT, IELTS 7, our MoU, Prof. Orr", ("FTEs", "UAT", "Prof")),
+        ("Sort the mails of Ida Lund: classify each as Technical, Billing or Sales.", ("Billing",)),
+        ("Customer 1: net down (Ida Lund)\nCustomer 2: billed twice", ("1", "2")),
+        ("Ida Lund pays for 12 months after termination.", ("termination",)),
+        ("Ida Lund: no valid credential, reconnect the frontend.", ("credential", "frontend")),
+        ("Ida: `map(u => u.nmae)` is undefined, `usre.name` too", ("nmae", "usre")),
+        ("copies = 2 if name == 'Quorn' else 1", ("2", "1")),
+        ("int main() {\n  vector<int> v = {3, 1, 2};  // Ida Lund\n}", ("3", "1", "2")),
+        ("df['age'] = (now - df['dob']).dt.days // 365\nnet = df.loc[0] * 1.12", ("365", "1.12")),
+        ("FROM python:3.12-slim\nCMD x -b 0.0.0.0:8000", ("3.12", "0.0.0.0:8000")),
+        ("instance_type = 't3.micro'  # Ida Lund", ("t3", "micro")),
+        ("f.attach(pdf, maintype='x', subtype='y')\nsmtplib.SMTP(h)", ("maintype", "smtplib")),
+        ("Nov 18 sshd[20417]: Accepted publickey from host port 60231 ssh2", ("publickey", "ssh2")),
     ],
 )
 def test_ordinary_words_stay(local: Detector, text: str, stays: tuple[str, ...]) -> None:
     """Of dictionaries, chats, other languages and programs; misspelt; single letters."""
     hidden = {text[f.start : f.end] for f in local.read(text).findings}
     assert hidden.isdisjoint(stays)
+
+
+@pytest.mark.parametrize(
+    ("text", "wholes"),
+    [
+        ("I left M&S for AT&T.", ("M&S", "AT&T")),
+        ("Our P&O cruise with Ida Lund.", ("P&O", "Ida Lund")),
+        ("She left Deloitte for Accenture.", ("Deloitte", "Accenture")),
+        ("a3f9c21 Fix rounding for Ida Lund\n77be012 Review", ("a3f9c21", "77be012")),
+        ("Ida Lund earns CHF 142,000 and paid 355 NOK.", ("CHF 142,000", "355 NOK")),
+    ],
+)
+def test_names_with_an_ampersand_and_codes_are_single_things(
+    local: Detector, text: str, wholes: tuple[str, ...]
+) -> None:
+    assert set(wholes) <= {text[f.start : f.end] for f in local.read(text).findings}
+
+
+def test_a_short_name_is_no_misspelt_word_or_illness() -> None:
+    left = (
+        Sanitizer(policy="balanced")
+        .sanitize("Nov 18 23:51:07 hermes sshd: Failed password, says Ida Lund.")
+        .text
+    )
+    assert "gonorrhea" not in left
+    assert "hermes" not in left
 
 
 def test_an_age_with_a_sex_and_a_coded_number_have_their_class(local: Detector) -> None:
