@@ -154,7 +154,10 @@ _SETTING = re.compile(
     r"n_jobs|max_depth|n_estimators|z-index|font-size|line-height|per_page|ttl|port|threshold|interval|"
     r"limit|attempts|delay|debounce|quota|"
     r"latency(?:_ms)?|duration(?:_ms|_s)?|elapsed(?:_ms)?)[\"']?\s?[:=]\s?$|"
-    r"\b(?:port(?: number)?|listen) $|\bTTY=(?:pts/|tty)$|"
+    r"\b(?:port(?: number)?|listen) $|\bTTY=(?:pts/|tty)$|\b(?:gas mark|serves) $|"
+    r"\s(?:-[cjklnNtw]|--(?:batch-size|count|cpus|depth|epochs|limit|lines|max-[a-z]+|memory|"
+    r"num-[a-z]+|port|replicas|retries|seed|size|threads|timeout|workers))(?: |=)$|"
+    r"\bkill -$|\b(?:ORDER|GROUP) BY $|"
     r"\b(?:error|status|exit)(?: code)? (?:is )?$|(?-i:\b(?:LIMIT|OFFSET|TOP) $)"
 )
 """Visible text before the value of a setting of a program."""

@@ -51,6 +51,7 @@ from sanitizer.detect.layout import (
     own_title,
     public_here,
 )
+from sanitizer.detect.literals import public_code
 from sanitizer.detect.numbers import (
     as_measured,
     counts_on,
@@ -81,12 +82,10 @@ from sanitizer.detect.tagging import Tagging, is_lone
 from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces
 from sanitizer.text import (
     LISTED,
-    NAME_PARTS,
     UNREAD,
     Fields,
     Piece,
     Unit,
-    is_code_word,
     language_of,
     merged,
     outside,
@@ -96,13 +95,6 @@ from sanitizer.text import (
 
 FACT = "FACT"
 """Class of a word that is part of a sensitive fact; hidden as UNKNOWN."""
-_FENCE = re.compile(
-    r"(?m)^[ \t>]*(?:```|~~~)[ \t]*(python|py|pycon|javascript|js|jsx|typescript|ts|tsx|json|jsonc|"
-    r"yaml|yml|toml|ini|csv|tsv|sql|bash|sh|shell|zsh|console|powershell|html|xml|svg|css|scss|vue|"
-    r"svelte|java|kotlin|scala|swift|go|rust|ruby|php|perl|lua|r|c|cpp|csharp|cs|dockerfile|make|"
-    r"diff|text|txt|log|markdown|md|latex|graphql|proto|nginx|http)\b"
-)
-"""Beginning of a fenced block that names its language; the name stays."""
 _FIELD = re.compile(
     r"(?i)(?:^|[\n{,;(\"'\s<|])(?:(?P<PERSON>(?:first|last|middle|full|given|family|sur|maiden|"
     r"user|contact|customer|client|patient|employee|student|tenant|applicant|manager|author|"
@@ -191,45 +183,12 @@ _CONJUGATED = re.compile(
     r"(?<=\w{4})(?:[aeo]n?|\u00f3|\u00e9))$"
 )
 """A Spanish verb as it is conjugated."""
-_LEAST_SWAPPED = 4  # letters of a name of code in which two may be swapped
 _LEAST_MISTAKEN = 7  # letters of a misspelt word that the tagger takes for a name
 _WORKS_AS = re.compile(r"(?i)\b(?:ich bin|bin|er ist|sie ist|als)(?: eine?)? $")
 """Visible text before an occupation in German, where it has a capital."""
-_STANDARD = re.compile(
-    r"\b(?:java|javax|jdk|sun|kotlin|scala|System|Microsoft|androidx?|"
-    r"org\.(?:springframework|apache|hibernate|junit|postgresql)|com\.(?:google|fasterxml|sun))"
-    r"(?:[./$][A-Za-z_][A-Za-z0-9_]*){2,}"
-)
-_ZONE = re.compile(
-    r"(?<![\w/.-])(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific)"
-    r"/[A-Z][A-Za-z_]+(?![\w/]|\.\w)"
-)
-"""The name of a time zone."""
-_SIZE = re.compile(
-    r"(?<![\w.-])(?:db\.|cache\.)?[a-z][0-9][a-z]{0,3}\."
-    r"(?:nano|micro|small|medium|large|[0-9]{0,2}xlarge|metal)(?![\w.-])"
-)
-_EVERY_HOST = re.compile(
-    r"(?<![\w.])(?:0\.0\.0\.0|127\.0\.0\.1|255\.255\.255\.[0-9]{1,3})(?::[0-9]{2,5})?(?![\w.])"
-)
-"""The size of a rented machine, such as "t3.micro"; addresses that every machine has."""
 _HASH = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,64}")
 """The short name of a commit."""
-_FORMULA = re.compile(r"=[A-Z]{2,20}\((?:[^()\n]|\((?:[^()\n]|\([^()\n]{0,99}\)){0,99}\)){0,199}\)")
-_IN_FORMULA = re.compile(
-    r"(?<![\w'\"])(?:(?P<function>[A-Z]{2,20})(?=\()|TRUE|FALSE|Sheet[0-9]+|[A-Z]{1,2}[0-9]{1,4}|"
-    r"[A-Z]{1,2}(?=:)|(?<=:)[A-Z]{1,2}|[0-3])(?![\w'\"])"
-)
 _POLITE = frozenset("Ihr Ihre Ihrem Ihren Ihrer Ihres Ihnen Sie".split())
-_CELLS = re.compile(r"(?<![\w$.])\$?[A-Z]{1,2}\$?[0-9]{1,5}:\$?[A-Z]{1,2}\$?[0-9]{1,5}(?!\w)")
-_CELL_ERROR = re.compile(r"#(N/A|REF|VALUE|NAME|DIV/0)(?![A-Za-z])")
-"""A formula of a spreadsheet; its functions, cells, columns and switches; what a cell shows."""
-_AMPERSAND = re.compile(r"(?<![\w&])[A-Z]{1,3}&[A-Z]{1,2}s?(?![\w&])")
-"""An abbreviation such as "Q&A", or a firm's name."""
-_SEGMENT = re.compile(r"[A-Za-z0-9_]+")
-"""A name of a public library in a stack trace, such as "java.lang.Double"; its parts."""
-_FRAMED = re.compile(r"\(([A-Za-z]+)\.(?:java|kt|scala|cs|groovy):[0-9]+\)")
-"""The file of a stack trace's line."""
 _HOME = re.compile(r"(?:/home/|[/\\]Users[/\\]{1,2})$")
 """Visible text before a log-in name in a path."""
 _ACCOUNTS = frozenset(
@@ -677,7 +636,7 @@ class _Shown:
             shown = text[start : runs[number].start] + SLOT + shown
         return shown[-length:]
 
-    def after(self, number: int, length: int = 20) -> str:
+    def after(self, number: int, length: int = 28) -> str:
         """Return at most `length` characters of visible text after the run, to the next run."""
         runs, text = self._found.runs, self._found.text
         end = runs[number + 1].start if number + 1 < len(runs) else len(text)
@@ -698,52 +657,6 @@ def _without(text: str, taken: Sequence[Unit]) -> str:
         parts += [text[at : unit.start], " " * (unit.end - unit.start)]
         at = unit.end
     return "".join([*parts, text[at:]])
-
-
-def public_code(
-    text: str, forms: PublicForms, taken: Sequence[Unit], parts: Sequence[Piece]
-) -> list[tuple[int, int]]:
-    """Return the stretches of code that stay: keywords, tags, and names of known words alone.
-
-    Which stretches are code follows from layout, punctuation and keywords; a name such as
-    "salary_per_month" stays if each of its words is on a list.
-    """
-    hidden = [(unit.start, unit.end) for unit in taken]
-    found = [tag.span(1) for tag in _FENCE.finditer(text)]
-    for piece in parts:
-        name = text[piece.start : piece.end]
-        stays = piece.role in ("keyword", "tag") or (
-            piece.role == "name" and (is_code_word(name, piece) or _is_known(name, forms))
-        )
-        if stays:
-            found.append((piece.start, piece.end))
-    for path in _STANDARD.finditer(text):
-        begins = (part.span() for part in _SEGMENT.finditer(text, *path.span()))
-        found += [span for span in begins if _is_known(text[slice(*span)], forms)]
-    found += [each.span() for shape in (_ZONE, _SIZE, _EVERY_HOST) for each in shape.finditer(text)]
-    short = known_to_all("abbreviations")
-    found += [each.span() for each in _AMPERSAND.finditer(text) if each.group() in short]
-    found += [cells.span() for cells in _CELLS.finditer(text)]
-    found += [shown.span(1) for shown in _CELL_ERROR.finditer(text)]
-    for formula in _FORMULA.finditer(text):
-        named = _IN_FORMULA.finditer(text, *formula.span())
-        functions = known_to_all("functions")
-        found += [part.span() for part in named if (part["function"] or "SUM") in functions]
-    found += [file.span(1) for file in _FRAMED.finditer(text) if _is_known(file[1], forms)]
-    return [span for span in merged(sorted({*found})) if not overlapping(hidden, *span)]
-
-
-def _is_known(name: str, forms: PublicForms) -> bool:
-    """Return True if each word of a name such as "IllegalStateException" is on a list.
-
-    A word with two letters swapped is: "nmae" is what somebody looks for in a program.
-    """
-    return all(forms.known(part) or _is_swapped(part, forms) for part in NAME_PARTS.findall(name))
-
-
-def _is_swapped(word: str, forms: PublicForms) -> bool:
-    swaps = range(len(word) - 1 if word.islower() and len(word) >= _LEAST_SWAPPED else 0)
-    return any(forms.known_public(word[:i] + word[i + 1] + word[i] + word[i + 2 :]) for i in swaps)
 
 
 def _is_code(text: str, parts: Sequence[Piece], sentence: tuple[int, int]) -> bool:

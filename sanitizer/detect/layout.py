@@ -217,7 +217,8 @@ _SET_PHRASE = re.compile(
     r"(?i)sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b|"
     r"(?:birth|death|marriage) certificates?\b|"
     r"termination (?:of (?:employment|this|the)|clause|date)\b|"
-    r"(?:(?<=\bafter )|(?<=\bupon ))termination\b|x-?ray(?:s|ed)?\b|(?<=\bx-)ray(?:s|ed)?\b"
+    r"(?:(?<=\bafter )|(?<=\bupon ))termination\b|(?<=\bgas )mark\b|"
+    r"x-?ray(?:s|ed)?\b|(?<=\bx-)ray(?:s|ed)?\b"
 )
 """Words about no illness and no person, though one of them may be."""
 _ON_PROBATION = re.compile(r"(?i)(?:\ufffc|three|six|twelve)[ -]months?(?:['\u2019]|['\u2019]s)? $")

@@ -1,0 +1,197 @@
+"""Stretches that stay for what is written: names of code, standards, laws, moves, abbreviations.
+
+Everything here is a function of a stretch's own characters, of fixed lists, and of punctuation and
+visible words beside it: whether one stays moves nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from sanitizer.detect.classes import known_to_all
+from sanitizer.detect.skeleton import PublicForms
+from sanitizer.text import NAME_PARTS, Piece, Unit, is_code_word, merged, overlapping
+
+_SHORT_PART = 3  # letters or digits of a part of a class's name that may be an abbreviation
+_LEAST_SWAPPED = 4  # letters of a name of code in which two may be swapped
+_DESIGNATIONS = (
+    # ciphers, encodings, protocols
+    r"SHA-?(?:1|2|3|224|256|384|512)|SHA3-[0-9]{3}|MD5|AES-?(?:128|192|256)(?:-[A-Z]{3})?",
+    r"RSA-?[1-4][0-9]{3}|(?:HS|RS|ES)(?:256|384|512)|CRC-?(?:8|16|32|64)|Base-?(?:16|32|64)",
+    r"UTF-?(?:8|16|32)(?:LE|BE)?|ISO-8859-[0-9]{1,2}|Windows-125[0-9]|CP125[0-9]",
+    r"(?:ISO(?:/IEC)?|IEC|IEEE|RFC|EN|DIN(?: EN)?(?: ISO)?)[ -]?[0-9]{3,5}"
+    r"(?:[.-][0-9]{1,2}[a-z]{0,2})?",
+    r"SOC ?[123]|HTTP/[123](?:\.[01])?|TLS ?v?1\.[0-3]|SSL ?v?[23](?:\.0)?",
+    r"IPv[46]|OAuth ?[12](?:\.0)?",
+    # machines and media
+    r"Wi-?Fi(?: [4-7]E?)?|Bluetooth [4-6](?:\.[0-9])?|USB[ -]?(?:[ABC]|[123](?:\.[012])?)|[2-6]G",
+    r"HDMI [12]\.[0-4]|DDR[3-5]|PCIe? [3-6](?:\.0)?|(?:240|360|480|720|1080|1440|2160)[pi]",
+    r"H\.26[3-6]|(?:16|21):9|4:3|MP[34]|MPEG-[124]|x86(?:[-_]64)?|(?:arm|ARM|amd|AMD)64",
+    r"(?:Core )?i[3579](?:-[0-9]{4,5}[A-Z]{0,2})?|Ryzen [3579]|[RG]TX [0-9]{3,4}|PS[1-5]|[1-4]D",
+    r"GPT-[2-5](?:\.[0-9])?o?(?: (?:mini|turbo))?|24/7",
+    r"A[0-6](?= (?:paper|page|sheet|size|format|poster|landscape|portrait)s?\b)",
+    # programs
+    r"C\+\+(?:[0-9]{2})?|C#|F#|ES[56]|HTML5|CSS3|NaN|ORA-[0-9]{5}|TS[0-9]{4}|CS[0-9]{4}",
+    r"SIG(?:ABRT|BUS|CHLD|FPE|HUP|ILL|INT|KILL|PIPE|SEGV|STOP|TERM|TRAP|USR[12])",
+    r"E(?:CONN(?:REFUSED|RESET|ABORTED)|NOENT|ACCES|PERM|TIMEDOUT|ADDRINUSE|NOTFOUND|PIPE|XIST)",
+    r"E(?:ISDIR|NOTDIR|MFILE|NOMEM|NOSPC|INVAL|AGAIN|HOSTUNREACH|RESOLVE)",
+    r"SQLSTATE[ \[=:]{1,2}[0-9A-Z]{5}",
+    r"#(?=[0-9]*[A-Fa-f])(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})",
+    r"(?:rgba?|RGBA?|hsla?|HSLA?)\([0-9 ,.%/]{5,30}\)",
+    r"(?:alpine|debian|golang|httpd|mongo|mysql|nginx|node|postgres|python|redis|ubuntu):"
+    r"[0-9]{1,2}(?:\.[0-9]{1,2}){0,2}(?:-[a-z]+[0-9.]*)?",
+    # matter and food
+    r"CO2|H2O|N2O|NO2|SO2|O2|O3|CH4|NH3|NH4|H2SO4|HNO3|HCl|NaCl|NaOH|CaCO3|H2O2|Fe2O3|C6H12O6",
+    r"[Oo]mega-[369]|[Vv]itamin [ABCDEK][0-9]{0,2}",
+    # laws and forms
+    r"Art(?:icle|ikel|\.) ?[0-9]{1,3}(?: ?\([0-9a-z]\)){0,3}(?: (?:GDPR|DSGVO|GG|ECHR|TFEU|EMRK))?",
+    r"\u00a7{1,2} ?[0-9]{1,4}[a-z]?(?:\.[0-9]{1,2}){0,2}(?: (?:Abs\.|Absatz) ?[0-9]{1,2})?"
+    r"(?: (?:AGG|ArbZG|BetrVG|BGB|BUrlG|DSGVO|EFZG|EStG|GG|HGB|InsO|KSchG|"
+    r"SGB(?: [IVX]{1,4})?|StGB|StPO|StVO|TzBfG|UStG|VwGO|WEG|ZPO))?",
+    r"Directive (?:\([A-Z]{2}\) )?[0-9]{2,4}/[0-9]{1,4}(?:/(?:EC|EU|EEC))?",
+    r"Regulation \((?:EU|EC)\) (?:No\.? )?[0-9]{2,4}/[0-9]{2,4}",
+    r"Pages? [0-9]{1,4}(?: of [0-9]{1,4})?|Title [IVX]{1,4}|Rule [0-9]{1,3}",
+    r"Schedule (?:[A-F]|SE|K-1)",
+    r"[0-9]{1,2} (?:U\.S\.C\.|USC|CFR) \u00a7{0,2} ?[0-9]{1,4}",
+    r"(?:[Ff]orm )?(?:W-[0-9][A-Z]{0,3}|1099(?:-[A-Z]{1,4})|1040(?:-[A-Z]{2})|I-[0-9]{1,3}[A-Z]?)",
+    # letters with dots
+    r"Ph\. ?D|[BM]\.(?:Sc|A|Ed|Eng)|LL\.[BM]|U\.S(?:\.A)?|U\.K|E\.U|U\.N|P\.(?:P\.)?S|N\.B",
+    r"R\.S\.V\.P|i\.e|e\.g|a\.k\.a|w\.r\.t|a\.s\.a\.p",
+)
+_DESIGNATION = re.compile(rf"(?<![\w.#-])(?:{'|'.join(_DESIGNATIONS)})(?!\w|-\w)")
+"""Designations that tell of nobody: standards, versions, laws, colours, formulas of matter."""
+_MOVE = r"(?:[KQRBN]?[a-h]?[1-8]?x?[a-h][1-8](?:=[QRBN])?|O-O(?:-O)?)[+#!?]{0,2}"
+_MOVES = re.compile(
+    rf"(?<!\w)1\. ?{_MOVE}(?: {_MOVE})?(?: [1-9][0-9]?\. ?{_MOVE}(?: {_MOVE})?)*(?!\w)"
+)
+"""Moves of a game of chess from its first."""
+_CHORD = r"[A-G](?:#|b)?(?:maj|min|m|dim|aug|sus|add)?[0-9]{0,2}(?:/[A-G](?:#|b)?)?"
+_CHORDS = re.compile(rf"(?<!\w){_CHORD}(?:(?: ?[|,-] ?| ){_CHORD}){{2,40}}(?![\w#])")
+_CHORD_TOLD = re.compile(r"[A-G](?:#|b)?(?:maj|min|m|dim|aug|sus|add|7|9)")
+"""Three chords or more, and one that is told by more than a letter."""
+_DECLARATION = re.compile(
+    r"(?<![\w-])(?:align-[a-z]+|animation[a-z-]*|background[a-z-]*|border[a-z-]*|bottom|"
+    r"box-shadow|color|"
+    r"column[a-z-]*|content|cursor|display|fill|flex[a-z-]*|float|font[a-z-]*|gap|grid[a-z-]*|"
+    r"height|"
+    r"inset|justify-[a-z]+|left|letter-spacing|line-height|list-style[a-z-]*|margin[a-z-]*|"
+    r"max-(?:height|width)|min-(?:height|width)|object-fit|opacity|order|outline[a-z-]*|"
+    r"overflow[a-z-]*|"
+    r"padding[a-z-]*|position|right|stroke[a-z-]*|text-[a-z]+|top|transform[a-z-]*|"
+    r"transition[a-z-]*|"
+    r"visibility|white-space|width|z-index) ?: ?(?P<value>[^;{}\"'<>\n]{1,80})(?=;|\}|[\"']|\n)"
+)
+_MEASURE = re.compile(
+    r"(?<![\w#])(?:-?(?:[0-9]{1,4}(?:\.[0-9]{1,3})?|\.[0-9]{1,3})"
+    r"(?:px|r?em|%|v[hw]|fr|ms|s|deg|pt|ch)?|#[0-9A-Fa-f]{3,8})(?!\w)"
+)
+"""A declaration of a style sheet; what measures and colours in it."""
+_CLASSES = re.compile(r"\bclass(?:Name)?=[\"'](?P<value>[^\"'<>{}\n]{1,400})[\"']")
+_CLASS_PART = re.compile(r"[A-Za-z]+|[0-9]+")
+"""The classes of a tag, and the parts of their names."""
+_FENCE = re.compile(
+    r"(?m)^[ \t>]*(?:```|~~~)[ \t]*(python|py|pycon|javascript|js|jsx|typescript|ts|tsx|json|jsonc|"
+    r"yaml|yml|toml|ini|csv|tsv|sql|bash|sh|shell|zsh|console|powershell|html|xml|svg|css|scss|vue|"
+    r"svelte|java|kotlin|scala|swift|go|rust|ruby|php|perl|lua|r|c|cpp|csharp|cs|dockerfile|make|"
+    r"diff|text|txt|log|markdown|md|latex|graphql|proto|nginx|http)\b"
+)
+"""Beginning of a fenced block that names its language; the name stays."""
+_STANDARD = re.compile(
+    r"\b(?:java|javax|jdk|sun|kotlin|scala|System|Microsoft|androidx?|"
+    r"org\.(?:springframework|apache|hibernate|junit|postgresql)|com\.(?:google|fasterxml|sun))"
+    r"(?:[./$][A-Za-z_][A-Za-z0-9_]*){2,}"
+)
+_ZONE = re.compile(
+    r"(?<![\w/.-])(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific)"
+    r"/[A-Z][A-Za-z_]+(?![\w/]|\.\w)"
+)
+"""The name of a time zone."""
+_SIZE = re.compile(
+    r"(?<![\w.-])(?:db\.|cache\.)?[a-z][0-9][a-z]{0,3}\."
+    r"(?:nano|micro|small|medium|large|[0-9]{0,2}xlarge|metal)(?![\w.-])"
+)
+_EVERY_HOST = re.compile(
+    r"(?<![\w.])(?:0\.0\.0\.0|127\.0\.0\.1|255\.255\.255\.[0-9]{1,3})(?::[0-9]{2,5})?(?![\w.])"
+)
+"""The size of a rented machine, such as "t3.micro"; addresses that every machine has."""
+_FORMULA = re.compile(r"=[A-Z]{2,20}\((?:[^()\n]|\((?:[^()\n]|\([^()\n]{0,99}\)){0,99}\)){0,199}\)")
+_IN_FORMULA = re.compile(
+    r"(?<![\w'\"])(?:(?P<function>[A-Z]{2,20})(?=\()|TRUE|FALSE|Sheet[0-9]+|[A-Z]{1,2}[0-9]{1,4}|"
+    r"[A-Z]{1,2}(?=:)|(?<=:)[A-Z]{1,2}|[0-3])(?![\w'\"])"
+)
+_CELLS = re.compile(r"(?<![\w$.])\$?[A-Z]{1,2}\$?[0-9]{1,5}:\$?[A-Z]{1,2}\$?[0-9]{1,5}(?!\w)")
+_CELL_ERROR = re.compile(r"#(N/A|REF|VALUE|NAME|DIV/0)(?![A-Za-z])")
+"""A formula of a spreadsheet; its functions, cells, columns and switches; what a cell shows."""
+_AMPERSAND = re.compile(r"(?<![\w&])[A-Z]{1,3}&[A-Z]{1,2}s?(?![\w&])")
+"""An abbreviation such as "Q&A", or a firm's name."""
+_SEGMENT = re.compile(r"[A-Za-z0-9_]+")
+"""A name of a public library in a stack trace, such as "java.lang.Double"; its parts."""
+_FRAMED = re.compile(r"\(([A-Za-z]+)\.(?:java|kt|scala|cs|groovy):[0-9]+\)")
+"""The file of a stack trace's line."""
+
+_SHAPES = (_ZONE, _SIZE, _EVERY_HOST, _DESIGNATION, _MOVES)
+
+
+def public_code(
+    text: str, forms: PublicForms, taken: Sequence[Unit], parts: Sequence[Piece]
+) -> list[tuple[int, int]]:
+    """Return the stretches of code that stay: keywords, tags, and names of known words alone.
+
+    Which stretches are code follows from layout, punctuation and keywords; a name such as
+    "salary_per_month" stays if each of its words is on a list.
+    """
+    hidden = [(unit.start, unit.end) for unit in taken]
+    found = [tag.span(1) for tag in _FENCE.finditer(text)]
+    for piece in parts:
+        name = text[piece.start : piece.end]
+        stays = piece.role in ("keyword", "tag") or (
+            piece.role == "name" and (is_code_word(name, piece) or _is_known(name, forms))
+        )
+        if stays:
+            found.append((piece.start, piece.end))
+    for path in _STANDARD.finditer(text):
+        begins = (part.span() for part in _SEGMENT.finditer(text, *path.span()))
+        found += [span for span in begins if _is_known(text[slice(*span)], forms)]
+    found += [each.span() for shape in _SHAPES for each in shape.finditer(text)]
+    found += [each.span() for each in _CHORDS.finditer(text) if _CHORD_TOLD.search(each.group())]
+    found += [*_styles(text), *_classes(text, forms)]
+    short = known_to_all("abbreviations")
+    found += [each.span() for each in _AMPERSAND.finditer(text) if each.group() in short]
+    found += [cells.span() for cells in _CELLS.finditer(text)]
+    found += [shown.span(1) for shown in _CELL_ERROR.finditer(text)]
+    for formula in _FORMULA.finditer(text):
+        named = _IN_FORMULA.finditer(text, *formula.span())
+        functions = known_to_all("functions")
+        found += [part.span() for part in named if (part["function"] or "SUM") in functions]
+    found += [file.span(1) for file in _FRAMED.finditer(text) if _is_known(file[1], forms)]
+    return [span for span in merged(sorted({*found})) if not overlapping(hidden, *span)]
+
+
+def _styles(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the measures and colours of style sheets."""
+    for declared in _DECLARATION.finditer(text):
+        yield from (each.span() for each in _MEASURE.finditer(text, *declared.span("value")))
+
+
+def _classes(text: str, forms: PublicForms) -> Iterator[tuple[int, int]]:
+    """Yield the parts of the names of a tag's classes that are numbers, short or known words."""
+    for named in _CLASSES.finditer(text):
+        for part in _CLASS_PART.finditer(text, *named.span("value")):
+            word = part.group()
+            short = len(word) <= _SHORT_PART and (word.islower() or word.isdecimal())
+            if short or forms.known(word):
+                yield part.span()
+
+
+def _is_known(name: str, forms: PublicForms) -> bool:
+    """Return True if each word of a name such as "IllegalStateException" is on a list.
+
+    A word with two letters swapped is: "nmae" is what somebody looks for in a program.
+    """
+    return all(forms.known(part) or _is_swapped(part, forms) for part in NAME_PARTS.findall(name))
+
+
+def _is_swapped(word: str, forms: PublicForms) -> bool:
+    swaps = range(len(word) - 1 if word.islower() and len(word) >= _LEAST_SWAPPED else 0)
+    return any(forms.known_public(word[:i] + word[i + 1] + word[i] + word[i + 2 :]) for i in swaps)

@@ -1,0 +1,65 @@
+"""Stretches that stay for what is written."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from sanitizer.detect.literals import public_code
+from sanitizer.detect.skeleton import public_forms
+from sanitizer.text import pieces
+
+
+def shown(text: str) -> set[str]:
+    """Return the stretches of a text that stay."""
+    found = public_code(text, public_forms(), (), pieces(text))
+    return {text[start:end] for start, end in found}
+
+
+@pytest.mark.parametrize(
+    "stays",
+    [
+        *("SHA-256", "UTF-8", "ISO-8859-1", "ISO 9001", "IEEE 802.11", "TLS 1.3", "Wi-Fi 6"),
+        *("USB-C", "H.264", "1080p", "16:9", "GPT-4o", "Core i7", "PS5", "5G", "CO2", "Omega-3"),
+        *("ECONNREFUSED", "SIGABRT", "ORA-00942", "#3a5f7c", "rgba(255, 0, 0, .5)", "nginx:1.25"),
+        *("Art. 6 GDPR", "\u00a7 812 BGB", "42 USC 1983", "Directive 95/46/EC", "Form W-2"),
+        *("Regulation (EU) 2016/679", "Title IX", "Page 1 of 3"),
+        *("Ph.D", "B.Sc", "U.S", "P.S", "i.e"),
+    ],
+)
+def test_designations_that_tell_of_nobody(stays: str) -> None:
+    assert stays in shown(f"Ida Lund asks: {stays}, please.")
+
+
+@pytest.mark.parametrize(
+    "private",
+    ["9:16 AM", "A4", "M1 5QA", "#4471", "SHA-444", "i.x", "W-22", "15:30", "Room 4D2", "E4 6DP"],
+)
+def test_what_may_be_somebody_s_is_none(private: str) -> None:
+    assert not shown(f"Ida Lund said {private} yesterday")
+
+
+def test_moves_and_chords() -> None:
+    assert "1. e4 e5 2. Nf3 Nc6" in shown("After 1. e4 e5 2. Nf3 Nc6 what?")
+    assert "Am7 D9 Gmaj7" in shown("The chords Am7 D9 Gmaj7 in C.")
+    assert not shown("Answers: A B C")  # marks and initials are judged
+
+
+def test_style_sheets_and_classes_of_tags() -> None:
+    text = '<p class="px-4 mt-12 quornbank" style="margin: 0 15px; font-weight: 400">Ida</p>'
+    found = shown(text)
+    assert {"px", "4", "12", "0", "15px", "400"} <= found
+    assert "quornbank" not in found
+    assert "320px" in shown(".card { width: 320px }")
+    assert "320" not in shown("Ida's rent: 320; Bo's rent: 400")
+
+
+@pytest.mark.parametrize(
+    "unit", ["A ", "A4|", "1. e4 ", "color: ", "C# ", 'class="a', "\u00a7 1 ", "a", "1.1."]
+)
+def test_time_grows_with_the_length_only(unit: str) -> None:
+    text = unit * (100_000 // len(unit))
+    before = time.perf_counter()
+    shown(text)
+    assert time.perf_counter() - before < 5
