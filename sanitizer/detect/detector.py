@@ -137,6 +137,7 @@ _OF_LAW = re.compile(
 )
 """Visible text before the land whose law a question is about."""
 _YEAR, _COUNTED = re.compile(r"(?:19|20)[0-9]{2}"), re.compile(r" ?(?:[%\u20ac\u00a3$]|[a-z])")
+_FULL_DATE = re.compile(r"(?:0?[1-9]|[12][0-9]|3[01])\.(?:0?[1-9]|1[0-2])\.(?:19|20)?[0-9]{2}")
 _DAY = re.compile(r"[1-9]|[12][0-9]|3[01]")
 """Before a hidden word it is a day rather than a sum, and between two rather than a count."""
 _HOUR, _OF_DAY = re.compile(r"1[0-2]|[1-9]"), re.compile(r" ?[ap]\.?m\b")
@@ -472,7 +473,7 @@ class Detector:
         Args:
             before, after: visible text around its run. label, field: as `_kind`.
         """
-        if label is not None and is_stamp(word):
+        if label is not None and (is_stamp(word) or _FULL_DATE.fullmatch(word)):
             label = "DATE"
         if label in NAMES or (label == "ID" and not _NUMBERED.search(before)):
             named = "ID" if label == "ID" else "NUMBER"

@@ -37,7 +37,8 @@ _PERSONAL = re.compile(
     r"(?:class|team|room|house|flat|work|school|in|cell|soul|play)?mates?|pupils?|someone|somebody|"
     r"diagnosed|suffers|named|"
     r"called|born|aged|lives|works|names?|letters?|e-?mails?|messages?|reports?|notes?|records?|cv|"
-    r"translate|your)\b|[\n\"\u201c\u201e\u00ab]"
+    r"translate|your|midwife|nurse|clinic|appointment|since|said|told|ago|yesterday|tonight)\b|"
+    r"[\n\"\u201c\u201e\u00ab]|\ufffc (?:weeks|months|days|kg|kilos|cm|lbs?|mg|mcg) (?!of\b|in\b)"
 )
 _MOST_GENERAL = 30
 """How a question about the world begins; what makes a text one about somebody; and most words."""

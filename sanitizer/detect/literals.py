@@ -44,6 +44,8 @@ _DESIGNATIONS = (
     # matter and food
     r"CO2|H2O|N2O|NO2|SO2|O2|O3|CH4|NH3|NH4|H2SO4|HNO3|HCl|NaCl|NaOH|CaCO3|H2O2|Fe2O3|C6H12O6",
     r"[Oo]mega-[369]|[Vv]itamin [ABCDEK][0-9]{0,2}",
+    r"(?:[mnp\u00b5\u03bc]?(?:mol|g|IU|U|Eq|kat)|cells|mmHg|kPa)/(?:[dmu\u00b5\u03bc]?[lL]|kg|m2|m\u00b2)",
+    r"[\u00b5\u03bc](?:mol|g|l|L|m|s)|mmHg|kPa|mEq|mIU",
     # laws and forms
     r"Art(?:icle|ikel|\.) ?[0-9]{1,3}(?: ?\([0-9a-z]\)){0,3}(?: (?:GDPR|DSGVO|GG|ECHR|TFEU|EMRK))?",
     r"\u00a7{1,2} ?[0-9]{1,4}[a-z]?(?:\.[0-9]{1,2}){0,2}(?: (?:Abs\.|Absatz) ?[0-9]{1,2})?"
