@@ -149,6 +149,10 @@ SENSITIVE = (
     "sexual_relationship.n.01"
 ).split()
 """Entries of WordNet below which words tell of illness, treatment, belief, origin, sex or crime."""
+EDIBLE = ("food.n.01", "food.n.02", "herb.n.01", "animal.n.01", "tree.n.01", "vegetable.n.01")
+TAKEN = ("drug.n.01", "medicine.n.02", "vitamin.n.01")
+"""Entries of WordNet below which a drug's name is that of a food, plant or animal too; and below
+which it is none."""
 TOLD = (
     "arson biopsy chemo insulin wheelchair wheelchairs crutch crutches catheter catheters stoma "
     "dialysis transplant transplants doxy rehab detox gambler gamblers gambling smoker sober slur "
@@ -326,7 +330,10 @@ def main() -> None:
         write_list(name, found[name], f"Frequent words, {language}: see models/build/forms.py.")
     known = everyday | {*found["ordinary"]}
     write_list("places", towns(known, named), "Large towns and countries: models/build/forms.py.")
-    write_list("drugs", drugs() - everyday, "Names of drugs: see models/build/forms.py.")
+    net = Meanings()
+    eaten = {word for word in drugs() if net.under(word, EDIBLE) and not net.under(word, TAKEN)}
+    drugged = drugs() - everyday - eaten
+    write_list("drugs", drugged, "Names of drugs: see models/build/forms.py.")
     write_list("conditions", conditions() - everyday, "Names of conditions, of one word.")
     names = [*found, "drugs", "conditions", "places", *BY_HAND]
     sizes = {

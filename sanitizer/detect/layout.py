@@ -147,7 +147,7 @@ _PARTY = re.compile(
     r"Provider|Publisher|Purchaser|Recipient|Seller|Service|Subcontractor|Supplier|Tenant|Trustee|"
     r"User|Vendor)s?"
 )
-_AS_PARTY = re.compile(r"(?:\((?:the )?[\"\u201c\u201e']|\b[Tt]he [\"\u201c]?)$")
+_AS_PARTY = re.compile(r"(?:(?:\(|\bas )(?:the )?[\"\u201c\u201e']|\b[Tt]he [\"\u201c]?)$")
 """Names that a contract gives to its parties, and visible text before them."""
 _SHOUTED = re.compile(r"(?:^|[^A-Za-z])[A-Z]{2,}[,!?]? $")
 """Visible text in capitals, as before "IN" and "WHO" where all is in capitals."""

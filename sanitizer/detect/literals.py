@@ -29,6 +29,7 @@ _DESIGNATIONS = (
     r"HDMI [12]\.[0-4]|DDR[3-5]|PCIe? [3-6](?:\.0)?|(?:240|360|480|720|1080|1440|2160)[pi]",
     r"H\.26[3-6]|(?:16|21):9|4:3|MP[34]|MPEG-[124]|x86(?:[-_]64)?|(?:arm|ARM|amd|AMD)64",
     r"(?:Core )?i[3579](?:-[0-9]{4,5}[A-Z]{0,2})?|Ryzen [3579]|[RG]TX [0-9]{3,4}|PS[1-5]|[1-4]D",
+    r"[0-9]{1,5}(?:\.[0-9])?(?:V|W|mAh|Ah|[kMG]?Hz|dB|[KMG]bps|dpi|MP|nm)",
     r"GPT-[2-5](?:\.[0-9])?o?(?: (?:mini|turbo))?|24/7",
     r"A[0-6](?= (?:paper|page|sheet|size|format|poster|landscape|portrait)s?\b)",
     # programs
@@ -63,6 +64,10 @@ _DESIGNATIONS = (
 )
 _DESIGNATION = re.compile(rf"(?<![\w.#-])(?:{'|'.join(_DESIGNATIONS)})(?!\w|-\w)")
 """Designations that tell of nobody: standards, versions, laws, colours, formulas of matter."""
+_SEQUENCE = re.compile(
+    r"(?m)^[ \t]*[0-9]{1,6}(?:, ?[0-9]{1,6}){2,20}, ?(?:\.\.\.|\u2026|\?|_+)[ \t]*$"
+)
+"""A line of numbers that is to be continued."""
 _MOVE = r"(?:[KQRBN]?[a-h]?[1-8]?x?[a-h][1-8](?:=[QRBN])?|O-O(?:-O)?)[+#!?]{0,2}"
 _MOVES = re.compile(
     rf"(?<!\w)1\. ?{_MOVE}(?: {_MOVE})?(?: [1-9][0-9]?\. ?{_MOVE}(?: {_MOVE})?)*(?!\w)"
@@ -132,7 +137,7 @@ _SEGMENT = re.compile(r"[A-Za-z0-9_]+")
 _FRAMED = re.compile(r"\(([A-Za-z]+)\.(?:java|kt|scala|cs|groovy):[0-9]+\)")
 """The file of a stack trace's line."""
 
-_SHAPES = (_ZONE, _SIZE, _EVERY_HOST, _DESIGNATION, _MOVES)
+_SHAPES = (_ZONE, _SIZE, _EVERY_HOST, _DESIGNATION, _SEQUENCE, _MOVES)
 
 
 def public_code(
