@@ -330,6 +330,8 @@ _DEPARTMENT = re.compile(
 )
 """A post, as it stands under a name; visible text between it and its department; departments."""
 _ABBREVIATED = re.compile(r"(?<![^\W_])[^\W\d_]{1,2}\Z")
+_FIRST_OF_TWO = re.compile(r"(?<![^\W_])[A-Z][a-z]{1,11}-\Z")
+"""The first part of a given name that is a word too, as in "Per-Erik"."""
 _LETTERS_AND = re.compile(r"(?<![^\W_])[A-Z]{1,3}&\Z")
 _AND_LETTERS = re.compile(r"&[A-Z]{1,2}(?![^\W_])")
 """Beginning and end of a firm's name whose letters are words too, as "IT" is."""
@@ -675,6 +677,8 @@ def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Findin
         letters, more = _LETTERS_AND.search(text[low:start]), _AND_LETTERS.match(text[end:high])
         start -= len(letters.group()) if letters else 0
         end += len(more.group()) if more else 0
+    if finding.kind == "PERSON" and (match := _FIRST_OF_TWO.search(text[low:start])):
+        start -= len(match.group())
     return Finding(*with_words(text, finding.kind, start, end, low, high), finding.kind)
 
 

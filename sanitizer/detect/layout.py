@@ -162,7 +162,7 @@ _STYLED = re.compile(
 """Surnames that open a wish for a text, and visible text after them: "Short, no threats"."""
 _BINARY, _MILLICORES = re.compile(r"[0-9]{1,5}[KMGT]i"), re.compile(r"[0-9]{1,5}m")
 """Memory and processors of a container."""
-_TIMES = re.compile(r"x[0-9]{1,2}")
+_TIMES = re.compile(r"x[0-9]{1,2}|[0-9]{1,2}x")
 _PORTION = re.compile(r"[0-9]{1,4}(?:g|ml|cl|GB|MB|TB)|[0-9]kg")
 _OF_SUM, _SUM_AFTER = (
     re.compile(r"[0-9]{1,2}[a-z]"),
