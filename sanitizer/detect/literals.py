@@ -30,7 +30,8 @@ _DESIGNATIONS = (
     r"H\.26[3-6]|(?:16|21):9|4:3|MP[34]|MPEG-[124]|x86(?:[-_]64)?|(?:arm|ARM|amd|AMD)64",
     r"(?:Core )?i[3579](?:-[0-9]{4,5}[A-Z]{0,2})?|Ryzen [3579]|[RG]TX [0-9]{3,4}|PS[1-5]|[1-4]D",
     r"[0-9]{1,5}(?:\.[0-9])?(?:V|W|mAh|Ah|[kMG]?Hz|dB|[KMG]bps|dpi|MP|nm)",
-    r"[pP] ?[<>=] ?0?\.[0-9]{1,4}|F1(?=(?: |-)(?:score|of|measure)s?\b)|GPT-[2-5](?:\.[0-9])?o?(?: (?:mini|turbo))?|24/7",
+    r"[pP] ?[<>=] ?0?\.[0-9]{1,4}|F1(?=(?: |-)(?:score|of|measure)s?\b)",
+    r"GPT-[2-5](?:\.[0-9])?o?(?: (?:mini|turbo))?|24/7",
     r"A[0-6](?= (?:paper|page|sheet|size|format|poster|landscape|portrait)s?\b)",
     # programs
     r"C\+\+(?:[0-9]{2})?|C#|F#|ES[56]|HTML5|CSS3|NaN|ORA-[0-9]{5}|TS[0-9]{4}|CS[0-9]{4}",
