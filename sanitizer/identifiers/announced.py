@@ -261,7 +261,8 @@ _ABBREVIATED = frozenset(
 )
 """Names in capitals that are words in lower case."""
 _OWNER = re.compile(
-    r"(?i)\b(?:my|his|her|their|atm|unlock|sim|card|phone|debit|account|login|voicemail) \Z"
+    r"(?i)\b(?:my|his|her|their|our|atm|unlock|sim|card|phone|debit|account|login|voicemail|code|código"
+    r"|codice|mon|mi|meine?|mio|meu|mijn|il|el|le|die|de) \Z"
 )
 _SIGN = re.compile("[#:=]")
 

@@ -131,14 +131,70 @@ _SPOKEN_STEMS = (
     *("heslo", "passord", "salasana", "parol"),
 )
 _OTHER_SPOKEN_STEMS = (*_SPOKEN_STEMS, "contraseña", "парол", "hasło", "lösen", "şifre")
-_COPULA_STEMS = (" pw", "pass", "kennwort", "wachtwoord", "contrase", "senha", "clave", "ordine")
+_COPULA_STEMS = ("pw", "pass", "kennwort", "wachtwoord", "contrase", "senha", "clave", "ordine")
 _COPULA = re.compile(
-    r"[a-zñ]{0,6}[\"'`]?(?: (?:for|für|pour|para|per|voor|of|von) [^\s.,:;]{1,30}"
-    r"(?: [^\s.,:;]{1,30})?)?"
+    r"([a-zñ]{0,6})[\"'`]?(?: (?:for|to|on|für|zu[mr]?|pour|para|per|voor|van|of|von|vom|del?"
+    r"|du|d[aio]|della) [^\s.,:;]{1,30}(?: [^\s.,:;]{1,30})?)?"
     r"(?:\s(?:is|was|ist|lautet|war|est|était|es|era|è|é|será|(?:has|had) been)\b|(?<=\w)['’]s\b)"
     r"(?: now| jetzt)?(?: (?:re)?set to| changed to)?:?\s{1,2}"
     rf"(?:\"([^\"\n]{{1,100}})\"|'([^'\n]{{1,100}})'|`([^`\n]{{1,100}})`|({_PLAIN}{{4,100}}+))"
 )
+_SPOKEN_NAMES = frozenset(
+    "password passwd passphrase passcode pwd psw pw passwort kennwort wachtwoord contraseña"
+    " contrasena senha ordine passe passwords parole paswoord".split()
+)
+_AMBIGUOUS_NAMES = frozenset({"pass", "clave", "pw"})
+"""Names that count in speech if somebody owns them or the value is no word: "a ski pass is"."""
+_OWNED = re.compile(
+    r"(?i)\b(?:my|our|his|her|their|meine?|unser|seine?|ihre?|mon|notre|son|leur|mi|nuestra|mia"
+    r"|nostra|sua|mijn|onze|ons|minha|nossa|wi-?fi|wlan|de acceso)(?:['’]s)?\s"
+    r"(?:[\w-]{1,20}\s){0,2}\Z"
+)
+_OF_ACCOUNT = re.compile(
+    r"(?i)\b(?:wi-?fi|wlan|router|red|cuenta|correo|acceso|banco|conta|account|laptop|e-?mail|server|mail)\b"
+)
+"""What has a password, behind its name."""
+# What a sentence says about a password beside `_STATES`, in the languages of the names.
+_SAID_ABOUT = frozenset(
+    """
+    about absent active again alphanumeric already also annoying another anyway basically back bad
+    being broken case close closed common complex complicated confidential constantly crap dead
+    different difficult dumb easy either enough ever everywhere exactly expensive fine from garbage
+    gone guessable half hard harder here identical impossible inside just kept known last less
+    like likely literally longer lousy made maybe minimum mine missing more most much nearly
+    never next nine nonsense nothing numeric obsolete obvious obviously okay open outdated over
+    part perfect personal plain pretty private probably quite random ready really ridiculous right
+    rubbish same seen segura seguro sent shorter shown simple simpler simply slow some
+    somehow something somewhere still stronger stuck stupid such super taken temporary ten terrible
+    than their them there these they this those totally trash true twelve twice under unique
+    unlikely unsafe until unusable useless usually very weaker weird what when where whether which while whose why will
+    within without working worse written your yours eight four five seven cheap permanent
+    eine einer einfach etwas gleich immer jetzt kompliziert kurz lang leider länger kürzer mein
+    noch nötig notwendig schon schwach schwer sehr stark stets unbekannt vielleicht viel wegen
+    weg wieder wirklich wohl dasselbe identisch aktuell alt neu auch anders doch bereits bekannt
+    aussi bien bloqué bon bonne celle celui compliqué dans déjà différent difficile encore
+    enregistré facile faible faux fausse fort forte identique jamais juste longue mauvais même
+    nécessaire perdu plus refusé sensible simple stocké toujours très trop vraiment votre vrai
+    ahora algo antigua casi como corta débil demasiado diferente difícil distinta donde esta este
+    fácil fuerte igual larga mala malo muy nueva para porque pública siempre sólo también tampoco
+    una única vieja vuestra mejor
+    ancora anche breve corta debole diversa facile giusta lunga molto nuova quella quello questa
+    questo sempre sicura stata stato troppo uguale vecchia
+    altijd anders bekend dezelfde fout goed hetzelfde kort lang makkelijk moeilijk nieuw nodig
+    nog onveilig sterk veilig verkeerd weer zwak onbekend
+    ainda aquela correta curta diferente essa esta fraca longa mesma muito nova sempre também
+    """.split()
+)
+_PARTICIPLE = re.compile(
+    r"[a-z]{2,}(?:ed|ing|ly|able|ible|less|ful|ary|ous|ated)|ge[a-zäöüß]{3,}(?:t|en|d)"
+    r"|[a-zé]{3,}(?:ée?|iert|lich|ado|ada|ido|ida|ato|ata|uto|uta|itivo)|be\w{3,}(?:t|en)|ver\w{3,}(?:t|en)"
+)
+"""Endings of words that say what was done with a password: "saved", "gespeichert", "guardada"."""
+_GOES_ON = re.compile(
+    r"\s{1,2}(?:and|but|so|which|because|since|or|und|aber|weil|oder|mais|et|car|ou|pero|y|porque|e"
+    r"|ma|perché|maar|en|want|mas|if|does|doesn['’]?t|won['’]?t|now|please|thanks)\b|\s?[(—–]|\s-"
+)
+"""What may follow a password in a sentence that goes on."""
 _FLAG = re.compile(
     r"--(?:[a-z]{1,20}-){0,3}(?:password|passwd|passphrase|passcode|pass|pwd|token|api-?key"
     r"|secret(?:-?key)?|access-?key|private-?key)"
@@ -245,9 +301,11 @@ def _named(text: str, lowered: str) -> Iterator[Span]:
         while at >= 0:
             end = at + len(stem)
             if m := _COPULA.match(text, end):
-                yield from _said(text, m)
+                yield from _said(text, lowered, at, m)
                 end = m.end()
             at = lowered.find(stem, end)
+    if _holds(lowered, _TOLD_STEMS):
+        yield from _told(text, lowered)
     yield from _phrases(text, lowered)
     yield from _stated(text, lowered)
     yield from _paired(text, lowered)
@@ -564,11 +622,16 @@ _KEPT_CODES = (
     "scratch",
     "wiederherstellung",
 )
+_DOOR = (
+    r"(?:door|gate|alarm|safe|lock|vault|locker|building|garage|keypad|shed|padlock|lockbox"
+    r"|entrance)"
+)
+_TO_DOOR = rf" (?:to|for|of) (?:the|our|my|his|her) (?:[a-z]{{2,12}} ){{0,2}}{_DOOR}"
 _OF_DOOR = re.compile(
-    r"(?i)\b(?:(?:code|combination|pin) (?:to|for|of) the "
-    r"(?:door|gate|alarm|safe|lock|vault|locker)"
-    r"|(?:door|gate|alarm|safe|entry|lock|keypad|garage|building|unlock|vault|locker)"
-    r"[ -](?:code|combination|combo|pin))(?: is| was|:| =)? ([0-9][0-9#*-]{2,11})(?![\w.])"
+    rf"(?i)\b(?:(?:code|combination|combo|pin){_TO_DOOR}"
+    r"|(?:door|gate|alarm|safe|entry|lock|keypad|garage|building|unlock|vault|locker|lockbox)"
+    rf"[ -](?:code|combination|combo|pin)(?:{_TO_DOOR})?)"
+    r"(?: is| was|:| =)? ([0-9][0-9#*-]{2,11})(?!\w|\.[0-9])"
 )
 _CODE_WORDS = (" code", " combination", " combo", "pin ")
 _SHORTEST_CODE = 6
@@ -732,23 +795,136 @@ def is_state(value: str) -> bool:
     return word in _WHOLE_STATES or (word.isalpha() and word.startswith(_BEGINNINGS))
 
 
-def _said(text: str, m: re.Match[str]) -> Iterator[Span]:
-    """Yield the value of a sentence such as "my password is X"."""
-    group = m.lastindex or 4
+def _said(text: str, lowered: str, at: int, m: re.Match[str]) -> Iterator[Span]:
+    """Yield the value of a sentence such as "my password is X".
+
+    Args:
+        at: where the stem of the name stands.
+        m: what follows the stem, with the value.
+    """
+    begin = at
+    while begin > at - _NAME_SIZE and text[begin - 1 : begin].isalpha():
+        begin -= 1
+    name = lowered[begin : m.end(1)]
+    ambiguous = name in _AMBIGUOUS_NAMES
+    if not (ambiguous or name in _SPOKEN_NAMES or name.endswith(_COMPOUNDS)):
+        return
+    group = m.lastindex or 5
     start, value = m.start(group), m[group]
-    if group < 4:
+    if group < 5:
         if not is_state(value) and len(value) >= 4 and not _CODE.match(value):
             yield start, start + len(value), "KEY"
         return
     bare = value.rstrip(".,:;!?")
-    if len(bare) < 4 or _CODE.match(value) or is_state(value):
+    verb = text[m.end(1) : start]
+    states = is_state(value) and not ("lautet" in verb and bare.lower() not in _WHOLE_STATES)
+    if len(bare) < 4 or _CODE.match(value) or states:
         return
-    following = text[m.end() : m.end() + 1]
-    ends = len(bare) < len(value) or following in {"", "\n", "\r", ")"}
-    if is_mixed(bare) or (ends and not any(stem in bare.lower() for stem in _STEMS)):
+    owned = _OWNED.search(text, max(0, begin - 48), begin) is not None
+    owned = (
+        owned
+        or _OF_ACCOUNT.search(verb) is not None
+        or (name == "pw" and text[begin - 1 : begin] in {"", "\n"})
+    )
+    ends = len(bare) < len(value) or text[m.end() : m.end() + 1] in {"", "\n", "\r", ")", ",", ";"}
+    ends = ends or owned or "lautet" in verb or _GOES_ON.match(text, m.end()) is not None
+    if is_mixed(bare) or (ends and (owned or not ambiguous) and _is_no_remark(bare)):
         # an exclamation mark before the end of the sentence belongs to the password
         kept = value.rstrip(".,:;?")
         yield start, start + len(kept), "KEY"
+
+
+_NAME_OF_IT = (
+    r"(?:password|passwort|passcode|passphrase|passwd|kennwort|mot de passe|contraseña|wachtwoord"
+    r"|senha|pwd?|pass)"
+)
+_TOLD_VALUE = r"(?:\"([^\"\n]{4,100})\"|'([^'\n]{4,100})'|([^\s\"'`<>(){}\[\],;]{4,64}))"
+_TOLD = (
+    (
+        "pass|pw|pin",
+        re.compile(
+            r"(?i)\b(?:re)?(?:set|chang(?:e|ed|ing)|updated?|switch(?:ed)?)"
+            r" (?:my|our|his|her|their|the) (?:[\w-]{1,16} ){0,3}?"
+            r"(?:password|passwort|passcode|passphrase|pw|pin(?: code)?)"
+            rf"(?: from {_TOLD_VALUE})?(?: back)? to {_TOLD_VALUE}"
+        ),
+    ),
+    (
+        "user|login|account|benutzer|usuario|utilisateur|utente|gebruiker",
+        re.compile(
+            r"(?i)\b(?:user(?:name)?|log-?in|account|benutzer(?:name)?|usuario|utilisateur|utente"
+            r"|gebruiker(?:snaam)?)(?: is| ist)?\s?[:=]?\s[^\s,;{}()\"']{2,60}[,;/]?\s{1,2}"
+            rf"(?:(?:and|und|with|et|y|e|en) )?(?:the )?{_NAME_OF_IT}(?: is| ist)?\s?[:=]?\s{{1,2}}"
+            rf"{_TOLD_VALUE}"
+        ),
+    ),
+    (
+        "wifi|wi-fi|wlan",
+        re.compile(
+            r"(?i)\b(?:wi-?fi|wlan)[ -](?:password|passwort|pw|pass|key|code|passphrase|schlüssel)"
+            rf"\s?[-–—:=]{{1,2}}\s{{1,2}}{_TOLD_VALUE}"
+        ),
+    ),
+)
+"""What somebody tells of an account: changed to, beside the user's name, of a network."""
+_TITLED = re.compile(
+    rf"(?m)\b(?:{_NAME_OF_IT}|[Pp]assword|[Pp]asswort|PASSWORD|[Kk]ennwort) ?: {{1,2}}"
+    r"([A-ZÄÖÜ][\w'’&-]{1,20}(?: [A-ZÄÖÜ0-9][\w'’&!-]{0,20}){1,3})[ \t]*$"
+)
+"""A password of several words in capitals, to the end of a line."""
+_NO_VALUES = frozenset(
+    "protection manager managers field fields prompt policy authentication combination combo box"
+    " recovery hint page form login logins hashing rotation strength length requirements settings"
+    " expiry based less change changes auth access verification entry input column table".split()
+)
+
+
+def _told(text: str, lowered: str) -> Iterator[Span]:
+    """Yield what a sentence tells of an account in other words than "is"."""
+    for marks, pattern in _TOLD:
+        if not _holds(lowered, marks.split("|")):
+            continue
+        for m in pattern.finditer(text):
+            for group in range(1, (m.lastindex or 0) + 1):
+                value = (m[group] or "").rstrip(".,:;?")
+                if not value or is_state(value) or (_is_expression(value) and not value.isdigit()):
+                    continue
+                pin = value.isdigit() and 4 <= len(value) <= _LONGEST_PIN
+                if pin or (is_mixed(value) and len(value) > 4) or _is_word_told(text, m, group):
+                    yield m.start(group), m.start(group) + len(value), "KEY"
+    if ":" in text:
+        for m in _TITLED.finditer(text):
+            words = m[1].split(" ")
+            if not any(is_state(w) or w.lower() in _OF_SENTENCES | _NO_VALUES for w in words):
+                yield m.start(1), m.end(1), "KEY"
+
+
+_LONGEST_PIN = 8
+_TOLD_STEMS = ("pass", "pw", "pin", "wort", "wacht", "contrase", "senha", "wi-fi", "wifi", "wlan")
+
+
+def _is_word_told(text: str, m: re.Match[str], group: int) -> bool:
+    """Return True for a plain word that ends a sentence or a part of it, and is no remark."""
+    value = m[group].rstrip(".,:;?")
+    if len(value) < _SHORTEST_CODE - 1 or value.lower() in _NO_VALUES or not _is_no_remark(value):
+        return False
+    if _is_quoted(text, m.start(group)):
+        return True
+    after = text[m.start(group) + len(value) : m.end() + 24]
+    ends = after[:1] in {"", ".", ",", ";", "!", "?", "\n", ")"} or _GOES_ON.match(after)
+    return bool(ends) or after.startswith(" to ")
+
+
+def _is_quoted(text: str, start: int) -> bool:
+    return text[start - 1 : start] in {'"', "'"}
+
+
+def _is_no_remark(word: str) -> bool:
+    """Return True for a word that says nothing about a password."""
+    plain = word.lower()
+    if any(stem in plain for stem in _STEMS) or plain in _SAID_ABOUT:
+        return False
+    return _PARTICIPLE.fullmatch(word) is None
 
 
 def _flags(text: str, lowered: str) -> Iterator[Span]:
