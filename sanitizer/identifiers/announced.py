@@ -21,7 +21,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[A-Z]")
 _HUMP = re.compile("[a-z][A-Z]")
 _NUMBERING = (
-    "number|numbers|no|nos|nr|num|nbr|id|ids|code|ref|reference|nummer|numero|número|numéro|n"
+    r"n\.o|number|numbers|no|nos|nr|num|nbr|id|ids|code|ref|reference|nummer|numero|número|numéro|n"
     "|núm|nro|numer"
 )
 _GAP = re.compile(
@@ -148,7 +148,7 @@ def _table() -> dict[str, _Form]:
         (_Form("NATIONAL_ID", _VAT, 8), "vat"),
         (_Form("ID", _BOOKING, 1), "pnr"),
         (_Form("DEVICE", _SERIAL, 1), "|s n"),
-        (_Form("LICENCE", _CASED, 4, numbered=True), "dl"),
+        (_Form("LICENCE", _CASED, 4, numbered=True), "dl patente"),
         (_Form("ACCOUNT", _DIGITS_ONLY, 18), "clabe rib"),
         (_Form("ACCOUNT", _DIGITS_ONLY, 6, numbered=True), "|a c"),
         (_Form("ID", _WITH_LETTERS, 2, numbered=True), "serial"),

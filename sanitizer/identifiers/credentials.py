@@ -19,8 +19,8 @@ Span = tuple[int, int, str]
 
 _PASSWORDS = frozenset(
     """
-    password passwd passphrase passcode pwd pass psw pw passwort kennwort passwörter mdp wachtwoord
-    contraseña contrasena clave senha passe passwords ordine parola acceso
+    password passwd passphrase passcode pwd pass psw psk pw passwort kennwort passwörter mdp
+    wachtwoord contraseña contrasena clave senha passe passwords ordine parola acceso
     heslo hasło lösenord losenord passord adgangskode salasana jelszó parolă şifre пароль
     """.split()
 )
@@ -104,6 +104,10 @@ _HEADER = re.compile(r"(?i)(?<![\w-])x-[a-z-]{2,30}\Z")
 _COMMENT = re.compile(r"[ \t]{1,8}(?:#|//|--)[ \t]")
 _HYPHENED = re.compile(r"[a-z0-9]{2,20}(?:-[a-z0-9]{2,20}){2,8}")
 """Words with hyphens between, which many write for a secret."""
+_OF_PLACEHOLDERS = frozenset(
+    "your my key token here api secret example test dummy value insert goes replace me some the"
+    " todo xxx xxxx sample demo fake".split()
+)
 _HIDDEN = re.compile(r"[*•.xX_?-]+\Z")
 # Words that say something about a password, or stand for one; beginnings of words end in *.
 _STATES = """
@@ -167,7 +171,8 @@ _SAID_ABOUT = frozenset(
     rubbish same seen segura seguro sent shorter shown simple simpler simply slow some
     somehow something somewhere still stronger stuck stupid such super taken temporary ten terrible
     than their them there these they this those totally trash true twelve twice under unique
-    unlikely unsafe until unusable useless usually very weaker weird what when where whether which while whose why will
+    unlikely unsafe until unusable useless usually very weaker weird what when where whether
+    which while whose why will
     within without working worse written your yours eight four five seven cheap permanent
     eine einer einfach etwas gleich immer jetzt kompliziert kurz lang leider länger kürzer mein
     noch nötig notwendig schon schwach schwer sehr stark stets unbekannt vielleicht viel wegen
@@ -588,8 +593,37 @@ _PAIRS = (
             r"value[\"']?\s?[:=]\s?(?:\"(?P<a>[^\"\n]{4,300})\"|(?P<b>[^\s\"'{}$][^\s\"']{3,300}))"
         ),
     ),
+    (
+        "env",
+        re.compile(
+            r"(?:\bENV|\b[Ss]et[Ee]nv) (?P<name>[A-Z][A-Z0-9_]{2,60}) {1,2}"
+            r"(?:\"(?P<a>[^\"\n]{4,300})\"|(?P<b>[^\s\"'$<{=][^\s\"']{3,300}))(?=\s|$)"
+        ),
+    ),
+    (
+        "env",
+        re.compile(
+            r"env(?:iron)?(?:\.get)?\(\s?[\"'](?P<name>\w{3,60})[\"'],\s{0,4}"
+            r"(?:'(?P<a>[^'\n]{4,200})'|\"(?P<b>[^\"\n]{4,200})\")"
+        ),
+    ),
+    (
+        "env",
+        re.compile(
+            r"env\.(?P<name>\w{3,60})\s?(?:\|\||\?\?)\s?"
+            r"(?:'(?P<a>[^'\n]{4,200})'|\"(?P<b>[^\"\n]{4,200})\")"
+        ),
+    ),
+    (
+        "${",
+        re.compile(
+            r"\$\{(?P<name>[A-Za-z][\w.]{2,60}):[-=]?"
+            r"(?P<a>[^\s\"'{}$:?+=-][^\s\"'{}$]{3,200})(?P<b>)\}"
+        ),
+    ),
 )
-"""Statements that say a name and a value apart: constants of PHP, variables of containers."""
+"""Statements that say a name and a value apart: constants of PHP, variables of containers, values
+for an environment that has none."""
 _SALT = re.compile(r"(?:AUTH|LOGGED_IN|NONCE)_(?:KEY|SALT)\Z")
 
 
@@ -603,7 +637,9 @@ def _paired(text: str, lowered: str) -> Iterator[Span]:
             value, kind = m[group], _class_of(m["name"].lower().rstrip("_0123456789"))
             if not (kind or _SALT.search(m["name"])) or _is_expression(value) or is_state(value):
                 continue
-            if kind not in {"secret", "random"} or looks_random(value) or is_mixed(value):
+            loud = m["name"].isupper() and kind == "secret" and not _is_remark(value)
+            loud = loud and value.isalnum() and len(value) >= _SHORTEST_SECRET
+            if kind == "password" or not kind or loud or looks_random(value) or is_mixed(value):
                 yield m.start(group), m.end(group), "KEY"
 
 
@@ -704,6 +740,12 @@ def _assigned(text: str, name: str, sign: int) -> Iterator[Span]:
         yield start, end, "KEY"
 
 
+_QUALIFIED_SECRET = re.compile(
+    r"(?:api|access|auth|client|app|refresh|bot|admin|master|signing|webhook|session)[ _-]?"
+    r"(?:secret|token|key)\Z"
+)
+
+
 class _Place:
     """Where a value stands: the sign before it, and the name as it is written."""
 
@@ -713,6 +755,7 @@ class _Place:
         self.loud = last[0].isupper()
         self.is_header = _HEADER.search(written) is not None
         self.is_secret = last[0].lower().endswith("secret")
+        self.is_qualified = _QUALIFIED_SECRET.search(written.lower()) is not None
         self.spaced = text[sign - 1] in " \t"
         line = text.rfind("\n", 0, sign) + 1 if sign - len(written) < 200 else sign
         self.foreign = last[0].lower() not in {"password", "pass", "pwd", "passphrase", "passwd"}
@@ -737,8 +780,31 @@ def _counts(
     if any(stem in value.lower() for stem in _STEMS):
         return False
     if quoted:
-        return " " not in value or place.loud
+        return " " not in value or place.loud or _is_words_of_user(text, value, span)
     return _is_written_out(text, span[1], place)
+
+
+_WORDS_OF_IT = re.compile(r"[\w'’&!-]{1,20}(?: [\w'’&!-]{1,20}){1,4}")
+_USER_KEY = re.compile(
+    r"(?i)\b(?:user(?:name)?|user_?id|login|e-?mail|account|host|server|uid)[\"']?\s{0,2}(?:=>|[:=])"
+)
+_USER_REACH = 120
+_WORDS_STEMS = (*_STEMS, "wort", "passe", "contrase", "senha", "wachtwoord", "parola")
+_OF_FORMS = frozenset("enter type choose confirm repeat your user new neues ihr sample bad".split())
+
+
+def _is_words_of_user(text: str, value: str, span: tuple[int, int]) -> bool:
+    """Return True for words in quotes that are no sentence, near the name of a user."""
+    if not _WORDS_OF_IT.fullmatch(value):
+        return False
+    words = value.lower().split(" ")
+    if any(w in _OF_SENTENCES or w in _OF_FORMS or w in _NO_VALUES or is_state(w) for w in words):
+        return False
+    if any(stem in value.lower() for stem in _WORDS_STEMS):
+        return False
+    start, end = span
+    before = _USER_KEY.search(text, max(0, start - _USER_REACH), start)
+    return bool(before or _USER_KEY.search(text, end, end + _USER_REACH))
 
 
 def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
@@ -746,8 +812,11 @@ def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
         return True
     mixed = is_mixed(value)
     loud = place.loud or place.is_header
-    if quoted and place.is_secret and _HYPHENED.fullmatch(value):
-        return not any(stem in value.lower() for stem in _STEMS)
+    if ((quoted and place.is_secret) or place.is_header) and _HYPHENED.fullmatch(value):
+        written = not place.is_header or _OF_PLACEHOLDERS.isdisjoint(value.split("-"))
+        return written and not any(stem in value.lower() for stem in _STEMS)
+    if quoted and place.is_qualified and value.isalpha() and len(value) >= _SHORTEST_SECRET:
+        return (value.islower() or value.istitle()) and not _is_remark(value)
     if len(value) < 8 or (not quoted and not loud and value.isidentifier() and not mixed):
         return False
     named = (place.loud and not place.is_colon) or place.is_header
@@ -755,6 +824,7 @@ def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
     return (mixed and any(c.isalpha() for c in value)) or named
 
 
+_SHORTEST_SECRET = 8
 _CALL = re.compile(r"[A-Za-z_][\w.]*[(\[].*[^)\]}]\Z")
 
 
@@ -920,11 +990,13 @@ def _is_quoted(text: str, start: int) -> bool:
 
 
 def _is_no_remark(word: str) -> bool:
-    """Return True for a word that says nothing about a password."""
+    """Return True for a word that says nothing about a password in a sentence."""
+    return not _is_remark(word) and _PARTICIPLE.fullmatch(word) is None
+
+
+def _is_remark(word: str) -> bool:
     plain = word.lower()
-    if any(stem in plain for stem in _STEMS) or plain in _SAID_ABOUT:
-        return False
-    return _PARTICIPLE.fullmatch(word) is None
+    return plain in _SAID_ABOUT or any(stem in plain for stem in _STEMS)
 
 
 def _flags(text: str, lowered: str) -> Iterator[Span]:

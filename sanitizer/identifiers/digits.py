@@ -32,10 +32,10 @@ AHEAD = 32
 """Characters after a chunk that an extension, a time or a time zone may take."""
 
 _CARD = re.compile(
-    r"(?<![0-9_.])(?:[1-8][0-9]{11,18}"
+    r"(?<![0-9.])(?<![0-9]_)(?:[1-8][0-9]{11,18}"
     r"|[1-8][0-9]{3}([ -]| {2,3}|[./\t_])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
     r"|[1-8][0-9]{3}([ -]| {2,3}|[./\t_])[0-9]{6}\2[0-9]{4,5}"
-    r"|[1-8][0-9]{3}(?:[ -][0-9]{4}){3})(?!\w|-[0-9]|\.(?!00?(?!\w|\.[0-9]))[0-9])"
+    r"|[1-8][0-9]{3}(?:[ -][0-9]{4}){3})(?![^\W_]|[_-][0-9]|\.(?!00?(?!\w|\.[0-9]))[0-9])"
 )
 """A spreadsheet writes a card's number with ".0" behind."""
 _TABBED_CARD = re.compile(r"(?<![\w.])[1-8][0-9]{3}([\t_])[0-9]{4,6}\1[0-9]{4}")
@@ -49,15 +49,20 @@ _CARD_CONTEXT = re.compile(
     r"(?i)\b(?:card|cc|visa|master ?card|maestro|amex|american express|discover|diners|jcb)\b"
 )
 _SSN = re.compile(
-    r"(?<![0-9_-])(?<![0-9][./])([0-9]{3})([ -]?)([0-9]{2})\2([0-9]{4})(?![\w]|[-./][0-9])"
+    r"(?<![0-9-])(?<![0-9][./_])([0-9]{3})([ -]?)([0-9]{2})\2([0-9]{4})(?![^\W_]|[-./_][0-9])"
 )
 _SSN_CONTEXT = re.compile(
     r"(?i)\b(?:ssns?|social\s+sec|taxpayer|tax\s+id|itin|tin)\b|social security"
 )
 _IPV4 = re.compile(
-    r"(?<![\w.])(?<![A-Za-z]-)(?:[0-9]{1,3}\.){3}[0-9]{1,3}"
-    r"(?:/(?:3[0-2]|[12]?[0-9])(?![0-9/]))?(?![\w]|\.[0-9])"
+    r"(?<![^\W_])(?<!\.)(?<![A-Za-z]-)(?:[0-9]{1,3}\.){3}[0-9]{1,3}"
+    r"(?:/(?:3[0-2]|[12]?[0-9])(?![0-9/]))?(?![^\W_]|\.[0-9])"
 )
+_OF_ADDRESS = re.compile(
+    r"(?i)(?<![^\W_])(?:ip|ipv4|addr|address|host|client|server|log|src|dst|node|peer|from|at|remote"
+    r"|device|machine|router|cam|camera|backup|scan|capture|ping|gw)_\Z"
+)
+"""Words before "_" that make four numbers behind it an address, not the version of a file."""
 _PADDED = re.compile(r"(?:[0-9]{3}\.){3}[0-9]{3}")
 _ZEROS = re.compile(r"\b0{1,2}(?=[0-9])")
 _VERSION = re.compile(
@@ -286,6 +291,8 @@ def ipv4s(text: str, start: int, end: int) -> Iterator[Span]:
         address = m[0].partition("/")[0]
         if _PADDED.fullmatch(address):
             address = _ZEROS.sub("", address)
+        if text[m.end() : m.end() + 1] == "_" or before.endswith("_"):
+            version = version or not _OF_ADDRESS.search(before)
         if is_ip(address) and not version and m[0] not in _NOWHERE:
             yield m.start(), m.end(), "IP"
 
