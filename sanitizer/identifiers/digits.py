@@ -224,8 +224,14 @@ _BROKEN_CARD = re.compile(
 _SPREAD_CARD = re.compile(r"(?<![\w.])(?<![0-9] )[1-8](?: [0-9]){14,15}(?! ?\w)")
 
 
-_NOWHERE = frozenset({"0.0.0.0", "127.0.0.1", "255.255.255.0", "255.255.255.255"})  # noqa: S104
-"""What programs listen on, and masks: addresses of no machine."""
+_NOWHERE = frozenset(
+    {
+        *("0.0.0.0", "127.0.0.1", "127.0.1.1", "255.255.255.0", "255.255.255.255"),  # noqa: S104
+        *("255.255.0.0", "255.0.0.0", "169.254.169.254"),
+        *("8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9"),
+    }
+)
+"""What programs listen on, masks, and servers for everybody: addresses of nobody's machine."""
 
 
 def broken_cards(text: str) -> Iterator[Span]:

@@ -271,6 +271,10 @@ _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 _LEFT_HEX = re.compile(r"[0-9A-Fa-f:]{1,40}\Z")
 _RIGHT_HEX = re.compile(r"[0-9A-Fa-f:.]*")
 _PARTS_OF_MAC = 6
+_OF_NOBODY = frozenset(
+    {"::1", "::", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00", "ff02::1", "ff02::2"}
+)
+"""Addresses of the machine itself, of all machines and of none."""
 _MAC = re.compile(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\Z")
 # Compressed IPv6 addresses have a first group in use, and another one. So Python's slices
 # (`x[1::2]`) and numbers before two colons do not count.
@@ -304,6 +308,8 @@ def _hex_run(text: str, start: int, end: int) -> Iterator[Span]:
     glued_after = text[end : end + 1].isalnum()
     run = text[start:end]
     if glued_after or end - start > 45:
+        return
+    if run in _OF_NOBODY or run.lower() in _OF_NOBODY:
         return
     if run.count(":") == _PARTS_OF_MAC - 1 and (found := _MAC.search(run)):
         yield start + found.start(), end, "MAC"  # also behind "10.1.2.4", with nothing between

@@ -62,7 +62,7 @@ KEY_FORMS: dict[str, str] = {
     **dict.fromkeys(("xkeysib-", "xsmtpsib-"), r"[0-9a-f]{64}-[A-Za-z0-9]{12,20}"),
     "pplx-": r"[A-Za-z0-9]{40,64}",
     "nvapi-": r"[\w-]{40,80}",
-    "AGE-SECRET-KEY-1": r"[A-Z0-9]{58}(?![A-Z0-9])",
+    "AGE-SECRET-KEY-1": r"[A-Z0-9]{40,70}(?![A-Z0-9])",
     "PMAK-": r"[0-9a-f]{24}-[0-9a-f]{34}",
     "ntn_": r"[A-Za-z0-9]{40,60}",
     "secret_": r"[A-Za-z0-9]{40,60}(?![A-Za-z0-9])",

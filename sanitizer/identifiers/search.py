@@ -72,7 +72,11 @@ _GROUP = re.compile("[0-9]+")
 _MIXED = re.compile("[a-z+/][A-Z]")
 """Matches in every word in base64 that has no digit."""
 # Addresses of pages: no user, query or fragment, and a host that may be public.
-_PLAIN_LINK = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/[^?#@]*)?", re.I)
+_PLAIN_LINK = re.compile(
+    r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/[^?#@]*)?"
+    r"|(?:https?|wss?)://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d+)?(?:/[^?#@]*)?",
+    re.I,
+)
 _LETTER = re.compile(r"[^\W\d_]")
 _LONG_WORD = re.compile(r"\S{16}")
 _IN_WORD = re.compile("[A-Za-z0-9]{3}")
