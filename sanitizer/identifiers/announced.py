@@ -41,7 +41,7 @@ _GROUPS = re.compile(rf"{_RUN}(?: (?:[A-Z0-9]*[0-9][A-Z0-9./-]*)(?![\w])){{0,6}}
 _WITH_LETTERS = re.compile(  # letters behind a full stop begin a sentence
     rf"{_RUN}(?:(?: |-)(?:[A-Z0-9]*[0-9][A-Z0-9./-]*|(?<!\. )[A-Z]{{1,3}})(?![\w])){{0,6}}"
 )
-_DIGITS_ONLY = re.compile(r"[0-9](?:[ ./-]?[0-9])*")
+_DIGITS_ONLY = re.compile(r"[0-9](?:[ ./-]?[0-9])*+(?![A-Za-z0-9])")
 _CASED = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9*-]|[ ](?=[0-9])){3,24}")
 _NATIONAL_SSN = re.compile(r"[0-9]{3}[- .]?[0-9]{2}[- .]?[0-9]{4}(?![0-9])")
 _PLATE = re.compile(
@@ -294,11 +294,12 @@ def _announced(
     """Return the value that the last of some words announces; they are found from `low` on."""
     for i in range(len(words) - 1, -1, -1):
         word = words[i][0].lower()
-        if word not in _WORDS:
+        at = low + words[i].start()
+        if word not in _WORDS or text[max(0, at - 1) : at].isdigit():  # part of a hash
             continue
         pair = f"{words[i - 1][0].lower()} {word}" if i else word
         form = _TABLE.get(pair) or _TABLE.get(word)
-        if form and (span := _value(text, low + words[i].start(), word, form, start, end)):
+        if form and (span := _value(text, at, word, form, start, end)):
             return span
     return None
 
@@ -431,7 +432,8 @@ def _head(line: str) -> tuple[str, list[tuple[str, re.Pattern[str], int] | None]
     if line.count(" ") > _MOST_WORDS * (line.count(sign) + 1):
         return "", []
     heads = [_announces(cell) for cell in line.split(sign)]
-    return (sign, heads) if len(heads) >= _SEVERAL_CELLS and any(heads) else ("", [])
+    n_named = len(heads) if sign in "|\t" else sum(map(bool, map(str.strip, line.split(sign))))
+    return (sign, heads) if n_named >= _SEVERAL_CELLS and any(heads) else ("", [])
 
 
 def _announces(cell: str) -> tuple[str, re.Pattern[str], int] | None:

@@ -97,7 +97,12 @@ _CODE = re.compile(
     r"[A-Za-z_][\w.]*[(\[]|[$%{<&]|(?:os|self|this|settings|config|args|request|process|options"
     r"|env|secrets|params|props|data|opts)[.\[]|https?:|[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z"
     r"|!(?:vault|Ref|Sub|GetAtt|ImportValue|secret|env|reference)\b"
+    r"|(?:[A-Za-z_]\w*\.)*[A-Z][A-Za-z0-9_]*(?:Keys?|Types?|Tokens?|Secrets?|Passwords?|Params?"
+    r"|Credentials?|Config|Provider|Manager|Client|Fields?|Info)[)\]:,]{0,3}\Z"
+    r"|(?:com|org|net|io|dev|app)(?:\.[a-z]\w*){2,}\Z|0x[0-9A-Fa-f]{1,16}\Z"
+    r"|(?:\S{0,40}?)(?:\(\?[:=!<P]|\[[^\]\s]{0,12}[a-zA-Z0-9]-[a-zA-Z0-9][^\]\s]{0,20}\]|\\[dwsDWS][+*{?])"
 )
+"""Calls, variables, names of types, domains in reverse, numbers, regular expressions."""
 _QUERY = re.compile(r"&[A-Za-z_][\w.-]*=")
 _SIGN = re.compile(r"[^\w\s.,:;-]")
 _HEADER = re.compile(r"(?i)(?<![\w-])x-[a-z-]{2,30}\Z")
@@ -161,6 +166,7 @@ _OF_ACCOUNT = re.compile(
 # What a sentence says about a password beside `_STATES`, in the languages of the names.
 _SAID_ABOUT = frozenset(
     """
+    chosen given found stolen forgotten hidden read left told set lost shut met
     about absent active again alphanumeric already also annoying another anyway basically back bad
     being broken case close closed common complex complicated confidential constantly crap dead
     different difficult dumb easy either enough ever everywhere exactly expensive fine from garbage
@@ -494,8 +500,8 @@ _STATED_WEAKLY = (
     (
         "@",
         re.compile(
-            r"(?<![\w/:.@-])(?!mailto|sips?:|xmpp|acct|git:|ssh:)[a-z_][\w-]{1,31}:"
-            r"([^\s:@/'\"<>()]{6,64})@(?=[0-9]{1,3}\.[0-9]|[\w-]{1,63}\.[a-z]|(?:tcp|unix)\()"
+            r"(?<![\w/:.@-])(?!mailto|sips?:|xmpp|acct|git:|ssh:|npm:|pypi:|gem:|docker:)[a-z_][\w-]{1,31}:"
+            r"([^\s:@/'\"<>()]{6,64})@(?=(?:[0-9]{1,3}\.){3}[0-9]|[\w-]{1,63}\.[a-z]|(?:tcp|unix)\()"
         ),
     ),
 )
@@ -509,7 +515,7 @@ for _weakly, _rows in ((False, _STATED), (True, _STATED_WEAKLY)):
             _first = next(sign for sign in _SIGNS if sign in _mark)
             _STATEMENTS[_first].append((_mark, _pattern, _weakly))
 _NO_PASSWORD = re.compile(
-    r"(?i)v?[0-9][0-9.,:/-]*\Z|(?:sha|md|aes|pbkdf|argon|scrypt|bcrypt|base|utf|oauth|hs|rs|es|ed)"
+    r"(?i)v?[0-9][0-9.,:/-]*\Z|(?:[0-9]{1,2}:)?[0-9]+(?:\.[0-9]+)+[+~-][\w.+~-]*\Z|(?:sha|md|aes|pbkdf|argon|scrypt|bcrypt|base|utf|oauth|hs|rs|es|ed)"
     r"-?[0-9]|[0-9]+(?:fa|th|st|nd|rd|[a-z]{1,2})\b"
 )
 _SEVERAL = re.compile(
@@ -830,7 +836,14 @@ _CALL = re.compile(r"[A-Za-z_][\w.]*[(\[].*[^)\]}]\Z")
 
 def _is_code(value: str, quoted: bool) -> bool:
     """Return True for an expression; a quoted one that goes on behind its brackets is none."""
+    if value.lower() in _NAMES_OF_IT or _NO_PASSWORD_VERSION.match(value):
+        return True
     return _CODE.match(value) is not None and not (quoted and _CALL.match(value))
+
+
+_NAMES_OF_IT = _PASSWORDS | {"username", "user", "userpass", "passwd", "pass"}
+_NO_PASSWORD_VERSION = re.compile(r"(?:[0-9]{1,2}:)?[0-9]+(?:\.[0-9]+)+[+~][\w.+~-]*\Z")
+_OPERATED = re.compile(r" (?:[+%*?|&]|if\b|or\b|and\b|==)")
 
 
 def _is_variable(value: str) -> bool:
@@ -847,6 +860,8 @@ def _is_written_out(text: str, end: int, place: _Place) -> bool:
             or _COMMENT.match(text, end) is not None
         )
     if place.spaced:
+        if _OPERATED.match(text, end):
+            return False
         return place.foreign or place.loud or (place.opens_line and following in {"", "\n", "\r"})
     return place.loud or following not in {")", ","}
 
@@ -1062,7 +1077,14 @@ def _cookies(text: str, start: int, end: int) -> Iterator[Span]:
 
 def of_urls(text: str) -> Iterator[Span]:
     """Yield the passwords of URLs where they occur again alone."""
-    yield from _again(text, {m[1] for m in _URL_PASSWORD.finditer(text)})
+    values = {m[1] for m in _URL_PASSWORD.finditer(text)}
+    yield from _again(text, {value for value in values if not _stands_for_one(value)})
+
+
+def _stands_for_one(value: str) -> bool:
+    """Return True for a word that examples have in place of a password."""
+    word = value.lower().strip("_-")
+    return word in _NAMES_OF_IT or word in _SECRETS or is_state(word) or value[0] in "<{$%"
 
 
 def _again(text: str, values: set[str]) -> Iterator[Span]:

@@ -58,6 +58,14 @@ _IPV4 = re.compile(
     r"(?<![^\W_])(?<!\.)(?<![A-Za-z]-)(?:[0-9]{1,3}\.){3}[0-9]{1,3}"
     r"(?:/(?:3[0-2]|[12]?[0-9])(?![0-9/]))?(?![^\W_]|\.[0-9])"
 )
+_SMALL = re.compile(r"[0-9](?:\.[0-9]){3}")
+_OF_HOST = re.compile(
+    r"(?i)(?:[@=/~]|\b(?:ip|ips|ipv4|addr|address(?:es)?|host|hosts|server|client|peer|gateway|node|ping"
+    r"|ssh|scp|curl|wget|traceroute|telnet|dns|nslookup|dig|whois|remote|src|dst|subnet|adresse)\b"
+    r"[^\n0-9]{0,12})\Z"
+)
+_SERVED = re.compile(r":[0-9]{2,5}(?![0-9])|/[0-9]")
+"""What makes four single digits an address: they are a version anywhere else."""
 _OF_ADDRESS = re.compile(
     r"(?i)(?<![^\W_])(?:ip|ipv4|addr|address|host|client|server|log|src|dst|node|peer|from|at|remote"
     r"|device|machine|router|cam|camera|backup|scan|capture|ping|gw)_\Z"
@@ -299,6 +307,8 @@ def ipv4s(text: str, start: int, end: int) -> Iterator[Span]:
             address = _ZEROS.sub("", address)
         if text[m.end() : m.end() + 1] == "_" or before.endswith("_"):
             version = version or not _OF_ADDRESS.search(before)
+        if _SMALL.fullmatch(m[0]) and not _OF_HOST.search(before):
+            version = version or not _SERVED.match(text, m.end())
         if is_ip(address) and not version and m[0] not in _NOWHERE:
             yield m.start(), m.end(), "IP"
 

@@ -210,6 +210,8 @@ OF_MACHINE = re.compile(
 _UNC = re.compile(r"(?<![\w\\}\]).!?])(?:\\\\){1,4}([A-Za-z0-9][A-Za-z0-9.-]{1,62})\\")
 """A host of a share; what stands right behind a word is an escape (`\\\\u201d`)."""
 _ESCAPED = re.compile("u[0-9a-fA-F]{4}")
+_OF_DRIVE = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]:\Z|%\Z")
+"""What stands before a path on this machine, whose separators are escaped."""
 
 
 def hosts(text: str) -> Iterator[Span]:
@@ -248,6 +250,8 @@ def shares(text: str) -> Iterator[Span]:
     """Yield the hosts in paths of shares (`\\\\HOST\\share`)."""
     if "\\" in text and "\\\\" in text:
         for m in _UNC.finditer(text):
+            if _OF_DRIVE.search(text, max(0, m.start() - 3), m.start()) or m[1][-1] in "-.":
+                continue
             if any(c.isalnum() and not c.islower() for c in m[1]) and not _ESCAPED.match(m[1]):
                 yield m.start(1), m.end(1), "HOST"
 

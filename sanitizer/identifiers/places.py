@@ -341,7 +341,7 @@ def postcodes(text: str, start: int, end: int) -> Iterator[Span]:
         m = UK_POSTCODE.match(text, begin)
         if not m or m[1] not in UK_AREAS:
             m = CANADA_POSTCODE.match(text, begin)
-        if m:
+        if m and text[begin - 1 : begin] != "#":  # a colour
             yield begin, m.end(), "POSTCODE"
     elif 5 <= end - start <= 10 and (m := _ZIP_HERE.match(text, start)):
         before = max(0, start - 10)

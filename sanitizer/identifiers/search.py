@@ -74,7 +74,8 @@ _MIXED = re.compile("[a-z+/][A-Z]")
 # Addresses of pages: no user, query or fragment, and a host that may be public.
 _PLAIN_LINK = re.compile(
     r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/[^?#@]*)?"
-    r"|(?:https?|wss?)://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d+)?(?:/[^?#@]*)?",
+    r"|(?:https?|wss?)://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d+)?"
+    r"(?:/(?!\S{0,200}[0-9a-f]{8}(?:-[0-9a-f]{4}|[0-9a-f]{8}))[^?#@]*)?",
     re.I,
 )
 _LETTER = re.compile(r"[^\W\d_]")
@@ -280,6 +281,8 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         for start, end in _words_without_digits(text):
             found += _in_token(text, start, end, wanted)
     if not has_digit:
+        if "KEY" in wanted and "\n" in text:
+            found += announced.by_columns(text)  # of passwords in letters
         if "MAC" in wanted and text.count(":") > 4:
             found += internet.addresses(text)
         return found
