@@ -926,9 +926,9 @@ _NAME_OF_IT = (
 _TOLD_VALUE = r"(?:\"([^\"\n]{4,100})\"|'([^'\n]{4,100})'|([^\s\"'`<>(){}\[\],;]{4,64}))"
 _TOLD = (
     (
-        "pass|pw|pin",
+        "set |chang|updat|switch",
         re.compile(
-            r"(?i)\b(?:re)?(?:set|chang(?:e|ed|ing)|updated?|switch(?:ed)?)"
+            r"(?i)(?:(?<!\w)|(?<=\bre))(?:set|chang(?:e|ed|ing)|updated?|switch(?:ed)?)"
             r" (?:my|our|his|her|their|the) (?:[\w-]{1,16} ){0,3}?"
             r"(?:password|passwort|passcode|passphrase|pw|pin(?: code)?)"
             rf"(?: from {_TOLD_VALUE})?(?: back)? to {_TOLD_VALUE}"
@@ -937,7 +937,7 @@ _TOLD = (
     (
         "user|login|account|benutzer|usuario|utilisateur|utente|gebruiker",
         re.compile(
-            r"(?i)\b(?:user(?:name)?|log-?in|account|benutzer(?:name)?|usuario|utilisateur|utente"
+            r"(?i)\b(?:user(?:name)?|login|account|benutzer(?:name)?|usuario|utilisateur|utente"
             r"|gebruiker(?:snaam)?)(?: is| ist)?\s?[:=]?\s[^\s,;{}()\"']{2,60}[,;/]?\s{1,2}"
             rf"(?:(?:and|und|with|et|y|e|en) )?(?:the )?{_NAME_OF_IT}(?: is| ist)?\s?[:=]?\s{{1,2}}"
             rf"{_TOLD_VALUE}"
@@ -952,11 +952,12 @@ _TOLD = (
     ),
 )
 """What somebody tells of an account: changed to, beside the user's name, of a network."""
-_TITLED = re.compile(
-    rf"(?m)\b(?:{_NAME_OF_IT}|[Pp]assword|[Pp]asswort|PASSWORD|[Kk]ennwort) ?: {{1,2}}"
-    r"([A-ZÄÖÜ][\w'’&-]{1,20}(?: [A-ZÄÖÜ0-9][\w'’&!-]{0,20}){1,3})[ \t]*$"
-)
+_TITLED = re.compile(r"(?m) ?([A-ZÄÖÜ][\w'’&-]{1,20}(?: [A-ZÄÖÜ0-9][\w'’&!-]{0,20}){1,3})[ \t]*$")
 """A password of several words in capitals, to the end of a line."""
+_TITLE_NAMES = (
+    *("password: ", "passwort: ", "kennwort: ", "passphrase: ", "passcode: ", "wachtwoord: "),
+    *("de passe: ", "de passe : ", "contraseña: ", "senha: "),
+)
 _NO_VALUES = frozenset(
     "protection manager managers field fields prompt policy authentication combination combo box"
     " recovery hint page form login logins hashing rotation strength length requirements settings"
@@ -967,9 +968,7 @@ _NO_VALUES = frozenset(
 def _told(text: str, lowered: str) -> Iterator[Span]:
     """Yield what a sentence tells of an account in other words than "is"."""
     for marks, pattern in _TOLD:
-        if not _holds(lowered, marks.split("|")):
-            continue
-        for m in pattern.finditer(text):
+        for m in _matches(text, lowered, marks, pattern):
             for group in range(1, (m.lastindex or 0) + 1):
                 value = (m[group] or "").rstrip(".,:;?")
                 if not value or is_state(value) or (_is_expression(value) and not value.isdigit()):
@@ -977,11 +976,28 @@ def _told(text: str, lowered: str) -> Iterator[Span]:
                 pin = value.isdigit() and 4 <= len(value) <= _LONGEST_PIN
                 if pin or (is_mixed(value) and len(value) > 4) or _is_word_told(text, m, group):
                     yield m.start(group), m.start(group) + len(value), "KEY"
-    if ":" in text:
-        for m in _TITLED.finditer(text):
-            words = m[1].split(" ")
-            if not any(is_state(w) or w.lower() in _OF_SENTENCES | _NO_VALUES for w in words):
-                yield m.start(1), m.end(1), "KEY"
+    for name in _TITLE_NAMES:
+        at = lowered.find(name)
+        while at >= 0:
+            at += len(name)
+            if m := _TITLED.match(text, at):
+                words = m[1].split(" ")
+                if not any(is_state(w) or w.lower() in _OF_SENTENCES | _NO_VALUES for w in words):
+                    yield m.start(1), m.end(1), "KEY"
+            at = lowered.find(name, at)
+
+
+def _matches(
+    text: str, lowered: str, marks: str, pattern: re.Pattern[str]
+) -> Iterator[re.Match[str]]:
+    """Yield the matches of a pattern that begins with one of some words, found without it."""
+    for mark in marks.split("|"):
+        at = lowered.find(mark)
+        while at >= 0:
+            m = pattern.match(text, at)
+            if m:
+                yield m
+            at = lowered.find(mark, m.end() if m else at + len(mark))
 
 
 _LONGEST_PIN = 8

@@ -81,6 +81,7 @@ _PLAIN_LINK = re.compile(
 _LETTER = re.compile(r"[^\W\d_]")
 _LONG_WORD = re.compile(r"\S{16}")
 _IN_WORD = re.compile("[A-Za-z0-9]{3}")
+_OF_TABLES = ("password", "passwort", "token", "apikey", "secret")
 _AS_WRITTEN = frozenset({"KEY", "URL", "LINK", "ENCODED"})
 """Kinds whose percent signs belong to them."""
 
@@ -281,11 +282,7 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         for start, end in _words_without_digits(text):
             found += _in_token(text, start, end, wanted)
     if not has_digit:
-        if "KEY" in wanted and "\n" in text:
-            found += announced.by_columns(text)  # of passwords in letters
-        if "MAC" in wanted and text.count(":") > 4:
-            found += internet.addresses(text)
-        return found
+        return [*found, *_without_digits(text, lowered, wanted)]
     if "COORDINATES" in wanted:
         found += registered.coordinates(text)
     if "CARD" in wanted:
@@ -298,6 +295,15 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         found += places.announced(text, lowered)
     found += _of_digits(text, lowered, wanted)
     return found
+
+
+def _without_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
+    """Yield MAC addresses, and the cells of tables of passwords, that are letters alone."""
+    announced, _, _, internet, *_ = _finders()
+    if "KEY" in wanted and "\n" in text and any(name in lowered for name in _OF_TABLES):
+        yield from announced.by_columns(text)
+    if "MAC" in wanted and text.count(":") > 4:
+        yield from internet.addresses(text)
 
 
 def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
