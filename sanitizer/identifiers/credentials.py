@@ -307,16 +307,17 @@ def _named(text: str, lowered: str) -> Iterator[Span]:
                 done = line if line >= 0 else len(text)
                 yield from _cookies(text, at + 1, done)
             at = text.find(sign, at + 1)
+    names: list[str] = []  # of passwords, that the text holds
     for stem in _COPULA_STEMS:
         at = lowered.find(stem)
+        names += [stem] if at >= 0 else []
         while at >= 0:
             end = at + len(stem)
             if m := _COPULA.match(text, end):
                 yield from _said(text, lowered, at, m)
                 end = m.end()
             at = lowered.find(stem, end)
-    if _holds(lowered, _TOLD_STEMS):
-        yield from _told(text, lowered)
+    yield from _told(text, lowered, names)
     yield from _phrases(text, lowered)
     yield from _stated(text, lowered)
     yield from _paired(text, lowered)
@@ -600,21 +601,28 @@ _PAIRS = (
         ),
     ),
     (
-        "env",
+        "env ",
         re.compile(
             r"(?:\bENV|\b[Ss]et[Ee]nv) (?P<name>[A-Z][A-Z0-9_]{2,60}) {1,2}"
             r"(?:\"(?P<a>[^\"\n]{4,300})\"|(?P<b>[^\s\"'$<{=][^\s\"']{3,300}))(?=\s|$)"
         ),
     ),
     (
-        "env",
+        "env(",
         re.compile(
-            r"env(?:iron)?(?:\.get)?\(\s?[\"'](?P<name>\w{3,60})[\"'],\s{0,4}"
+            r"env\(\s?[\"'](?P<name>\w{3,60})[\"'],\s{0,4}"
             r"(?:'(?P<a>[^'\n]{4,200})'|\"(?P<b>[^\"\n]{4,200})\")"
         ),
     ),
     (
-        "env",
+        "environ.get(",
+        re.compile(
+            r"environ\.get\(\s?[\"'](?P<name>\w{3,60})[\"'],\s{0,4}"
+            r"(?:'(?P<a>[^'\n]{4,200})'|\"(?P<b>[^\"\n]{4,200})\")"
+        ),
+    ),
+    (
+        "env.",
         re.compile(
             r"env\.(?P<name>\w{3,60})\s?(?:\|\||\?\?)\s?"
             r"(?:'(?P<a>[^'\n]{4,200})'|\"(?P<b>[^\"\n]{4,200})\")"
@@ -635,8 +643,9 @@ _SALT = re.compile(r"(?:AUTH|LOGGED_IN|NONCE)_(?:KEY|SALT)\Z")
 
 def _paired(text: str, lowered: str) -> Iterator[Span]:
     """Yield values of names that stand in a statement of their own."""
+    variables = "env" in lowered
     for mark, pattern in _PAIRS:
-        if mark not in lowered:
+        if (mark.startswith("env") and not variables) or mark not in lowered:
             continue
         for m in pattern.finditer(text):
             group = "a" if m["a"] else "b"
@@ -921,12 +930,15 @@ def _said(text: str, lowered: str, at: int, m: re.Match[str]) -> Iterator[Span]:
 
 _NAME_OF_IT = (
     r"(?:password|passwort|passcode|passphrase|passwd|kennwort|mot de passe|contraseña|wachtwoord"
-    r"|senha|pwd?|pass)"
+    r"|senha|pwd?|pass(?=\s?[:=]))"
 )
+_TOLD_STEMS = ("passw", "passc", "passphr", "pass:", "pass =", "de passe")
+_RARELY_TOLD = frozenset({"pass", "clave", "ordine"})
 _TOLD_VALUE = r"(?:\"([^\"\n]{4,100})\"|'([^'\n]{4,100})'|([^\s\"'`<>(){}\[\],;]{4,64}))"
 _TOLD = (
     (
         "set |chang|updat|switch",
+        (" pin",),
         re.compile(
             r"(?i)(?:(?<!\w)|(?<=\bre))(?:set|chang(?:e|ed|ing)|updated?|switch(?:ed)?)"
             r" (?:my|our|his|her|their|the) (?:[\w-]{1,16} ){0,3}?"
@@ -936,6 +948,7 @@ _TOLD = (
     ),
     (
         "user|login|account|benutzer|usuario|utilisateur|utente|gebruiker",
+        (),
         re.compile(
             r"(?i)\b(?:user(?:name)?|login|account|benutzer(?:name)?|usuario|utilisateur|utente"
             r"|gebruiker(?:snaam)?)(?: is| ist)?\s?[:=]?\s[^\s,;{}()\"']{2,60}[,;/]?\s{1,2}"
@@ -945,13 +958,17 @@ _TOLD = (
     ),
     (
         "wifi|wi-fi|wlan",
+        (),
         re.compile(
             r"(?i)\b(?:wi-?fi|wlan)[ -](?:password|passwort|pw|pass|key|code|passphrase|schlüssel)"
             rf"\s?[-–—:=]{{1,2}}\s{{1,2}}{_TOLD_VALUE}"
         ),
     ),
 )
-"""What somebody tells of an account: changed to, beside the user's name, of a network."""
+"""What somebody tells of an account: changed to, beside the user's name, of a network.
+
+The words that it begins with, what it may hold instead of the name of a password, and its pattern.
+"""
 _TITLED = re.compile(r"(?m) ?([A-ZÄÖÜ][\w'’&-]{1,20}(?: [A-ZÄÖÜ0-9][\w'’&!-]{0,20}){1,3})[ \t]*$")
 """A password of several words in capitals, to the end of a line."""
 _TITLE_NAMES = (
@@ -965,9 +982,17 @@ _NO_VALUES = frozenset(
 )
 
 
-def _told(text: str, lowered: str) -> Iterator[Span]:
-    """Yield what a sentence tells of an account in other words than "is"."""
-    for marks, pattern in _TOLD:
+def _told(text: str, lowered: str, names: list[str]) -> Iterator[Span]:
+    """Yield what a sentence tells of an account in other words than "is".
+
+    Args:
+        names: which of `_COPULA_STEMS` the text holds.
+    """
+    named = any(name not in _RARELY_TOLD for name in names)
+    named = named or ("pass" in names and _holds(lowered, _TOLD_STEMS))
+    for marks, stems, pattern in _TOLD:
+        if not (named or _holds(lowered, stems)):
+            continue
         for m in _matches(text, lowered, marks, pattern):
             for group in range(1, (m.lastindex or 0) + 1):
                 value = (m[group] or "").rstrip(".,:;?")
@@ -976,14 +1001,14 @@ def _told(text: str, lowered: str) -> Iterator[Span]:
                 pin = value.isdigit() and 4 <= len(value) <= _LONGEST_PIN
                 if pin or (is_mixed(value) and len(value) > 4) or _is_word_told(text, m, group):
                     yield m.start(group), m.start(group) + len(value), "KEY"
-    for name in _TITLE_NAMES:
+    for name in _TITLE_NAMES if named else ():
         at = lowered.find(name)
         while at >= 0:
             at += len(name)
-            if m := _TITLED.match(text, at):
-                words = m[1].split(" ")
+            if titled := _TITLED.match(text, at):
+                words = titled[1].split(" ")
                 if not any(is_state(w) or w.lower() in _OF_SENTENCES | _NO_VALUES for w in words):
-                    yield m.start(1), m.end(1), "KEY"
+                    yield titled.start(1), titled.end(1), "KEY"
             at = lowered.find(name, at)
 
 
@@ -1001,7 +1026,6 @@ def _matches(
 
 
 _LONGEST_PIN = 8
-_TOLD_STEMS = ("pass", "pw", "pin", "wort", "wacht", "contrase", "senha", "wi-fi", "wifi", "wlan")
 
 
 def _is_word_told(text: str, m: re.Match[str], group: int) -> bool:
