@@ -276,6 +276,20 @@ ANNOUNCED = [
     "api key ",
     "D E 7 5 ",
     "1 rue d'A, 1111",
+    "changed my password to ",
+    "reset the pin from a to ",
+    "user a, password b",
+    "account a ",
+    "wifi password - ",
+    "password: Aa Aa ",
+    "my password is abcd and ",
+    "code for the a a door is 1",
+    'env("TOKEN", ',
+    "${TOKEN:-a",
+    "ENV TOKEN abcd ",
+    '"password": "a b", "user": ',
+    "name,token\n",
+    "card_4111",
 ]
 
 
