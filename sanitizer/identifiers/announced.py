@@ -101,7 +101,8 @@ def _table() -> dict[str, _Form]:
         (
             _Form("LICENCE", _CASED, 4),
             "führerschein fuehrerschein führerscheinnummer rijbewijs rijbewijsnummer"
-            "|driver licence|driver license|drivers licence|drivers license|s license|s licence"
+            "|de permis|pilot licence|pilot license|driver licence"
+            "|driver license|drivers licence|drivers license|s license|s licence"
             "|driving licence|driving license|de conduire|de conducir|de condução|di guida"
             "|carteira nacional",
         ),
@@ -130,6 +131,12 @@ def _table() -> dict[str, _Form]:
         (_Form("PASSPORT", _RU_PASSPORT, 10), "паспорт паспорта паспортом серия"),
         (_Form("NATIONAL_ID", _DOTTED, 7), "cc ti|c c|cédula ciudadanía|de ciudadanía"),
         (_Form("NATIONAL_ID", _WITH_LETTERS, 7), "rg"),
+        (
+            _Form("NATIONAL_ID", _WITH_LETTERS, 7),
+            "aufenthaltstitel|green card|alien number|alien registration|uscis number|resident card"
+            "|residence permit|visa number|visa no|permit number|titre séjour|de séjour",
+        ),
+        (_Form("MEDICAL", _WITH_LETTERS, 4, numbered=True), "rx prescription rezept"),
         (_Form("NATIONAL_ID", _PAN, 4), "pan"),
         (_Form("NATIONAL_ID", _SIN, 9), "sin"),
         (_Form("NATIONAL_ID", _RFC, 6), "rfc"),
@@ -148,7 +155,7 @@ def _table() -> dict[str, _Form]:
         (_Form("NATIONAL_ID", _VAT, 8), "vat"),
         (_Form("ID", _BOOKING, 1), "pnr"),
         (_Form("DEVICE", _SERIAL, 1), "|s n"),
-        (_Form("LICENCE", _CASED, 4, numbered=True), "dl patente"),
+        (_Form("LICENCE", _CASED, 4, numbered=True), "dl patente permis"),
         (_Form("ACCOUNT", _DIGITS_ONLY, 18), "clabe rib"),
         (_Form("ACCOUNT", _DIGITS_ONLY, 6, numbered=True), "|a c"),
         (_Form("ID", _WITH_LETTERS, 2, numbered=True), "serial"),
@@ -330,8 +337,12 @@ def _value(text: str, at: int, word: str, form: _Form, start: int, end: int) -> 
     return (first, last, form.kind) if enough and not long else None
 
 
-_CODED = re.compile(r"(?=(?:[A-Z/-]{0,6}[0-9]){6})[A-Z0-9]+(?:[-/][A-Z0-9]+)+(?![\w-])")
-"""A number with six digits or more and a hyphen, which a word such as "policy" announces."""
+_CODED = re.compile(
+    r"(?:(?=(?:[A-Z/-]{0,6}[0-9]){6})[A-Z0-9]+(?:[-/][A-Z0-9]+)+|[A-Z]{1,2}-[0-9]{4,9})(?![\w-])"
+)
+"""A number with six digits or more and a hyphen, or with a letter before it, which a word such as
+"policy" announces.
+"""
 _ISO_DAY = re.compile("[12][0-9]{3}-[01][0-9]-[0-3][0-9]")
 _LONGEST_PLATE = 12
 _PLAINLY_LONG = 8

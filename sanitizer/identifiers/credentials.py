@@ -226,6 +226,15 @@ _COMMANDS = {
         r"\s(?:-u|--user|-U)\s{0,2}(?:\"[^\s:\"]{1,60}:(?P<double>[^\"\n]{3,200})\""
         r"|'[^\s:']{1,60}:(?P<single>[^'\n]{3,200})'|[^\s:\"']{1,60}:([^\s\"']{3,200}))"
     ),
+    **dict.fromkeys(
+        ("mongo", "cqlsh", "ncftp"),
+        re.compile(rf"\s-p\s?{_ARGUMENT}"),
+    ),
+    **dict.fromkeys(("ipmitool", "isql", "bcp "), re.compile(rf"\s-P\s{_ARGUMENT}")),
+    "htpasswd": re.compile(
+        rf"\s-[A-Za-z]{{0,4}}b[A-Za-z]{{0,4}}\s\S{{1,80}}\s\S{{1,60}}\s{_ARGUMENT}"
+    ),
+    "lftp": re.compile(r"\s-u\s[\w.@-]{1,60},([^\s\"']{3,200})"),
     **dict.fromkeys(("rdesktop", "useradd"), re.compile(rf"\s-p\s{_ARGUMENT}")),
     **dict.fromkeys(("sqlcmd", "mosquitto_", "zip"), re.compile(rf"\s-P\s{_ARGUMENT}")),
     **dict.fromkeys(("ldapsearch", "ldapmodify", "ldapadd"), re.compile(rf"\s-w\s{_ARGUMENT}")),
@@ -235,7 +244,7 @@ _COMMANDS = {
     "net use": re.compile(rf"\s/user:\S{{1,80}}\s{_ARGUMENT}"),
     "smbclient": re.compile(r"\s-U\s{0,2}[\"']?[^\s%\"']{1,60}%([^\s\"']{3,200})"),
 }
-_ANY_FLAG = re.compile(r"-(?:-[A-Za-z]|(?<=\s-)[puUaPwkN])|/(?:p|user):")
+_ANY_FLAG = re.compile(r"-(?:-[A-Za-z]|(?<=\s-)[bpuUaPwkN])|/(?:p|user):")
 _COMMAND_SIZE = 300
 _CLOSING_TAG = re.compile(r"</([a-z_:.-]{2,60})\s?>")
 _ATTRIBUTE = re.compile(
@@ -447,7 +456,8 @@ _STATED = (
     (
         " answer",
         re.compile(
-            r"(?i)\b(?:security|secret) answer(?: is|:| =) ([A-Z0-9][\w' -]{2,40}?)(?=[.,;\n]|$)"
+            r"(?i)\b(?:security|secret) (?:question[^\n]{0,80}?[ ,?.]\s{0,2}(?:the )?)?answer"
+            r"(?: is|:| =) ([A-Z0-9][\w' -]{2,40}?)(?=[.,;\n]|$)"
         ),
     ),
     (
@@ -494,6 +504,14 @@ _STATED_WEAKLY = (
             r"|twilio|datadog|stripe|mailgun|mailchimp|vault|github|gitlab|openai|aws|alibaba)"
             r"(?:[ _-](?:api|access|auth|secret))?[ _-](?:key|token|secret) (?:is |was )?"
             r"([\w+/=.-]{16,300})(?![\w])"
+        ),
+    ),
+    (
+        "? it|? es |? c'|? here",
+        re.compile(
+            r"(?i)(?<!\w)(?:passw(?:or[dt]|d)|pass(?:code|phrase)|pw|kennwort|mot de passe"
+            r"|contraseña)"
+            r"\? (?:it['’]?s|it is|here(?: it is|['’]s it)?|es ist|c['’]est|es):? (\S{6,64})"
         ),
     ),
     (" set to ", re.compile(r"(?i)\b(?:password|passwort) (?:is |was )?(?:re)?set to (\S{6,64})")),
@@ -682,7 +700,23 @@ _OF_DOOR = re.compile(
     rf"(?i)\b(?:(?:code|combination|combo|pin){_TO_DOOR}"
     r"|(?:door|gate|alarm|safe|entry|lock|keypad|garage|building|unlock|vault|locker|lockbox)"
     rf"[ -](?:code|combination|combo|pin)(?:{_TO_DOOR})?)"
-    r"(?: is| was|:| =)? ([0-9][0-9#*-]{2,11})(?!\w|\.[0-9])"
+    r"(?: is| was|:| =)? ([0-9][0-9#*-]{2,11}[A-Z]?)(?!\w|\.[0-9])"
+)
+_OF_DOOR_ABROAD = re.compile(
+    r"(?i)(?:\b(?:code|código|codice) (?:de la |de l['’]|del(?:la|lo|l['’])? |du |de |do |da "
+    r"|van (?:de|het) |d['’]|für (?:die |das |den )?|(?:zu[mr]?|der|des) )?"
+    r"(?:portail|porte|portillon|immeuble|entrée|alarme|garage|coffre|cadenas|digicode|puerta|portal"
+    r"|alarma|garaje|caja|candado|porta|portone|cancello|allarme|cassaforte|portão|alarme|cofre"
+    r"|deur|poort|alarm|kluis|slot|tür|tor|haustür|alarmanlage|safes?|tresors?|schloss)"
+    r"|digicode|(?:tür|tor|alarm|safe|tresor|deur|poort|kluis)-?code)"
+    r"(?: ist| lautet| est| es| è| é| is| era| war)?\s?:?\s"
+    r"([0-9][0-9#*-]{2,11}[A-Z]?)(?!\w|\.[0-9])"
+)
+"""The same in German, French, Spanish, Italian, Portuguese and Dutch."""
+_CODES_ABROAD = (
+    "code |código |codice |digicode|türcode|torcode|alarmcode|safecode|tresorcode|deurcode"
+    "|poortcode"
+    "|kluiscode|tür-code|alarm-code"
 )
 _CODE_WORDS = (" code", " combination", " combo", "pin ")
 _SHORTEST_CODE = 6
@@ -693,6 +727,9 @@ def _codes(text: str, lowered: str) -> Iterator[Span]:
     """Yield codes of doors, and those of a list that a line above announces."""
     if _holds(lowered, _CODE_WORDS):
         for m in _OF_DOOR.finditer(text):
+            yield m.start(1), m.end(1), "KEY"
+    if "code" in lowered or "códi" in lowered or "codic" in lowered:
+        for m in _matches(text, lowered, _CODES_ABROAD, _OF_DOOR_ABROAD):
             yield m.start(1), m.end(1), "KEY"
     if "code" in lowered and _holds(lowered, _KEPT_CODES):
         for m in _CODES.finditer(text):
@@ -755,6 +792,8 @@ def _assigned(text: str, name: str, sign: int) -> Iterator[Span]:
         yield start, end, "KEY"
 
 
+_ONE_VALUE = re.compile(r": \S{1,80}[ \t]{0,8}(?:\n|\Z)")
+_IN_MAPPING = re.compile(r"[ \t]{2,24}[\w-]{3,40}")
 _QUALIFIED_SECRET = re.compile(
     r"(?:api|access|auth|client|app|refresh|bot|admin|master|signing|webhook|session)[ _-]?"
     r"(?:secret|token|key)\Z"
@@ -770,6 +809,13 @@ class _Place:
         self.loud = last[0].isupper()
         self.is_header = _HEADER.search(written) is not None
         self.is_secret = last[0].lower().endswith("secret")
+        head = text.rfind("\n", max(0, sign - 80), sign)
+        self.is_nested = (
+            self.is_secret
+            and head >= 0
+            and _IN_MAPPING.fullmatch(text, head + 1, sign) is not None
+            and _ONE_VALUE.match(text, sign) is not None
+        )
         self.is_qualified = _QUALIFIED_SECRET.search(written.lower()) is not None
         self.spaced = text[sign - 1] in " \t"
         line = text.rfind("\n", 0, sign) + 1 if sign - len(written) < 200 else sign
@@ -830,6 +876,8 @@ def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
     if ((quoted and place.is_secret) or place.is_header) and _HYPHENED.fullmatch(value):
         written = not place.is_header or _OF_PLACEHOLDERS.isdisjoint(value.split("-"))
         return written and not any(stem in value.lower() for stem in _STEMS)
+    if place.is_nested and value.islower() and value.isalpha() and len(value) >= _SHORTEST_SECRET:
+        return not _is_remark(value)
     if quoted and place.is_qualified and value.isalpha() and len(value) >= _SHORTEST_SECRET:
         return (value.islower() or value.istitle()) and not _is_remark(value)
     if len(value) < 8 or (not quoted and not loud and value.isidentifier() and not mixed):
@@ -969,6 +1017,18 @@ _TOLD = (
 
 The words that it begins with, what it may hold instead of the name of a password, and its pattern.
 """
+_OTHER_NAMES = (
+    "password|passwort|passcode|passphrase|kennwort|mot de passe|contraseña|wachtwoord|senha"
+)
+_OTHER_ONE = re.compile(
+    r"(?i)(?:password|passwort|passcode|passphrase|kennwort|mot de passe|contraseña|wachtwoord"
+    r"|senha)"
+    r"\b[^.\n?!]{0,80}?\b(?:new|old|other|current|previous|neues?|altes?|andere|nouveau|ancien|nueva"
+    r"|antigua|actual|nuova|vecchia|nieuwe|oude|nova|antiga)(?: one)?"
+    r" (?:is|was|ist|war|est|était|es|era|è|é) "
+    rf"{_TOLD_VALUE}"
+)
+"""The second password of a sentence: "my password was X, the new one is Y"."""
 _TITLED = re.compile(r"(?m) ?([A-ZÄÖÜ][\w'’&-]{1,20}(?: [A-ZÄÖÜ0-9][\w'’&!-]{0,20}){1,3})[ \t]*$")
 """A password of several words in capitals, to the end of a line."""
 _TITLE_NAMES = (
@@ -994,13 +1054,10 @@ def _told(text: str, lowered: str, names: list[str]) -> Iterator[Span]:
         if not (named or _holds(lowered, stems)):
             continue
         for m in _matches(text, lowered, marks, pattern):
-            for group in range(1, (m.lastindex or 0) + 1):
-                value = (m[group] or "").rstrip(".,:;?")
-                if not value or is_state(value) or (_is_expression(value) and not value.isdigit()):
-                    continue
-                pin = value.isdigit() and 4 <= len(value) <= _LONGEST_PIN
-                if pin or (is_mixed(value) and len(value) > 4) or _is_word_told(text, m, group):
-                    yield m.start(group), m.start(group) + len(value), "KEY"
+            yield from _values_told(text, m)
+    if named and _holds(lowered, _OTHERS):
+        for m in _matches(text, lowered, _OTHER_NAMES, _OTHER_ONE):
+            yield from _values_told(text, m)
     for name in _TITLE_NAMES if named else ():
         at = lowered.find(name)
         while at >= 0:
@@ -1010,6 +1067,20 @@ def _told(text: str, lowered: str, names: list[str]) -> Iterator[Span]:
                 if not any(is_state(w) or w.lower() in _OF_SENTENCES | _NO_VALUES for w in words):
                     yield titled.start(1), titled.end(1), "KEY"
             at = lowered.find(name, at)
+
+
+_OTHERS = (" new ", " old ", " one ", " neue", " alte", " nou", " anc", " nuev", " nuo", " niew")
+
+
+def _values_told(text: str, m: re.Match[str]) -> Iterator[Span]:
+    """Yield the groups of a match that are passwords or PINs."""
+    for group in range(1, (m.lastindex or 0) + 1):
+        value = (m[group] or "").rstrip(".,:;?")
+        if not value or is_state(value) or (_is_expression(value) and not value.isdigit()):
+            continue
+        pin = value.isdigit() and 4 <= len(value) <= _LONGEST_PIN
+        if pin or (is_mixed(value) and len(value) > 4) or _is_word_told(text, m, group):
+            yield m.start(group), m.start(group) + len(value), "KEY"
 
 
 def _matches(
@@ -1091,8 +1162,10 @@ def _tags(text: str, lowered: str) -> Iterator[Span]:
     while at >= 0:
         m = _CLOSING_TAG.match(lowered, at)
         if m and _class_of(m[1]):
-            start = text.rfind(">", max(0, at - 300), at) + 1
-            value = text[start:at]
+            wrapped = text.startswith("]]>", at - 3)
+            at_end = at - 3 if wrapped else at
+            start = text.rfind("[" if wrapped else ">", max(0, at - 300), at_end) + 1
+            value = text[start:at_end]
             plain = value.strip()
             if start and len(plain) >= 4 and not _CODE.match(plain) and not is_state(plain):
                 begin = start + value.index(plain)
