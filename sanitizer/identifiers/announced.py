@@ -28,7 +28,8 @@ _GAP = re.compile(
     rf"(?:[\s_.,:#=°º'\"()/-]{{0,4}}(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))"
     rf"(?:(?P<numbering>(?i:{_NUMBERING})(?!-?[0-9]))"
     r"|s|is|was|are|ist|lautet|war|est|es|è|é|e|[Cc]ard|[Kk]arte|carte|scheme|de|du|del|der|da|do"
-    r"|the|of|his|her|my|[A-Z]{2,3}(?=\))|client|clienti|cliente|dossier|compte|cuenta|conto"
+    r"|the|of|his|her|my|español[a]?|italian[oa]|français|francés|portugu[eê]s|deutscher|british"
+    r"|[A-Z]{2,3}(?=\))|client|clienti|cliente|dossier|compte|cuenta|conto"
     r"|conta|серия|номер|patient|assuré|for|für|fürs|zum|[Tt]oken|[Aa]pp|[Ss]afe|door|phone|sim|SIM)"
     r"(?![^\W_])){0,4}"
     # a question, and who answers it
@@ -59,7 +60,14 @@ _UK_PLATE = re.compile(r"[A-Z]{2}[0-9]{2} ?[A-Z]{3}(?![A-Za-z0-9])")
 _FR_PLATE = re.compile(r"[A-Z]{2}[- ]?[0-9]{3}[- ]?[A-Z]{2}(?![A-Za-z0-9])")
 _OF_CARS = re.compile(
     r"(?:[A-Z]{2}[0-9]{2} ?[A-Z]{3}|[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?[0-9]{1,4}[EH]?"
-    r"|[A-Z]{2}[- ][0-9]{3}[- ][A-Z]{2})(?![A-Za-z0-9-])"
+    r"|[A-Z]{2}[- ][0-9]{3}[- ][A-Z]{2}|[0-9][A-Z]{3}[0-9]{3})(?![A-Za-z0-9-])"
+)
+_WHOLE_VIN = re.compile(r"[A-HJ-NPR-Z0-9]{17}(?![A-Za-z0-9])")
+_MEID = re.compile(r"[0-9A-Fa-f]{14}(?![A-Za-z0-9])|[0-9]{11,18}(?![A-Za-z0-9])")
+_DOCKET = re.compile(r"(?:[0-9]:)?[0-9]{2}-[A-Za-z]{2}-[0-9]{3,6}(?:-[A-Z]{2,4}){0,3}")
+_TRACKING = re.compile(
+    r"(?:1Z[0-9A-Z]{16}|[0-9]{12,22}|[A-Z]{2}[0-9]{9}[A-Z]{2}|[0-9]{4}(?: [0-9]{4}){2,4})"
+    r"(?![A-Za-z0-9])"
 )
 _VAT = re.compile(r"[A-Z]{2} ?[0-9](?: ?[0-9A-Z]){7,11}(?![A-Za-z0-9])")
 _SORT_CODE = re.compile(r"[0-9]{2}[- ][0-9]{2}[- ][0-9]{2}(?![0-9-])")
@@ -119,7 +127,7 @@ def _table() -> dict[str, _Form]:
             " samordningsnummer|sv nr|ausweis nr|n ss|numéro national|sv nummer|id number"
             "|asmens kodas|voter id|emirates id"
             "|ust idnr|vat number|vat id|national insurance|ni number|ni no|steuer id"
-            "|steuer identifikationsnummer"
+            "|steuer identifikationsnummer|p iva|partita iva"
             "|sécurité sociale|securite sociale|codice fiscale|pan card|pan number"
             "|tax file|tax id|tax number|taxpayer identification|national id|national identity"
             "|identity card|social insurance|carte identité|d identité|documento nacional"
@@ -157,6 +165,12 @@ def _table() -> dict[str, _Form]:
         (_Form("DEVICE", _SERIAL, 1), "|s n"),
         (_Form("LICENCE", _CASED, 4, numbered=True), "dl patente permis"),
         (_Form("ACCOUNT", _DIGITS_ONLY, 18), "clabe rib"),
+        (_Form("ACCOUNT", _DIGITS_ONLY, 10), "nuban"),
+        (_Form("VEHICLE", _WHOLE_VIN, 4), "chassis"),
+        (_Form("DEVICE", _MEID, 6), "meid esn"),
+        (_Form("ID", _DOCKET, 5), "docket"),
+        (_Form("ID", _TRACKING, 8), "tracking"),
+        (_Form("ID", _GROUPS, 4, numbered=True), "badge"),
         (_Form("ACCOUNT", _DIGITS_ONLY, 6, numbered=True), "|a c"),
         (_Form("ID", _WITH_LETTERS, 2, numbered=True), "serial"),
         (
@@ -174,7 +188,7 @@ def _table() -> dict[str, _Form]:
             _Form("MEDICAL", _WITH_LETTERS, 3),
             "mrn patientennummer patientnumber patientid patiëntnummer fallnummer"
             " npi kvnr|dea number|dea no|medical record|medical records|health record|nhs number"
-            "|nhs no|hospital number",
+            "|nhs no|hospital number|hospital no|chart number|chart no|patient no",
         ),
         (
             _Form("MEDICAL", _WITH_LETTERS, 3, numbered=True),
@@ -187,6 +201,7 @@ def _table() -> dict[str, _Form]:
             "|insurance policy|policy number|policy no|member id|member number|subscriber id"
             "|group number|group no|medicare card|health insurance|medicare number|medicaid number"
             "|medicaid id|medicare id|d assuré"
+            "|de sinistre|de siniestro|schaden nr"
             "|de póliza|de poliza|di polizza|da apólice|de police|tarjeta sanitaria",
         ),
         (
@@ -206,7 +221,7 @@ def _table() -> dict[str, _Form]:
             "vin fahrgestellnummer fahrzeugidentifikationsnummer fin bastidor telaio"
             "|chassis number|chassis no|de châssis|di telaio",
         ),
-        (_Form("DEVICE", _DEVICE, 14), "imei imeis imeisv imsi iccid meid"),
+        (_Form("DEVICE", _DEVICE, 14), "imei imeis imeisv imsi iccid"),
         (
             _Form("ID", _GROUPS, 3),
             "kundennummer kundennr klantnummer dossiernummer zaaknummer"
@@ -235,8 +250,9 @@ def _table() -> dict[str, _Form]:
         ),
         (
             _Form("KEY", _PIN, 4),
-            "pin pincode|pin code|pin number|atm pin|unlock pin|sim pin|card pin|my pin|his pin"
-            "|her pin|their pin|phone pin|debit pin|account pin|login pin|voicemail pin",
+            "pin pincode lockbox|key safe|pin code|pin number|atm pin|unlock pin|sim pin|card pin"
+            "|my pin|his pin|her pin|their pin|phone pin|debit pin|account pin|login pin"
+            "|voicemail pin",
         ),
         (
             _Form("KEY", _CODE, 4),
@@ -338,7 +354,8 @@ def _value(text: str, at: int, word: str, form: _Form, start: int, end: int) -> 
 
 
 _CODED = re.compile(
-    r"(?:(?=(?:[A-Z/-]{0,6}[0-9]){6})[A-Z0-9]+(?:[-/][A-Z0-9]+)+|[A-Z]{1,2}-[0-9]{4,9})(?![\w-])"
+    r"(?:(?=(?:[A-Z/-]{0,6}[0-9]){6})[A-Z0-9]+(?:[-/][A-Z0-9]+)+|[A-Z]{1,2}-[0-9]{4,9}"
+    r"|[A-Z]{2,4}-?[0-9]{6,10})(?![\w-])"
 )
 """A number with six digits or more and a hyphen, or with a letter before it, which a word such as
 "policy" announces.

@@ -179,10 +179,12 @@ def _bare_domains(text: str) -> Iterator[Span]:
 
 
 _PRIVATE = re.compile(
-    r"\.(?:fritz\.box|internal|local|lan|corp|intra|intranet|home|private|localdomain)"
+    r"\.(?:fritz\.box|home\.arpa|internal|local|lan|corp|intra|intranet|home|private|localdomain)"
     r"(?![\w-]|\.[A-Za-z0-9]|\()"
 )
-_OF_NETWORKS = frozenset({".fritz.box", ".lan", ".corp", ".intra", ".intranet", ".localdomain"})
+_OF_NETWORKS = frozenset(
+    {".fritz.box", ".home.arpa", ".lan", ".corp", ".intra", ".intranet", ".localdomain"}
+)
 _OF_CODE = frozenset({".internal", ".private", ".home"})
 _NETWORK_LABELS = frozenset("svc cluster ec2 compute corp ad prod dev staging test".split())
 _HOST_CONTEXT = re.compile(
@@ -200,6 +202,12 @@ _MACHINE = re.compile(
 )
 """Names such as "web-stg-2" and "db-02": a word that tells of a machine, and a number at last."""
 _NUMBERED = re.compile("-[a-z]{0,3}[0-9]")
+_LOGIN_COMMAND = re.compile(r"\b(?:ssh|scp|sftp|rsync|mosh)\b")
+_LOGIN_HOST = re.compile(
+    r"\b(?:ssh|scp|sftp|rsync|mosh)\b[^\n|;&@]{1,80}@"
+    r"(?=[a-z-]{0,40}[0-9])([a-z][a-z0-9-]{2,40})(?![\w.@-])"
+)
+"""A machine in a command that logs in there."""
 _PARTS_BEFORE = re.compile(r"[a-z][a-z0-9-]{0,79}\Z")
 MACHINE_ROLE = re.compile(_ROLES)
 OF_MACHINE = re.compile(
@@ -207,6 +215,15 @@ OF_MACHINE = re.compile(
     r"stage|stg|uat|qa|vpn|bastion)\.(?=[\w-]+\.)|[\w-]*[a-z](?:-[0-9]{1,3}|0[0-9])\.(?=[\w-]+\.))"
 )
 """A host below a domain whose name tells that it is a machine, such as "kafka-3.shop.com"."""
+OF_PERSON = re.compile(
+    r"(?i)(?:https?://)?(?:[\w-]+\.)?(?:linkedin\.com/(?:in|pub)/|(?:instagram|facebook)\.com/[\w.]{3,60}/?\Z"
+    r"|tiktok\.com/@|(?:t|wa|signal|paypal|line)\.me/|calendly\.com/|venmo\.com/|strava\.com/athletes/"
+    r"|meet\.google\.com/[a-z]{3}-|zoom\.us/(?:j|my|s)/|teams\.microsoft\.com/l/"
+    r"|docs\.google\.com/(?:\w+/)?d/|drive\.google\.com/[a-z]|dropbox\.com/s|1drv\.ms/"
+    r"|[\w-]+\.sharepoint\.com/|forms\.gle/|chat\.whatsapp\.com/|discord\.gg/|maps\.app\.goo\.gl/"
+    r"|pastebin\.com/)"
+)
+"""Pages of a person, and addresses that open what they lead to for whoever knows them."""
 _UNC = re.compile(r"(?<![\w\\}\]).!?])(?:\\\\){1,4}([A-Za-z0-9][A-Za-z0-9.-]{1,62})\\")
 """A host of a share; what stands right behind a word is an escape (`\\\\u201d`)."""
 _ESCAPED = re.compile("u[0-9a-fA-F]{4}")
@@ -223,6 +240,9 @@ def hosts(text: str) -> Iterator[Span]:
     """
     if "-" in text:
         yield from _machines(text)
+    if "@" in text and _LOGIN_COMMAND.search(text):
+        for m in _LOGIN_HOST.finditer(text):
+            yield m.start(1), m.end(1), "HOST"
     if "." in text:
         for ending in _RESERVED.finditer(text):
             labels = _LABELS.search(text, max(0, ending.start() - 80), ending.start())

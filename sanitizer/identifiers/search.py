@@ -42,9 +42,10 @@ KINDS: tuple[str, ...] = tuple(
 )
 """Kinds of identifiers, in order of precedence between spans of the same length.
 
-A LINK is the plain address of a page; a URL has a user, a query, a fragment, or a private host. A
-HOST is a machine, or a name inside a private network, ENCODED an identifier in base64 or
-hexadecimal, an ID the number of a customer, an employee or a case.
+A LINK is the plain address of a page; a URL has a user, a query, a fragment, or a private host, or
+is the page of a person or what somebody shares. A HOST is a machine, or a name inside a private
+network, ENCODED an identifier in base64 or hexadecimal, an ID the number of a customer, an employee
+or a case.
 """
 
 _ALL = frozenset(KINDS)
@@ -226,7 +227,10 @@ def _of_networks(text: str, wanted: frozenset[str]) -> Iterator[Span]:
     if ("." in text or "://" in text) and not wanted.isdisjoint(_WEB_KINDS):
         for start, end, _ in internet.urls(text):
             plain = _PLAIN_LINK.fullmatch(text, start, end)
-            page = plain and not internet.OF_MACHINE.match(text, start, end)
+            page = plain and not (
+                internet.OF_MACHINE.match(text, start, end)
+                or internet.OF_PERSON.match(text, start, end)
+            )
             yield start, end, "LINK" if page else "URL"
     if "HOST" in wanted:
         yield from internet.hosts(text)
