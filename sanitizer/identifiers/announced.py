@@ -225,7 +225,9 @@ def _table() -> dict[str, _Form]:
         (
             _Form("ID", _GROUPS, 3),
             "kundennummer kundennr klantnummer dossiernummer zaaknummer"
-            " vorgangsnummer vertragskonto personalnummer matrikelnummer mitgliedsnummer"
+            " schwerbehindertenausweis dienstausweis truppenausweis studentenausweis schülerausweis"
+            " mitgliedsausweis firmenausweis vorgangsnummer vertragskonto personalnummer"
+            " matrikelnummer mitgliedsnummer"
             " vertragsnummer"
             " customerid customernumber clientid caseid casenumber employeeid matricule"
             " expediente accountid vertragsnr",
@@ -299,9 +301,31 @@ def by_words(text: str, lowered: str, start: int, end: int) -> Span | None:
         found = _announced(text, low, list(_WORD.finditer(head)), start, end)
         if found:
             return found
+    if text.startswith(" (", end) and (found := _named_behind(text, start, end)):
+        return found
     if _HUMP.search(text, low, start):  # socialSecurityNumber
         return _announced(text, 0, list(_CAMEL.finditer(text, low, start)), start, end)
     return None
+
+
+_BEHIND = re.compile(r" \((?:(?:my|his|her|the|our) )?([^\W\d_]{2,30}(?: [^\W\d_]{2,20})?)\)")
+_TOKEN_BEFORE = re.compile(r"(?<![\w-])[A-Z-]{1,6}\Z")
+
+
+def _named_behind(text: str, start: int, end: int) -> Span | None:
+    """Return the value around a chunk of digits whose name stands in brackets behind it."""
+    name = _BEHIND.match(text, end)
+    form = _TABLE.get(name[1].lower()) if name else None
+    if form is None:
+        return None
+    letters = _TOKEN_BEFORE.search(text, max(0, start - 7), start)
+    first = letters.start() if letters else start
+    m = form.value.match(text, first)
+    enough = m and sum(c.isdigit() for c in m[0]) >= max(form.n_digits, _FEWEST_BEHIND)
+    return (first, m.end(), form.kind) if m and enough and m.end() == end else None
+
+
+_FEWEST_BEHIND = 5
 
 
 def _is_announcing(words: list[str]) -> bool:

@@ -100,7 +100,8 @@ _CODE = re.compile(
     r"|(?:[A-Za-z_]\w*\.)*[A-Z][A-Za-z0-9_]*(?:Keys?|Types?|Tokens?|Secrets?|Passwords?|Params?"
     r"|Credentials?|Config|Provider|Manager|Client|Fields?|Info)[)\]:,]{0,3}\Z"
     r"|(?:com|org|net|io|dev|app)(?:\.[a-z]\w*){2,}\Z|0x[0-9A-Fa-f]{1,16}\Z"
-    r"|(?:\S{0,40}?)(?:\(\?[:=!<P]|\[[^\]\s]{0,12}[a-zA-Z0-9]-[a-zA-Z0-9][^\]\s]{0,20}\]|\\[dwsDWS][+*{?])"
+    r"|(?:\S{0,40}?)(?:\(\?[:=!<P]|\[[^\]\s]{0,12}[a-zA-Z0-9]-[a-zA-Z0-9]"
+    r"[^\]\s]{0,20}\]|\\[dwsDWS][+*{?])"
 )
 """Calls, variables, names of types, domains in reverse, numbers, regular expressions."""
 _QUERY = re.compile(r"&[A-Za-z_][\w.-]*=")
@@ -145,7 +146,8 @@ _COPULA = re.compile(
     r"([a-zñ]{0,6})[\"'`]?(?: (?:for|to|on|für|zu[mr]?|pour|para|per|voor|van|of|von|vom|del?"
     r"|du|d[aio]|della) [^\s.,:;]{1,30}(?: [^\s.,:;]{1,30})?)?"
     r"(?:\s(?:is|was|ist|lautet|war|est|était|es|era|è|é|será|(?:has|had) been)\b|(?<=\w)['’]s\b)"
-    r"(?: now| jetzt)?(?: (?:re)?set to| changed to)?:?\s{1,2}"
+    r"(?: (?:now|still|currently|always|just|jetzt|immer noch|noch|nun|toujours|encore|todavía"
+    r"|ancora|nog steeds|ainda))?(?: (?:re)?set to| changed to)?:?\s{1,2}"
     rf"(?:\"([^\"\n]{{1,100}})\"|'([^'\n]{{1,100}})'|`([^`\n]{{1,100}})`|({_PLAIN}{{4,100}}+))"
 )
 _SPOKEN_NAMES = frozenset(
@@ -160,7 +162,8 @@ _OWNED = re.compile(
     r"(?:[\w-]{1,20}\s){0,2}\Z"
 )
 _OF_ACCOUNT = re.compile(
-    r"(?i)\b(?:wi-?fi|wlan|router|red|cuenta|correo|acceso|banco|conta|account|laptop|e-?mail|server|mail)\b"
+    r"(?i)\b(?:wi-?fi|wlan|router|red|cuenta|correo|acceso|banco|conta|account"
+    r"|laptop|e-?mail|server|mail)\b"
 )
 """What has a password, behind its name."""
 # What a sentence says about a password beside `_STATES`, in the languages of the names.
@@ -198,7 +201,8 @@ _SAID_ABOUT = frozenset(
 )
 _PARTICIPLE = re.compile(
     r"[a-z]{2,}(?:ed|ing|ly|able|ible|less|ful|ary|ous|ated)|ge[a-zäöüß]{3,}(?:t|en|d)"
-    r"|[a-zé]{3,}(?:ée?|iert|lich|ado|ada|ido|ida|ato|ata|uto|uta|itivo)|be\w{3,}(?:t|en)|ver\w{3,}(?:t|en)"
+    r"|[a-zé]{3,}(?:ée?|iert|lich|ado|ada|ido|ida|ato|ata|uto|uta|itivo)"
+    r"|be\w{3,}(?:t|en)|ver\w{3,}(?:t|en)"
 )
 """Endings of words that say what was done with a password: "saved", "gespeichert", "guardada"."""
 _GOES_ON = re.compile(
@@ -426,6 +430,13 @@ _STATED = (
             r"\([\"']([^\"'\n]{4,200})[\"']\)"
         ),
     ),
+    (
+        "new pdo(|mysqli|getconnection(|ftp_login(|mysql_connect(|imap_open(",
+        re.compile(
+            r"(?:new PDO|mysqli(?:_connect)?|mysql_connect|getConnection|ftp_login|imap_open)"
+            r"\([^,()\n]{1,120},\s?[\"'][^\"'\n]{1,60}[\"'],\s?[\"']([^\"'\n]{4,100})[\"']"
+        ),
+    ),
     ("wandb login", re.compile(r"\bwandb login (?:--relogin )?([0-9a-f]{40})")),
     (
         ", password|, passwort|, pw|and password",
@@ -507,6 +518,13 @@ _STATED_WEAKLY = (
         ),
     ),
     (
+        "(pass|(pw|(kennwort|(mot de passe|(contrase",
+        re.compile(
+            r"(?i)(?<!\S)(\S{5,64}) \((?:my |the |das |le )?"
+            r"(?:password|passwort|passcode|pw|kennwort|mot de passe|contraseña)\)"
+        ),
+    ),
+    (
         "? it|? es |? c'|? here",
         re.compile(
             r"(?i)(?<!\w)(?:passw(?:or[dt]|d)|pass(?:code|phrase)|pw|kennwort|mot de passe"
@@ -519,7 +537,8 @@ _STATED_WEAKLY = (
     (
         "@",
         re.compile(
-            r"(?<![\w/:.@-])(?!mailto|sips?:|xmpp|acct|git:|ssh:|npm:|pypi:|gem:|docker:)[a-z_][\w-]{1,31}:"
+            r"(?<![\w/:.@-])(?!mailto|sips?:|xmpp|acct|git:|ssh:|npm:|pypi:|gem:|docker:)"
+            r"[a-z_][\w-]{1,31}:"
             r"([^\s:@/'\"<>()]{6,64})@(?=(?:[0-9]{1,3}\.){3}[0-9]|[\w-]{1,63}\.[a-z]|(?:tcp|unix)\()"
         ),
     ),
@@ -534,7 +553,8 @@ for _weakly, _rows in ((False, _STATED), (True, _STATED_WEAKLY)):
             _first = next(sign for sign in _SIGNS if sign in _mark)
             _STATEMENTS[_first].append((_mark, _pattern, _weakly))
 _NO_PASSWORD = re.compile(
-    r"(?i)v?[0-9][0-9.,:/-]*\Z|(?:[0-9]{1,2}:)?[0-9]+(?:\.[0-9]+)+[+~-][\w.+~-]*\Z|(?:sha|md|aes|pbkdf|argon|scrypt|bcrypt|base|utf|oauth|hs|rs|es|ed)"
+    r"(?i)v?[0-9][0-9.,:/-]*\Z|(?:[0-9]{1,2}:)?[0-9]+(?:\.[0-9]+)+[+~-][\w.+~-]*\Z"
+    r"|(?:sha|md|aes|pbkdf|argon|scrypt|bcrypt|base|utf|oauth|hs|rs|es|ed)"
     r"-?[0-9]|[0-9]+(?:fa|th|st|nd|rd|[a-z]{1,2})\b"
 )
 _SEVERAL = re.compile(
@@ -705,7 +725,8 @@ _OF_DOOR = re.compile(
 _OF_DOOR_ABROAD = re.compile(
     r"(?i)(?:\b(?:code|código|codice) (?:de la |de l['’]|del(?:la|lo|l['’])? |du |de |do |da "
     r"|van (?:de|het) |d['’]|für (?:die |das |den )?|(?:zu[mr]?|der|des) )?"
-    r"(?:portail|porte|portillon|immeuble|entrée|alarme|garage|coffre|cadenas|digicode|puerta|portal"
+    r"(?:portail|porte|portillon|immeuble|entrée|alarme|garage|coffre|cadenas|digicode"
+    r"|puerta|portal"
     r"|alarma|garaje|caja|candado|porta|portone|cancello|allarme|cassaforte|portão|alarme|cofre"
     r"|deur|poort|alarm|kluis|slot|tür|tor|haustür|alarmanlage|safes?|tresors?|schloss)"
     r"|digicode|(?:tür|tor|alarm|safe|tresor|deur|poort|kluis)-?code)"
@@ -847,7 +868,8 @@ def _counts(
 
 _WORDS_OF_IT = re.compile(r"[\w'’&!-]{1,20}(?: [\w'’&!-]{1,20}){1,4}")
 _USER_KEY = re.compile(
-    r"(?i)\b(?:user(?:name)?|user_?id|login|e-?mail|account|host|server|uid)[\"']?\s{0,2}(?:=>|[:=])"
+    r"(?i)\b(?:user(?:name)?|user_?id|login|e-?mail|account|host|server|uid)"
+    r"[\"']?\s{0,2}(?:=>|[:=])"
 )
 _USER_REACH = 120
 _WORDS_STEMS = (*_STEMS, "wort", "passe", "contrase", "senha", "wachtwoord", "parola")
@@ -878,7 +900,8 @@ def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
         return written and not any(stem in value.lower() for stem in _STEMS)
     if place.is_nested and value.islower() and value.isalpha() and len(value) >= _SHORTEST_SECRET:
         return not _is_remark(value)
-    if quoted and place.is_qualified and value.isalpha() and len(value) >= _SHORTEST_SECRET:
+    qualified = place.is_qualified or (place.is_secret and not place.is_colon)
+    if quoted and qualified and value.isalpha() and len(value) >= _SHORTEST_SECRET:
         return (value.islower() or value.istitle()) and not _is_remark(value)
     if len(value) < 8 or (not quoted and not loud and value.isidentifier() and not mixed):
         return False
@@ -1017,13 +1040,48 @@ _TOLD = (
 
 The words that it begins with, what it may hold instead of the name of a password, and its pattern.
 """
+_TOLD_ABROAD = (
+    (
+        "passwort|kennwort|mot de passe|contraseña|password|senha|wachtwoord",
+        re.compile(
+            r"(?i)(?:passwort|kennwort|mot de passe|contraseña|password|senha|wachtwoord)"
+            r"(?: (?:[^\s.,:;]{2,14})){0,2}? (?:auf|in|zu|en|à|par|pour|a|por|con|para|naar) "
+            r"([^\s\"'`<>(){}\[\],;]{5,64})"
+        ),
+        re.compile(
+            r"(?i)\b(?:geändert|ändern|gesetzt|umgestellt|changé|mis|modifié"
+            r"|cambiad[oa]|cambié|puesto"
+            r"|cambiato|impostato|messo|mudei|alterei|troquei|coloquei|gewijzigd|veranderd|gezet)\b"
+        ),
+    ),
+    (
+        "use|using|chose|pick|took|mis |utilis|usado|puesto|usato|messo|verwende|benutze|nehme"
+        "|gebruik",
+        re.compile(
+            r"(?i)\b(?:used?|using|chosen?|choose|picked|took|mis|utilise|utilisé"
+            r"|usado|puesto|usato"
+            r"|messo|verwende|benutze|nehme|gebruik) ([^\s\"'`<>(){}\[\],;]{5,64}) "
+            r"(?:as|comme|como|come|als) (?:(?:my|our|the|mein|mon|mi|la mia|mijn|minha) )?"
+            r"(?:[\w-]{2,16} )?(?:password|passwort|passcode|kennwort|mot de passe|contraseña|senha"
+            r"|wachtwoord)(?=[.,;!?\n]|$| (?:every\w*|for|and|but|on|in"
+            r"|für|und|pour|et|para|y|per|e)\b)"
+        ),
+        None,
+    ),
+)
+"""What somebody changed a password to in other languages, or says to use as one.
+
+The words that it begins with, its pattern, and what must stand near it.
+"""
+_NEAR_TOLD = 60
 _OTHER_NAMES = (
     "password|passwort|passcode|passphrase|kennwort|mot de passe|contraseña|wachtwoord|senha"
 )
 _OTHER_ONE = re.compile(
     r"(?i)(?:password|passwort|passcode|passphrase|kennwort|mot de passe|contraseña|wachtwoord"
     r"|senha)"
-    r"\b[^.\n?!]{0,80}?\b(?:new|old|other|current|previous|neues?|altes?|andere|nouveau|ancien|nueva"
+    r"\b[^.\n?!]{0,80}?\b(?:new|old|other|current|previous|neues?|altes?|andere|nouveau|ancien"
+    r"|nueva"
     r"|antigua|actual|nuova|vecchia|nieuwe|oude|nova|antiga)(?: one)?"
     r" (?:is|was|ist|war|est|était|es|era|è|é) "
     rf"{_TOLD_VALUE}"
@@ -1055,6 +1113,8 @@ def _told(text: str, lowered: str, names: list[str]) -> Iterator[Span]:
             continue
         for m in _matches(text, lowered, marks, pattern):
             yield from _values_told(text, m)
+    if named:
+        yield from _told_abroad(text, lowered)
     if named and _holds(lowered, _OTHERS):
         for m in _matches(text, lowered, _OTHER_NAMES, _OTHER_ONE):
             yield from _values_told(text, m)
@@ -1067,6 +1127,28 @@ def _told(text: str, lowered: str, names: list[str]) -> Iterator[Span]:
                 if not any(is_state(w) or w.lower() in _OF_SENTENCES | _NO_VALUES for w in words):
                     yield titled.start(1), titled.end(1), "KEY"
             at = lowered.find(name, at)
+
+
+_VERB_BEHIND = re.compile(
+    r" (?:ge\w{2,12}(?:t|en|d)|umge\w{3,9}|ver\w{3,9}t|ändern|as|comme|como|come|als)\b"
+)
+
+
+def _told_abroad(text: str, lowered: str) -> Iterator[Span]:
+    """Yield what somebody changed a password to in other languages, or uses as one."""
+    for marks, pattern, near in _TOLD_ABROAD:
+        for m in _matches(text, lowered, marks, pattern):
+            value = m[1].rstrip(".,:;?!")
+            around = (max(0, m.start() - _NEAR_TOLD), m.end() + _NEAR_TOLD)
+            if near and not near.search(text, *around):
+                continue
+            end = m.start(1) + len(value)
+            ends = text[end : end + 1] in {"", ".", ",", ";", "!", "?", "\n", ")"}
+            if not (ends or _VERB_BEHIND.match(text, end) or _GOES_ON.match(text, end)):
+                continue
+            plain = not is_state(value) and not _is_expression(value) and len(value) > 4
+            if plain and (is_mixed(value) or not _is_remark(value)):
+                yield m.start(1), end, "KEY"
 
 
 _OTHERS = (" new ", " old ", " one ", " neue", " alte", " nou", " anc", " nuev", " nuo", " niew")

@@ -289,6 +289,13 @@ ANNOUNCED = [
     "ENV TOKEN abcd ",
     '"password": "a b", "user": ',
     "name,token\n",
+    "use abcde as my password ",
+    "passwort auf abcde ",
+    "abcde (password) ",
+    "my password, the new one is ",
+    "new PDO(a, 'b', '",
+    "12345 (ssn)",
+    "ssh a@b1 ",
     "card_4111",
 ]
 
