@@ -44,7 +44,7 @@ _WITH_LETTERS = re.compile(  # letters behind a full stop begin a sentence
 )
 _DIGITS_ONLY = re.compile(r"[0-9](?:[ ./-]?[0-9])*+(?![A-Za-z0-9])")
 _CASED = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9*-]|[ ](?=[0-9])){3,24}")
-_NATIONAL_SSN = re.compile(r"[0-9]{3}[- .]?[0-9]{2}[- .]?[0-9]{4}(?![0-9])")
+_NATIONAL_SSN = re.compile(r"[0-9]{3}(?: ?[-./] ?| )?[0-9]{2}(?: ?[-./] ?| )?[0-9]{4}(?![0-9])")
 _PLATE = re.compile(
     r"[A-ZÄÖÜ0-9]{1,7}(?:[- ·]{1,2}(?:[A-Z]{1,3}(?![A-Za-z])|[A-Z0-9]*[0-9][A-Z0-9]*)){0,3}"
 )
@@ -528,6 +528,11 @@ _CASELESS = (
         "生年月日 出生 生日 생년월일",
     ),
     ("SSN", _NATIONAL_SSN, "社会保障 社會保障"),
+    (
+        "POSTCODE",
+        re.compile(r"[0-9]{3}-?[0-9]{4}(?![0-9])|[0-9]{5,6}(?![0-9])"),
+        "〒 郵便番号 邮编",
+    ),
     ("ID", re.compile(r"[A-Z0-9-]{4,20}"), "客户编号 客户号 顧客番号 お客様番号 고객번호"),
 )
 _EAST_ASIAN = re.compile("[\u3040-\u9fff\uac00-\ud7af]")

@@ -225,6 +225,8 @@ def cards(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 _BROKEN = re.compile(r"[0-9]\r?\n(?:> )?[0-9]{4}")
+_ALL_BREAKS = 3
+"""Line ends of a card whose groups stand in lines of their own, which a word must announce."""
 _BROKEN_CARD = re.compile(
     r"(?<![\w.])[1-8][0-9]{3}(?=(?:[ -]?[0-9]){0,8}\r?\n)"
     r"(?:(?:[ -]|\r?\n(?:> )?)?[0-9]{4}){3}(?!\w)"
@@ -243,11 +245,15 @@ _NOWHERE = frozenset(
 
 
 def broken_cards(text: str) -> Iterator[Span]:
-    """Yield payment cards with one line end among their groups."""
+    """Yield payment cards with a line end among their groups, or after each."""
     if "\n" in text and _BROKEN.search(text):
         for m in _BROKEN_CARD.finditer(text):
             digits = "".join(filter(str.isdigit, m[0]))
-            if m[0].count("\n") == 1 and passes_luhn(digits) and is_issued(digits):
+            broken = m[0].count("\n")
+            said = broken == 1 or (
+                broken == _ALL_BREAKS and _CARD_CONTEXT.search(_before(text, m.start()))
+            )
+            if said and passes_luhn(digits) and is_issued(digits):
                 yield m.start(), m.end(), "CARD"
 
 

@@ -56,12 +56,22 @@ def spelled_emails(text: str) -> Iterator[Span]:
     """Yield addresses whose "@" is written as a word in brackets: `anna [at] example [dot] org`."""
     for at in _SPELLED_AT.finditer(text):
         end = at.start() - text[at.start() - 1 : at.start()].isspace()
-        local = _LOCAL.search(text, max(0, end - 64), end)
+        dotted = _SPELLED_LOCAL.search(text, max(0, end - 80), end)
+        local = dotted or _LOCAL.search(text, max(0, end - 64), end)
         host = _SPELLED_HOST.match(text, at.end())
         if local and host and (local[0][-1].isalnum() or local[0][-1] in "_-"):
             yield local.start(), host.end(), "EMAIL"
 
 
+_SPELLED_LOCAL = re.compile(
+    r"(?i)(?<![\w.-])[\w-]{1,30}"
+    r"(?:\s?[\[({]\s?(?:dot|punkt|point|punto|\.)\s?[\])}]\s?[\w-]{1,30}){1,3}\Z"
+)
+_APART = re.compile(
+    r"(?<![\w.+-])(?=[\w.+-]{0,40}[._0-9])[\w+-][\w.+-]{1,40} @ (?:[a-z0-9-]{1,40}\.){1,4}[a-z]{2,12}"
+    r"(?![\w-])"
+)
+"""An address with spaces around its "@", of a name with a dot, a digit or an underscore."""
 _SPOKEN_EMAIL = re.compile(
     r"(?i)(?<![\w.-])(?!(?:work|working|look|looking|found|available|visit|bought|shop|order|am|is|are"
     r"|me|us|you|it) at )([\w-]{2,30}(?:(?:\.| dot )[\w-]{1,30}){0,3}) at "
@@ -85,6 +95,10 @@ def other_emails(text: str) -> Iterator[Span]:
     if "@" in text and ("[" in text or "(" in text):
         for m in _DOTS_IN_BRACKETS.finditer(text):
             if "[" in m[0] or "(" in m[0]:
+                yield m.start(), m.end(), "EMAIL"
+    if " @ " in text:
+        for m in _APART.finditer(text):
+            if is_top_level(m[0].rpartition(".")[2].lower()):
                 yield m.start(), m.end(), "EMAIL"
     if '"@' in text:
         for m in _QUOTED_LOCAL.finditer(text):

@@ -296,6 +296,10 @@ ANNOUNCED = [
     "new PDO(a, 'b', '",
     "12345 (ssn)",
     "ssh a@b1 ",
+    "a.b @ c.d ",
+    "a [dot] b [at] ",
+    "1111\n",
+    "0x34",
     "card_4111",
 ]
 
