@@ -21,14 +21,15 @@ _WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[A-Z]")
 _HUMP = re.compile("[a-z][A-Z]")
 _NUMBERING = (
-    "number|numbers|no|nos|nr|num|nbr|id|ids|code|ref|reference|nummer|numero|número|numéro|n"
+    r"n\.o|number|numbers|no|nos|nr|num|nbr|id|ids|code|ref|reference|nummer|numero|número|numéro|n"
     "|núm|nro|numer"
 )
 _GAP = re.compile(
     rf"(?:[\s_.,:#=°º'\"()/-]{{0,4}}(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))"
     rf"(?:(?P<numbering>(?i:{_NUMBERING})(?!-?[0-9]))"
     r"|s|is|was|are|ist|lautet|war|est|es|è|é|e|[Cc]ard|[Kk]arte|carte|scheme|de|du|del|der|da|do"
-    r"|the|of|his|her|my|[A-Z]{2,3}(?=\))|client|clienti|cliente|dossier|compte|cuenta|conto"
+    r"|the|of|his|her|my|español[a]?|italian[oa]|français|francés|portugu[eê]s|deutscher|british"
+    r"|[A-Z]{2,3}(?=\))|client|clienti|cliente|dossier|compte|cuenta|conto"
     r"|conta|серия|номер|patient|assuré|for|für|fürs|zum|[Tt]oken|[Aa]pp|[Ss]afe|door|phone|sim|SIM)"
     r"(?![^\W_])){0,4}"
     # a question, and who answers it
@@ -41,9 +42,9 @@ _GROUPS = re.compile(rf"{_RUN}(?: (?:[A-Z0-9]*[0-9][A-Z0-9./-]*)(?![\w])){{0,6}}
 _WITH_LETTERS = re.compile(  # letters behind a full stop begin a sentence
     rf"{_RUN}(?:(?: |-)(?:[A-Z0-9]*[0-9][A-Z0-9./-]*|(?<!\. )[A-Z]{{1,3}})(?![\w])){{0,6}}"
 )
-_DIGITS_ONLY = re.compile(r"[0-9](?:[ ./-]?[0-9])*")
+_DIGITS_ONLY = re.compile(r"[0-9](?:[ ./-]?[0-9])*+(?![A-Za-z0-9])")
 _CASED = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9*-]|[ ](?=[0-9])){3,24}")
-_NATIONAL_SSN = re.compile(r"[0-9]{3}[- .]?[0-9]{2}[- .]?[0-9]{4}(?![0-9])")
+_NATIONAL_SSN = re.compile(r"[0-9]{3}(?: ?[-./] ?| )?[0-9]{2}(?: ?[-./] ?| )?[0-9]{4}(?![0-9])")
 _PLATE = re.compile(
     r"[A-ZÄÖÜ0-9]{1,7}(?:[- ·]{1,2}(?:[A-Z]{1,3}(?![A-Za-z])|[A-Z0-9]*[0-9][A-Z0-9]*)){0,3}"
 )
@@ -59,7 +60,14 @@ _UK_PLATE = re.compile(r"[A-Z]{2}[0-9]{2} ?[A-Z]{3}(?![A-Za-z0-9])")
 _FR_PLATE = re.compile(r"[A-Z]{2}[- ]?[0-9]{3}[- ]?[A-Z]{2}(?![A-Za-z0-9])")
 _OF_CARS = re.compile(
     r"(?:[A-Z]{2}[0-9]{2} ?[A-Z]{3}|[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?[0-9]{1,4}[EH]?"
-    r"|[A-Z]{2}[- ][0-9]{3}[- ][A-Z]{2})(?![A-Za-z0-9-])"
+    r"|[A-Z]{2}[- ][0-9]{3}[- ][A-Z]{2}|[0-9][A-Z]{3}[0-9]{3})(?![A-Za-z0-9-])"
+)
+_WHOLE_VIN = re.compile(r"[A-HJ-NPR-Z0-9]{17}(?![A-Za-z0-9])")
+_MEID = re.compile(r"[0-9A-Fa-f]{14}(?![A-Za-z0-9])|[0-9]{11,18}(?![A-Za-z0-9])")
+_DOCKET = re.compile(r"(?:[0-9]:)?[0-9]{2}-[A-Za-z]{2}-[0-9]{3,6}(?:-[A-Z]{2,4}){0,3}")
+_TRACKING = re.compile(
+    r"(?:1Z[0-9A-Z]{16}|[0-9]{12,22}|[A-Z]{2}[0-9]{9}[A-Z]{2}|[0-9]{4}(?: [0-9]{4}){2,4})"
+    r"(?![A-Za-z0-9])"
 )
 _VAT = re.compile(r"[A-Z]{2} ?[0-9](?: ?[0-9A-Z]){7,11}(?![A-Za-z0-9])")
 _SORT_CODE = re.compile(r"[0-9]{2}[- ][0-9]{2}[- ][0-9]{2}(?![0-9-])")
@@ -101,7 +109,8 @@ def _table() -> dict[str, _Form]:
         (
             _Form("LICENCE", _CASED, 4),
             "führerschein fuehrerschein führerscheinnummer rijbewijs rijbewijsnummer"
-            "|driver licence|driver license|drivers licence|drivers license|s license|s licence"
+            "|de permis|pilot licence|pilot license|driver licence"
+            "|driver license|drivers licence|drivers license|s license|s licence"
             "|driving licence|driving license|de conduire|de conducir|de condução|di guida"
             "|carteira nacional",
         ),
@@ -118,7 +127,7 @@ def _table() -> dict[str, _Form]:
             " samordningsnummer|sv nr|ausweis nr|n ss|numéro national|sv nummer|id number"
             "|asmens kodas|voter id|emirates id"
             "|ust idnr|vat number|vat id|national insurance|ni number|ni no|steuer id"
-            "|steuer identifikationsnummer"
+            "|steuer identifikationsnummer|p iva|partita iva"
             "|sécurité sociale|securite sociale|codice fiscale|pan card|pan number"
             "|tax file|tax id|tax number|taxpayer identification|national id|national identity"
             "|identity card|social insurance|carte identité|d identité|documento nacional"
@@ -130,6 +139,12 @@ def _table() -> dict[str, _Form]:
         (_Form("PASSPORT", _RU_PASSPORT, 10), "паспорт паспорта паспортом серия"),
         (_Form("NATIONAL_ID", _DOTTED, 7), "cc ti|c c|cédula ciudadanía|de ciudadanía"),
         (_Form("NATIONAL_ID", _WITH_LETTERS, 7), "rg"),
+        (
+            _Form("NATIONAL_ID", _WITH_LETTERS, 7),
+            "aufenthaltstitel|green card|alien number|alien registration|uscis number|resident card"
+            "|residence permit|visa number|visa no|permit number|titre séjour|de séjour",
+        ),
+        (_Form("MEDICAL", _WITH_LETTERS, 4, numbered=True), "rx prescription rezept"),
         (_Form("NATIONAL_ID", _PAN, 4), "pan"),
         (_Form("NATIONAL_ID", _SIN, 9), "sin"),
         (_Form("NATIONAL_ID", _RFC, 6), "rfc"),
@@ -148,8 +163,14 @@ def _table() -> dict[str, _Form]:
         (_Form("NATIONAL_ID", _VAT, 8), "vat"),
         (_Form("ID", _BOOKING, 1), "pnr"),
         (_Form("DEVICE", _SERIAL, 1), "|s n"),
-        (_Form("LICENCE", _CASED, 4, numbered=True), "dl"),
+        (_Form("LICENCE", _CASED, 4, numbered=True), "dl patente permis"),
         (_Form("ACCOUNT", _DIGITS_ONLY, 18), "clabe rib"),
+        (_Form("ACCOUNT", _DIGITS_ONLY, 10), "nuban"),
+        (_Form("VEHICLE", _WHOLE_VIN, 4), "chassis"),
+        (_Form("DEVICE", _MEID, 6), "meid esn"),
+        (_Form("ID", _DOCKET, 5), "docket"),
+        (_Form("ID", _TRACKING, 8), "tracking"),
+        (_Form("ID", _GROUPS, 4, numbered=True), "badge"),
         (_Form("ACCOUNT", _DIGITS_ONLY, 6, numbered=True), "|a c"),
         (_Form("ID", _WITH_LETTERS, 2, numbered=True), "serial"),
         (
@@ -167,7 +188,7 @@ def _table() -> dict[str, _Form]:
             _Form("MEDICAL", _WITH_LETTERS, 3),
             "mrn patientennummer patientnumber patientid patiëntnummer fallnummer"
             " npi kvnr|dea number|dea no|medical record|medical records|health record|nhs number"
-            "|nhs no|hospital number",
+            "|nhs no|hospital number|hospital no|chart number|chart no|patient no",
         ),
         (
             _Form("MEDICAL", _WITH_LETTERS, 3, numbered=True),
@@ -180,6 +201,7 @@ def _table() -> dict[str, _Form]:
             "|insurance policy|policy number|policy no|member id|member number|subscriber id"
             "|group number|group no|medicare card|health insurance|medicare number|medicaid number"
             "|medicaid id|medicare id|d assuré"
+            "|de sinistre|de siniestro|schaden nr"
             "|de póliza|de poliza|di polizza|da apólice|de police|tarjeta sanitaria",
         ),
         (
@@ -199,11 +221,13 @@ def _table() -> dict[str, _Form]:
             "vin fahrgestellnummer fahrzeugidentifikationsnummer fin bastidor telaio"
             "|chassis number|chassis no|de châssis|di telaio",
         ),
-        (_Form("DEVICE", _DEVICE, 14), "imei imeis imeisv imsi iccid meid"),
+        (_Form("DEVICE", _DEVICE, 14), "imei imeis imeisv imsi iccid"),
         (
             _Form("ID", _GROUPS, 3),
             "kundennummer kundennr klantnummer dossiernummer zaaknummer"
-            " vorgangsnummer vertragskonto personalnummer matrikelnummer mitgliedsnummer"
+            " schwerbehindertenausweis dienstausweis truppenausweis studentenausweis schülerausweis"
+            " mitgliedsausweis firmenausweis vorgangsnummer vertragskonto personalnummer"
+            " matrikelnummer mitgliedsnummer"
             " vertragsnummer"
             " customerid customernumber clientid caseid casenumber employeeid matricule"
             " expediente accountid vertragsnr",
@@ -228,8 +252,9 @@ def _table() -> dict[str, _Form]:
         ),
         (
             _Form("KEY", _PIN, 4),
-            "pin pincode|pin code|pin number|atm pin|unlock pin|sim pin|card pin|my pin|his pin"
-            "|her pin|their pin|phone pin|debit pin|account pin|login pin|voicemail pin",
+            "pin pincode lockbox|key safe|pin code|pin number|atm pin|unlock pin|sim pin|card pin"
+            "|my pin|his pin|her pin|their pin|phone pin|debit pin|account pin|login pin"
+            "|voicemail pin",
         ),
         (
             _Form("KEY", _CODE, 4),
@@ -261,7 +286,8 @@ _ABBREVIATED = frozenset(
 )
 """Names in capitals that are words in lower case."""
 _OWNER = re.compile(
-    r"(?i)\b(?:my|his|her|their|atm|unlock|sim|card|phone|debit|account|login|voicemail) \Z"
+    r"(?i)\b(?:my|his|her|their|our|atm|unlock|sim|card|phone|debit|account|login|voicemail|code|código"
+    r"|codice|mon|mi|meine?|mio|meu|mijn|il|el|le|die|de) \Z"
 )
 _SIGN = re.compile("[#:=]")
 
@@ -275,9 +301,31 @@ def by_words(text: str, lowered: str, start: int, end: int) -> Span | None:
         found = _announced(text, low, list(_WORD.finditer(head)), start, end)
         if found:
             return found
+    if text.startswith(" (", end) and (found := _named_behind(text, start, end)):
+        return found
     if _HUMP.search(text, low, start):  # socialSecurityNumber
         return _announced(text, 0, list(_CAMEL.finditer(text, low, start)), start, end)
     return None
+
+
+_BEHIND = re.compile(r" \((?:(?:my|his|her|the|our) )?([^\W\d_]{2,30}(?: [^\W\d_]{2,20})?)\)")
+_TOKEN_BEFORE = re.compile(r"(?<![\w-])[A-Z-]{1,6}\Z")
+
+
+def _named_behind(text: str, start: int, end: int) -> Span | None:
+    """Return the value around a chunk of digits whose name stands in brackets behind it."""
+    name = _BEHIND.match(text, end)
+    form = _TABLE.get(name[1].lower()) if name else None
+    if form is None:
+        return None
+    letters = _TOKEN_BEFORE.search(text, max(0, start - 7), start)
+    first = letters.start() if letters else start
+    m = form.value.match(text, first)
+    enough = m and sum(c.isdigit() for c in m[0]) >= max(form.n_digits, _FEWEST_BEHIND)
+    return (first, m.end(), form.kind) if m and enough and m.end() == end else None
+
+
+_FEWEST_BEHIND = 5
 
 
 def _is_announcing(words: list[str]) -> bool:
@@ -293,11 +341,12 @@ def _announced(
     """Return the value that the last of some words announces; they are found from `low` on."""
     for i in range(len(words) - 1, -1, -1):
         word = words[i][0].lower()
-        if word not in _WORDS:
+        at = low + words[i].start()
+        if word not in _WORDS or text[max(0, at - 1) : at].isdigit():  # part of a hash
             continue
         pair = f"{words[i - 1][0].lower()} {word}" if i else word
         form = _TABLE.get(pair) or _TABLE.get(word)
-        if form and (span := _value(text, low + words[i].start(), word, form, start, end)):
+        if form and (span := _value(text, at, word, form, start, end)):
             return span
     return None
 
@@ -328,8 +377,13 @@ def _value(text: str, at: int, word: str, form: _Form, start: int, end: int) -> 
     return (first, last, form.kind) if enough and not long else None
 
 
-_CODED = re.compile(r"(?=(?:[A-Z/-]{0,6}[0-9]){6})[A-Z0-9]+(?:[-/][A-Z0-9]+)+(?![\w-])")
-"""A number with six digits or more and a hyphen, which a word such as "policy" announces."""
+_CODED = re.compile(
+    r"(?:(?=(?:[A-Z/-]{0,6}[0-9]){6})[A-Z0-9]+(?:[-/][A-Z0-9]+)+|[A-Z]{1,2}-[0-9]{4,9}"
+    r"|[A-Z]{2,4}-?[0-9]{6,10})(?![\w-])"
+)
+"""A number with six digits or more and a hyphen, or with a letter before it, which a word such as
+"policy" announces.
+"""
 _ISO_DAY = re.compile("[12][0-9]{3}-[01][0-9]-[0-3][0-9]")
 _LONGEST_PLATE = 12
 _PLAINLY_LONG = 8
@@ -430,7 +484,8 @@ def _head(line: str) -> tuple[str, list[tuple[str, re.Pattern[str], int] | None]
     if line.count(" ") > _MOST_WORDS * (line.count(sign) + 1):
         return "", []
     heads = [_announces(cell) for cell in line.split(sign)]
-    return (sign, heads) if len(heads) >= _SEVERAL_CELLS and any(heads) else ("", [])
+    n_named = len(heads) if sign in "|\t" else sum(map(bool, map(str.strip, line.split(sign))))
+    return (sign, heads) if n_named >= _SEVERAL_CELLS and any(heads) else ("", [])
 
 
 def _announces(cell: str) -> tuple[str, re.Pattern[str], int] | None:
@@ -473,6 +528,11 @@ _CASELESS = (
         "生年月日 出生 生日 생년월일",
     ),
     ("SSN", _NATIONAL_SSN, "社会保障 社會保障"),
+    (
+        "POSTCODE",
+        re.compile(r"[0-9]{3}-?[0-9]{4}(?![0-9])|[0-9]{5,6}(?![0-9])"),
+        "〒 郵便番号 邮编",
+    ),
     ("ID", re.compile(r"[A-Z0-9-]{4,20}"), "客户编号 客户号 顧客番号 お客様番号 고객번호"),
 )
 _EAST_ASIAN = re.compile("[\u3040-\u9fff\uac00-\ud7af]")

@@ -19,8 +19,8 @@ Span = tuple[int, int, str]
 
 _PASSWORDS = frozenset(
     """
-    password passwd passphrase passcode pwd pass psw pw passwort kennwort passwörter mdp wachtwoord
-    contraseña contrasena clave senha passe passwords ordine parola acceso
+    password passwd passphrase passcode pwd pass psw psk pw passwort kennwort passwörter mdp
+    wachtwoord contraseña contrasena clave senha passe passwords ordine parola acceso
     heslo hasło lösenord losenord passord adgangskode salasana jelszó parolă şifre пароль
     """.split()
 )
@@ -97,13 +97,23 @@ _CODE = re.compile(
     r"[A-Za-z_][\w.]*[(\[]|[$%{<&]|(?:os|self|this|settings|config|args|request|process|options"
     r"|env|secrets|params|props|data|opts)[.\[]|https?:|[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z"
     r"|!(?:vault|Ref|Sub|GetAtt|ImportValue|secret|env|reference)\b"
+    r"|(?:[A-Za-z_]\w*\.)*[A-Z][A-Za-z0-9_]*(?:Keys?|Types?|Tokens?|Secrets?|Passwords?|Params?"
+    r"|Credentials?|Config|Provider|Manager|Client|Fields?|Info)[)\]:,]{0,3}\Z"
+    r"|(?:com|org|net|io|dev|app)(?:\.[a-z]\w*){2,}\Z|0x[0-9A-Fa-f]{1,16}\Z"
+    r"|(?:\S{0,40}?)(?:\(\?[:=!<P]|\[[^\]\s]{0,12}[a-zA-Z0-9]-[a-zA-Z0-9]"
+    r"[^\]\s]{0,20}\]|\\[dwsDWS][+*{?])"
 )
+"""Calls, variables, names of types, domains in reverse, numbers, regular expressions."""
 _QUERY = re.compile(r"&[A-Za-z_][\w.-]*=")
 _SIGN = re.compile(r"[^\w\s.,:;-]")
 _HEADER = re.compile(r"(?i)(?<![\w-])x-[a-z-]{2,30}\Z")
 _COMMENT = re.compile(r"[ \t]{1,8}(?:#|//|--)[ \t]")
 _HYPHENED = re.compile(r"[a-z0-9]{2,20}(?:-[a-z0-9]{2,20}){2,8}")
 """Words with hyphens between, which many write for a secret."""
+_OF_PLACEHOLDERS = frozenset(
+    "your my key token here api secret example test dummy value insert goes replace me some the"
+    " todo xxx xxxx sample demo fake".split()
+)
 _HIDDEN = re.compile(r"[*•.xX_?-]+\Z")
 # Words that say something about a password, or stand for one; beginnings of words end in *.
 _STATES = """
@@ -131,14 +141,75 @@ _SPOKEN_STEMS = (
     *("heslo", "passord", "salasana", "parol"),
 )
 _OTHER_SPOKEN_STEMS = (*_SPOKEN_STEMS, "contraseña", "парол", "hasło", "lösen", "şifre")
-_COPULA_STEMS = (" pw", "pass", "kennwort", "wachtwoord", "contrase", "senha", "clave", "ordine")
+_COPULA_STEMS = ("pw", "pass", "kennwort", "wachtwoord", "contrase", "senha", "clave", "ordine")
 _COPULA = re.compile(
-    r"[a-zñ]{0,6}[\"'`]?(?: (?:for|für|pour|para|per|voor|of|von) [^\s.,:;]{1,30}"
-    r"(?: [^\s.,:;]{1,30})?)?"
+    r"([a-zñ]{0,6})[\"'`]?(?: (?:for|to|on|für|zu[mr]?|pour|para|per|voor|van|of|von|vom|del?"
+    r"|du|d[aio]|della) [^\s.,:;]{1,30}(?: [^\s.,:;]{1,30})?)?"
     r"(?:\s(?:is|was|ist|lautet|war|est|était|es|era|è|é|será|(?:has|had) been)\b|(?<=\w)['’]s\b)"
-    r"(?: now| jetzt)?(?: (?:re)?set to| changed to)?:?\s{1,2}"
+    r"(?: (?:now|still|currently|always|just|jetzt|immer noch|noch|nun|toujours|encore|todavía"
+    r"|ancora|nog steeds|ainda))?(?: (?:re)?set to| changed to)?:?\s{1,2}"
     rf"(?:\"([^\"\n]{{1,100}})\"|'([^'\n]{{1,100}})'|`([^`\n]{{1,100}})`|({_PLAIN}{{4,100}}+))"
 )
+_SPOKEN_NAMES = frozenset(
+    "password passwd passphrase passcode pwd psw pw passwort kennwort wachtwoord contraseña"
+    " contrasena senha ordine passe passwords parole paswoord".split()
+)
+_AMBIGUOUS_NAMES = frozenset({"pass", "clave", "pw"})
+"""Names that count in speech if somebody owns them or the value is no word: "a ski pass is"."""
+_OWNED = re.compile(
+    r"(?i)\b(?:my|our|his|her|their|meine?|unser|seine?|ihre?|mon|notre|son|leur|mi|nuestra|mia"
+    r"|nostra|sua|mijn|onze|ons|minha|nossa|wi-?fi|wlan|de acceso)(?:['’]s)?\s"
+    r"(?:[\w-]{1,20}\s){0,2}\Z"
+)
+_OF_ACCOUNT = re.compile(
+    r"(?i)\b(?:wi-?fi|wlan|router|red|cuenta|correo|acceso|banco|conta|account"
+    r"|laptop|e-?mail|server|mail)\b"
+)
+"""What has a password, behind its name."""
+# What a sentence says about a password beside `_STATES`, in the languages of the names.
+_SAID_ABOUT = frozenset(
+    """
+    chosen given found stolen forgotten hidden read left told set lost shut met
+    about absent active again alphanumeric already also annoying another anyway basically back bad
+    being broken case close closed common complex complicated confidential constantly crap dead
+    different difficult dumb easy either enough ever everywhere exactly expensive fine from garbage
+    gone guessable half hard harder here identical impossible inside just kept known last less
+    like likely literally longer lousy made maybe minimum mine missing more most much nearly
+    never next nine nonsense nothing numeric obsolete obvious obviously okay open outdated over
+    part perfect personal plain pretty private probably quite random ready really ridiculous right
+    rubbish same seen segura seguro sent shorter shown simple simpler simply slow some
+    somehow something somewhere still stronger stuck stupid such super taken temporary ten terrible
+    than their them there these they this those totally trash true twelve twice under unique
+    unlikely unsafe until unusable useless usually very weaker weird what when where whether
+    which while whose why will
+    within without working worse written your yours eight four five seven cheap permanent
+    eine einer einfach etwas gleich immer jetzt kompliziert kurz lang leider länger kürzer mein
+    noch nötig notwendig schon schwach schwer sehr stark stets unbekannt vielleicht viel wegen
+    weg wieder wirklich wohl dasselbe identisch aktuell alt neu auch anders doch bereits bekannt
+    aussi bien bloqué bon bonne celle celui compliqué dans déjà différent difficile encore
+    enregistré facile faible faux fausse fort forte identique jamais juste longue mauvais même
+    nécessaire perdu plus refusé sensible simple stocké toujours très trop vraiment votre vrai
+    ahora algo antigua casi como corta débil demasiado diferente difícil distinta donde esta este
+    fácil fuerte igual larga mala malo muy nueva para porque pública siempre sólo también tampoco
+    una única vieja vuestra mejor
+    ancora anche breve corta debole diversa facile giusta lunga molto nuova quella quello questa
+    questo sempre sicura stata stato troppo uguale vecchia
+    altijd anders bekend dezelfde fout goed hetzelfde kort lang makkelijk moeilijk nieuw nodig
+    nog onveilig sterk veilig verkeerd weer zwak onbekend
+    ainda aquela correta curta diferente essa esta fraca longa mesma muito nova sempre também
+    """.split()
+)
+_PARTICIPLE = re.compile(
+    r"[a-z]{2,}(?:ed|ing|ly|able|ible|less|ful|ary|ous|ated)|ge[a-zäöüß]{3,}(?:t|en|d)"
+    r"|[a-zé]{3,}(?:ée?|iert|lich|ado|ada|ido|ida|ato|ata|uto|uta|itivo)"
+    r"|be\w{3,}(?:t|en)|ver\w{3,}(?:t|en)"
+)
+"""Endings of words that say what was done with a password: "saved", "gespeichert", "guardada"."""
+_GOES_ON = re.compile(
+    r"\s{1,2}(?:and|but|so|which|because|since|or|und|aber|weil|oder|mais|et|car|ou|pero|y|porque|e"
+    r"|ma|perché|maar|en|want|mas|if|does|doesn['’]?t|won['’]?t|now|please|thanks)\b|\s?[(—–]|\s-"
+)
+"""What may follow a password in a sentence that goes on."""
 _FLAG = re.compile(
     r"--(?:[a-z]{1,20}-){0,3}(?:password|passwd|passphrase|passcode|pass|pwd|token|api-?key"
     r"|secret(?:-?key)?|access-?key|private-?key)"
@@ -159,6 +230,15 @@ _COMMANDS = {
         r"\s(?:-u|--user|-U)\s{0,2}(?:\"[^\s:\"]{1,60}:(?P<double>[^\"\n]{3,200})\""
         r"|'[^\s:']{1,60}:(?P<single>[^'\n]{3,200})'|[^\s:\"']{1,60}:([^\s\"']{3,200}))"
     ),
+    **dict.fromkeys(
+        ("mongo", "cqlsh", "ncftp"),
+        re.compile(rf"\s-p\s?{_ARGUMENT}"),
+    ),
+    **dict.fromkeys(("ipmitool", "isql", "bcp "), re.compile(rf"\s-P\s{_ARGUMENT}")),
+    "htpasswd": re.compile(
+        rf"\s-[A-Za-z]{{0,4}}b[A-Za-z]{{0,4}}\s\S{{1,80}}\s\S{{1,60}}\s{_ARGUMENT}"
+    ),
+    "lftp": re.compile(r"\s-u\s[\w.@-]{1,60},([^\s\"']{3,200})"),
     **dict.fromkeys(("rdesktop", "useradd"), re.compile(rf"\s-p\s{_ARGUMENT}")),
     **dict.fromkeys(("sqlcmd", "mosquitto_", "zip"), re.compile(rf"\s-P\s{_ARGUMENT}")),
     **dict.fromkeys(("ldapsearch", "ldapmodify", "ldapadd"), re.compile(rf"\s-w\s{_ARGUMENT}")),
@@ -168,7 +248,7 @@ _COMMANDS = {
     "net use": re.compile(rf"\s/user:\S{{1,80}}\s{_ARGUMENT}"),
     "smbclient": re.compile(r"\s-U\s{0,2}[\"']?[^\s%\"']{1,60}%([^\s\"']{3,200})"),
 }
-_ANY_FLAG = re.compile(r"-(?:-[A-Za-z]|(?<=\s-)[puUaPwkN])|/(?:p|user):")
+_ANY_FLAG = re.compile(r"-(?:-[A-Za-z]|(?<=\s-)[bpuUaPwkN])|/(?:p|user):")
 _COMMAND_SIZE = 300
 _CLOSING_TAG = re.compile(r"</([a-z_:.-]{2,60})\s?>")
 _ATTRIBUTE = re.compile(
@@ -240,14 +320,17 @@ def _named(text: str, lowered: str) -> Iterator[Span]:
                 done = line if line >= 0 else len(text)
                 yield from _cookies(text, at + 1, done)
             at = text.find(sign, at + 1)
+    names: list[str] = []  # of passwords, that the text holds
     for stem in _COPULA_STEMS:
         at = lowered.find(stem)
+        names += [stem] if at >= 0 else []
         while at >= 0:
             end = at + len(stem)
             if m := _COPULA.match(text, end):
-                yield from _said(text, m)
+                yield from _said(text, lowered, at, m)
                 end = m.end()
             at = lowered.find(stem, end)
+    yield from _told(text, lowered, names)
     yield from _phrases(text, lowered)
     yield from _stated(text, lowered)
     yield from _paired(text, lowered)
@@ -347,6 +430,13 @@ _STATED = (
             r"\([\"']([^\"'\n]{4,200})[\"']\)"
         ),
     ),
+    (
+        "new pdo(|mysqli|getconnection(|ftp_login(|mysql_connect(|imap_open(",
+        re.compile(
+            r"(?:new PDO|mysqli(?:_connect)?|mysql_connect|getConnection|ftp_login|imap_open)"
+            r"\([^,()\n]{1,120},\s?[\"'][^\"'\n]{1,60}[\"'],\s?[\"']([^\"'\n]{4,100})[\"']"
+        ),
+    ),
     ("wandb login", re.compile(r"\bwandb login (?:--relogin )?([0-9a-f]{40})")),
     (
         ", password|, passwort|, pw|and password",
@@ -377,7 +467,8 @@ _STATED = (
     (
         " answer",
         re.compile(
-            r"(?i)\b(?:security|secret) answer(?: is|:| =) ([A-Z0-9][\w' -]{2,40}?)(?=[.,;\n]|$)"
+            r"(?i)\b(?:security|secret) (?:question[^\n]{0,80}?[ ,?.]\s{0,2}(?:the )?)?answer"
+            r"(?: is|:| =) ([A-Z0-9][\w' -]{2,40}?)(?=[.,;\n]|$)"
         ),
     ),
     (
@@ -426,13 +517,29 @@ _STATED_WEAKLY = (
             r"([\w+/=.-]{16,300})(?![\w])"
         ),
     ),
+    (
+        "(pass|(pw|(kennwort|(mot de passe|(contrase",
+        re.compile(
+            r"(?i)(?<!\S)(\S{5,64}) \((?:my |the |das |le )?"
+            r"(?:password|passwort|passcode|pw|kennwort|mot de passe|contraseña)\)"
+        ),
+    ),
+    (
+        "? it|? es |? c'|? here",
+        re.compile(
+            r"(?i)(?<!\w)(?:passw(?:or[dt]|d)|pass(?:code|phrase)|pw|kennwort|mot de passe"
+            r"|contraseña)"
+            r"\? (?:it['’]?s|it is|here(?: it is|['’]s it)?|es ist|c['’]est|es):? (\S{6,64})"
+        ),
+    ),
     (" set to ", re.compile(r"(?i)\b(?:password|passwort) (?:is |was )?(?:re)?set to (\S{6,64})")),
     ("_pass", re.compile(r"(?i)[a-z]_pass(?:word|wd)? ([^\s\"'`<>(){}=:]{6,64})")),
     (
         "@",
         re.compile(
-            r"(?<![\w/:.@-])(?!mailto|sips?:|xmpp|acct|git:|ssh:)[a-z_][\w-]{1,31}:"
-            r"([^\s:@/'\"<>()]{6,64})@(?=[0-9]{1,3}\.[0-9]|[\w-]{1,63}\.[a-z]|(?:tcp|unix)\()"
+            r"(?<![\w/:.@-])(?!mailto|sips?:|xmpp|acct|git:|ssh:|npm:|pypi:|gem:|docker:)"
+            r"[a-z_][\w-]{1,31}:"
+            r"([^\s:@/'\"<>()]{6,64})@(?=(?:[0-9]{1,3}\.){3}[0-9]|[\w-]{1,63}\.[a-z]|(?:tcp|unix)\()"
         ),
     ),
 )
@@ -446,7 +553,8 @@ for _weakly, _rows in ((False, _STATED), (True, _STATED_WEAKLY)):
             _first = next(sign for sign in _SIGNS if sign in _mark)
             _STATEMENTS[_first].append((_mark, _pattern, _weakly))
 _NO_PASSWORD = re.compile(
-    r"(?i)v?[0-9][0-9.,:/-]*\Z|(?:sha|md|aes|pbkdf|argon|scrypt|bcrypt|base|utf|oauth|hs|rs|es|ed)"
+    r"(?i)v?[0-9][0-9.,:/-]*\Z|(?:[0-9]{1,2}:)?[0-9]+(?:\.[0-9]+)+[+~-][\w.+~-]*\Z"
+    r"|(?:sha|md|aes|pbkdf|argon|scrypt|bcrypt|base|utf|oauth|hs|rs|es|ed)"
     r"-?[0-9]|[0-9]+(?:fa|th|st|nd|rd|[a-z]{1,2})\b"
 )
 _SEVERAL = re.compile(
@@ -530,22 +638,61 @@ _PAIRS = (
             r"value[\"']?\s?[:=]\s?(?:\"(?P<a>[^\"\n]{4,300})\"|(?P<b>[^\s\"'{}$][^\s\"']{3,300}))"
         ),
     ),
+    (
+        "env ",
+        re.compile(
+            r"(?:\bENV|\b[Ss]et[Ee]nv) (?P<name>[A-Z][A-Z0-9_]{2,60}) {1,2}"
+            r"(?:\"(?P<a>[^\"\n]{4,300})\"|(?P<b>[^\s\"'$<{=][^\s\"']{3,300}))(?=\s|$)"
+        ),
+    ),
+    (
+        "env(",
+        re.compile(
+            r"env\(\s?[\"'](?P<name>\w{3,60})[\"'],\s{0,4}"
+            r"(?:'(?P<a>[^'\n]{4,200})'|\"(?P<b>[^\"\n]{4,200})\")"
+        ),
+    ),
+    (
+        "environ.get(",
+        re.compile(
+            r"environ\.get\(\s?[\"'](?P<name>\w{3,60})[\"'],\s{0,4}"
+            r"(?:'(?P<a>[^'\n]{4,200})'|\"(?P<b>[^\"\n]{4,200})\")"
+        ),
+    ),
+    (
+        "env.",
+        re.compile(
+            r"env\.(?P<name>\w{3,60})\s?(?:\|\||\?\?)\s?"
+            r"(?:'(?P<a>[^'\n]{4,200})'|\"(?P<b>[^\"\n]{4,200})\")"
+        ),
+    ),
+    (
+        "${",
+        re.compile(
+            r"\$\{(?P<name>[A-Za-z][\w.]{2,60}):[-=]?"
+            r"(?P<a>[^\s\"'{}$:?+=-][^\s\"'{}$]{3,200})(?P<b>)\}"
+        ),
+    ),
 )
-"""Statements that say a name and a value apart: constants of PHP, variables of containers."""
+"""Statements that say a name and a value apart: constants of PHP, variables of containers, values
+for an environment that has none."""
 _SALT = re.compile(r"(?:AUTH|LOGGED_IN|NONCE)_(?:KEY|SALT)\Z")
 
 
 def _paired(text: str, lowered: str) -> Iterator[Span]:
     """Yield values of names that stand in a statement of their own."""
+    variables = "env" in lowered
     for mark, pattern in _PAIRS:
-        if mark not in lowered:
+        if (mark.startswith("env") and not variables) or mark not in lowered:
             continue
         for m in pattern.finditer(text):
             group = "a" if m["a"] else "b"
             value, kind = m[group], _class_of(m["name"].lower().rstrip("_0123456789"))
             if not (kind or _SALT.search(m["name"])) or _is_expression(value) or is_state(value):
                 continue
-            if kind not in {"secret", "random"} or looks_random(value) or is_mixed(value):
+            loud = m["name"].isupper() and kind == "secret" and not _is_remark(value)
+            loud = loud and value.isalnum() and len(value) >= _SHORTEST_SECRET
+            if kind == "password" or not kind or loud or looks_random(value) or is_mixed(value):
                 yield m.start(group), m.end(group), "KEY"
 
 
@@ -564,11 +711,33 @@ _KEPT_CODES = (
     "scratch",
     "wiederherstellung",
 )
+_DOOR = (
+    r"(?:door|gate|alarm|safe|lock|vault|locker|building|garage|keypad|shed|padlock|lockbox"
+    r"|entrance)"
+)
+_TO_DOOR = rf" (?:to|for|of) (?:the|our|my|his|her) (?:[a-z]{{2,12}} ){{0,2}}{_DOOR}"
 _OF_DOOR = re.compile(
-    r"(?i)\b(?:(?:code|combination|pin) (?:to|for|of) the "
-    r"(?:door|gate|alarm|safe|lock|vault|locker)"
-    r"|(?:door|gate|alarm|safe|entry|lock|keypad|garage|building|unlock|vault|locker)"
-    r"[ -](?:code|combination|combo|pin))(?: is| was|:| =)? ([0-9][0-9#*-]{2,11})(?![\w.])"
+    rf"(?i)\b(?:(?:code|combination|combo|pin){_TO_DOOR}"
+    r"|(?:door|gate|alarm|safe|entry|lock|keypad|garage|building|unlock|vault|locker|lockbox)"
+    rf"[ -](?:code|combination|combo|pin)(?:{_TO_DOOR})?)"
+    r"(?: is| was|:| =)? ([0-9][0-9#*-]{2,11}[A-Z]?)(?!\w|\.[0-9])"
+)
+_OF_DOOR_ABROAD = re.compile(
+    r"(?i)(?:\b(?:code|código|codice) (?:de la |de l['’]|del(?:la|lo|l['’])? |du |de |do |da "
+    r"|van (?:de|het) |d['’]|für (?:die |das |den )?|(?:zu[mr]?|der|des) )?"
+    r"(?:portail|porte|portillon|immeuble|entrée|alarme|garage|coffre|cadenas|digicode"
+    r"|puerta|portal"
+    r"|alarma|garaje|caja|candado|porta|portone|cancello|allarme|cassaforte|portão|alarme|cofre"
+    r"|deur|poort|alarm|kluis|slot|tür|tor|haustür|alarmanlage|safes?|tresors?|schloss)"
+    r"|digicode|(?:tür|tor|alarm|safe|tresor|deur|poort|kluis)-?code)"
+    r"(?: ist| lautet| est| es| è| é| is| era| war)?\s?:?\s"
+    r"([0-9][0-9#*-]{2,11}[A-Z]?)(?!\w|\.[0-9])"
+)
+"""The same in German, French, Spanish, Italian, Portuguese and Dutch."""
+_CODES_ABROAD = (
+    "code |código |codice |digicode|türcode|torcode|alarmcode|safecode|tresorcode|deurcode"
+    "|poortcode"
+    "|kluiscode|tür-code|alarm-code"
 )
 _CODE_WORDS = (" code", " combination", " combo", "pin ")
 _SHORTEST_CODE = 6
@@ -579,6 +748,9 @@ def _codes(text: str, lowered: str) -> Iterator[Span]:
     """Yield codes of doors, and those of a list that a line above announces."""
     if _holds(lowered, _CODE_WORDS):
         for m in _OF_DOOR.finditer(text):
+            yield m.start(1), m.end(1), "KEY"
+    if "code" in lowered or "códi" in lowered or "codic" in lowered:
+        for m in _matches(text, lowered, _CODES_ABROAD, _OF_DOOR_ABROAD):
             yield m.start(1), m.end(1), "KEY"
     if "code" in lowered and _holds(lowered, _KEPT_CODES):
         for m in _CODES.finditer(text):
@@ -641,6 +813,14 @@ def _assigned(text: str, name: str, sign: int) -> Iterator[Span]:
         yield start, end, "KEY"
 
 
+_ONE_VALUE = re.compile(r": \S{1,80}[ \t]{0,8}(?:\n|\Z)")
+_IN_MAPPING = re.compile(r"[ \t]{2,24}[\w-]{3,40}")
+_QUALIFIED_SECRET = re.compile(
+    r"(?:api|access|auth|client|app|refresh|bot|admin|master|signing|webhook|session)[ _-]?"
+    r"(?:secret|token|key)\Z"
+)
+
+
 class _Place:
     """Where a value stands: the sign before it, and the name as it is written."""
 
@@ -650,6 +830,14 @@ class _Place:
         self.loud = last[0].isupper()
         self.is_header = _HEADER.search(written) is not None
         self.is_secret = last[0].lower().endswith("secret")
+        head = text.rfind("\n", max(0, sign - 80), sign)
+        self.is_nested = (
+            self.is_secret
+            and head >= 0
+            and _IN_MAPPING.fullmatch(text, head + 1, sign) is not None
+            and _ONE_VALUE.match(text, sign) is not None
+        )
+        self.is_qualified = _QUALIFIED_SECRET.search(written.lower()) is not None
         self.spaced = text[sign - 1] in " \t"
         line = text.rfind("\n", 0, sign) + 1 if sign - len(written) < 200 else sign
         self.foreign = last[0].lower() not in {"password", "pass", "pwd", "passphrase", "passwd"}
@@ -674,8 +862,32 @@ def _counts(
     if any(stem in value.lower() for stem in _STEMS):
         return False
     if quoted:
-        return " " not in value or place.loud
+        return " " not in value or place.loud or _is_words_of_user(text, value, span)
     return _is_written_out(text, span[1], place)
+
+
+_WORDS_OF_IT = re.compile(r"[\w'’&!-]{1,20}(?: [\w'’&!-]{1,20}){1,4}")
+_USER_KEY = re.compile(
+    r"(?i)\b(?:user(?:name)?|user_?id|login|e-?mail|account|host|server|uid)"
+    r"[\"']?\s{0,2}(?:=>|[:=])"
+)
+_USER_REACH = 120
+_WORDS_STEMS = (*_STEMS, "wort", "passe", "contrase", "senha", "wachtwoord", "parola")
+_OF_FORMS = frozenset("enter type choose confirm repeat your user new neues ihr sample bad".split())
+
+
+def _is_words_of_user(text: str, value: str, span: tuple[int, int]) -> bool:
+    """Return True for words in quotes that are no sentence, near the name of a user."""
+    if not _WORDS_OF_IT.fullmatch(value):
+        return False
+    words = value.lower().split(" ")
+    if any(w in _OF_SENTENCES or w in _OF_FORMS or w in _NO_VALUES or is_state(w) for w in words):
+        return False
+    if any(stem in value.lower() for stem in _WORDS_STEMS):
+        return False
+    start, end = span
+    before = _USER_KEY.search(text, max(0, start - _USER_REACH), start)
+    return bool(before or _USER_KEY.search(text, end, end + _USER_REACH))
 
 
 def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
@@ -683,8 +895,14 @@ def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
         return True
     mixed = is_mixed(value)
     loud = place.loud or place.is_header
-    if quoted and place.is_secret and _HYPHENED.fullmatch(value):
-        return not any(stem in value.lower() for stem in _STEMS)
+    if ((quoted and place.is_secret) or place.is_header) and _HYPHENED.fullmatch(value):
+        written = not place.is_header or _OF_PLACEHOLDERS.isdisjoint(value.split("-"))
+        return written and not any(stem in value.lower() for stem in _STEMS)
+    if place.is_nested and value.islower() and value.isalpha() and len(value) >= _SHORTEST_SECRET:
+        return not _is_remark(value)
+    qualified = place.is_qualified or (place.is_secret and not place.is_colon)
+    if quoted and qualified and value.isalpha() and len(value) >= _SHORTEST_SECRET:
+        return (value.islower() or value.istitle()) and not _is_remark(value)
     if len(value) < 8 or (not quoted and not loud and value.isidentifier() and not mixed):
         return False
     named = (place.loud and not place.is_colon) or place.is_header
@@ -692,12 +910,20 @@ def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
     return (mixed and any(c.isalpha() for c in value)) or named
 
 
+_SHORTEST_SECRET = 8
 _CALL = re.compile(r"[A-Za-z_][\w.]*[(\[].*[^)\]}]\Z")
 
 
 def _is_code(value: str, quoted: bool) -> bool:
     """Return True for an expression; a quoted one that goes on behind its brackets is none."""
+    if value.lower() in _NAMES_OF_IT or _NO_PASSWORD_VERSION.match(value):
+        return True
     return _CODE.match(value) is not None and not (quoted and _CALL.match(value))
+
+
+_NAMES_OF_IT = _PASSWORDS | {"username", "user", "userpass", "passwd", "pass"}
+_NO_PASSWORD_VERSION = re.compile(r"(?:[0-9]{1,2}:)?[0-9]+(?:\.[0-9]+)+[+~][\w.+~-]*\Z")
+_OPERATED = re.compile(r" (?:[+%*?|&]|if\b|or\b|and\b|==)")
 
 
 def _is_variable(value: str) -> bool:
@@ -714,6 +940,8 @@ def _is_written_out(text: str, end: int, place: _Place) -> bool:
             or _COMMENT.match(text, end) is not None
         )
     if place.spaced:
+        if _OPERATED.match(text, end):
+            return False
         return place.foreign or place.loud or (place.opens_line and following in {"", "\n", "\r"})
     return place.loud or following not in {")", ","}
 
@@ -732,23 +960,251 @@ def is_state(value: str) -> bool:
     return word in _WHOLE_STATES or (word.isalpha() and word.startswith(_BEGINNINGS))
 
 
-def _said(text: str, m: re.Match[str]) -> Iterator[Span]:
-    """Yield the value of a sentence such as "my password is X"."""
-    group = m.lastindex or 4
+def _said(text: str, lowered: str, at: int, m: re.Match[str]) -> Iterator[Span]:
+    """Yield the value of a sentence such as "my password is X".
+
+    Args:
+        at: where the stem of the name stands.
+        m: what follows the stem, with the value.
+    """
+    begin = at
+    while begin > at - _NAME_SIZE and text[begin - 1 : begin].isalpha():
+        begin -= 1
+    name = lowered[begin : m.end(1)]
+    ambiguous = name in _AMBIGUOUS_NAMES
+    if not (ambiguous or name in _SPOKEN_NAMES or name.endswith(_COMPOUNDS)):
+        return
+    group = m.lastindex or 5
     start, value = m.start(group), m[group]
-    if group < 4:
+    if group < 5:
         if not is_state(value) and len(value) >= 4 and not _CODE.match(value):
             yield start, start + len(value), "KEY"
         return
     bare = value.rstrip(".,:;!?")
-    if len(bare) < 4 or _CODE.match(value) or is_state(value):
+    verb = text[m.end(1) : start]
+    states = is_state(value) and not ("lautet" in verb and bare.lower() not in _WHOLE_STATES)
+    if len(bare) < 4 or _CODE.match(value) or states:
         return
-    following = text[m.end() : m.end() + 1]
-    ends = len(bare) < len(value) or following in {"", "\n", "\r", ")"}
-    if is_mixed(bare) or (ends and not any(stem in bare.lower() for stem in _STEMS)):
+    owned = _OWNED.search(text, max(0, begin - 48), begin) is not None
+    owned = (
+        owned
+        or _OF_ACCOUNT.search(verb) is not None
+        or (name == "pw" and text[begin - 1 : begin] in {"", "\n"})
+    )
+    ends = len(bare) < len(value) or text[m.end() : m.end() + 1] in {"", "\n", "\r", ")", ",", ";"}
+    ends = ends or owned or "lautet" in verb or _GOES_ON.match(text, m.end()) is not None
+    if is_mixed(bare) or (ends and (owned or not ambiguous) and _is_no_remark(bare)):
         # an exclamation mark before the end of the sentence belongs to the password
         kept = value.rstrip(".,:;?")
         yield start, start + len(kept), "KEY"
+
+
+_NAME_OF_IT = (
+    r"(?:password|passwort|passcode|passphrase|passwd|kennwort|mot de passe|contraseña|wachtwoord"
+    r"|senha|pwd?|pass(?=\s?[:=]))"
+)
+_TOLD_STEMS = ("passw", "passc", "passphr", "pass:", "pass =", "de passe")
+_RARELY_TOLD = frozenset({"pass", "clave", "ordine"})
+_TOLD_VALUE = r"(?:\"([^\"\n]{4,100})\"|'([^'\n]{4,100})'|([^\s\"'`<>(){}\[\],;]{4,64}))"
+_TOLD = (
+    (
+        "set |chang|updat|switch",
+        (" pin",),
+        re.compile(
+            r"(?i)(?:(?<!\w)|(?<=\bre))(?:set|chang(?:e|ed|ing)|updated?|switch(?:ed)?)"
+            r" (?:my|our|his|her|their|the) (?:[\w-]{1,16} ){0,3}?"
+            r"(?:password|passwort|passcode|passphrase|pw|pin(?: code)?)"
+            rf"(?: from {_TOLD_VALUE})?(?: back)? to {_TOLD_VALUE}"
+        ),
+    ),
+    (
+        "user|login|account|benutzer|usuario|utilisateur|utente|gebruiker",
+        (),
+        re.compile(
+            r"(?i)\b(?:user(?:name)?|login|account|benutzer(?:name)?|usuario|utilisateur|utente"
+            r"|gebruiker(?:snaam)?)(?: is| ist)?\s?[:=]?\s[^\s,;{}()\"']{2,60}[,;/]?\s{1,2}"
+            rf"(?:(?:and|und|with|et|y|e|en) )?(?:the )?{_NAME_OF_IT}(?: is| ist)?\s?[:=]?\s{{1,2}}"
+            rf"{_TOLD_VALUE}"
+        ),
+    ),
+    (
+        "wifi|wi-fi|wlan",
+        (),
+        re.compile(
+            r"(?i)\b(?:wi-?fi|wlan)[ -](?:password|passwort|pw|pass|key|code|passphrase|schlüssel)"
+            rf"\s?[-–—:=]{{1,2}}\s{{1,2}}{_TOLD_VALUE}"
+        ),
+    ),
+)
+"""What somebody tells of an account: changed to, beside the user's name, of a network.
+
+The words that it begins with, what it may hold instead of the name of a password, and its pattern.
+"""
+_TOLD_ABROAD = (
+    (
+        "passwort|kennwort|mot de passe|contraseña|password|senha|wachtwoord",
+        re.compile(
+            r"(?i)(?:passwort|kennwort|mot de passe|contraseña|password|senha|wachtwoord)"
+            r"(?: (?:[^\s.,:;]{2,14})){0,2}? (?:auf|in|zu|en|à|par|pour|a|por|con|para|naar) "
+            r"([^\s\"'`<>(){}\[\],;]{5,64})"
+        ),
+        re.compile(
+            r"(?i)\b(?:geändert|ändern|gesetzt|umgestellt|changé|mis|modifié"
+            r"|cambiad[oa]|cambié|puesto"
+            r"|cambiato|impostato|messo|mudei|alterei|troquei|coloquei|gewijzigd|veranderd|gezet)\b"
+        ),
+    ),
+    (
+        "use|using|chose|pick|took|mis |utilis|usado|puesto|usato|messo|verwende|benutze|nehme"
+        "|gebruik",
+        re.compile(
+            r"(?i)\b(?:used?|using|chosen?|choose|picked|took|mis|utilise|utilisé"
+            r"|usado|puesto|usato"
+            r"|messo|verwende|benutze|nehme|gebruik) ([^\s\"'`<>(){}\[\],;]{5,64}) "
+            r"(?:as|comme|como|come|als) (?:(?:my|our|the|mein|mon|mi|la mia|mijn|minha) )?"
+            r"(?:[\w-]{2,16} )?(?:password|passwort|passcode|kennwort|mot de passe|contraseña|senha"
+            r"|wachtwoord)(?=[.,;!?\n]|$| (?:every\w*|for|and|but|on|in"
+            r"|für|und|pour|et|para|y|per|e)\b)"
+        ),
+        None,
+    ),
+)
+"""What somebody changed a password to in other languages, or says to use as one.
+
+The words that it begins with, its pattern, and what must stand near it.
+"""
+_NEAR_TOLD = 60
+_OTHER_NAMES = (
+    "password|passwort|passcode|passphrase|kennwort|mot de passe|contraseña|wachtwoord|senha"
+)
+_OTHER_ONE = re.compile(
+    r"(?i)(?:password|passwort|passcode|passphrase|kennwort|mot de passe|contraseña|wachtwoord"
+    r"|senha)"
+    r"\b[^.\n?!]{0,80}?\b(?:new|old|other|current|previous|neues?|altes?|andere|nouveau|ancien"
+    r"|nueva"
+    r"|antigua|actual|nuova|vecchia|nieuwe|oude|nova|antiga)(?: one)?"
+    r" (?:is|was|ist|war|est|était|es|era|è|é) "
+    rf"{_TOLD_VALUE}"
+)
+"""The second password of a sentence: "my password was X, the new one is Y"."""
+_TITLED = re.compile(r"(?m) ?([A-ZÄÖÜ][\w'’&-]{1,20}(?: [A-ZÄÖÜ0-9][\w'’&!-]{0,20}){1,3})[ \t]*$")
+"""A password of several words in capitals, to the end of a line."""
+_TITLE_NAMES = (
+    *("password: ", "passwort: ", "kennwort: ", "passphrase: ", "passcode: ", "wachtwoord: "),
+    *("de passe: ", "de passe : ", "contraseña: ", "senha: "),
+)
+_NO_VALUES = frozenset(
+    "protection manager managers field fields prompt policy authentication combination combo box"
+    " recovery hint page form login logins hashing rotation strength length requirements settings"
+    " expiry based less change changes auth access verification entry input column table".split()
+)
+
+
+def _told(text: str, lowered: str, names: list[str]) -> Iterator[Span]:
+    """Yield what a sentence tells of an account in other words than "is".
+
+    Args:
+        names: which of `_COPULA_STEMS` the text holds.
+    """
+    named = any(name not in _RARELY_TOLD for name in names)
+    named = named or ("pass" in names and _holds(lowered, _TOLD_STEMS))
+    for marks, stems, pattern in _TOLD:
+        if not (named or _holds(lowered, stems)):
+            continue
+        for m in _matches(text, lowered, marks, pattern):
+            yield from _values_told(text, m)
+    if named:
+        yield from _told_abroad(text, lowered)
+    if named and _holds(lowered, _OTHERS):
+        for m in _matches(text, lowered, _OTHER_NAMES, _OTHER_ONE):
+            yield from _values_told(text, m)
+    for name in _TITLE_NAMES if named else ():
+        at = lowered.find(name)
+        while at >= 0:
+            at += len(name)
+            if titled := _TITLED.match(text, at):
+                words = titled[1].split(" ")
+                if not any(is_state(w) or w.lower() in _OF_SENTENCES | _NO_VALUES for w in words):
+                    yield titled.start(1), titled.end(1), "KEY"
+            at = lowered.find(name, at)
+
+
+_VERB_BEHIND = re.compile(
+    r" (?:ge\w{2,12}(?:t|en|d)|umge\w{3,9}|ver\w{3,9}t|ändern|as|comme|como|come|als)\b"
+)
+
+
+def _told_abroad(text: str, lowered: str) -> Iterator[Span]:
+    """Yield what somebody changed a password to in other languages, or uses as one."""
+    for marks, pattern, near in _TOLD_ABROAD:
+        for m in _matches(text, lowered, marks, pattern):
+            value = m[1].rstrip(".,:;?!")
+            around = (max(0, m.start() - _NEAR_TOLD), m.end() + _NEAR_TOLD)
+            if near and not near.search(text, *around):
+                continue
+            end = m.start(1) + len(value)
+            ends = text[end : end + 1] in {"", ".", ",", ";", "!", "?", "\n", ")"}
+            if not (ends or _VERB_BEHIND.match(text, end) or _GOES_ON.match(text, end)):
+                continue
+            plain = not is_state(value) and not _is_expression(value) and len(value) > 4
+            if plain and (is_mixed(value) or not _is_remark(value)):
+                yield m.start(1), end, "KEY"
+
+
+_OTHERS = (" new ", " old ", " one ", " neue", " alte", " nou", " anc", " nuev", " nuo", " niew")
+
+
+def _values_told(text: str, m: re.Match[str]) -> Iterator[Span]:
+    """Yield the groups of a match that are passwords or PINs."""
+    for group in range(1, (m.lastindex or 0) + 1):
+        value = (m[group] or "").rstrip(".,:;?")
+        if not value or is_state(value) or (_is_expression(value) and not value.isdigit()):
+            continue
+        pin = value.isdigit() and 4 <= len(value) <= _LONGEST_PIN
+        if pin or (is_mixed(value) and len(value) > 4) or _is_word_told(text, m, group):
+            yield m.start(group), m.start(group) + len(value), "KEY"
+
+
+def _matches(
+    text: str, lowered: str, marks: str, pattern: re.Pattern[str]
+) -> Iterator[re.Match[str]]:
+    """Yield the matches of a pattern that begins with one of some words, found without it."""
+    for mark in marks.split("|"):
+        at = lowered.find(mark)
+        while at >= 0:
+            m = pattern.match(text, at)
+            if m:
+                yield m
+            at = lowered.find(mark, m.end() if m else at + len(mark))
+
+
+_LONGEST_PIN = 8
+
+
+def _is_word_told(text: str, m: re.Match[str], group: int) -> bool:
+    """Return True for a plain word that ends a sentence or a part of it, and is no remark."""
+    value = m[group].rstrip(".,:;?")
+    if len(value) < _SHORTEST_CODE - 1 or value.lower() in _NO_VALUES or not _is_no_remark(value):
+        return False
+    if _is_quoted(text, m.start(group)):
+        return True
+    after = text[m.start(group) + len(value) : m.end() + 24]
+    ends = after[:1] in {"", ".", ",", ";", "!", "?", "\n", ")"} or _GOES_ON.match(after)
+    return bool(ends) or after.startswith(" to ")
+
+
+def _is_quoted(text: str, start: int) -> bool:
+    return text[start - 1 : start] in {'"', "'"}
+
+
+def _is_no_remark(word: str) -> bool:
+    """Return True for a word that says nothing about a password in a sentence."""
+    return not _is_remark(word) and _PARTICIPLE.fullmatch(word) is None
+
+
+def _is_remark(word: str) -> bool:
+    plain = word.lower()
+    return plain in _SAID_ABOUT or any(stem in plain for stem in _STEMS)
 
 
 def _flags(text: str, lowered: str) -> Iterator[Span]:
@@ -788,8 +1244,10 @@ def _tags(text: str, lowered: str) -> Iterator[Span]:
     while at >= 0:
         m = _CLOSING_TAG.match(lowered, at)
         if m and _class_of(m[1]):
-            start = text.rfind(">", max(0, at - 300), at) + 1
-            value = text[start:at]
+            wrapped = text.startswith("]]>", at - 3)
+            at_end = at - 3 if wrapped else at
+            start = text.rfind("[" if wrapped else ">", max(0, at - 300), at_end) + 1
+            value = text[start:at_end]
             plain = value.strip()
             if start and len(plain) >= 4 and not _CODE.match(plain) and not is_state(plain):
                 begin = start + value.index(plain)
@@ -814,7 +1272,14 @@ def _cookies(text: str, start: int, end: int) -> Iterator[Span]:
 
 def of_urls(text: str) -> Iterator[Span]:
     """Yield the passwords of URLs where they occur again alone."""
-    yield from _again(text, {m[1] for m in _URL_PASSWORD.finditer(text)})
+    values = {m[1] for m in _URL_PASSWORD.finditer(text)}
+    yield from _again(text, {value for value in values if not _stands_for_one(value)})
+
+
+def _stands_for_one(value: str) -> bool:
+    """Return True for a word that examples have in place of a password."""
+    word = value.lower().strip("_-")
+    return word in _NAMES_OF_IT or word in _SECRETS or is_state(word) or value[0] in "<{$%"
 
 
 def _again(text: str, values: set[str]) -> Iterator[Span]:

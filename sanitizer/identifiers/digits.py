@@ -32,10 +32,10 @@ AHEAD = 32
 """Characters after a chunk that an extension, a time or a time zone may take."""
 
 _CARD = re.compile(
-    r"(?<![0-9_.])(?:[1-8][0-9]{11,18}"
+    r"(?<![0-9.])(?<![0-9]_)(?:[1-8][0-9]{11,18}"
     r"|[1-8][0-9]{3}([ -]| {2,3}|[./\t_])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
     r"|[1-8][0-9]{3}([ -]| {2,3}|[./\t_])[0-9]{6}\2[0-9]{4,5}"
-    r"|[1-8][0-9]{3}(?:[ -][0-9]{4}){3})(?!\w|-[0-9]|\.(?!00?(?!\w|\.[0-9]))[0-9])"
+    r"|[1-8][0-9]{3}(?:[ -][0-9]{4}){3})(?![^\W_]|[_-][0-9]|\.(?!00?(?!\w|\.[0-9]))[0-9])"
 )
 """A spreadsheet writes a card's number with ".0" behind."""
 _TABBED_CARD = re.compile(r"(?<![\w.])[1-8][0-9]{3}([\t_])[0-9]{4,6}\1[0-9]{4}")
@@ -49,15 +49,28 @@ _CARD_CONTEXT = re.compile(
     r"(?i)\b(?:card|cc|visa|master ?card|maestro|amex|american express|discover|diners|jcb)\b"
 )
 _SSN = re.compile(
-    r"(?<![0-9_-])(?<![0-9][./])([0-9]{3})([ -]?)([0-9]{2})\2([0-9]{4})(?![\w]|[-./][0-9])"
+    r"(?<![0-9-])(?<![0-9][./_])([0-9]{3})([ -]?)([0-9]{2})\2([0-9]{4})(?![^\W_]|[-./_][0-9])"
 )
 _SSN_CONTEXT = re.compile(
     r"(?i)\b(?:ssns?|social\s+sec|taxpayer|tax\s+id|itin|tin)\b|social security"
 )
 _IPV4 = re.compile(
-    r"(?<![\w.])(?<![A-Za-z]-)(?:[0-9]{1,3}\.){3}[0-9]{1,3}"
-    r"(?:/(?:3[0-2]|[12]?[0-9])(?![0-9/]))?(?![\w]|\.[0-9])"
+    r"(?<![^\W_])(?<!\.)(?<![A-Za-z]-)(?:[0-9]{1,3}\.){3}[0-9]{1,3}"
+    r"(?:/(?:3[0-2]|[12]?[0-9])(?![0-9/]))?(?![^\W_]|\.[0-9])"
 )
+_SMALL = re.compile(r"[0-9](?:\.[0-9]){3}")
+_OF_HOST = re.compile(
+    r"(?i)(?:[@=/~]|\b(?:ip|ips|ipv4|addr|address(?:es)?|host|hosts|server|client|peer|gateway|node|ping"
+    r"|ssh|scp|curl|wget|traceroute|telnet|dns|nslookup|dig|whois|remote|src|dst|subnet|adresse)\b"
+    r"[^\n0-9]{0,12})\Z"
+)
+_SERVED = re.compile(r":[0-9]{2,5}(?![0-9])|/[0-9]")
+"""What makes four single digits an address: they are a version anywhere else."""
+_OF_ADDRESS = re.compile(
+    r"(?i)(?<![^\W_])(?:ip|ipv4|addr|address|host|client|server|log|src|dst|node|peer|from|at|remote"
+    r"|device|machine|router|cam|camera|backup|scan|capture|ping|gw)_\Z"
+)
+"""Words before "_" that make four numbers behind it an address, not the version of a file."""
 _PADDED = re.compile(r"(?:[0-9]{3}\.){3}[0-9]{3}")
 _ZEROS = re.compile(r"\b0{1,2}(?=[0-9])")
 _VERSION = re.compile(
@@ -212,6 +225,8 @@ def cards(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 _BROKEN = re.compile(r"[0-9]\r?\n(?:> )?[0-9]{4}")
+_ALL_BREAKS = 3
+"""Line ends of a card whose groups stand in lines of their own, which a word must announce."""
 _BROKEN_CARD = re.compile(
     r"(?<![\w.])[1-8][0-9]{3}(?=(?:[ -]?[0-9]){0,8}\r?\n)"
     r"(?:(?:[ -]|\r?\n(?:> )?)?[0-9]{4}){3}(?!\w)"
@@ -219,16 +234,26 @@ _BROKEN_CARD = re.compile(
 _SPREAD_CARD = re.compile(r"(?<![\w.])(?<![0-9] )[1-8](?: [0-9]){14,15}(?! ?\w)")
 
 
-_NOWHERE = frozenset({"0.0.0.0", "127.0.0.1", "255.255.255.0", "255.255.255.255"})  # noqa: S104
-"""What programs listen on, and masks: addresses of no machine."""
+_NOWHERE = frozenset(
+    {
+        *("0.0.0.0", "127.0.0.1", "127.0.1.1", "255.255.255.0", "255.255.255.255"),  # noqa: S104
+        *("255.255.0.0", "255.0.0.0", "169.254.169.254"),
+        *("8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9"),
+    }
+)
+"""What programs listen on, masks, and servers for everybody: addresses of nobody's machine."""
 
 
 def broken_cards(text: str) -> Iterator[Span]:
-    """Yield payment cards with one line end among their groups."""
+    """Yield payment cards with a line end among their groups, or after each."""
     if "\n" in text and _BROKEN.search(text):
         for m in _BROKEN_CARD.finditer(text):
             digits = "".join(filter(str.isdigit, m[0]))
-            if m[0].count("\n") == 1 and passes_luhn(digits) and is_issued(digits):
+            broken = m[0].count("\n")
+            said = broken == 1 or (
+                broken == _ALL_BREAKS and _CARD_CONTEXT.search(_before(text, m.start()))
+            )
+            if said and passes_luhn(digits) and is_issued(digits):
                 yield m.start(), m.end(), "CARD"
 
 
@@ -286,6 +311,10 @@ def ipv4s(text: str, start: int, end: int) -> Iterator[Span]:
         address = m[0].partition("/")[0]
         if _PADDED.fullmatch(address):
             address = _ZEROS.sub("", address)
+        if text[m.end() : m.end() + 1] == "_" or before.endswith("_"):
+            version = version or not _OF_ADDRESS.search(before)
+        if _SMALL.fullmatch(m[0]) and not _OF_HOST.search(before):
+            version = version or not _SERVED.match(text, m.end())
         if is_ip(address) and not version and m[0] not in _NOWHERE:
             yield m.start(), m.end(), "IP"
 

@@ -56,12 +56,17 @@ def spelled_emails(text: str) -> Iterator[Span]:
     """Yield addresses whose "@" is written as a word in brackets: `anna [at] example [dot] org`."""
     for at in _SPELLED_AT.finditer(text):
         end = at.start() - text[at.start() - 1 : at.start()].isspace()
-        local = _LOCAL.search(text, max(0, end - 64), end)
-        host = _SPELLED_HOST.match(text, at.end())
-        if local and host and (local[0][-1].isalnum() or local[0][-1] in "_-"):
-            yield local.start(), host.end(), "EMAIL"
+        dotted = _SPELLED_LOCAL = re.compile(
+            r"(?i)(?<![\w.-])[\w-]{1,30}"
+            r"(?:\s?[\[({]\s?(?:dot|punkt|point|punto|\.)\s?[\])}]\s?[\w-]{1,30}){1,3}\Z"
+        )
 
 
+_APART = re.compile(
+    r"(?<![\w.+-])(?=[\w.+-]{0,40}[._0-9])[\w+-][\w.+-]{1,40} @ "
+    r"(?:[a-z0-9-]{1,40}\.){1,4}[a-z]{2,12}(?![\w-])"
+)
+"""An address with spaces around its "@", of a name with a dot, a digit or an underscore."""
 _SPOKEN_EMAIL = re.compile(
     r"(?i)(?<![\w.-])(?!(?:work|working|look|looking|found|available|visit|bought|shop|order|am|is|are"
     r"|me|us|you|it) at )([\w-]{2,30}(?:(?:\.| dot )[\w-]{1,30}){0,3}) at "
@@ -85,6 +90,10 @@ def other_emails(text: str) -> Iterator[Span]:
     if "@" in text and ("[" in text or "(" in text):
         for m in _DOTS_IN_BRACKETS.finditer(text):
             if "[" in m[0] or "(" in m[0]:
+                yield m.start(), m.end(), "EMAIL"
+    if " @ " in text:
+        for m in _APART.finditer(text):
+            if is_top_level(m[0].rpartition(".")[2].lower()):
                 yield m.start(), m.end(), "EMAIL"
     if '"@' in text:
         for m in _QUOTED_LOCAL.finditer(text):
@@ -179,10 +188,12 @@ def _bare_domains(text: str) -> Iterator[Span]:
 
 
 _PRIVATE = re.compile(
-    r"\.(?:fritz\.box|internal|local|lan|corp|intra|intranet|home|private|localdomain)"
+    r"\.(?:fritz\.box|home\.arpa|internal|local|lan|corp|intra|intranet|home|private|localdomain)"
     r"(?![\w-]|\.[A-Za-z0-9]|\()"
 )
-_OF_NETWORKS = frozenset({".fritz.box", ".lan", ".corp", ".intra", ".intranet", ".localdomain"})
+_OF_NETWORKS = frozenset(
+    {".fritz.box", ".home.arpa", ".lan", ".corp", ".intra", ".intranet", ".localdomain"}
+)
 _OF_CODE = frozenset({".internal", ".private", ".home"})
 _NETWORK_LABELS = frozenset("svc cluster ec2 compute corp ad prod dev staging test".split())
 _HOST_CONTEXT = re.compile(
@@ -200,6 +211,12 @@ _MACHINE = re.compile(
 )
 """Names such as "web-stg-2" and "db-02": a word that tells of a machine, and a number at last."""
 _NUMBERED = re.compile("-[a-z]{0,3}[0-9]")
+_LOGIN_COMMAND = re.compile(r"\b(?:ssh|scp|sftp|rsync|mosh)\b")
+_LOGIN_HOST = re.compile(
+    r"\b(?:ssh|scp|sftp|rsync|mosh)\b[^\n|;&@]{1,80}@"
+    r"(?=[a-z-]{0,40}[0-9])([a-z][a-z0-9-]{2,40})(?![\w.@-])"
+)
+"""A machine in a command that logs in there."""
 _PARTS_BEFORE = re.compile(r"[a-z][a-z0-9-]{0,79}\Z")
 MACHINE_ROLE = re.compile(_ROLES)
 OF_MACHINE = re.compile(
@@ -207,9 +224,20 @@ OF_MACHINE = re.compile(
     r"stage|stg|uat|qa|vpn|bastion)\.(?=[\w-]+\.)|[\w-]*[a-z](?:-[0-9]{1,3}|0[0-9])\.(?=[\w-]+\.))"
 )
 """A host below a domain whose name tells that it is a machine, such as "kafka-3.shop.com"."""
+OF_PERSON = re.compile(
+    r"(?i)(?:https?://)?(?:[\w-]+\.)?(?:linkedin\.com/(?:in|pub)/|(?:instagram|facebook)\.com/[\w.]{3,60}/?\Z"
+    r"|tiktok\.com/@|(?:t|wa|signal|paypal|line)\.me/|calendly\.com/|venmo\.com/|strava\.com/athletes/"
+    r"|meet\.google\.com/[a-z]{3}-|zoom\.us/(?:j|my|s)/|teams\.microsoft\.com/l/"
+    r"|docs\.google\.com/(?:\w+/)?d/|drive\.google\.com/[a-z]|dropbox\.com/s|1drv\.ms/"
+    r"|[\w-]+\.sharepoint\.com/|forms\.gle/|chat\.whatsapp\.com/|discord\.gg/|maps\.app\.goo\.gl/"
+    r"|pastebin\.com/)"
+)
+"""Pages of a person, and addresses that open what they lead to for whoever knows them."""
 _UNC = re.compile(r"(?<![\w\\}\]).!?])(?:\\\\){1,4}([A-Za-z0-9][A-Za-z0-9.-]{1,62})\\")
 """A host of a share; what stands right behind a word is an escape (`\\\\u201d`)."""
 _ESCAPED = re.compile("u[0-9a-fA-F]{4}")
+_OF_DRIVE = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]:\Z|%\Z")
+"""What stands before a path on this machine, whose separators are escaped."""
 
 
 def hosts(text: str) -> Iterator[Span]:
@@ -221,6 +249,9 @@ def hosts(text: str) -> Iterator[Span]:
     """
     if "-" in text:
         yield from _machines(text)
+    if "@" in text and _LOGIN_COMMAND.search(text):
+        for m in _LOGIN_HOST.finditer(text):
+            yield m.start(1), m.end(1), "HOST"
     if "." in text:
         for ending in _RESERVED.finditer(text):
             labels = _LABELS.search(text, max(0, ending.start() - 80), ending.start())
@@ -248,6 +279,8 @@ def shares(text: str) -> Iterator[Span]:
     """Yield the hosts in paths of shares (`\\\\HOST\\share`)."""
     if "\\" in text and "\\\\" in text:
         for m in _UNC.finditer(text):
+            if _OF_DRIVE.search(text, max(0, m.start() - 3), m.start()) or m[1][-1] in "-.":
+                continue
             if any(c.isalnum() and not c.islower() for c in m[1]) and not _ESCAPED.match(m[1]):
                 yield m.start(1), m.end(1), "HOST"
 
@@ -271,6 +304,10 @@ _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 _LEFT_HEX = re.compile(r"[0-9A-Fa-f:]{1,40}\Z")
 _RIGHT_HEX = re.compile(r"[0-9A-Fa-f:.]*")
 _PARTS_OF_MAC = 6
+_OF_NOBODY = frozenset(
+    {"::1", "::", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00", "ff02::1", "ff02::2"}
+)
+"""Addresses of the machine itself, of all machines and of none."""
 _MAC = re.compile(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\Z")
 # Compressed IPv6 addresses have a first group in use, and another one. So Python's slices
 # (`x[1::2]`) and numbers before two colons do not count.
@@ -304,6 +341,8 @@ def _hex_run(text: str, start: int, end: int) -> Iterator[Span]:
     glued_after = text[end : end + 1].isalnum()
     run = text[start:end]
     if glued_after or end - start > 45:
+        return
+    if run in _OF_NOBODY or run.lower() in _OF_NOBODY:
         return
     if run.count(":") == _PARTS_OF_MAC - 1 and (found := _MAC.search(run)):
         yield start + found.start(), end, "MAC"  # also behind "10.1.2.4", with nothing between

@@ -62,7 +62,7 @@ KEY_FORMS: dict[str, str] = {
     **dict.fromkeys(("xkeysib-", "xsmtpsib-"), r"[0-9a-f]{64}-[A-Za-z0-9]{12,20}"),
     "pplx-": r"[A-Za-z0-9]{40,64}",
     "nvapi-": r"[\w-]{40,80}",
-    "AGE-SECRET-KEY-1": r"[A-Z0-9]{58}(?![A-Z0-9])",
+    "AGE-SECRET-KEY-1": r"[A-Z0-9]{40,70}(?![A-Z0-9])",
     "PMAK-": r"[0-9a-f]{24}-[0-9a-f]{34}",
     "ntn_": r"[A-Za-z0-9]{40,60}",
     "secret_": r"[A-Za-z0-9]{40,60}(?![A-Za-z0-9])",
@@ -126,6 +126,12 @@ The prefix stays when a key is replaced by another one.
 """
 _LOOSE = frozenset("sk- SG. pk-lf- ya29. secret_ EAA re_ fw_ sl. cio oy2 LTAI rnd_ IGQV".split())
 """Prefixes that text may hold by chance: what follows must look random."""
+_EXACT = {
+    "SG.": re.compile(r"[\w-]{22}\.[\w-]{43}"),
+    "sk-": re.compile(r"[A-Za-z0-9]{48}"),
+    "ya29.": re.compile(r"[\w-]{120,250}"),
+}
+"""Lengths of such keys that nothing else has, whatever the letters."""
 _LONG = {
     "-": re.compile(r"-[\w.-]{14}"),
     "_": re.compile(r"_[\w.+/=-]{14}"),
@@ -223,7 +229,9 @@ def _marked(text: str, mark: str) -> Iterator[Span]:
         m = pattern.match(text, end) if clear else None
         if m:
             end = m.end() - (m[0][-1] in "-_.")
-            if mark not in _LOOSE or _is_no_word(text[at + len(mark) : end]):
+            secret = text[at + len(mark) : end]
+            exact = mark in _EXACT and _EXACT[mark].fullmatch(secret) and len(set(secret)) > 1
+            if mark not in _LOOSE or exact or _is_no_word(secret):
                 yield at, end, "KEY"
                 if m.re is _form("AKIA"):
                     yield from _beside(text, at, end)

@@ -86,7 +86,10 @@ _BROADWAY = re.compile(rf"[0-9]{{1,5}} (?:[NSEW]\.? )?Broadway\b{_TAIL}")
 _TYPE_FIRST = re.compile(
     r"[0-9]{1,4}(?: ?(?:bis|ter|[A-Da-d])\b)?,? "
     r"(?:[Rr]ue|[Rr]ua|[Cc]alle|[Aa]venida|Via|[Cc]hemin|[Qq]uai|[Ii]mpasse|[Aa]llée|[Cc]ours"
-    r"|(?:[Aa]venue|[Bb]oulevard|[Pp]lace)(?= d)) "
+    r"|avenue|av\.|boulevard|bd\.?|ruelle|(?:[Aa]venue|[Bb]oulevard|[Pp]lace)(?= d)"
+    r"|(?:[Pp]lace|[Ss]quare|[Rr]oute|[Ll]otissement|[Rr]ésidence|[Cc]ité|[Ff]aubourg|[Ss]entier"
+    r"|[Vv]illa|[Pp]assage|[Ee]splanade|[Pp]romenade|[Dd]omaine|[Hh]ameau|[Ll]ieu-dit|[Mm]ontée)"
+    r"(?= [^\n,]{2,30},?\s[0-9]{5} [^\W\d_a-z])) "
     r"(?:(?:de|du|des|la|le|les|del|della|do|da|dos) |(?:d|l)['’]){0,3}"
     r"(?:[^\W\d_a-z][\w'’-]{1,24}(?: |\b)){1,3}"
 )
@@ -341,7 +344,7 @@ def postcodes(text: str, start: int, end: int) -> Iterator[Span]:
         m = UK_POSTCODE.match(text, begin)
         if not m or m[1] not in UK_AREAS:
             m = CANADA_POSTCODE.match(text, begin)
-        if m:
+        if m and text[begin - 1 : begin] != "#":  # a colour
             yield begin, m.end(), "POSTCODE"
     elif 5 <= end - start <= 10 and (m := _ZIP_HERE.match(text, start)):
         before = max(0, start - 10)

@@ -286,8 +286,9 @@ _ASCII, _SHORTEST = re.compile(rb"\s*[ -~]+\s*"), 6
 
 def plain_texts(token: str) -> Iterator[str]:
     """Yield what a token says if it is printable ASCII in hexadecimal or base64."""
-    if _HEX.fullmatch(token):
-        yield from _printable(bytes.fromhex(token))
+    digits = token[2:] if token[:2] in {"0x", "0X"} else token
+    if _HEX.fullmatch(digits):
+        yield from _printable(bytes.fromhex(digits))
     body = token.rstrip("=")
     if len(body) % 4 != 1 and token[0] in _OF_PRINTABLE:
         alphabet = b"-_" if "-" in body or "_" in body else b"+/"

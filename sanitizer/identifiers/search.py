@@ -42,9 +42,10 @@ KINDS: tuple[str, ...] = tuple(
 )
 """Kinds of identifiers, in order of precedence between spans of the same length.
 
-A LINK is the plain address of a page; a URL has a user, a query, a fragment, or a private host. A
-HOST is a machine, or a name inside a private network, ENCODED an identifier in base64 or
-hexadecimal, an ID the number of a customer, an employee or a case.
+A LINK is the plain address of a page; a URL has a user, a query, a fragment, or a private host, or
+is the page of a person or what somebody shares. A HOST is a machine, or a name inside a private
+network, ENCODED an identifier in base64 or hexadecimal, an ID the number of a customer, an employee
+or a case.
 """
 
 _ALL = frozenset(KINDS)
@@ -72,10 +73,16 @@ _GROUP = re.compile("[0-9]+")
 _MIXED = re.compile("[a-z+/][A-Z]")
 """Matches in every word in base64 that has no digit."""
 # Addresses of pages: no user, query or fragment, and a host that may be public.
-_PLAIN_LINK = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/[^?#@]*)?", re.I)
+_PLAIN_LINK = re.compile(
+    r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/[^?#@]*)?"
+    r"|(?:https?|wss?)://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d+)?"
+    r"(?:/(?!\S{0,200}[0-9a-f]{8}(?:-[0-9a-f]{4}|[0-9a-f]{8}))[^?#@]*)?",
+    re.I,
+)
 _LETTER = re.compile(r"[^\W\d_]")
 _LONG_WORD = re.compile(r"\S{16}")
 _IN_WORD = re.compile("[A-Za-z0-9]{3}")
+_OF_TABLES = ("password", "passwort", "token", "apikey", "secret")
 _AS_WRITTEN = frozenset({"KEY", "URL", "LINK", "ENCODED"})
 """Kinds whose percent signs belong to them."""
 
@@ -220,7 +227,10 @@ def _of_networks(text: str, wanted: frozenset[str]) -> Iterator[Span]:
     if ("." in text or "://" in text) and not wanted.isdisjoint(_WEB_KINDS):
         for start, end, _ in internet.urls(text):
             plain = _PLAIN_LINK.fullmatch(text, start, end)
-            page = plain and not internet.OF_MACHINE.match(text, start, end)
+            page = plain and not (
+                internet.OF_MACHINE.match(text, start, end)
+                or internet.OF_PERSON.match(text, start, end)
+            )
             yield start, end, "LINK" if page else "URL"
     if "HOST" in wanted:
         yield from internet.hosts(text)
@@ -276,9 +286,7 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         for start, end in _words_without_digits(text):
             found += _in_token(text, start, end, wanted)
     if not has_digit:
-        if "MAC" in wanted and text.count(":") > 4:
-            found += internet.addresses(text)
-        return found
+        return [*found, *_without_digits(text, lowered, wanted)]
     if "COORDINATES" in wanted:
         found += registered.coordinates(text)
     if "CARD" in wanted:
@@ -291,6 +299,15 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         found += places.announced(text, lowered)
     found += _of_digits(text, lowered, wanted)
     return found
+
+
+def _without_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
+    """Yield MAC addresses, and the cells of tables of passwords, that are letters alone."""
+    announced, _, _, internet, *_ = _finders()
+    if "KEY" in wanted and "\n" in text and any(name in lowered for name in _OF_TABLES):
+        yield from announced.by_columns(text)
+    if "MAC" in wanted and text.count(":") > 4:
+        yield from internet.addresses(text)
 
 
 def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span]:

@@ -43,7 +43,12 @@ MAX_PLAIN, MAX_PLAINS = 2_000, 20_000
 """Characters of the longest part of a schema that is noted as plain, and how many are."""
 MAX_CUT = 64
 """Characters on each side of the end of a part in which an identifier that it cuts is found."""
-_CUT = re.compile(r"[\w@]{2}")
+_CUT = re.compile(r"[\w@.-][\w@]")
+_GROUPED = frozenset(["CARD", "IBAN", "SSN"])
+"""Kinds of identifiers whose groups may be apart by a space."""
+MAX_TOLD = 200
+"""Characters of the longest message that the one before it announces as a whole."""
+_ANNOUNCEMENT = re.compile(r"[^\n.!?;]{1,64}\Z")
 _KEY = re.compile(r"[\w .-]{1,64}")  # names of values that may tell what the value is
 _REQUESTS = {**REQUESTS, **messages.REQUESTS, **gemini.REQUESTS, **ollama.REQUESTS}
 _STREAMLESS = (READ, "embeddings", "messages/count_tokens", "generateContent", "countTokens")
@@ -292,6 +297,25 @@ class Filter:
             found.append((slot, result.record))
         return found
 
+    def _told_before(self, slots: Sequence[TextSlot]) -> list[TextSlot]:
+        """Name the messages and parts that are an identifier as a whole since the one before says
+        so ("My password is", "snowdrop"); return them.
+        """
+        told = []
+        for one, two in pairwise(slots):
+            if not _follow(one, two) or two.declared or len(two.text) > MAX_TOLD:
+                continue
+            said = _ANNOUNCEMENT.search(one.text.rstrip(" :=\n"))
+            value = two.text.strip()
+            if not (said and value and _KEY.fullmatch(key := said[0].strip())):
+                continue
+            begin = len(key) + 2
+            found = find(f"{key}: {value}", self._sanitizer.policy.identifiers)
+            if [(each.start, each.end) for each in found] == [(begin, begin + len(value))]:
+                two.key = key
+                told.append(two)
+        return told
+
     def _tells(self, key: str, text: str) -> bool:
         """Return True if a value's name tells that there is more of an identifier in it."""
         kinds, begin = self._sanitizer.policy.identifiers, len(key) + 2
@@ -344,6 +368,8 @@ class Filter:
             if all_light
             else [slot for slot in slots if not slot.declared and _KEY.fullmatch(slot.key)]
         )
+        if not all_light:
+            named += self._told_before(slots)
         found = self._by_key(named) if named else []
         if found:
             by_key = {id(slot) for slot, _ in found}
@@ -414,22 +440,29 @@ def _batch(
 def _check_joins(slots: Sequence[TextSlot]) -> None:
     """Raise RequestRefused if an identifier is cut in two by the end of a part or a message."""
     for one, two in pairwise(slots):
-        if one.role != two.role or one.kind != "text" or two.kind != "text" or one.key or two.key:
+        if not _follow(one, two):
             continue
-        if one.field != two.field:  # as a title and what it is the title of
-            continue
-        tail, head = one.text[-MAX_CUT:], two.text[:MAX_CUT]
+        tail, head = one.text[-MAX_CUT:].rstrip(), two.text[:MAX_CUT].lstrip()
         if not (tail and head and _CUT.search(tail[-1] + head[0])):
             continue
         if find(tail, SURE_KINDS) or find(head, SURE_KINDS):
             continue  # they are seen, and hidden, as they are
-        for found in find(tail + head, SURE_KINDS):
-            if found.start < len(tail) < found.end:
+        close = one.text[-1] == tail[-1] and two.text[0] == head[0]
+        glued = find(tail + head, SURE_KINDS) if close else []
+        for found in glued or find(f"{tail} {head}", _GROUPED):
+            if found.start < len(tail) < found.end - (not glued):
                 raise RequestRefused(
                     f"an identifier ({found.kind}) is cut in two by the end of a part or a"
                     " message; send it in one",
                     "structure",
                 )
+
+
+def _follow(one: TextSlot, two: TextSlot) -> bool:
+    """Return True for two texts of one speaker, the second of which may go on with the first."""
+    if one.role != two.role or one.kind != "text" or two.kind != "text" or one.key or two.key:
+        return False
+    return one.field == two.field  # not as a title and what it is the title of
 
 
 def _named(key: str, text: str) -> str:

@@ -4,13 +4,12 @@ In `pos` files a line is a kind, a bar, and a text whose private parts stand in 
 `unseen` halves were written with the others and not looked at while the finders were changed: they
 show how far the finders carry beyond the cases that they were made for. The `attack` files are of
 an adversary who had not written the finders; each line of `pos` that was missed then is found now.
-There a line is the text alone, and ⏎ is a line end.
+There a line is the text alone. ⏎ is a line end.
 """
 
 from __future__ import annotations
 
 import re
-from functools import reduce
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,7 +23,8 @@ WANTED = frozenset(KINDS) - UNCLEAR
 
 
 def lines(name: str) -> list[str]:
-    return (CASES / f"{name}.txt").read_text("utf-8").splitlines()
+    text = (CASES / f"{name}.txt").read_text("utf-8")
+    return [line.replace("⏎", "\n") for line in text.splitlines()]
 
 
 def is_covered(marked: str) -> bool:
@@ -65,13 +65,9 @@ def test_takes_at_most_one_in_fifty_of_the_unseen_for_private() -> None:
 
 
 def test_finds_what_an_attack_showed_to_be_missed() -> None:
-    ends = (("\\n-----END", "\n-----END"), ("⏎", "\n"))
-    cases = [
-        reduce(lambda text, end: text.replace(*end), ends, each) for each in lines("attack-pos")
-    ]
+    cases = [each.replace("\\n-----END", "\n-----END") for each in lines("attack-pos")]
     assert [case for case in cases if not is_covered(case)] == []
 
 
 def test_leaves_what_looks_like_it() -> None:
-    cases = [case.replace("⏎", "\n") for case in lines("attack-neg")]
-    assert [case for case in cases if find(case, WANTED)] == []
+    assert [case for case in lines("attack-neg") if find(case, WANTED)] == []

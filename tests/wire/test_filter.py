@@ -406,7 +406,18 @@ def test_headers_with_identifiers_are_refused_and_credentials_pass() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "two"), [("4111 1111 11", "11 1111."), ("peter.quill@", "example.org")]
+    ("one", "two"),
+    [
+        ("4111 1111 11", "11 1111."),
+        ("4111 1111", "1111 1111"),
+        ("4111-1111-", "1111-1111"),
+        ("4111 1111 1111 111", "1."),
+        ("DE89 3704 0044", "0532 0130 00"),
+        ("ssn 123-45-", "6789"),
+        ("123-45-6", "789"),
+        ("peter.quill@", "example.org"),
+        ("peter.quill@example.", "org"),
+    ],
 )
 def test_an_identifier_that_is_cut_in_two_is_refused(one: str, two: str) -> None:
     parts = [{"type": "text", "text": text} for text in (f"It is {one}", f"{two} ok")]
@@ -416,6 +427,53 @@ def test_an_identifier_that_is_cut_in_two_is_refused(one: str, two: str) -> None
     with pytest.raises(RequestRefused, match="cut in two"):
         send({"messages": messages})
     send(chat([parts[0], {"type": "text", "text": " and more"}]))
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("I have 4111 1111", "1111 1112 sheep"),
+        ("page 12", "34 of the book"),
+        ("room 123", "45 6789 apples"),
+        ("write to peter.quill", "example.org is down"),
+    ],
+)
+def test_what_only_looks_cut_in_two_is_sent(one: str, two: str) -> None:
+    assert sent({"messages": [{"role": "user", "content": text} for text in (one, two)]})
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("my database password is", "Hollyhock"),
+        ("password:", "snowdrop"),
+        ("Hello. The wifi password is:\n", " bluebird \n"),
+        ("Kundennummer", "471188"),
+        ("mot de passe :", "tournesol"),
+        ("customer number", "471188"),
+    ],
+)
+def test_a_message_that_the_one_before_announces_is_hidden(one: str, two: str) -> None:
+    body = {"messages": [{"role": "user", "content": text} for text in (one, two)]}
+    first, second = sent(body)["messages"]
+    assert two.strip() not in second["content"]
+    assert first["content"] == one
+    parts = [{"type": "text", "text": text} for text in (one, two)]
+    assert two.strip() not in str(sent(chat(parts)))
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("my password is", "wrong again, what can I do?"),
+        ("Explain what a password is", "and what a passkey is"),
+        ("password:", "required"),
+        ("customer number", "and name, please"),
+    ],
+)
+def test_a_message_that_goes_on_in_other_words_stays(one: str, two: str) -> None:
+    body = {"messages": [{"role": "user", "content": text} for text in (one, two)]}
+    assert [each["content"] for each in sent(body)["messages"]] == [one, two]
 
 
 def test_the_record_names_what_left_untouched_and_never_a_word() -> None:
