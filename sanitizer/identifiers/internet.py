@@ -56,12 +56,17 @@ def spelled_emails(text: str) -> Iterator[Span]:
     """Yield addresses whose "@" is written as a word in brackets: `anna [at] example [dot] org`."""
     for at in _SPELLED_AT.finditer(text):
         end = at.start() - text[at.start() - 1 : at.start()].isspace()
-        dotted = _SPELLED_LOCAL = re.compile(
-            r"(?i)(?<![\w.-])[\w-]{1,30}"
-            r"(?:\s?[\[({]\s?(?:dot|punkt|point|punto|\.)\s?[\])}]\s?[\w-]{1,30}){1,3}\Z"
-        )
+        dotted = _SPELLED_LOCAL.search(text, max(0, end - 80), end)
+        local = dotted or _LOCAL.search(text, max(0, end - 64), end)
+        host = _SPELLED_HOST.match(text, at.end())
+        if local and host and (local[0][-1].isalnum() or local[0][-1] in "_-"):
+            yield local.start(), host.end(), "EMAIL"
 
 
+_SPELLED_LOCAL = re.compile(
+    r"(?i)(?<![\w.-])[\w-]{1,30}"
+    r"(?:\s?[\[({]\s?(?:dot|punkt|point|punto|\.)\s?[\])}]\s?[\w-]{1,30}){1,3}\Z"
+)
 _APART = re.compile(
     r"(?<![\w.+-])(?=[\w.+-]{0,40}[._0-9])[\w+-][\w.+-]{1,40} @ "
     r"(?:[a-z0-9-]{1,40}\.){1,4}[a-z]{2,12}(?![\w-])"
