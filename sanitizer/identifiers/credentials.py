@@ -828,6 +828,7 @@ class _Place:
         last = _WORD.findall(written)[-1:] or [""]
         self.is_colon = text[sign] == ":" and text[sign + 1 : sign + 2] != "="
         self.loud = last[0].isupper()
+        self.is_folder = written.endswith("PWD") and last[0] in {"PWD", "OLDPWD"}
         self.is_header = _HEADER.search(written) is not None
         self.is_secret = last[0].lower().endswith("secret")
         head = text.rfind("\n", max(0, sign - 80), sign)
@@ -852,7 +853,14 @@ def _counts(
     text: str, value: str, span: tuple[int, int], kind: str, quoted: bool, place: _Place
 ) -> bool:
     """Return True if a value is written out, and no expression, variable or word about it."""
-    if len(value) < 4 or _is_code(value, quoted) or _HIDDEN.match(value) or is_state(value):
+    shells = place.is_folder and value[0] in "/~"  # the folder in which a shell is
+    if (
+        shells
+        or len(value) < 4
+        or _is_code(value, quoted)
+        or _HIDDEN.match(value)
+        or is_state(value)
+    ):
         return False
     if kind in {"secret", "random"}:
         random = len(value) >= 20 and looks_random(value) and " " not in value
