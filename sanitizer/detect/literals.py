@@ -38,7 +38,7 @@ _DESIGNATIONS = (
     r"SIG(?:ABRT|BUS|CHLD|FPE|HUP|ILL|INT|KILL|PIPE|SEGV|STOP|TERM|TRAP|USR[12])",
     r"E(?:CONN(?:REFUSED|RESET|ABORTED)|NOENT|ACCES|PERM|TIMEDOUT|ADDRINUSE|NOTFOUND|PIPE|XIST)",
     r"E(?:ISDIR|NOTDIR|MFILE|NOMEM|NOSPC|INVAL|AGAIN|HOSTUNREACH|RESOLVE)",
-    r"SQLSTATE[ \[=:]{1,2}[0-9A-Z]{5}",
+    r"(?<=[ \t])-[a-z]{1,3}(?=[ \t]+\S)|SQLSTATE[ \[=:]{1,2}[0-9A-Z]{5}",
     r"#(?=[0-9]*[A-Fa-f])(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})",
     r"(?:rgba?|RGBA?|hsla?|HSLA?)\([0-9 ,.%/]{5,30}\)",
     r"(?:alpine|debian|golang|httpd|mongo|mysql|nginx|node|postgres|python|redis|ubuntu):"
@@ -63,7 +63,7 @@ _DESIGNATIONS = (
     r"Ph\. ?D|[BM]\.(?:Sc|A|Ed|Eng)|LL\.[BM]|U\.S(?:\.A)?|U\.K|E\.U|U\.N|P\.(?:P\.)?S|N\.B",
     r"R\.S\.V\.P|i\.e|e\.g|a\.k\.a|w\.r\.t|a\.s\.a\.p",
 )
-_DESIGNATION = re.compile(rf"(?<![\w.#-])(?:{'|'.join(_DESIGNATIONS)})(?!\w|-\w)")
+_DESIGNATION = re.compile(rf"(?<![\w.#])(?<!\w-)(?:{'|'.join(_DESIGNATIONS)})(?!\w|-\w)")
 """Designations that tell of nobody: standards, versions, laws, colours, formulas of matter."""
 _SEQUENCE = re.compile(
     r"(?m)^[ \t]*[0-9]{1,6}(?:, ?[0-9]{1,6}){2,20}, ?(?:\.\.\.|\u2026|\?|_+)[ \t]*$"
