@@ -68,8 +68,8 @@ _SPELLED_LOCAL = re.compile(
     r"(?:\s?[\[({]\s?(?:dot|punkt|point|punto|\.)\s?[\])}]\s?[\w-]{1,30}){1,3}\Z"
 )
 _APART = re.compile(
-    r"(?<![\w.+-])(?=[\w.+-]{0,40}[._0-9])[\w+-][\w.+-]{1,40} @ (?:[a-z0-9-]{1,40}\.){1,4}[a-z]{2,12}"
-    r"(?![\w-])"
+    r"(?<![\w.+-])(?=[\w.+-]{0,40}[._0-9])[\w+-][\w.+-]{1,40} @ "
+    r"(?:[a-z0-9-]{1,40}\.){1,4}[a-z]{2,12}(?![\w-])"
 )
 """An address with spaces around its "@", of a name with a dot, a digit or an underscore."""
 _SPOKEN_EMAIL = re.compile(
