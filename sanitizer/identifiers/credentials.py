@@ -141,17 +141,28 @@ _SPOKEN_STEMS = (
     *("heslo", "passord", "salasana", "parol"),
 )
 _OTHER_SPOKEN_STEMS = (*_SPOKEN_STEMS, "contraseña", "парол", "hasło", "lösen", "şifre")
-_COPULA_STEMS = ("pw", "pass", "kennwort", "wachtwoord", "contrase", "senha", "clave", "ordine")
+_COPULA_STEMS = (
+    "pw",
+    "mdp",
+    "pass",
+    "kennwort",
+    "wachtwoord",
+    "contrase",
+    "senha",
+    "clave",
+    "ordine",
+)
 _COPULA = re.compile(
     r"([a-zñ]{0,6})[\"'`]?(?: (?:for|to|on|für|zu[mr]?|pour|para|per|voor|van|of|von|vom|del?"
     r"|du|d[aio]|della) [^\s.,:;]{1,30}(?: [^\s.,:;]{1,30})?)?"
-    r"(?:\s(?:is|was|ist|lautet|war|est|était|es|era|è|é|será|(?:has|had) been)\b|(?<=\w)['’]s\b)"
+    r"(?:\s(?:is|was|ist|lautet|war|est|était|es|era|è|é|será|(?:has|had) been)\b|(?<=\w)['’]s\b"
+    r"|,? c['’]est\b)"
     r"(?: (?:now|still|currently|always|just|jetzt|immer noch|noch|nun|toujours|encore|todavía"
     r"|ancora|nog steeds|ainda))?(?: (?:re)?set to| changed to)?:?\s{1,2}"
     rf"(?:\"([^\"\n]{{1,100}})\"|'([^'\n]{{1,100}})'|`([^`\n]{{1,100}})`|({_PLAIN}{{4,100}}+))"
 )
 _SPOKEN_NAMES = frozenset(
-    "password passwd passphrase passcode pwd psw pw passwort kennwort wachtwoord contraseña"
+    "password passwd passphrase passcode pwd psw pw mdp passwort kennwort wachtwoord contraseña"
     " contrasena senha ordine passe passwords parole paswoord".split()
 )
 _AMBIGUOUS_NAMES = frozenset({"pass", "clave", "pw"})
@@ -260,7 +271,11 @@ _NAMED_TAG = re.compile(
     r"([^<>\n]{4,300})</"
 )
 _COOKIE = re.compile(r"(?P<name>[\w.$-]{1,80})=(?P<value>[^\s;,\"']{4,4000})")
-_COOKIE_ATTRIBUTES = frozenset("path domain expires max-age samesite version priority".split())
+_COOKIE_ATTRIBUTES = frozenset(
+    "path domain expires max-age samesite version priority"
+    " theme lang language locale tz timezone currency consent dark_mode darkmode".split()
+)
+"""Names in headers of cookies that are no cookies, or cookies that hold a setting."""
 _URL_PASSWORD = re.compile(r"://[^\s/:@\"'<>]{0,100}:([^\s/@\"'<>]{3,200})@")
 _MOST_AGAIN = 64
 """Distinct secrets of a text that are searched for where they stand alone."""
@@ -494,7 +509,7 @@ _STATED_WEAKLY = (
         re.compile(r"\b(?:root|admin|postgres|administrator) ?/ ?([^\s/]{6,64})(?=[\s.,;]|$)"),
     ),
     (
-        "ssid",
+        "ssid|wifi|wi-fi|wlan",
         re.compile(
             r"(?i)\b(?:ssid|wi-?fi|wlan)\b[^\n]{1,40}?\b(?:key|password|pass|pw)"
             r"[: =]{1,3}(\S{6,64})"
@@ -511,7 +526,7 @@ _STATED_WEAKLY = (
     (
         " key | token | secret |-key |_key ",
         re.compile(
-            r"(?i)\b(?:api|access|secret|auth|private|license|licence|app|admin|service|session"
+            r"(?i)(?<![^\W_])(?:api|access|secret|auth|private|license|licence|app|admin|service|session"
             r"|twilio|datadog|stripe|mailgun|mailchimp|vault|github|gitlab|openai|aws|alibaba)"
             r"(?:[ _-](?:api|access|auth|secret))?[ _-](?:key|token|secret) (?:is |was )?"
             r"([\w+/=.-]{16,300})(?![\w])"
@@ -605,21 +620,26 @@ def _loud(text: str) -> Iterator[Span]:
             yield m.start(1), m.end(1), "KEY"
 
 
+_LONG_NUMBER = 16
+"""Digits of a number that may be the key of a network, not a version or an amount."""
+
+
 def _stated(text: str, lowered: str) -> Iterator[Span]:
     """Yield what statements and commands say."""
-    found = [
-        row
+    found = {  # each pattern once, whichever of its marks the text holds
+        pattern: weakly
         for sign, rows in _STATEMENTS.items()
         if sign in lowered
-        for row in rows
-        if row[0] in lowered
-    ]
-    for _, pattern, weakly in found:
+        for mark, pattern, weakly in rows
+        if mark in lowered
+    }
+    for pattern, weakly in found.items():
         for m in pattern.finditer(text):
             value = m[1].rstrip(".,:;?") if weakly else m[1]
             if value.lower() in _PASSWORDS or value.lower() in _SECRETS:
                 continue
-            if not _is_expression(value) and (_STRONG.search(value) or not weakly):
+            long = value.isdigit() and len(value) >= _LONG_NUMBER
+            if (long or not _is_expression(value)) and (_STRONG.search(value) or not weakly):
                 yield m.start(1), m.start(1) + len(value), "KEY"
 
 
@@ -1240,9 +1260,11 @@ def _of_command(text: str, lowered: str, command: str, flag: re.Pattern[str]) ->
         end = line if line >= 0 else min(len(text), at + _COMMAND_SIZE)
         m = flag.search(text, at, end)
         group = (m.lastindex or 1) if m else 1
-        if m and m[group][0] not in "$%{`<" and m[group].lower() not in _PASSWORDS:
+        if m and m[group][0] not in "$%{`<":
             quote = m[group][0] in "\"'"
-            yield m.start(group) + quote, m.end(group) - quote, "KEY"
+            value = m[group] if quote else m[group].rstrip("`")  # of Markdown
+            if value.strip("\"'").lower() not in _PASSWORDS:
+                yield m.start(group) + quote, m.start(group) + len(value) - quote, "KEY"
         at = lowered.find(command, max(m.end() if m else 0, at + len(command)))
 
 

@@ -300,6 +300,8 @@ ANNOUNCED = [
     "a [dot] b [at] ",
     "1111\n",
     "0x34",
+    "wifi a key ",
+    "mdp c'est ",
     "card_4111",
 ]
 
