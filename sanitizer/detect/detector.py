@@ -95,6 +95,8 @@ from sanitizer.text import (
 
 FACT = "FACT"
 """Class of a word that is part of a sensitive fact; hidden as UNKNOWN."""
+_WITH_UNITS = frozenset(["MONEY", "NUMBER", "DATE"])
+"""Classes that take in the visible words beside them, "euros", which then tell nothing."""
 _FIELD = re.compile(
     r"(?i)(?:^|[\n{,;(\"'\s<|])(?:(?P<PERSON>(?:first|last|middle|full|given|family|sur|maiden|"
     r"user|contact|customer|client|patient|employee|student|tenant|applicant|manager|author|"
@@ -289,10 +291,13 @@ class Detector:
                 else:
                     findings.append((Finding(start, end, kind), number))
         things = tuple(joined(found, findings, declared))
+        sums = [(each.start, each.end) for each in things if each.kind in _WITH_UNITS]
         told = tuple(
-            fact
+            (fact.start, fact.end)
             for fact in facts
-            if any(outside(declared, *fact)) and not _is_code(text, parts, fact)
+            if any(outside(declared, fact.start, fact.end))
+            and any(any(outside(sums, at, at + 1)) for at in fact.by)
+            and not _is_code(text, parts, (fact.start, fact.end))
         )
         return Reading(things, tuple(everyday), told, found.n_visible, language, tuple(code), parts)
 
