@@ -169,6 +169,18 @@ def test_prompts_of_a_presentations_layouts_are_no_text_and_others_are(tmp_path:
     assert b"Click to edit Master title style" in content(tmp_path / "again.pptx")
 
 
+def test_several_files_make_their_folder(tmp_path: Path) -> None:
+    for name in ("one.docx", "two.docx"):
+        letter(tmp_path / name)
+    files = [str(tmp_path / name) for name in ("one.docx", "two.docx")]
+    done = run(*IDENTIFIERS, *files, "--output", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert sorted(each.name for each in (tmp_path / "out").iterdir()) == ["one.docx", "two.docx"]
+    done = run(*IDENTIFIERS, *files, "--output", str(tmp_path / "out.docx"))
+    assert one_line(done.stderr)
+    assert b"--output must be a folder" in done.stderr
+
+
 def test_the_date_that_powerpoint_computes_in_a_layout_is_neither_text_nor_kept(
     tmp_path: Path,
 ) -> None:
