@@ -223,7 +223,8 @@ def budget(
     if as_json:
         lines += [json.dumps(row) for row in rows]
     elif not (shown or limits or create):
-        lines.append(f"{len(rows)} rows; --show SCOPE for a balance, --json for all")
+        n_rows = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
+        lines.append(f"{n_rows}; --show SCOPE for a balance, --json for all")
     write("\n".join(lines), newline=bool(lines))
 
 
