@@ -95,8 +95,6 @@ from sanitizer.text import (
 
 FACT = "FACT"
 """Class of a word that is part of a sensitive fact; hidden as UNKNOWN."""
-_WITH_UNITS = frozenset(["MONEY", "NUMBER", "DATE"])
-"""Classes that take in the visible words beside them, "euros", which then tell nothing."""
 _FIELD = re.compile(
     r"(?i)(?:^|[\n{,;(\"'\s<|])(?:(?P<PERSON>(?:first|last|middle|full|given|family|sur|maiden|"
     r"user|contact|customer|client|patient|employee|student|tenant|applicant|manager|author|"
@@ -291,7 +289,8 @@ class Detector:
                 else:
                     findings.append((Finding(start, end, kind), number))
         things = tuple(joined(found, findings, declared))
-        sums = [(each.start, each.end) for each in things if each.kind in _WITH_UNITS]
+        sums = [(each.start, each.end) for each in things if each.kind == "MONEY"]
+        # The unit inside a hidden sum, "euros", tells nothing; "weeks" and "months" may.
         told = tuple(
             (fact.start, fact.end)
             for fact in facts
