@@ -64,12 +64,13 @@ def show(
     """Print what was sent, what arrived, what came back, and the record."""
     seen = server.requests[-1].json["messages"][-1]["content"]
     each, words, total, charged, identifiers = (record[f"sanitizer-{name}"] for name in RECORD)
-    cost = f"epsilon {each} for each of {words} words, {total} in all, {charged} of it new"
+    drawn = f"{words} drawn by chance at epsilon {each}" if int(words) else "nothing drawn anew"
+    cost = f"{drawn}; {charged} charged, {total} in all"
     lines = {
         "sent": sent,
         "server saw": seen,
         "got back": got,
-        "record": f"{cost}; identifiers: {identifiers}",
+        "record": f"{cost}; in the vault: {identifiers}",
     }
     print(f"\n{title}", *(f"  {name:12}{value}" for name, value in lines.items()), sep="\n")
 

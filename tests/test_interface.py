@@ -67,6 +67,7 @@ def test_a_policy_may_be_a_dict_as_its_file_would_be() -> None:
     ("wanted", "named"),
     [
         ({"bas": "strict"}, "policy: bas: unknown key"),
+        ({"preset": "balanced"}, "did you mean base"),
         ({"classes": {"PERSON": "hide"}}, r"policy: \[classes\] PERSON: must be one of"),
         ({"classes": 5}, "policy: classes"),
     ],

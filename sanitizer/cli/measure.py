@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sanitizer.cli.options import (
+    TextCommand,
     build_sanitizer,
     context_option,
     examples,
+    is_file_name,
     json_option,
     measured_options,
     model_option,
     open_ledger,
     read_file,
+    read_text,
     texts_of,
     together,
     words_policy_option,
@@ -32,14 +35,8 @@ lines_option = click.option(
     "--lines", is_flag=True, help="each line of the file is a text of its own"
 )
 texts_options = together(
-    click.option(
-        "-f",
-        "--file",
-        type=Path,
-        required=True,
-        metavar="FILE",
-        help="texts like those to be sent",
-    ),
+    click.argument("text", required=False),
+    click.option("-f", "--file", type=Path, metavar="FILE", help="texts like those to be sent"),
     lines_option,
     json_option,
 )
@@ -90,9 +87,25 @@ def audit(
     write(json.dumps(report.as_dict()) if as_json else describe_audit(report))
 
 
+def _texts(text: str | None, file: Path | None, lines: bool) -> list[str]:
+    """Return the texts of a command: its argument, also a file's name, a file, or standard input.
+
+    Raises:
+        ValueError: a text and a file, neither on a terminal, or no UTF-8.
+        OSError: the file cannot be read.
+    """
+    if text is not None and file is None and is_file_name(text):
+        file, text = Path(text), None
+    return texts_of(read_text(text, file), lines)
+
+
 @click.command(
+    cls=TextCommand,
     short_help="attack a setting on texts of yours before trusting it",
-    epilog=examples("sanitizer attack -f prompts.txt --lines --epsilon 5"),
+    epilog=examples(
+        'sanitizer attack "My father Peter has hepatitis."',
+        "sanitizer attack -f prompts.txt --lines --epsilon 5",
+    ),
 )
 @measured_options
 @context_option
@@ -101,27 +114,34 @@ def audit(
 @click.option(
     "--trials", type=int, default=100, metavar="N", help="draws of each text (default 100)"
 )
-def attack(file: Path, lines: bool, as_json: bool, trials: int, **setting: Any) -> None:
-    """Attack a setting on texts of yours before trusting it."""
+def attack(
+    text: str | None,
+    file: Path | None,
+    lines: bool,
+    as_json: bool,
+    trials: int,
+    **setting: Any,
+) -> None:
+    """Attack a setting on TEXT, or on texts of a file, before trusting it."""
     from sanitizer.cli.display import attack_text
     from sanitizer.risk import run_attacks
 
     sanitizer = build_sanitizer(setting)
-    texts = texts_of(read_file(file), lines)
+    texts = _texts(text, file, lines)
     report = run_attacks(sanitizer, texts, trials, progress=sys.stderr.isatty())
     write(json.dumps(report.as_dict()) if as_json else attack_text(report))
 
 
 @click.command(
+    cls=TextCommand,
     short_help="find the setting that keeps the most meaning at a tolerated risk",
     epilog=examples(
+        'sanitizer advise --risk 0.1 "My father Peter has hepatitis."',
         "sanitizer advise -f prompts.txt --lines --risk 0.1",
         "sanitizer advise --classes --risk 0.2",
     ),
 )
-@click.option("-f", "--file", type=Path, metavar="FILE", help="texts like those to be sent")
-@lines_option
-@json_option
+@texts_options
 @click.option("--classes", is_flag=True, help="an epsilon for each class that balanced draws")
 @click.option(
     "--linked",
@@ -139,6 +159,7 @@ def attack(file: Path, lines: bool, as_json: bool, trials: int, **setting: Any) 
 @words_policy_option
 @model_option
 def advise(
+    text: str | None,
     file: Path | None,
     lines: bool,
     as_json: bool,
@@ -148,7 +169,7 @@ def advise(
     policy: str,
     model: Path | None,
 ) -> None:
-    """Find the setting that keeps the most meaning at a tolerated risk."""
+    """Find the setting that keeps the most meaning of TEXT, or of a file, at a tolerated risk."""
     from sanitizer.cli.display import advice_text, class_advice_text
     from sanitizer.risk import advise as find_advice
     from sanitizer.risk import advise_classes
@@ -157,9 +178,9 @@ def advise(
         by_class = advise_classes(risk, n_linked=linked, model=model)
         write(json.dumps(by_class.as_dict()) if as_json else class_advice_text(by_class))
         return
-    if file is None:
-        raise click.UsageError("advise needs texts (-f FILE), or --classes")
-    texts = texts_of(read_file(file), lines)
+    if text is None and file is None:
+        raise ValueError("give TEXT, --file FILE, or --classes")
+    texts = _texts(text, file, lines)
     found = find_advice(texts, risk, policy, model=model, progress=sys.stderr.isatty())
     write(json.dumps(found.as_dict()) if as_json else advice_text(found))
 
@@ -202,7 +223,8 @@ def budget(
     if as_json:
         lines += [json.dumps(row) for row in rows]
     elif not (shown or limits or create):
-        lines.append(f"{len(rows)} rows; --show SCOPE for a balance, --json for all")
+        n_rows = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
+        lines.append(f"{n_rows}; --show SCOPE for a balance, --json for all")
     write("\n".join(lines), newline=bool(lines))
 
 

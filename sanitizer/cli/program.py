@@ -146,7 +146,9 @@ def _unknown(error: click.UsageError) -> str:
         hint = _meant(other if other in names else error.option_name, names)
         if hint:
             return f"no such option{hint}"
-    if isinstance(command, TextCommand) or (is_option and command is program):
+    if isinstance(command, TextCommand) and not is_option:
+        return "several arguments (put the text in quotes: it is one argument)"
+    if is_option and (isinstance(command, TextCommand) or command is program):
         return "no such option (a text that begins with a dash: put -- before it)"
     if is_option or not isinstance(command, click.Group):
         what = "no such option" if is_option else "unrecognized arguments"

@@ -139,19 +139,22 @@ def _read(path: Path, images: bool) -> Source:
 
 
 def destinations(output: Path | None, inputs: Sequence[Source]) -> list[Path | None]:
-    """Return where each input is written; None: to standard output.
+    """Return where each input is written; None: to standard output. A folder is made.
 
     Raises:
-        ValueError: several files for one place, or a place that is the input itself.
+        ValueError: several files for one file, or a place that is the input itself.
+        OSError: the folder cannot be made.
     """
     if output is None:
         return [None] * len(inputs)
+    if len(inputs) > 1 and not output.suffix and not output.exists():
+        output.mkdir()
     if output.is_dir():
         if any(each.path is None for each in inputs):
             raise ValueError("--output must be a file for a text, got a folder")
         found = [output / each.path.name for each in inputs if each.path is not None]
     elif len(inputs) > 1:
-        raise ValueError("--output must be an existing folder for several files")
+        raise ValueError("--output must be a folder for several files, got a file")
     else:
         found = [output]
     for path, each in zip(found, inputs, strict=True):

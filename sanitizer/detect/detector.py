@@ -289,10 +289,14 @@ class Detector:
                 else:
                     findings.append((Finding(start, end, kind), number))
         things = tuple(joined(found, findings, declared))
+        sums = [(each.start, each.end) for each in things if each.kind == "MONEY"]
+        # The unit inside a hidden sum, "euros", tells nothing; "weeks" and "months" may.
         told = tuple(
-            fact
+            (fact.start, fact.end)
             for fact in facts
-            if any(outside(declared, *fact)) and not _is_code(text, parts, fact)
+            if any(outside(declared, fact.start, fact.end))
+            and any(any(outside(sums, at, at + 1)) for at in fact.by)
+            and not _is_code(text, parts, (fact.start, fact.end))
         )
         return Reading(things, tuple(everyday), told, found.n_visible, language, tuple(code), parts)
 

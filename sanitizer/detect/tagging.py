@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,18 @@ _GLUED = frozenset("-_./&'\u2019#@+0123456789")
 _OF_LISTS = tuple("CONDITION TREATMENT BELIEF ORIGIN CRIME OCCUPATION SEXUALITY FAMILY".split())
 """Classes of `class_of` as the tagger's second stage reads them."""
 _BLOCK = 32  # the graph wants whole blocks
+
+
+class Told(NamedTuple):
+    """A sentence that seems to tell a sensitive fact in visible words.
+
+    Attributes:
+        start, end: character offsets. by: where its telling words begin.
+    """
+
+    start: int
+    end: int
+    by: tuple[int, ...]
 
 
 class Lexicon:
@@ -168,9 +181,7 @@ class Tagging:
         self._first = {c: _FIRST.get(c, _FIRST_ELSE) for c in (*tagger.classes, "FACT")}
         self._second = {c: _SECOND.get(c, _SECOND_ELSE) for c in (*tagger.classes, "FACT")}
 
-    def labels(
-        self, found: Skeleton, language: str
-    ) -> tuple[list[list[str | None]], list[tuple[int, int]]]:
+    def labels(self, found: Skeleton, language: str) -> tuple[list[list[str | None]], list[Told]]:
         """Return the class of each word of each run, and the sentences that tell a fact."""
         tokens = self._tokens(found)
         labels: list[list[str | None]] = [
@@ -425,11 +436,12 @@ def is_lone(text: str, start: int, end: int) -> bool:
     return end - start == 1 and _GLUED.isdisjoint(beside)
 
 
-def _facts(text: str, tokens: _Tokens, odds: NDArray[np.float32]) -> Iterator[tuple[int, int]]:
-    """Sentences with a visible word that seems to tell something private."""
+def _facts(text: str, tokens: _Tokens, odds: NDArray[np.float32]) -> Iterator[Told]:
+    """Yield the sentences with a visible word that seems to tell something private."""
     visible = np.flatnonzero(tokens.chars >= 0)
     places = tokens.chars[visible]
     for sentence in _SENTENCE.finditer(text):
         first, last = np.searchsorted(places, [sentence.start(), sentence.end()])
-        if last > first and odds[visible[first:last]].max() > _FACT_LIMIT:
-            yield sentence.start(), sentence.end()
+        telling = places[first:last][odds[visible[first:last]] > _FACT_LIMIT]
+        if len(telling):
+            yield Told(sentence.start(), sentence.end(), tuple(map(int, telling)))

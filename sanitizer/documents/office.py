@@ -156,8 +156,15 @@ def _parsed(content: bytes) -> Any:
 
 
 def _prompts(root: Any) -> frozenset[Any]:
-    """Return the paragraphs of a layout that the program wrote, and what is in them."""
+    """Return the paragraphs of a layout that the program wrote, and what is in them.
+
+    Dates that it computes are emptied: they tell when the file was saved, and are computed anew.
+    """
     found: set[Any] = set()
+    for computed in root.iter("{*}fld"):
+        if computed.get("type", "").startswith("datetime"):
+            for each in computed.iter("{*}t"):
+                each.text = ""
     for paragraph in root.iter("{*}p"):
         if "".join(each.text or "" for each in paragraph.iter("{*}t")) in _PROMPTS:
             found.update(paragraph.iter())

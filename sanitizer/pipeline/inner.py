@@ -127,7 +127,10 @@ class Inner:
         """
         policy = self.settings.policy
         if not policy.perturb:
-            raise ValueError(f"policy must be one that perturbs words, got {policy.name!r}")
+            raise ValueError(
+                f"policy must be one that draws words one by one (strict, words), got "
+                f"{policy.name!r}; for the classes that balanced draws: sanitizer advise --classes"
+            )
         return self._loader.load()
 
     def mask(

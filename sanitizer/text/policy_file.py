@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from functools import cache
@@ -98,13 +98,18 @@ class _Bad(ValueError):
     """A value that cannot be used; the message says why."""
 
 
-def meant(name: str, known: Iterable[str]) -> str:
-    """Return a question after the name that was probably meant, or "" if none is near.
+_ALIASES = {"preset": "base", "policy": "base", "extends": "base", "inherits": "base"}
+"""What other programs and our own help call a key."""
+
+
+def meant(name: str, known: Collection[str]) -> str:
+    """Return a question after the name that was probably meant, or "" if none is known.
 
     >>> meant("balancd", PRESETS)
     '; did you mean balanced?'
     """
-    near = get_close_matches(name, list(known), 1, 0.6)
+    near = get_close_matches(name, known, 1, 0.6)
+    near = near or [own for own in known if _ALIASES.get(name.lower()) == own]
     return f"; did you mean {near[0]}?" if near else ""
 
 

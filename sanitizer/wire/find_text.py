@@ -287,8 +287,8 @@ class TextFinder:
         numbers: slots of numbers in arguments, at LIGHT positions and in objects with unknown
             fields; those that are identifiers have to be replaced.
         left: how many strings and numbers of each place of a request leave as they are, or with
-            their words: "names", "settings", "keys" and so on, or a field of the API whose texts
-            are LIGHT ("description", "parameters"); never a word of the request.
+            their words: "api_names", "settings" and so on, or a field of the API whose texts are
+            LIGHT ("description", "parameters"); never a word of the request.
     """
 
     def __init__(
@@ -660,7 +660,7 @@ def person(text: str) -> str:
 
 _WHOLE = (KEEP, SECRET, LOGPROBS)
 """Rules by which a subtree stays as it is."""
-_LEFT_AS = {NAME: "names", OPAQUE: "opaque", KEEP: "settings", SECRET: "credentials"}
+_LEFT_AS = {NAME: "api_names", OPAQUE: "opaque", KEEP: "settings", SECRET: "credentials"}
 """What the places of rules are called in the record."""
 _HOLD_NUMBERS = (TEXT, LIGHT, INPUT)
 """Rules by which a number may be an identifier."""

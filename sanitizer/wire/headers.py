@@ -70,10 +70,10 @@ class WireRecord:
         n_claims_ended: things whose originals went to a tool in this conversation, if this request
             holds results of tools: what such a result shows is not covered by any claim.
         untouched: place -> how many of its strings or numbers left as they are, or, at places where
-            only identifiers are replaced, with their words. Places are "names" (models, types,
-            roles, ids), "numbers", "keys", "settings" and "credentials" of hosted tools, "opaque"
-            bytes, "media", fields of the API ("description", "parameters", "metadata"), and
-            "messages of ROLE" where the policy replaces identifiers only.
+            only identifiers are replaced, with their words. Places are "api_names" (models,
+            types, roles, ids), "numbers", "keys", "settings" and "credentials" of hosted tools,
+            "opaque" bytes, "media", fields of the API ("description", "parameters", "metadata"),
+            and "messages of ROLE" where the policy replaces identifiers only.
     """
 
     epsilon_total: float

@@ -318,6 +318,23 @@ def test_code_is_not_warned_about(local: Detector) -> None:
     assert local.read(text).facts == ()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Dear Peter Lund, your bill is 400 euros.",
+        "My invoice of 2,000 dollars is due.",
+        "Hello Ann, your rent is 900 pounds.",
+    ],
+)
+def test_the_unit_of_a_hidden_sum_tells_no_fact(local: Detector, text: str) -> None:
+    assert local.read(text).facts == ()
+    assert local.read(f"{text} He hit our son.").facts == ((len(text), len(text) + 16),)
+
+
+def test_the_unit_of_a_hidden_time_may_tell_a_fact(local: Detector) -> None:
+    assert local.read("I'm eleven weeks and haven't told anyone, not even mum.").facts
+
+
 def test_words_that_no_list_knows_are_findings(local: Detector) -> None:
     reading = local.read("please explain zorblaxian and qxyzzy to me")
     assert {"zorblaxian", "qxyzzy"} <= {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Callable
 from email.message import EmailMessage
@@ -166,6 +167,30 @@ def test_prompts_of_a_presentations_layouts_are_no_text_and_others_are(tmp_path:
     assert document.text.count(OTHER) == 1
     document.save(tmp_path / "again.pptx", [])
     assert b"Click to edit Master title style" in content(tmp_path / "again.pptx")
+
+
+def test_several_files_make_their_folder(tmp_path: Path) -> None:
+    for name in ("one.docx", "two.docx"):
+        letter(tmp_path / name)
+    files = [str(tmp_path / name) for name in ("one.docx", "two.docx")]
+    done = run(*IDENTIFIERS, *files, "--output", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert sorted(each.name for each in (tmp_path / "out").iterdir()) == ["one.docx", "two.docx"]
+    done = run(*IDENTIFIERS, *files, "--output", str(tmp_path / "out.docx"))
+    assert one_line(done.stderr)
+    assert b"--output must be a folder" in done.stderr
+
+
+def test_the_date_that_powerpoint_computes_in_a_layout_is_neither_text_nor_kept(
+    tmp_path: Path,
+) -> None:
+    pptx.Presentation().save(tmp_path / "talk.pptx")
+    layouts = content(tmp_path / "talk.pptx")
+    (date,) = set(re.findall(rb'type="datetime[^>]*>.*?<a:t>([^<]+)</a:t>', layouts))
+    document = open_document(tmp_path / "talk.pptx")
+    assert date.decode() not in document.text
+    document.save(tmp_path / "again.pptx", [])
+    assert date not in content(tmp_path / "again.pptx")
 
 
 def test_numbers_formulas_and_names_of_a_workbook_hold(tmp_path: Path) -> None:

@@ -59,10 +59,12 @@ def main(folder: Path = IMAGES) -> None:
                 save(page.screenshot(full_page=True), folder / name)
 
 
-def save(picture: bytes, path: Path) -> None:
+def save(picture: bytes, path: Path, colours: int = 256) -> None:
     """The picture with few colours."""
     image: Any = import_module("PIL.Image")
-    image.open(BytesIO(picture)).convert("RGB").quantize(256, dither=0).save(path, optimize=True)
+    image.open(BytesIO(picture)).convert("RGB").quantize(colours, dither=0).save(
+        path, optimize=True
+    )
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def test_the_figures_are_those_of_the_record(visit: Visit) -> None:
         "Budget": "0 epsilon spent, 200 left",
     }.items():
         expect(figures.locator(f"dt:text-is('{term}') + dd")).to_have_text(value)
-    expect(figures.locator("dt:text-is('Words a reader has or guesses') + dd")).to_have_text(
+    expect(figures.locator("dt:text-is('Words read or guessed') + dd")).to_have_text(
         re.compile(r"^\d+%( \(\d+% to \d+%\))?$")
     )
     assert answer["risk"]["note"] in visit.page.locator("#risk-note").inner_text()

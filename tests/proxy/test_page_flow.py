@@ -92,7 +92,7 @@ def test_where_nothing_is_drawn_the_share_of_known_words_is_one_number(visit: Vi
         return visit.page.locator(f"#figures dt:text-is('{term}') + dd")
 
     words = answer["risk"]["words"]
-    expect(figure("Words a reader has or guesses")).to_have_text(re.compile(r"^\d+%$"))
+    expect(figure("Words read or guessed")).to_have_text(re.compile(r"^\d+%$"))
     expect(figure("Unchanged")).to_have_text(f"{words['shown']} words")
 
 
@@ -275,7 +275,7 @@ def test_the_proxy_tells_how_far_it_has_come(visit: Visit) -> None:
 
 
 def test_the_limit_is_shown_before_anything_is_sent(visit: Visit) -> None:
-    expect(visit.page.locator("#count")).to_have_text("0 of 100,000 characters")
+    expect(visit.page.locator("#count.muted")).to_have_text("0 of 100,000 characters")
     visit.paste("😀" * 60_000)  # two units each in the browser, one character for the proxy
     expect(visit.page.locator("#count")).to_have_text("60,000 of 100,000 characters")
     visit.settled()

@@ -107,7 +107,7 @@ function changed() {
   byId("clear").hidden = !text.value;
   const n = length(text.value);
   byId("count").textContent = `${n.toLocaleString("en")} of ${maxChars.toLocaleString("en")} characters`;
-  byId("count").className = n > maxChars ? "bad" : "";
+  byId("count").className = n > maxChars ? "bad" : "muted";
   if (!chosen("policy")) return; // the settings have not come yet
   if (!text.value.trim()) return showNothing();
   if (n > maxChars)

@@ -66,7 +66,7 @@ export function showFacts({ record, budget, risk }, copied) {
     ["Unchanged", amount(risk.words.shown, "word")],
     [copied ? "Charged" : "Copying costs", record.charged ? `${shortly(record.charged)} epsilon` : "nothing"],
     ["Budget", budgetLine(budget, copied ? 0 : record.charged)],
-    ["Words a reader has or guesses", known(risk.words)],
+    ["Words read or guessed", known(risk.words)],
   ]);
   byId("risk-note").textContent = riskNote(risk);
   rows(byId("terms"), terms(record));
