@@ -163,7 +163,7 @@ _FOR_CALENDAR = _OF_WORDS | {None, UNKNOWN, "SEXUALITY", "FAMILY"}
 _FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted", "treated"])
 """Words that say that something follows, which is hidden itself."""
 _OF_SOMEBODY = re.compile(
-    r"(?i)\b(?:my|his|her|their|our|i (?:have|had|got)|(?:he|she|who) (?:has|had))"
+    r"(?i)\b(?:my|his|her|their|our|your|i (?:have|had|got)|(?:he|she|who) (?:has|had))"
     rf"(?: own| new| old| an?)?(?: type {SLOT})? $"
 )
 _AILING = frozenset(["CONDITION", "TREATMENT"])

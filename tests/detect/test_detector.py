@@ -170,6 +170,7 @@ def test_things_of_many_classes(local: Detector) -> None:
         ("My hepatitis came back.", "hepatitis"),
         ("Note to the teacher: my asthma is worse.", "asthma"),
         ("Help: my depression is back", "depression"),
+        ("Dear Peter Lund, your asthma review is on 14 March.", "asthma"),
     ],
 )
 def test_a_listed_illness_of_somebody_is_private(local: Detector, text: str, word: str) -> None:
