@@ -323,6 +323,10 @@ class Inner:
         """Return what leaves for each text of a history that the API wrote; see `Said.align`."""
         return self.released.said.align(self.released.conversation, history)
 
+    def n_turns(self) -> int:
+        """Return how often answers and what is the user's were noted; see `Said.n_turns`."""
+        return self.released.said.n_turns(self.released.conversation)
+
     def restored_in(self, role: str) -> frozenset[str]:
         """Return the stand-ins that were restored in the answers' texts of one role."""
         return self.released.said.restored(self.released.conversation, role)

@@ -218,7 +218,9 @@ class Answers:
         restored = AnswerStream([answer], self._context(prompt), whole=True).answer()
         if restored.extracted:
             conversation = self._released.conversation
-            (sent,) = self._released.said.align(conversation, [Resent("assistant", answer)])
+            (sent,) = self._released.said.align(
+                conversation, [Resent("assistant", answer)], sends=False
+            )
             if isinstance(sent, str):
                 self.remember(sent, restored)
         return restored
@@ -230,7 +232,7 @@ class Answers:
     def remember(self, sent: str, restored: str, role: str = "assistant") -> None:
         """Let an answer go back as it came: see `Inner.remember_answer`."""
         pieces = pieces_of(sent, restored, [self.restorer()])
-        passage = Passage(role, sent, restored, pieces)
+        passage = Passage(role, sent, restored, pieces, place=-1)
         self._released.said.remember(self._released.conversation, [passage])
 
     def stream(self, pieces: Iterable[str], prompt: Answered | None) -> AnswerStream:

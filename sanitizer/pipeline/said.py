@@ -7,6 +7,9 @@ writes is never compared with an original (docs/guarantees.md, "An API that choo
 
 Two answers may look alike to the user though only one was restored ("1234" and "<PIN_1>"). Which
 one comes back is told by its place in the history, never by what is in it.
+
+A text is compared with answers that were asked for before it was first sent, and with no later
+ones: an API could repeat an example of the user's with a guess in it. What is the user's stays so.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,9 +32,9 @@ from sanitizer.text import DeclaredText
 MAX_CONVERSATIONS = 256
 """Conversations whose answers are held ready; those of others are read from the vault again."""
 MIN_RUN = 3
-"""Tokens of the shortest stretch that continues an answer after an insertion."""
+"""Tokens of the shortest stretch of an answer where it was, or that continues it elsewhere."""
 MIN_START = 8
-"""Tokens of the shortest stretch with which an answer is recognized, unless it is all of it."""
+"""Tokens of the shortest stretch of an answer that is not where it was, unless it is all of it."""
 MAX_COMING = 16
 """Answers of a conversation that are known before they have come to their end."""
 MAX_TRIED = 64
@@ -43,6 +46,8 @@ _TOKEN = re.compile(rf"{_QUOTED}|(\w+|[^\w\s])", re.MULTILINE)
 _CUT = re.compile(r"\s{0,9}(?:\.\.\.|…|\[(?:\.\.\.|…|truncated)\])?\s{0,9}\Z")
 """What an application writes where it cuts an answer off."""
 _KIND = "answer"
+_FIRST_SENT = "first sent"
+"""Role of a text, by its key, that was sent as the user's, or in part."""
 
 
 class Piece(NamedTuple):
@@ -58,9 +63,11 @@ class Passage(NamedTuple):
     Attributes:
         role: in which it may come back. sent, shown: all of it, as it came and as the user saw it.
         pieces: the text by which it is recognized, in order.
-        place: how many texts of this role come before it in the history.
+        place: how many texts of this role come before it in the history; -1 if that is not known.
         aside: name of the field in which it stands beside the message, as a thought does; "" for
             the message. Applications may leave such texts out, so they are counted apart.
+        asked: turns of the conversation that were known when the answer was asked for; None if
+            that is not known.
     """
 
     role: str
@@ -69,6 +76,7 @@ class Passage(NamedTuple):
     pieces: tuple[Piece, ...]
     place: int = 0
     aside: str = ""
+    asked: int | None = None
 
 
 class Resent(NamedTuple):
@@ -86,11 +94,16 @@ class Resent(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A text of an answer as it would come back unedited; fields as of a `Passage`."""
+    """A text of an answer as it would come back unedited; fields as of a `Passage`.
+
+    Attributes:
+        turn: in which it was asked for, or noted: see `_Conversation.align`.
+    """
 
     place: int
     sent: str
     aside: str
+    turn: int
 
 
 _Distance = Callable[[int, str], tuple[bool, int]]
@@ -139,15 +152,35 @@ class Said:
                     return
 
     def align(
-        self, conversation: str, history: Sequence[Resent]
+        self, conversation: str, history: Sequence[Resent], *, sends: bool = True
     ) -> list[str | tuple[Segment, ...]]:
         """Return what leaves for each text of a history.
 
         It is the whole text as it was sent, or the stretches that the API wrote, ascending and
         apart, as offsets in `Resent.text`; none if nothing of it is known.
+
+        Args:
+            conversation: name of it. history: its texts in order.
+            sends: the texts are about to leave: what is the user's of them stays so.
+
+        Raises:
+            VaultError: answers cannot be read, or what is the user's cannot be noted.
         """
+        keys = [self._text_key(conversation, each) for each in history]
         with self._current(conversation) as held:
-            return held.align(history)
+            aligned, new = held.align(history, keys)
+            if sends and new:
+                self.remember(conversation, new)
+            return aligned
+
+    def _text_key(self, conversation: str, text: Resent) -> str:
+        fields = (_FIRST_SENT, conversation, text.role, text.aside, text.shown)
+        return message_key(self._vault.secret, *fields).hex()
+
+    def n_turns(self, conversation: str) -> int:
+        """Return how many turns of a conversation are noted; raise VaultError."""
+        with self._current(conversation, so_far=False) as held:
+            return held.n_turns
 
     def watch(self, conversation: str, coming: Coming) -> None:
         """Let the texts of an answer be known that is still coming; the last of many are."""
@@ -227,7 +260,8 @@ class _Conversation:
         self.lock = threading.RLock()
         self.n_turns = 0
         self.restored: defaultdict[str, set[str]] = defaultdict(set)
-        self._pieces: defaultdict[tuple[str, str, int], list[tuple[Piece, ...]]] = defaultdict(list)
+        self._pieces: defaultdict[tuple[str, str, int], list[tuple[int, tuple[Piece, ...]]]]
+        self._pieces = defaultdict(list)
         self._exact: defaultdict[tuple[str, str], list[_Known]] = defaultdict(list)
         self._aligners: defaultdict[str, _Aligner] = defaultdict(_Aligner)
         self._unkept: set[Passage] = set()  # known so far as they came, and not in the vault
@@ -239,17 +273,20 @@ class _Conversation:
     def knows(self, passage: Passage) -> bool:
         """Return True if just this is the latest that would come back there."""
         found = self._exact.get((passage.role, passage.shown), [])
-        return bool(found) and found[-1] == (passage.place, passage.sent, passage.aside)
+        return bool(found) and found[-1][:3] == (passage.place, passage.sent, passage.aside)
 
     def add(self, passages: Iterable[Passage]) -> None:
         """Add the texts of one answer."""
         self.n_turns += 1
         for passage in passages:
             self._unkept.discard(passage)
-            role, sent, shown, pieces, place, aside = passage
-            self._exact[role, shown].append(_Known(place, sent, aside))
-            self._aligners[role].add(pieces, place, aside)
-            self._pieces[role, aside, place].append(pieces)
+            role, sent, shown, pieces, place, aside, asked = passage
+            turn = self.n_turns if asked is None else asked
+            self._exact[role, shown].append(_Known(place, sent, aside, turn))
+            if role == _FIRST_SENT:
+                continue
+            self._aligners[role].add(pieces, place, aside, turn)
+            self._pieces[role, aside, place].append((turn, pieces))
             self.restored[role] |= {p.sent for p in pieces if p.sent != p.shown}
 
     def add_so_far(self, passages: Iterable[Passage]) -> None:
@@ -260,40 +297,85 @@ class _Conversation:
             self.n_turns -= 1
             self._unkept.update(new)
 
-    def align(self, history: Sequence[Resent]) -> list[str | tuple[Segment, ...]]:
-        """Return what leaves for each text of a history; see `Said.align`."""
+    def align(
+        self, history: Sequence[Resent], keys: Sequence[str]
+    ) -> tuple[list[str | tuple[Segment, ...]], list[Passage]]:
+        """Return what leaves for each text of a history, and notes of those that are the user's.
+
+        A text that was noted is compared with answers that had been asked for before, in an
+        earlier turn than that of the note.
+
+        Args:
+            history: as for `Said.align`. keys: of the texts, which are kept instead of them.
+        """
         n_of_role: Counter[tuple[str, str]] = Counter()
         places = []
         for each in history:
             places.append(n_of_role[each.role, each.aside])
             n_of_role[each.role, each.aside] += 1
         found = [self._exact.get((each.role, each.shown), []) for each in history]
-        moved = self._moved(history, places, found)
+        notes = [self._exact.get((_FIRST_SENT, key), []) for key in keys]
+        sources = [
+            [(one.place, one.aside) for one in known] or self._sources(each)
+            for each, known in zip(history, found, strict=True)
+        ]
+        moved = _moved(
+            history,
+            places,
+            [
+                [*known, *((note.place, each.aside) for note in noted)]
+                for each, known, noted in zip(history, sources, notes, strict=True)
+            ],
+        )
         aligned: list[str | tuple[Segment, ...]] = []
-        for each, place, known in zip(history, places, found, strict=True):
+        new: list[Passage] = []
+        for i, (each, place) in enumerate(zip(history, places, strict=True)):
             expected = place + moved.get((each.role, each.aside), 0)
+            distance = partial(_distance, expected, each.aside)
+            note = min(notes[i], key=lambda one: abs(one.place - expected), default=None)
+            if note and any(
+                distance(*at) < (False, abs(note.place - expected)) for at in sources[i]
+            ):
+                note = None  # it is of another text that looks like this one
+            turn = note.turn if note else None
+            known = [one for one in found[i] if turn is None or one.turn < turn]
             if known:
-                distance = partial(_distance, expected, each.aside)
                 # The latest of those that are nearest: an answer may have been asked for again.
                 nearest = min(reversed(known), key=lambda one: distance(one.place, one.aside))
-                aligned.append(nearest.sent)
-            else:
-                cut = self._cut_off(each, expected) if each.text is None else None
-                aligned.append(cut or tuple(self._aligned(each, expected)))
-        return aligned
+                far = distance(nearest.place, nearest.aside)
+                # One that is spelled otherwise may be nearer: JSON is written again by some.
+                if far == (False, 0) or all(
+                    distance(*at) >= far for at in self._sources(each, turn)
+                ):
+                    aligned.append(nearest.sent)
+                    continue
+            cut = self._cut_off(each, expected, turn) if each.text is None else None
+            segments = cut or tuple(self._aligned(each, expected, turn))
+            aligned.append(segments)
+            if note is None and not _is_all_of(each, segments):
+                new.append(Passage(_FIRST_SENT, keys[i], keys[i], (), expected))
+        return aligned, new
 
-    def _aligned(self, text: Resent, place: int) -> list[Segment]:
+    def _sources(self, text: Resent, before: int | None = None) -> list[tuple[int, str]]:
         read = text.shown if text.text is None else text.text
-        return self._aligners[text.role].align(read, place, text.aside)
+        return self._aligners[text.role].sources(read, before)
 
-    def _cut_off(self, resent: Resent, place: int) -> tuple[Segment, ...] | None:
+    def _aligned(self, text: Resent, place: int, before: int | None) -> list[Segment]:
+        read = text.shown if text.text is None else text.text
+        return self._aligners[text.role].align(read, place, text.aside, before)
+
+    def _cut_off(
+        self, resent: Resent, place: int, before: int | None
+    ) -> tuple[Segment, ...] | None:
         """Return the stretches of a text that is the beginning or the end of the answer there.
 
         A restored stretch that is cut leaves as its stand-in: what is left of it may be most of
         the original.
         """
         text = resent.shown
-        for pieces in reversed(self._pieces.get((resent.role, resent.aside, place), [])):
+        for turn, pieces in reversed(self._pieces.get((resent.role, resent.aside, place), [])):
+            if before is not None and turn >= before:
+                continue
             whole = "".join(piece.shown for piece in pieces)
             end = _CUT.search(text)
             begun = text[: end.start()] if end else text
@@ -303,23 +385,37 @@ class _Conversation:
                 return tuple(_stretches(pieces, text, text, len(whole) - len(text)))
         return None
 
-    def _moved(
-        self, history: Sequence[Resent], places: Sequence[int], found: Sequence[Sequence[_Known]]
-    ) -> dict[tuple[str, str], int]:
-        """Return by how many places a history was cut off at its beginning, for each role.
 
-        Each text votes for all places where it may come from: the true one gets all votes. Those
-        known from one place alone are no better, since whether there is another may be a secret.
-        """
-        shifts: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter)
-        for each, place, known in zip(history, places, found, strict=True):
-            nearest = [one.place - place for one in known if one.aside == each.aside]
-            shifts[each.role, each.aside].update(set(nearest[-MAX_TRIED:]))
-        return {
-            role: min(counts, key=lambda shift: (-counts[shift], abs(shift)))
-            for role, counts in shifts.items()
-            if counts
-        }
+def _moved(
+    history: Sequence[Resent],
+    places: Sequence[int],
+    sources: Sequence[Sequence[tuple[int, str]]],
+) -> dict[tuple[str, str], int]:
+    """Return by how many places a history was cut off at its beginning, for each role.
+
+    Each text votes for all places where it may come from: the true one gets all votes. Those known
+    from one place alone are no better, since whether there is another may be a secret. Of equals
+    the history as it was comes first, and then the latest part of it, as in a window that slides.
+    """
+    shifts: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+    for each, place, known in zip(history, places, sources, strict=True):
+        nearest = [at - place for at, aside in known if aside == each.aside]
+        shifts[each.role, each.aside].update(set(nearest[-MAX_TRIED:]))
+    return {
+        role: min(counts, key=lambda shift: (-counts[shift], shift != 0, -shift))
+        for role, counts in shifts.items()
+        if counts
+    }
+
+
+def _is_all_of(text: Resent, segments: Iterable[Segment]) -> bool:
+    """Return True if nothing of a text is the user's."""
+    read = text.shown if text.text is None else text.text
+    spans, ends = [], [0]
+    for start, end, _ in segments:
+        spans.append(read[ends[-1] : start])
+        ends.append(end)
+    return len(ends) > 1 and not any(_Tokens(span).words for span in (*spans, read[ends[-1] :]))
 
 
 def _distance(expected: int, stands: str, place: int, aside: str) -> tuple[bool, int]:
@@ -378,12 +474,15 @@ class _Aligner:
         self._restored_starts: list[int] = []
         self._bounds: list[int] = []  # first token of each text
         self._history: list[tuple[int, str]] = []  # place of each text, and where it is aside
+        self._turns: list[int] = []  # in which each text was asked for
         self._whole: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+        self._short: defaultdict[tuple[int, str], list[int]] = defaultdict(list)
         self._places: defaultdict[tuple[str | None, ...], list[int]] = defaultdict(list)
+        self._last: tuple[tuple[object, ...], list[_Run]] = ((), [])  # found for the last text
         self._n_placed = 0
         self._length = 0
 
-    def add(self, pieces: Sequence[Piece], place: int, aside: str) -> None:
+    def add(self, pieces: Sequence[Piece], place: int, aside: str, turn: int) -> None:
         """Add a text."""
         base = at = self._length
         for piece in pieces:
@@ -395,30 +494,58 @@ class _Aligner:
         first = len(self._words)
         self._bounds.append(first)
         self._history.append((place, aside))
-        self._whole[tuple(tokens.words)].append(first)
+        self._turns.append(turn)
+        words = tuple(tokens.words)
+        self._whole[words].append(first)
+        if 0 < len(words) < MIN_RUN:
+            self._short[place, aside].append(first)
         self._words += [*tokens.words, None]
         self._starts += [*tokens.starts, at]
         self._ends += [*tokens.ends, at]
         self._length = at + 1
 
-    def align(self, text: str, place: int, aside: str) -> list[Segment]:
+    def align(self, text: str, place: int, aside: str, before: int | None) -> list[Segment]:
         """Return the stretches of a text that are of these texts, ascending and apart.
 
         Args:
             text: of a history. place, aside: where it is expected there.
+            before: turn since which texts are no source of it; None if all are.
         """
         distance = partial(_distance, place, aside)
         tokens = _Tokens(text)
         if not tokens.words or not self._words:
             return []
-        whole = self._whole.get(tuple(tokens.words))
+        whole = self._before(self._whole.get(tuple(tokens.words), ()), before)
         if whole:
             first = min(reversed(whole), key=lambda at: distance(*self._placed(at)))
             runs = [_Run(0, first, len(tokens.words))]
         else:
             self._place()
-            runs = self._runs(tokens.words, distance)
+            runs = self._runs(tokens.words, distance, before)
+            for run in self._short_ones(tokens.words, place, aside, before):
+                for part in list(self._free(run, runs)):
+                    insort(runs, part)
         return list(chain.from_iterable(self._segments(text, tokens, run) for run in runs))
+
+    def sources(self, text: str, before: int | None) -> list[tuple[int, str]]:
+        """Return the places of the texts that have the most in a row of this one, with where they
+        are aside; `before` as for `align`.
+        """
+        words = _Tokens(text).words
+        found = self._before(self._whole.get(tuple(words), ()), before) if words else []
+        if not found:
+            self._place()
+            runs = self._maximal(words, before)
+            runs = [run for run in runs if run.n >= MIN_START or self._is_all(run)]
+            most = max((run.n for run in runs), default=0)
+            found = sorted({run.at for run in runs if run.n == most})
+        return [self._placed(at) for at in found]
+
+    def _before(self, found: Sequence[int], before: int | None) -> list[int]:
+        """Return those tokens that are of texts which were asked for before a turn."""
+        if before is None:
+            return list(found)
+        return [at for at in found if self._turns[self._text_of(at)] < before]
 
     def _place(self) -> None:
         """Note where the runs of the texts that are new occur."""
@@ -431,48 +558,68 @@ class _Aligner:
         """Return the place of the text of a token, and in which field it is aside."""
         return self._history[self._text_of(at)]
 
-    def _runs(self, words: Sequence[str], distance: _Distance) -> list[_Run]:
-        """Return equal runs from the left: they go on in one text, or begin as a long one."""
-        runs: list[_Run] = []
-        i = done = 0
-        while i + MIN_RUN <= len(words):
-            places = self._places.get(tuple(words[i : i + MIN_RUN]), [])
-            run = self._next(words, i, places, distance, runs[-1] if runs else None)
-            if run is None:
-                i += 1
-                continue
-            back = self._back(words, run, done, runs[-1] if runs else None)
-            runs.append(back)
-            i = done = back.first + back.n
-        return runs
+    def _runs(self, words: Sequence[str], distance: _Distance, before: int | None) -> list[_Run]:
+        """Return equal runs, ascending and apart: long ones, and short ones that go on with them.
 
-    def _next(
-        self,
-        words: Sequence[str],
-        i: int,
-        places: Sequence[int],
-        distance: _Distance,
-        before: _Run | None,
-    ) -> _Run | None:
-        """Return the run that begins at a token: of the same text as the last run, if it can be."""
-        if not places:
-            return None
-        if before is not None:
-            end = before.at + before.n
-            following = bisect_left(places, end)
-            if following < len(places) and self._text_of(places[following]) == self._text_of(
-                before.at
-            ):
-                return self._extended(words, i, places[following])
-        half = MAX_TRIED // 2
-        tried = [*places[:half], *places[-half:]] if len(places) > MAX_TRIED else places
-        longest = max(
-            (self._extended(words, i, at) for at in tried),
-            key=lambda run: (run.n, *(-far for far in distance(*self._placed(run.at)))),
-        )
-        first = self._bounds[self._text_of(longest.at)]
-        is_all = longest.at == first and self._words[first + longest.n] is None
-        return longest if longest.n >= MIN_START or is_all else None
+        The longest come first, those of the text that is expected there as if twice as long: read
+        from the left, a few words before a restored stretch could belong to a guess elsewhere.
+        """
+
+        def order(run: _Run) -> tuple[int, bool, int]:
+            stands, far = distance(*self._placed(run.at))
+            return -run.n * (1 if stands or far else 2), stands, far
+
+        found = sorted(self._maximal(words, before), key=order)
+        taken: list[_Run] = []
+        for run in found:
+            for part in list(self._free(run, taken)):
+                if part.n >= MIN_START or self._is_all(part):
+                    insort(taken, part)
+        texts = {self._text_of(run.at) for run in taken}
+        if not taken:
+            texts = {self._text_of(run.at) for run in found if order(run)[1:] == (False, 0)}
+        for run in found:
+            if self._text_of(run.at) in texts:
+                for part in list(self._free(run, taken)):
+                    if part.n >= MIN_RUN and self._goes_on(part, taken):
+                        insort(taken, part)
+        for run in self._ends_of(words, taken):
+            insort(taken, run)
+        return taken
+
+    def _short_ones(
+        self, words: list[str], place: int, aside: str, before: int | None
+    ) -> Iterator[_Run]:
+        """Yield where an answer occurs that is shorter than `MIN_RUN` tokens, and expected there.
+
+        An application put something around it: the name of who says it, or marks of code.
+        """
+        for at in reversed(self._before(self._short.get((place, aside), ()), before)):
+            n = self._words.index(None, at) - at
+            short = self._words[at : at + n]
+            found = [i for i in range(len(words)) if words[i : i + n] == short]
+            yield from (_Run(i, at, n) for i in found)
+            if found:
+                return
+
+    def _maximal(self, words: Sequence[str], before: int | None) -> list[_Run]:
+        """Return the equal runs that are no part of a longer one, of `MIN_RUN` tokens or more."""
+        key = (tuple(words), before, len(self._words))
+        if self._last[0] == key:
+            return self._last[1]
+        done: dict[int, int] = {}  # how far runs are known, by the offset between both texts
+        found = []
+        for i in range(len(words) - MIN_RUN + 1):
+            places = self._places.get(tuple(words[i : i + MIN_RUN]), [])
+            half = MAX_TRIED // 2
+            tried = [*places[:half], *places[-half:]] if len(places) > MAX_TRIED else places
+            for at in self._before(tried, before):
+                if done.get(at - i, 0) <= i:
+                    run = self._extended(words, i, at)
+                    done[at - i] = i + run.n
+                    found.append(run)
+        self._last = (key, found)
+        return found
 
     def _extended(self, words: Sequence[str], i: int, at: int) -> _Run:
         n = MIN_RUN
@@ -480,19 +627,54 @@ class _Aligner:
             n += 1
         return _Run(i, at, n)
 
-    def _back(self, words: Sequence[str], run: _Run, done: int, before: _Run | None) -> _Run:
-        """Return a run with the equal tokens before it that are of no earlier run."""
-        floor = self._bounds[self._text_of(run.at)]
-        if before is not None and before.at < run.at:
-            floor = max(floor, before.at + before.n)
+    def _is_all(self, run: _Run) -> bool:
+        """Return True if a run is a whole text."""
+        first = self._bounds[self._text_of(run.at)]
+        return run.at == first and self._words[first + run.n] is None
+
+    @staticmethod
+    def _free(run: _Run, taken: Sequence[_Run]) -> Iterator[_Run]:
+        """Yield the parts of a run that are in no run that is taken."""
+        at, end = run.first, run.first + run.n
+        shift = run.at - run.first
+        for each in taken:
+            if each.first >= end:
+                break
+            if at < each.first:
+                yield _Run(at, at + shift, each.first - at)
+            at = max(at, each.first + each.n)
+        if at < end:
+            yield _Run(at, at + shift, end - at)
+
+    def _goes_on(self, run: _Run, taken: Sequence[_Run]) -> bool:
+        """Return True if a run is where the runs of its text around it leave room."""
+        text = self._text_of(run.at)
+        same = [each for each in taken if self._text_of(each.at) == text]
+        return all(
+            each.at + each.n <= run.at if each.first < run.first else run.at + run.n <= each.at
+            for each in same
+        )
+
+    def _ends_of(self, words: Sequence[str], taken: Sequence[_Run]) -> Iterator[_Run]:
+        """Yield the first and last tokens of a text of which other runs are known, if any."""
+        if not taken:
+            return
+        first, last = taken[0], taken[-1]
+        begin, n = self._bounds[self._text_of(first.at)], 0
+        while n < first.first and begin + n < first.at and words[n] == self._words[begin + n]:
+            n += 1
+        if n:
+            yield _Run(0, begin, n)
+        stop, done = self._words.index(None, last.at), last.first + last.n
         n = 0
         while (
-            run.first - n > done
-            and run.at - n > floor
-            and words[run.first - n - 1] == self._words[run.at - n - 1]
+            len(words) - n > done
+            and stop - n > last.at + last.n
+            and words[len(words) - n - 1] == self._words[stop - n - 1]
         ):
             n += 1
-        return _Run(run.first - n, run.at - n, run.n + n)
+        if n:
+            yield _Run(len(words) - n, stop - n, n)
 
     def _text_of(self, at: int) -> int:
         return bisect_right(self._bounds, at) - 1
@@ -532,10 +714,10 @@ def _encoded(passages: Sequence[Passage], record: Record) -> SanitizedText:
     def hide(sent: str, shown: str) -> None:
         hidden.append(Replacement(0, len(sent), sent, _KIND, shown))
 
-    for role, sent, shown, pieces, place, aside in passages:
+    for role, sent, shown, pieces, place, aside, asked in passages:
         hide("", shown)
         same = [[p.sent, p.sent == p.shown] for p in pieces]
-        texts.append([role, sent, same, place, *([aside] if aside else [])])
+        texts.append([role, sent, same, place, aside, asked])
         for piece in pieces:
             if piece.sent != piece.shown:
                 hide(piece.sent, piece.shown)
@@ -552,7 +734,7 @@ def _decoded(turn: SanitizedText) -> list[Passage]:
             next(shown),
             tuple(Piece(piece, piece if same else next(shown)) for piece, same in pieces),
             place,
-            *aside,
+            *more,  # those of older versions end with the place, or where it is aside
         )
-        for role, sent, pieces, place, *aside in json.loads(turn.text)
+        for role, sent, pieces, place, *more in json.loads(turn.text)
     ]

@@ -199,6 +199,7 @@ class Restoration:
         in_parts: an application may send each event of a stream back as a text of its own.
         n_choices: how many answers were asked for at most; None if that is not known.
         prompts: what the user said: the extractor writes what the assistant says for the last one.
+        asked: turns that were known when the answer was asked for; see `Passage`.
 
     Attributes:
         keeps: tells whether stand-ins stay in the arguments of a tool, by its name.
@@ -213,8 +214,10 @@ class Restoration:
         in_parts: bool = False,
         n_choices: int | None = None,
         prompts: Sequence[SanitizedText] = (),
+        asked: int | None = None,
     ) -> None:
         self._prompts = prompts
+        self._asked = asked
         self._sanitizer = sanitizer
         self.in_json = in_json
         self.keeps = sanitizer.policy.wire.keeps
@@ -328,7 +331,8 @@ class Restoration:
         told = [note for note in notes if note.shown and (note.ended or last)]
         came = {id(note): i for i, note in enumerate(told)}
         for note, role, place in numbered(told, self._places):
-            made = self._passage(note, role)._replace(place=place, aside=note.aside)
+            made = self._passage(note, role)
+            made = made._replace(place=place, aside=note.aside, asked=self._asked)
             found[made] = None
             if role == "assistant" and note.role != CALL_ROLE and not note.aside and last:
                 parts = messages.setdefault((note.telling, note.choice), [])

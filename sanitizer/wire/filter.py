@@ -87,6 +87,7 @@ class Exchange:
     _places: Places = field(default_factory=Counter, repr=False)
     _n_choices: int | None = field(default=None, repr=False)
     _prompts: tuple[SanitizedText, ...] = field(default=(), repr=False)
+    _n_turns: int | None = field(default=None, repr=False)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -149,7 +150,13 @@ class Exchange:
     def _restoration(self, prompts: tuple[SanitizedText, ...] = ()) -> Restoration:
         in_parts = self._endpoint in gemini.REQUESTS
         return Restoration(
-            self._sanitizer, self._in_json, self._places, in_parts, self._n_choices, prompts
+            self._sanitizer,
+            self._in_json,
+            self._places,
+            in_parts,
+            self._n_choices,
+            prompts,
+            self._n_turns,
         )
 
 
@@ -228,7 +235,7 @@ class Filter:
         found = finder.find(_REQUESTS[name], document)
         said = places(finder)
         in_pieces = name in gemini.REQUESTS and gemini.comes_in_pieces(document)
-        recognize(finder, self._sanitizer, in_pieces)
+        n_turns = recognize(finder, self._sanitizer, in_pieces)
         all_light = embeds and self._rules.embeddings == "identifiers"
         _check_joins(finder.slots)
         told = any(slot.role == "tool" for slot in finder.slots)
@@ -241,7 +248,7 @@ class Filter:
         self._hide_numbers(finder.numbers)
         if self._rules.formulas:
             _instruct(name, found)
-        asked = (_asks_for_json(document), said, _n_choices(name, document), prompts)
+        asked = (_asks_for_json(document), said, _n_choices(name, document), prompts, n_turns)
         streams = _asks_for_stream(name, document)
         return Exchange(dumps(found), record, streams, name, self._sanitizer, *asked)
 

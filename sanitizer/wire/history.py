@@ -124,8 +124,8 @@ def joined(parts: Sequence[Passage], between: str) -> Passage:
     return parts[0]._replace(sent=sent, shown=shown, pieces=tuple(pieces))
 
 
-def recognize(finder: TextFinder, sanitizer: Sanitizer, in_pieces: bool = False) -> None:
-    """Put what the API sent in place of what it wrote, and declare that.
+def recognize(finder: TextFinder, sanitizer: Sanitizer, in_pieces: bool = False) -> int:
+    """Put what the API sent in place of what it wrote, declare that, and return `n_turns`.
 
     Texts that are the API's as a whole are no slots of the finder any more.
 
@@ -141,22 +141,26 @@ def recognize(finder: TextFinder, sanitizer: Sanitizer, in_pieces: bool = False)
         _declare_kept(finder, sanitizer)
     messages, calls = _messages(finder), finder.arguments
     if not messages and not calls:
-        return
-    role = PIECE_ROLE if in_pieces else "assistant"
-    history = [
-        *[Resent(role, slot.text, None, slot.aside) for slot in messages],
-        *[Resent(ARGUMENTS_ROLE, call.text, _flat_call(call)) for call in calls],
-    ]
-    found = iter(sanitizer.inner.align(history))
-    for slot, said in zip(messages, found, strict=False):
-        _place(slot, said)
-    for call, said in zip(calls, found, strict=True):
-        if isinstance(said, str):
-            _whole(call, said)
-        elif said:
-            _leaf_by_leaf(call, said)
+        return sanitizer.inner.n_turns()
+    said = [Resent("assistant", slot.text, None, slot.aside) for slot in messages]
+    called = [Resent(ARGUMENTS_ROLE, call.text, _flat_call(call)) for call in calls]
+    aligned = sanitizer.inner.align([*said, *called])
+    if in_pieces:
+        pieces = sanitizer.inner.align([each._replace(role=PIECE_ROLE) for each in said])
+        for i, piece in enumerate(pieces):
+            if isinstance(piece, str) or not aligned[i]:
+                aligned[i] = piece
+    found = iter(aligned)
+    for slot, text in zip(messages, found, strict=False):
+        _place(slot, text)
+    for call, text in zip(calls, found, strict=True):
+        if isinstance(text, str):
+            _whole(call, text)
+        elif text:
+            _leaf_by_leaf(call, text)
     finder.slots = [slot for slot in finder.slots if slot.declared is not None]
     finder.numbers = [slot for slot in finder.numbers if slot.declared is not None]
+    return sanitizer.inner.n_turns()
 
 
 def n_told_tools(sanitizer: Sanitizer) -> int:

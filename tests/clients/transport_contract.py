@@ -254,7 +254,8 @@ class TransportContract:
             ):
                 await anext(response.aiter_bytes())
 
-        assert opened().sanitize(said, role="assistant").text != said
+        unknown = opened().derive(conversation="another")
+        assert unknown.sanitize(said, role="assistant").text != said
         endless = Endless(chunk(said))
         server.script(Answer(endless.pieces(), content_type="text/event-stream"))
         with (

@@ -102,7 +102,8 @@ def test_a_stream_that_ends_in_its_middle_is_in_the_vault(goes: str) -> None:
         writer.close()
 
     body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "x"}]}
-    assert opened().sanitize(said, role="assistant").text != said
+    unknown = opened().derive(conversation="another")
+    assert unknown.sanitize(said, role="assistant").text != said
     with upstream(behave) as up, proxy(up.url, opened()) as api:
         with api.client.stream("POST", "/v1/chat/completions", json=body) as answer:
             events = answer.iter_text()

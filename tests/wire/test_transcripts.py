@@ -74,19 +74,27 @@ TURNS = st.lists(
 
 @dataclass
 class Application:
-    """A chat that resends its history; `edit` is what its library does to arguments."""
+    """A chat that resends its history.
+
+    Attributes:
+        edit, edit_text: what its library does to arguments, and to texts.
+        examples: it shows the API what to answer, by the secret.
+    """
 
     secret: str
     vault: Callable[[], Vault]
     policy: str | Policy = "identifiers"
     edit: Callable[[str], str] = str
+    edit_text: Callable[[str], str] = str
+    examples: bool = False
     streams: bool = False
     restarts: bool = False
     sent: list[bytes] = field(default_factory=list)
 
     def run(self, turns: Sequence[Turn]) -> list[bytes]:
         history: list[dict[str, Any]] = [
-            {"role": "user", "content": f"My SSN is {self.secret}, what now?"}
+            *(shown_before(self.secret) if self.examples else ()),
+            {"role": "user", "content": f"My SSN is {self.secret}, what now?"},
         ]
         filtered = self._filter()
         for number, turn in enumerate(turns):
@@ -102,6 +110,7 @@ class Application:
             message = self._answer(exchange, turn, number)
             for each in message.get("tool_calls", ()):
                 each["function"]["arguments"] = self.edit(each["function"]["arguments"])
+            message["content"] = self.edit_text(message["content"])
             history = [*history, message]
             for each in message.get("tool_calls", ()):
                 history.append({"role": "tool", "tool_call_id": each["id"], "content": "done"})
@@ -235,6 +244,21 @@ def redumped(arguments: str) -> str:
         return arguments
 
 
+def example_call(secret: str) -> str:
+    return json.dumps({"ssn": secret, "to": "the office"})
+
+
+def shown_before(secret: str) -> list[dict[str, Any]]:
+    function = {"name": "f", "arguments": example_call(secret)}
+    call = {"id": "e", "type": "function", "function": function}
+    return [
+        {"role": "user", "content": "An example."},
+        {"role": "assistant", "content": EXAMPLE.replace("<SSN_1>", secret), "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "e", "content": "done"},
+    ]
+
+
+EXAMPLE = "The client has the number <SSN_1> and lives in a house of his own."
 BYE = Turn("Bye.")
 MANY = Turn(
     "Let me see.",
@@ -258,6 +282,67 @@ def test_what_leaves_does_not_depend_on_the_secret(
         sent = b"".join(same(turns, edit=edit, streams=streams))
         n_literal = sum(json.dumps([turn.text, turn.arguments]).count(secret) for turn in turns)
         assert n_literal or secret.encode() not in sent.replace(b"9 10 " + secret.encode(), b"")
+
+
+def said_by(text: str) -> str:
+    return f"Assistant: {text}"
+
+
+def as_code(text: str) -> str:
+    return f"```\n{text}\n```"
+
+
+def noted(text: str) -> str:
+    return f"{text}\nNOTE."
+
+
+EDITS = [said_by, as_code, noted, lambda text: "\n".join(f"> {line}" for line in text.split("\n"))]
+DECOY = [Turn(f"Or: {SECRETS[0]} is of: {SECRETS[1]} is a guess"), Turn("<SSN_1> is a")]
+
+
+@pytest.mark.parametrize("edit", EDITS)
+@given(turns=TURNS)
+@example(turns=[Turn("<SSN_1>"), Turn("078-05-1120"), BYE])
+@example(turns=[*DECOY, BYE])
+@example(turns=[Turn("<SSN_1> is mine"), Turn("219-09-9999 is mine\nNOTE: see <SSN_1>."), BYE])
+@quick
+def test_nor_where_an_application_puts_something_around_answers(
+    edit: Callable[[str], str], turns: list[Turn]
+) -> None:
+    sent = b"".join(same([*turns, Turn("Bye.")], edit_text=edit, edit=redumped))
+    literal = json.dumps([[turn.text, turn.arguments] for turn in turns])
+    for secret in SECRETS:
+        assert secret in literal or secret.encode() not in sent.replace(
+            b"9 10 " + secret.encode(), b""
+        )
+
+
+ECHOES = [
+    Turn(EXAMPLE.replace("<SSN_1>", said), (example_call(said),)) for said in (*SECRETS, "<SSN_1>")
+]
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("edit", [str, redumped])
+def test_an_example_of_the_users_stays_the_users(
+    restarts: bool, edit: Callable[[str], str], tmp_path: Path
+) -> None:
+    """The API repeats it with a guess: were it taken for the answer, the guess would leave."""
+    sent = []
+    for secret in SECRETS:
+        path = tmp_path / secret
+
+        def opened(path: Path = path) -> Vault:
+            return FileVault(path, KEY) if restarts else MemoryVault()
+
+        application = Application(secret, opened, restarts=restarts, examples=True, edit=edit)
+        sent.append(application.run([*ECHOES, BYE, BYE]))
+    assert sent[0] == sent[1]
+    for body in sent[0]:
+        messages = json.loads(body[: body.rindex(b"{")])["messages"]
+        assert re.fullmatch(EXAMPLE.replace("<SSN_1>", r"<SSN_\w+>"), messages[1]["content"])
+        arguments = messages[1]["tool_calls"][0]["function"]["arguments"]
+        assert re.fullmatch(example_call("<S>").replace("<S>", r"<SSN_\w+>"), arguments)
 
 
 @pytest.mark.parametrize(("streams", "leaves"), [(False, False), (True, False), (True, True)])
