@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -323,9 +324,16 @@ class Inner:
         """Return what leaves for each text of a history that the API wrote; see `Said.align`."""
         return self.released.said.align(self.released.conversation, history)
 
-    def n_turns(self) -> int:
+    def n_turns(self, *, reads: bool = True) -> int:
         """Return how often answers and what is the user's were noted; see `Said.n_turns`."""
-        return self.released.said.n_turns(self.released.conversation)
+        return self.released.said.n_turns(self.released.conversation, reads=reads)
+
+    def read_once(self) -> AbstractContextManager[None]:
+        """Read the table of the conversation once in the block, as far as the vault can."""
+        reads: Callable[[], AbstractContextManager[None]] = getattr(
+            self.released.vault, "read_once", nullcontext
+        )
+        return reads()
 
     def restored_in(self, role: str) -> frozenset[str]:
         """Return the stand-ins that were restored in the answers' texts of one role."""

@@ -140,7 +140,8 @@ class Said:
 
     def remember(self, conversation: str, passages: Sequence[Passage]) -> None:
         """Keep the texts of one answer; raise VaultError if they cannot be kept."""
-        with self._current(conversation, so_far=False) as held:
+        # Without a look at what others kept: that would be found in its place.
+        with self._current(conversation, so_far=False, reads=False) as held:
             new = [passage for passage in passages if not held.keeps(passage)]
             if not new:
                 return
@@ -177,9 +178,13 @@ class Said:
         fields = (_FIRST_SENT, conversation, text.role, text.aside, text.shown)
         return message_key(self._vault.secret, *fields).hex()
 
-    def n_turns(self, conversation: str) -> int:
-        """Return how many turns of a conversation are noted; raise VaultError."""
-        with self._current(conversation, so_far=False) as held:
+    def n_turns(self, conversation: str, *, reads: bool = True) -> int:
+        """Return how many turns of a conversation are noted; raise VaultError.
+
+        Args:
+            conversation: name of it. reads: look for those that another process noted.
+        """
+        with self._current(conversation, so_far=False, reads=reads) as held:
             return held.n_turns
 
     def watch(self, conversation: str, coming: Coming) -> None:
@@ -206,8 +211,10 @@ class Said:
             return frozenset(held.restored[role])
 
     @contextmanager
-    def _current(self, conversation: str, so_far: bool = True) -> Iterator[_Conversation]:
-        """Yield the answers of a conversation, those included that another process kept.
+    def _current(
+        self, conversation: str, so_far: bool = True, reads: bool = True
+    ) -> Iterator[_Conversation]:
+        """Yield the answers of a conversation, if `reads` those too that another process kept.
 
         Those too that are still coming, if `so_far`.
         No other thread has them meanwhile; those of other conversations are free.
@@ -221,7 +228,10 @@ class Said:
                 self._held.popitem(last=False)
             waiting = tuple(self._coming.get(conversation, ())) if so_far else ()
         with held.lock:
-            while (kept := self._vault.get(self._key(conversation, held.n_turns))) is not None:
+            while (
+                reads
+                and (kept := self._vault.get(self._key(conversation, held.n_turns))) is not None
+            ):
                 held.add(_decoded(kept))
             for coming in waiting:
                 held.add_so_far(coming())

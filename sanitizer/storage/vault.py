@@ -12,7 +12,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from sanitizer.errors import VaultError
@@ -315,6 +315,17 @@ class StoredVault(ABC):
     def _entries_of(self, conversation: str) -> Entries:
         """Return a conversation's table as it is stored now. Raises VaultError."""
 
+    def _entries_seen(self, conversation: str) -> Entries:
+        """Return a table as it is stored, or was when this thread read it in `read_once`."""
+        return self._entries_of(conversation)
+
+    def read_once(self) -> AbstractContextManager[None]:
+        """Let this thread read a table at most once in the block, but for what it assigns.
+
+        What others add meanwhile is seen afterwards, as if they had come later.
+        """
+        return nullcontext()
+
     @abstractmethod
     def _assigned(self, conversation: str, wanted: Sequence[Wanted], make: Make) -> Entries:
         """Assign values to forms that have none, in one transaction; return the table."""
@@ -327,7 +338,7 @@ class StoredVault(ABC):
         if not forms:
             return []
         with self._alone(conversation):
-            entries = self._entries_of(conversation)
+            entries = self._entries_seen(conversation)
             if next(unassigned(entries, forms), None) is not None:
                 entries = self._assigned(conversation, forms, make)
             return [str(entries.values[each.original, each.place]) for each in forms]
@@ -335,12 +346,12 @@ class StoredVault(ABC):
     def originals(self, conversation: str) -> Originals:
         """Return released value -> original, as `Vault.originals`."""
         with self._alone(conversation):
-            return self._entries_of(conversation).originals
+            return self._entries_seen(conversation).originals
 
     def known(self, conversation: str, forms: Collection[str]) -> dict[str, str]:
         """Return form -> class, as `Vault.known`."""
         with self._alone(conversation):
-            return self._entries_of(conversation).kinds(forms)
+            return self._entries_seen(conversation).kinds(forms)
 
     def scratch(self, conversation: str) -> MemoryVault:
         """Return a vault with a copy of one table, as `Vault.scratch`."""

@@ -231,6 +231,11 @@ class Filter:
                 " ([wire] embeddings)",
                 "embeddings",
             )
+        with self._sanitizer.inner.read_once():
+            return self._exchange(name, document, embeds)
+
+    def _exchange(self, name: str, document: dict[str, Any], embeds: bool) -> Exchange:
+        """Return a request to an endpoint, released, with what restores its answer."""
         finder = TextFinder(media=self._rules.images == "pass", all_keys=self._all_keys)
         found = finder.find(_REQUESTS[name], document)
         said = places(finder)

@@ -160,7 +160,7 @@ def recognize(finder: TextFinder, sanitizer: Sanitizer, in_pieces: bool = False)
             _leaf_by_leaf(call, text)
     finder.slots = [slot for slot in finder.slots if slot.declared is not None]
     finder.numbers = [slot for slot in finder.numbers if slot.declared is not None]
-    return sanitizer.inner.n_turns()
+    return sanitizer.inner.n_turns(reads=False)
 
 
 def n_told_tools(sanitizer: Sanitizer) -> int:

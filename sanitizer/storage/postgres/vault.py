@@ -15,7 +15,7 @@ import json
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +44,7 @@ class _Conversation:
         chain: the chained HMAC that ends with entry n.
         floor: numbers up to it were used in an earlier life.
         entries: its things.
+        is_sure: False while things are assigned that no transaction has committed yet.
     """
 
     seal: bytes = b""
@@ -52,11 +53,18 @@ class _Conversation:
     chain: bytes = b""
     floor: int = 0
     entries: Entries = field(default_factory=Entries, repr=False)
+    is_sure: bool = True
 
     def encoded(self) -> bytes:
         """Serialize what its row holds."""
         numbers = self.entries.numbers
         return dumped([self.life.hex(), self.n, self.chain.hex(), self.floor, numbers])
+
+
+class _Thread(threading.local):
+    """What one thread read in `read_once`, by conversation; None outside of it."""
+
+    seen: dict[str, _Conversation] | None = None
 
 
 class PostgresVault(StoredVault):
@@ -91,6 +99,7 @@ class PostgresVault(StoredVault):
         self._about = about
         self._cache: OrderedDict[bytes, _Conversation] = OrderedDict()
         self._lock = threading.Lock()
+        self._thread = _Thread()
         self._locks = [threading.Lock() for _ in range(LOCKS)]
 
     @property
@@ -115,22 +124,27 @@ class PostgresVault(StoredVault):
         owner = b"" if conversation is None else self._id(conversation)
         if result.record.variant == "answer":
             owner = self._answers_of(owner)
-        sealed = self._store.seal(encoded(result), "message", message_id, owner)
-        with self._store.database.transaction(VaultError) as transaction:
-            new = transaction.row(
+        row = (message_id, owner, *self._store.seal(encoded(result), "message", message_id, owner))
+        # Nothing is charged for an answer: a statement is a transaction of its own.
+        is_answer = result.record.variant == "answer"
+        database = self._store.database
+        with nullcontext() if is_answer else database.transaction(VaultError):
+            new = database.read(
+                VaultError,
                 "INSERT INTO sanitizer.message (id, owner, seal, body) "
                 "VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING RETURNING number",
-                *(message_id, owner, *sealed),
+                *row,
             )
-            if new is None:
-                kept = transaction.row("SELECT * FROM sanitizer.message WHERE id = $1", message_id)
+            if not new:
+                kept = self.get(key)
                 if kept is None:
                     raise VaultError(f"{self._store.where}: a message was dropped meanwhile")
-                return self._message(kept)
-            # Its charge has the same name: from here on it is never given back.
-            transaction.rows("UPDATE sanitizer.charge SET kept = true WHERE name = $1", message_id)
-            if new["number"] % max(1, self._max_messages // 100) == 0:
-                self._drop_oldest(transaction, owner)
+                return kept
+            if not is_answer:  # Its charge has the same name: it is never given back from here on.
+                update = "UPDATE sanitizer.charge SET kept = true WHERE name = $1"
+                database.read(VaultError, update, message_id)
+            if new[0]["number"] % max(1, self._max_messages // 100) == 0:
+                self._drop_oldest(owner)
         return result
 
     def forget(self, conversation: str) -> None:
@@ -183,16 +197,34 @@ class PostgresVault(StoredVault):
             lock.release()
 
     def _entries_of(self, conversation: str) -> Entries:
-        entries = self._current(self._id(conversation)).entries
-        entries.tag = self._tags.of(conversation)
-        return entries
+        state = self._current(self._id(conversation))
+        state.entries.tag = self._tags.of(conversation)
+        return self._see(conversation, state)
+
+    def _entries_seen(self, conversation: str) -> Entries:
+        found = (self._thread.seen or {}).get(conversation)
+        return found.entries if found and found.is_sure else self._entries_of(conversation)
+
+    @contextmanager
+    def read_once(self) -> Iterator[None]:
+        outside, self._thread.seen = self._thread.seen, {}
+        try:
+            yield
+        finally:
+            self._thread.seen = outside
+
+    def _see(self, conversation: str, state: _Conversation) -> Entries:
+        if self._thread.seen is not None:
+            self._thread.seen[conversation] = state
+        return state.entries
 
     def _message(self, row: Any) -> SanitizedText:
         plain = self._store.open(row["seal"], row["body"], "message", row["id"], row["owner"])
         return decoded(plain, self._store.where)
 
-    def _drop_oldest(self, transaction: Transaction, owner: bytes) -> None:
-        transaction.rows(
+    def _drop_oldest(self, owner: bytes) -> None:
+        self._store.database.read(
+            VaultError,
             "DELETE FROM sanitizer.message WHERE id IN (SELECT id FROM sanitizer.message "
             "WHERE owner = $1 ORDER BY number DESC OFFSET $2)",
             *(owner, self._max_messages),
@@ -246,12 +278,12 @@ class PostgresVault(StoredVault):
 
         Entries are only ever added, but those above `n` may come from a later transaction.
         """
-        found = self._store.database.read(
-            VaultError,
+        select = (
             "SELECT place, seal, body FROM sanitizer.entry "
-            "WHERE conversation = $1 AND place > $2 AND place <= $3 ORDER BY place",
-            *(conversation_id, state.n, n),
+            "WHERE conversation = $1 AND place > $2 AND place <= $3 ORDER BY place"
         )
+        which = (conversation_id, state.n, n)
+        found = self._store.database.read(VaultError, select, *which) if state.n < n else []
         opened = [
             self._store.open(row["seal"], row["body"], "entry", conversation_id, row["place"])
             for row in found
@@ -285,6 +317,7 @@ class PostgresVault(StoredVault):
         conversation_id = self._id(conversation)
         with self._store.database.transaction(VaultError) as transaction:
             state = self._loaded(conversation_id, self._locked(transaction, conversation_id))
+            state.is_sure = False
             state.entries.tag = self._tags.of(conversation)
             new = list(unassigned(state.entries, wanted))
             what = f"{self._store.where}, the table of a conversation"
@@ -293,8 +326,9 @@ class PostgresVault(StoredVault):
             transaction.many("INSERT INTO sanitizer.entry VALUES ($1, $2, $3, $4)", rows)
             if rows:
                 self._put(transaction, conversation_id, state)
+        state.is_sure = True
         self._keep(conversation_id, state)
-        return state.entries
+        return self._see(conversation, state)
 
     def _made(
         self,
