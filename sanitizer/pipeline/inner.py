@@ -320,9 +320,11 @@ class Inner:
         """Let an answer go that has come to its end."""
         self.released.said.unwatch(self.released.conversation, coming)
 
-    def align(self, history: Sequence[Resent]) -> list[str | tuple[Segment, ...]]:
+    def align(
+        self, history: Sequence[Resent], *, sends: bool = True
+    ) -> list[str | tuple[Segment, ...]]:
         """Return what leaves for each text of a history that the API wrote; see `Said.align`."""
-        return self.released.said.align(self.released.conversation, history)
+        return self.released.said.align(self.released.conversation, history, sends=sends)
 
     def n_turns(self, *, reads: bool = True) -> int:
         """Return how often answers and what is the user's were noted; see `Said.n_turns`."""

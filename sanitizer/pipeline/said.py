@@ -39,12 +39,18 @@ MAX_COMING = 16
 """Answers of a conversation that are known before they have come to their end."""
 MAX_TRIED = 64
 """Places of an answer that are tried for one stretch."""
+MAX_COMPARED = 100
+"""Tokens that are compared for each one of a text, and for 300 at least.
+
+An answer that repeats itself thousands of times would be equal to itself in millions of ways.
+"""
 
 _QUOTED = r"^[ \t]*(?:>[ \t]?)+"
 _TOKEN = re.compile(rf"{_QUOTED}|(\w+|[^\w\s])", re.MULTILINE)
 """A word or a sign; marks of a quotation before a line are none, since applications add them."""
 _CUT = re.compile(r"\s{0,9}(?:\.\.\.|…|\[(?:\.\.\.|…|truncated)\])?\s{0,9}\Z")
 """What an application writes where it cuts an answer off."""
+_SEPARATOR = "\n"  # between tokens, of which none has any
 _KIND = "answer"
 _FIRST_SENT = "first sent"
 """Role of a text, by its key, that was sent as the user's, or in part."""
@@ -175,7 +181,9 @@ class Said:
             return aligned
 
     def _text_key(self, conversation: str, text: Resent) -> str:
-        fields = (_FIRST_SENT, conversation, text.role, text.aside, text.shown)
+        # Not by its role: one text may come back as a message, or as a piece of one.
+        of = "message" if text.text is None else "call"
+        fields = (_FIRST_SENT, conversation, of, text.aside, text.shown)
         return message_key(self._vault.secret, *fields).hex()
 
     def n_turns(self, conversation: str, *, reads: bool = True) -> int:
@@ -290,7 +298,7 @@ class _Conversation:
         self.n_turns += 1
         for passage in passages:
             self._unkept.discard(passage)
-            role, sent, shown, pieces, place, aside, asked = passage
+            role, sent, shown, pieces, place, aside, asked = _lean(passage)
             turn = self.n_turns if asked is None else asked
             self._exact[role, shown].append(_Known(place, sent, aside, turn))
             if role == _FIRST_SENT:
@@ -418,6 +426,18 @@ def _moved(
     }
 
 
+def _lean(passage: Passage) -> Passage:
+    """Return a text of an answer with equal strings held once."""
+    sent = passage.sent
+
+    def piece_of(piece: Piece) -> Piece:
+        text = sent if piece.sent == sent else piece.sent
+        return Piece(text, text if piece.shown == text else piece.shown)
+
+    shown = sent if passage.shown == sent else passage.shown
+    return passage._replace(shown=shown, pieces=tuple(map(piece_of, passage.pieces)))
+
+
 def _is_all_of(text: Resent, segments: Iterable[Segment]) -> bool:
     """Return True if nothing of a text is the user's."""
     read = text.shown if text.text is None else text.text
@@ -431,6 +451,11 @@ def _is_all_of(text: Resent, segments: Iterable[Segment]) -> bool:
 def _distance(expected: int, stands: str, place: int, aside: str) -> tuple[bool, int]:
     """Return how far a text of an answer is from where one of a history is expected."""
     return aside != stands, abs(place - expected)
+
+
+def _joined(words: Sequence[str | None]) -> str:
+    """Return tokens as one text in which they can be found."""
+    return _SEPARATOR + "".join(f"{word}{_SEPARATOR}" for word in words)
 
 
 def _stretches(pieces: Sequence[Piece], text: str, read: str, skipped: int) -> Iterator[Segment]:
@@ -486,14 +511,24 @@ class _Aligner:
         self._history: list[tuple[int, str]] = []  # place of each text, and where it is aside
         self._turns: list[int] = []  # in which each text was asked for
         self._whole: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-        self._short: defaultdict[tuple[int, str], list[int]] = defaultdict(list)
+        self._firsts: defaultdict[tuple[int, str], list[int]] = defaultdict(list)  # of each place
         self._places: defaultdict[tuple[str | None, ...], list[int]] = defaultdict(list)
         self._last: tuple[tuple[object, ...], list[_Run]] = ((), [])  # found for the last text
+        self._added: list[tuple[tuple[Piece, ...], int, str, int]] = []  # and not read yet
         self._n_placed = 0
         self._length = 0
 
-    def add(self, pieces: Sequence[Piece], place: int, aside: str, turn: int) -> None:
-        """Add a text."""
+    def add(self, pieces: tuple[Piece, ...], place: int, aside: str, turn: int) -> None:
+        """Add a text; it is read when the first text is compared that came back changed."""
+        self._added.append((pieces, place, aside, turn))
+
+    def _read(self) -> None:
+        """Read the texts that were added."""
+        for added in self._added:
+            self._read_one(*added)
+        self._added.clear()
+
+    def _read_one(self, pieces: Sequence[Piece], place: int, aside: str, turn: int) -> None:
         base = at = self._length
         for piece in pieces:
             if piece.sent != piece.shown:
@@ -505,10 +540,8 @@ class _Aligner:
         self._bounds.append(first)
         self._history.append((place, aside))
         self._turns.append(turn)
-        words = tuple(tokens.words)
-        self._whole[words].append(first)
-        if 0 < len(words) < MIN_RUN:
-            self._short[place, aside].append(first)
+        self._firsts[place, aside].append(first)
+        self._whole[tuple(tokens.words)].append(first)
         self._words += [*tokens.words, None]
         self._starts += [*tokens.starts, at]
         self._ends += [*tokens.ends, at]
@@ -521,6 +554,7 @@ class _Aligner:
             text: of a history. place, aside: where it is expected there.
             before: turn since which texts are no source of it; None if all are.
         """
+        self._read()
         distance = partial(_distance, place, aside)
         tokens = _Tokens(text)
         if not tokens.words or not self._words:
@@ -531,7 +565,7 @@ class _Aligner:
             runs = [_Run(0, first, len(tokens.words))]
         else:
             self._place()
-            runs = self._runs(tokens.words, distance, before)
+            runs = self._runs(tokens.words, place, aside, before)
             for run in self._short_ones(tokens.words, place, aside, before):
                 for part in list(self._free(run, runs)):
                     insort(runs, part)
@@ -541,6 +575,7 @@ class _Aligner:
         """Return the places of the texts that have the most in a row of this one, with where they
         are aside; `before` as for `align`.
         """
+        self._read()
         words = _Tokens(text).words
         found = self._before(self._whole.get(tuple(words), ()), before) if words else []
         if not found:
@@ -568,7 +603,7 @@ class _Aligner:
         """Return the place of the text of a token, and in which field it is aside."""
         return self._history[self._text_of(at)]
 
-    def _runs(self, words: Sequence[str], distance: _Distance, before: int | None) -> list[_Run]:
+    def _runs(self, words: Sequence[str], place: int, aside: str, before: int | None) -> list[_Run]:
         """Return equal runs, ascending and apart: long ones, and short ones that go on with them.
 
         The longest come first, those of the text that is expected there as if twice as long: read
@@ -576,11 +611,11 @@ class _Aligner:
         """
 
         def order(run: _Run) -> tuple[int, bool, int]:
-            stands, far = distance(*self._placed(run.at))
+            stands, far = _distance(place, aside, *self._placed(run.at))
             return -run.n * (1 if stands or far else 2), stands, far
 
-        found = sorted(self._maximal(words, before), key=order)
-        taken: list[_Run] = []
+        found = sorted(self._maximal(words, before, (place, aside)), key=order)
+        taken = self._where_it_was(words, place, aside, before)
         for run in found:
             for part in list(self._free(run, taken)):
                 if part.n >= MIN_START or self._is_all(part):
@@ -597,6 +632,27 @@ class _Aligner:
             insort(taken, run)
         return taken
 
+    def _where_it_was(
+        self, words: Sequence[str], place: int, aside: str, before: int | None
+    ) -> list[_Run]:
+        """Return the run or two that most of a text is, if one answer that was there is in it.
+
+        It is whole between other words, or something was put into it or taken out in one place.
+        """
+        joined = _joined(words)
+        for at in reversed(self._before(self._firsts.get((place, aside), ()), before)):
+            text = self._words[at : self._end_of(at)]
+            if len(text) >= MIN_RUN and (begin := joined.find(_joined(text))) >= 0:
+                return [_Run(joined.count(_SEPARATOR, 0, begin), at, len(text))]
+            most = min(len(words), len(text))
+            n = next((i for i in range(most) if words[i] != text[i]), most)
+            rest = most - n
+            m = next((i for i in range(rest) if words[-1 - i] != text[-1 - i]), rest)
+            if 2 * (n + m) > len(words):
+                ends = (_Run(0, at, n), _Run(len(words) - m, at + len(text) - m, m))
+                return [run for run in ends if run.n]
+        return []
+
     def _short_ones(
         self, words: list[str], place: int, aside: str, before: int | None
     ) -> Iterator[_Run]:
@@ -604,38 +660,64 @@ class _Aligner:
 
         An application put something around it: the name of who says it, or marks of code.
         """
-        for at in reversed(self._before(self._short.get((place, aside), ()), before)):
-            n = self._words.index(None, at) - at
-            short = self._words[at : at + n]
-            found = [i for i in range(len(words)) if words[i : i + n] == short]
+        for at in reversed(self._before(self._firsts.get((place, aside), ()), before)):
+            short = self._words[at : self._end_of(at)]
+            n = len(short)
+            if 0 < n < MIN_RUN:
+                found = [i for i in range(len(words)) if words[i : i + n] == short]
+            else:
+                found = []
             yield from (_Run(i, at, n) for i in found)
             if found:
                 return
 
-    def _maximal(self, words: Sequence[str], before: int | None) -> list[_Run]:
-        """Return the equal runs that are no part of a longer one, of `MIN_RUN` tokens or more."""
-        key = (tuple(words), before, len(self._words))
+    def _maximal(
+        self, words: Sequence[str], before: int | None, near: tuple[int, str] | None = None
+    ) -> list[_Run]:
+        """Return the equal runs that are no part of a longer one, of `MIN_RUN` tokens or more.
+
+        Args:
+            words: of a text. before: as for `align`.
+            near: place of texts that are tried in any case, and where they are aside.
+        """
+        key = (tuple(words), before, near, len(self._words))
         if self._last[0] == key:
             return self._last[1]
         done: dict[int, int] = {}  # how far runs are known, by the offset between both texts
-        found = []
+        found: list[_Run] = []
+        left = MAX_COMPARED * max(len(words), 300)
         for i in range(len(words) - MIN_RUN + 1):
             places = self._places.get(tuple(words[i : i + MIN_RUN]), [])
-            half = MAX_TRIED // 2
-            tried = [*places[:half], *places[-half:]] if len(places) > MAX_TRIED else places
+            tried = places if len(places) <= MAX_TRIED else self._tried(places, near)
             for at in self._before(tried, before):
+                left -= 1
                 if done.get(at - i, 0) <= i:
                     run = self._extended(words, i, at)
-                    done[at - i] = i + run.n
+                    done[at - i] = run.first + run.n
                     found.append(run)
+                    left -= run.n
+            if left < 0:
+                break
         self._last = (key, found)
         return found
 
+    def _tried(self, places: Sequence[int], near: tuple[int, str] | None) -> list[int]:
+        """Return some of many places: the first, the last, and those in texts that are near."""
+        half = MAX_TRIED // 2
+        tried = {*places[:half], *places[-half:]}
+        for first in self._firsts.get(near, ()) if near else ():
+            inside = places[bisect_left(places, first) : bisect_left(places, self._end_of(first))]
+            tried.update(inside[:half])
+        return sorted(tried)
+
     def _extended(self, words: Sequence[str], i: int, at: int) -> _Run:
-        n = MIN_RUN
+        """Return the longest run around equal tokens of both."""
+        n, before = MIN_RUN, 0
         while i + n < len(words) and words[i + n] == self._words[at + n]:
             n += 1
-        return _Run(i, at, n)
+        while before < min(i, at) and words[i - before - 1] == self._words[at - before - 1]:
+            before += 1
+        return _Run(i - before, at - before, before + n)
 
     def _is_all(self, run: _Run) -> bool:
         """Return True if a run is a whole text."""
@@ -647,7 +729,8 @@ class _Aligner:
         """Yield the parts of a run that are in no run that is taken."""
         at, end = run.first, run.first + run.n
         shift = run.at - run.first
-        for each in taken:
+        for i in range(max(0, bisect_left(taken, (at,)) - 1), len(taken)):
+            each = taken[i]
             if each.first >= end:
                 break
             if at < each.first:
@@ -657,12 +740,12 @@ class _Aligner:
             yield _Run(at, at + shift, end - at)
 
     def _goes_on(self, run: _Run, taken: Sequence[_Run]) -> bool:
-        """Return True if a run is where the runs of its text around it leave room."""
-        text = self._text_of(run.at)
-        same = [each for each in taken if self._text_of(each.at) == text]
-        return all(
-            each.at + each.n <= run.at if each.first < run.first else run.at + run.n <= each.at
-            for each in same
+        """Return True if a run is between the runs of its text that are around it."""
+        text, i = self._text_of(run.at), bisect_left(taken, run)
+        left = next((e for e in reversed(taken[:i]) if self._text_of(e.at) == text), None)
+        right = next((e for e in taken[i:] if self._text_of(e.at) == text), None)
+        return (left is None or left.at + left.n <= run.at) and (
+            right is None or run.at + run.n <= right.at
         )
 
     def _ends_of(self, words: Sequence[str], taken: Sequence[_Run]) -> Iterator[_Run]:
@@ -675,7 +758,7 @@ class _Aligner:
             n += 1
         if n:
             yield _Run(0, begin, n)
-        stop, done = self._words.index(None, last.at), last.first + last.n
+        stop, done = self._end_of(last.at), last.first + last.n
         n = 0
         while (
             len(words) - n > done
@@ -685,6 +768,11 @@ class _Aligner:
             n += 1
         if n:
             yield _Run(len(words) - n, stop - n, n)
+
+    def _end_of(self, at: int) -> int:
+        """Return the end of the text of a token, which is no token of it."""
+        text = self._text_of(at) + 1
+        return (self._bounds[text] if text < len(self._bounds) else len(self._words)) - 1
 
     def _text_of(self, at: int) -> int:
         return bisect_right(self._bounds, at) - 1

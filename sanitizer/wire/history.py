@@ -144,9 +144,12 @@ def recognize(finder: TextFinder, sanitizer: Sanitizer, in_pieces: bool = False)
         return sanitizer.inner.n_turns()
     said = [Resent("assistant", slot.text, None, slot.aside) for slot in messages]
     called = [Resent(ARGUMENTS_ROLE, call.text, _flat_call(call)) for call in calls]
-    aligned = sanitizer.inner.align([*said, *called])
-    if in_pieces:
-        pieces = sanitizer.inner.align([each._replace(role=PIECE_ROLE) for each in said])
+    if not in_pieces:
+        aligned = sanitizer.inner.align([*said, *called])
+    else:
+        aligned = sanitizer.inner.align([*said, *called], sends=False)
+        history = [*[each._replace(role=PIECE_ROLE) for each in said], *called]
+        pieces = sanitizer.inner.align(history)[: len(said)]
         for i, piece in enumerate(pieces):
             if isinstance(piece, str) or not aligned[i]:
                 aligned[i] = piece
