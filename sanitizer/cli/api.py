@@ -165,8 +165,10 @@ def serve(
     The budget is that of all requests together; with --config, the file says whose is how much.
     """
     check_libraries()
-    if (upstream is None) == (config is None):
-        raise ValueError("serve needs either --upstream or --config")
+    if upstream is None and config is None:
+        raise ValueError("serve needs --upstream URL, or --config FILE")
+    if upstream is not None and config is not None:
+        raise ValueError("with --config, that file names the upstreams: leave out --upstream")
     if config is not None:
         if budget is not None or ledger is not None or vault is not None:
             raise ValueError("with --config, that file says where budgets and originals are")

@@ -145,6 +145,15 @@ UNREAD_ANYWHERE = frozenset(
     "kızım lütfen mektup merhaba nasıl neden niye oğlum yarın çevir özetle ".split()  # tr
 )
 """Words with which a request in such a language opens; no names, and no words of English."""
+GERMAN_ANYWHERE = frozenset(
+    "aber bitte danke dass diese diesen dieser dieses dienstag donnerstag eine einen einer für "
+    "frau freitag gestern guten heute herr herrn ich ihnen ihr ihre ihrem ihren ihrer jetzt "
+    "kannst kein keine können könnten könntest leider mein meine meinem meinen meiner mittwoch "
+    "montag nach nicht noch oder raum samstag schreib schreibe sehr sie sonntag uhr und unser "
+    "unsere unserem unseren unserer vielen wann warum weil wenn wie wir zum zur".split()
+)
+"""German words that are written with a capital, in letters or as nouns, and are no names: they
+tell the language, and are public, in any form."""
 UNREAD = UNREAD_ANYWHERE | _UNREAD_LOWER
 """Everyday words of languages that are not read, those that other languages have too among them:
 a text in one of these is refused, however many of its words are on another list by chance. Written

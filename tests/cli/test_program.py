@@ -110,9 +110,10 @@ def test_the_group_quotes_nothing_either(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_missing_option_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve"]) == 2
-    assert (
-        capsys.readouterr().err == "sanitizer: error: serve needs either --upstream or --config\n"
-    )
+    said = "sanitizer: error: serve needs --upstream URL, or --config FILE\n"
+    assert capsys.readouterr().err == said
+    assert main(["serve", "--upstream", "http://x", "--config", "x.toml"]) == 2
+    assert "leave out --upstream" in capsys.readouterr().err
     assert main(["sanitize", "--epsilon"]) == 2
     assert "--epsilon" in capsys.readouterr().err
 
