@@ -79,6 +79,7 @@ _SERIAL = re.compile(
 _BOOKING = re.compile(r"(?=[A-Z]{0,6}[0-9])[A-Z0-9]{6,7}(?![A-Za-z0-9-])")
 _PIN = re.compile(r"[0-9]{4,8}(?![\w.,:/-]?[0-9A-Za-z])")
 _CODE = re.compile(r"(?:[0-9]{3}[ -][0-9]{3}|[0-9]{4,8})(?![\w.,:/-]?[0-9A-Za-z])")
+_EXTENSION = re.compile(r"[0-9]{3,6}(?![\w.,:/-]?[0-9A-Za-z])")
 _CARD_CODE = re.compile(r"[0-9]{3,4}(?![\w.,:/-]?[0-9A-Za-z])")
 _TICKET = re.compile(r"[A-Z]{2,6}-?[0-9]{3,10}(?![\w-])")
 _ROUTING = re.compile(r"[0-9]{9}(?![0-9-])")
@@ -101,6 +102,8 @@ def _table() -> dict[str, _Form]:
     """Return what each word, or two words with a space between, announces."""
     rows = (
         (_Form("SSN", _NATIONAL_SSN, 9), "ssn ssns|social security"),
+        (_Form("PHONE", _EXTENSION, 3), "ext extn durchwahl"),
+        (_Form("PHONE", _EXTENSION, 3, numbered=True), "extension"),
         (
             _Form("PASSPORT", _CASED, 3),
             "passport passportno reisepass reisepassnummer passnummer passeport pasaporte"

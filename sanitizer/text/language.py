@@ -146,11 +146,13 @@ UNREAD_ANYWHERE = frozenset(
 )
 """Words with which a request in such a language opens; no names, and no words of English."""
 GERMAN_ANYWHERE = frozenset(
-    "aber bitte danke dass diese diesen dieser dieses dienstag donnerstag eine einen einer für "
-    "frau freitag gestern guten heute herr herrn ich ihnen ihr ihre ihrem ihren ihrer jetzt "
-    "kannst kein keine können könnten könntest leider mein meine meinem meinen meiner mittwoch "
-    "montag nach nicht noch oder raum samstag schreib schreibe sehr sie sonntag uhr und unser "
-    "unsere unserem unseren unserer vielen wann warum weil wenn wie wir zum zur".split()
+    "aber antworte beantworte bitte danke dass der diese diesen dieser dieses dienstag donnerstag "
+    "eine einen einer erkläre erstelle fasse formuliere frau freitag für gestern guten heute herr "
+    "herrn hilf ich ihnen ihr ihre ihrem ihren ihrer jetzt kannst kein keine können könnten "
+    "könntest korrigiere leider mein meine meinem meinen meiner mittwoch montag nach nenne nicht "
+    "noch oder raum samstag schreib schreibe sehr sie sonntag uhr und unser unsere unserem "
+    "unseren unserer verbessere vielen wann warum weil wenn wie wir zum zur zusammen "
+    "übersetze".split()
 )
 """German words that are written with a capital, in letters or as nouns, and are no names: they
 tell the language, and are public, in any form."""

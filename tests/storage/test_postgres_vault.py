@@ -259,3 +259,48 @@ def test_scopes_of_one_kind_are_told_apart(store: PostgresStore) -> None:
     ledger.reserve([Scope("user", "a"), Scope("team", "a")], 1.0).commit()
     ledger.reserve([Scope("user", "a")], 1.0).commit()
     assert ledger.balance(Scope("team", "a")).spent == 1.0
+
+
+def test_a_block_reads_a_table_once_and_sees_what_it_assigns(
+    store: PostgresStore, other: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = PostgresVault(store), PostgresVault(other)
+    statements: list[str] = []
+    read = type(store.database).read
+
+    def counted(database: object, error: type, statement: str, *values: object) -> list[object]:
+        statements.append(statement)
+        return read(database, error, statement, *values)  # type: ignore[arg-type]
+
+    with first.read_once():
+        assert not first.originals("c")
+        (email,) = second.substitutes("c", [ANNA], placeholder)
+        assert not first.originals("c"), "as if it had come later"
+        # What is assigned is what the database has, whatever was read before.
+        assert first.substitutes("c", [ANNA, BERTA], placeholder)[0] == email
+        monkeypatch.setattr(type(store.database), "read", counted)
+        assert len(first.originals("c")) == 2
+        assert first.substitutes("c", [BERTA], placeholder) == ["<EMAIL_2>"]
+        assert statements == []
+    second.substitutes("c", [PHONE], placeholder)
+    statements.clear()
+    assert len(first.originals("c")) == 3
+    assert len(statements) == 2  # the conversation, and its new entry
+
+
+def test_what_was_not_committed_is_not_seen(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = PostgresVault(store)
+
+    def failing(*_: object) -> None:
+        raise VaultError("the database went away")
+
+    with vault.read_once():
+        vault.substitutes("c", [ANNA], placeholder)
+        with monkeypatch.context() as broken:
+            broken.setattr(vault, "_put", failing)
+            with pytest.raises(VaultError):
+                vault.substitutes("c", [BERTA], placeholder)
+        assert len(vault.originals("c")) == 1
+        assert vault.substitutes("c", [PHONE, BERTA], placeholder) == ["<PHONE_1>", "<EMAIL_2>"]

@@ -52,6 +52,19 @@ NAMES_AND_SHARED_WORDS = (
 )
 
 
+GERMAN = (
+    "Sehr geehrter Herr Kravcik, Ihr Sohn Lenn hat am Montag erneut Mitschüler geschlagen. Wir "
+    "erwarten Sie um vier Uhr in Raum zwei.",
+    "Übersetze ins Englische: Der Mieter Amet Kaja zahlt seit Mai keine Miete.",
+    "Meine Chefin Ude will mich entlassen, weil ich zu spät kam.",
+)
+
+
+@pytest.mark.parametrize("text", GERMAN)
+def test_german_words_with_capitals_tell_the_language(text: str) -> None:
+    assert language_of(text, languages(), public_forms().anywhere, UNREAD) == "de"
+
+
 UNREAD_SENTENCES = (
     "Moja mama ma w domu psa i kota.",
     "Mój syn ma astmę.",
