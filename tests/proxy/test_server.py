@@ -159,7 +159,7 @@ UP = ("--upstream", "http://127.0.0.1:9/v1")
     ("arguments", "named"),
     [
         (("--upstream", "file:///etc/passwd"), "upstream"),
-        ((*UP, "--config", "proxy.toml"), "either --upstream or --config"),
+        ((*UP, "--config", "proxy.toml"), "leave out --upstream"),
         (("--config", "proxy.toml", "--budget", "5"), "that file says"),
         ((*UP, "--workers", "2"), "--workers needs --config"),
         ((*UP, "--client-ca", "/nonexistent"), "client-ca needs a certfile"),
