@@ -35,6 +35,10 @@ MIN_RUN = 3
 """Tokens of the shortest stretch of an answer where it was, or that continues it elsewhere."""
 MIN_START = 8
 """Tokens of the shortest stretch of an answer that is not where it was, unless it is all of it."""
+MAX_READ = 2_000
+"""Turns that are read of a conversation that is not held ready: the latest."""
+MARKED = 100
+"""Every so many turns there is a mark, by which the latest turn is found; vaults drop the first."""
 MAX_COMING = 16
 """Answers of a conversation that are known before they have come to their end."""
 MAX_TRIED = 64
@@ -153,10 +157,17 @@ class Said:
                 return
             turn = _encoded(new, self._record)
             while True:
-                kept = self._vault.put_first(self._key(conversation, held.n_turns), turn)
+                number = held.n_turns
+                kept = self._vault.put_first(self._key(conversation, number), turn, conversation)
                 held.add(_decoded(kept))
                 if kept == turn:
-                    return
+                    break
+            for mark in range(number // MARKED, 0, -1)[: 2 if number % MARKED == 0 else 0]:
+                # Two: a process may have ended before it put the last one.
+                empty = SanitizedText("", (), self._record)
+                self._vault.put_first(
+                    self._mark(conversation, mark), empty, _marks_of(conversation)
+                )
 
     def align(
         self, conversation: str, history: Sequence[Resent], *, sends: bool = True
@@ -236,6 +247,8 @@ class Said:
                 self._held.popitem(last=False)
             waiting = tuple(self._coming.get(conversation, ())) if so_far else ()
         with held.lock:
+            if not held.is_begun:
+                held.n_turns, held.is_begun = self._first_read(conversation), True
             while (
                 reads
                 and (kept := self._vault.get(self._key(conversation, held.n_turns))) is not None
@@ -245,8 +258,39 @@ class Said:
                 held.add_so_far(coming())
             yield held
 
+    def _first_read(self, conversation: str) -> int:
+        """Return the first of the latest turns that a vault still has, or of `MAX_READ` of them."""
+
+        def marked(mark: int) -> bool:
+            return self._vault.get(self._mark(conversation, mark)) is not None
+
+        if not marked(1):
+            return 0
+        low, high = 1, 2  # the last mark is at least `low`, and below `high` in the end
+        while marked(high):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if marked(middle) else (low, middle)
+        first, last = max(0, MARKED * low - MAX_READ), MARKED * low
+        while first < last:
+            middle = (first + last) // 2
+            if self._vault.get(self._key(conversation, middle)) is None:
+                first = middle + 1
+            else:
+                last = middle
+        return first
+
+    def _mark(self, conversation: str, mark: int) -> bytes:
+        return message_key(self._vault.secret, _KIND, conversation, "mark", str(mark))
+
     def _key(self, conversation: str, turn: int) -> bytes:
         return message_key(self._vault.secret, _KIND, conversation, str(turn))
+
+
+def _marks_of(conversation: str) -> str:
+    """Return the conversation that marks belong to: as many again, so that few are dropped."""
+    return f"{conversation}\0marks"
 
 
 def declared(text: str, segments: Iterable[Segment]) -> DeclaredText:
@@ -271,12 +315,13 @@ class _Conversation:
 
     Attributes:
         lock: held while the answers are read or added to.
-        n_turns: answers read so far. restored: role -> stand-ins that were restored.
+        n_turns: number of the next turn. is_begun: the first one that is kept was looked for.
+        restored: role -> stand-ins that were restored.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.n_turns = 0
+        self.n_turns, self.is_begun = 0, False
         self.restored: defaultdict[str, set[str]] = defaultdict(set)
         self._pieces: defaultdict[tuple[str, str, int], list[tuple[int, tuple[Piece, ...]]]]
         self._pieces = defaultdict(list)

@@ -7,8 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from sanitizer import Sanitizer
+from sanitizer import Policy, Sanitizer
 from sanitizer.lm.masked import OnnxMaskedLM
+from sanitizer.pipeline.record import answer_record
+from sanitizer.pipeline.said import Passage, Piece, Resent, Said
 from sanitizer.storage.ledger import DAY, Scope
 from sanitizer.storage.postgres.ledger import PostgresLedger
 from sanitizer.storage.postgres.store import PostgresStore
@@ -81,3 +83,38 @@ def test_another_policy_is_recorded_and_changes_no_stand_in(
     assert texts[0].split()[2] == texts[1].split()[2] == "<PERSON_1>"
     about = postgres.sql("SELECT about FROM sanitizer.charge").strip()
     assert about == both[0].derive(policy="balanced").inner.digest
+
+
+def answer_of(number: int) -> Passage:
+    text = f"The answer number {number} is told here to all of you."
+    return Passage("assistant", text, text, (Piece(text, text),), number)
+
+
+def knows(memory: Said, answer: Passage, conversation: str = "c") -> bool:
+    (found,) = memory.align(conversation, [Resent("assistant", answer.shown)], sends=False)
+    return found == answer.sent
+
+
+def test_the_latest_answers_are_known_though_the_first_were_dropped(store: PostgresStore) -> None:
+    """A vault drops the oldest of a conversation: another replica begins where its turns begin."""
+    record = answer_record(Policy.preset("identifiers"))
+    first = Said(PostgresVault(store, max_messages=150), record)
+    for number in range(420):
+        first.remember("c", [answer_of(number)])
+    second = Said(PostgresVault(store, max_messages=150), record)
+    assert knows(second, answer_of(300))
+    assert knows(second, answer_of(419))
+    assert not knows(second, answer_of(10))
+    assert second.n_turns("c") == 420
+    second.remember("c", [answer_of(420)])
+    assert knows(first, answer_of(420))
+
+
+def test_a_conversation_that_is_forgotten_takes_its_answers_along(store: PostgresStore) -> None:
+    record, vault = answer_record(Policy.preset("identifiers")), PostgresVault(store)
+    for conversation in ("c", "d"):
+        Said(vault, record).remember(conversation, [answer_of(1)])
+    vault.forget("c")
+    again = Said(vault, record)
+    assert not knows(again, answer_of(1))
+    assert knows(again, answer_of(1), "d")
