@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
+    from sanitizer.answers.alignment import MAX_TRIED as MAX_TRIED
+    from sanitizer.answers.alignment import Aligner as Aligner
+    from sanitizer.answers.alignment import Piece as Piece
+    from sanitizer.answers.alignment import Segment as Segment
+    from sanitizer.answers.alignment import covers as covers
+    from sanitizer.answers.alignment import cut_off as cut_off
+    from sanitizer.answers.alignment import distance as distance
     from sanitizer.answers.extractors import AnswerContext as AnswerContext
     from sanitizer.answers.extractors import AnswerStream as AnswerStream
     from sanitizer.answers.extractors import AsyncAnswerStream as AsyncAnswerStream
@@ -28,6 +35,15 @@ else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
+            "alignment": (
+                "Aligner",
+                "MAX_TRIED",
+                "Piece",
+                "Segment",
+                "covers",
+                "cut_off",
+                "distance",
+            ),
             "extractors": (
                 "AnswerContext",
                 "AnswerStream",

@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from sanitizer.pipeline.outputs import known_pieces as known_pieces
     from sanitizer.pipeline.released import pieces_of as pieces_of
     from sanitizer.pipeline.said import Passage as Passage
-    from sanitizer.pipeline.said import Piece as Piece
     from sanitizer.pipeline.said import Resent as Resent
-    from sanitizer.pipeline.said import Segment as Segment
     from sanitizer.pipeline.said import declared as declared
     from sanitizer.pipeline.sanitizer import Sanitizer as Sanitizer
     from sanitizer.pipeline.stand_ins import APART as APART
@@ -69,7 +67,7 @@ else:
                 "known_pieces",
             ),
             "released": ("pieces_of",),
-            "said": ("Passage", "Piece", "Resent", "Segment", "declared"),
+            "said": ("Passage", "Resent", "declared"),
             "sanitizer": ("Sanitizer",),
             "stand_ins": ("APART",),
         },

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sanitizer.answers import Extractor, Restorer
+from sanitizer.answers import Extractor, Restorer, Segment
 from sanitizer.detect import Detector, split
 from sanitizer.pipeline.classes import ClassDraws
 from sanitizer.pipeline.engines import (
@@ -32,7 +32,7 @@ from sanitizer.pipeline.released import (
     OpenCharges,
     Released,
 )
-from sanitizer.pipeline.said import Passage, Resent, Segment
+from sanitizer.pipeline.said import Passage, Resent
 from sanitizer.pipeline.stand_ins import APART, Charge, StandIns
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.results import FactWarning, SanitizedText

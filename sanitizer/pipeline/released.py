@@ -18,13 +18,14 @@ from sanitizer.answers import (
     AnswerStream,
     Extractor,
     Links,
+    Piece,
     RecentPrompts,
     RestoredAnswer,
     Restorer,
 )
 from sanitizer.errors import NotCertified
 from sanitizer.pipeline.record import Settings, answer_record
-from sanitizer.pipeline.said import Passage, Piece, Resent, Said, declared
+from sanitizer.pipeline.said import Passage, Resent, Said, declared
 from sanitizer.results import SanitizedText
 from sanitizer.storage import Budget, Charge, Originals, Vault, message_key
 from sanitizer.text import DeclaredText

@@ -1,4 +1,4 @@
-"""Answers in the shape of Gemini's and Ollama's own APIs, whole and streamed."""
+"""Answers in the shape of Anthropic's, Gemini's and Ollama's own APIs, whole and streamed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 
 Json = dict[str, Any]
 
+MESSAGES = ("messages", "messages/count_tokens")
 GEMINI = ("generateContent", "streamGenerateContent", "countTokens")
 OLLAMA = ("api/chat", "api/generate")
 LINES = "application/x-ndjson"
+_USAGE = {"input_tokens": 1, "output_tokens": 1}
 
 
 def answer(
@@ -22,12 +24,14 @@ def answer(
     'Hello'
 
     Args:
-        endpoint: one of GEMINI or OLLAMA.
+        endpoint: one of MESSAGES, GEMINI or OLLAMA.
         document: body of the request.
         text: what is said.
         tool: name of a function to call instead, with arguments {"text": text}.
         size: characters of one delta.
     """
+    if endpoint in MESSAGES:
+        return _of_messages(endpoint, document, text, tool, size)
     pieces = [text[i : i + size] for i in range(0, len(text), size)]
     if endpoint == "countTokens":
         return json.dumps({"totalTokens": len(text)}).encode(), None
@@ -81,3 +85,75 @@ def _lines(endpoint: str, pieces: list[str], tool: str | None) -> Iterator[bytes
     for piece in pieces:
         yield json.dumps(_line(endpoint, piece, tool, done=False)).encode() + b"\n"
     yield json.dumps(_line(endpoint, "", None, done=True)).encode() + b"\n"
+
+
+def _of_messages(
+    endpoint: str, document: Json, text: str, tool: str | None, size: int
+) -> tuple[bytes, Iterator[bytes] | None]:
+    if endpoint == "messages/count_tokens":
+        return json.dumps({"input_tokens": len(text)}).encode(), None
+    block: Json = {"type": "text", "text": text}
+    if tool is not None:
+        block = {"type": "tool_use", "id": "toolu_1", "name": tool, "input": {"text": text}}
+    if document.get("stream") is True:
+        return b"", message_events([block], size)
+    return json.dumps(message([block])).encode(), None
+
+
+def message(blocks: list[Json]) -> Json:
+    """Return a whole message of the assistant."""
+    calls = any(block["type"] == "tool_use" for block in blocks)
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "test",
+        "content": blocks,
+        "stop_reason": "tool_use" if calls else "end_turn",
+        "stop_sequence": None,
+        "usage": _USAGE,
+    }
+
+
+def message_events(blocks: list[Json], size: int = 3) -> Iterator[bytes]:
+    """Yield the events of a message that is streamed.
+
+    Args:
+        blocks: its content.
+        size: characters of one delta.
+    """
+    whole = message(blocks)
+    yield message_event("message_start", message={**whole, "content": [], "stop_reason": None})
+    yield message_event("ping")
+    for index, block in enumerate(blocks):
+        empty, deltas = _cut(block, size)
+        yield message_event("content_block_start", index=index, content_block=empty)
+        for delta in deltas:
+            yield message_event("content_block_delta", index=index, delta=delta)
+        yield message_event("content_block_stop", index=index)
+    ending = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+    yield message_event("message_delta", delta=ending, usage={"output_tokens": 1})
+    yield message_event("message_stop")
+
+
+def message_event(kind: str, **fields: Any) -> bytes:
+    """Return one event, named by its type."""
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
+
+
+def _cut(block: Json, size: int) -> tuple[Json, list[Json]]:
+    """Return a block as it begins, and the deltas that fill it."""
+
+    def pieces(kind: str, field: str, text: str) -> list[Json]:
+        return [{"type": kind, field: text[i : i + size]} for i in range(0, len(text), size)]
+
+    if block["type"] == "text":
+        return {**block, "text": ""}, pieces("text_delta", "text", block["text"])
+    if block["type"] == "thinking":
+        signed = {"type": "signature_delta", "signature": block["signature"]}
+        thought = pieces("thinking_delta", "thinking", block["thinking"])
+        return {**block, "thinking": "", "signature": ""}, [*thought, signed]
+    if "input" in block:
+        spelled = block["input"] if isinstance(block["input"], str) else json.dumps(block["input"])
+        return {**block, "input": {}}, pieces("input_json_delta", "partial_json", spelled)
+    return block, []

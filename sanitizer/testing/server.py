@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from sanitizer.testing import messages, other_apis
+from sanitizer.testing import other_apis
 
 Json = dict[str, Any]
 
@@ -99,19 +99,16 @@ def answer(
     'Hello'
 
     Args:
-        endpoint: "chat/completions", "responses", "completions", "embeddings", "messages",
-            "messages/count_tokens", or one of Gemini's or Ollama's (`other_apis`).
+        endpoint: "chat/completions", "responses", "completions", "embeddings", or one of
+            Anthropic's, Gemini's or Ollama's (`other_apis`).
         document: body of the request.
         text: what is said.
         tool: name of a function to call instead, with arguments {"text": text}.
         size: characters of one delta.
     """
-    if endpoint.startswith("messages"):
-        body, events = messages.answer(endpoint, document, text, tool, size)
-        return Answer(body) if events is None else Answer(events, content_type=EVENTS)
-    if endpoint in (*other_apis.GEMINI, *other_apis.OLLAMA):
+    if endpoint in (*other_apis.MESSAGES, *other_apis.GEMINI, *other_apis.OLLAMA):
         body, events = other_apis.answer(endpoint, document, text, tool, size)
-        kind = EVENTS if endpoint in other_apis.GEMINI else other_apis.LINES
+        kind = other_apis.LINES if endpoint in other_apis.OLLAMA else EVENTS
         return Answer(body) if events is None else Answer(events, content_type=kind)
     whole = {"chat/completions": _chat, "responses": _response, "embeddings": _embedding}.get(
         endpoint, _completion

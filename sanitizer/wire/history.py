@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from sanitizer.answers import Restorer
-from sanitizer.pipeline import Passage, Piece, Resent, Sanitizer, Segment, declared, pieces_of
+from sanitizer.answers import Piece, Restorer, Segment
+from sanitizer.pipeline import Passage, Resent, Sanitizer, declared, pieces_of
 from sanitizer.wire.find_text import (
     ARGUMENTS_ROLE,
     ArgumentsText,

@@ -15,7 +15,7 @@ import pytest
 from sanitizer import Sanitizer
 from sanitizer.clients.shielding import shield
 from sanitizer.errors import RequestRefused
-from sanitizer.testing import messages
+from sanitizer.testing import other_apis
 from sanitizer.testing.server import Answer, RecordingServer, calls
 from tests.clients.sdk_clients import SECRETS, TEXT, assert_none, check_clean, identifiers, said
 from tests.lazily import lazily
@@ -168,8 +168,8 @@ def test_a_session_of_a_coding_agent(client: Any, server: RecordingServer, strea
 def _answer(blocks: list[Any], streams: bool) -> Answer:
     blocks = copy.deepcopy(blocks)
     if streams:
-        return Answer(messages.events(blocks, size=4), content_type="text/event-stream")
-    return Answer(json.dumps(messages.message(blocks)).encode())
+        return Answer(other_apis.message_events(blocks, size=4), content_type="text/event-stream")
+    return Answer(json.dumps(other_apis.message(blocks)).encode())
 
 
 def _ask(client: Any, streams: bool, **body: Any) -> Any:
@@ -190,9 +190,9 @@ def test_an_error_of_the_api_is_restored(client: Any, server: RecordingServer) -
 
 
 def test_an_error_in_a_stream(client: Any, server: RecordingServer) -> None:
-    start = messages.event("message_start", message=messages.message([]))
+    start = other_apis.message_event("message_start", message=other_apis.message([]))
     inside = {"type": "overloaded_error", "message": "Overloaded"}
-    body = [start, messages.event("error", error=inside)]
+    body = [start, other_apis.message_event("error", error=inside)]
     server.script(Answer(body, content_type="text/event-stream"))
     with (
         pytest.raises(anthropic.APIStatusError, match="Overloaded"),

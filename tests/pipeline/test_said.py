@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sanitizer import FileVault, Policy
+from sanitizer.answers import Piece
 from sanitizer.pipeline.record import answer_record
-from sanitizer.pipeline.said import Passage, Piece, Resent, Said, declared
+from sanitizer.pipeline.said import Passage, Resent, Said, declared
 from sanitizer.storage import MemoryVault, Vault
 
 pytestmark = pytest.mark.usefixtures("quick_keys")

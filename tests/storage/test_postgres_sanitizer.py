@@ -8,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from sanitizer import Policy, Sanitizer
+from sanitizer.answers import Piece
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.pipeline.record import answer_record
-from sanitizer.pipeline.said import Passage, Piece, Resent, Said
+from sanitizer.pipeline.said import Passage, Resent, Said
 from sanitizer.storage.ledger import DAY, Scope
 from sanitizer.storage.postgres.ledger import PostgresLedger
 from sanitizer.storage.postgres.store import PostgresStore

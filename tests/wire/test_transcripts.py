@@ -22,7 +22,7 @@ from jiter import from_json
 from sanitizer import FileVault, Policy, Sanitizer
 from sanitizer.storage import MemoryVault, Vault
 from sanitizer.storage import vault as vault_module
-from sanitizer.testing import messages
+from sanitizer.testing import other_apis
 from sanitizer.text.policy import WireRules
 from sanitizer.wire.filter import Filter
 from tests.clients.tool_calls import CHAT, JSON, RESPONSES
@@ -186,9 +186,9 @@ class MessagesApplication(Application):
         ]
         if not self.streams:
             blocks = [*said, *({**call, "input": _object(call["input"])} for call in calls)]
-            raw = json.dumps(messages.message(blocks)).encode()
+            raw = json.dumps(other_apis.message(blocks)).encode()
             return list(json.loads(exchange.response(200, "application/json", raw))["content"])
-        raw = b"".join(messages.events([*said, *calls], size=1))
+        raw = b"".join(other_apis.message_events([*said, *calls], size=1))
         stream = exchange.stream("text/event-stream")
         # A stream that is left in the middle may be known by what came of it.
         shown = stream.feed(raw[: len(raw) * 2 // 3]) if self.leaves else through(stream, raw)
