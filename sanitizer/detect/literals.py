@@ -33,6 +33,7 @@ _DESIGNATIONS = (
     r"[pP] ?[<>=] ?0?\.[0-9]{1,4}|F1(?=(?: |-)(?:score|of|measure)s?\b)",
     r"GPT-[2-5](?:\.[0-9])?o?(?: (?:mini|turbo))?|24/7",
     r"A[0-6](?= (?:paper|page|sheet|size|format|poster|landscape|portrait)s?\b)",
+    r"U[0-9]{1,2}s?(?= (?:football|soccer|rugby|hockey|cricket|boys|girls|teams?|squad|league))",
     # programs
     r"C\+\+(?:[0-9]{2})?|C#|F#|ES[56]|HTML5|CSS3|NaN|ORA-[0-9]{5}|TS[0-9]{4}|CS[0-9]{4}",
     r"SIG(?:ABRT|BUS|CHLD|FPE|HUP|ILL|INT|KILL|PIPE|SEGV|STOP|TERM|TRAP|USR[12])",

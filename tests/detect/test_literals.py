@@ -32,9 +32,25 @@ def test_designations_that_tell_of_nobody(stays: str) -> None:
     assert stays in shown(f"Ida Lund asks: {stays}, please.")
 
 
+def test_an_age_group_of_a_sport_is_none_of_a_person() -> None:
+    assert shown("I coach U12 football, and Ida plays.") == {"U12"}
+
+
 @pytest.mark.parametrize(
     "private",
-    ["9:16 AM", "A4", "M1 5QA", "#4471", "SHA-444", "i.x", "W-22", "15:30", "Room 4D2", "E4 6DP"],
+    [
+        "9:16 AM",
+        "A4",
+        "U12",
+        "M1 5QA",
+        "#4471",
+        "SHA-444",
+        "i.x",
+        "W-22",
+        "15:30",
+        "Room 4D2",
+        "E4 6DP",
+    ],
 )
 def test_what_may_be_somebody_s_is_none(private: str) -> None:
     assert not shown(f"Ida Lund said {private} yesterday")
