@@ -429,10 +429,16 @@ def names_on(
     taken = NAMES if language == "de" else _TRADED
     found = list(kinds)
     for i in range(1, len(found)):
-        if (titled := _TITLED.get(text[slice(*run.words[i - 1])])) and _beside(text, run, i):
+        before, word = (text[slice(*run.words[at])] for at in (i - 1, i))
+        if (titled := _TITLED.get(before)) and _beside(text, run, i):
             found[i - 1 : i + 1] = None, titled
-        given = text[slice(*run.words[i - 1])].lower() in given_names()
-        if given and {found[i - 1], found[i]} <= NAMES and _beside(text, run, i):
+        if language == "de" and before.lower() in _RELATED and word.lower() in given_names():
+            found[i - 1 : i + 1] = None, "PERSON"  # "Sohn Leon", whatever the tagger takes it for
+        if (
+            before.lower() in given_names()
+            and {found[i - 1], found[i]} <= NAMES
+            and _beside(text, run, i)
+        ):
             found[i - 1] = found[i] = "PERSON"
         if len(found) == _FULL_NAME and _beside(text, run, i) and found[i] == "PERSON":
             found[0] = "PERSON" if found[0] in ("ORGANIZATION", "PLACE") else found[0]

@@ -622,6 +622,12 @@ def test_who_somebody_is_to_somebody_is_no_part_of_a_name(local: Detector) -> No
     assert kinds(local.read(text), text) == {"Friederike": "PERSON"}
 
 
+def test_who_somebody_is_stays_in_german_and_the_name_is_a_persons(local: Detector) -> None:
+    text = "Sehr geehrter Herr Kravcik, Ihr Sohn Leon hat am Montag gefehlt. Bitte rufen Sie an."
+    found = {text[each.start : each.end]: each.kind for each in local.read(text).findings}
+    assert found == {"Kravcik": "PERSON", "Leon": "PERSON"}
+
+
 def test_titles_and_greetings_of_a_german_letter_stay(local: Detector) -> None:
     text = "Liebe Frau Hollerith, bitte geben Sie den Laptop bei Herrn Sobotta ab."
     assert kinds(local.read(text), text) == {"Hollerith": "PERSON", "Sobotta": "PERSON"}
