@@ -143,7 +143,6 @@ class Aligner:
         self._whole: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
         self._firsts: defaultdict[tuple[int, str], list[int]] = defaultdict(list)  # of each place
         self._places: defaultdict[tuple[str | None, ...], list[int]] = defaultdict(list)
-        self._last: tuple[tuple[object, ...], list[_Run]] = ((), [])  # found for the last text
         self._added: list[tuple[tuple[Piece, ...], int, str, int]] = []  # and not read yet
         self._n_placed = 0
         self._length = 0
@@ -310,9 +309,6 @@ class Aligner:
             words: of a text. before: as for `align`.
             near: place of texts that are tried in any case, and where they are aside.
         """
-        key = (tuple(words), before, near, len(self._words))
-        if self._last[0] == key:
-            return self._last[1]
         done: dict[int, int] = {}  # how far runs are known, by the offset between both texts
         found: list[_Run] = []
         left = MAX_COMPARED * max(len(words), 300)
@@ -328,7 +324,6 @@ class Aligner:
                     left -= run.n
             if left < 0:
                 break
-        self._last = (key, found)
         return found
 
     def _tried(self, places: Sequence[int], near: tuple[int, str] | None) -> list[int]:

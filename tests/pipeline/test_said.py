@@ -156,3 +156,13 @@ def test_segments_are_apart_and_never_hold_half_of_a_restored_one(
         written = edited[segment.start : segment.end]
         assert segment.sent in (written, *(v for v, o in SHOWN.items() if o == written))
         assert "inserted" not in segment.sent
+
+
+def test_what_is_forgotten_takes_its_answers_along_and_no_others(tmp_path: Path) -> None:
+    with FileVault(tmp_path / "v", "a long passphrase") as vault:
+        memory = said(passage(LONG), vault=vault)
+        memory.remember("d", [passage(LONG)])
+        vault.forget("c")
+        again, shown = Said(vault, RECORD), Resent("assistant", passage(LONG).shown)
+        assert again.align("c", [shown], sends=False) == [()]
+        assert again.align("d", [shown], sends=False) == [LONG]

@@ -304,7 +304,7 @@ DECOY = [Turn(f"Or: {SECRETS[0]} is of: {SECRETS[1]} is a guess"), Turn("<SSN_1>
 @given(turns=TURNS)
 @example(turns=[Turn("<SSN_1>"), Turn("078-05-1120"), BYE])
 @example(turns=[*DECOY, BYE])
-@example(turns=[Turn("<SSN_1> is mine"), Turn("219-09-9999 is mine\nNOTE: see <SSN_1>."), BYE])
+@example(turns=[Turn("<SSN_1> is mine"), Turn("219-09-9999 is mine\nNOTE."), BYE])
 @quick
 def test_nor_where_an_application_puts_something_around_answers(
     edit: Callable[[str], str], turns: list[Turn]
