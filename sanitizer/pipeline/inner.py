@@ -332,10 +332,9 @@ class Inner:
 
     def read_once(self) -> AbstractContextManager[None]:
         """Read the table of the conversation once in the block, as far as the vault can."""
-        reads: Callable[[], AbstractContextManager[None]] = getattr(
-            self.released.vault, "read_once", nullcontext
-        )
-        return reads()
+        reads: Callable[[str], AbstractContextManager[None]] | None
+        reads = getattr(self.released.vault, "read_once", None)
+        return nullcontext() if reads is None else reads(self.released.conversation)
 
     def restored_in(self, role: str) -> frozenset[str]:
         """Return the stand-ins that were restored in the answers' texts of one role."""

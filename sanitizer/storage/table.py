@@ -236,7 +236,16 @@ class Entries:
         return found
 
     def assign(self, wanted: Wanted, make: Make, floor: int = 0) -> Row:
-        """Make and keep a released value for a form without one; numbers start above the floor.
+        """Make and keep a released value for a form without one; see `made`."""
+        row = self.made(wanted, make, floor)
+        self.add(row)
+        return row
+
+    def made(self, wanted: Wanted, make: Make, floor: int = 0) -> Row:
+        """Make a released value for a form without one, but keep only the number that was used.
+
+        Args:
+            wanted: the form. make: makes the value. floor: numbers start above it.
 
         Raises:
             VaultError: a draw gave a value that is taken; to draw again would tell of the original.
@@ -253,9 +262,7 @@ class Entries:
             if isinstance(made, Drawn) and made in self.originals:
                 raise VaultError("a draw gave a stand-in that is taken")
             value = None if made in self.originals else made
-        row = Row(*wanted, value, value.epsilon if isinstance(value, Drawn) else 0.0)
-        self.add(row)
-        return row
+        return Row(*wanted, value, value.epsilon if isinstance(value, Drawn) else 0.0)
 
     def _thing(self, wanted: Wanted) -> Thing | None:
         """Return the thing that a form belongs to; a part of a person's name belongs to it."""

@@ -319,8 +319,10 @@ class StoredVault(ABC):
         """Return a table as it is stored, or was when this thread read it in `read_once`."""
         return self._entries_of(conversation)
 
-    def read_once(self) -> AbstractContextManager[None]:
+    def read_once(self, conversation: str) -> AbstractContextManager[None]:
         """Let this thread read a table at most once in the block, but for what it assigns.
+
+        That of the conversation may be read with the first message.
 
         What others add meanwhile is seen afterwards, as if they had come later.
         """

@@ -200,6 +200,7 @@ class Restoration:
         n_choices: how many answers were asked for at most; None if that is not known.
         prompts: what the user said: the extractor writes what the assistant says for the last one.
         asked: turns that were known when the answer was asked for; see `Passage`.
+        texts: restorer of plain text; made from the table as it is then, if None.
 
     Attributes:
         keeps: tells whether stand-ins stay in the arguments of a tool, by its name.
@@ -215,6 +216,7 @@ class Restoration:
         n_choices: int | None = None,
         prompts: Sequence[SanitizedText] = (),
         asked: int | None = None,
+        texts: Restorer | None = None,
     ) -> None:
         self._prompts = prompts
         self._asked = asked
@@ -230,7 +232,7 @@ class Restoration:
         self._kept: set[Passage] = set()
         self._watched = False
         self._arrived: list[tuple[str, str]] = []
-        self._texts: Restorer | None = None
+        self._texts = texts
 
     @property
     def texts(self) -> Restorer:

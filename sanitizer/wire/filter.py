@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from sanitizer.answers import INSTRUCTION
+from sanitizer.answers import INSTRUCTION, Restorer
 from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.identifiers import find
 from sanitizer.pipeline import APART, Sanitizer
@@ -88,6 +88,7 @@ class Exchange:
     _n_choices: int | None = field(default=None, repr=False)
     _prompts: tuple[SanitizedText, ...] = field(default=(), repr=False)
     _n_turns: int | None = field(default=None, repr=False)
+    _restorer: Restorer | None = field(default=None, repr=False)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -157,6 +158,7 @@ class Exchange:
             self._n_choices,
             prompts,
             self._n_turns,
+            self._restorer,
         )
 
 
@@ -253,7 +255,10 @@ class Filter:
         self._hide_numbers(finder.numbers)
         if self._rules.formulas:
             _instruct(name, found)
-        asked = (_asks_for_json(document), said, _n_choices(name, document), prompts, n_turns)
+        # From the table as it is now: an answer has no other stand-ins than were sent before.
+        restorer = self._sanitizer.inner.restorer()
+        n_choices = _n_choices(name, document)
+        asked = (_asks_for_json(document), said, n_choices, prompts, n_turns, restorer)
         streams = _asks_for_stream(name, document)
         return Exchange(dumps(found), record, streams, name, self._sanitizer, *asked)
 

@@ -272,7 +272,7 @@ def test_a_block_reads_a_table_once_and_sees_what_it_assigns(
         statements.append(statement)
         return read(database, error, statement, *values)  # type: ignore[arg-type]
 
-    with first.read_once():
+    with first.read_once("c"):
         assert not first.originals("c")
         (email,) = second.substitutes("c", [ANNA], placeholder)
         assert not first.originals("c"), "as if it had come later"
@@ -288,6 +288,44 @@ def test_a_block_reads_a_table_once_and_sees_what_it_assigns(
     assert len(statements) == 2  # the conversation, and its new entry
 
 
+@pytest.mark.parametrize("earlier", [[], [PHONE]], ids=["new conversation", "known one"])
+@pytest.mark.parametrize(
+    ("theirs", "expected"),
+    [(None, "<EMAIL_1>"), (ANNA, "<EMAIL_1>"), (BERTA, "<EMAIL_2>")],
+    ids=["alone", "the same thing", "another thing"],
+)
+def test_one_statement_assigns_what_costs_nothing_unless_another_replica_was_first(
+    store: PostgresStore,
+    other: PostgresStore,
+    monkeypatch: pytest.MonkeyPatch,
+    earlier: list[tuple[str, str]],
+    theirs: tuple[str, str] | None,
+    expected: str,
+) -> None:
+    first, second = PostgresVault(store, numbers="from 1"), PostgresVault(other, numbers="from 1")
+    first.substitutes("c", earlier, placeholder)
+    statements: list[str] = []
+    read = type(store.database).read
+
+    def late(database: object, error: type, statement: str, *values: object) -> list[object]:
+        statements.append(statement)
+        if database is store.database and "INSERT INTO sanitizer.entry" in statement and theirs:
+            second.substitutes("c", [theirs], placeholder)  # just before it arrives
+        return read(database, error, statement, *values)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(store.database), "read", late)
+    with first.read_once("c"):
+        assert first.get(b"no such message") is None
+        assert first.substitutes("c", [ANNA], placeholder) == [expected]
+        if theirs is None:  # the message with the table, the table again, and the assignment
+            assert len(statements) == 3
+    things = {original for _, original in (ANNA, *earlier, *([theirs] if theirs else []))}
+    fresh = PostgresVault(store, numbers="from 1").originals("c")
+    assert fresh == first.originals("c") == second.originals("c")
+    assert set(fresh.values()) == things
+    assert len(fresh) == len(things)
+
+
 def test_what_was_not_committed_is_not_seen(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,11 +334,11 @@ def test_what_was_not_committed_is_not_seen(
     def failing(*_: object) -> None:
         raise VaultError("the database went away")
 
-    with vault.read_once():
+    with vault.read_once("c"):
         vault.substitutes("c", [ANNA], placeholder)
         with monkeypatch.context() as broken:
             broken.setattr(vault, "_put", failing)
             with pytest.raises(VaultError):
-                vault.substitutes("c", [BERTA], placeholder)
+                vault.substitutes("c", [BERTA, PHONE], placeholder)
         assert len(vault.originals("c")) == 1
         assert vault.substitutes("c", [PHONE, BERTA], placeholder) == ["<PHONE_1>", "<EMAIL_2>"]

@@ -193,7 +193,7 @@ class Database:
         self._down = False
         self._lock = threading.Lock()
         self._pool: Any = None
-        self._loop = asyncio.new_event_loop()
+        self._loop = _new_loop()
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="sanitizer-postgres", daemon=True
         )
@@ -375,6 +375,15 @@ class Database:
             await self._pool.expire_connections()
             self._down = False
             log.warning("PostgreSQL answers again")
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """Return a loop for the connections, if possible one that takes half the time."""
+    try:
+        import uvloop
+    except ImportError:  # not for Windows
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
 
 
 async def _heard(work: Coroutine[Any, Any, Result]) -> Result:

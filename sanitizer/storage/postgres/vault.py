@@ -16,7 +16,7 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sanitizer.errors import VaultError
@@ -31,6 +31,23 @@ MAX_CACHED = 1000
 """Conversations kept decrypted in memory."""
 LOCKS = 256
 """Locks of this process; conversations that share one wait for each other."""
+
+_BOTH = """
+SELECT m.*, c.seal AS its_seal, c.body AS its_body FROM (VALUES ($1::bytea, $2::bytea)) AS asked
+LEFT JOIN sanitizer.message m ON m.id = column1
+LEFT JOIN sanitizer.conversation c ON c.id = column2
+"""
+_ADD = """
+WITH changed AS (
+    UPDATE sanitizer.conversation SET seal = $5, body = $6 WHERE id = $1 AND seal = $7
+    RETURNING id)
+INSERT INTO sanitizer.entry SELECT id, $2, $3, $4 FROM changed RETURNING place
+"""
+_BEGIN = """
+WITH changed AS (
+    INSERT INTO sanitizer.conversation VALUES ($1, $5, $6) ON CONFLICT DO NOTHING RETURNING id)
+INSERT INTO sanitizer.entry SELECT id, $2, $3, $4 FROM changed RETURNING place
+"""
 
 
 @dataclass
@@ -62,9 +79,15 @@ class _Conversation:
 
 
 class _Thread(threading.local):
-    """What one thread read in `read_once`, by conversation; None outside of it."""
+    """What one thread is doing in `read_once`.
+
+    Attributes:
+        seen: what it read there, by conversation; None outside of it.
+        ahead: the conversation that its first statement there reads besides what it is for.
+    """
 
     seen: dict[str, _Conversation] | None = None
+    ahead: str | None = None
 
 
 class PostgresVault(StoredVault):
@@ -97,6 +120,7 @@ class PostgresVault(StoredVault):
         self._store = store
         self._tags = Tags(store.secret, numbers)
         self._about = about
+        self._what = f"{store.where}, the table of a conversation"
         self._cache: OrderedDict[bytes, _Conversation] = OrderedDict()
         self._lock = threading.Lock()
         self._thread = _Thread()
@@ -108,10 +132,24 @@ class PostgresVault(StoredVault):
 
     def get(self, key: bytes) -> SanitizedText | None:
         message_id = self._store.mac("message", key)
+        if self._thread.ahead is not None:
+            return self._get_ahead(message_id, self._thread.ahead)
         found = self._store.database.read(
             VaultError, "SELECT * FROM sanitizer.message WHERE id = $1", message_id
         )
         return self._message(found[0]) if found else None
+
+    def _get_ahead(self, message_id: bytes, conversation: str) -> SanitizedText | None:
+        """Return a message; the same statement reads the conversation, which is asked for next."""
+        self._thread.ahead = None
+        conversation_id = self._id(conversation)
+        with self._alone(conversation):
+            (found,) = self._store.database.read(VaultError, _BOTH, message_id, conversation_id)
+            row = {"seal": found["its_seal"], "body": found["its_body"]}
+            state = self._current(conversation_id, row if row["seal"] is not None else None)
+            state.entries.tag = self._tags.of(conversation)
+            self._see(conversation, state)
+        return self._message(found) if found["id"] is not None else None
 
     def put_first(
         self, key: bytes, result: SanitizedText, conversation: str | None = None
@@ -197,7 +235,8 @@ class PostgresVault(StoredVault):
             lock.release()
 
     def _entries_of(self, conversation: str) -> Entries:
-        state = self._current(self._id(conversation))
+        conversation_id = self._id(conversation)
+        state = self._current(conversation_id, self._row(conversation_id))
         state.entries.tag = self._tags.of(conversation)
         return self._see(conversation, state)
 
@@ -206,16 +245,18 @@ class PostgresVault(StoredVault):
         return found.entries if found and found.is_sure else self._entries_of(conversation)
 
     @contextmanager
-    def read_once(self) -> Iterator[None]:
-        outside, self._thread.seen = self._thread.seen, {}
+    def read_once(self, conversation: str) -> Iterator[None]:
+        thread = self._thread
+        outside, thread.seen, thread.ahead = thread.seen, {}, conversation
         try:
             yield
         finally:
-            self._thread.seen = outside
+            thread.seen, thread.ahead = outside, None
 
     def _see(self, conversation: str, state: _Conversation) -> Entries:
         if self._thread.seen is not None:
             self._thread.seen[conversation] = state
+            self._thread.ahead = None
         return state.entries
 
     def _message(self, row: Any) -> SanitizedText:
@@ -230,9 +271,12 @@ class PostgresVault(StoredVault):
             *(owner, self._max_messages),
         )
 
-    def _current(self, conversation_id: bytes) -> _Conversation:
-        """Return the conversation as the database has it now."""
-        found = self._row(conversation_id)
+    def _current(self, conversation_id: bytes, found: Any) -> _Conversation:
+        """Return the conversation as the database has it now.
+
+        Args:
+            found: its row, just read; None if it has none.
+        """
         while found is not None:
             try:
                 state = self._loaded(conversation_id, found)
@@ -315,13 +359,19 @@ class PostgresVault(StoredVault):
     def _assigned(self, conversation: str, wanted: Sequence[Wanted], make: Make) -> Entries:
         """Assign released values to those that have none, and charge them, in one transaction."""
         conversation_id = self._id(conversation)
+        seen = (self._thread.seen or {}).get(conversation)
+        new = list(unassigned(seen.entries, wanted)) if seen else []
+        # A concept may be drawn, and paid; makers of other places cannot be asked twice.
+        if len(new) == 1 and not (new[0].key or new[0].place):
+            found = self._assigned_at_once(conversation, new[0], make)
+            if found is not None:
+                return self._see(conversation, found)
         with self._store.database.transaction(VaultError) as transaction:
             state = self._loaded(conversation_id, self._locked(transaction, conversation_id))
             state.is_sure = False
             state.entries.tag = self._tags.of(conversation)
             new = list(unassigned(state.entries, wanted))
-            what = f"{self._store.where}, the table of a conversation"
-            self._check_room(len(state.entries.values), len(new), what)
+            self._check_room(len(state.entries.values), len(new), self._what)
             rows = self._made(transaction, conversation_id, state, new, make)
             transaction.many("INSERT INTO sanitizer.entry VALUES ($1, $2, $3, $4)", rows)
             if rows:
@@ -329,6 +379,41 @@ class PostgresVault(StoredVault):
         state.is_sure = True
         self._keep(conversation_id, state)
         return self._see(conversation, state)
+
+    def _assigned_at_once(
+        self, conversation: str, wanted: Wanted, make: Make
+    ) -> _Conversation | None:
+        """Assign one value that costs nothing, by one statement in place of a transaction.
+
+        Return None, with nothing assigned, if another process changes the conversation meanwhile.
+        """
+        conversation_id = self._id(conversation)
+        # Once more: what another process has changed since would be found below only.
+        state = self._current(conversation_id, self._row(conversation_id))
+        entries = state.entries
+        entries.tag = self._tags.of(conversation)
+        if entries.find(wanted) is not None:
+            return state
+        self._check_room(
+            len(entries.values), 1, f"{self._store.where}, the table of a conversation"
+        )
+        numbers = entries.numbers.copy()
+        row = entries.made(wanted, make, state.floor)
+        after = replace(state)
+        entry = self._sealed(conversation_id, after, row)
+        after.seal, body = self._store.seal(after.encoded(), "conversation", conversation_id)
+        values = (*entry, after.seal, body)
+        read = self._store.database.read
+        if state.seal:
+            found = read(VaultError, _ADD, *values, state.seal)
+        else:
+            found = read(VaultError, _BEGIN, *values)
+        if not found:
+            entries.numbers = numbers
+            return None
+        entries.add(row)
+        self._keep(conversation_id, after)
+        return after
 
     def _made(
         self,
@@ -347,12 +432,18 @@ class PostgresVault(StoredVault):
                 row = state.entries.assign(each, make, state.floor)
             finally:
                 transaction.thing = None
-            state.n += 1
-            plain = dumped([row, self._about])
-            seal, body = self._store.seal(plain, "entry", conversation_id, state.n)
-            state.chain = self._linked(state.chain or state.life, state.n, plain)
-            rows.append((conversation_id, state.n, seal, body))
+            rows.append(self._sealed(conversation_id, state, row))
         return rows
+
+    def _sealed(
+        self, conversation_id: bytes, state: _Conversation, row: Row
+    ) -> tuple[bytes, int, bytes, bytes]:
+        """Return an entry as it is stored, and count it in the state."""
+        state.n += 1
+        plain = dumped([row, self._about])
+        seal, body = self._store.seal(plain, "entry", conversation_id, state.n)
+        state.chain = self._linked(state.chain or state.life, state.n, plain)
+        return (conversation_id, state.n, seal, body)
 
     def _put(self, transaction: Transaction, conversation_id: bytes, state: _Conversation) -> None:
         state.seal, body = self._store.seal(state.encoded(), "conversation", conversation_id)
