@@ -55,6 +55,8 @@ PROBE_SECONDS = 0.25
 RETRY_AFTER = 1.0
 IDLE_SECONDS = 30
 """How long a transaction may rest; then the server ends it, and a stopped process frees rows."""
+UNUSED_SECONDS = 300.0
+"""How long a connection may be unused; then another is opened in its place."""
 CREATING = 0x53414E53  # advisory lock: replicas that start at once create the tables once
 _GENERATION = 4
 _RETRIABLE = ("55P03", "57014", "40001", "40P01")
@@ -165,7 +167,7 @@ class Transaction:
 
     async def _end(self, statement: str) -> None:
         await self._connection.execute(statement)
-        await self._database.release(self._connection)
+        self._database.release(self._connection)
 
 
 class Database:
@@ -184,25 +186,26 @@ class Database:
     def __init__(
         self, url: str, seconds: float, connections: int, settings: Mapping[str, str] | None = None
     ) -> None:
+        import asyncpg
+
+        self._driver = asyncpg
         self._url = url
         self._settings = settings or {}
         self.seconds = seconds
-        self._connections = connections
         self._process = os.getpid()
         self._local = threading.local()
         self._down = False
         self._lock = threading.Lock()
-        self._pool: Any = None
+        # A pool of asyncpg's makes two tasks for each statement, which is a tenth of its time.
+        self._free: asyncio.LifoQueue[tuple[Any, float] | None] = asyncio.LifoQueue()
+        for _ in range(connections):
+            self._free.put_nowait(None)
+        self._opened: set[Any] = set()
         self._loop = _new_loop()
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="sanitizer-postgres", daemon=True
         )
         self._thread.start()
-        try:
-            self.wait(self._open(), 4 * seconds, VaultError)
-        except BaseException:
-            self.close()
-            raise
 
     @contextmanager
     def transaction(
@@ -279,28 +282,36 @@ class Database:
         raise _passing(error, f"PostgreSQL cannot be used: {reason}")
 
     async def acquire(self) -> Any:
-        """Return a connection from the pool."""
-        return await self._pool.acquire(timeout=self.seconds)
+        """Return a connection that nobody else uses: the one that was used last, or a new one."""
+        slot = await self._free.get()
+        if slot is not None and not slot[0].is_closed():
+            if self._loop.time() - slot[1] < UNUSED_SECONDS:
+                return slot[0]
+            slot[0].terminate()
+        try:
+            return await self._connect()
+        except BaseException:
+            self._free.put_nowait(None)
+            raise
 
-    async def release(self, connection: Any) -> None:
-        """Give a connection back."""
-        await self._pool.release(connection)
+    def release(self, connection: Any) -> None:
+        """Give a connection back, after COMMIT or ROLLBACK only; in the loop."""
+        self._free.put_nowait((connection, self._loop.time()))
 
     def drop(self, connection: Any) -> None:
         """Close a connection whose state is in doubt, without waiting."""
+        self._loop.call_soon_threadsafe(self._end, connection)
 
-        async def end() -> None:
-            connection.terminate()
-            await self._pool.release(connection)
-
-        asyncio.run_coroutine_threadsafe(end(), self._loop)
+    def _end(self, connection: Any) -> None:
+        connection.terminate()
+        self._free.put_nowait(None)
 
     def close(self) -> None:
         """Close all connections and end the loop."""
 
         async def end() -> None:
-            if self._pool is not None:
-                self._pool.terminate()
+            for connection in self._opened:
+                connection.terminate()
             others = asyncio.all_tasks() - {asyncio.current_task()}
             for task in others:
                 task.cancel()
@@ -312,19 +323,11 @@ class Database:
             self._thread.join(5)
             self._loop.close()
 
-    async def _open(self) -> None:
-        import asyncpg
-
-        async def keep(connection: Any) -> None:
-            """Skip the library's reset: a connection comes back after COMMIT or ROLLBACK only."""
-
+    async def _connect(self) -> Any:
         milliseconds = f"{self.seconds * SERVER_SHARE * 1000:.0f}"
-        self._pool = await asyncpg.create_pool(
+        connection = await self._driver.connect(
             self._url,
-            min_size=0,
-            max_size=self._connections,
             timeout=self.seconds,
-            reset=keep,
             server_settings={
                 "application_name": "sanitizer",
                 # What is given out must outlive a power cut: the server's default may be off.
@@ -339,10 +342,21 @@ class Database:
                 **self._settings,
             },
         )
+        self._opened = {each for each in self._opened if not each.is_closed()} | {connection}
+        return connection
 
     async def _read(self, statement: str, values: tuple[object, ...]) -> list[Any]:
-        async with self._pool.acquire(timeout=self.seconds) as connection:
-            return list(await connection.fetch(statement, *values))
+        connection = await self.acquire()
+        try:
+            rows = await connection.fetch(statement, *values)
+        except self._driver.PostgresError:
+            self.release(connection)
+            raise
+        except BaseException:
+            self._end(connection)
+            raise
+        self.release(connection)
+        return list(rows)
 
     def _check(self, error: type[SanitizerError]) -> None:
         if os.getpid() != self._process:
@@ -355,24 +369,27 @@ class Database:
     def _fail(self) -> None:
         """Refuse everything until the database answers again."""
         with self._lock:
-            if self._pool is None or self._down:
+            if self._down:
                 return
             self._down = True
         log.warning("PostgreSQL does not answer; everything is refused until it does")
         asyncio.run_coroutine_threadsafe(self._probe(), self._loop)
 
     async def _probe(self) -> None:
-        import asyncpg
-
+        driver = self._driver
         while self._down:
             await asyncio.sleep(PROBE_SECONDS)
             try:
-                connection = await asyncpg.connect(self._url, timeout=self.seconds)
+                connection = await self._driver.connect(self._url, timeout=self.seconds)
                 await connection.fetchval("SELECT 1", timeout=self.seconds)
                 await connection.close(timeout=self.seconds)
-            except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            except (TimeoutError, OSError, driver.PostgresError, driver.InterfaceError):
                 continue
-            await self._pool.expire_connections()
+            for _ in range(self._free.qsize()):
+                slot = self._free.get_nowait()
+                if slot is not None:
+                    slot[0].terminate()
+                self._free.put_nowait(None)
             self._down = False
             log.warning("PostgreSQL answers again")
 
