@@ -29,6 +29,8 @@ from sanitizer.text import DeclaredText
 
 MAX_CONVERSATIONS = 256
 """Conversations whose answers are held ready; those of others are read from the vault again."""
+MAX_TURNS = 50_000
+"""Turns in all of those together; the last conversation that was used is held whatever it has."""
 MAX_READ = 2_000
 """Turns that are read of a conversation that is not held ready: the latest."""
 MARKED = 100
@@ -112,6 +114,7 @@ class Said:
         # Of the maps below, and never held while the vault is asked or an answer is read.
         self._lock = threading.Lock()
         self._held: OrderedDict[str, _Conversation] = OrderedDict()
+        self._n_turns = 0
         self._coming: OrderedDict[str, list[Coming]] = OrderedDict()
 
     def remember(self, conversation: str, passages: Sequence[Passage]) -> None:
@@ -209,8 +212,10 @@ class Said:
             if held is None:
                 held = self._held[conversation] = _Conversation()
             self._held.move_to_end(conversation)
-            if len(self._held) > MAX_CONVERSATIONS:
-                self._held.popitem(last=False)
+            while len(self._held) > 1 and (
+                len(self._held) > MAX_CONVERSATIONS or self._n_turns > MAX_TURNS
+            ):
+                self._n_turns -= self._held.popitem(last=False)[1].n_counted
             waiting = tuple(self._coming.get(conversation, ())) if so_far else ()
         with held.lock:
             if not held.is_begun:
@@ -222,7 +227,17 @@ class Said:
                 held.add(_decoded(kept))
             for coming in waiting:
                 held.add_so_far(coming())
-            yield held
+            try:
+                yield held
+            finally:
+                self._count(conversation, held)
+
+    def _count(self, conversation: str, held: _Conversation) -> None:
+        """Count the turns that were added to a conversation, if it is held still."""
+        with self._lock:
+            if self._held.get(conversation) is held:
+                self._n_turns += held.n_held - held.n_counted
+                held.n_counted = held.n_held
 
     def _first_read(self, conversation: str) -> int:
         """Return the first of the latest turns that a vault still has, or of `MAX_READ` of them."""
@@ -282,12 +297,14 @@ class _Conversation:
     Attributes:
         lock: held while the answers are read or added to.
         n_turns: number of the next turn. is_begun: the first one that is kept was looked for.
+        n_held: how many turns are here. n_counted: how many of them were counted with all others.
         restored: role -> stand-ins that were restored.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.n_turns, self.is_begun = 0, False
+        self.n_held = self.n_counted = 0
         self.restored: defaultdict[str, set[str]] = defaultdict(set)
         self._pieces: defaultdict[tuple[str, str, int], list[tuple[int, tuple[Piece, ...]]]]
         self._pieces = defaultdict(list)
@@ -307,6 +324,7 @@ class _Conversation:
     def add(self, passages: Iterable[Passage]) -> None:
         """Add the texts of one answer."""
         self.n_turns += 1
+        self.n_held += 1
         for passage in passages:
             self._unkept.discard(passage)
             role, sent, shown, pieces, place, aside, asked = _lean(passage)

@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -41,14 +41,12 @@ from sanitizer.storage.sealing import (
     encoded,
     key_bytes,
 )
-from sanitizer.storage.table import Entries, Make, Row, Wanted
+from sanitizer.storage.table import Cache, Entries, Make, Row, Wanted
 from sanitizer.storage.vault import MAX_ENTRIES, MAX_MESSAGES, StoredVault, Tags, unassigned
 from sanitizer.storage.vault_rows import VaultHead, VaultRows
 
 KEY_VARIABLE = "SANITIZER_VAULT_KEY"
 """Environment variable that holds the key where none is given."""
-MAX_CACHED = 1000
-"""Conversations kept decrypted in memory."""
 
 
 @dataclass
@@ -120,7 +118,7 @@ class FileVault(StoredVault):
     ) -> None:
         super().__init__(max_messages, max_entries)
         self._path = Path(path).absolute()
-        self._cache: OrderedDict[bytes, _Conversation] = OrderedDict()
+        self._cache: Cache[_Conversation] = Cache()
         self._lock = threading.Lock()
         keys = partial(_keys, self._path, _key_bytes(key))
         if create and not self._path.exists():
@@ -173,7 +171,7 @@ class FileVault(StoredVault):
         with self._lock:
             floor = self._current(conversation).entries.floor_without()
             with self._store.transaction("IMMEDIATE") as head:
-                self._cache.pop(conversation_id, None)
+                self._cache.pop(conversation_id)
                 if (plain := self._store.find(head, conversation_id)) is not None:
                     _, n, _, numbers = json.loads(plain)
                     head.n_entries -= n
@@ -236,7 +234,7 @@ class FileVault(StoredVault):
         """Return a conversation, reading from the file what the cache does not have."""
         self._note(head)
         # Out of the cache until `_keep`: if the transaction fails, a half-read one must not stay.
-        state = self._cache.pop(conversation_id, None)
+        state = self._cache.pop(conversation_id)
         if (plain := self._store.find(head, conversation_id)) is None:
             return _Conversation(version=self._store.version())
         life, n, end, numbers = json.loads(plain)
@@ -278,10 +276,7 @@ class FileVault(StoredVault):
 
     def _keep(self, conversation_id: bytes, state: _Conversation) -> None:
         if state.n:
-            self._cache[conversation_id] = state
-            self._cache.move_to_end(conversation_id)
-        if len(self._cache) > MAX_CACHED:
-            self._cache.popitem(last=False)
+            self._cache.keep(conversation_id, state, state.n)
 
 
 @contextmanager

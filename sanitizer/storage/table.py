@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from sanitizer.errors import VaultError
 
@@ -21,6 +21,10 @@ MAX_FORMED = 10_000
 
 Values of one form may run out, and those that were forgotten may be drawn again.
 """
+MAX_CACHED = 1_000
+"""Most conversations that one vault keeps decrypted in memory."""
+MAX_CACHED_ENTRIES = 100_000
+"""Most forms of things in all of those together, about a kilobyte each; one alone may be larger."""
 NATURAL = ("PERSON", "PLACE", "ORGANIZATION")
 """Classes whose things may have natural names as stand-ins, such as "Lena Okoro"."""
 _PLACEHOLDER = re.compile(r"<(([A-Z]+(?:_[A-Z]+)*)(?:_([1-9][0-9]{4})(?=_))?(?:_[0-9]+){1,3})>")
@@ -358,3 +362,39 @@ A value that was drawn is a `Drawn`. It is called again with the next number whi
 taken; a draw must leave out what is taken beforehand, for drawing again would tell of the original.
 Above MAX_FORMED it returns `Entries.placeholder`.
 """
+
+
+Cached = TypeVar("Cached")
+
+
+class Cache(Generic[Cached]):
+    """Conversations that are kept decrypted, those that were used last. Not safe for threads."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[bytes, tuple[Cached, int]] = OrderedDict()
+        self._n_entries = 0
+
+    def get(self, conversation_id: bytes) -> Cached | None:
+        """Return what is kept of a conversation, if anything is."""
+        return self._kept.get(conversation_id, (None, 0))[0]
+
+    def pop(self, conversation_id: bytes) -> Cached | None:
+        """Take a conversation out and return it; None if it is not kept."""
+        found, n_entries = self._kept.pop(conversation_id, (None, 0))
+        self._n_entries -= n_entries
+        return found
+
+    def keep(self, conversation_id: bytes, conversation: Cached, n_entries: int) -> None:
+        """Keep a conversation with so many entries, and let go of those that were used first."""
+        self.pop(conversation_id)
+        self._kept[conversation_id] = conversation, n_entries
+        self._n_entries += n_entries
+        while len(self._kept) > 1 and (
+            len(self._kept) > MAX_CACHED or self._n_entries > MAX_CACHED_ENTRIES
+        ):
+            self.pop(next(iter(self._kept)))
+
+    def clear(self) -> None:
+        """Let go of all."""
+        self._kept.clear()
+        self._n_entries = 0

@@ -166,3 +166,15 @@ def test_what_is_forgotten_takes_its_answers_along_and_no_others(tmp_path: Path)
         again, shown = Said(vault, RECORD), Resent("assistant", passage(LONG).shown)
         assert again.align("c", [shown], sends=False) == [()]
         assert again.align("d", [shown], sends=False) == [LONG]
+
+
+def test_a_long_conversation_lets_others_go_and_they_are_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sanitizer.pipeline.said.MAX_TURNS", 5)
+    memory, shown = said(passage(LONG)), Resent("assistant", passage(LONG).shown)
+    for i in range(9):
+        memory.remember("long", [passage(f"{LONG} And {i}.", i)])
+    assert memory.align("c", [shown], sends=False) == [LONG]
+    assert [*memory._held] == ["c"]
+    assert memory._n_turns == memory._held["c"].n_held == 1

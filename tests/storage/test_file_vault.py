@@ -97,13 +97,15 @@ def test_a_conversation_forgotten_and_begun_again_elsewhere_is_read_afresh(
     assert vault.originals("c") == {"<EMAIL_2>": BERTA[1]}
 
 
+@pytest.mark.parametrize("limit", ["MAX_CACHED", "MAX_CACHED_ENTRIES"])
 def test_more_conversations_than_the_cache_holds(
-    vault: FileVault, monkeypatch: pytest.MonkeyPatch
+    vault: FileVault, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    monkeypatch.setattr("sanitizer.storage.file_vault.MAX_CACHED", 2)
+    monkeypatch.setattr(f"sanitizer.storage.table.{limit}", 2)
     for _ in range(2):
         for i in range(5):
             vault.substitutes(str(i), [("TEXT", str(i))], placeholder)
+            assert len(vault._cache._kept) <= 2
     assert [vault.originals(str(i)) for i in range(5)] == [{"<TEXT_1>": str(i)} for i in range(5)]
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -24,11 +24,9 @@ from sanitizer.randomness import secret_key
 from sanitizer.results import SanitizedText
 from sanitizer.storage.postgres.store import PostgresStore, Transaction
 from sanitizer.storage.sealing import decoded, dumped, encoded
-from sanitizer.storage.table import Entries, Make, Row, Wanted
+from sanitizer.storage.table import Cache, Entries, Make, Row, Wanted
 from sanitizer.storage.vault import MAX_ENTRIES, MAX_MESSAGES, StoredVault, Tags, unassigned
 
-MAX_CACHED = 1000
-"""Conversations kept decrypted in memory."""
 LOCKS = 256
 """Locks of this process; conversations that share one wait for each other."""
 
@@ -121,7 +119,7 @@ class PostgresVault(StoredVault):
         self._tags = Tags(store.secret, numbers)
         self._about = about
         self._what = f"{store.where}, the table of a conversation"
-        self._cache: OrderedDict[bytes, _Conversation] = OrderedDict()
+        self._cache: Cache[_Conversation] = Cache()
         self._lock = threading.Lock()
         self._thread = _Thread()
         self._locks = [threading.Lock() for _ in range(LOCKS)]
@@ -302,7 +300,7 @@ class PostgresVault(StoredVault):
         It is out of the cache until `_keep`: if something fails, a half-changed one must not stay.
         """
         with self._lock:
-            state = self._cache.pop(conversation_id, None)
+            state = self._cache.pop(conversation_id)
         if state is not None and state.seal == row["seal"]:
             return state
         plain = self._store.open(row["seal"], row["body"], "conversation", conversation_id)
@@ -454,7 +452,4 @@ class PostgresVault(StoredVault):
 
     def _keep(self, conversation_id: bytes, state: _Conversation) -> None:
         with self._lock:
-            self._cache[conversation_id] = state
-            self._cache.move_to_end(conversation_id)
-            if len(self._cache) > MAX_CACHED:
-                self._cache.popitem(last=False)
+            self._cache.keep(conversation_id, state, state.n)
