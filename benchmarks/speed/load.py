@@ -44,7 +44,8 @@ class Setting:
     Attributes:
         policy: preset. seconds: of load. streams: open at once. rate: requests begun a second; None
             lets `clients` ask one after the other. pace, events: a stream's events a second, and
-            how many it has.
+            how many it has. things: after so many the first one comes again, and the tables grow no
+            more; None lets them grow.
     """
 
     policy: str
@@ -54,6 +55,7 @@ class Setting:
     clients: int = 8
     pace: int = 4
     events: int = 40
+    things: int | None = None
 
 
 @dataclass
@@ -122,7 +124,7 @@ class Connections:
 
 def asked(i: int, stream: bool, setting: Setting) -> tuple[str, bytes]:
     """Address and request: every REPEATED requests speak of the same, in one conversation."""
-    thing = i // REPEATED
+    thing = i // REPEATED % (setting.things or 10**9)
     mail = f"user{thing}@example.com"
     text = (
         f"Please write to {mail}: my father, who has diabetes, would like to travel to Leeds on "
@@ -301,7 +303,8 @@ def measured(setting: Setting, database: str | None) -> dict[str, Any]:
         load = asyncio.run(loaded(ports, pids, setting))
         took = time.perf_counter() - begin
         cores = [(cpu_seconds(pid) - was) / took for pid, was in zip(pids, before, strict=True)]
-    asked_for = {k: getattr(setting, k) for k in ("seconds", "streams", "rate", "pace", "events")}
+    names = ("seconds", "streams", "rate", "pace", "events", "things")
+    asked_for = {name: getattr(setting, name) for name in names}
     busy = {"replica_cores_used": cores, "load_average": os.getloadavg()[0]}
     return {"asked": asked_for, **load.as_dict(), **busy}
 
@@ -312,6 +315,7 @@ def main(
     database: str | None = None,
     streams: int = Setting.streams,
     rate: int = FULL_RATE,
+    things: int | None = None,
 ) -> None:
     """Measure both policies, print, write results/load.json.
 
@@ -321,10 +325,11 @@ def main(
         database: URL of a PostgreSQL that the replicas share; without it each keeps its own tables.
         streams: open at once under `identifiers`.
         rate: requests begun a second, beside them.
+        things: addresses that are spoken of; None is a new one for every few requests.
     """
     length = seconds or (20.0 if quick else 120.0)
     settings = [
-        Setting("identifiers", length, streams=streams, rate=rate),
+        Setting("identifiers", length, streams=streams, rate=rate, things=things),
         Setting("balanced", length, streams=20, rate=None),
     ]
     results: dict[str, Any] = {each.policy: measured(each, database) for each in settings}
@@ -334,6 +339,7 @@ def main(
     command += f" --seconds {seconds:g}" if seconds else ""
     if (streams, rate) != (Setting.streams, FULL_RATE):
         command += f" --streams {streams} --rate {rate}"
+    command += f" --things {things}" if things else ""
     print(write("load", command + " --database URL" * (database is not None), results))
 
 
@@ -345,5 +351,6 @@ if __name__ == "__main__":
     parser.add_argument("--seconds", type=float, help="length of each load, default 120")
     parser.add_argument("--streams", type=int, default=Setting.streams, help="default 500")
     parser.add_argument("--rate", type=int, default=FULL_RATE, help="a second, default 300")
+    parser.add_argument("--things", type=int, help="addresses spoken of, default ever new ones")
     parser.add_argument("--database", metavar="URL", help="a PostgreSQL that the replicas share")
     main(**vars(parser.parse_args()))

@@ -2,7 +2,8 @@
 
 A conversation has one row, whose lock (SELECT ... FOR UPDATE) makes assigning atomic over all
 processes. What a draw costs is charged in the same transaction, if the ledger is in the same
-store: a stand-in is kept if and only if it was charged, and a retry finds it.
+store: a stand-in is kept if and only if it was charged, and a retry finds it. One placeholder
+alone costs nothing, and is assigned by one statement that fails if the row has changed.
 
 The conversation's row holds, sealed, how many entries there are and the chained HMAC of them all,
 so that a missing or older entry is found. Rows are checked by one read at each call; entries that
