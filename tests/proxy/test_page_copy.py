@@ -73,6 +73,23 @@ def test_a_copy_that_used_most_of_the_budget_is_not_called_too_dear(
         )
 
 
+@pytest.mark.parametrize(
+    ("budget", "gauge"), [(40.0, "gauge "), (18.0, "gauge amber"), (10.0, "gauge red")]
+)
+def test_the_gauge_shows_the_next_cost_and_turns_amber_and_red(
+    browser: Browser, model: OnnxMaskedLM, budget: float, gauge: str
+) -> None:
+    with visiting(browser, Sanitizer(model=model, budget=budget, policy="words")) as visit:
+        visit.write(TEXT)
+        meter = visit.page.get_by_role("meter", name="Budget spent", include_hidden=True)
+        expect(meter).to_have_attribute("class", gauge)
+        expect(meter).to_have_attribute("aria-valuemax", f"{budget:g}")
+        ghost = meter.locator("i").nth(1).evaluate("(it) => it.style.width")
+        assert float(ghost.rstrip("%")) == pytest.approx(min(100.0, 100 * 15 / budget), abs=0.01)
+        way_out = visit.page.get_by_text("start the proxy with a larger --budget")
+        expect(way_out).to_have_count(1 if gauge.endswith("red") else 0)
+
+
 def test_copying_the_own_text_is_free(visit: Visit, sanitizer: Sanitizer) -> None:
     visit.write(TEXT)
     visit.page.locator("#text").press("Control+a")
