@@ -46,7 +46,11 @@ _TIED_AFTER = re.compile(r"[@/\\_]|[.,:]\w")
 # Adding an -s is more than spelling here, so it is not done: "bus", "quiz", "potato", "leaf",
 # "stomach", "monarch", "taxi", "menu", "woman", "Chinese".
 _UNSURE_WITH_S = re.compile(r"(?:[szoiuf]|fe|[ao]ch|arch|man|nese|guese)\Z")
-_IRREGULAR = {
+_PEOPLE = (
+    "ahmadi alevi bahraini bangladeshi emirati hanafi ibadi iraqi ismaili israeli kuwaiti omani "
+    "pakistani qatari salafi saudi shafi'i sindhi somali sufi sunni wahhabi yemeni zaidi"
+)
+_IRREGULAR = {name: f"{name}s" for name in _PEOPLE.split()} | {
     "man": "men",
     "woman": "women",
     "child": "children",

@@ -305,6 +305,19 @@ _ACT = re.compile(
     r"(?i)[ \u00a0](?:believe|bury|celebrate|drink|eat|fast|live|marry|meditate|observe|pray|think|"
     r"want|wear|worship)(?!\w)"
 )
+_OPENED = re.compile(
+    r"(?i)[ \u00a0](?:also|always|believe|from|get|have|in|like|never|often|say|seem|sometimes|"
+    r"tend|usually|who)(?!\w)"
+)
+_ACT_ALONE = re.compile(
+    r"(?i)[ \u00a0](?:believe|bury|celebrate|eat|live|marry|meditate|observe|pray|think|wear|"
+    r"worship)(?!\w)"
+)
+_HELPED = re.compile(
+    r"(?i)(?:\b(?:can|could|d(?:id|oes)(?:n['\u2019]t)?|hear|heard|help(?:ed|s)?|lets?|ma[dk]es?|may|"
+    r"might|must|saw|see|shall|should|watch(?:ed)?|will|would)\b[^.!?\n]*|"
+    r"(?<!\w)(?:an?|any|each|every|no|one|that|this)[ \u00a0])\Z"
+)
 """Visible text around the name of a group of people that says that many are meant."""
 
 
@@ -319,10 +332,17 @@ def _plural_places(text: str, units: Sequence[Unit]) -> frozenset[int]:
             if (
                 _MANY_AFTER.match(whole)
                 or (_MANY_BEFORE.search(before) and _ALONE_AFTER.match(whole))
-                or (_FIRST.search(before) and (i == 0 or before) and _ACT.match(whole))
+                or ((i == 0 or before) and _acts(before, whole))
             ):
                 found.append(unit.start)
     return frozenset(found)
+
+
+def _acts(before: str, after: str) -> bool:
+    """Return True if a bare name between the two does what only several people do."""
+    if _FIRST.search(before) and (_ACT.match(after) or _OPENED.match(after)):
+        return True
+    return _ACT_ALONE.match(after) is not None and _HELPED.search(before) is None
 
 
 def _form_of(value: str) -> str | None:
