@@ -393,9 +393,7 @@ class PostgresVault(StoredVault):
         entries.tag = self._tags.of(conversation)
         if entries.find(wanted) is not None:
             return state
-        self._check_room(
-            len(entries.values), 1, f"{self._store.where}, the table of a conversation"
-        )
+        self._check_room(len(entries.values), 1, self._what)
         numbers = entries.numbers.copy()
         row = entries.made(wanted, make, state.floor)
         after = replace(state)
