@@ -102,6 +102,12 @@ class SqliteFile:
     def __init__(self, path: Path) -> None:
         self._path = Path(path).absolute()
         self.where = str(self._path)
+        self._opened: sqlite3.Connection | None = None
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        assert self._opened is not None, "opened before it is used"
+        return self._opened
 
     def exists(self) -> bool:
         return self._path.exists()
@@ -129,7 +135,7 @@ class SqliteFile:
                 unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
 
     def open(self) -> None:
-        self._db = sqlite3.connect(
+        self._opened = sqlite3.connect(
             self._path.as_uri() + "?mode=rw",
             uri=True,
             timeout=BUSY_SECONDS,
@@ -155,7 +161,8 @@ class SqliteFile:
         return not self.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]
 
     def close(self) -> None:
-        self._db.close()
+        if self._opened is not None:
+            self._opened.close()
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:

@@ -160,21 +160,25 @@ class JobStore:
         key = _key()
         self._db = job_database(path)
         self.where = self._db.where
-        with self._failures():
-            if facts is not None and create and not self._db.exists():
-                self._create(key, facts)
-            if not self._db.exists():
-                self._missing()
-            self._db.open()
-            self._unlock(key)
-        self.facts: dict[str, Any] = json.loads(self._open(self._meta("facts"), "facts"))
-        if facts is not None and self.facts != facts:
-            raise VaultError(
-                f"{self.where}: holds a job with other columns, policy or model, with or without "
-                "a ledger or originals; name another file for this one"
-            )
-        self._decoded: OrderedDict[int, list[StoredRow]] = OrderedDict()
-        self._ledger = None if ledger is None else Ledger(ledger, _ledger_key())
+        try:
+            with self._failures():
+                if facts is not None and create and not self._db.exists():
+                    self._create(key, facts)
+                if not self._db.exists():
+                    self._missing()
+                self._db.open()
+                self._unlock(key)
+            self.facts: dict[str, Any] = json.loads(self._open(self._meta("facts"), "facts"))
+            if facts is not None and self.facts != facts:
+                raise VaultError(
+                    f"{self.where}: holds a job with other columns, policy or model, with or "
+                    "without a ledger or originals; name another file for this one"
+                )
+            self._decoded: OrderedDict[int, list[StoredRow]] = OrderedDict()
+            self._ledger = None if ledger is None else Ledger(ledger, _ledger_key())
+        except BaseException:
+            self._db.close()
+            raise
 
     # ---- keys ----
 
