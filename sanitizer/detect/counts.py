@@ -179,6 +179,9 @@ _ASSIGNED = re.compile(
     r"(?:^|[\n;({])[ \t]*(?:const |let |var |int |size_t )?"
     r"(?!\w*(?:age|kids|child|grade|stage|level|score|rating|depend|week|month|year))[a-z]\w* ?= ?$"
 )
+_COMPARED = re.compile(r"[\w)\]\"`\ufffc] ?(?:===?|!==?|<>|[<>]=?|(?<= )= ?)$|[\w\ufffc] = $")
+_COMPARED_AFTER = re.compile(r"[ \t]*(?:(?i:and|or|group by|order by|limit)\b|&&|\|\||[;:){]|\n|$)")
+"""Visible text around the 0 or 1 that a program or a query compares something with."""
 _ONE_DIGIT, _ASSIGNED_AFTER = re.compile(r"[0-9]"), re.compile(r"[ \t]*(?:[;,)\n#]|//|if |$)")
 _IN_LIST, _LIST_AFTER = (
     re.compile(r"(?:[=(] ?|\breturn )[\[{(](?:-?[0-9\ufffc], ?)*-?$"),
@@ -243,7 +246,8 @@ _TAGGED = re.compile(r"(?i)(?:\bimages?:?|(?-i:^|\n)FROM) ?[\w.\ufffc-]+(?:/[\w.
 _REFERRED = re.compile(
     r"(?i)\b(?:items?|points?|sections?|steps?|questions?|chapters?|pages?|lines?|rows?|columns?|"
     r"figures?|tables?|options?|parts?|paragraphs?|tasks?|exercises?|slides?|footnotes?|appendix|"
-    r"articles?|clauses?|attempts?)(?: (?:no\.?|number))?(?: \ufffc(?:,| and| or| to))* $"
+    r"articles?|clauses?|attempts?|offers?|quotes?|bids?|proposals?|scenarios?|variants?|"
+    r"alternatives?|choices?|tiers?)(?: (?:no\.?|number))?(?: \ufffc(?:,| and| or| to))* $"
 )
 """Visible text before the number of a part of the text."""
 _DOTTED = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,3}){1,2}")
@@ -357,7 +361,9 @@ def _is_literal(number: str, before: str, after: str) -> bool:
         return True
     if not _ONE_DIGIT.fullmatch(number):
         return False
-    assigned = _ASSIGNED.search(before) and _ASSIGNED_AFTER.match(after)
+    assigned = (_ASSIGNED.search(before) and _ASSIGNED_AFTER.match(after)) or (
+        number in "01" and _COMPARED.search(before) and _COMPARED_AFTER.match(after)
+    )
     return bool(assigned or (_IN_LIST.search(before) and _LIST_AFTER.match(after)))
 
 

@@ -113,7 +113,7 @@ _LISTED_WHOLE = frozenset(["BELIEF", "ORIGIN", "SEXUALITY"])
 """Classes whose words are all on lists: any other everyday word is one by mistake."""
 _CODED = re.compile(
     r"(?=.*[0-9].*[0-9])(?=.*[A-Z_-])[A-Za-z]{1,5}[A-Za-z0-9_-]{3,}|"
-    r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[A-Za-z0-9]{10,}"
+    r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[A-Za-z0-9]{10,}|[A-Z][0-9][0-9A-Z]"
 )
 """A number of a flight, a customer and so on: capitals and digits, as nobody's name has."""
 _MONTHS = {

@@ -268,7 +268,7 @@ _TAKEN_AFTER = {
     ),
     "FAMILY": re.compile(
         r"(?i:[ -](?:child|children|parents?|mother|father|mum|dad|son|daughter|carers?|leave|"
-        r"hearing|battle|proceedings|papers))?\b"
+        r"hearing|battle|proceedings|papers)|-(?:husband|wife|boyfriend|girlfriend|partner))?\b"
     ),
     "CRIME": re.compile(r"(?i:[ -](?:driving|violence|possession|abuse|fraud|theft)\b)+"),
 }

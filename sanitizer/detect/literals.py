@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sanitizer.detect.classes import known_to_all
+from sanitizer.detect.classes import given_names, known_to_all
 from sanitizer.detect.skeleton import PublicForms
 from sanitizer.text import NAME_PARTS, Piece, Unit, is_code_word, merged, overlapping
 
@@ -48,7 +48,9 @@ _DESIGNATIONS = (
     r"CO2|H2O|N2O|NO2|SO2|O2|O3|CH4|NH3|NH4|H2SO4|HNO3|HCl|NaCl|NaOH|CaCO3|H2O2|Fe2O3|C6H12O6",
     r"[Oo]mega-[369]|[Vv]itamin [ABCDEK][0-9]{0,2}",
     r"(?:[mnp\u00b5\u03bc]?(?:mol|g|IU|U|Eq|kat)|cells|mmHg|kPa)/(?:[dmu\u00b5\u03bc]?[lL]|kg|m2|m\u00b2)",
-    r"[\u00b5\u03bc](?:mol|g|l|L|m|s)|mmHg|kPa|mEq|mIU",
+    r"[\u00b5\u03bc](?:mol|g|l|L|m|s)|mmHg|kPa|mEq|mIU|u(?:mol|g|IU)/(?:m?[lL]|d[lL])|"
+    r"(?<=[0-9] )(?:fL|pg)",
+    r"ICD-(?:9|10|11)(?:-(?:CM|PCS|GM))?|DSM-(?:[345]|IV|III)(?:-TR)?",
     # laws and forms
     r"Art(?:icle|ikel|\.) ?[0-9]{1,3}(?: ?\([0-9a-z]\)){0,3}(?: (?:GDPR|DSGVO|GG|ECHR|TFEU|EMRK))?",
     r"\u00a7{1,2} ?[0-9]{1,4}[a-z]?(?:\.[0-9]{1,2}){0,2}(?: (?:Abs\.|Absatz) ?[0-9]{1,2})?"
@@ -124,6 +126,11 @@ _EVERY_HOST = re.compile(
     r"(?<![\w.])(?:0\.0\.0\.0|127\.0\.0\.1|255\.255\.255\.[0-9]{1,3})(?::[0-9]{2,5})?(?![\w.])"
 )
 """The size of a rented machine, such as "t3.micro"; addresses that every machine has."""
+_HEADER = re.compile(
+    r"(?<![\w-])(?P<x>X-)(?P<names>[A-Z][A-Za-z0-9]*(?:-[A-Z][A-Za-z0-9]*){0,4})(?![\w-])"
+)
+_HEADER_PART = re.compile(r"[A-Za-z0-9]+")
+"""A field of HTTP's own making, such as "X-Api-Key", and the parts of its name."""
 _FORMULA = re.compile(r"=[A-Z]{2,20}\((?:[^()\n]|\((?:[^()\n]|\([^()\n]{0,99}\)){0,99}\)){0,199}\)")
 _IN_FORMULA = re.compile(
     r"(?<![\w'\"])(?:(?P<function>[A-Z]{2,20})(?=\()|TRUE|FALSE|Sheet[0-9]+|[A-Z]{1,2}[0-9]{1,4}|"
@@ -164,7 +171,7 @@ def public_code(
         found += [span for span in begins if _is_known(text[slice(*span)], forms)]
     found += [each.span() for shape in _SHAPES for each in shape.finditer(text)]
     found += [each.span() for each in _CHORDS.finditer(text) if _CHORD_TOLD.search(each.group())]
-    found += [*_styles(text), *_classes(text, forms)]
+    found += [*_styles(text), *_classes(text, forms), *_headers(text, forms)]
     short = known_to_all("abbreviations")
     found += [each.span() for each in _AMPERSAND.finditer(text) if each.group() in short]
     found += [cells.span() for cells in _CELLS.finditer(text)]
@@ -190,6 +197,16 @@ def _classes(text: str, forms: PublicForms) -> Iterator[tuple[int, int]]:
             word = part.group()
             short = len(word) <= _SHORT_PART and (word.islower() or word.isdecimal())
             if short or forms.known(word):
+                yield part.span()
+
+
+def _headers(text: str, forms: PublicForms) -> Iterator[tuple[int, int]]:
+    """Yield the parts of the names of fields of HTTP that are known words, and no given names."""
+    for field in _HEADER.finditer(text):
+        yield field.span("x")
+        for part in _HEADER_PART.finditer(text, *field.span("names")):
+            word = part.group()
+            if forms.known(word) and word.lower() not in given_names():
                 yield part.span()
 
 

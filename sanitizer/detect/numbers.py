@@ -495,9 +495,10 @@ _TO_DAY = re.compile(
     r"(?:st|nd|rd|th|\.)?(?: ?[-\u2013/] ?| (?:to|and|or|until|till|bis|au|al) |, )"
 )
 _DAY = re.compile(r"[12]?[1-9]|10|20|3[01]")
+_LISTED = re.compile(r",? (?:and|or|und|oder|et|ou|y|o) |, ")
 _ZONE = re.compile(r":[0-5]\d ?[+-](?:0\d|1[0-4])(?:00|15|30|45)")
-"""Text between a day and the month after it, and between two days; a day; the end of a time stamp
-with its time zone."""
+"""Text between a day and the month after it, and between two days; a day; text between the sums of
+a list; the end of a time stamp with its time zone."""
 
 
 _RELEASE_HEAD = re.compile(r"v[0-9]{1,2}")
@@ -511,6 +512,13 @@ def _is_part_of_release(found: Skeleton, one: int) -> bool:
     return _RELEASE_HEAD.fullmatch(text, *run.words[-1]) is not None
 
 
+def _is_tail(found: Skeleton, one: int) -> bool:
+    """Return True if a number follows a word after a dot, without a space: "E11.9"."""
+    run, following = found.runs[one], found.runs[one + 1]
+    glued = found.text[run.end : following.start] == "."
+    return glued and run.kind == WORD and following.kind == NUMBER
+
+
 def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
     """Give words of one number the class of one of them: "four hundred ten", "12 thousand"; days
     the class of the month after them: "14 to 18 October"; and sums that of their currency.
@@ -520,6 +528,8 @@ def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
     for one in range(len(decided) - 1):
         if decided[one][-1:] == [None] and _is_part_of_release(found, one):
             decided[one + 1] = [None]
+        elif decided[one][-1:] not in ([], [None]) and _is_tail(found, one):
+            decided[one + 1] = decided[one][-1:]
     for one in reversed(range(len(decided) - 1)):
         run, following = found.runs[one], found.runs[one + 1]
         day = run.kind == NUMBER and _DAY.fullmatch(found.text, run.start, run.end) is not None
@@ -545,6 +555,9 @@ def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
         )
         if a_sum and last.start - first.end <= 1 and found.runs[other].kind == NUMBER:
             decided[other] = ["MONEY"]
+        if first.kind == last.kind == NUMBER and decided[one] == ["MONEY"]:
+            listed = _LISTED.fullmatch(found.text, first.end, last.start) is not None
+            decided[other] = ["MONEY"] if listed and decided[other] == [None] else decided[other]
 
 
 def _before_sum(found: Skeleton, decided: list[list[str | None]], one: int) -> None:

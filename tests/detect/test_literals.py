@@ -25,11 +25,17 @@ def shown(text: str) -> set[str]:
         *("ECONNREFUSED", "SIGABRT", "ORA-00942", "#3a5f7c", "rgba(255, 0, 0, .5)", "nginx:1.25"),
         *("Art. 6 GDPR", "\u00a7 812 BGB", "42 USC 1983", "Directive 95/46/EC", "Form W-2"),
         *("Regulation (EU) 2016/679", "Title IX", "Page 1 of 3"),
-        *("Ph.D", "B.Sc", "U.S", "P.S", "i.e"),
+        *("Ph.D", "B.Sc", "U.S", "P.S", "i.e", "ICD-10", "ICD-10-CM", "DSM-5", "umol/L"),
     ],
 )
 def test_designations_that_tell_of_nobody(stays: str) -> None:
     assert stays in shown(f"Ida Lund asks: {stays}, please.")
+
+
+def test_fields_of_http_stay_but_for_names_in_them() -> None:
+    assert shown("X-Request-Id and X-Auth-Token") == {"X-Request", "Id", "X-Auth", "Token"}
+    assert shown("X-Brightwater-Token, X-Rose-Key") == {"X-", "Token", "Key"}
+    assert shown("Mary-Ann Lund, EX-12, X-rated") == set()
 
 
 def test_an_age_group_of_a_sport_is_none_of_a_person() -> None:

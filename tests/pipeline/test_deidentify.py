@@ -248,3 +248,24 @@ def test_a_part_of_a_name_belongs_to_it_though_it_reads_like_a_firm(
     (whole,), (part,) = (re.findall("<PERSON_[0-9_]+>", each) for each in (first, second.text))
     assert part.startswith(f"{whole[:-1]}_"), "another form of it"
     assert sanitizer.restore(second.text, second) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ('fetch(url, {headers: {"X-Auth-Token": token, "X-Request-Id": id}})', None),
+        ("Offer 1 is remote, Offer 2 is not. Option 3 is to stay.", None),
+        ("Please reformat this list and resend it to the couriers.", None),
+        ("He is punctual, courteous and proactive.", None),
+        ("My codes are F32.1 and E11.9.", "My codes are <> and <>."),
+        ("Her last HbA1c was 7.9.", "Her last HbA1c was <>."),
+        ("Lena has invoices of $120.50, 80 and 42.", "<> has invoices of <>, <> and <>."),
+        ("SELECT id FROM invoices WHERE paid = 0 AND total > 10;", None),
+    ],
+)
+def test_what_leaves_of_texts_as_people_write_them(
+    sanitizer: Sanitizer, text: str, left: str | None
+) -> None:
+    out = sanitizer.sanitize(text)
+    assert re.sub(r"<[A-Z_]+_[0-9_]+>", "<>", out.text) == (left or text)
+    assert sanitizer.restore(out.text, out) == text
