@@ -140,7 +140,7 @@ _COOKED = re.compile(
 _OVEN = re.compile(r"(?i)\b(?:bake[ds]?|baking|roast|oven|preheat|grill)[^.\n\ufffc]{0,24} $")
 _OVEN_AFTER = re.compile(r" ?\u00b0| (?:degrees|[FC]\b|minutes|\ufffc)|[CF]\b")
 """Visible text after how much of something to cook, or of a machine; around the heat of an oven."""
-_TRIED = re.compile(r"(?i)\b(?:retry|retries|attempt|try|step|page|part|slide|question|batch) $")
+_TRIED = re.compile(r"(?i)\b(?:retry|retries|attempt|try|step|page|part|slide|question|batch)[ =]$")
 _OF_MANY = re.compile(r"[0-9]{1,3}/[0-9]{1,3}")
 """Visible text before which one of how many, as in "retry 2/5"."""
 _AS_EXAMPLE = re.compile(

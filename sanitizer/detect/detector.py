@@ -47,6 +47,7 @@ from sanitizer.detect.layout import (
     is_set_phrase,
     n_of_everybody,
     names_number,
+    names_year,
     on_its_own,
     own_title,
     public_here,
@@ -111,6 +112,10 @@ _WORLDLY = _TOLD - {"FACT"} | {"SEXUALITY", "FAMILY"}
 """Classes of what a question about the world is about."""
 _LISTED_WHOLE = frozenset(["BELIEF", "ORIGIN", "SEXUALITY"])
 """Classes whose words are all on lists: any other everyday word is one by mistake."""
+_NO_SUM = re.compile(r"\bend(?:s|ing)(?: in| with)? $|\b(?:CVR|HRB|KvK|SIREN|SIRET):? $")
+_LASTS = re.compile(r"[ -](?:days?|weeks?|months?|years?)(?!\w)")
+"""Visible text before the last digits of a card and the number of a register, and after how long
+something lasts."""
 _CODED = re.compile(
     r"(?=.*[0-9].*[0-9])(?=.*[A-Z_-])[A-Za-z]{1,5}[A-Za-z0-9_-]{3,}|"
     r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[A-Za-z0-9]{10,}|[A-Z][0-9][0-9A-Z]"
@@ -142,7 +147,6 @@ _DAY = re.compile(r"[1-9]|[12][0-9]|3[01]")
 """Before a hidden word it is a day rather than a sum, and between two rather than a count."""
 _HOUR, _OF_DAY = re.compile(r"1[0-2]|[1-9]"), re.compile(r" ?[ap]\.?m\b")
 """An hour, and visible text after it."""
-_CURRENCY = re.compile(r"[$\u00a3\u20ac]$")
 _PRICED = re.compile(
     r"(?:[$\u00a3\u20ac]|\b(?:USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|INR|BRL|MXN|JPY|CAD|AUD|NZD)) ?$"
 )
@@ -350,6 +354,11 @@ class Detector:
             ]
             if language == "fr" and own_title(words[-1], after):
                 kinds[-1] = None
+            if language in FOREIGN:
+                kinds = [
+                    None if word in _ARTICLES and following.islower() else kind
+                    for word, following, kind in zip(words, [*words[1:], "x"], kinds, strict=True)
+                ]
             kinds = [
                 _beside_number(found, number, found.text[a:b], kind)
                 for (a, b), kind in zip(run.words, kinds, strict=True)
@@ -495,8 +504,7 @@ class Detector:
         hour = label == "NUMBER" and _HOUR.fullmatch(word) and _OF_DAY.match(after)
         if hour or (label in ("NUMBER", "MONEY") and short_day):
             label = "DATE"
-        if label == "NUMBER" and _CURRENCY.search(before):
-            label = "MONEY"
+        label = _of_what(label, before, after)
         of_month = (
             label in (None, "NUMBER", "MONEY", "DATE")
             and after.startswith(f" {SLOT}")
@@ -555,6 +563,8 @@ class Detector:
         return stem is not None and stem[1] in foreign_words(language)
 
 
+_ARTICLES = frozenset("Das Der Des Die El La Las Le Les Los Un Una Une".split())
+"""Articles that open a sentence, and are names in others."""
 _LINKED = re.compile(r"_+|&")
 """What is between the parts of one name."""
 
@@ -591,12 +601,21 @@ def _stays(
         return True
     if is_set_phrase(text, start) or is_limit(found, number, place):
         return True
-    if end == run.end and names_number(word, after):
+    if end == run.end and (names_number(word, after) or names_year(word, after)):
         return True
     counted = any(map(str.isdigit, word)) and (place == 0 or text[run.start].islower())
     return counted and is_portion(
         word, before + text[run.start : start], text[end : run.end] + after
     )
+
+
+def _of_what(label: str | None, before: str, after: str) -> str | None:
+    """Return the class of a number that visible text tells: a sum, digits of a card, how long."""
+    if label in ("NUMBER", "DATE") and _PRICED.search(before):
+        return "MONEY"
+    if label == "MONEY" and _NO_SUM.search(before):
+        return "ID"
+    return "NUMBER" if label == "MONEY" and _LASTS.match(after) else label
 
 
 def _beside_number(found: Skeleton, number: int, word: str, kind: str | None) -> str | None:

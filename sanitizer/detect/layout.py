@@ -330,6 +330,11 @@ def names_number(word: str, after: str) -> bool:
     return word in _NUMBERED and _ITS_NUMBER.match(after) is not None
 
 
+def names_year(word: str, after: str) -> bool:
+    """Return True for "Year" in "Year 4", of a school, before a hidden number."""
+    return word in ("Year", "Grade") and after.startswith(f" {SLOT}")
+
+
 def own_title(word: str, after: str) -> bool:
     """Return True for the French title "M." before a hidden name."""
     return word in ("M", "MM") and after.startswith(f". {SLOT}")

@@ -126,6 +126,11 @@ _EVERY_HOST = re.compile(
     r"(?<![\w.])(?:0\.0\.0\.0|127\.0\.0\.1|255\.255\.255\.[0-9]{1,3})(?::[0-9]{2,5})?(?![\w.])"
 )
 """The size of a rented machine, such as "t3.micro"; addresses that every machine has."""
+_LEGAL_FORM = re.compile(
+    r"(?<![\w.])[A-Z][\w&'-]{2,40} "
+    r"(B\.V|N\.V|S\.p\.A|S\.r\.l|S\.A\.S|S\.L\.U|e\.V|d\.o\.o|z o\.o)(?!\w)"
+)
+"""The legal form behind a firm's name."""
 _HEADER = re.compile(
     r"(?<![\w-])(?P<x>X-)(?P<names>[A-Z][A-Za-z0-9]*(?:-[A-Z][A-Za-z0-9]*){0,4})(?![\w-])"
 )
@@ -180,6 +185,7 @@ def public_code(
         named = _IN_FORMULA.finditer(text, *formula.span())
         functions = known_to_all("functions")
         found += [part.span() for part in named if (part["function"] or "SUM") in functions]
+    found += [form.span(1) for form in _LEGAL_FORM.finditer(text)]
     found += [file.span(1) for file in _FRAMED.finditer(text) if _is_known(file[1], forms)]
     return [span for span in merged(sorted({*found})) if not overlapping(hidden, *span)]
 

@@ -512,11 +512,13 @@ def _is_part_of_release(found: Skeleton, one: int) -> bool:
     return _RELEASE_HEAD.fullmatch(text, *run.words[-1]) is not None
 
 
-def _is_tail(found: Skeleton, one: int) -> bool:
-    """Return True if a number follows a word after a dot, without a space: "E11.9"."""
+def _is_tail(found: Skeleton, decided: list[list[str | None]], one: int) -> bool:
+    """Return True if a number follows a hidden word after a dot, or one a number: "3.30pm"."""
     run, following = found.runs[one], found.runs[one + 1]
-    glued = found.text[run.end : following.start] == "."
-    return glued and run.kind == WORD and following.kind == NUMBER
+    if found.text[run.end : following.start] != "." or decided[one][-1:] in ([], [None]):
+        return False
+    numbered = run.kind == WORD and following.kind == NUMBER
+    return numbered or (run.kind == NUMBER and decided[one + 1][:1] not in ([], [None]))
 
 
 def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
@@ -528,8 +530,8 @@ def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
     for one in range(len(decided) - 1):
         if decided[one][-1:] == [None] and _is_part_of_release(found, one):
             decided[one + 1] = [None]
-        elif decided[one][-1:] not in ([], [None]) and _is_tail(found, one):
-            decided[one + 1] = decided[one][-1:]
+        elif _is_tail(found, decided, one):
+            decided[one + 1] = [*decided[one][-1:], *decided[one + 1][1:]]
     for one in reversed(range(len(decided) - 1)):
         run, following = found.runs[one], found.runs[one + 1]
         day = run.kind == NUMBER and _DAY.fullmatch(found.text, run.start, run.end) is not None

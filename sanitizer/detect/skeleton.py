@@ -15,7 +15,7 @@ from functools import cache
 
 from sanitizer.lm import model_folder
 from sanitizer.text import (
-    GERMAN_ANYWHERE,
+    NATIVE_ANYWHERE,
     UNREAD,
     UNREAD_ANYWHERE,
     Unit,
@@ -360,8 +360,8 @@ def public_forms() -> PublicForms:
     ordinary = frozenset(word_list("ordinary.txt", "forms"))
     # Words that tell the language of a text are released whatever the language is.
     everyday = language_lists(model_folder("words") / "languages")
-    anywhere |= UNREAD_ANYWHERE | GERMAN_ANYWHERE
-    opening, lower, judged = (words - GERMAN_ANYWHERE for words in (opening, lower, judged))
+    anywhere |= UNREAD_ANYWHERE | NATIVE_ANYWHERE
+    opening, lower, judged = (words - NATIVE_ANYWHERE for words in (opening, lower, judged))
     foreign = UNREAD.union(*everyday.values()) - anywhere - opening - judged
     native = {language: words & foreign & _ALSO_NAMES for language, words in everyday.items()}
     lower |= foreign - _ALSO_NAMES

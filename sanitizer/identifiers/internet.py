@@ -176,10 +176,23 @@ _OPERATOR = re.compile(r" ?(?:\*(?!\*)|\+|==|[-*/+]=|= )")
 """Text after an attribute in code: "invoice.net * 1.19"."""
 
 
+_SHORT_PATH = re.compile(r"/(?=[A-Za-z-]{0,20}[0-9]|[a-z]{1,20}[A-Z])[\w-]{3,}")
+"""A path that no word and no division has: "bit.ly/3kXyZ"."""
+
+
+def _is_shortened(labels: str, top: str) -> bool:
+    """Return True for a name in lower case under any top-level domain but a file's ending."""
+    known = is_top_level(top) and top not in FILE_ENDINGS
+    return known and labels.islower() and len(labels.rpartition(".")[2]) > 2
+
+
 def _bare_domains(text: str) -> Iterator[Span]:
     for dot in _DOT.finditer(text):
         labels = _LABELS.search(text, max(0, dot.start() - 80), dot.start())
-        if not labels or not is_bare_domain(labels[0] + dot[0]):
+        if not labels or not (
+            is_bare_domain(labels[0] + dot[0])
+            or (_SHORT_PATH.match(text, dot.end()) and _is_shortened(labels[0], dot[1]))
+        ):
             continue
         end, following = dot.end(), text[dot.end() : dot.end() + 1]
         if (

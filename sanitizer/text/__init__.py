@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
-    from sanitizer.text.language import GERMAN_ANYWHERE as GERMAN_ANYWHERE
+    from sanitizer.text.language import NATIVE_ANYWHERE as NATIVE_ANYWHERE
     from sanitizer.text.language import UNREAD as UNREAD
     from sanitizer.text.language import UNREAD_ANYWHERE as UNREAD_ANYWHERE
     from sanitizer.text.language import language_lists as language_lists
@@ -53,7 +53,7 @@ else:
         {
             "language": (
                 "UNREAD",
-                "GERMAN_ANYWHERE",
+                "NATIVE_ANYWHERE",
                 "UNREAD_ANYWHERE",
                 "language_lists",
                 "language_of",

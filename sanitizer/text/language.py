@@ -145,17 +145,29 @@ UNREAD_ANYWHERE = frozenset(
     "kızım lütfen mektup merhaba nasıl neden niye oğlum yarın çevir özetle ".split()  # tr
 )
 """Words with which a request in such a language opens; no names, and no words of English."""
-GERMAN_ANYWHERE = frozenset(
+NATIVE_ANYWHERE = frozenset(
     "aber antworte beantworte bitte danke dass der diese diesen dieser dieses dienstag donnerstag "
     "eine einen einer erkläre erstelle fasse formuliere frau freitag für gestern guten heute herr "
     "herrn hilf ich ihnen ihr ihre ihrem ihren ihrer jetzt kannst kein keine können könnten "
     "könntest korrigiere leider mein meine meinem meinen meiner mittwoch montag nach nenne nicht "
     "noch oder raum samstag schreib schreibe sehr sie sonntag uhr und unser unsere unserem "
     "unseren unserer verbessere vielen wann warum weil wenn wie wir zum zur zusammen "
-    "übersetze".split()
+    "übersetze "  # de
+    "además adjunta adjunto antes atentamente aunque ayer ayuda ayúdame buenas buenos corrige "
+    "corrígeme cuando cuándo cuál cuánto cómo después dime dónde entonces escribe escríbeme "
+    "escríbele "
+    "estamos están está estimada estimadas estimado estimados estoy explica explícame gracias "
+    "hazme hola hoy jueves lunes martes mañana mientras miércoles muchas muchos necesitamos "
+    "necesito nuestra nuestro podrías porque puede puedes queremos quiero quisiera qué quién "
+    "redacta saludos según sábado también tenemos tengo tiene tienes tradúceme traduce viernes "
+    "vive "  # es
+    "après aujourd'hui avant bonjour bonsoir cette chère combien cordialement corrige corrigez "
+    "demain depuis dimanche explique expliquez hier je jeudi lundi mardi merci mercredi notre nous "
+    "où peux pourquoi pourrais pourriez pouvez quand quel quelle rédige rédigez résume résumez "
+    "samedi traduis traduisez veuillez vendredi voici voilà votre vous écris écrivez".split()  # fr
 )
-"""German words that are written with a capital, in letters or as nouns, and are no names: they
-tell the language, and are public, in any form."""
+"""German, Spanish and French words that are written with a capital, in letters, as nouns or where
+a sentence opens, and are no names: they tell the language, and are public, in any form."""
 UNREAD = UNREAD_ANYWHERE | _UNREAD_LOWER
 """Everyday words of languages that are not read, those that other languages have too among them:
 a text in one of these is refused, however many of its words are on another list by chance. Written

@@ -83,6 +83,12 @@ def test_spans_are_slices_in_order_without_overlap(text: str) -> None:
     assert all(a.end <= b.start for a, b in pairwise(found))
 
 
+@pytest.mark.parametrize("address", ["royal-post-fee.info/9kd2", "bit.ly/3kXyZ"])
+def test_an_address_is_told_by_a_path_that_no_word_has(address: str) -> None:
+    text = f"pay at {address}, please"
+    assert [text[each.start : each.end] for each in find(text, KINDS)] == [address]
+
+
 def test_only_the_wanted_kinds_are_searched() -> None:
     text = "https://10.0.0.1/ of anna@x.org"
     assert [i.kind for i in find(text)] == ["URL", "EMAIL"]

@@ -259,6 +259,13 @@ def test_a_part_of_a_name_belongs_to_it_though_it_reads_like_a_firm(
         ("He is punctual, courteous and proactive.", None),
         ("My codes are F32.1 and E11.9.", "My codes are <> and <>."),
         ("Her last HbA1c was 7.9.", "Her last HbA1c was <>."),
+        ("Meridian Polymers B.V. asks for EUR 1.38/kg.", "<> B.V. asks for <>/kg."),
+        ("My son Oliver is in Year 4.", "My son <> is in Year <>."),
+        ("We meet Ms Pritchard on the 9th at 3.30pm.", "We meet Ms <> on the <>."),
+        (
+            "Hola, resume esta nota: La paciente Lucía Fernández, de 47 años, vive en Getafe.",
+            "Hola, resume esta nota: La paciente <>, de <>, vive en <>.",
+        ),
         ("Lena has invoices of $120.50, 80 and 42.", "<> has invoices of <>, <> and <>."),
         ("SELECT id FROM invoices WHERE paid = 0 AND total > 10;", None),
     ],

@@ -60,6 +60,19 @@ GERMAN = (
 )
 
 
+SPANISH_AND_FRENCH = {
+    "es": "Hola, resume esta nota: La paciente Lucía Quirós, de 47 años, ingresó el 3 de mayo en el "
+    "Hospital San Telmo con dolor torácico. Antecedentes: hipertensión, fumadora. Vive en Getafe.",
+    "fr": "Bonjour, pouvez-vous corriger ? Veuillez noter mon départ au 31 décembre. Cordialement",
+}
+
+
+@pytest.mark.parametrize("language", SPANISH_AND_FRENCH)
+def test_words_that_open_spanish_and_french_sentences_tell_the_language(language: str) -> None:
+    text, anywhere = SPANISH_AND_FRENCH[language], public_forms().anywhere
+    assert language_of(text, languages(), anywhere, UNREAD) == language
+
+
 @pytest.mark.parametrize("text", GERMAN)
 def test_german_words_with_capitals_tell_the_language(text: str) -> None:
     assert language_of(text, languages(), public_forms().anywhere, UNREAD) == "de"
