@@ -179,6 +179,11 @@ _ASSIGNED = re.compile(
     r"(?:^|[\n;({])[ \t]*(?:const |let |var |int |size_t )?"
     r"(?!\w*(?:age|kids|child|grade|stage|level|score|rating|depend|week|month|year))[a-z]\w* ?= ?$"
 )
+_SHORT = re.compile(r"[0-9]{1,2}")
+_PLACE_OF_ROW = re.compile(
+    r"[{,(\n][ \t]*[\"']?(?:id|index|idx|order|page|pos|position|qty|rank|row)[\"']? ?: ?$"
+)
+"""Visible text before the number of a row that is written down in a program or in JSON."""
 _COMPARED = re.compile(r"[\w)\]\"`\ufffc] ?(?:===?|!==?|<>|[<>]=?|(?<= )= ?)$|[\w\ufffc] = $")
 _COMPARED_AFTER = re.compile(r"[ \t]*(?:(?i:and|or|group by|order by|limit)\b|&&|\|\||[;:){]|\n|$)")
 """Visible text around the 0 or 1 that a program or a query compares something with."""
@@ -358,6 +363,8 @@ def _is_literal(number: str, before: str, after: str) -> bool:
     if number in _UNITS and _TURNED.search(before):
         return True
     if _PART.fullmatch(number) and _RETURNED.search(before) and _RETURNED_AFTER.match(after):
+        return True
+    if _SHORT.fullmatch(number) and _PLACE_OF_ROW.search(before):
         return True
     if not _ONE_DIGIT.fullmatch(number):
         return False

@@ -47,6 +47,7 @@ from sanitizer.detect.layout import (
     is_set_phrase,
     n_of_everybody,
     names_number,
+    names_room,
     names_year,
     on_its_own,
     own_title,
@@ -602,6 +603,9 @@ def _stays(
     if is_set_phrase(text, start) or is_limit(found, number, place):
         return True
     if end == run.end and (names_number(word, after) or names_year(word, after)):
+        return True
+    following = text[run.words[place + 1][0] : run.end] if place + 1 < len(run.words) else ""
+    if names_room(word, following):
         return True
     counted = any(map(str.isdigit, word)) and (place == 0 or text[run.start].islower())
     return counted and is_portion(

@@ -321,6 +321,11 @@ def public_here(word: str, before: str, label: str | None) -> bool:
     return label not in NAMES and word in CAPITALS and _SHOUTED.search(before) is not None
 
 
+_ROOMS = frozenset(
+    "bay bed corridor cubicle desk flat floor gate platform room theatre ward".split()
+)
+
+
 def names_number(word: str, after: str) -> bool:
     """Return True for "NHS" in "NHS number".
 
@@ -333,6 +338,12 @@ def names_number(word: str, after: str) -> bool:
 def names_year(word: str, after: str) -> bool:
     """Return True for "Year" in "Year 4", of a school, before a hidden number."""
     return word in ("Year", "Grade") and after.startswith(f" {SLOT}")
+
+
+def names_room(word: str, following: str) -> bool:
+    """Return True for "ward" in "ward 7B": the word before a number of a place."""
+    numbered = any(map(str.isdecimal, following[:4]))
+    return numbered and word in _ROOMS
 
 
 def own_title(word: str, after: str) -> bool:

@@ -152,7 +152,8 @@ class PublicForms:
             return opens or word.islower() or (word.isupper() and len(word) > 3)
         if plain in self.lower:
             return word.islower()
-        return self._camel(word)
+        several = len(word) > 3 and word.endswith("s") and word[:-1].isupper()
+        return self.visible(word[:-1], opens) if several else self._camel(word)
 
     def _camel(self, word: str) -> bool:
         """Return True for names of code such as "fileName" if each of their words is public.

@@ -178,11 +178,12 @@ _OPERATOR = re.compile(r" ?(?:\*(?!\*)|\+|==|[-*/+]=|= )")
 
 _SHORT_PATH = re.compile(r"/(?=[A-Za-z-]{0,20}[0-9]|[a-z]{1,20}[A-Z])[\w-]{3,}")
 """A path that no word and no division has: "bit.ly/3kXyZ"."""
+_SHORTENERS = frozenset(["gd", "gg", "gl", "ly"])
 
 
 def _is_shortened(labels: str, top: str) -> bool:
     """Return True for a name in lower case under any top-level domain but a file's ending."""
-    known = is_top_level(top) and top not in FILE_ENDINGS
+    known = (is_top_level(top) and top not in FILE_ENDINGS) or top in _SHORTENERS
     return known and labels.islower() and len(labels.rpartition(".")[2]) > 2
 
 

@@ -61,8 +61,8 @@ GERMAN = (
 
 
 SPANISH_AND_FRENCH = {
-    "es": "Hola, resume esta nota: La paciente Lucía Quirós, de 47 años, ingresó el 3 de mayo en el "
-    "Hospital San Telmo con dolor torácico. Antecedentes: hipertensión, fumadora. Vive en Getafe.",
+    "es": "Hola, resume esta nota: La paciente Lucía Quirós, de 47 años, ingresó el 3 de mayo en "
+    "el Hospital San Telmo con dolor torácico. Antecedentes: hipertensión. Vive en Getafe.",
     "fr": "Bonjour, pouvez-vous corriger ? Veuillez noter mon départ au 31 décembre. Cordialement",
 }
 
