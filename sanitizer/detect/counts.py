@@ -239,7 +239,7 @@ _KNOWN_PORTS = frozenset(
 _PORTS = re.compile(r"[0-9]{2,5}:[0-9]{2,5}")
 """Two ports, as containers map them."""
 _OF_PRODUCT = re.compile(
-    r"(?:\b[A-Z][a-z]+[A-Z]\w*|\.NET(?: Core)?|\bEF Core|"
+    r"(?:\b(?!HbA1c)[A-Z][a-z]+[A-Z]\w*|\.NET(?: Core)?|\bEF Core|"
     r"\b(?:Python|Java|Windows|Ubuntu|Debian|Fedora|Node(?:\.js)?|Excel|Office|Rails|Django|Angular|React|Swift|Kotlin|Ruby|Perl|Bash|Android|Chrome|Firefox|"
     r"Kubernetes|Docker|Postgres|Redis|Linux|PHP|HTML|CSS|TLS|HTTP|iOS|macOS|Word|"
     r"(?i:version|release))) $|\bHTTP/$"
@@ -251,8 +251,8 @@ _TAGGED = re.compile(r"(?i)(?:\bimages?:?|(?-i:^|\n)FROM) ?[\w.\ufffc-]+(?:/[\w.
 _REFERRED = re.compile(
     r"(?i)\b(?:items?|points?|sections?|steps?|questions?|chapters?|pages?|lines?|rows?|columns?|"
     r"figures?|tables?|options?|parts?|paragraphs?|tasks?|exercises?|slides?|footnotes?|appendix|"
-    r"articles?|clauses?|attempts?|offers?|quotes?|bids?|proposals?|scenarios?|variants?|"
-    r"alternatives?|choices?|tiers?)(?: (?:no\.?|number))?(?: \ufffc(?:,| and| or| to))* $"
+    r"articles?|clauses?|attempts?)(?: (?:no\.?|number))?(?: \ufffc(?:,| and| or| to))* $|"
+    r"(?-i:\b(?:Alternative|Bid|Choice|Offer|Proposal|Quote|Scenario|Tier|Variant) $)"
 )
 """Visible text before the number of a part of the text."""
 _DOTTED = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,3}){1,2}")
@@ -303,11 +303,15 @@ def public_number(number: str, before: str, after: str) -> bool:
     return _TERM.search(before) is not None and MONTHS_AFTER.match(after) is not None
 
 
+_REFERENCE = re.compile(r"(?i)\((?:normal|range|ref(?:erence)?)[.:]? ?[<>\u2264\u2265]? ?$")
+"""Visible text before what a test of anybody should show."""
+
+
 def _is_given(number: str, before: str, after: str) -> bool:
     """Return True for the age of readers, the heat of an oven, and an example of a form."""
     read = _READ_BY.search(before) is not None or _OF_READERS.match(after) is not None
     shown = _READER.search(before) or _AS_EXAMPLE.search(before)
-    if shown or (read and OLD_AFTER.match(after)):
+    if shown or (read and OLD_AFTER.match(after)) or _REFERENCE.search(before):
         return True
     return _HEAT.fullmatch(number) is not None and _HEATED_TO.search(before) is not None
 

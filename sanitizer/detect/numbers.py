@@ -331,6 +331,14 @@ _TO_THE_CENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]{2}|[0-9]{1,3}(?:,[0-
 """A number in thousands with two places: a sum."""
 
 
+_TESTED = re.compile(
+    r"(?i)\b(?:albumin|alt|ast|bmi|calcium|crp|creatinine|egfr|ferritin|glucose|hb|hba1c|hdl|inr|ldl|"
+    r"mch|mcv|platelets|potassium|psa|rdw|rbc|sodium|spo2|troponin|tsh|urea|wbc)"
+    r"(?: (?:is|was|at))?[ :=]+$"
+)
+"""Visible text before what a test of somebody showed."""
+
+
 def role(before: str, after: str, number: str = "") -> str | None:
     """Return the class of a number that its form or visible words around it tell, or None."""
     if is_stamp(number) or (_CLOCK.fullmatch(number) and _STAMPED.search(before)):
@@ -344,6 +352,7 @@ def role(before: str, after: str, number: str = "") -> str | None:
         or (OLD.search(before) and _AGE_AFTER.match(after))
         or (AGE_IN.search(before) and _AGE_OF.match(after))
         or _WEIGHS.search(before)
+        or _TESTED.search(before)
         or _BEHIND.match(after)
         or _DOSED.match(after)
         or (_PERCENT.match(after) and _is_share(before, after))

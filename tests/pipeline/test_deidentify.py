@@ -262,6 +262,8 @@ _USERS = 'const users = [{ id: 1, name: "<>" }, { id: 2, name: "<>" }];'
         ("He is punctual, courteous and proactive.", None),
         ("My codes are F32.1 and E11.9.", "My codes are <> and <>."),
         ("Her last HbA1c was 7.9.", "Her last HbA1c was <>."),
+        ("For my aunt:\nHbA1c 8.9 % (ref < 6.0)", "For my aunt:\nHbA1c <> (ref < 6.0)"),
+        ("My brother offers 400 euros a month.", "My brother offers <>."),
         ("Meridian Polymers B.V. asks for EUR 1.38/kg.", "<> B.V. asks for <>/kg."),
         ("My son Oliver is in Year 4.", "My son <> is in Year <>."),
         ("Thank Nurse Abiola on ward 7B for me.", "Thank Nurse <> on ward <> for me."),
