@@ -434,7 +434,9 @@ class Detector:
             return ailing if ailing in _AILING else self._rule(word, before, language)
         if self._is_person(word, before, label):
             return "PERSON"
-        framing = label in _TOLD and word.lower() in _FRAMES
+        framing = (label in _TOLD and word.lower() in _FRAMES) or (
+            label == "OCCUPATION" and word in _NO_POSTS
+        )
         if framing or (cased and language == "en" and self._is_mistaken(word, label)):
             return None
         return self._corrected(word, label, language, cased)
@@ -564,6 +566,11 @@ class Detector:
         return stem is not None and stem[1] in foreign_words(language)
 
 
+_NO_POSTS = frozenset(
+    "applicant applicants client clients customer customers guest guests patient patients resident "
+    "residents tenant tenants victim visitor visitors witness".split()
+)
+"""What somebody is to others, and no occupation."""
 _ARTICLES = frozenset("Das Der Des Die El La Las Le Les Los Un Una Une".split())
 """Articles that open a sentence, and are names in others."""
 _LINKED = re.compile(r"_+|&")

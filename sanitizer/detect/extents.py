@@ -19,6 +19,7 @@ from sanitizer.detect.skeleton import (
     NUMERAL,
     Run,
     Skeleton,
+    public_forms,
 )
 from sanitizer.text import (
     overlapping,
@@ -448,8 +449,12 @@ def names_on(
         if other and found[i - 1] in NAMES and _beside(text, run, i):
             found[i] = found[i - 1]
     for i in reversed(range(1, len(found))):
-        if found[i] == "PERSON" and text[slice(*run.words[i - 1])].lower() in _NO_PART:
+        before = text[slice(*run.words[i - 1])]
+        if found[i] == "PERSON" and before.lower() in _NO_PART:
             continue
+        rare = found[i - 1] is None and language != "de" and not public_forms().listed(before)
+        if rare and found[i] == "PERSON" and before.istitle() and _beside(text, run, i):
+            found[i - 1] = "PERSON"  # "Rhea Banerjee", though dictionaries have the bird
         if found[i - 1] is None and found[i] in taken and _beside(text, run, i):
             first = run.words[i - 1][0]
             found[i - 1] = found[i] if text[first].isupper() else None

@@ -322,7 +322,7 @@ def public_here(word: str, before: str, label: str | None) -> bool:
 
 
 _ROOMS = frozenset(
-    "bay bed corridor cubicle desk flat floor gate platform room theatre ward".split()
+    "bay bed corridor cubicle desk flat floor gate platform room theatre unit ward".split()
 )
 
 
@@ -343,7 +343,7 @@ def names_year(word: str, after: str) -> bool:
 def names_room(word: str, following: str) -> bool:
     """Return True for "ward" in "ward 7B": the word before a number of a place."""
     numbered = any(map(str.isdecimal, following[:4]))
-    return numbered and word in _ROOMS
+    return numbered and word.lower() in _ROOMS
 
 
 def own_title(word: str, after: str) -> bool:

@@ -269,6 +269,12 @@ _USERS = 'const users = [{ id: 1, name: "<>" }, { id: 2, name: "<>" }];'
         ("Thank Nurse Abiola on ward 7B for me.", "Thank Nurse <> on ward <> for me."),
         ('const users = [{ id: 1, name: "Noor" }, { id: 2, name: "Jack" }];', _USERS),
         ("Which regex matches IBANs and URLs?", None),
+        ("Copy /home/tobias/Pictures/a.jpg there.", "Copy /home/<>/Pictures/a.jpg there."),
+        ("Rhea Banerjee must not sublet Unit 4C.", "<> must not sublet Unit <>."),
+        (
+            "I gave it to a patient in bed 12 (Mr Farouk).",
+            "I gave it to a patient in bed <> (Mr <>).",
+        ),
         ("We meet Ms Pritchard on the 9th at 3.30pm.", "We meet Ms <> on the <>."),
         (
             "Hola, resume esta nota: La paciente Lucía Fernández, de 47 años, vive en Getafe.",
