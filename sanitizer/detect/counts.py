@@ -184,7 +184,7 @@ _PLACE_OF_ROW = re.compile(
     r"[{,(\n][ \t]*[\"']?(?:id|index|idx|order|page|pos|position|qty|rank|row)[\"']? ?: ?$"
 )
 """Visible text before the number of a row that is written down in a program or in JSON."""
-_COMPARED = re.compile(r"[\w)\]\"`\ufffc] ?(?:===?|!==?|<>|[<>]=?|(?<= )= ?)$|[\w\ufffc] = $")
+_COMPARED = re.compile(r"[\w)\]\"`\ufffc] ?(?:===?|!==?|<>|[<>]=?|(?<= )= ?)$")
 _COMPARED_AFTER = re.compile(r"[ \t]*(?:(?i:and|or|group by|order by|limit)\b|&&|\|\||[;:){]|\n|$)")
 """Visible text around the 0 or 1 that a program or a query compares something with."""
 _ONE_DIGIT, _ASSIGNED_AFTER = re.compile(r"[0-9]"), re.compile(r"[ \t]*(?:[;,)\n#]|//|if |$)")
@@ -373,7 +373,7 @@ def _is_literal(number: str, before: str, after: str) -> bool:
     if not _ONE_DIGIT.fullmatch(number):
         return False
     assigned = (_ASSIGNED.search(before) and _ASSIGNED_AFTER.match(after)) or (
-        number in "01" and _COMPARED.search(before) and _COMPARED_AFTER.match(after)
+        number in ("0", "1") and _COMPARED.search(before) and _COMPARED_AFTER.match(after)
     )
     return bool(assigned or (_IN_LIST.search(before) and _LIST_AFTER.match(after)))
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from sanitizer.answers import MAX_TRIED, Aligner, Piece, Segment, covers, cut_off, distance
 from sanitizer.results import Record, Replacement, SanitizedText
-from sanitizer.storage import Vault, message_key
+from sanitizer.storage import Cache, Vault, message_key
 from sanitizer.text import DeclaredText
 
 MAX_CONVERSATIONS = 256
@@ -113,8 +113,7 @@ class Said:
         self._vault, self._record = vault, record
         # Of the maps below, and never held while the vault is asked or an answer is read.
         self._lock = threading.Lock()
-        self._held: OrderedDict[str, _Conversation] = OrderedDict()
-        self._n_turns = 0
+        self._held: Cache[str, _Conversation] = Cache(MAX_CONVERSATIONS, MAX_TURNS)
         self._coming: OrderedDict[str, list[Coming]] = OrderedDict()
 
     def remember(self, conversation: str, passages: Sequence[Passage]) -> None:
@@ -208,14 +207,8 @@ class Said:
         No other thread has them meanwhile; those of other conversations are free.
         """
         with self._lock:
-            held = self._held.get(conversation)
-            if held is None:
-                held = self._held[conversation] = _Conversation()
-            self._held.move_to_end(conversation)
-            while len(self._held) > 1 and (
-                len(self._held) > MAX_CONVERSATIONS or self._n_turns > MAX_TURNS
-            ):
-                self._n_turns -= self._held.popitem(last=False)[1].n_counted
+            held = self._held.get(conversation) or _Conversation()
+            self._held.keep(conversation, held, held.n_held)
             waiting = tuple(self._coming.get(conversation, ())) if so_far else ()
         with held.lock:
             if not held.is_begun:
@@ -230,14 +223,9 @@ class Said:
             try:
                 yield held
             finally:
-                self._count(conversation, held)
-
-    def _count(self, conversation: str, held: _Conversation) -> None:
-        """Count the turns that were added to a conversation, if it is held still."""
-        with self._lock:
-            if self._held.get(conversation) is held:
-                self._n_turns += held.n_held - held.n_counted
-                held.n_counted = held.n_held
+                with self._lock:
+                    if self._held.get(conversation) is held:
+                        self._held.keep(conversation, held, held.n_held)
 
     def _first_read(self, conversation: str) -> int:
         """Return the first of the latest turns that a vault still has, or of `MAX_READ` of them."""
@@ -297,14 +285,14 @@ class _Conversation:
     Attributes:
         lock: held while the answers are read or added to.
         n_turns: number of the next turn. is_begun: the first one that is kept was looked for.
-        n_held: how many turns are here. n_counted: how many of them were counted with all others.
+        n_held: how many turns are here.
         restored: role -> stand-ins that were restored.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.n_turns, self.is_begun = 0, False
-        self.n_held = self.n_counted = 0
+        self.n_held = 0
         self.restored: defaultdict[str, set[str]] = defaultdict(set)
         self._pieces: defaultdict[tuple[str, str, int], list[tuple[int, tuple[Piece, ...]]]]
         self._pieces = defaultdict(list)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sanitizer.storage.sealing import read_secret as read_secret
     from sanitizer.storage.table import MAX_FORMED as MAX_FORMED
     from sanitizer.storage.table import NATURAL as NATURAL
+    from sanitizer.storage.table import Cache as Cache
     from sanitizer.storage.table import Drawn as Drawn
     from sanitizer.storage.table import Entries as Entries
     from sanitizer.storage.table import Make as Make
@@ -64,6 +65,7 @@ else:
             "postgres.vault": ("PostgresVault",),
             "sealing": ("Keys", "derived_keys", "key_bytes", "read_secret"),
             "table": (
+                "Cache",
                 "Drawn",
                 "Entries",
                 "MAX_FORMED",

@@ -118,7 +118,7 @@ class FileVault(StoredVault):
     ) -> None:
         super().__init__(max_messages, max_entries)
         self._path = Path(path).absolute()
-        self._cache: Cache[_Conversation] = Cache()
+        self._cache: Cache[bytes, _Conversation] = Cache()
         self._lock = threading.Lock()
         keys = partial(_keys, self._path, _key_bytes(key))
         if create and not self._path.exists():

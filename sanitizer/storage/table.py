@@ -364,33 +364,39 @@ Above MAX_FORMED it returns `Entries.placeholder`.
 """
 
 
+Key = TypeVar("Key")
 Cached = TypeVar("Cached")
 
 
-class Cache(Generic[Cached]):
-    """Conversations that are kept decrypted, those that were used last. Not safe for threads."""
+class Cache(Generic[Key, Cached]):
+    """What is held ready of conversations, those that were used last. Not safe for threads.
 
-    def __init__(self) -> None:
-        self._kept: OrderedDict[bytes, tuple[Cached, int]] = OrderedDict()
+    Args:
+        most: conversations. most_entries: entries of all together; one alone may have more.
+    """
+
+    def __init__(self, most: int = MAX_CACHED, most_entries: int = MAX_CACHED_ENTRIES) -> None:
+        self._most, self._most_entries = most, most_entries
+        self._kept: OrderedDict[Key, tuple[Cached, int]] = OrderedDict()
         self._n_entries = 0
 
-    def get(self, conversation_id: bytes) -> Cached | None:
+    def get(self, key: Key) -> Cached | None:
         """Return what is kept of a conversation, if anything is."""
-        return self._kept.get(conversation_id, (None, 0))[0]
+        return self._kept.get(key, (None, 0))[0]
 
-    def pop(self, conversation_id: bytes) -> Cached | None:
+    def pop(self, key: Key) -> Cached | None:
         """Take a conversation out and return it; None if it is not kept."""
-        found, n_entries = self._kept.pop(conversation_id, (None, 0))
+        found, n_entries = self._kept.pop(key, (None, 0))
         self._n_entries -= n_entries
         return found
 
-    def keep(self, conversation_id: bytes, conversation: Cached, n_entries: int) -> None:
+    def keep(self, key: Key, conversation: Cached, n_entries: int) -> None:
         """Keep a conversation with so many entries, and let go of those that were used first."""
-        self.pop(conversation_id)
-        self._kept[conversation_id] = conversation, n_entries
+        self.pop(key)
+        self._kept[key] = conversation, n_entries
         self._n_entries += n_entries
         while len(self._kept) > 1 and (
-            len(self._kept) > MAX_CACHED or self._n_entries > MAX_CACHED_ENTRIES
+            len(self._kept) > self._most or self._n_entries > self._most_entries
         ):
             self.pop(next(iter(self._kept)))
 

@@ -97,11 +97,11 @@ def test_a_conversation_forgotten_and_begun_again_elsewhere_is_read_afresh(
     assert vault.originals("c") == {"<EMAIL_2>": BERTA[1]}
 
 
-@pytest.mark.parametrize("limit", ["MAX_CACHED", "MAX_CACHED_ENTRIES"])
+@pytest.mark.parametrize("limit", ["_most", "_most_entries"])
 def test_more_conversations_than_the_cache_holds(
     vault: FileVault, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    monkeypatch.setattr(f"sanitizer.storage.table.{limit}", 2)
+    monkeypatch.setattr(vault._cache, limit, 2)
     for _ in range(2):
         for i in range(5):
             vault.substitutes(str(i), [("TEXT", str(i))], placeholder)

@@ -120,7 +120,7 @@ class PostgresVault(StoredVault):
         self._tags = Tags(store.secret, numbers)
         self._about = about
         self._what = f"{store.where}, the table of a conversation"
-        self._cache: Cache[_Conversation] = Cache()
+        self._cache: Cache[bytes, _Conversation] = Cache()
         self._lock = threading.Lock()
         self._thread = _Thread()
         self._locks = [threading.Lock() for _ in range(LOCKS)]
