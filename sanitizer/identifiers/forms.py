@@ -23,10 +23,15 @@ from dataclasses import dataclass
 from datetime import date
 
 from sanitizer.identifiers.checks import (
+    BASE58,
     MONTHS,
+    base58check,
     calling_code,
     iban_remainder,
+    is_base58check,
     luhn_digit,
+    version_of,
+    with_check_character,
 )
 from sanitizer.identifiers.internet import MACHINE_ROLE, OF_MACHINE
 from sanitizer.identifiers.keys import KEY_FORMS
@@ -38,13 +43,6 @@ from sanitizer.identifiers.places import (
     STREET_TYPES,
     UK_AREAS,
     UK_INWARD,
-)
-from sanitizer.identifiers.registered import (
-    BASE58,
-    base58check,
-    is_base58check,
-    version_of,
-    with_check_character,
 )
 from sanitizer.randomness import Source
 

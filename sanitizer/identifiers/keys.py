@@ -1,4 +1,5 @@
-"""Keys by their form: a vendor's public prefix, a private key block, the address of a webhook.
+"""Keys by their form: a vendor's public prefix, a private key block, the address of a webhook; and
+what tells a secret value from what is said about one.
 
 A prefix with its length suffices; a prefix that text may hold by chance needs letters that look
 random behind it.
@@ -13,7 +14,6 @@ from collections.abc import Iterator
 from functools import cache
 
 from sanitizer.identifiers.checks import looks_random
-from sanitizer.identifiers.credentials import is_mixed
 
 Span = tuple[int, int, str]
 
@@ -298,3 +298,150 @@ def _pem_blocks(text: str) -> Iterator[Span]:
                 begin.start() + len(text[begin.start() : end.end()].rstrip()),
                 "KEY",
             )
+
+
+# --- What a secret value looks like, and what is said of one
+
+PASSWORDS = frozenset(
+    """
+    password passwd passphrase passcode pwd pass psw psk pw passwort kennwort passwörter mdp
+    wachtwoord contraseña contrasena clave senha passe passwords ordine parola acceso
+    heslo hasło lösenord losenord passord adgangskode salasana jelszó parolă şifre пароль
+    """.split()
+)
+SECRETS = frozenset(
+    """
+    secret token credential credentials secrets tokens apikey secretkey accesskey privatekey
+    authkey authtoken accesstoken jeton secreto segreto segredo geheim geheimnis sessionid sessid
+    phpsessid jsessionid csrftoken jwt pat
+    """.split()
+)
+CODE = re.compile(
+    r"[A-Za-z_][\w.]*[(\[]|[$%{<&]|(?:os|self|this|settings|config|args|request|process|options"
+    r"|env|secrets|params|props|data|opts)[.\[]|https?:|[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z"
+    r"|!(?:vault|Ref|Sub|GetAtt|ImportValue|secret|env|reference)\b"
+    r"|(?:[A-Za-z_]\w*\.)*[A-Z][A-Za-z0-9_]*(?:Keys?|Types?|Tokens?|Secrets?|Passwords?|Params?"
+    r"|Credentials?|Config|Provider|Manager|Client|Fields?|Info)[)\]:,]{0,3}\Z"
+    r"|(?:com|org|net|io|dev|app)(?:\.[a-z]\w*){2,}\Z|0x[0-9A-Fa-f]{1,16}\Z"
+    r"|(?:\S{0,40}?)(?:\(\?[:=!<P]|\[[^\]\s]{0,12}[a-zA-Z0-9]-[a-zA-Z0-9]"
+    r"[^\]\s]{0,20}\]|\\[dwsDWS][+*{?])"
+)
+"""Calls, variables, names of types, domains in reverse, numbers, regular expressions."""
+SIGN = re.compile(r"[^\w\s.,:;-]")
+# Words that say something about a password, or stand for one; beginnings of words end in *.
+_STATES = """
+    none null nil true false str string text bytes int any bool boolean number varchar char
+    required* optional yes no wrong* expire* incorrect* invalid* missing empty blank weak strong
+    secure* insecure safe correct* hash* encrypt* stored compromised leaked reset changed locked
+    set not too same needed shared unknown case protected public hidden redacted visible default
+    important short long old new good bad okay fine different valid* accept* reject* work* forgot*
+    lost gone mandatory must should has have can cannot will would value input field example
+    placeholder changeme here yours mine never always also now then only instead option flag
+    argument when with from your please enter the that this and file files prompt stdin
+    undefined unset secretstr optional* list dict object
+    falsch* abgelaufen* ungültig* richtig korrekt nicht leer erforderlich* sicher unsicher
+    notwendig geheim vergessen* gesperrt gültig zu
+    obligatoire* expir* inval* incorr* erron* manquant* vide trop pas oublié* requis*
+    caduc* errónea obligatori* errat* sbagliat* scadut* mancant* corrett* necessari*
+    verlopen onjuist* verkeerd* ongeldig* leeg niet juist* vereist* vergeten
+    errad* vazi* inválid* obrigat* esquecid* olvidad* dimenticat*
+    """.split()
+WHOLE_STATES = frozenset(word for word in _STATES if not word.endswith("*"))
+_BEGINNINGS = tuple(word[:-1] for word in _STATES if word.endswith("*"))
+STEMS = ("password", "passwd", "passwort", "pwd", "secret", "token", "apikey", "api_key", "pass_")
+# What a sentence says about a password beside `_STATES`, in the languages of the names.
+_SAID_ABOUT = frozenset(
+    """
+    chosen given found stolen forgotten hidden read left told set lost shut met
+    about absent active again alphanumeric already also annoying another anyway basically back bad
+    being broken case close closed common complex complicated confidential constantly crap dead
+    different difficult dumb easy either enough ever everywhere exactly expensive fine from garbage
+    gone guessable half hard harder here identical impossible inside just kept known last less
+    like likely literally longer lousy made maybe minimum mine missing more most much nearly
+    never next nine nonsense nothing numeric obsolete obvious obviously okay open outdated over
+    part perfect personal plain pretty private probably quite random ready really ridiculous right
+    rubbish same seen segura seguro sent shorter shown simple simpler simply slow some
+    somehow something somewhere still stronger stuck stupid such super taken temporary ten terrible
+    than their them there these they this those totally trash true twelve twice under unique
+    unlikely unsafe until unusable useless usually very weaker weird what when where whether
+    which while whose why will
+    within without working worse written your yours eight four five seven cheap permanent
+    eine einer einfach etwas gleich immer jetzt kompliziert kurz lang leider länger kürzer mein
+    noch nötig notwendig schon schwach schwer sehr stark stets unbekannt vielleicht viel wegen
+    weg wieder wirklich wohl dasselbe identisch aktuell alt neu auch anders doch bereits bekannt
+    aussi bien bloqué bon bonne celle celui compliqué dans déjà différent difficile encore
+    enregistré facile faible faux fausse fort forte identique jamais juste longue mauvais même
+    nécessaire perdu plus refusé sensible simple stocké toujours très trop vraiment votre vrai
+    ahora algo antigua casi como corta débil demasiado diferente difícil distinta donde esta este
+    fácil fuerte igual larga mala malo muy nueva para porque pública siempre sólo también tampoco
+    una única vieja vuestra mejor
+    ancora anche breve corta debole diversa facile giusta lunga molto nuova quella quello questa
+    questo sempre sicura stata stato troppo uguale vecchia
+    altijd anders bekend dezelfde fout goed hetzelfde kort lang makkelijk moeilijk nieuw nodig
+    nog onveilig sterk veilig verkeerd weer zwak onbekend
+    ainda aquela correta curta diferente essa esta fraca longa mesma muito nova sempre também
+    """.split()
+)
+_PARTICIPLE = re.compile(
+    r"[a-z]{2,}(?:ed|ing|ly|able|ible|less|ful|ary|ous|ated)|ge[a-zäöüß]{3,}(?:t|en|d)"
+    r"|[a-zé]{3,}(?:ée?|iert|lich|ado|ada|ido|ida|ato|ata|uto|uta|itivo)"
+    r"|be\w{3,}(?:t|en)|ver\w{3,}(?:t|en)"
+)
+"""Endings of words that say what was done with a password: "saved", "gespeichert", "guardada"."""
+GOES_ON = re.compile(
+    r"\s{1,2}(?:and|but|so|which|because|since|or|und|aber|weil|oder|mais|et|car|ou|pero|y|porque|e"
+    r"|ma|perché|maar|en|want|mas|if|does|doesn['’]?t|won['’]?t|now|please|thanks)\b|\s?[(—–]|\s-"
+)
+"""What may follow a password in a sentence that goes on."""
+_NO_PASSWORD = re.compile(
+    r"(?i)v?[0-9][0-9.,:/-]*\Z|(?:[0-9]{1,2}:)?[0-9]+(?:\.[0-9]+)+[+~-][\w.+~-]*\Z"
+    r"|(?:sha|md|aes|pbkdf|argon|scrypt|bcrypt|base|utf|oauth|hs|rs|es|ed)"
+    r"-?[0-9]|[0-9]+(?:fa|th|st|nd|rd|[a-z]{1,2})\b"
+)
+OF_SENTENCES = frozenset(
+    "a an and as at be by for from if in is it of on or than that the to was we you der die das"
+    " ist im in und zu muss wird le la les est".split()
+)
+"""Words that a passphrase has not and a sentence about one has."""
+
+
+def is_expression(value: str) -> bool:
+    """Return True for code, a variable, or what a sentence about passwords has in this place."""
+    return bool(_NO_PASSWORD.match(value) or CODE.match(value)) or is_variable(value)
+
+
+def is_variable(value: str) -> bool:
+    """Return True for what may be a variable's name."""
+    return value.isidentifier() and "_" in value
+
+
+def is_mixed(value: str) -> bool:
+    """Return True for values with a digit, a sign, or both cases other than in a name."""
+    if any(c.isdigit() for c in value) or SIGN.search(value):
+        return True
+    plain = value.isidentifier() and (value.islower() or value.isupper() or value.istitle())
+    return not plain and value.lower() != value and len(re.findall("[a-z][A-Z]", value)) > 1
+
+
+def is_state(value: str) -> bool:
+    """Return True for a word that says something about a password, or stands for one."""
+    word = value.strip("\"'`.,;:!?*").lower()
+    return word in WHOLE_STATES or (word.isalpha() and word.startswith(_BEGINNINGS))
+
+
+NO_VALUES = frozenset(
+    "protection manager managers field fields prompt policy authentication combination combo box"
+    " recovery hint page form login logins hashing rotation strength length requirements settings"
+    " expiry based less change changes auth access verification entry input column table".split()
+)
+
+
+def is_no_remark(word: str) -> bool:
+    """Return True for a word that says nothing about a password in a sentence."""
+    return not is_remark(word) and _PARTICIPLE.fullmatch(word) is None
+
+
+def is_remark(word: str) -> bool:
+    """Return True for a word that says something about a secret ("wrong", "required")."""
+    plain = word.lower()
+    return plain in _SAID_ABOUT or any(stem in plain for stem in STEMS)

@@ -243,15 +243,15 @@ def _finders() -> tuple[Any, ...]:
     """
     from sanitizer.identifiers import (
         announced,
+        checks,
         credentials,
         digits,
         internet,
         keys,
         places,
-        registered,
     )
 
-    return announced, credentials, digits, internet, keys, places, registered
+    return announced, credentials, digits, internet, keys, places, checks
 
 
 def _secrets(text: str, lowered: str) -> Iterator[Span]:
@@ -271,7 +271,7 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         text: the text with ASCII twins.
         wanted: kinds that are searched for.
     """
-    announced, _, digits, internet, _, places, registered = _finders()
+    announced, _, digits, internet, _, places, checks = _finders()
     found = list(_of_networks(text, wanted))
     has_digit = _GROUP.search(text) is not None
     lowered = _lowered(text) if has_digit or "KEY" in wanted else ""
@@ -288,7 +288,7 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
     if not has_digit:
         return [*found, *_without_digits(text, lowered, wanted)]
     if "COORDINATES" in wanted:
-        found += registered.coordinates(text)
+        found += checks.coordinates(text)
     if "CARD" in wanted:
         found += digits.other_cards(text)
     if not wanted.isdisjoint(_ADDRESS_KINDS):
@@ -312,7 +312,7 @@ def _without_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator
 
 def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
     """Yield candidates that are found by their digits."""
-    announced, _, digits, _, _, places, registered = _finders()
+    announced, _, digits, _, _, places, checks = _finders()
     numbers = not wanted.isdisjoint(_DIGIT_KINDS)
     streets, postcodes = "ADDRESS" in wanted, "POSTCODE" in wanted
     by_words, by_form = not wanted.isdisjoint(_BY_WORDS), not wanted.isdisjoint(_BY_FORM)
@@ -336,7 +336,7 @@ def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span
                 yield span
         last = end
         if by_form and (size > 6 or before.isupper() or after.isupper()) and not inside:
-            yield from registered.in_chunk(text, start, end)
+            yield from checks.in_chunk(text, start, end)
         if tokens and end > done and (glued or size >= _SHORTEST_HEX):
             words = list(_words_with_digits(text, start, end, done))
             done = words[-1][1] if words else done
@@ -348,7 +348,7 @@ def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span
             if not _LETTER.search(near + text[end : end + 3]) or _IN_WORD.fullmatch(near):
                 continue
         if pairs and size > 5:
-            yield from registered.pairs(text, start)
+            yield from checks.pairs(text, start)
         if numbers:
             yield from digits.in_chunk(text, start, end)
         if streets and not letter:
@@ -386,9 +386,9 @@ def _words_without_digits(text: str) -> Iterator[tuple[int, int]]:
 
 def _in_token(text: str, start: int, end: int, wanted: frozenset[str]) -> Iterator[Span]:
     """Yield what a long word is: the address of a wallet, or an identifier that is encoded."""
-    registered = _finders()[-1]
+    checks = _finders()[-1]
     if "WALLET" in wanted:
-        yield from registered.wallets(text, start, end)
+        yield from checks.wallets(text, start, end)
     if "ENCODED" in wanted:
         inner = wanted - {"ENCODED", "DATE", "LINK"}
         for plain in plain_texts(text[start:end]):
