@@ -18,6 +18,24 @@ from models.build.fetch import CACHE, member
 
 N_LAYERS, N_HEADS, WIDTH, FFN, N_VOCABULARY, N_POSITIONS = 6, 12, 768, 3072, 28996, 512
 EPS = 1e-12
+LEVELS = 31
+"""Values of a weight on each side of zero. With 6 bits no sum of two products of 8 bits saturates
+on processors without VNNI, and packed files are a quarter smaller than with 8."""
+
+
+def rounded(weight: Tensor) -> Tensor:
+    """Return a matrix [n_out, n_in] rounded to the values it is shipped with, LEVELS on each side
+    of zero for each output; its gradient is that of the matrix.
+    """
+    scale = weight.detach().abs().amax(1, keepdim=True).clamp(min=1e-8) / LEVELS
+    return weight + (torch.round(weight / scale) * scale - weight).detach()
+
+
+class Rounded(nn.Linear):
+    """A linear layer that multiplies with its rounded matrix."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.linear(x, rounded(self.weight), self.bias)
 
 
 class Layer(nn.Module):
@@ -25,19 +43,30 @@ class Layer(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
-        self.out = nn.Linear(WIDTH, WIDTH)
+        self.qkv = Rounded(WIDTH, 3 * WIDTH)
+        self.out = Rounded(WIDTH, WIDTH)
         self.norm1 = nn.LayerNorm(WIDTH, eps=EPS)
-        self.ffn1 = nn.Linear(WIDTH, FFN)
-        self.ffn2 = nn.Linear(FFN, WIDTH)
+        self.ffn1 = Rounded(WIDTH, FFN)
+        self.ffn2 = Rounded(FFN, WIDTH)
         self.norm2 = nn.LayerNorm(WIDTH, eps=EPS)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x: float [batch, length, WIDTH]; no padding."""
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Return the next states.
+
+        Args:
+            x: float [batch, length, WIDTH]. mask: bool [batch, 1, 1, length], False at padding.
+        """
         b, t, _ = x.shape
-        q, k, v = self.qkv(x).view(b, t, 3, N_HEADS, WIDTH // N_HEADS).permute(2, 0, 3, 1, 4)
-        attended = nn.functional.scaled_dot_product_attention(q, k, v)
-        x = self.norm1(x + self.out(attended.transpose(1, 2).reshape(b, t, WIDTH)))
+        flat = self.qkv(x.reshape(-1, WIDTH))
+        q, k, v = flat.view(b, t, 3, N_HEADS, WIDTH // N_HEADS).permute(2, 0, 3, 1, 4)
+        attended = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return self.after(x.reshape(-1, WIDTH), attended.transpose(1, 2).reshape(-1, WIDTH)).view(
+            b, t, WIDTH
+        )
+
+    def after(self, x: Tensor, attended: Tensor) -> Tensor:
+        """Return what follows the attention: float [rows, WIDTH], as both arguments are."""
+        x = self.norm1(x + self.out(attended))
         result: Tensor = self.norm2(x + self.ffn2(nn.functional.gelu(self.ffn1(x))))
         return result
 
@@ -51,7 +80,7 @@ class MaskedLM(nn.Module):
         self.positions = nn.Embedding(N_POSITIONS, WIDTH)
         self.norm = nn.LayerNorm(WIDTH, eps=EPS)
         self.layers = nn.ModuleList(Layer() for _ in range(N_LAYERS))
-        self.transform = nn.Linear(WIDTH, WIDTH)
+        self.transform = Rounded(WIDTH, WIDTH)
         self.head_norm = nn.LayerNorm(WIDTH, eps=EPS)
         self.bias = nn.Parameter(torch.zeros(N_VOCABULARY))
         nn.init.eye_(self.transform.weight)

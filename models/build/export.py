@@ -18,7 +18,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from models.build.encoder import EPS, N_HEADS, N_LAYERS, WIDTH
+from models.build.encoder import EPS, LEVELS, N_HEADS, N_LAYERS, WIDTH
 
 Array = NDArray[np.float32]
 STATES = (1, 3, 5)
@@ -29,9 +29,13 @@ GELU_ZERO = 32
 GELU_LEAST = 0.17
 
 
-def quantized_rows(matrix: Array) -> tuple[NDArray[np.int8], Array]:
-    """Quantize symmetrically to int8 with one scale per row: (int8 [n, d], float32 [n])."""
-    scale = np.maximum(np.abs(matrix).max(axis=1), 1e-8) / 127.0
+def quantized_rows(matrix: Array, levels: int = 127) -> tuple[NDArray[np.int8], Array]:
+    """Quantize symmetrically to int8 with one scale per row: (int8 [n, d], float32 [n]).
+
+    Args:
+        levels: values on each side of zero.
+    """
+    scale = np.maximum(np.abs(matrix).max(axis=1), 1e-8) / levels
     return np.rint(matrix / scale[:, None]).astype(np.int8), scale.astype(np.float32)
 
 
@@ -81,14 +85,14 @@ class GraphBuilder:
         part = name.removeprefix("layers.")
         if self.exact != ROWS and (part in self.exact or name.rsplit(".", 1)[-1] in self.exact):
             return self._blockwise(x, name, weight, "", output=result)
-        q, scale = quantized_rows(weight)
+        q, scale = quantized_rows(weight, LEVELS)
         w, s = self.constant(name + ".weight", q.T), self.constant(name + ".scale", scale)
         if self.exact != ROWS:
             inputs = [x, w, s]
             return self.node("DynamicQuantizeMatMul", inputs, result, domain="com.microsoft")
-        return self._by_rows(x, name, (w, s), after_gelu)
+        return self.by_rows(x, name, (w, s), after_gelu)
 
-    def _by_rows(self, x: str, name: str, weights: tuple[str, str], after_gelu: bool) -> str:
+    def by_rows(self, x: str, name: str, weights: tuple[str, str], after_gelu: bool) -> str:
         """Add the product with inputs quantized row by row."""
         zero = GELU_ZERO if after_gelu else 128
         top, least = (255 - zero, GELU_LEAST / zero) if after_gelu else (127, 1e-8)
@@ -216,6 +220,20 @@ def _layer(g: GraphBuilder, x: str, i: int, weights: dict[str, Array], pick: boo
     return x
 
 
+def _head(g: GraphBuilder, x: str, weights: dict[str, Array], outputs: NDArray[np.int64]) -> str:
+    """Add the scores over Y. Its matrix is a part of the words' table, which onnxruntime takes out
+    once, when it reads the graph: the file holds it once.
+    """
+    words, bias = weights["words.weight"][outputs], weights["bias"][outputs]
+    if g.exact != ROWS:
+        return g.linear(x, "head", words, bias)
+    rows = g.node("Gather", ["words.q", g.constant("head.outputs", outputs)], "head.rows")
+    matrix = g.node("Transpose", [rows], "head.weight", perm=[1, 0])
+    scale = g.constant("head.scale", quantized_rows(words)[1])
+    product = g.by_rows(x, "head", (matrix, scale), after_gelu=False)
+    return g.node("Add", [product, g.constant("head.bias", bias)], "head")
+
+
 def build(
     weights: dict[str, Array], outputs: NDArray[np.int64], exact: str | frozenset[str]
 ) -> onnx.ModelProto:
@@ -244,8 +262,7 @@ def build(
     x = g.linear(x, "transform", weights["transform.weight"], weights["transform.bias"])
     x = norm(g, g.node("Gelu", [x], "transform.gelu", domain="com.microsoft"), "head_norm", weights)
     g.node("Identity", [x], "states")
-    head = g.linear(x, "head", weights["words.weight"][outputs], weights["bias"][outputs])
-    g.node("Identity", [head], "logits")
+    g.node("Identity", [_head(g, x, weights, outputs)], "logits")
     whole: list[str | int | None] = ["batch", "length", WIDTH]
     graph = helper.make_graph(
         g.nodes,

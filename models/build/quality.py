@@ -11,7 +11,8 @@ import torch
 from numpy.typing import NDArray
 
 from models.build.encoder import MaskedLM
-from models.build.tokens import CLS, MASK, SEP, Tokens, Windows
+from models.build.tokens import CLS, MASK, SEP, Tokens, continues
+from models.build.windows import Corpus
 
 Logits = NDArray[np.float32]
 
@@ -45,11 +46,13 @@ def word_sample(
     corpus: Tokens, train: Tokens, n_rows: int, length: int = 48, seed: int = 12
 ) -> Sample:
     """Sample windows masked as in use: nearly every word that is not frequent, each as ONE mask."""
-    windows = Windows(train, np.random.default_rng(seed), shares=(0.0, 0.0, 1.0))
-    windows.corpus = corpus
-    ids, targets = windows.batch(n_rows, length)
-    at = np.flatnonzero(targets.reshape(-1) != -100)
-    return Sample(ids, at, targets.reshape(-1)[at])
+    torch.manual_seed(seed)
+    ids, counted = (torch.from_numpy(part.ids.astype(np.int32)) for part in (corpus, train))
+    windows = Corpus([ids], [1.0], torch.from_numpy(continues()), counted)
+    batch = windows.batch(n_rows, length, regimes=(0.0, 0.0, 1.0))
+    told = batch.targets >= 0
+    at, order = batch.at[told].sort()
+    return Sample(batch.ids.numpy(), at.numpy(), batch.targets[told][order].numpy())
 
 
 @torch.no_grad()

@@ -441,6 +441,10 @@ def names_on(
             and _beside(text, run, i)
         ):
             found[i - 1] = found[i] = "PERSON"
+        if found[i - 1] == "PERSON" and text[run.words[i - 1][1] : run.words[i][0]] == "-":
+            found[i] = "PERSON"  # "Ji-woo"
+        if {found[i - 1], found[i]} == {"ORGANIZATION", "PRODUCT"} and _beside(text, run, i):
+            found[i - 1] = found[i] = "ORGANIZATION"  # "Copperhouse Joinery"
         if len(found) == _FULL_NAME and _beside(text, run, i) and found[i] == "PERSON":
             found[0] = "PERSON" if found[0] in ("ORGANIZATION", "PLACE") else found[0]
         follows = found[i] in NAMES or found[i] == "OCCUPATION"

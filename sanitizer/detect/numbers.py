@@ -47,7 +47,7 @@ OLD_AFTER = re.compile(r"(?i)[ -](?:years?|yrs?|months?|weeks?|days?)[ -]olds?\b
 AGE_IN = re.compile(
     r"(?i)(?:\b(?:j['\u2019]ai|il a|elle a|\u00e2g\u00e9e? de|fils de|fille de|b\u00e9b\u00e9 de|"
     r"enfant de|gar\u00e7on de|tengo|tiene|tienen|cumple|cumpli\u00f3|hijo de|hija de|"
-    r"ni\u00f1[oa] de)|,) $"
+    r"ni\u00f1[oa] de)|\ufffc,? de|,) $"
 )
 _AGE_OF = re.compile(r"(?i) (?:ans|a\u00f1os|jahre alt)\b")
 """Visible text around an age in French, Spanish and German."""

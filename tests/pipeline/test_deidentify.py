@@ -266,7 +266,7 @@ _USERS = 'const users = [{ id: 1, name: "<>" }, { id: 2, name: "<>" }];'
         ("My brother offers 400 euros a month.", "My brother offers <>."),
         ("Meridian Polymers B.V. asks for EUR 1.38/kg.", "<> B.V. asks for <>/kg."),
         ("My son Oliver is in Year 4.", "My son <> is in Year <>."),
-        ("Thank Nurse Abiola on ward 7B for me.", "Thank Nurse <> on ward <> for me."),
+        ("Thank Nurse Abiola on ward 7B for me.", "Thank <> on ward <> for me."),
         ('const users = [{ id: 1, name: "Noor" }, { id: 2, name: "Jack" }];', _USERS),
         ("Which regex matches IBANs and URLs?", None),
         ("Copy /home/tobias/Pictures/a.jpg there.", "Copy /home/<>/Pictures/a.jpg there."),

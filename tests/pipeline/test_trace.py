@@ -14,7 +14,7 @@ from sanitizer.lm.masked import OnnxMaskedLM
 
 PACKAGE = Path(sanitizer.__file__).parent
 PROMPT = "My father Peter has hepatitis and lives in Leeds."
-MAX_FILES, MAX_JUMPS = 25, 120
+MAX_FILES, MAX_JUMPS = 26, 125
 
 
 def called(text: str, warm: Sanitizer, fresh: bool) -> list[str]:

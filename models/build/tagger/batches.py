@@ -162,15 +162,15 @@ class Batches:
     def __iter__(self) -> Iterator[Batch]:
         rng, size = self._mixture.rng, self._size
         while True:
-            drawn = sorted((self._text() for _ in range(4 * size)), key=lambda t: len(t[1].ids))
+            drawn = sorted((self.text() for _ in range(4 * size)), key=lambda t: len(t[1].ids))
             groups = [drawn[i : i + size] for i in range(0, len(drawn), size)]
             rng.shuffle(groups)
             while groups:
-                batch = self._batch(groups.pop())
+                batch = self.batch(groups.pop())
                 if batch.pieces:
                     yield batch
 
-    def _text(self) -> tuple[Example, Encoded]:
+    def text(self) -> tuple[Example, Encoded]:
         """Draw until an example has runs and is short enough."""
         while True:
             example = self._mixture.example()
@@ -181,7 +181,7 @@ class Batches:
             if encoded.runs and len(encoded.ids) <= MAX_TOKENS:
                 return example, encoded
 
-    def _batch(self, texts: list[tuple[Example, Encoded]]) -> Batch:
+    def batch(self, texts: list[tuple[Example, Encoded]]) -> Batch:
         batch = Batch(texts)
         for number, (example, encoded) in enumerate(texts):
             for run, pieces in enumerate(encoded.pieces):

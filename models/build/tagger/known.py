@@ -57,6 +57,10 @@ DROPS = {"scores": 0.3, "slot": 0.4, "own": 0.2, "beside": 0.4, "flags": 0.1}
 """Dropout of each sort of input: what the first stage and the frozen states say was partly learnt
 from the same templates, so that more of it is hidden."""
 INNER_DROP = 0.3
+SHRINK, NOISE = 0.7, 3.0
+"""What the first stage's log odds are multiplied by, and the deviation of what is added to them: it
+read these templates for longer than the second stage does, and is surer of them than of new texts.
+"""
 PUPA_WEIGHT = 0.3
 SEED = 17
 
@@ -334,6 +338,8 @@ def main() -> None:
         examples = drawn(options.data) + natural(options.data)
         read(model.eval(), body, examples).save(options.read)
     words = Words.load(options.read)
+    noise = np.random.default_rng(1).normal(0, NOISE, words.scores.shape)
+    words.scores = words.scores * SHRINK + noise.astype(np.float32)
     table = WordTable.load(model_folder("masked-lm"))
     lexicon = Lexicon(table, public_forms())
     known, loss = learnt(words, lexicon, table.vectors.shape[1])

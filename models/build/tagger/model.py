@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -19,7 +20,9 @@ from torch import Tensor, nn
 
 from models.build.encoder import EPS, FFN, N_HEADS, N_LAYERS, WIDTH
 from models.build.tagger.data import CLASSES
-from models.build.tagger.encode import Encoded
+
+if TYPE_CHECKING:
+    from models.build.tagger.encode import Encoded
 
 MASKED_LM = Path(__file__).resolve().parents[2] / "masked-lm"
 LAYERS = (3, 5)
@@ -30,6 +33,7 @@ KNOWN_WIDTH, N_KNOWN = 256, 640
 """Width of the second stage, and numbers that it reads of each word."""
 LEAST_SHARE = 1e-4  # of a class of the first stage, as the second reads it
 BLOCK = 32  # weights that share a scale
+LEAST_SCALE = 1e-9
 PARTS = ("weight", "bias")
 
 Array = NDArray[np.float32]
@@ -113,9 +117,10 @@ class Places:
         run = valid.nonzero()[:, 0]
         self.text = row[run]
         counts = torch.bincount(self.text, minlength=len(present))
-        self.number = torch.arange(len(run)) - (counts.cumsum(0) - counts)[self.text]
+        steps = torch.arange(len(run), device=run.device)
+        self.number = steps - (counts.cumsum(0) - counts)[self.text]
         self._most = int(counts.max())
-        runs = torch.full((len(present), self._most), -1)
+        runs = torch.full((len(present), self._most), -1, device=run.device)
         runs[self.text, self.number] = run
         skeleton = present[:, None, :].expand(-1, self._most, -1)
         self.mask = torch.cat([skeleton, runs[:, :, None] == runs[:, None, :]], -1)[:, None]
@@ -127,16 +132,35 @@ class Places:
         return spread
 
 
+def four_bits(weight: Tensor) -> Tensor:
+    """Return a matrix [n_out, n_in] rounded to 4 bits as it is shipped, in blocks along the inputs;
+    its gradient is that of the matrix.
+    """
+    blocks = weight.detach().reshape(len(weight), -1, BLOCK)
+    furthest = blocks.abs().argmax(2, keepdim=True)
+    scale = blocks.gather(2, furthest) / -8.0
+    scale = torch.where(scale.abs() < LEAST_SCALE, LEAST_SCALE, scale)
+    shown = (torch.round(blocks / scale).clamp(-8, 7) * scale).reshape(weight.shape)
+    return weight + (shown - weight).detach()
+
+
+class FourBits(nn.Linear):
+    """A linear layer that multiplies with its rounded matrix."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.linear(x, four_bits(self.weight), self.bias)
+
+
 class RunLayer(nn.Module):
     """A layer whose rows attend to the skeleton's states and to the rows of their own run."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
-        self.out = nn.Linear(WIDTH, WIDTH)
+        self.qkv = FourBits(WIDTH, 3 * WIDTH)
+        self.out = FourBits(WIDTH, WIDTH)
         self.norm1 = nn.LayerNorm(WIDTH, eps=EPS)
-        self.ffn1 = nn.Linear(WIDTH, FFN)
-        self.ffn2 = nn.Linear(FFN, WIDTH)
+        self.ffn1 = FourBits(WIDTH, FFN)
+        self.ffn2 = FourBits(FFN, WIDTH)
         self.norm2 = nn.LayerNorm(WIDTH, eps=EPS)
         self.drop = nn.Dropout(DROPOUT)
 
@@ -148,7 +172,8 @@ class RunLayer(nn.Module):
             states: float [texts, length, WIDTH].
         """
         queries, *own = (places.spread(part) for part in torch.split(self.qkv(x), WIDTH, -1))
-        weights, biases = torch.split(self.qkv.weight, WIDTH), torch.split(self.qkv.bias, WIDTH)
+        weights = torch.split(four_bits(self.qkv.weight), WIDTH)
+        biases = torch.split(self.qkv.bias, WIDTH)
         seen = [  # keys and values of the skeleton come before the runs' own
             torch.cat([nn.functional.linear(states, weights[i], biases[i]), part], 1)
             for i, part in enumerate(own, 1)
@@ -230,12 +255,15 @@ class Tagger(nn.Module):
 
     Args:
         arrays: of the packaged masked LM. layers: whose states each own layer reads.
+        copies: begin with copies of the masked LM's layers; else `arrays` has no layers.
     """
 
     words: Tensor
     positions: Tensor
 
-    def __init__(self, arrays: dict[str, Array], layers: Sequence[int] = LAYERS) -> None:
+    def __init__(
+        self, arrays: dict[str, Array], layers: Sequence[int] = LAYERS, copies: bool = True
+    ) -> None:
         super().__init__()
         self.reads = tuple(layers)
         # Not saved with the checkpoint: these are the masked LM's.
@@ -252,7 +280,8 @@ class Tagger(nn.Module):
         self.told = Told(len(self.reads))
         self.known = Known(N_KNOWN)
         own = {"norm": "norm"} | {f"layers.{k}": f"layers.{i}" for k, i in enumerate(layers)}
-        self._copy(arrays, own)
+        if copies:
+            self._copy(arrays, own)
 
     def _copy(self, arrays: dict[str, Array], own: dict[str, str]) -> None:
         """Start the modules that `own` names from the masked LM's of the given names."""
@@ -278,14 +307,14 @@ class Tagger(nn.Module):
                 of the runs' slots. row: int64 [runs], their texts. present: bool [texts, length].
         """
         slot = self.slot(states[max(states)][row, at])[:, None, :]
-        places = at[:, None] + torch.arange(pieces.shape[1])
+        places = at[:, None] + torch.arange(pieces.shape[1], device=at.device)
         known = self.positions[places.clamp(max=len(self.positions) - 1)]
         x = self.dropout(self.norm(self.words[pieces].float() + known + slot)[valid])
         where = Places(valid, row, present)
         for layer, read in zip(self.layers, self.reads, strict=True):
             x = layer(x, states[read], where)
         spread = x.new_zeros(*valid.shape, WIDTH)
-        spread[valid] = x
+        spread[valid] = x.to(spread.dtype)
         scores: Tensor = self.head(self.dropout(spread.float()))
         return scores
 

@@ -94,7 +94,7 @@ collect facts about persons, and not where a miss does harm and nobody looks.
 
 ## Training
 
-{training}.
+{training}
 The layers began as copies of the masked LM's, which itself was not trained. Templates were written
 for this project, and their values drawn at random; names in sentences of corpora were swapped at
 random. Where a corpus does not label a class, nothing was learnt about that class. To repeat it:
@@ -171,9 +171,7 @@ def card(facts: dict[str, Any], bits: int) -> str:
         layers=f"{len(facts['layers'])} layers of its own ({bits}-bit matrices)",
         reads=" and ".join(str(layer) for layer in facts["layers"]),
         n_pieces=facts["n_pieces"],
-        training=f"{log['minutes']:g} minutes on {log.get('threads', 2)} CPU threads, "
-        f"{log['steps']:,} steps; the second head {log['told']['minutes']:g} "
-        f"minutes more, {log['told']['steps']:,} steps",
+        training=textwrap.fill(_trained(log), 100),
         n_known=log["known"]["words"],
         texts=textwrap.fill(f"Texts: {texts}.", 100) if texts else "",
         seen=textwrap.fill(_seen(log.get(PROMPTED, 0)), 100),
@@ -189,6 +187,22 @@ def card(facts: dict[str, Any], bits: int) -> str:
             for source in facts["sources"]
         ),
     )
+
+
+def _trained(log: dict[str, Any]) -> str:
+    """Say how long the tagger was trained, and on what."""
+    found = (
+        f"{log['minutes']:g} minutes on {log.get('threads', 2)} CPU threads, {log['steps']:,} "
+        f"steps; the second head {log['told']['minutes']:g} minutes more, "
+        f"{log['told']['steps']:,} steps."
+    )
+    if gpu := log.get("gpu"):
+        found += (
+            f" Then, over the masked LM of 2026-11-26, {gpu['minutes']:g} minutes on "
+            f"{gpu['device']}, {gpu['steps']:,} steps of {gpu['batch']} texts out of "
+            f"{gpu['texts']:,}, its matrices rounded to 4 bits in each step."
+        )
+    return found
 
 
 def _seen(n_steps: int) -> str:
