@@ -35,7 +35,7 @@ from sanitizer.progress import report
 _READS = {**dict.fromkeys(NUMBERS, "two"), "PERSON": "she", "PLACE": "home", "ORGANIZATION": "work"}
 _MARGIN = 32  # tokens that neighbouring windows of a long text share on each side
 _NAMED = ("PERSON", "ORGANIZATION", "PLACE", "PRODUCT")
-_NUMBERS = {"MONEY": 0.08, "DATE": 0.03, "ID": 0.03, "NUMBER": 0.05}
+_NUMBERS = {"MONEY": 0.08, "DATE": 0.02, "ID": 0.02, "NUMBER": 0.02}
 _OF_NAMES_AND_NUMBERS = _NUMBERS.keys() | NAMES
 _FIRST = dict.fromkeys(_NAMED, 0.05) | _NUMBERS
 _SECOND = (
@@ -54,7 +54,8 @@ _VAGUE = 0.45
 """Share of the likeliest class among all of them below which a word is part of a fact of no class:
 a told class was right in one of four such words of the open prompts and the development set."""
 _ONE = np.ones(1, dtype=np.int64)
-_FACT_LIMIT = 1.8  # log odds of one of its words from which a sentence is warned about
+_FACT_LIMIT, _FOREIGN_FACT_LIMIT = 1.8, 2.6
+"""Log odds of one of its words from which a sentence is warned about, in English and elsewhere."""
 _OPENING = re.compile(r"(?:[.!?] |\n|\n[-*>#] )$")
 """Text before the beginning of a sentence or line."""
 # A dot inside an address or a number ends no sentence.
@@ -202,7 +203,8 @@ class Tagging:
             facts = self._label(found, tokens, numbers, begin, states, labels, language)
             odds[first:last] = facts[1 + first - begin : 1 + last - begin]
             report(last, len(tokens.ids))
-        return labels, list(_facts(found.text, tokens, odds))
+        limit = _FACT_LIMIT if language == "en" else _FOREIGN_FACT_LIMIT
+        return labels, list(_facts(found.text, tokens, odds, limit))
 
     def _label(
         self,
@@ -441,12 +443,12 @@ def is_lone(text: str, start: int, end: int) -> bool:
     return end - start == 1 and _GLUED.isdisjoint(beside)
 
 
-def _facts(text: str, tokens: _Tokens, odds: NDArray[np.float32]) -> Iterator[Told]:
+def _facts(text: str, tokens: _Tokens, odds: NDArray[np.float32], limit: float) -> Iterator[Told]:
     """Yield the sentences with a visible word that seems to tell something private."""
     visible = np.flatnonzero(tokens.chars >= 0)
     places = tokens.chars[visible]
     for sentence in _SENTENCE.finditer(text):
         first, last = np.searchsorted(places, [sentence.start(), sentence.end()])
-        telling = places[first:last][odds[visible[first:last]] > _FACT_LIMIT]
+        telling = places[first:last][odds[visible[first:last]] > limit]
         if len(telling):
             yield Told(sentence.start(), sentence.end(), tuple(map(int, telling)))
