@@ -1,11 +1,12 @@
 """Train the masked LM: whole body, one stage, learning rate by elapsed time.
 
-    python -m models.build.train --tokens FILE --start FILE --minutes 7 --device cuda
+    python -m models.build.train --tokens FILE [--start FILE|FOLDER] --minutes 6 --device cuda
 
-The word vectors stay as they are: other packaged files share them. The matrices are rounded in
-every step as they are shipped (`encoder.rounded`). The schedule runs on the clock (warm-up, then
-linear decay to zero at `--minutes`), so a run on a slower machine ends at the same time with fewer
-steps. A checkpoint is written every few minutes, from which `--resume` goes on.
+It begins from a checkpoint, or from a packaged model's folder; without either, from the pinned
+encoder with a new head. The word vectors stay as they are: other packaged files share them. The
+matrices are rounded in every step as they are shipped (`encoder.rounded`). The schedule runs on the
+clock (warm-up, then linear decay to zero at `--minutes`), so a run on a slower machine ends at the
+same time with fewer steps. A checkpoint is written every few minutes, to begin from again.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.build.encoder import Layer, MaskedLM
+from models.build.encoder import Layer, MaskedLM, recover
 from models.build.fetch import CACHE
 from models.build.tokens import CLS, MASK, SEP
 from models.build.windows import Batch, Corpus
@@ -170,6 +171,20 @@ def train(
     save()
 
 
+def begun(start: Path | None) -> MaskedLM:
+    """Return the model to train."""
+    model = MaskedLM()
+    if start is None:
+        recover(model)
+    elif start.is_dir():
+        from models.build.package import packaged  # which needs the package
+
+        model.load_state_dict(packaged(start).state_dict())
+    else:
+        model.load_state_dict(torch.load(start))
+    return model
+
+
 def compiled(model: MaskedLM, warm: Callable[[], None]) -> bool:
     """Compile what follows the attention of each layer; return False where that does not work."""
     plain = Layer.after
@@ -189,7 +204,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--tokens", type=Path, required=True, help="written by models.build.tokens")
-    parser.add_argument("--start", type=Path, required=True, help="checkpoint to begin from")
+    parser.add_argument("--start", type=Path, help="checkpoint, or folder of a packaged model")
     parser.add_argument("--minutes", type=float, default=7)
     parser.add_argument("--every", type=float, default=1.5, help="minutes between checkpoints")
     parser.add_argument("--device", default="cpu")
@@ -200,8 +215,8 @@ def main() -> None:
     options = parser.parse_args()
     torch.manual_seed(options.seed)
     torch.set_float32_matmul_precision("high")
-    model = MaskedLM()
-    model.load_state_dict(torch.load(options.start))
+    model = begun(options.start)
+    first = {name: value.clone() for name, value in model.state_dict().items()}
     model.to(options.device)
     with np.load(options.tokens) as arrays:
         parts = [torch.from_numpy(arrays[name].astype(np.int32)) for name in WEIGHTS]
@@ -221,7 +236,7 @@ def main() -> None:
         begin = time.monotonic()
         done = compiled(model, lambda: warm.learn(Clock(1.0)))
         print(f"compiled {done} in {time.monotonic() - begin:.0f} s", flush=True)
-        model.load_state_dict(torch.load(options.start))
+        model.load_state_dict(first)
     train(model, corpus, held, options)
 
 
