@@ -154,6 +154,7 @@ def section() -> str:
         intro,
         plots(),
         points(results["rows"], COLUMNS),
+        on_prompts(),
         "### Claims",
     ]
     parts += [
@@ -184,6 +185,19 @@ def section() -> str:
             ),
         ]
     return "\n\n".join(part for part in parts if part)
+
+
+def on_prompts() -> str:
+    """A few points on sentences of own prompts."""
+    data = load("frontier_prompts")
+    results = data["results"]
+    known = results["rows"][0]["figures"]
+    columns = {name: head for name, head in COLUMNS.items() if name in known}
+    return (
+        f"### On sentences of prompts\n\n`{data['circumstances']['command']}`: "
+        f"{results['n_sentences']} sentences of this project's own prompts, "
+        f"{results['n_words']} private words, policy strict.\n\n" + points(results["rows"], columns)
+    )
 
 
 def plots(folder: str = "results/plots") -> str:

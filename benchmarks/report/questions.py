@@ -502,7 +502,7 @@ QUESTIONS = (
     ),
     Question(
         "What meaning is kept at the same exact epsilon?",
-        ("frontier",),
+        ("frontier", "frontier_prompts"),
         frontier,
         ("frontier",),
         ("Meaning kept against exact epsilon", "few-cosine-against-epsilon"),

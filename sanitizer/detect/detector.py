@@ -158,6 +158,7 @@ _PRICED_AFTER = re.compile(
 _DAY_BEFORE = re.compile(r"(?i)(?:,|\b(?:on|since|by|until|till|from|dated|of)) $")
 """Visible text before the day of a month, where the next word is hidden."""
 _NTH = re.compile(r"(?:[12]?[0-9]|3[01])(?:st|nd|rd|th)")
+_QUARTER = re.compile(r"Q[1-4]|H[12]|FY(?:[0-9]{2}){1,2}")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:\.[0-9])?[kK]")
 _COUNT = re.compile(r"[0-9]+|[0-9]{1,2}\.[0-9]")  # or a mark, such as 4.5
 _SHORT_DAY = re.compile(r"(?:0?[1-9]|[12][0-9]|3[01])[./](?:0?[1-9]|1[0-2])")
@@ -428,6 +429,7 @@ class Detector:
         label = "NUMBER" if is_aged(word) else label
         label = "MONEY" if _THOUSANDS.fullmatch(word) else label
         label = "DATE" if label in (None, FACT) and _NTH.fullmatch(word) else label
+        label = "DATE" if label in NAMES and _QUARTER.fullmatch(word) else label
         if label is None:
             of_somebody = _OF_SOMEBODY.search(before) is not None
             ailing = class_of(word) if of_somebody and word.lower() not in _FRAMES else None
@@ -497,8 +499,8 @@ class Detector:
             label = "DATE" if dated else named
         if label == "NUMBER" and _YEAR.fullmatch(word) and not _COUNTED.match(after):
             label = "DATE"
-        if label in ("NUMBER", "MONEY") and role("", after) == "DATE":
-            label = "DATE"
+        if label in ("NUMBER", "MONEY"):
+            label = role("", after) or label
         elif label == "DATE" and is_measured(after):
             label = "NUMBER"
         if label == "DATE" and _DAY.fullmatch(word) and not is_dated(before, after):
