@@ -38,8 +38,9 @@ from models.build.quality import (
     torch_logits,
     word_sample,
 )
+from models.build.tagger.data import PROMPTS, Example, prompts
 from models.build.tagger.model import packaged_arrays
-from models.build.tokens import MASK, tokenizer, tokens
+from models.build.tokens import MASK, Tokens, continues, encoded, tokenizer, tokens
 from sanitizer.lm import FILES
 
 FOLDER = Path(__file__).resolve().parents[1] / "masked-lm"
@@ -51,6 +52,8 @@ PEERS: dict[str, frozenset[str]] = {
 TABLE = "## Held-out quality"
 MAX_LENGTH = 256
 DEVICE = "one NVIDIA H200 GPU"
+PROMPTS_READ = ("open", "dev", "second_open")
+"""Sets of prompts on which the model is measured; it learnt from none."""
 EXAMPLES = [
     "The doctor said that my [MASK] needs surgery next week.",
     "She works as a [MASK] at the hospital in Boston.",
@@ -111,9 +114,15 @@ def examples(model: MaskedLM) -> list[tuple[str, list[str]]]:
     return result
 
 
+def own_prompts(name: str) -> list[Example]:
+    """Return the prompts of a set of this project's."""
+    return prompts(PROMPTS.with_stem(name))
+
+
 def quality(model: MaskedLM, scorers: dict[str, OnnxScorer], n_rows: int) -> dict[str, Any]:
     """Measure on held-out text: tokens masked at 15 %, and words masked as in use."""
     held, train = tokens("heldout"), tokens("train")
+    asked = encoded(example.text for name in PROMPTS_READ for example in own_prompts(name))
     return {
         "15 % of tokens masked, windows of 48": measure(model, token_sample(held, n_rows), scorers),
         "15 % of tokens masked, windows of 128": measure(
@@ -121,6 +130,9 @@ def quality(model: MaskedLM, scorers: dict[str, OnnxScorer], n_rows: int) -> dic
         ),
         "most words masked, windows of 128": measure(
             model, word_sample(held, train, n_rows // 6, 128), scorers, 8
+        ),
+        "15 % of tokens masked, own prompts, windows of 48": measure(
+            model, token_sample(Tokens(asked, ~continues()[asked]), n_rows), scorers
         ),
     }
 
@@ -132,7 +144,7 @@ def table(
     lines = [
         TABLE,
         "",
-        f"{n_rows}, {n_rows // 3} and {n_rows // 6} windows.",
+        f"{n_rows}, {n_rows // 3}, {n_rows // 6} and {n_rows} windows.",
         "",
         "| text | graph | top-1 | top-50 | NLL (nats) | same top-1 as float32 | KL from float32 |",
         "|---|---|---|---|---|---|---|",
