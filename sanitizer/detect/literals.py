@@ -24,6 +24,7 @@ _DESIGNATIONS = (
     r"(?:[.-][0-9]{1,2}[a-z]{0,2})?",
     r"SOC ?[123]|HTTP/[123](?:\.[01])?|TLS ?v?1\.[0-3]|SSL ?v?[23](?:\.0)?",
     r"IPv[46]|OAuth ?[12](?:\.0)?",
+    r"(?:Roth|SEP|SIMPLE|[Tt]raditional|[Rr]ollover|[Ii]nherited) IRAs?",
     # machines and media
     r"Wi-?Fi(?: [4-7]E?)?|Bluetooth [4-6](?:\.[0-9])?|USB[ -]?(?:[ABC]|[123](?:\.[012])?)|[2-6]G",
     r"HDMI [12]\.[0-4]|DDR[3-5]|PCIe? [3-6](?:\.0)?|(?:240|360|480|720|1080|1440|2160)[pi]",

@@ -38,10 +38,8 @@ _NAMED = ("PERSON", "ORGANIZATION", "PLACE", "PRODUCT")
 _NUMBERS = {"MONEY": 0.08, "DATE": 0.02, "ID": 0.02, "NUMBER": 0.02}
 _OF_NAMES_AND_NUMBERS = _NUMBERS.keys() | NAMES
 _FIRST = dict.fromkeys(_NAMED, 0.05) | _NUMBERS
-_SECOND = (
-    dict.fromkeys(_NAMED, 0.05) | _NUMBERS | {"PRODUCT": 0.07, "FACT": 0.35, "CONDITION": 0.08}
-)
-_FIRST_ELSE, _SECOND_ELSE = 0.6, 0.15
+_SECOND = dict.fromkeys(_NAMED, 0.05) | _NUMBERS | {"PRODUCT": 0.07, "FACT": 0.35, "CONDITION": 0.1}
+_FIRST_ELSE, _SECOND_ELSE = 0.6, 0.2
 """Least share of all classes together at which a word has one, by the tagger's stage: a miss weighs
 more than a word too many, most of all for names and numbers."""
 _EVERYDAY, _FOREIGN_WORD, _MISSPELT = 0.7, 0.999, 0.6

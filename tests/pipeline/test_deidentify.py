@@ -266,6 +266,11 @@ _USERS = 'const users = [{ id: 1, name: "<>" }, { id: 2, name: "<>" }];'
         ("My brother offers 400 euros a month.", "My brother offers <>."),
         ("Meridian Polymers B.V. asks for EUR 1.38/kg.", "<> B.V. asks for <>/kg."),
         ("My son Oliver is in Year 4.", "My son <> is in Year <>."),
+        (
+            "What is a Roth IRA, and how does it differ from a traditional IRA?",
+            "What is a Roth IRA, and how does it differ from a traditional IRA?",
+        ),
+        ("He got warfarin 3 mg on 2 May from Ji-woo Bae.", "He got warfarin <> on <> from <>."),
         ("Thank Nurse Abiola on ward 7B for me.", "Thank <> on ward <> for me."),
         ('const users = [{ id: 1, name: "Noor" }, { id: 2, name: "Jack" }];', _USERS),
         ("Which regex matches IBANs and URLs?", None),
