@@ -1,6 +1,6 @@
 """A few points of the frontier on sentences of this project's own prompts.
 
-    python -m benchmarks.frontier.prompts [--quick]
+    python -m benchmarks.frontier.prompts [--quick] [--sentences N]
 
 One sentence of each of 100 prompts that may be read (benchmarks/usefulness/prompts), of 8 to 40
 words, in the place of film reviews: what people ask and tell, with names, numbers and programs.
@@ -68,9 +68,8 @@ class OwnPrompts(Bench):
         self._test = sentences(n)
 
 
-def run(quick: bool) -> dict[str, Any]:
-    """Measure every setting on every group of sentences."""
-    n = N_QUICK if quick else N_SENTENCES
+def run(quick: bool, n: int) -> dict[str, Any]:
+    """Measure every setting on every group of n sentences."""
     circumstances = Circumstances(n_training=300) if quick else Circumstances()
     _, audit = audits(circumstances, quick)
     solved = [(setting, *audit.solved(setting)) for setting in chosen(quick)]
@@ -101,10 +100,10 @@ def run(quick: bool) -> dict[str, Any]:
     }
 
 
-def main(quick: bool) -> None:
+def main(quick: bool, n: int) -> None:
     """Measure, and write the results."""
-    command = f"python -m benchmarks.frontier.prompts{' --quick' * quick}"
-    print(write("frontier_prompts", command, run(quick)))
+    command = f"python -m benchmarks.frontier.prompts{' --quick' * quick} --sentences {n}"
+    print(write("frontier_prompts", command, run(quick, n)))
 
 
 if __name__ == "__main__":
@@ -112,4 +111,7 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="5 sentences, one epsilon")
-    main(parser.parse_args().quick)
+    parser.add_argument("--sentences", type=int)
+    options = parser.parse_args()
+    wanted = options.sentences or (N_QUICK if options.quick else N_SENTENCES)
+    main(options.quick, wanted)
