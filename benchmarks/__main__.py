@@ -142,7 +142,7 @@ STEPS: dict[str, list[Step]] = {
     ],
     "utility": [
         Step("frontier", "frontier.run", size=("--sentences", "80"), minutes=16),
-        Step("frontier_prompts", "frontier.prompts", size=("--sentences", "20"), minutes=2),
+        Step("frontier_prompts", "usefulness.frontier", size=("--sentences", "20"), minutes=2),
         Step("papers", "papers.tables_of_papers", size=("--sentences", "80"), minutes=14),
         Step("ideas", "frontier.ideas", minutes=7),
         Step("words", "frontier.words", minutes=2),

@@ -1,6 +1,6 @@
 """A few points of the frontier on sentences of this project's own prompts.
 
-    python -m benchmarks.frontier.prompts [--quick] [--sentences N]
+    python -m benchmarks.usefulness.frontier [--quick] [--sentences N]
 
 One sentence of each of 100 prompts that may be read (benchmarks/usefulness/prompts), of 8 to 40
 words, in the place of film reviews: what people ask and tell, with names, numbers and programs.
@@ -102,7 +102,7 @@ def run(quick: bool, n: int) -> dict[str, Any]:
 
 def main(quick: bool, n: int) -> None:
     """Measure, and write the results."""
-    command = f"python -m benchmarks.frontier.prompts{' --quick' * quick} --sentences {n}"
+    command = f"python -m benchmarks.usefulness.frontier{' --quick' * quick} --sentences {n}"
     print(write("frontier_prompts", command, run(quick, n)))
 
 
