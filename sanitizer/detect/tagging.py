@@ -42,7 +42,7 @@ _SECOND = dict.fromkeys(_NAMED, 0.05) | _NUMBERS | {"PRODUCT": 0.07, "FACT": 0.3
 _FIRST_ELSE, _SECOND_ELSE = 0.6, 0.2
 """Least share of all classes together at which a word has one, by the tagger's stage: a miss weighs
 more than a word too many, most of all for names and numbers."""
-_EVERYDAY, _FOREIGN_WORD, _MISSPELT = 0.7, 0.999, 0.6
+_EVERYDAY, _FOREIGN_WORD, _MISSPELT = 0.7, 1.1, 0.6
 """Least share of all classes at which an everyday word counts as a name: of the lists, of the list
 of another language, and one that is a typing error away from a visible word."""
 _LISTED = 0.04

@@ -36,7 +36,8 @@ RATE, NEW_FACTOR, WARMUP_STEPS, TOLD_SHARE = 2e-4, 3.0, 200, 0.5
 NEW = ("head", "told", "slot")
 """Parts that learn faster."""
 N_READERS, AHEAD = 10, 64
-NAMES = ("ids", "lengths", "pieces", "valid", "at", "row", "known", "weights", "partial", "wrong")
+OF_RUNS = ("pieces", "valid", "at", "row")
+"""Arrays of a batch that the model reads beside the states, in its order."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def write(data: Path, texts: Path, seed: int, n: int) -> None:
 
 
 def arrays(texts: Sequence[Text]) -> dict[str, NDArray[Any]]:
-    """Return one batch as padded arrays, by NAMES, and "told"."""
+    """Return one batch as padded arrays, by name."""
     n_runs = sum(len(text.pieces) for text in texts)
     length = max(len(text.ids) for text in texts)
     ids = np.zeros((len(texts), length), np.int64)
@@ -176,7 +177,7 @@ def loss_of(model: Tagger, body: MaskedLM, batch: dict[str, Tensor]) -> tuple[Te
     present = torch.arange(ids.shape[1], device=ids.device) < batch["lengths"][:, None]
     with torch.autocast(ids.device.type, dtype=torch.bfloat16):
         states = states_of(body, ids, present)
-        scores = model(*(batch[name] for name in NAMES[2:6]), states, present)
+        scores = model(*(batch[name] for name in OF_RUNS), states, present)
         visible = model.visible(states, present)
     logs = torch.log_softmax(scores.float(), -1)
     rows, pieces, labels = batch["known"].T
