@@ -19,8 +19,9 @@ from models.build.fetch import CACHE, member
 N_LAYERS, N_HEADS, WIDTH, FFN, N_VOCABULARY, N_POSITIONS = 6, 12, 768, 3072, 28996, 512
 EPS = 1e-12
 LEVELS = 31
-"""Values of a weight on each side of zero. With 6 bits no sum of two products of 8 bits saturates
-on processors without VNNI, and packed files are a quarter smaller than with 8."""
+"""Values of a weight of the layers on each side of zero. With 6 bits no sum of two of their
+products saturates on processors without VNNI (those of the head's 8 bits may: `sanitizer.lm` asks
+for the precise mode there), and packed files are a quarter smaller than with 8."""
 
 
 def rounded(weight: Tensor) -> Tensor:

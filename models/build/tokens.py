@@ -41,24 +41,8 @@ def tokens(split: str, cache: Path = CACHE) -> Tokens:
     """Return all tokens of one split, documents joined by [SEP]; cached as an .npz file."""
     path = cache / f"tokens-{split}.npz"
     if not path.exists():
-        loaded = tokenizer(cache)
-        ids: list[NDArray[np.uint16]] = []
-        starts: list[NDArray[np.bool_]] = []
-        batch: list[str] = []
-
-        def flush() -> None:
-            for encoding in loaded.encode_batch(batch, add_special_tokens=False):
-                words = np.array([-1, *encoding.word_ids, -1], dtype=np.int64)
-                ids.append(np.array([*encoding.ids, SEP], dtype=np.uint16))
-                starts.append(words[1:] != words[:-1])
-            batch.clear()
-
-        for text in documents(split, cache):
-            batch.append(text)
-            if len(batch) == 512:
-                flush()
-        flush()
-        np.savez(path, ids=np.concatenate(ids), starts=np.concatenate(starts))
+        ids = encoded(documents(split, cache), cache)
+        np.savez(path, ids=ids, starts=~continues(cache)[ids])
     with np.load(path) as data:
         return Tokens(data["ids"], data["starts"])
 

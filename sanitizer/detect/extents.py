@@ -10,10 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sanitizer.detect.classes import (
-    given_names,
-    words_of,
-)
+from sanitizer.detect.classes import class_of, given_names, told_in, words_of
 from sanitizer.detect.skeleton import (
     NUMBERS,
     NUMERAL,
@@ -448,7 +445,7 @@ def names_on(
         if len(found) == _FULL_NAME and _beside(text, run, i) and found[i] == "PERSON":
             found[0] = "PERSON" if found[0] in ("ORGANIZATION", "PLACE") else found[0]
         follows = found[i] in NAMES or found[i] == "OCCUPATION"
-        unknown = found[i] in (None, UNKNOWN, "FACT")
+        unknown = _is_unknown(word, found[i], language)
         other = unknown or (found[i - 1] == "PERSON" and follows)
         if other and found[i - 1] in NAMES and _beside(text, run, i):
             found[i] = found[i - 1]
@@ -463,6 +460,16 @@ def names_on(
             first = run.words[i - 1][0]
             found[i - 1] = found[i] if text[first].isupper() else None
     return found
+
+
+def _is_unknown(word: str, kind: str | None, language: str) -> bool:
+    """Return True for a word whose class says nothing: none, or in another language than English
+    an illness or the like that no list has.
+    """
+    if kind in (None, UNKNOWN, "FACT"):
+        return True
+    told = language != "en" and kind in _TOLD
+    return told and class_of(word) is None and word.lower() not in told_in(language)
 
 
 def _beside(text: str, run: Run, number: int) -> bool:

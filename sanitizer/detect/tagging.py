@@ -42,9 +42,12 @@ _SECOND = dict.fromkeys(_NAMED, 0.05) | _NUMBERS | {"PRODUCT": 0.07, "FACT": 0.3
 _FIRST_ELSE, _SECOND_ELSE = 0.6, 0.2
 """Least share of all classes together at which a word has one, by the tagger's stage: a miss weighs
 more than a word too many, most of all for names and numbers."""
-_EVERYDAY, _FOREIGN_WORD, _MISSPELT = 0.7, 1.1, 0.6
-"""Least share of all classes at which an everyday word counts as a name: of the lists, of the list
-of another language, and one that is a typing error away from a visible word."""
+_EVERYDAY, _MISSPELT = 0.7, 0.6
+"""Least share of all classes at which an everyday word counts as a name: of the lists, and one that
+is a typing error away from a visible word."""
+_NEVER = float("inf")
+"""The same of everyday words in another language than English: the tagger hardly reads these, and
+gave "Damen und Herren" an illness. Listed ones have their list's class without it."""
 _LISTED = 0.04
 """Least share of all classes, whatever they are, at which a listed illness, treatment, belief,
 origin or crime is that of somebody."""
@@ -330,7 +333,8 @@ class Tagging:
             listed = class_of(word)  # "aspirin" is a drug, whatever the tagger takes it for
             kind = listed if listed in self._tagger.classes else kind
         limit = limits[kind]
-        if kind in NAMES or name_limit == _MISSPELT:
+        everyday = name_limit == _NEVER and kind not in _NUMBERS
+        if kind in NAMES or name_limit == _MISSPELT or everyday:
             limit = max(limit, name_limit)
         if share >= limit:
             return kind
@@ -364,11 +368,11 @@ class Tagging:
             return 0.0
         free = word.islower() or opens or language == "de" or (word.isupper() and len(word) > 3)
         if free and plain in foreign_words(language):
-            return _FOREIGN_WORD
+            return _NEVER
         if not word.islower() and (not free or plain in self._forms.lower):
             return 0.0
         if self._forms.known(word):
-            return _EVERYDAY
+            return _EVERYDAY if language == "en" else _NEVER
         return _MISSPELT if misspelt(word, self._forms) else 0.0
 
     def _asked(self, found: Skeleton, run: Run) -> tuple[list[int], list[int]]:

@@ -301,7 +301,7 @@ def test_a_month_of_another_language_is_no_name(local: Detector) -> None:
         ("Mein Bruder ist schwul, und mein Vater weiß es nicht.", "schwul", "SEXUALITY"),
         ("Je suis malade depuis ma dépression de l'an dernier.", "dépression", "CONDITION"),
         ("Mi hermana es judía y no come carne de cerdo.", "judía", "BELIEF"),
-        ("Ich bin Hebamme und habe keine Zeit mehr dafür.", "Hebamme", "FACT"),
+        ("Ich bin Hebamme und habe keine Zeit mehr dafür.", "Hebamme", "OCCUPATION"),
         ("Bonjour, j'ai 47 ans et je cherche un emploi à Lille.", "47 ans", "NUMBER"),
         ("Frau Kolb hat ihn am 11.11. vor der Klasse gesehen.", "11.11", "DATE"),
         ("Meine Tante wohnt in der Lindenstraße 14.", "Lindenstraße 14", "PLACE"),

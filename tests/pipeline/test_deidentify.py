@@ -271,6 +271,15 @@ _USERS = 'const users = [{ id: 1, name: "<>" }, { id: 2, name: "<>" }];'
             "What is a Roth IRA, and how does it differ from a traditional IRA?",
         ),
         ("He got warfarin 3 mg on 2 May from Ji-woo Bae.", "He got warfarin <> on <> from <>."),
+        (
+            "Sehr geehrte Damen und Herren,\n\nmein Sohn Emil Brandner, Klasse 4b der "
+            "Lindenschule in Oberrode, war vom 3. bis 7. November krank. Er darf laut Dr. Kessler "
+            "erst ab Montag wieder am Sport teilnehmen.\n\nMit freundlichen Gr\u00fc\u00dfen\n"
+            "Katja Brandner, Tel. 0151 23456789",
+            "Sehr geehrte Damen und Herren,\n\nmein Sohn <>, Klasse <> der <> in <>, war vom <>. "
+            "bis <> krank. Er darf laut Dr. <> erst ab Montag wieder am Sport teilnehmen.\n\n"
+            "Mit freundlichen Gr\u00fc\u00dfen\n<>, Tel. <>",
+        ),
         ("Thank Nurse Abiola on ward 7B for me.", "Thank <> on ward <> for me."),
         ('const users = [{ id: 1, name: "Noor" }, { id: 2, name: "Jack" }];', _USERS),
         ("Which regex matches IBANs and URLs?", None),
