@@ -25,6 +25,7 @@ def float_session(folder: Path, threads: int) -> onnxruntime.InferenceSession:
     """The shipped graph in float32: inputs are not rounded, and weights are floats."""
     model = onnx.load(str(folder / "model.onnx"))
     arrays = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+    arrays["head.weight"] = arrays["words.q"][arrays["head.outputs"]].T  # a node of the graph
     made = {output: node for node in model.graph.node for output in node.output}
     nodes: list[onnx.NodeProto] = []
     for node in model.graph.node:
