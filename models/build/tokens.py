@@ -9,6 +9,7 @@ import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +80,7 @@ def written(texts: Path, data: Path, out: Path) -> None:
     Args:
         texts: the folder of collections. data: the tagger's folder of data.
     """
-    parts: dict[str, NDArray[np.generic]] = {}
+    parts: dict[str, Any] = {}
     for name, collection in (("wikipedia", wikipedia), ("imdb", imdb)):
         train = (t for i, t in enumerate(collection()) if split_of(i) == "train")
         parts[name] = encoded(train)
