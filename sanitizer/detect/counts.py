@@ -28,7 +28,8 @@ from sanitizer.detect.skeleton import NUMBER, Skeleton
 _READER = re.compile(
     r"(?i)(?:\b(?:like|as if|as though|imagine|pretend)(?: that)? "
     r"(?:i['\u2019]?m|i (?:am|was|were)|you['\u2019]?re|(?:we|you) (?:are|were))|"
-    r"\b(?:as if|like|for) (?:talking )?to an?|\beli) $|\beli$"
+    r"\b(?:as if|like|for) (?:talking )?to an?|\beli|"
+    r"\b(?:at|for|to) (?:a |the )?reading age of) $|\beli$"
 )
 """Visible text before the age that an explanation is for: "explain it like I'm 12"."""
 _READ_BY = re.compile(
@@ -64,8 +65,9 @@ _STATUS = re.compile(r"[1-5]\d\d")
 _SHOWS = re.compile(
     r"(?i)\b(?:http(?: status)?|status(?: code)?|error(?: code)?|responds? with|responded with|"
     r"(?:page|server|endpoint|api|request|site|app|service|url|nginx|apache|proxy|gateway|browser|"
-    r"curl|webhook|\ufffc)s? (?:\w+ )?"
-    r"(?:shows?|returns?|returned|throws?|gives?|gets?|answers?)(?: an?)?(?: error)?):? $"
+    r"curl|webhook|upstream|host|node|call|backend|cdn|balancer|job)s? (?:[\w\ufffc]+ )?"
+    r"(?:shows?|returns?|returned|throws?|gives?|gets?|answers?)(?: an?)?(?: error)?):? $|"
+    r"\ufffc (?:returns?|returned|throws?|responds? with|responded with)(?: an?)?(?: error)? $"
 )
 """Visible text after a short duration in other languages; and the answer of a web server, and
 visible text before it."""
@@ -79,12 +81,12 @@ _PAST = (
     r"[a-z]{3,}ed)"
 )
 _HAPPENED = re.compile(
-    r"(?i)(?:(?:\b(?:i|we|he|she|they|it|who|which|nobody|everyone|"
+    r"(?i)(?:(?:\b(?:(?:i|we|they|you)['\u2019]?ve|i|we|he|she|they|it|who|which|nobody|everyone|"
     r"(?:my|our|his|her|their|the) \w+)|\ufffc\)?)"
     r"(?: (?:\w+ly|also|still|then|only|already|never|just|has|have|had))? "
     rf"{_PAST}\b|(?:^|[.!?;:,\n] *|\b(?:and|but) )(?:led|managed|supervised|trained|hired|closed|"
     r"handled|slept|lost|spent|waited|sold|won|stayed|cancel+ed|missed|worked|walked|drank|smoked)\b)"
-    r"[^.!?;\n]{0,50}$"
+    r"[^.!?;:\n]{0,50}$"
 )
 """Visible text before what was counted when something happened: a fact, no count of the task."""
 _STATED = re.compile(
@@ -185,8 +187,14 @@ _PLACE_OF_ROW = re.compile(
 )
 """Visible text before the number of a row that is written down in a program or in JSON."""
 _COMPARED = re.compile(r"[\w)\]\"`\ufffc] ?(?:===?|!==?|<>|[<>]=?|(?<= )= ?)$")
+_BELOW = re.compile(
+    r"[\w)\]\"'`\ufffc] (?:[<>]=?|-(?:gt|ge|lt|le|eq|ne)) ?$|"
+    r"\s-(?:[acm]?(?:time|min)|size|maxdepth|mindepth) [+-]?$"
+)
 _COMPARED_AFTER = re.compile(r"[ \t]*(?:(?i:and|or|group by|order by|limit)\b|&&|\|\||[;:){]|\n|$)")
-"""Visible text around the 0 or 1 that a program or a query compares something with."""
+"""Visible text around the 0 or 1 that a program or a query compares something with, and before a
+limit of up to three digits in one."""
+_LIMIT_AFTER = re.compile(r"[ \t]*(?:(?i:and|or|then|do|group|order|limit|having)\b|&&|\|\||[;:){\]?]|\n|$| -)")
 _ONE_DIGIT, _ASSIGNED_AFTER = re.compile(r"[0-9]"), re.compile(r"[ \t]*(?:[;,)\n#]|//|if |$)")
 _IN_LIST, _LIST_AFTER = (
     re.compile(r"(?:[=(] ?|\breturn )[\[{(](?:-?[0-9\ufffc], ?)*-?$"),
@@ -197,11 +205,17 @@ _REGEX = re.compile(r"(?:\(\?[:=!<]|\\[dwsbDWSB]).{0,80}(?:[\[{|(^]|\\\+)$")
 _REGEX_AFTER = re.compile(r"[\]}|)*+?$\\]")
 """Visible text around a number in a regular expression."""
 _UPGRADED = re.compile(
-    r"(?i)\b(?:(?:up|down)grad|updat|bump)(?:e|ed|es|ing)?\b[^.\n\ufffc]{0,40} "
+    r"(?i)\b(?:(?:(?:up|down)grad|updat|bump)(?:e|ed|es|ing)?|(?:driver|firmware|plugin|kernel|bios|"
+    r"library|package|client|compiler|patch)s?)\b[^.\n\ufffc]{0,40} "
     r"(?:from \ufffc to|from|to|version) $"
 )
 """Visible text before the release that somebody moved to."""
 _VERSION = re.compile(r"v?\d{1,2}\.\d{1,2}\.\d{1,2}")
+_OF_DAY = re.compile(
+    r"(?i)\b(?:on|since|until|till|by|dated|born|dob|d\.o\.b\.?|due|loss|accident|birth|expires?|"
+    r"signed|incident|received|admitted|seen|paid|date):? $"
+)
+_DAY = re.compile(r"(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:0\d|[1-9]\d)")
 _RELEASE, _PART = re.compile(r"\d{1,2}(?:\.\d{1,2})?"), re.compile(r"\d{1,3}(?:\.\d{1,2}){0,2}")
 _OF_PERSON = re.compile(
     r"(?i)\b(?:room|ward|bed|seat|flat|apartment|apt|locker|suite|courtroom|cell|house|unit|patient|"
@@ -214,7 +228,7 @@ _SERVED = re.compile(r'HTTP/\ufffc" $')
 _AT_ITEM = re.compile(r"(?:(?:^|\n)[ >*-]*\(?|\.[a-z]{1,5}:|(?:^|[.;\n\"] ?))$")
 _AT_FIRST, _FIRST = re.compile(r": ?$"), re.compile(r"1[.)] |\d{1,4}\)(?:\n|$)")
 _ITEM = re.compile(r"(?:\d{1,2}[.)] |\d{1,2}\.\d{1,2}\.? (?=[A-Z])|\d{1,4}\))")
-"""A version; visible text before, and number with the text after, of a list's item, a clause of a
+"""A version, a day that looks like one, and visible text before the day; before, and number with the text after, of a list's item, a clause of a
 contract or a line of a file."""
 _CLAUSE = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,2}){1,2}\.? \ufffc")
 _OF_RULES = re.compile(
@@ -251,7 +265,7 @@ _TAGGED = re.compile(r"(?i)(?:\bimages?:?|(?-i:^|\n)FROM) ?[\w.\ufffc-]+(?:/[\w.
 _REFERRED = re.compile(
     r"(?i)\b(?:items?|points?|sections?|steps?|questions?|chapters?|pages?|lines?|rows?|columns?|"
     r"figures?|tables?|options?|parts?|paragraphs?|tasks?|exercises?|slides?|footnotes?|appendix|"
-    r"articles?|clauses?|attempts?)(?: (?:no\.?|number))?(?: \ufffc(?:,| and| or| to))* $|"
+    r"articles?|clauses?|attempts?|prio(?:rity)?|severity|event)(?: (?:no\.?|number|id))?:?(?: \ufffc(?:,| and| or| to))* $|"
     r"(?-i:\b(?:Alternative|Bid|Choice|Offer|Proposal|Quote|Scenario|Tier|Variant) $)"
 )
 """Visible text before the number of a part of the text."""
@@ -370,6 +384,9 @@ def _is_literal(number: str, before: str, after: str) -> bool:
         return True
     if _SHORT.fullmatch(number) and _PLACE_OF_ROW.search(before):
         return True
+    limits = number.isdecimal() and len(number) <= MOST_DIGITS and _BELOW.search(before)
+    if limits and _LIMIT_AFTER.match(after):
+        return True
     if not _ONE_DIGIT.fullmatch(number):
         return False
     assigned = (_ASSIGNED.search(before) and _ASSIGNED_AFTER.match(after)) or (
@@ -409,6 +426,8 @@ def is_mathematical(before: str, after: str) -> bool:
 
 def _is_release(number: str, before: str, after: str) -> bool:
     """Return True for the version of a program, and for that in the name "Office 365"."""
+    if _DAY.fullmatch(number) and _OF_DAY.search(before):
+        return False
     if _VERSION.fullmatch(number) or (_DOTTED.fullmatch(number) and _RELEASED_AFTER.match(after)):
         return True
     released = any(each.search(before) for each in (_OF_PRODUCT, _UPGRADED, _TAGGED))

@@ -114,6 +114,7 @@ _WORLDLY = _TOLD - {"FACT"} | {"SEXUALITY", "FAMILY"}
 _LISTED_WHOLE = frozenset(["BELIEF", "ORIGIN", "SEXUALITY"])
 """Classes whose words are all on lists: any other everyday word is one by mistake."""
 _NO_SUM = re.compile(r"\bend(?:s|ing)(?: in| with)? $|\b(?:CVR|HRB|KvK|SIREN|SIRET):? $")
+_PROGRAMS = frozenset(["python", "javascript", "sql", "shell"])
 _LASTS = re.compile(r"[ -](?:days?|weeks?|months?|years?)(?!\w)")
 """Visible text before the last digits of a card and the number of a register, and after how long
 something lasts."""
@@ -283,7 +284,8 @@ class Detector:
             return Reading((), pieces=parts)
         if language is None:
             return Reading((), n_visible=found.n_visible, language=None)
-        labels, facts = self._tagging.labels(found, language)
+        programs = [(each.start, each.end) for each in parts if each.language in _PROGRAMS]
+        labels, facts = self._tagging.labels(found, language, merged(programs))
         coded = merged([(piece.start, piece.end) for piece in parts])
         decided = self._kinds(found, labels, fields, language, coded)
         findings: list[tuple[Finding, int]] = []

@@ -127,7 +127,7 @@ _PLAIN = frozenset(
 )
 _NUMBERED, _ITS_NUMBER = (
     frozenset("NHS NI SSN BSN NIE NIF VAT UTR VIN IMEI".split()),
-    re.compile(r" (?:number|no\b|card|code)"),
+    re.compile(r"(?i) (?:number|no\b|num\b|card|code)"),
 )
 """What a kind of number is called by, and visible text after it."""
 _IN_FORMULA = re.compile(rf"=\s?[-+(]*(?:[A-Z]{{2,}}|{SLOT})\((?:[^\n]*[(:,;+*/<>=&-] ?)?\$?$")
@@ -332,7 +332,7 @@ def names_number(word: str, after: str) -> bool:
     Args:
         after: visible text after the word.
     """
-    return word in _NUMBERED and _ITS_NUMBER.match(after) is not None
+    return word.upper() in _NUMBERED and _ITS_NUMBER.match(after) is not None
 
 
 def names_year(word: str, after: str) -> bool:

@@ -147,10 +147,18 @@ _CELL_ERROR = re.compile(r"#(N/A|REF|VALUE|NAME|DIV/0)(?![A-Za-z])")
 """A formula of a spreadsheet; its functions, cells, columns and switches; what a cell shows."""
 _AMPERSAND = re.compile(r"(?<![\w&])[A-Z]{1,3}&[A-Z]{1,2}s?(?![\w&])")
 """An abbreviation such as "Q&A", or a firm's name."""
+_LETTERS = re.compile(r"[A-Za-z]+")
 _SEGMENT = re.compile(r"[A-Za-z0-9_]+")
 """A name of a public library in a stack trace, such as "java.lang.Double"; its parts."""
 _FRAMED = re.compile(r"\(([A-Za-z]+)\.(?:java|kt|scala|cs|groovy):[0-9]+\)")
 """The file of a stack trace's line."""
+
+_LAW = re.compile(
+    r"(?<![\w-])(?:[A-Z][a-z]+(?:'s)?(?:,? (?:and|of|or|to|for|the|in|etc\.?)){0,2} |\([A-Z][A-Za-z' ]+\) ){1,7}"
+    r"(?:Act|Acts|Regulations?|Order|Rules|Code|Convention|Directive|Ordinance|Statute|Bill)"
+    r"(?: \([A-Z][A-Za-z ]{2,30}\))?(?: (?:of )?(?:1[6-9]|20)[0-9]{2})?(?![\w-])"
+)
+"""The name of a law: "the Consumer Rights Act 2015"; a name of a person in it is on no list."""
 
 _SHAPES = (_ZONE, _SIZE, _EVERY_HOST, _DESIGNATION, _SEQUENCE, _MOVES)
 
@@ -177,6 +185,10 @@ def public_code(
         found += [span for span in begins if _is_known(text[slice(*span)], forms)]
     found += [each.span() for shape in _SHAPES for each in shape.finditer(text)]
     found += [each.span() for each in _CHORDS.finditer(text) if _CHORD_TOLD.search(each.group())]
+    for law in _LAW.finditer(text):
+        words = [word for word in _LETTERS.findall(law.group()) if word[0].isupper()]
+        if len(words) > 1 and all(map(forms.listed, words)):
+            found.append(law.span())
     found += [*_styles(text), *_classes(text, forms), *_headers(text, forms)]
     short = known_to_all("abbreviations")
     found += [each.span() for each in _AMPERSAND.finditer(text) if each.group() in short]

@@ -70,6 +70,12 @@ _OWNED = re.compile(
     r"(?: (?:about|only|around|him|her|them|me|us|you))*) ?[$\u00a3\u20ac]?$"
 )
 """Visible text before a sum of a person."""
+_KEYED = re.compile(
+    r"(?i)(?<![^\W_])(?:salary|wages?|income|rent|deposit|loan|mortgage|bonus|pension|donation|gift|"
+    r"severance|debts?|net_worth|invoiced?|fee)(?:_(?:eur|usd|gbp|amount|total|monthly|yearly|annual))?"
+    r"[\"']?\]? ?(?:=|:|=>) ?$"
+)
+_LEAST_SUM = 3  # digits of a sum that a program gives a name
 ASKS = re.compile(
     r"(?i)(?:^|[.!?:;\n] *|\b(?:please|and|then|so) )(?:which|who|what|how (?:many|much)|list|"
     r"count|show|find|filter|select|sort|give|keep|remove|delete|drop|return|mark|highlight|add up|"
@@ -311,7 +317,7 @@ _LIVED = re.compile(
 """A year, and visible text before one of somebody's life."""
 _PERCENT = re.compile(r"(?i) ?(?:%|per ?cent\b)")
 _SHARE_AFTER = re.compile(
-    r"(?i) ?(?:%|per ?cent) (?:bonus|discount|stake|share|equity|commission|of (?:the |all )?"
+    r"(?i) ?(?:%|per ?cent) (?:bonus|discount|off\b|stake|share|equity|commission|of (?:the |all )?"
     r"(?:revenue|turnover|sales|profits?|shares|company|votes|salary|pay|wages?|income|capital|my|our|his|her|"
     r"their|its)\b)"
 )
@@ -364,7 +370,9 @@ def role(before: str, after: str, number: str = "") -> str | None:
     serial = _SERIAL.fullmatch(number) and _RAN.search(before)
     if serial or _PLACED.search(before):
         return "ID"
-    return "MONEY" if _TO_THE_CENT.fullmatch(number) or _OWNED.search(before) else None
+    keyed = sum(map(str.isdecimal, number)) >= _LEAST_SUM and _KEYED.search(before)
+    a_sum = keyed or _TO_THE_CENT.fullmatch(number) or _OWNED.search(before)
+    return "MONEY" if a_sum else None
 
 
 def _is_share(before: str, after: str) -> bool:
@@ -386,7 +394,7 @@ _ORDERS = re.compile(rf"(?i)[\s>*|-]*(?:please |and |then )?{REQUESTS}\b")
 """The beginning of the last sentence; what makes it a request, a question or a rule, whose numbers
 are those of the task."""
 UNIT_AFTER = re.compile(
-    r"[ \u00a0]?(?:%|m\u00b2|(?:kg|mg|mcg|\u00b5g|cm|mm|km|ha|sqm|bpm|mmol|mph|"
+    r"[ \u00a0]?(?:%|m\u00b2|\u00b0 ?(?:[CF]\b|\ufffc)|(?:kg|mg|mcg|\u00b5g|cm|mm|km|ha|sqm|bpm|mmol|mph|"
     r"(?i:per ?cent|kilos?|grams|tonnes?|tons?|hectares?|acres?|litres?|liters?|miles|metres|"
     r"meters|yards|units|square|points?|stone|lbs?|inches|feet|million|billion|shares|pallets|boxes|cases|cartons|bottles|"
     r"children|grandchildren|stitches|instal+ments|shifts|visits|complaints|warnings|offences|convictions))\b)"

@@ -186,7 +186,28 @@ class PublicForms:
 
     def known(self, word: str) -> bool:
         """Return True if the word is on any list, in whatever case form it is written."""
-        return self.listed(word) or _plain(word) in self.ordinary or self.compound(word)
+        if self.listed(word) or _plain(word) in self.ordinary or self.compound(word):
+            return True
+        return word.islower() and any(self._of_dictionary(stem) for stem in _stems(word))
+
+    def _of_dictionary(self, word: str) -> bool:
+        return word in self.ordinary or self.listed(word)
+
+
+_ENDINGS = (
+    ("ies", "y"), ("s", ""), ("ally", "al"), ("ily", "y"), ("edly", "ed"), ("ingly", "ing"), ("ively", "ive"),
+    ("ously", "ous"), ("fully", "ful"), ("iness", "y"), ("ness", ""), ("isation", "ization"), ("isations", "ization"), ("ising", "izing"),
+    ("ised", "ized"), ("ise", "ize"), ("less", ""), ("wise", ""),
+)  # fmt: skip
+_LEAST_STEM = 5
+
+
+def _stems(word: str) -> Iterator[str]:
+    """Yield the words that one in lower case may be derived from: "hoodies", "procedurally"."""
+    for ending, plain in _ENDINGS:
+        stem = word.removesuffix(ending) + plain
+        if word.endswith(ending) and len(stem) >= _LEAST_STEM:
+            yield stem
 
 
 def kind_of(word: str) -> str:

@@ -31,6 +31,7 @@ from sanitizer.detect.skeleton import (
 )
 from sanitizer.lm import MaskedLM, Tagger, WordPieces, WordTable
 from sanitizer.progress import report
+from sanitizer.text import overlapping
 
 _READS = {**dict.fromkeys(NUMBERS, "two"), "PERSON": "she", "PLACE": "home", "ORGANIZATION": "work"}
 _MARGIN = 32  # tokens that neighbouring windows of a long text share on each side
@@ -54,6 +55,8 @@ origin or crime is that of somebody."""
 _VAGUE = 0.45
 """Share of the likeliest class among all of them below which a word is part of a fact of no class:
 a told class was right in one of four such words of the open prompts and the development set."""
+_IN_PROGRAM, _MOST_DIGITS = 0.06, 3
+"""The same of a number in a program of up to so many digits: most are nobody's."""
 _ONE = np.ones(1, dtype=np.int64)
 _FACT_LIMIT, _FOREIGN_FACT_LIMIT = 1.8, 2.6
 """Log odds of one of its words from which a sentence is warned about, in English and elsewhere."""
@@ -185,8 +188,14 @@ class Tagging:
         self._first = {c: _FIRST.get(c, _FIRST_ELSE) for c in (*tagger.classes, "FACT")}
         self._second = {c: _SECOND.get(c, _SECOND_ELSE) for c in (*tagger.classes, "FACT")}
 
-    def labels(self, found: Skeleton, language: str) -> tuple[list[list[str | None]], list[Told]]:
-        """Return the class of each word of each run, and the sentences that tell a fact."""
+    def labels(
+        self, found: Skeleton, language: str, programs: Sequence[tuple[int, int]] = ()
+    ) -> tuple[list[list[str | None]], list[Told]]:
+        """Return the class of each word of each run, and the sentences that tell a fact.
+
+        Args:
+            programs: stretches of programs, ascending.
+        """
         tokens = self._tokens(found)
         labels: list[list[str | None]] = [
             [None] * (1 if run.kind in NUMBERS else len(run.words)) for run in found.runs
@@ -201,7 +210,7 @@ class Tagging:
             numbers = [
                 int(i) for i in np.flatnonzero(inside) if found.runs[i].kind in {WORD, *NUMBERS}
             ]
-            facts = self._label(found, tokens, numbers, begin, states, labels, language)
+            facts = self._label(found, tokens, numbers, begin, states, labels, language, programs)
             odds[first:last] = facts[1 + first - begin : 1 + last - begin]
             report(last, len(tokens.ids))
         limit = _FACT_LIMIT if language == "en" else _FOREIGN_FACT_LIMIT
@@ -216,6 +225,7 @@ class Tagging:
         states: dict[int, NDArray[np.float32]],
         labels: list[list[str | None]],
         language: str,
+        programs: Sequence[tuple[int, int]],
     ) -> NDArray[np.float32]:
         """Fill in the labels of the runs of one window; return the facts' log odds by token."""
         width = self._tagger.width
@@ -238,7 +248,7 @@ class Tagging:
         known = self._placed(words, firsts_of, len(ids)) if knows else None
         scores, facts = self._tagger.scores(states, vectors, lengths, at, known)
         for row, (i, (run_ids, firsts)) in enumerate(zip(numbers, read, strict=True)):
-            limits = self._name_limits(found, found.runs[i], language)
+            limits = self._name_limits(found, found.runs[i], language, programs)
             for word, piece in enumerate(firsts):
                 if piece < width:
                     labels[i][word] = self._decided(scores[row, piece], *limits[word], knows)
@@ -334,20 +344,26 @@ class Tagging:
             kind = listed if listed in self._tagger.classes else kind
         limit = limits[kind]
         everyday = name_limit == _NEVER and kind not in _NUMBERS
-        if kind in NAMES or name_limit == _MISSPELT or everyday:
+        if kind in NAMES or name_limit in (_MISSPELT, _IN_PROGRAM) or everyday:
             limit = max(limit, name_limit)
         if share >= limit:
             return kind
         told = class_of(word) if odds[1:].sum() >= _LISTED * odds.sum() else None
         return told if told in self._tagger.classes else None
 
-    def _name_limits(self, found: Skeleton, run: Run, language: str) -> list[tuple[float, str]]:
+    def _name_limits(
+        self, found: Skeleton, run: Run, language: str, programs: Sequence[tuple[int, int]]
+    ) -> list[tuple[float, str]]:
         """Return for each word of a run the share from which it is a name, and the word.
 
-        The share is 0 for words that are not written as everyday words are.
+        The share is 0 for words that are not written as everyday words are. A number of a program
+        has a class from such a share on.
         """
         if run.kind in NUMBERS:
-            return [(0.0, found.text[run.start : run.end])]
+            written = found.text[run.start : run.end]
+            short = sum(map(str.isdecimal, written)) <= _MOST_DIGITS
+            in_program = short and overlapping(programs, run.start, run.end)
+            return [(_IN_PROGRAM if in_program else 0.0, written)]
         opening = run.start == 0 or _OPENING.search(found.text, max(0, run.start - 4), run.start)
         limits: list[tuple[float, str]] = []
         for number, (start, end) in enumerate(run.words):
