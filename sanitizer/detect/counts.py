@@ -95,9 +95,11 @@ _STATED = re.compile(
     r"(?:^|[.!?;,\n] *)(?!need)[a-z]{4,}ed for $"
 )
 _LEFT_OF = re.compile(
-    r"(?i) (?:days|weeks|hours) of (?:\w+ )?(?:holidays?|leave|vacation|absence|overtime|service)\b"
+    r"(?i) (?:days|weeks|hours) of (?:\w+ )?(?:holidays?|leave|vacation|absence|overtime|service)\b|"
+    r"(?: ?(?:minutes?|mins?|hours?|hrs?|miles?|km)['\u2019]?s? (?:away|walk|drive|on foot)| days out)\b"
 )
-"""Visible text around what somebody has or is due: "your notice is four weeks"."""
+"""Visible text around what somebody has or is due, "your notice is four weeks", and how far it is
+to somewhere."""
 _NEAR = 50  # characters before a number in which what it is of is looked for
 _NOT_TOLD = re.compile(r"(?i)\b(?:within|after|every|next|least|most|than|been) $")
 _HAS = re.compile(
@@ -109,7 +111,8 @@ _STAFF = re.compile(r" (?:[a-z]+ )?(?:people|employees|staff|workers|jobs|adults
 _TERM = re.compile(r"(?i)\b(?:within|in the next|for the next|over the next|a period of|next) $")
 """Visible text around a duration: a short one, a longer one, and the beginning of a term."""
 _AT_MOST = re.compile(
-    r"(?i)\b(?:max\.?|maximum|at most|no more than|limit(?:ed)? (?:of|to)|nearest|top) $"
+    r"(?i)\b(?:pass(?:ing)? (?:mark|grade|score)(?: is| of|:)?|(?:HS|HTS|SIC|NACE|MCC|CPT|ICD)(?: codes?)?:?|"
+    r"max\.?|maximum|at most|no more than|limit(?:ed)? (?:of|to)|nearest|top) $"
 )
 _COUNTED = re.compile(
     r" (?!(?:years?|yrs?|months?|weeks?|days?|hours?|hrs?) )(?:[a-z]+ )?"
@@ -497,7 +500,7 @@ _FIGURE = re.compile(
     r"absences?|attendance|pulse|temp(?:erature)?|weight|height|potassium|sodium|creatinine|platelets|"
     r"ha?emoglobin|glucose|cholesterol|ferritin|pressure|saturation|humidity|balance|premiums?|excess|"
     r"arrears|profits?|loss(?:es)?|revenues?|sales|returns|complaints|visitors|members|staff|patients|"
-    r"runway|mileage|reading|baseline|debts?|budget|margin|ratio|yield|interest|grade|charged|dropped|"
+    r"runway|lead time|(?:holidays?|leave) left|mileage|reading|baseline|debts?|budget|margin|ratio|yield|interest|grade|charged|dropped|"
     r"fell|rose|doubled|tripled|grew|sank|climbed)"
     r"(?: (?:is|was|are|were|of|at|to|from|by|now|only|about|around|given|seen|rose|fell|rises|"
     r"falls|went|up|down|charged|sick|\ufffc))*[:=]? $"

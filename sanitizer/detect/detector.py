@@ -139,8 +139,9 @@ _MONTHS = {
 _IN = re.compile(rf"(?i)\bin (?:{SLOT} (?:or|and|to) )?$")
 """Visible text before a month alone, in a question about the world."""
 _OF_LAW = re.compile(
-    r"(?i)\b(?:enforceable|legal|illegal|lawful|allowed|valid|required|laws?|courts?|appl(?:y|ies)|"
-    rf"happens?|tax(?:ed|es)?|rules?)\b[^.?!\n{SLOT}]{{0,30}}\bin (?:the )?$"
+    r"(?i)\b(?:normal|usual|common|typical|standard|enforceable|legal|illegal|lawful|allowed|valid|required|laws?|courts?|appl(?:y|ies)|"
+    rf"happens?|tax(?:ed|es)?|rules?)\b[^.?!\n{SLOT}]{{0,30}}\bin (?:the )?$|"
+    r"\b(?:wording|laws?|rules|version|spelling|regulations?|requirements?|visas?) (?:for|of|in) (?:the )?$"
 )
 """Visible text before the land whose law a question is about."""
 _YEAR, _COUNTED = re.compile(r"(?:19|20)[0-9]{2}"), re.compile(r" ?(?:[%\u20ac\u00a3$]|[a-z])")

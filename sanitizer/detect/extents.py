@@ -47,7 +47,7 @@ _JOIN = re.compile(r" |-| of | of the |'s |\u2019s ")
 _UNIT = (
     r"(?:kilos?|kilograms?|kgs?|grams?|mg|mcg|\u00b5g|g|ml|dl|l|cm|mm|mmol|mol|meters?|metres?|km|m|"
     r"lbs?|stone|pounds|inch(?:es)?|ft|feet|foot|miles?|years?|yrs?|months?|mths?|weeks?|wks?|days?|nights?|"
-    r"hours?|hrs?|minutes|mins?|seconds|percent|per cent|bpm|mph|people|employees|guests|"
+    r"decades?|fortnights?|semesters?|hours?|hrs?|minutes|mins?|seconds|percent|per cent|bpm|mph|people|employees|guests|"
     r"milligrams?|micrograms?|millilit(?:er|re)s?|units|beats|hectares?|acres?|yards?|tonnes?|tons?|"
     r"lit(?:er|re)s|(?:square|cubic) (?:met(?:er|re)s?|kilomet(?:er|re)s?|feet|foot|yards?|miles?)|"
     r"sq\.? ?(?:m|ft)|ha|t(?!-)|per mille|(?:working|business|calendar) days?|kilomet(?:er|re)s?|"
@@ -55,7 +55,7 @@ _UNIT = (
     r"Prozent|Jahre?n?|Monate?n?|Wochen?|Tagen?|Stunden|pour cent|ans|mois|semaines|jours|heures|"
     r"por ciento|a\u00f1os|meses|semanas|d\u00edas|horas)"
 )
-_NUMERAL_UNITS = rf"[ \u00a0-]?(?i:{_UNIT}(?:/{_UNIT})?(?:[ -]old)?)\b|\u00b0C?|%|[ ]%"
+_NUMERAL_UNITS = rf"[ \u00a0-]?(?i:{_UNIT}(?:/{_UNIT})?(?:[ -]old)?)\b|[ ]?\u00b0[ ]?(?:[CF]\b)?|%|[ ]%"
 MONTH = (
     r"(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
     r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|"
@@ -131,7 +131,8 @@ _TAKEN_BEFORE = {
     "DATE": re.compile(
         rf"(?:\b{_DAY}\.?,? (?:(?:the|at) )?|\b{MONTH}\.? (?:the )?|\byesterday (?:at )?|\bmid-|"
         r"\b(?i:half past|quarter (?:past|to)) |"
-        r"\b(?:the )?(?:beginning|start|middle|end|(?:first|last|second|third) (?:week|days)) of |"
+        r"\b[Ww]/[ce] |\b(?:the )?(?:beginning|start|middle|end|(?:first|last|second|third) (?:week|days)) of |"
+        r"\b(?:[Tt]he )?(?:[Ss]pring|[Ss]ummer|[Aa]utumn|[Ww]inter|[Ww]k) of |"
         r"\bQ[1-4] |\bweek |\b(?:last|next|early|late|mid) )+$"
     ),
     "PERSON": re.compile(
@@ -225,6 +226,7 @@ _TAKEN_AFTER = {
         rf"(?:[-_][a-z]+(?![A-Za-z]))+|(?: [A-Z][a-z]+)+(?![A-Za-z])(?: {_THINGS})?|(?: {_THINGS})"
     ),
     "PERSON": re.compile(
+        r"\.[b-hj-z](?=[\s,:;)]|\Z)|"
         r" (?:House|Court|Electrical|Logistics|Plumbing|Roofing|Motors|Foods|Solicitors|Lettings|"
         r"Builders|Bakery|Pharmacy|Surgery|Primary|Academy|Hotel|HOUSE|COURT|ELECTRICAL|LOGISTICS|"
         r"PLUMBING|ROOFING|MOTORS|FOODS|SOLICITORS|LETTINGS|BUILDERS|HOTEL)(?![A-Za-z])"

@@ -100,6 +100,7 @@ _IN_PATH, _PATH_AFTER = re.compile(r"(?:\w[.]|::|->|@)$"), re.compile(r"[.]\w|\(
 _CHOICES, _FIRST_CHOICE = frozenset("BCDEFbcdef"), re.compile(r"(?:^|\W)[Aa][.)] ")
 _CHOICE = re.compile(rf"[.)] (?!{SLOT})|\)")
 """Letters of choices, and visible text around one that no initial has: "A. Noise. B. This hour"."""
+_LETTERED = re.compile(r"(?i)\b(?:columns?|option|answer|choice|appendix|annex|vitamin|plan) $")
 _REPORTED = re.compile(r"(?i)\b(?:error|fault|exception|shows|displays|flashes|exit)(?: code)?:? $")
 _CODE = re.compile(r"[A-Z]{1,3}-?[0-9]{1,4}")
 _ADDRESS = re.compile(r"0x[0-9A-Fa-f]{4,16}")  # in a machine's memory
@@ -169,6 +170,7 @@ _OF_SUM, _SUM_AFTER = (
     re.compile(r"\)?(?:\^[0-9])? ?[+*/=<>-] ?[\ufffc(a-z]"),
 )
 _OF_WHAT = re.compile(
+    r" of (?!(?:weight|body|fat|muscle|cocaine|heroin|cannabis|weed|my|his|her)\b)[a-z]{3,}|"
     r" (?!(?:this|last|since|at|a|per|every|each|and|but|or|of|in|on|heavier|lighter|old|more|less|"
     r"too|baby|boy|girl|twice|daily|once|before|after|when|while|for|with|tablets?|capsules?|dose)\b)"
     r"[a-z]{3,}"
@@ -476,6 +478,8 @@ def _is_technical(word: str, before: str, after: str, forms: PublicForms) -> boo
         ):
             return True
         flag = before.endswith(" -") and after[:1] in (" ", "\n")
+        if _LETTERED.search(before) and not after[:1].isalnum():
+            return True
         chosen = word in _CHOICES and _FIRST_CHOICE.search(before) and _OPENS.search(before)
         return flag or bool(chosen and _CHOICE.match(after))
     if _ADDRESS.fullmatch(word) or (_CODE.fullmatch(word) and _REPORTED.search(before)):

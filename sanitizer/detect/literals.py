@@ -30,6 +30,8 @@ _DESIGNATIONS = (
     r"HDMI [12]\.[0-4]|DDR[3-5]|PCIe? [3-6](?:\.0)?|(?:240|360|480|720|1080|1440|2160)[pi]",
     r"H\.26[3-6]|(?:16|21):9|4:3|MP[34]|MPEG-[124]|x86(?:[-_]64)?|(?:arm|ARM|amd|AMD)64",
     r"(?:Core )?i[3579](?:-[0-9]{4,5}[A-Z]{0,2})?|Ryzen [3579]|[RG]TX [0-9]{3,4}|PS[1-5]|[1-4]D",
+    r"M[1-9][0-9]?(?: ?x ?[0-9]{1,3})?(?= (?:bolts?|screws?|nuts?|threads?|washers?|studs?)\b)|"
+    r"M[1-9][0-9]? ?x ?[0-9]{1,3}",
     r"[0-9]{1,5}(?:\.[0-9])?(?:V|W|mAh|Ah|[kMG]?Hz|dB|[KMG]bps|dpi|MP|nm)",
     r"[pP] ?[<>=] ?0?\.[0-9]{1,4}|F1(?=(?: |-)(?:score|of|measure)s?\b)",
     r"GPT-[2-5](?:\.[0-9])?o?(?: (?:mini|turbo))?|24/7",
@@ -153,6 +155,19 @@ _SEGMENT = re.compile(r"[A-Za-z0-9_]+")
 _FRAMED = re.compile(r"\(([A-Za-z]+)\.(?:java|kt|scala|cs|groovy):[0-9]+\)")
 """The file of a stack trace's line."""
 
+_FAULT = re.compile(
+    r"(?i:\b(?:fault|error|alarm|trouble|fehler|defekt)(?: codes?)?:? )(?P<code>[A-Z]{1,3}-?[0-9]{1,4})(?![\w-])"
+)
+"""The code of a fault that a machine reports; it stays wherever it occurs."""
+_EPONYM = re.compile(
+    r"(?<![\w-])(?:Gantt|Pareto|Venn|Likert|Ishikawa|Sankey|Kaplan-Meier|Cornell|Eisenhower|Fibonacci|"
+    r"(?:Bloom|Maslow|Porter|Kotter|Tuckman|Newton|Ohm|Hooke|Moore|Murphy|Euler|Bayes|Kepler|Boyle)'s?|"
+    r"Pythagor(?:as'?|ean)|Bayes|Monte Carlo|Markov|Gaussian|Poisson|Laplace|Fourier|Riemann|Taylor|Nash)"
+    r"(?= (?:charts?|views?|diagrams?|scales?|notes?|matrix|sequence|numbers?|hierarchy|taxonomy|"
+    r"[Ff]ive [Ff]orces|laws?|principle|theorem|rule|simulations?|methods?|equilibrium|transform|"
+    r"distribution|series|integral|formula|chains?|process(?:es)?)\b)"
+)
+"""Charts, laws and methods that are called by somebody's name."""
 _LAW = re.compile(
     r"(?<![\w-])(?:[A-Z][a-z]+(?:'s)?(?:,? (?:and|of|or|to|for|the|in|etc\.?)){0,2} |\([A-Z][A-Za-z' ]+\) ){1,7}"
     r"(?:Act|Acts|Regulations?|Order|Rules|Code|Convention|Directive|Ordinance|Statute|Bill)"
@@ -160,7 +175,7 @@ _LAW = re.compile(
 )
 """The name of a law: "the Consumer Rights Act 2015"; a name of a person in it is on no list."""
 
-_SHAPES = (_ZONE, _SIZE, _EVERY_HOST, _DESIGNATION, _SEQUENCE, _MOVES)
+_SHAPES = (_EPONYM, _ZONE, _SIZE, _EVERY_HOST, _DESIGNATION, _SEQUENCE, _MOVES)
 
 
 def public_code(
@@ -185,6 +200,8 @@ def public_code(
         found += [span for span in begins if _is_known(text[slice(*span)], forms)]
     found += [each.span() for shape in _SHAPES for each in shape.finditer(text)]
     found += [each.span() for each in _CHORDS.finditer(text) if _CHORD_TOLD.search(each.group())]
+    for code in {fault["code"] for fault in _FAULT.finditer(text)}:
+        found += [each.span() for each in re.finditer(rf"(?<![\w-]){re.escape(code)}(?![\w-])", text)]
     for law in _LAW.finditer(text):
         words = [word for word in _LETTERS.findall(law.group()) if word[0].isupper()]
         if len(words) > 1 and all(map(forms.listed, words)):

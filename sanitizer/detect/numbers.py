@@ -75,6 +75,8 @@ _KEYED = re.compile(
     r"severance|debts?|net_worth|invoiced?|fee)(?:_(?:eur|usd|gbp|amount|total|monthly|yearly|annual))?"
     r"[\"']?\]? ?(?:=|:|=>) ?$"
 )
+_REFERENCE, _ROUND = re.compile(r"[0-9]{8,}"), re.compile(r"[0-9]{1,3}0+|20[0-9]{6}")
+"""A number with so many digits that it is that of something, and one that is not."""
 _LEAST_SUM = 3  # digits of a sum that a program gives a name
 ASKS = re.compile(
     r"(?i)(?:^|[.!?:;\n] *|\b(?:please|and|then|so) )(?:which|who|what|how (?:many|much)|list|"
@@ -370,6 +372,8 @@ def role(before: str, after: str, number: str = "") -> str | None:
     serial = _SERIAL.fullmatch(number) and _RAN.search(before)
     if serial or _PLACED.search(before):
         return "ID"
+    if _REFERENCE.fullmatch(number) and not _ROUND.fullmatch(number):
+        return "ID"
     keyed = sum(map(str.isdecimal, number)) >= _LEAST_SUM and _KEYED.search(before)
     a_sum = keyed or _TO_THE_CENT.fullmatch(number) or _OWNED.search(before)
     return "MONEY" if a_sum else None
@@ -513,9 +517,10 @@ _TO_DAY = re.compile(
 )
 _DAY = re.compile(r"[12]?[1-9]|10|20|3[01]")
 _LISTED = re.compile(r",? (?:and|or|und|oder|et|ou|y|o) |, ")
+_OPPOSED = re.compile(r" (?:vs\.?|versus|instead of|rather than) ")
 _ZONE = re.compile(r":[0-5]\d ?[+-](?:0\d|1[0-4])(?:00|15|30|45)")
 """Text between a day and the month after it, and between two days; a day; text between the sums of
-a list; the end of a time stamp with its time zone."""
+a list, and between what is compared; the end of a time stamp with its time zone."""
 
 
 _RELEASE_HEAD = re.compile(r"v[0-9]{1,2}")
@@ -574,6 +579,9 @@ def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
         )
         if a_sum and last.start - first.end <= 1 and found.runs[other].kind == NUMBER:
             decided[other] = ["MONEY"]
+        opposed = _OPPOSED.fullmatch(found.text, first.end, last.start) is not None
+        if first.kind == last.kind == NUMBER and opposed and decided[other] == [None]:
+            decided[other] = [decided[one][0]]
         if first.kind == last.kind == NUMBER and decided[one] == ["MONEY"]:
             listed = _LISTED.fullmatch(found.text, first.end, last.start) is not None
             decided[other] = ["MONEY"] if listed and decided[other] == [None] else decided[other]
