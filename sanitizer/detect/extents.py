@@ -678,12 +678,12 @@ def _is_post(text: str, held: Finding, finding: Finding) -> bool:
 
 
 def _numbered(text: str, held: Finding, finding: Finding) -> bool:
-    """Return True if two findings are one number with its prefix, such as "OPS-4471"."""
-    return (
-        text[held.end : finding.start] == "-"
-        and _PREFIX.fullmatch(text[held.start : held.end]) is not None
-        and text[finding.start : finding.end].isdecimal()
-    )
+    """Return True if two findings are one number with its letters: "OPS-4471", "88-213-K"."""
+    if text[held.end : finding.start] != "-":
+        return False
+    first, last = text[held.start : held.end], text[finding.start : finding.end]
+    prefixed = _PREFIX.fullmatch(first) is not None and last.isdecimal()
+    return prefixed or (first[-1].isdecimal() and len(last) == 1 and last.isupper())
 
 
 def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Finding:

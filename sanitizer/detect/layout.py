@@ -164,6 +164,11 @@ _STYLED = re.compile(
 _BINARY, _MILLICORES = re.compile(r"[0-9]{1,5}[KMGT]i"), re.compile(r"[0-9]{1,5}m")
 """Memory and processors of a container."""
 _TIMES = re.compile(r"x[0-9]{1,2}|[0-9]{1,2}x")
+_DISTANCE = re.compile(r"(?:5|10|15|21|42)[kK]")
+_RUN_BEFORE = re.compile(
+    r"(?i)\b(?:runs?|ran|running|races?|raced|jog|walk(?:ed)?|train(?:ing)? for|parkrun)\b[^.\n]{0,20}$"
+)
+"""The distance of a race, and visible text before it."""
 _PORTION = re.compile(r"[0-9]{1,4}(?:g|ml|cl|GB|MB|TB)|[0-9]kg")
 _OF_SUM, _SUM_AFTER = (
     re.compile(r"[0-9]{1,2}[a-z]"),
@@ -461,6 +466,8 @@ def is_portion(word: str, before: str, after: str) -> bool:
     raised = _COEFFICIENT.fullmatch(word) and after.startswith("^")
     operated = _ALGEBRAIC.fullmatch(word) and (_OPERATED.search(before) or _OPERATOR.match(after))
     if raised or operated:
+        return True
+    if _DISTANCE.fullmatch(word) and _RUN_BEFORE.search(before):
         return True
     much = _PORTION.fullmatch(word) is not None and _OF_WHAT.match(after) is not None
     thick = _ACROSS.fullmatch(word) is not None and _OF_TOOL.match(after) is not None

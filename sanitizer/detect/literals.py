@@ -47,6 +47,9 @@ _DESIGNATIONS = (
     r"(?:rgba?|RGBA?|hsla?|HSLA?)\([0-9 ,.%/]{5,30}\)",
     r"(?:alpine|debian|golang|httpd|mongo|mysql|nginx|node|postgres|python|redis|ubuntu):"
     r"[0-9]{1,2}(?:\.[0-9]{1,2}){0,2}(?:-[a-z]+[0-9.]*)?",
+    r"(?<=English )[ABC][12]|(?<=(?:German|French|Polish|Danish) )[ABC][12]|"
+    r"(?<=(?:Spanish|Italian|Russian|Turkish|Chinese|Swedish) )[ABC][12]|(?<=(?:level|Level) )[ABC][12]|"
+    r"[ABC][12](?=(?:[ -]level)? (?:level|English|German|French|Spanish|Italian|exam|course|certificate))",
     # matter and food
     r"CO2|H2O|N2O|NO2|SO2|O2|O3|CH4|NH3|NH4|H2SO4|HNO3|HCl|NaCl|NaOH|CaCO3|H2O2|Fe2O3|C6H12O6",
     r"[Oo]mega-[369]|[Vv]itamin [ABCDEK][0-9]{0,2}",
@@ -168,6 +171,16 @@ _EPONYM = re.compile(
     r"distribution|series|integral|formula|chains?|process(?:es)?)\b)"
 )
 """Charts, laws and methods that are called by somebody's name."""
+_CODED_LIKE = re.compile(
+    r"(?i:\b(?:like|as|e\.g\.,?|match(?:es|ing)?|not|or|and|accepts?|rejects?|format)(?: also)?:? )[\"'`]?"
+    r"(?P<code>[A-Z]{2,4}(?:[-/][0-9]{2,8}){1,3}(?:-[A-Z])?)(?![\w-])"
+)
+_OF_PATTERN = re.compile(r"(?<![\w-])[A-Z]{2,5}(?=[-/_:]?(?:\\d|\[0-9|\[A-Z))")
+_PATTERN_ASKED = re.compile(
+    r"(?i)\b(?:regex|regexp|regular expression|pattern|format)s?\b[^.?!\n]{0,60}"
+    r"\b(?:for|match|like|validat\w+|check|accept|find)"
+)
+"""A number that shows a form, its letters in a regular expression, and what asks for one: "a regex that matches INV-2024-00123"."""
 _LAW = re.compile(
     r"(?<![\w-])(?:[A-Z][a-z]+(?:'s)?(?:,? (?:and|of|or|to|for|the|in|etc\.?)){0,2} |\([A-Z][A-Za-z' ]+\) ){1,7}"
     r"(?:Act|Acts|Regulations?|Order|Rules|Code|Convention|Directive|Ordinance|Statute|Bill)"
@@ -200,6 +213,9 @@ def public_code(
         found += [span for span in begins if _is_known(text[slice(*span)], forms)]
     found += [each.span() for shape in _SHAPES for each in shape.finditer(text)]
     found += [each.span() for each in _CHORDS.finditer(text) if _CHORD_TOLD.search(each.group())]
+    found += [prefix.span() for prefix in _OF_PATTERN.finditer(text)]
+    if _PATTERN_ASKED.search(text):
+        found += [shown.span("code") for shown in _CODED_LIKE.finditer(text)]
     for code in {fault["code"] for fault in _FAULT.finditer(text)}:
         found += [each.span() for each in re.finditer(rf"(?<![\w-]){re.escape(code)}(?![\w-])", text)]
     for law in _LAW.finditer(text):

@@ -577,7 +577,8 @@ def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
         a_sum = (
             found.runs[one].kind == WORD and "MONEY" in decided[one] and decided[other] == [None]
         )
-        if a_sum and last.start - first.end <= 1 and found.runs[other].kind == NUMBER:
+        near = found.text[first.end : last.start] in ("", " ", "-")
+        if a_sum and near and found.runs[other].kind == NUMBER:
             decided[other] = ["MONEY"]
         opposed = _OPPOSED.fullmatch(found.text, first.end, last.start) is not None
         if first.kind == last.kind == NUMBER and opposed and decided[other] == [None]:

@@ -188,7 +188,30 @@ class PublicForms:
         """Return True if the word is on any list, in whatever case form it is written."""
         if self.listed(word) or _plain(word) in self.ordinary or self.compound(word):
             return True
-        return word.islower() and any(self._of_dictionary(stem) for stem in _stems(word))
+        return self.coined(word) or (
+            word.islower() and any(self._of_dictionary(stem) for stem in _stems(word))
+        )
+
+    def coined(self, word: str) -> bool:
+        """Return True for a word in lower case that two public ones make, or one with a prefix.
+
+        Example:
+            >>> none: frozenset[str] = frozenset()
+            >>> forms = PublicForms(none, frozenset(["phone", "smart"]), none, none)
+            >>> forms.coined("smartphones"), forms.coined("kowalphone")
+            (True, False)
+        """
+        if not word.islower() or not word.isascii() or word in self.ordinary or self.listed(word):
+            return False
+        singular = word.removesuffix("s")
+        return any(
+            (word[:at] in _PREFIXES or self._is_part(word[:at]))
+            and (self._is_part(word[at:]) or self._is_part(singular[at:]))
+            for at in range(_LEAST_COINED, len(word) - _LEAST_COINED)
+        )
+
+    def _is_part(self, word: str) -> bool:
+        return word in self.opening or word in self.anywhere
 
     def _of_dictionary(self, word: str) -> bool:
         return word in self.ordinary or self.listed(word)
@@ -200,6 +223,11 @@ _ENDINGS = (
     ("ised", "ized"), ("ise", "ize"), ("less", ""), ("wise", ""),
 )  # fmt: skip
 _LEAST_STEM = 5
+_PREFIXES = frozenset(
+    "anti crypto cyber down eco geo hyper inter intra macro mega meta micro mid mini mis multi nano "
+    "non out over post pre pro semi sub super tele trans ultra under uni up".split()
+)
+_LEAST_COINED = 3  # letters of the first part; the second has one more
 
 
 def _stems(word: str) -> Iterator[str]:

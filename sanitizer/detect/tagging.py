@@ -46,6 +46,8 @@ more than a word too many, most of all for names and numbers."""
 _EVERYDAY, _MISSPELT = 0.7, 0.6
 """Least share of all classes at which an everyday word counts as a name: of the lists, and one that
 is a typing error away from a visible word."""
+_COINED = 0.25
+"""The same of a word that two public ones make: "smartphone" and the name "greenwood"."""
 _NEVER = float("inf")
 """The same of everyday words in another language than English: the tagger hardly reads these, and
 gave "Damen und Herren" an illness. Listed ones have their list's class without it."""
@@ -388,7 +390,8 @@ class Tagging:
         if not word.islower() and (not free or plain in self._forms.lower):
             return 0.0
         if self._forms.known(word):
-            return _EVERYDAY if language == "en" else _NEVER
+            everyday = _COINED if self._forms.coined(plain) else _EVERYDAY
+            return everyday if language == "en" else _NEVER
         return _MISSPELT if misspelt(word, self._forms) else 0.0
 
     def _asked(self, found: Skeleton, run: Run) -> tuple[list[int], list[int]]:
