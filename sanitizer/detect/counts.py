@@ -96,7 +96,8 @@ _STATED = re.compile(
 )
 _LEFT_OF = re.compile(
     r"(?i) (?:days|weeks|hours) of (?:\w+ )?(?:holidays?|leave|vacation|absence|overtime|service)\b|"
-    r"(?: ?(?:minutes?|mins?|hours?|hrs?|miles?|km)['\u2019]?s? (?:away|walk|drive|on foot)| days out)\b"
+    r"(?: ?(?:minutes?|mins?|hours?|hrs?|miles?|km)['\u2019]?s? (?:away|walk|drive|on foot)| days out)\b|"
+    r" (?:[a-z]+ )?[a-z]+ (?:was|were|are|got) (?:hurt|injured|killed|infected|arrested|fired|sacked)\b"
 )
 """Visible text around what somebody has or is due, "your notice is four weeks", and how far it is
 to somewhere."""
@@ -287,8 +288,12 @@ _OF_PART = re.compile(r"(?<![\w./@\ufffc-])[a-z]{3,}-$|(?<=-)[a-z]{3,}-$")
 """Visible text before a version, and before the number of a part such as "worker-3"."""
 
 
-def public_number(number: str, before: str, after: str) -> bool:
+def public_number(number: str, before: str, after: str, sure: bool = False) -> bool:
     """Return True if visible words say that a number is of the task: a count, a term or a limit.
+
+    Args:
+        before, after: visible text around the number. sure: the tagger has no doubt that a count or
+            a term is somebody's.
 
     Example:
         >>> public_number("14", "a refund within ", " days or"), public_number("38", "I am ", ".")
@@ -316,7 +321,7 @@ def public_number(number: str, before: str, after: str) -> bool:
     if measured or in_oven or abroad or asked_of:
         return True
     if SHORT.match(after) or _COUNTED.match(after):
-        return not _is_told(number, before, after)
+        return not (sure or _is_told(number, before, after))
     return _TERM.search(before) is not None and MONTHS_AFTER.match(after) is not None
 
 
@@ -500,7 +505,7 @@ _FIGURE = re.compile(
     r"absences?|attendance|pulse|temp(?:erature)?|weight|height|potassium|sodium|creatinine|platelets|"
     r"ha?emoglobin|glucose|cholesterol|ferritin|pressure|saturation|humidity|balance|premiums?|excess|"
     r"arrears|profits?|loss(?:es)?|revenues?|sales|returns|complaints|visitors|members|staff|patients|"
-    r"runway|lead time|(?:holidays?|leave) left|mileage|reading|baseline|debts?|budget|margin|ratio|yield|interest|grade|charged|dropped|"
+    r"runway|lead time|left|mileage|reading|baseline|debts?|budget|margin|ratio|yield|interest|grade|charged|dropped|"
     r"fell|rose|doubled|tripled|grew|sank|climbed)"
     r"(?: (?:is|was|are|were|of|at|to|from|by|now|only|about|around|given|seen|rose|fell|rises|"
     r"falls|went|up|down|charged|sick|\ufffc))*[:=]? $"

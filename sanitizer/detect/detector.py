@@ -141,7 +141,8 @@ _IN = re.compile(rf"(?i)\bin (?:{SLOT} (?:or|and|to) )?$")
 _OF_LAW = re.compile(
     r"(?i)\b(?:normal|usual|common|typical|standard|enforceable|legal|illegal|lawful|allowed|valid|required|laws?|courts?|appl(?:y|ies)|"
     rf"happens?|tax(?:ed|es)?|rules?)\b[^.?!\n{SLOT}]{{0,30}}\bin (?:the )?$|"
-    r"\b(?:wording|laws?|rules|version|spelling|regulations?|requirements?|visas?) (?:for|of|in) (?:the )?$"
+    r"\b(?:wording|laws?|rules|version|spelling|regulations?|requirements?|visas?) (?:for|of|in) (?:the )?$|"
+    r"\b(?:English|French|German|Portuguese|Spanish|Arabic|Chinese) \($"
 )
 """Visible text before the land whose law a question is about."""
 _YEAR, _COUNTED = re.compile(r"(?:19|20)[0-9]{2}"), re.compile(r" ?(?:[%\u20ac\u00a3$]|[a-z])")
@@ -286,9 +287,9 @@ class Detector:
         if language is None:
             return Reading((), n_visible=found.n_visible, language=None)
         programs = [(each.start, each.end) for each in parts if each.language in _PROGRAMS]
-        labels, facts = self._tagging.labels(found, language, merged(programs))
+        labels, facts, sure = self._tagging.labels(found, language, merged(programs))
         coded = merged([(piece.start, piece.end) for piece in parts])
-        decided = self._kinds(found, labels, fields, language, coded)
+        decided = self._kinds(found, labels, sure, fields, language, coded)
         findings: list[tuple[Finding, int]] = []
         everyday: list[tuple[int, int]] = []
         for number, (run, kinds) in enumerate(zip(found.runs, decided, strict=True)):
@@ -313,6 +314,7 @@ class Detector:
         self,
         found: Skeleton,
         labels: Sequence[Sequence[str | None]],
+        sure: set[int],
         fields: Fields,
         language: str,
         coded: Sequence[tuple[int, int]],
@@ -320,7 +322,7 @@ class Detector:
         """Return the class of each word of each run, None for everyday words; none of identifiers.
 
         Args:
-            labels: the tagger's classes. coded: stretches of code, ascending.
+            labels: the tagger's classes. sure: runs that surely are somebody's numbers. coded: stretches of code, ascending.
         """
         shown = _Shown(found)
         general = language == "en" and is_general(shown.text())
@@ -338,7 +340,7 @@ class Detector:
                 known = field if field in _FIELDS_OF_NUMBERS else None
                 kind = known or self._number_kind(word, before, after, labels[number][0], field)
                 kind = as_measured(word, before, after, kind)
-                of_task = reckoning or (known is None and public_number(word, sight, after))
+                of_task = reckoning or (known is None and public_number(word, sight, after, number in sure))
                 told = kind is None and field is None and language == "en"
                 if told and not overlapping(coded, run.start, run.end):
                     kind = figure(word, sight, after)
@@ -428,7 +430,8 @@ class Detector:
         if field == LISTED:
             return None if self._forms.known(word) else label or UNKNOWN
         if field and field not in _FIELDS_OF_NUMBERS:
-            return field
+            drug = self._gazetteers.kind_of(word) if field == "PERSON" and word.islower() else None
+            return drug or field
         label = "NUMBER" if is_aged(word) else label
         label = "MONEY" if _THOUSANDS.fullmatch(word) else label
         label = "DATE" if label in (None, FACT) and _NTH.fullmatch(word) else label

@@ -92,7 +92,7 @@ _NO_PART = _RELATED | frozenset(
 )
 _CODES = (
     "USD|EUR|GBP|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|INR|BRL|MXN|JPY|ZAR|CNY|KRW|SGD|HKD|THB|"
-    "ILS|AED|BTC"
+    "ILS|AED|BTC|kr|K\u010d|z\u0142|TL|lei"
 )
 _CURRENCY = re.compile(_CODES)
 _CALENDAR = re.compile(rf"{MONTH}|{_WEEKDAY}")

@@ -86,6 +86,17 @@ _KEY_END = re.compile(r": ?[^\s]|:[ \t]*\n")
 _HEADING_DAY = re.compile(r"Mon|Tues?|Weds?|Thu(?:rs?)?|Fri|Sat|Sun")
 _OBJECT = re.compile(r" (?:them|this|these|those|the|it|all|both|each|every|my|our|an?|me|us)\b")
 """Visible text before and after what heads a line, and after a verb that opens a sentence."""
+_THINGS_ARE = re.compile(r" (?:are|were|have|need|cost|must|should|will be)\b")
+_GENRES = frozenset(
+    "affidavit apology appeal complaint condolence condolences confession dismissal eulogy grievance "
+    "homily obituary prayer resignation sermon termination testimonial tribute".split()
+)
+_WRITES = re.compile(
+    r"(?i)\b(?:writ(?:e|ing)|draft(?:ing)?|compos(?:e|ing)|need|help (?:me )?with|prepar(?:e|ing)|"
+    r"mak(?:e|ing)|giv(?:e|ing)|improve|shorten|translate)(?: me| us)?(?: an?| the| my| this)?"
+    r"(?: (?!for\b|to\b|about\b|and\b)[a-z]+,?){0,3} $"
+)
+"""What somebody may ask to be written, and visible text before it; visible text after things."""
 _WORDS_OF_SENTENCES = {
     "May": re.compile(r" (?:I|we|you|they)\b"),
     "Will": re.compile(r" (?:I|we|you|they|it|this|that|these|those|there|the)\b"),
@@ -387,6 +398,9 @@ def on_its_own(words: Sequence[str], before: str, after: str, forms: PublicForms
         return False
     word, listed = words[0], known[0]
     styled = _STYLED if word in _STYLE else None
+    things = listed and word.endswith("s") and _OPENS.search(before) and _THINGS_ARE.match(after)
+    if things or (word in _GENRES and _WRITES.search(before)):
+        return True
     follows = _WORDS_OF_SENTENCES.get(word) or styled or (_OBJECT if listed else None)
     opens = follows and _OPENS.search(before) and follows.match(after)
     greets = _GREETING.fullmatch(word) and _GREETING_AFTER.match(after)

@@ -54,11 +54,15 @@ gave "Damen und Herren" an illness. Listed ones have their list's class without 
 _LISTED = 0.04
 """Least share of all classes, whatever they are, at which a listed illness, treatment, belief,
 origin or crime is that of somebody."""
+_ALARMS, _ALARMING = frozenset(["panic", "panics", "panicked", "panicking"]), 0.3
+"""Listed words that mostly tell of no illness, and the same of these."""
 _VAGUE = 0.45
 """Share of the likeliest class among all of them below which a word is part of a fact of no class:
 a told class was right in one of four such words of the open prompts and the development set."""
 _IN_PROGRAM, _MOST_DIGITS = 0.06, 3
 """The same of a number in a program of up to so many digits: most are nobody's."""
+_SURE = 0.9
+"""Share of all classes from which a count or a term is somebody's, whatever its unit is."""
 _ONE = np.ones(1, dtype=np.int64)
 _FACT_LIMIT, _FOREIGN_FACT_LIMIT = 1.8, 2.6
 """Log odds of one of its words from which a sentence is warned about, in English and elsewhere."""
@@ -192,12 +196,14 @@ class Tagging:
 
     def labels(
         self, found: Skeleton, language: str, programs: Sequence[tuple[int, int]] = ()
-    ) -> tuple[list[list[str | None]], list[Told]]:
-        """Return the class of each word of each run, and the sentences that tell a fact.
+    ) -> tuple[list[list[str | None]], list[Told], set[int]]:
+        """Return the class of each word of each run, the sentences that tell a fact, and which runs
+        are numbers that are surely somebody's.
 
         Args:
             programs: stretches of programs, ascending.
         """
+        sure: set[int] = set()
         tokens = self._tokens(found)
         labels: list[list[str | None]] = [
             [None] * (1 if run.kind in NUMBERS else len(run.words)) for run in found.runs
@@ -212,11 +218,13 @@ class Tagging:
             numbers = [
                 int(i) for i in np.flatnonzero(inside) if found.runs[i].kind in {WORD, *NUMBERS}
             ]
-            facts = self._label(found, tokens, numbers, begin, states, labels, language, programs)
+            facts = self._label(
+                found, tokens, numbers, begin, states, labels, language, programs, sure
+            )
             odds[first:last] = facts[1 + first - begin : 1 + last - begin]
             report(last, len(tokens.ids))
         limit = _FACT_LIMIT if language == "en" else _FOREIGN_FACT_LIMIT
-        return labels, list(_facts(found.text, tokens, odds, limit))
+        return labels, list(_facts(found.text, tokens, odds, limit)), sure
 
     def _label(
         self,
@@ -228,8 +236,10 @@ class Tagging:
         labels: list[list[str | None]],
         language: str,
         programs: Sequence[tuple[int, int]],
+        sure: set[int],
     ) -> NDArray[np.float32]:
-        """Fill in the labels of the runs of one window; return the facts' log odds by token."""
+        """Fill in the labels of the runs of one window, and the numbers that are sure; return the
+        facts' log odds by token."""
         width = self._tagger.width
         read = [self._asked(found, found.runs[i]) for i in numbers]
         ids = np.full((len(read), width), self._pieces.mask, dtype=np.int64)
@@ -254,6 +264,9 @@ class Tagging:
             for word, piece in enumerate(firsts):
                 if piece < width:
                     labels[i][word] = self._decided(scores[row, piece], *limits[word], knows)
+            if labels[i][0] == "NUMBER" and found.runs[i].kind in NUMBERS:
+                odds = np.exp(scores[row, 0] - scores[row, 0].max())
+                sure |= {i} if odds[0] <= (1 - _SURE) * odds.sum() else set()
             if len(run_ids) > width:
                 place = int(at[row])
                 rest = words[row] if knows else None
@@ -350,7 +363,8 @@ class Tagging:
             limit = max(limit, name_limit)
         if share >= limit:
             return kind
-        told = class_of(word) if odds[1:].sum() >= _LISTED * odds.sum() else None
+        listed_from = _ALARMING if word.lower() in _ALARMS else _LISTED
+        told = class_of(word) if odds[1:].sum() >= listed_from * odds.sum() else None
         return told if told in self._tagger.classes else None
 
     def _name_limits(
