@@ -49,7 +49,7 @@ _DRUG = re.compile(r"[a-z][a-z]{4,17}")
 
 INVENTORS = {"adler", "huffman"}
 """Surnames in Python's standard library."""
-KNOWN_BY_HAND = ("brands", "chats", "programs", "offices", "kitchens")
+KNOWN_BY_HAND = ("brands", "chats", "programs", "offices", "kitchens", "called")
 """Kinds of words by hand that are known, but not visible."""
 
 
@@ -300,8 +300,8 @@ def ordinary(listed: set[str], named: set[str]) -> set[str]:
     hand = by_hand()
     tools = {word.lower() for word in hand["mixed"]}
     more = {word for kind in KNOWN_BY_HAND for word in hand[kind]}
-    # A word by hand is known although somebody is called so: "junior", "a grant".
-    return ((english | coded | tools) - named | more) - listed - {*TOLD} - INVENTORS
+    named = named - {*hand["called"]}
+    return (english | coded | tools | more) - listed - named - {*TOLD} - INVENTORS
 
 
 def write_list(name: str, words: Iterable[str], header: str) -> None:

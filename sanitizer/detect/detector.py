@@ -435,16 +435,19 @@ class Detector:
         label = "NUMBER" if is_aged(word) else label
         label = "MONEY" if _THOUSANDS.fullmatch(word) else label
         label = "DATE" if label in (None, FACT) and _NTH.fullmatch(word) else label
-        label = "DATE" if label in NAMES and _QUARTER.fullmatch(word) else label
+        label = "DATE" if label in NAMES | {"ID"} and _QUARTER.fullmatch(word) else label
         if label is None:
             of_somebody = _OF_SOMEBODY.search(before) is not None
             ailing = class_of(word) if of_somebody and word.lower() not in _FRAMES else None
             return ailing if ailing in _AILING else self._rule(word, before, language)
         if self._is_person(word, before, label):
             return "PERSON"
+        trades = label == "CRIME" and word.lower() in _TRADERS and not _OF_DRUGS.search(before)
         framing = (label in _TOLD and word.lower() in _FRAMES) or (
             label == "OCCUPATION" and word in _NO_POSTS
         )
+        if trades:
+            return None
         if framing or (cased and language == "en" and self._is_mistaken(word, label)):
             return None
         return self._corrected(word, label, language, cased)
@@ -579,6 +582,9 @@ _NO_POSTS = frozenset(
     "residents tenant tenants victim visitor visitors witness".split()
 )
 """What somebody is to others, and no occupation."""
+_TRADERS = frozenset(["dealer", "dealers", "dealership", "dealerships"])
+_OF_DRUGS = re.compile(r"(?i)(?:drugs?|weed|coke|crack|heroin|meth|arms|my|his|her)[ -]$")
+"""Who sells cars or art, and visible text before one who sells drugs."""
 _ARTICLES = frozenset("Das Der Des Die El La Las Le Les Los Un Una Une".split())
 """Articles that open a sentence, and are names in others."""
 _LINKED = re.compile(r"_+|&")

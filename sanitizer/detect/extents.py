@@ -47,7 +47,7 @@ _JOIN = re.compile(r" |-| of | of the |'s |\u2019s ")
 _UNIT = (
     r"(?:kilos?|kilograms?|kgs?|grams?|mg|mcg|\u00b5g|g|ml|dl|l|cm|mm|mmol|mol|meters?|metres?|km|m|"
     r"lbs?|stone|pounds|inch(?:es)?|ft|feet|foot|miles?|years?|yrs?|months?|mths?|weeks?|wks?|days?|nights?|"
-    r"decades?|fortnights?|semesters?|hours?|hrs?|minutes|mins?|seconds|percent|per cent|bpm|mph|people|employees|guests|"
+    r"decades?|fortnights?|semesters?|hours?|hrs?|minutes|mins?|seconds|percent|per cent|bpm|mph|"
     r"milligrams?|micrograms?|millilit(?:er|re)s?|units|beats|hectares?|acres?|yards?|tonnes?|tons?|"
     r"lit(?:er|re)s|(?:square|cubic) (?:met(?:er|re)s?|kilomet(?:er|re)s?|feet|foot|yards?|miles?)|"
     r"sq\.? ?(?:m|ft)|ha|t(?!-)|per mille|(?:working|business|calendar) days?|kilomet(?:er|re)s?|"

@@ -233,7 +233,9 @@ _AFTER_RIVAL = re.compile(
 )
 """Names of language models, some of them given names, and visible text that tells these apart."""
 _SET_PHRASE = re.compile(
-    r"(?i)sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b|"
+    r"(?i)(?:(?<=\blamb )|(?<=\bpork )|(?<=\bbeef )|(?<=\bchicken )|(?<=\bturkey )|(?<=\bduck ))"
+    r"(?:shoulders?|legs?|breasts?|necks?|belly|ribs?|thighs?|wings?|shanks?|livers?|cheeks?|bones?)\b|"
+    r"sick (?:pay|leave|notes?|days?)\b|(?:unpaid|annual|parental|compassionate) leave\b|"
     r"(?:birth|death|marriage) certificates?\b|"
     r"termination (?:of (?:employment|this|the)|clause|date)\b|"
     r"(?:(?<=\bafter )|(?<=\bupon ))termination\b|(?<=\bgas )mark\b|"

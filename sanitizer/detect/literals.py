@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from sanitizer.detect.classes import given_names, known_to_all
-from sanitizer.detect.skeleton import PublicForms
+from sanitizer.detect.skeleton import FOREIGN, PublicForms, foreign_words
 from sanitizer.text import NAME_PARTS, Piece, Unit, is_code_word, merged, overlapping
 
 _SHORT_PART = 3  # letters or digits of a part of a class's name that may be an abbreviation
+_DATA = frozenset(["csv", "json", "yaml", "toml"])
+_LEAST_FOREIGN = 3  # letters of a word of another language
 _LEAST_SWAPPED = 4  # letters of a name of code in which two may be swapped
 _DESIGNATIONS = (
     # ciphers, encodings, protocols
@@ -201,13 +203,20 @@ def public_code(
     """
     hidden = [(unit.start, unit.end) for unit in taken]
     found = [tag.span(1) for tag in _FENCE.finditer(text)]
+    foreign: set[str] = set()
     for piece in parts:
         name = text[piece.start : piece.end]
         stays = piece.role in ("keyword", "tag") or (
             piece.role == "name" and (is_code_word(name, piece) or _is_known(name, forms))
         )
+        if not stays and piece.role == "name" and piece.language in _DATA and _is_foreign(name):
+            foreign.add(name)
+            stays = True
         if stays:
             found.append((piece.start, piece.end))
+    for name in foreign:  # a column that the text speaks of
+        named = rf"(?<![\w-]){re.escape(name)}(?![\w-])"
+        found += [each.span() for each in re.finditer(named, text)]
     for path in _STANDARD.finditer(text):
         begins = (part.span() for part in _SEGMENT.finditer(text, *path.span()))
         found += [span for span in begins if _is_known(text[slice(*span)], forms)]
@@ -268,6 +277,15 @@ def _is_known(name: str, forms: PublicForms) -> bool:
     A word with two letters swapped is: "nmae" is what somebody looks for in a program.
     """
     return all(forms.known(part) or _is_swapped(part, forms) for part in NAME_PARTS.findall(name))
+
+
+def _is_foreign(name: str) -> bool:
+    """Return True if each word of a name in lower case is one of German, French or Spanish."""
+    parts = NAME_PARTS.findall(name)
+    return name.islower() and all(
+        len(part) >= _LEAST_FOREIGN and any(part in foreign_words(each) for each in FOREIGN)
+        for part in parts
+    )
 
 
 def _is_swapped(word: str, forms: PublicForms) -> bool:

@@ -66,6 +66,12 @@ _AFTER_MARKER = re.compile(r"[.):]\s")
 _INITIAL_END = re.compile(r"\.[ \u00a0]?")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+|[a-z]+")
 
+_REPORTS = frozenset(
+    "Access Bad Cannot Failed Illegal Invalid Missing No Not Out Too Unable Unexpected Unhandled "
+    "Unknown Unsupported".split()
+)
+_LEAST_PARTS = 4
+"""First words of what a program reports, "FailedScheduling", and how many words no product has."""
 _OF_CODE = frozenset(
     "Action Activity Adapter Address Api App Array Authentication Bean Block Body Builder Button "
     "Cache Callback Cell Check Class Client Code Collection Column Command Component Config "
@@ -161,7 +167,12 @@ class PublicForms:
         "ParkWell" may be a product: a capital first needs an end such as "Error".
         """
         parts = self._parts(word)
-        return bool(parts) and (parts[0].islower() or parts[-1] in _OF_CODE)
+        return bool(parts) and (
+            parts[0].islower()
+            or parts[-1] in _OF_CODE
+            or parts[0] in _REPORTS
+            or len(parts) >= _LEAST_PARTS
+        )
 
     def _parts(self, word: str) -> list[str]:
         """Return the words of a name such as "fileName" if all of them are public, else none."""
@@ -236,6 +247,8 @@ def _stems(word: str) -> Iterator[str]:
         stem = word.removesuffix(ending) + plain
         if word.endswith(ending) and len(stem) >= _LEAST_STEM:
             yield stem
+    if word.startswith("un") and word.endswith(("ed", "able", "ing")):
+        yield word.removeprefix("un")
 
 
 def kind_of(word: str) -> str:

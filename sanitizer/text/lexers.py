@@ -372,11 +372,17 @@ def separator(line: str) -> str:
     return max(",;\t|", key=line.count)
 
 
+_FIGURES = re.compile(r"\s*[\"']?[-+]?[$\u00a3\u20ac]?[0-9][0-9.,:/ -]*[\"']?\s*")
+"""A cell with a date or a number."""
+
+
 def _csv(text: str, start: int, end: int) -> Iterator[Found]:
-    """Yield the cells of a table, those of its first row as names."""
-    first, seen = True, False
+    """Yield the cells of a table, those of its first row as names, if none of these is a number."""
     line = LINE.match(text, start, end)
-    for cell in _SEPARATORS[separator(line.group() if line else "")].finditer(text, start, end):
+    comma = separator(line.group() if line else "")
+    heads = line.group().strip().split(comma) if line else []
+    first, seen = not any(map(_FIGURES.fullmatch, heads)), False
+    for cell in _SEPARATORS[comma].finditer(text, start, end):
         if cell["row"]:
             first, seen = first and not seen, False
         elif cell.lastgroup:

@@ -107,6 +107,9 @@ def test_numbers_of_the_task(number: str, before: str, after: str, expected: boo
 def test_a_year_of_somebodys_life_is_a_date() -> None:
     assert role("she graduated from there in ", ".", "2012") == "DATE"
     assert role("the war ended in ", ".", "1945") is None
+    assert role("UPDATE staff SET salary = ", ", grade", "51250") == "MONEY"
+    assert role("document ", " was booked", "5105600312") == "ID"
+    assert role("about ", " of them", "5000000") is None
 
 
 @pytest.mark.parametrize(

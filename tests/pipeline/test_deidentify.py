@@ -296,6 +296,36 @@ _USERS = 'const users = [{ id: 1, name: "<>" }, { id: 2, name: "<>" }];'
         ),
         ("Lena has invoices of $120.50, 80 and 42.", "<> has invoices of <>, <> and <>."),
         ("SELECT id FROM invoices WHERE paid = 0 AND total > 10;", None),
+        ("SELECT a FROM b WHERE visits >= 3 AND age > 60;", None),
+        (
+            "A complaint under the Consumer Rights Act 2015 and the Mary Poppins Act.",
+            "A complaint under the Consumer Rights Act 2015 and the <>.",
+        ),
+        (
+            "The accident was on 9.11.24, the update to 2.11.24 later.",
+            "The accident was on <>, the update to 2.11.24 later.",
+        ),
+        ("I need a hotline, a smartphone and a webcam for our bootcamp.", None),
+        ("Make a Gantt chart and a Venn diagram of it.", None),
+        ("A regex for numbers like INV-2024-00123 or INV-2024-00124-A. I have INV-\\d{4}.", None),
+        ("My booking is 88-213-K.", "My booking is <>."),
+        (
+            "1. Nadja, wants 62k\n2. Peter, German B1\n3. Linh",
+            "1. <>, wants <>\n2. <>, German B1\n3. <>",
+        ),
+        ("I want to run a 10k in Leeds.", "I want to run a 10k in <>."),
+        ("The drive shows fault E-214. What is E-214?", None),
+        ("Dept 4 paid 412,000 kr to Taglauget ApS.", "Dept <> paid <> to <>."),
+        ("Write a eulogy for my uncle Fergus.", "Write a eulogy for my uncle <>."),
+        (
+            "Translate it to Spanish (Mexico). Keys are with Don Chuy.",
+            "Translate it to Spanish (Mexico). Keys are with <>.",
+        ),
+        ("Pod status: FailedScheduling, AccessControlListNotSupported", None),
+        ("Document 5105600312 was booked twice.", "Document <> was booked twice."),
+        ("The hospital is 40 min away.", "The hospital is <> away."),
+        ("Nine passengers were hurt.", "<> passengers were hurt."),
+        ("2025-01-03;Acme Ltd;-17.99\n2025-01-05;Bolt AS;-24.99", "<>;<>;-<>\n<>;<>;-<>"),
     ],
 )
 def test_what_leaves_of_texts_as_people_write_them(
