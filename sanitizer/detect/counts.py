@@ -95,9 +95,12 @@ _STATED = re.compile(
     r"(?:^|[.!?;,\n] *)(?!need)[a-z]{4,}ed for $"
 )
 _LEFT_OF = re.compile(
-    r"(?i) (?:days|weeks|hours) of (?:\w+ )?(?:holidays?|leave|vacation|absence|overtime|service)\b|"
-    r"(?: ?(?:minutes?|mins?|hours?|hrs?|miles?|km)['\u2019]?s? (?:away|walk|drive|on foot)| days out)\b|"
-    r" (?:[a-z]+ )?[a-z]+ (?:was|were|are|got) (?:hurt|injured|killed|infected|arrested|fired|sacked)\b"
+    r"(?i) (?:days|weeks|hours) of (?:\w+ )?"
+    r"(?:holidays?|leave|vacation|absence|overtime|service)\b|"
+    r"(?: ?(?:minutes?|mins?|hours?|hrs?|miles?|km)['\u2019]?s? (?:away|walk|drive|on foot)|"
+    r" days out)\b|"
+    r" (?:[a-z]+ )?[a-z]+ (?:was|were|are|got) "
+    r"(?:hurt|injured|killed|infected|arrested|fired|sacked)\b"
 )
 """Visible text around what somebody has or is due, "your notice is four weeks", and how far it is
 to somewhere."""
@@ -112,7 +115,8 @@ _STAFF = re.compile(r" (?:[a-z]+ )?(?:people|employees|staff|workers|jobs|adults
 _TERM = re.compile(r"(?i)\b(?:within|in the next|for the next|over the next|a period of|next) $")
 """Visible text around a duration: a short one, a longer one, and the beginning of a term."""
 _AT_MOST = re.compile(
-    r"(?i)\b(?:pass(?:ing)? (?:mark|grade|score)(?: is| of|:)?|(?:HS|HTS|SIC|NACE|MCC|CPT|ICD)(?: codes?)?:?|"
+    r"(?i)\b(?:pass(?:ing)? (?:mark|grade|score)(?: is| of|:)?|"
+    r"(?:HS|HTS|SIC|NACE|MCC|CPT|ICD)(?: codes?)?:?|"
     r"max\.?|maximum|at most|no more than|limit(?:ed)? (?:of|to)|nearest|top) $"
 )
 _COUNTED = re.compile(
@@ -198,7 +202,9 @@ _BELOW = re.compile(
 _COMPARED_AFTER = re.compile(r"[ \t]*(?:(?i:and|or|group by|order by|limit)\b|&&|\|\||[;:){]|\n|$)")
 """Visible text around the 0 or 1 that a program or a query compares something with, and before a
 limit of up to three digits in one."""
-_LIMIT_AFTER = re.compile(r"[ \t]*(?:(?i:and|or|then|do|group|order|limit|having)\b|&&|\|\||[;:){\]?]|\n|$| -)")
+_LIMIT_AFTER = re.compile(
+    r"[ \t]*(?:(?i:and|or|then|do|group|order|limit|having)\b|&&|\|\||[;:){\]?]|\n|$| -)"
+)
 _ONE_DIGIT, _ASSIGNED_AFTER = re.compile(r"[0-9]"), re.compile(r"[ \t]*(?:[;,)\n#]|//|if |$)")
 _IN_LIST, _LIST_AFTER = (
     re.compile(r"(?:[=(] ?|\breturn )[\[{(](?:-?[0-9\ufffc], ?)*-?$"),
@@ -232,8 +238,8 @@ _SERVED = re.compile(r'HTTP/\ufffc" $')
 _AT_ITEM = re.compile(r"(?:(?:^|\n)[ >*-]*\(?|\.[a-z]{1,5}:|(?:^|[.;\n\"] ?))$")
 _AT_FIRST, _FIRST = re.compile(r": ?$"), re.compile(r"1[.)] |\d{1,4}\)(?:\n|$)")
 _ITEM = re.compile(r"(?:\d{1,2}[.)] |\d{1,2}\.\d{1,2}\.? (?=[A-Z])|\d{1,4}\))")
-"""A version, a day that looks like one, and visible text before the day; before, and number with the text after, of a list's item, a clause of a
-contract or a line of a file."""
+"""A version, and a day that looks like one; visible text before that day; and before, and the
+number with the text after, of a list's item, a clause of a contract or a line of a file."""
 _CLAUSE = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,2}){1,2}\.? \ufffc")
 _OF_RULES = re.compile(
     r"(?i)\b(?:agreement|contract|clauses?|shall|part(?:y|ies)|terms|hereby|herein|liable|liability|"
@@ -269,7 +275,8 @@ _TAGGED = re.compile(r"(?i)(?:\bimages?:?|(?-i:^|\n)FROM) ?[\w.\ufffc-]+(?:/[\w.
 _REFERRED = re.compile(
     r"(?i)\b(?:items?|points?|sections?|steps?|questions?|chapters?|pages?|lines?|rows?|columns?|"
     r"figures?|tables?|options?|parts?|paragraphs?|tasks?|exercises?|slides?|footnotes?|appendix|"
-    r"articles?|clauses?|attempts?|prio(?:rity)?|severity|event)(?: (?:no\.?|number|id))?:?(?: \ufffc(?:,| and| or| to))* $|"
+    r"articles?|clauses?|attempts?|prio(?:rity)?|severity|event)"
+    r"(?: (?:no\.?|number|id))?:?(?: \ufffc(?:,| and| or| to))* $|"
     r"(?-i:\b(?:Alternative|Bid|Choice|Offer|Proposal|Quote|Scenario|Tier|Variant) $)"
 )
 """Visible text before the number of a part of the text."""
@@ -388,12 +395,12 @@ def _is_literal(number: str, before: str, after: str) -> bool:
         return True
     if number in _UNITS and _TURNED.search(before):
         return True
-    if _PART.fullmatch(number) and _RETURNED.search(before) and _RETURNED_AFTER.match(after):
-        return True
-    if _SHORT.fullmatch(number) and _PLACE_OF_ROW.search(before):
+    returned = _PART.fullmatch(number) and _RETURNED.search(before)
+    if returned and _RETURNED_AFTER.match(after):
         return True
     limits = number.isdecimal() and len(number) <= MOST_DIGITS and _BELOW.search(before)
-    if limits and _LIMIT_AFTER.match(after):
+    placed = _SHORT.fullmatch(number) and _PLACE_OF_ROW.search(before)
+    if placed or (limits and _LIMIT_AFTER.match(after)):
         return True
     if not _ONE_DIGIT.fullmatch(number):
         return False
@@ -505,7 +512,8 @@ _FIGURE = re.compile(
     r"absences?|attendance|pulse|temp(?:erature)?|weight|height|potassium|sodium|creatinine|platelets|"
     r"ha?emoglobin|glucose|cholesterol|ferritin|pressure|saturation|humidity|balance|premiums?|excess|"
     r"arrears|profits?|loss(?:es)?|revenues?|sales|returns|complaints|visitors|members|staff|patients|"
-    r"runway|lead time|left|mileage|reading|baseline|debts?|budget|margin|ratio|yield|interest|grade|charged|dropped|"
+    r"runway|lead time|left|mileage|"
+    r"reading|baseline|debts?|budget|margin|ratio|yield|interest|grade|charged|dropped|"
     r"fell|rose|doubled|tripled|grew|sank|climbed)"
     r"(?: (?:is|was|are|were|of|at|to|from|by|now|only|about|around|given|seen|rose|fell|rises|"
     r"falls|went|up|down|charged|sick|\ufffc))*[:=]? $"

@@ -141,7 +141,8 @@ _IN = re.compile(rf"(?i)\bin (?:{SLOT} (?:or|and|to) )?$")
 _OF_LAW = re.compile(
     r"(?i)\b(?:normal|usual|common|typical|standard|enforceable|legal|illegal|lawful|allowed|valid|required|laws?|courts?|appl(?:y|ies)|"
     rf"happens?|tax(?:ed|es)?|rules?)\b[^.?!\n{SLOT}]{{0,30}}\bin (?:the )?$|"
-    r"\b(?:wording|laws?|rules|version|spelling|regulations?|requirements?|visas?) (?:for|of|in) (?:the )?$|"
+    r"\b(?:wording|laws?|rules|version|spelling|regulations?|requirements?|visas?) "
+    r"(?:for|of|in) (?:the )?$|"
     r"\b(?:English|French|German|Portuguese|Spanish|Arabic|Chinese) \($"
 )
 """Visible text before the land whose law a question is about."""
@@ -322,7 +323,8 @@ class Detector:
         """Return the class of each word of each run, None for everyday words; none of identifiers.
 
         Args:
-            labels: the tagger's classes. sure: runs that surely are somebody's numbers. coded: stretches of code, ascending.
+            labels: the tagger's classes. sure: runs that surely are somebody's numbers.
+            coded: stretches of code, ascending.
         """
         shown = _Shown(found)
         general = language == "en" and is_general(shown.text())
@@ -340,7 +342,9 @@ class Detector:
                 known = field if field in _FIELDS_OF_NUMBERS else None
                 kind = known or self._number_kind(word, before, after, labels[number][0], field)
                 kind = as_measured(word, before, after, kind)
-                of_task = reckoning or (known is None and public_number(word, sight, after, number in sure))
+                of_task = reckoning or (
+                    known is None and public_number(word, sight, after, number in sure)
+                )
                 told = kind is None and field is None and language == "en"
                 if told and not overlapping(coded, run.start, run.end):
                     kind = figure(word, sight, after)
@@ -430,8 +434,7 @@ class Detector:
         if field == LISTED:
             return None if self._forms.known(word) else label or UNKNOWN
         if field and field not in _FIELDS_OF_NUMBERS:
-            drug = self._gazetteers.kind_of(word) if field == "PERSON" and word.islower() else None
-            return drug or field
+            return (word.islower() and self._gazetteers.kind_of(word)) or field  # of a drug
         label = "NUMBER" if is_aged(word) else label
         label = "MONEY" if _THOUSANDS.fullmatch(word) else label
         label = "DATE" if label in (None, FACT) and _NTH.fullmatch(word) else label
@@ -446,8 +449,7 @@ class Detector:
         framing = (label in _TOLD and word.lower() in _FRAMES) or (
             label == "OCCUPATION" and word in _NO_POSTS
         )
-        if trades:
-            return None
+        framing = framing or trades
         if framing or (cased and language == "en" and self._is_mistaken(word, label)):
             return None
         return self._corrected(word, label, language, cased)

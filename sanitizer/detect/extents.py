@@ -55,7 +55,9 @@ _UNIT = (
     r"Prozent|Jahre?n?|Monate?n?|Wochen?|Tagen?|Stunden|pour cent|ans|mois|semaines|jours|heures|"
     r"por ciento|a\u00f1os|meses|semanas|d\u00edas|horas)"
 )
-_NUMERAL_UNITS = rf"[ \u00a0-]?(?i:{_UNIT}(?:/{_UNIT})?(?:[ -]old)?)\b|[ ]?\u00b0[ ]?(?:[CF]\b)?|%|[ ]%"
+_NUMERAL_UNITS = (
+    rf"[ \u00a0-]?(?i:{_UNIT}(?:/{_UNIT})?(?:[ -]old)?)\b|[ ]?\u00b0[ ]?(?:[CF]\b)?|%|[ ]%"
+)
 MONTH = (
     r"(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
     r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|"
@@ -131,8 +133,9 @@ _TAKEN_BEFORE = {
     "DATE": re.compile(
         rf"(?:\b{_DAY}\.?,? (?:(?:the|at) )?|\b{MONTH}\.? (?:the )?|\byesterday (?:at )?|\bmid-|"
         r"\b(?i:half past|quarter (?:past|to)) |"
-        r"\b[Ww]/[ce] |\b(?:the )?(?:beginning|start|middle|end|(?:first|last|second|third) (?:week|days)) of |"
-        r"\b(?:[Tt]he )?(?:[Ss]pring|[Ss]ummer|[Aa]utumn|[Ww]inter|[Ww]k) of |"
+        r"\b[Ww]/[ce] |"
+        r"\b(?:the )?(?:beginning|start|middle|end|(?:first|last|second|third) (?:week|days)) of |"
+        r"\b(?:[Tt]he )?(?i:spring|summer|autumn|winter|wk) of |"
         r"\bQ[1-4] |\bweek |\b(?:last|next|early|late|mid) )+$"
     ),
     "PERSON": re.compile(

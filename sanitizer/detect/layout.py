@@ -88,8 +88,8 @@ _OBJECT = re.compile(r" (?:them|this|these|those|the|it|all|both|each|every|my|o
 """Visible text before and after what heads a line, and after a verb that opens a sentence."""
 _THINGS_ARE = re.compile(r" (?:are|were|have|need|cost|must|should|will be)\b")
 _GENRES = frozenset(
-    "affidavit apology appeal complaint condolence condolences confession dismissal eulogy grievance "
-    "homily obituary prayer resignation sermon termination testimonial tribute".split()
+    "affidavit apology appeal complaint condolence condolences confession dismissal eulogy "
+    "grievance homily obituary prayer resignation sermon termination testimonial tribute".split()
 )
 _WRITES = re.compile(
     r"(?i)\b(?:writ(?:e|ing)|draft(?:ing)?|compos(?:e|ing)|need|help (?:me )?with|prepar(?:e|ing)|"
@@ -177,7 +177,8 @@ _BINARY, _MILLICORES = re.compile(r"[0-9]{1,5}[KMGT]i"), re.compile(r"[0-9]{1,5}
 _TIMES = re.compile(r"x[0-9]{1,2}|[0-9]{1,2}x")
 _DISTANCE = re.compile(r"(?:5|10|15|21|42)[kK]")
 _RUN_BEFORE = re.compile(
-    r"(?i)\b(?:runs?|ran|running|races?|raced|jog|walk(?:ed)?|train(?:ing)? for|parkrun)\b[^.\n]{0,20}$"
+    r"(?i)\b(?:runs?|ran|running|races?|raced|jog|walk(?:ed)?|train(?:ing)? for|parkrun)\b"
+    r"[^.\n]{0,20}$"
 )
 """The distance of a race, and visible text before it."""
 _PORTION = re.compile(r"[0-9]{1,4}(?:g|ml|cl|GB|MB|TB)|[0-9]kg")
@@ -491,18 +492,18 @@ def is_portion(word: str, before: str, after: str) -> bool:
 
 
 def _is_technical(word: str, before: str, after: str, forms: PublicForms) -> bool:
-    """Return True for a flag, an error's code, a choice's letter, and a name of code in a path; for
-    a class of a regular expression, and the F of a temperature."""
+    """Return True for a flag, an error's code, the letter of a choice or a column, a name of$
+    code in a path, a class of a regular expression, and the F of a temperature."""
     if len(word) == 1:
         if word in _ESCAPED and before.endswith("\\") and _ESCAPED_AFTER.match(after):
             return True
-        if (word in "FC" and _DEGREES.search(before)) or (
+        lettered = _LETTERED.search(before) and not after[:1].isalnum()
+        measured = (word in "FC" and _DEGREES.search(before)) or (
             word == "L" and _PER_LITRE.search(before)
-        ):
+        )
+        if lettered or measured:
             return True
         flag = before.endswith(" -") and after[:1] in (" ", "\n")
-        if _LETTERED.search(before) and not after[:1].isalnum():
-            return True
         chosen = word in _CHOICES and _FIRST_CHOICE.search(before) and _OPENS.search(before)
         return flag or bool(chosen and _CHOICE.match(after))
     if _ADDRESS.fullmatch(word) or (_CODE.fullmatch(word) and _REPORTED.search(before)):

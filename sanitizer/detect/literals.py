@@ -50,8 +50,9 @@ _DESIGNATIONS = (
     r"(?:alpine|debian|golang|httpd|mongo|mysql|nginx|node|postgres|python|redis|ubuntu):"
     r"[0-9]{1,2}(?:\.[0-9]{1,2}){0,2}(?:-[a-z]+[0-9.]*)?",
     r"(?<=English )[ABC][12]|(?<=(?:German|French|Polish|Danish) )[ABC][12]|"
-    r"(?<=(?:Spanish|Italian|Russian|Turkish|Chinese|Swedish) )[ABC][12]|(?<=(?:level|Level) )[ABC][12]|"
-    r"[ABC][12](?=(?:[ -]level)? (?:level|English|German|French|Spanish|Italian|exam|course|certificate))",
+    r"(?<=(?:Spanish|Italian|Russian|Turkish|Chinese|Swedish) )[ABC][12]|"
+    r"(?<=(?:level|Level) )[ABC][12]|[ABC][12](?=(?:[ -]level)? "
+    r"(?:level|English|German|French|Spanish|Italian|exam|course|certificate))",
     # matter and food
     r"CO2|H2O|N2O|NO2|SO2|O2|O3|CH4|NH3|NH4|H2SO4|HNO3|HCl|NaCl|NaOH|CaCO3|H2O2|Fe2O3|C6H12O6",
     r"[Oo]mega-[369]|[Vv]itamin [ABCDEK][0-9]{0,2}",
@@ -161,20 +162,23 @@ _FRAMED = re.compile(r"\(([A-Za-z]+)\.(?:java|kt|scala|cs|groovy):[0-9]+\)")
 """The file of a stack trace's line."""
 
 _FAULT = re.compile(
-    r"(?i:\b(?:fault|error|alarm|trouble|fehler|defekt)(?: codes?)?:? )(?P<code>[A-Z]{1,3}-?[0-9]{1,4})(?![\w-])"
+    r"(?i:\b(?:fault|error|alarm|trouble|fehler|defekt)(?: codes?)?:? )"
+    r"(?P<code>[A-Z]{1,3}-?[0-9]{1,4})(?![\w-])"
 )
 """The code of a fault that a machine reports; it stays wherever it occurs."""
 _EPONYM = re.compile(
     r"(?<![\w-])(?:Gantt|Pareto|Venn|Likert|Ishikawa|Sankey|Kaplan-Meier|Cornell|Eisenhower|Fibonacci|"
     r"(?:Bloom|Maslow|Porter|Kotter|Tuckman|Newton|Ohm|Hooke|Moore|Murphy|Euler|Bayes|Kepler|Boyle)'s?|"
-    r"Pythagor(?:as'?|ean)|Bayes|Monte Carlo|Markov|Gaussian|Poisson|Laplace|Fourier|Riemann|Taylor|Nash)"
+    r"Pythagor(?:as'?|ean)|Bayes|Monte Carlo|Markov|Gaussian|Poisson|Laplace|Fourier|Riemann|"
+    r"Taylor|Nash)"
     r"(?= (?:charts?|views?|diagrams?|scales?|notes?|matrix|sequence|numbers?|hierarchy|taxonomy|"
     r"[Ff]ive [Ff]orces|laws?|principle|theorem|rule|simulations?|methods?|equilibrium|transform|"
     r"distribution|series|integral|formula|chains?|process(?:es)?)\b)"
 )
 """Charts, laws and methods that are called by somebody's name."""
 _CODED_LIKE = re.compile(
-    r"(?i:\b(?:like|as|e\.g\.,?|match(?:es|ing)?|not|or|and|accepts?|rejects?|format)(?: also)?:? )[\"'`]?"
+    r"(?i:\b(?:like|as|e\.g\.,?|match(?:es|ing)?|not|or|and|accepts?|rejects?|format)"
+    r"(?: also)?:? )[\"'`]?"
     r"(?P<code>[A-Z]{2,4}(?:[-/][0-9]{2,8}){1,3}(?:-[A-Z])?)(?![\w-])"
 )
 _OF_PATTERN = re.compile(r"(?<![\w-])[A-Z]{2,5}(?=[-/_:]?(?:\\d|\[0-9|\[A-Z))")
@@ -182,9 +186,11 @@ _PATTERN_ASKED = re.compile(
     r"(?i)\b(?:regex|regexp|regular expression|pattern|format)s?\b[^.?!\n]{0,60}"
     r"\b(?:for|match|like|validat\w+|check|accept|find)"
 )
-"""A number that shows a form, its letters in a regular expression, and what asks for one: "a regex that matches INV-2024-00123"."""
+"""A number that shows a form, its letters in a regular expression, and what asks for one: "a regex
+that matches INV-2024-00123"."""
 _LAW = re.compile(
-    r"(?<![\w-])(?:[A-Z][a-z]+(?:'s)?(?:,? (?:and|of|or|to|for|the|in|etc\.?)){0,2} |\([A-Z][A-Za-z' ]+\) ){1,7}"
+    r"(?<![\w-])(?:[A-Z][a-z]{1,20}(?:'s)?(?:,? (?:and|of|or|to|for|the|in|etc\.?)){0,2} |"
+    r"\([A-Z][A-Za-z' ]{2,40}\) ){1,7}"
     r"(?:Act|Acts|Regulations?|Order|Rules|Code|Convention|Directive|Ordinance|Statute|Bill)"
     r"(?: \([A-Z][A-Za-z ]{2,30}\))?(?: (?:of )?(?:1[6-9]|20)[0-9]{2})?(?![\w-])"
 )
@@ -215,8 +221,8 @@ def public_code(
         if stays:
             found.append((piece.start, piece.end))
     for name in foreign:  # a column that the text speaks of
-        named = rf"(?<![\w-]){re.escape(name)}(?![\w-])"
-        found += [each.span() for each in re.finditer(named, text)]
+        spoken = re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)
+        found += [each.span() for each in spoken]
     for path in _STANDARD.finditer(text):
         begins = (part.span() for part in _SEGMENT.finditer(text, *path.span()))
         found += [span for span in begins if _is_known(text[slice(*span)], forms)]
@@ -226,7 +232,9 @@ def public_code(
     if _PATTERN_ASKED.search(text):
         found += [shown.span("code") for shown in _CODED_LIKE.finditer(text)]
     for code in {fault["code"] for fault in _FAULT.finditer(text)}:
-        found += [each.span() for each in re.finditer(rf"(?<![\w-]){re.escape(code)}(?![\w-])", text)]
+        found += [
+            each.span() for each in re.finditer(rf"(?<![\w-]){re.escape(code)}(?![\w-])", text)
+        ]
     for law in _LAW.finditer(text):
         words = [word for word in _LETTERS.findall(law.group()) if word[0].isupper()]
         if len(words) > 1 and all(map(forms.listed, words)):

@@ -398,7 +398,8 @@ _ORDERS = re.compile(rf"(?i)[\s>*|-]*(?:please |and |then )?{REQUESTS}\b")
 """The beginning of the last sentence; what makes it a request, a question or a rule, whose numbers
 are those of the task."""
 UNIT_AFTER = re.compile(
-    r"[ \u00a0]?(?:%|m\u00b2|\u00b0 ?(?:[CF]\b|\ufffc)|(?:kg|mg|mcg|\u00b5g|cm|mm|km|ha|sqm|bpm|mmol|mph|"
+    r"[ \u00a0]?(?:%|m\u00b2|\u00b0 ?(?:[CF]\b|\ufffc)|"
+    r"(?:kg|mg|mcg|\u00b5g|cm|mm|km|ha|sqm|bpm|mmol|mph|"
     r"(?i:per ?cent|kilos?|grams|tonnes?|tons?|hectares?|acres?|litres?|liters?|miles|metres|"
     r"meters|yards|units|square|points?|stone|lbs?|inches|feet|million|billion|shares|pallets|boxes|cases|cartons|bottles|"
     r"children|grandchildren|stitches|instal+ments|shifts|visits|complaints|warnings|offences|convictions))\b)"
@@ -516,7 +517,9 @@ _TO_DAY = re.compile(
     r"(?:st|nd|rd|th|\.)?(?: ?[-\u2013/] ?| (?:to|and|or|until|till|bis|au|al) |, )"
 )
 _DAY = re.compile(r"[12]?[1-9]|10|20|3[01]")
-_LISTED = re.compile(r",? (?:and|or|und|oder|et|ou|y|o) |, ")
+_LISTED = re.compile(
+    r",? (?:and|or|und|oder|et|ou|y|o) |, | (?:vs\.?|versus|instead of|rather than) "
+)
 _OPPOSED = re.compile(r" (?:vs\.?|versus|instead of|rather than) ")
 _ZONE = re.compile(r":[0-5]\d ?[+-](?:0\d|1[0-4])(?:00|15|30|45)")
 """Text between a day and the month after it, and between two days; a day; text between the sums of
@@ -580,12 +583,10 @@ def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
         near = found.text[first.end : last.start] in ("", " ", "-")
         if a_sum and near and found.runs[other].kind == NUMBER:
             decided[other] = ["MONEY"]
-        opposed = _OPPOSED.fullmatch(found.text, first.end, last.start) is not None
-        if first.kind == last.kind == NUMBER and opposed and decided[other] == [None]:
-            decided[other] = [decided[one][0]]
-        if first.kind == last.kind == NUMBER and decided[one] == ["MONEY"]:
-            listed = _LISTED.fullmatch(found.text, first.end, last.start) is not None
-            decided[other] = ["MONEY"] if listed and decided[other] == [None] else decided[other]
+        if first.kind == last.kind == NUMBER and decided[other] == [None]:
+            joins = _LISTED if decided[one] == ["MONEY"] else _OPPOSED
+            joined = joins.fullmatch(found.text, first.end, last.start) is not None
+            decided[other] = [decided[one][0]] if joined else [None]
 
 
 def _before_sum(found: Skeleton, decided: list[list[str | None]], one: int) -> None:

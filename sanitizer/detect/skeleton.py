@@ -228,15 +228,18 @@ class PublicForms:
         return word in self.ordinary or self.listed(word)
 
 
-_ENDINGS = (
-    ("ies", "y"), ("s", ""), ("ally", "al"), ("ily", "y"), ("edly", "ed"), ("ingly", "ing"), ("ively", "ive"),
-    ("ously", "ous"), ("fully", "ful"), ("iness", "y"), ("ness", ""), ("isation", "ization"), ("isations", "ization"), ("ising", "izing"),
-    ("ised", "ized"), ("ise", "ize"), ("less", ""), ("wise", ""),
-)  # fmt: skip
+_ENDINGS = tuple(
+    tuple(each.split(":"))
+    for each in (
+        "ies:y s: ally:al ily:y edly:ed ingly:ing ively:ive ously:ous fully:ful iness:y ness: "
+        "isation:ization isations:ization ising:izing ised:ized ise:ize less: wise:"
+    ).split()
+)
+"""Endings of words, and what they end with instead in the word that these are derived from."""
 _LEAST_STEM = 5
 _PREFIXES = frozenset(
-    "anti crypto cyber down eco geo hyper inter intra macro mega meta micro mid mini mis multi nano "
-    "non out over post pre pro semi sub super tele trans ultra under uni up".split()
+    "anti crypto cyber down eco geo hyper inter intra macro mega meta micro mid mini multi "
+    "nano non out over post pre pro semi sub super tele trans ultra under uni up".split()
 )
 _LEAST_COINED = 3  # letters of the first part; the second has one more
 
