@@ -150,6 +150,12 @@ SENSITIVE = (
 ).split()
 """Entries of WordNet below which words tell of illness, treatment, belief, origin, sex or crime."""
 EDIBLE = ("food.n.01", "food.n.02", "herb.n.01", "animal.n.01", "tree.n.01", "vegetable.n.01")
+FOOD = (
+    *("foodstuff.n.02", "dish.n.02", "vegetable.n.01", "edible_fruit.n.01", "herb.n.02"),
+    "meat.n.01",
+)
+PRESCRIBED = {"halal", "kosher"}
+"""Entries of WordNet below which a word is something to eat; words of food that tell a belief."""
 TAKEN = ("drug.n.01", "medicine.n.02", "vitamin.n.01")
 """Entries of WordNet below which a drug's name is that of a food, plant or animal too; and below
 which it is none."""
@@ -336,7 +342,10 @@ def main() -> None:
     drugged = drugs() - everyday - eaten
     write_list("drugs", drugged, "Names of drugs: see models/build/forms.py.")
     write_list("conditions", conditions() - everyday, "Names of conditions, of one word.")
-    names = [*found, "drugs", "conditions", "places", *BY_HAND]
+    drunk = {word for word in known if net.under(word, ("alcohol.n.01",))}
+    foods = {word for word in known if net.under(word, FOOD)} - drunk - drugged - named - PRESCRIBED
+    write_list("foods", foods, "What people eat: see models/build/forms.py.")
+    names = [*found, "drugs", "conditions", "places", "foods", *BY_HAND]
     sizes = {
         name: len((FORMS / f"{name}.txt").read_text("utf-8").split("\n")) - 2 for name in names
     }

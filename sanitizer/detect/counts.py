@@ -33,7 +33,8 @@ _READER = re.compile(
 )
 """Visible text before the age that an explanation is for: "explain it like I'm 12"."""
 _READ_BY = re.compile(
-    r"(?i)\b(?:explain|describe|suitable|understandable|written|story|poem|quiz|game)\b"
+    r"(?i)\b(?:explain|describe|suitable|understandable|written|story|poem|quiz|game|version|"
+    r"re(?:write|phrase|tell|word)|simplif(?:y|ied)|adapt(?:ed)?|summari[sz]e|summary|readable)\b"
     r"[^.!?\n]{0,60}\b(?:to|for|like) an? $"
 )
 _OF_READERS = re.compile(r"(?i)[ -]years?[ -]olds\b")
@@ -67,6 +68,7 @@ _SHOWS = re.compile(
     r"(?:page|server|endpoint|api|request|site|app|service|url|nginx|apache|proxy|gateway|browser|"
     r"curl|webhook|upstream|host|node|call|backend|cdn|balancer|job)s? (?:[\w\ufffc]+ )?"
     r"(?:shows?|returns?|returned|throws?|gives?|gets?|answers?)(?: an?)?(?: error)?):? $|"
+    r"[Ee]xpected:? \ufffc[^.\n\ufffc]{0,20}\b(?:got|was|found|actual|but):? $|"
     r"\ufffc (?:returns?|returned|throws?|responds? with|responded with)(?: an?)?(?: error)? $"
 )
 """Visible text after a short duration in other languages; and the answer of a web server, and
@@ -145,6 +147,10 @@ _COOKED = re.compile(
     r"(?:flour|sugar|butter|milk|cream|water|rice|pasta|oats|oil|honey|cheese|chocolate|cocoa|"
     r"yogh?urt|yeast|salt|pepper|stock|lentils|beans|chickpeas|potatoes|carrots|onions|tomatoes|"
     r"mushrooms|spinach|chicken|beef|pork|lamb|mince|fish|salmon|prawns|tofu|nuts|almonds|raisins|"
+    r"curd|quark|ricotta|feta|mozzarella|parmesan|couscous|quinoa|noodles|spaghetti|tomato|onion|"
+    r"leeks?|celery|peas|corn|pumpkin|squash|courgettes?|aubergines?|cabbage|cauliflower|broccoli|"
+    r"bacon|ham|sausages?|turkey|tuna|cod|shrimps?|eggs?|margarine|lard|vinegar|wine|beer|coffee|tea|"
+    r"sultanas|dates|walnuts|hazelnuts|seeds|herbs|basil|parsley|spice|cornflour|semolina|jelly|"
     r"berries|apples|lemon|garlic|ginger|cinnamon|vanilla|syrup|jam|breadcrumbs)\b"
 )
 _OVEN = re.compile(r"(?i)\b(?:bake[ds]?|baking|roast|oven|preheat|grill)[^.\n\ufffc]{0,24} $")
@@ -158,6 +164,10 @@ _AS_EXAMPLE = re.compile(
     r"in the form(?:at)?(?: of)?|formats?|formatted (?:as|like)|as in)[:,]? [\"'\u201c\u2018`]$"
 )
 """Visible text before an example of how something is written."""
+_SCALED = re.compile(
+    r"(?i)\bout of $|(?:^|[.!?\n] ?)(?:please )?convert (?:[^.?!\n]{0,30}(?: and|,|') ?)?$"
+)
+"""Visible text before the end of a scale, and before what is to be converted."""
 _SETTING = re.compile(
     r"(?i)(?<!\w)(?:max_|min_|n_|num_)?(?:retries|backoff(?:_ms)?|multiplier|timeout(?:_ms|_s)?|"
     r"threads|workers|replicas|epochs|batch_size|dropout|momentum|learning_rate|max_tokens|top_[pk]|"
@@ -176,7 +186,7 @@ _RETURNED = re.compile(r"\b(?:else|return|yield) -?$|\brange\((?:\ufffc, ?)?$")
 _RETURNED_AFTER = re.compile(r"[ \t]*(?:[;,:)\]}#+*/%-]|//|\n|$)")
 """Visible text around a small number that a program returns."""
 _COEFFICIENT = re.compile(
-    r"(?i)(?<![^\W_])(?:rate|ratio|factor|share|discount|vat|tax|alpha|beta|threshold|tolerance|tol|"
+    r"(?i)(?<![^\W_])(?:USD|EUR|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|INR|CAD|AUD|NZD|CNY|rate|ratio|factor|share|discount|vat|tax|alpha|beta|threshold|tolerance|tol|"
     r"weight|decay|margin|quantile|confidence)(?:: ?float)?[\"']?\s?[:=]\s?$"
 )
 _FACTOR = re.compile(r"[\w)\]] ?\* ?$")
@@ -263,12 +273,12 @@ _KNOWN_PORTS = frozenset(
 _PORTS = re.compile(r"[0-9]{2,5}:[0-9]{2,5}")
 """Two ports, as containers map them."""
 _OF_PRODUCT = re.compile(
-    r"(?:\b(?!HbA1c)[A-Z][a-z]+[A-Z]\w*|\.NET(?: Core)?|\bEF Core|"
+    r"(?:\biP(?:hone|ad|od)s?|\b(?!HbA1c)[A-Z][a-z]+[A-Z]\w*|\.NET(?: Core)?|\bEF Core|"
     r"\b(?:Python|Java|Windows|Ubuntu|Debian|Fedora|Node(?:\.js)?|Excel|Office|Rails|Django|Angular|React|Swift|Kotlin|Ruby|Perl|Bash|Android|Chrome|Firefox|"
     r"Kubernetes|Docker|Postgres|Redis|Linux|PHP|HTML|CSS|TLS|HTTP|iOS|macOS|Word|"
     r"(?i:version|release))) $|\bHTTP/$"
 )
-_SUBSCRIBED = re.compile(r"\b(?:Office|Microsoft|Dynamics) $")
+_SUBSCRIBED = re.compile(r"\b(?:Office|Microsoft|Dynamics|Excel|Windows|Word|Outlook) $")
 """Visible text before the number in "Office 365"."""
 _TAGGED = re.compile(r"(?i)(?:\bimages?:?|(?-i:^|\n)FROM) ?[\w.\ufffc-]+(?:/[\w.\ufffc-]+)*:$")
 """Visible text before the release of an image of a container: "image grafana/grafana:10.4"."""
@@ -332,15 +342,29 @@ def public_number(number: str, before: str, after: str, sure: bool = False) -> b
     return _TERM.search(before) is not None and MONTHS_AFTER.match(after) is not None
 
 
+_SCHEDULED = re.compile(
+    r"(?i)\b(?:timeline|schedule|timetable|agenda|program(?:me)?|rota)\b[^.\n]{0,40}"
+    r"\b(?:from|to|until|till|between|and) $"
+)
+_HOUR_AFTER = re.compile(r"(?i) ?(?:am|pm|a\.m|p\.m|h|o['\u2019]?clock)?(?:[ ,.?!;:)-]|$)")
+_COOKED_BEFORE = re.compile(r"(?:\ufffc ?(?:g|ml|tbsp|tsp|cups?|eggs?)\b[^.\n]{0,40}){1,6}, $")
+_COOKED_AFTER = re.compile(r" ?(?:g|ml|tbsp|tsp|cups?) (?:\ufffc|[a-z]+)")
+"""Visible text around an hour of a plan that is asked for, and around one more ingredient."""
 _REFERENCE = re.compile(r"(?i)\((?:normal|range|ref(?:erence)?)[.:]? ?[<>\u2264\u2265]? ?$")
 """Visible text before what a test of anybody should show."""
 
 
 def _is_given(number: str, before: str, after: str) -> bool:
-    """Return True for the age of readers, the heat of an oven, and an example of a form."""
+    """Return True for the age of readers, the heat of an oven, an hour of a plan that is asked for,
+    one more ingredient, and an example of a form."""
     read = _READ_BY.search(before) is not None or _OF_READERS.match(after) is not None
     shown = _READER.search(before) or _AS_EXAMPLE.search(before)
     if shown or (read and OLD_AFTER.match(after)) or _REFERENCE.search(before):
+        return True
+    if number.isdecimal() and len(number) <= MOST_DIGITS and _SCALED.search(before):
+        return True
+    planned = _SCHEDULED.search(before) and _HOUR_AFTER.match(after)
+    if planned or (_COOKED_BEFORE.search(before) and _COOKED_AFTER.match(after)):
         return True
     return _HEAT.fullmatch(number) is not None and _HEATED_TO.search(before) is not None
 

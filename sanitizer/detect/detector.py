@@ -162,6 +162,10 @@ _PRICED_AFTER = re.compile(
 _DAY_BEFORE = re.compile(r"(?i)(?:,|\b(?:on|since|by|until|till|from|dated|of)) $")
 """Visible text before the day of a month, where the next word is hidden."""
 _NTH = re.compile(r"(?:[12]?[0-9]|3[01])(?:st|nd|rd|th)")
+_SPOKEN = re.compile(
+    r"(?i)\b(?:speaks?|spoke|speaking|into|learn(?:s|ing)?|translat\w+ (?:to|from))(?: \w+ly)? $"
+)
+"""Visible text before a language."""
 _QUARTER = re.compile(r"Q[1-4]|H[12]|FY(?:[0-9]{2}){1,2}")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:\.[0-9])?[kK]")
 _COUNT = re.compile(r"[0-9]+|[0-9]{1,2}\.[0-9]")  # or a mark, such as 4.5
@@ -449,7 +453,9 @@ class Detector:
         framing = (label in _TOLD and word.lower() in _FRAMES) or (
             label == "OCCUPATION" and word in _NO_POSTS
         )
-        framing = framing or trades
+        eaten = label in _OF_FOOD and word.lower() in words_of("foods")
+        spoken = label == "ORIGIN" and _SPOKEN.search(before) is not None
+        framing = framing or trades or spoken or (eaten and _REACTS.search(before) is None)
         if framing or (cased and language == "en" and self._is_mistaken(word, label)):
             return None
         return self._corrected(word, label, language, cased)
@@ -579,6 +585,9 @@ class Detector:
         return stem is not None and stem[1] in foreign_words(language)
 
 
+_OF_FOOD = frozenset(["TREATMENT", "FACT", "BELIEF", "CRIME"])
+_REACTS = re.compile(r"(?i)(?:allerg|intoleran|react|anaphyla|coeliac|celiac|swallow|chok)")
+"""What the tagger takes something to eat for, and visible text before what somebody may not eat."""
 _NO_POSTS = frozenset(
     "applicant applicants client clients customer customers guest guests patient patients resident "
     "residents tenant tenants victim visitor visitors witness".split()

@@ -323,6 +323,17 @@ def is_exercise(visible: str) -> bool:
     return _PERSONAL.search(plain) is None and _OF_BODY.search(plain) is None
 
 
+_PLAYED = re.compile(
+    r"(?i)(?:\b(?:act|behave|respond|answer|reply|write|speak|talk|think|sound)(?:ing)? (?:as|like)"
+    r"(?: if you (?:were|are))?|^\ufffc as|"
+    r"\b(?:pretend|imagine)(?: that)? (?:to be|you(?:['\u2019]re| are))|"
+    r"^\s*(?:[\"\u201c] ?)?you(?:['\u2019]re| are)(?: now)?) (?:an?|the|my)"
+    r"(?: (?!who\b|and\b|at\b|in\b|with\b|for\b|of\b)[a-z-]+){0,3} $"
+)
+_PARTS_PLAYED = frozenset(["OCCUPATION", "FACT", "TREATMENT", "BELIEF", "CRIME"])
+"""Visible text before whom the API is to play, and what the tagger may take that for."""
+
+
 def public_here(word: str, before: str, label: str | None) -> bool:
     """Return True for a weekday, "30s", "v2", "GP", a new job's probation, "WHO" after capitals.
 
@@ -336,6 +347,8 @@ def public_here(word: str, before: str, label: str | None) -> bool:
     if is_brief(word, before) or _RELEASE.fullmatch(word) or word in _PLAIN:
         return True
     if label != "DATE" and WEEKDAY.fullmatch(word):
+        return True
+    if label in _PARTS_PLAYED and _PLAYED.search(before):
         return True
     if word == "probation" and _ON_PROBATION.search(before):
         return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
 
 from sanitizer.detect.classes import (
@@ -426,6 +427,7 @@ _TO_COUNT, _COUNT_ENDS = (
     re.compile(r"[ :=\t]{1,3}"),
     re.compile(r"h?[,;|]?(?:[ \t]|\n|$)|h?\.?(?:\n|$)"),
 )
+_CELL_ENDS = re.compile(r"[,;] |[ \t]*(?:\n|$)|\.[0-9](?:[,;] |[ \t]*(?:\n|$))")
 _COUNT = re.compile(r"\d{1,3}(?:[.,]\d{1,2})?")
 _LEAST_LINES = 2
 _DATED_BEFORE = re.compile(
@@ -452,7 +454,8 @@ def is_dated(before: str, after: str) -> bool:
 
 
 def counts_on(found: Skeleton, decided: list[list[str | None]]) -> None:
-    """Release the counts of a list such as "Mon: Anna 6, Ben 8", of which somebody wants sums.
+    """Release the counts of a list such as "Mon: Anna 6, Ben 8", of which somebody wants sums, and
+    of rows such as "Anna, 6, 8".
 
     A list has several numbers, each behind a name, in one line and in another: values of a blood
     test, one a line, are none. Which runs are numbers is public; so is the text between runs.
@@ -466,9 +469,21 @@ def counts_on(found: Skeleton, decided: list[list[str | None]]) -> None:
         and _TO_COUNT.fullmatch(text, runs[i - 1].end, runs[i].start)
         and _COUNT_ENDS.match(text, runs[i].end)
     ]
-    lines = Counter(text.count("\n", 0, runs[i].start) for i in items)
-    if sum(n > 1 for n in lines.values()) < _LEAST_LINES:
-        return
+    rows = [
+        i
+        for i in range(1, len(runs))
+        if runs[i].kind == NUMBER
+        and text[runs[i - 1].end : runs[i].start] in (", ", "; ", "., ")
+        and _CELL_ENDS.match(text, runs[i].end)
+    ]
+    for kept in (items, rows):
+        lines = Counter(text.count("\n", 0, runs[i].start) for i in kept)
+        if sum(n > 1 for n in lines.values()) >= _LEAST_LINES:
+            _count(found, decided, kept)
+
+
+def _count(found: Skeleton, decided: list[list[str | None]], items: Sequence[int]) -> None:
+    runs, text = found.runs, found.text
     for i in items:
         written = text[runs[i].start : runs[i].end]
         of_word = decided[i] in (["DATE"], ["PLACE"]) and decided[i - 1][-1:] == decided[i]
@@ -592,12 +607,13 @@ def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
 def _before_sum(found: Skeleton, decided: list[list[str | None]], one: int) -> None:
     """Give a number before a word that is a sum the class of that word: "3 grand"."""
     run, following = found.runs[one], found.runs[one + 1]
-    beside = found.text[run.end : following.start] == " "
+    beside = found.text[run.end : following.start] in _SCALES
     a_sum = following.kind == WORD and decided[one + 1][:1] == ["MONEY"]
     if run.kind in NUMBERS and beside and a_sum:
         decided[one] = ["MONEY"]
 
 
+_SCALES = (" ", " million ", " billion ", " thousand ", " hundred ")
 _OF_CONDITION = frozenset(["CONDITION", "FAMILY"])
 _FOR_SO_LONG = re.compile(r"[ -](?:weeks?|wks?|months?|mths?|days?|years?|yrs?) ")
 """Text between how long and what of: "22 weeks pregnant"."""
