@@ -117,7 +117,7 @@ _STAFF = re.compile(r" (?:[a-z]+ )?(?:people|employees|staff|workers|jobs|adults
 _TERM = re.compile(r"(?i)\b(?:within|in the next|for the next|over the next|a period of|next) $")
 """Visible text around a duration: a short one, a longer one, and the beginning of a term."""
 _AT_MOST = re.compile(
-    r"(?i)\b(?:pass(?:ing)? (?:mark|grade|score)(?: is| of|:)?|"
+    r"(?i)\b(?:pass(?:ing)? (?:mark|grade|score)(?: is| of|:)?|cut-?off(?: is| of|:)?|"
     r"(?:HS|HTS|SIC|NACE|MCC|CPT|ICD)(?: codes?)?:?|"
     r"max\.?|maximum|at most|no more than|limit(?:ed)? (?:of|to)|nearest|top) $"
 )
@@ -350,8 +350,23 @@ _HOUR_AFTER = re.compile(r"(?i) ?(?:am|pm|a\.m|p\.m|h|o['\u2019]?clock)?(?:[ ,.?
 _COOKED_BEFORE = re.compile(r"(?:\ufffc ?(?:g|ml|tbsp|tsp|cups?|eggs?)\b[^.\n]{0,40}){1,6}, $")
 _COOKED_AFTER = re.compile(r" ?(?:g|ml|tbsp|tsp|cups?) (?:\ufffc|[a-z]+)")
 """Visible text around an hour of a plan that is asked for, and around one more ingredient."""
-_REFERENCE = re.compile(r"(?i)\((?:normal|range|ref(?:erence)?)[.:]? ?[<>\u2264\u2265]? ?$")
-"""Visible text before what a test of anybody should show."""
+_REFERENCE = re.compile(
+    r"(?i)\((?:normal|range|ref(?:erence)?)[.:]? ?[<>\u2264\u2265]? ?$|"
+    r"\b(?:guidelines?|recommended|normal|official|reference)\b[^.\n\ufffc]{0,25} "
+    r"(?:is|are|of|at|below|under|above) [<>]?$|"
+    r"\b(?:VAT|GST|MwSt\.?|TVA|sales tax)(?: of| at| is|:)? $|"
+    r"\bper $"
+)
+"""Visible text around what a test of anybody should show, a tax, a dose of so much, and a scale."""
+
+
+def _of_everybody(number: str, before: str, after: str) -> bool:
+    """Return True for what a test of anybody should show, a tax, and the end of a scale."""
+    if sum(map(str.isdecimal, number)) > MOST_DIGITS:
+        return False
+    if before.endswith("\ufffc of "):
+        return re.match(r" (?:points|marks|credits)\b", after) is not None
+    return _REFERENCE.search(before) is not None or after.startswith((" zone ", " zone."))
 
 
 def _is_given(number: str, before: str, after: str) -> bool:
@@ -359,7 +374,7 @@ def _is_given(number: str, before: str, after: str) -> bool:
     one more ingredient, and an example of a form."""
     read = _READ_BY.search(before) is not None or _OF_READERS.match(after) is not None
     shown = _READER.search(before) or _AS_EXAMPLE.search(before)
-    if shown or (read and OLD_AFTER.match(after)) or _REFERENCE.search(before):
+    if shown or (read and OLD_AFTER.match(after)) or _of_everybody(number, before, after):
         return True
     if number.isdecimal() and len(number) <= MOST_DIGITS and _SCALED.search(before):
         return True

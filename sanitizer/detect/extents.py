@@ -200,6 +200,10 @@ _TAKEN_BEFORE = {
     "ORIGIN": re.compile(r"(?i:\b(?:half|part|second[- ]generation|first[- ]generation)[ -])$"),
 }
 """Visible text before a finding that becomes part of it."""
+_HOSTED = (
+    r"(?:-(?:prod|stage|staging|dev|test|qa|uat|live)(?![\w-]))?"
+    r"\.(?:int|lan|local|internal|corp)(?![\w-])|-(?:prod|stage|staging|uat)(?![\w-])"
+)
 _TAKEN_AFTER = {
     "MONEY": re.compile(
         r"(?i:\s?(?:[\u20ac\u00a3%]|(?:million|billion|thousand|grand|euros?|dollars?|pounds?|btc|eth|bucks|quid|"
@@ -210,6 +214,7 @@ _TAKEN_AFTER = {
     ),
     "NUMBER": re.compile(_NUMERAL_UNITS),
     "PLACE": re.compile(
+        rf"{_HOSTED}|"
         r"(?i: (?:bridge|road|street|lane|avenue|house|court|park|square|close|hill|lake|sea|bay|"
         r"(?:bus|train|railway|police|fire|coach|petrol) station|services|retail park|car park|"
         r"(?:industrial|business|trading|housing) (?:estate|park)|shopping cent(?:re|er)|town hall|"
@@ -229,12 +234,13 @@ _TAKEN_AFTER = {
         rf"(?:[-_][a-z]+(?![A-Za-z]))+|(?: [A-Z][a-z]+)+(?![A-Za-z])(?: {_THINGS})?|(?: {_THINGS})"
     ),
     "PERSON": re.compile(
-        r"\.[b-hj-z](?=[\s,:;)]|\Z)|"
+        rf"{_HOSTED}|\.[b-hj-z](?=[\s,:;)]|\Z)|"
         r" (?:House|Court|Electrical|Logistics|Plumbing|Roofing|Motors|Foods|Solicitors|Lettings|"
         r"Builders|Bakery|Pharmacy|Surgery|Primary|Academy|Hotel|HOUSE|COURT|ELECTRICAL|LOGISTICS|"
         r"PLUMBING|ROOFING|MOTORS|FOODS|SOLICITORS|LETTINGS|BUILDERS|HOTEL)(?![A-Za-z])"
     ),
     "ORGANIZATION": re.compile(
+        rf"{_HOSTED}|"
         r"(?: [A-Z][a-z]+(?![A-Za-z]))*(?:,? (?:plc|ltd|llc|inc|gmbh|ag|bv|co|corp)\b|"
         r",? (?:KG|LLP|AG|SA|AB|AS|BV|NV|OHG|SE|CIC|SARL|SAS|S\.A\.|S\.L\.|S\.r\.l\.)(?!\w))?"
         r"(?i: (?:gym|bank|school|hospital|clinic|caf\u00e9|cafe|church|hotel|surgery|college|"

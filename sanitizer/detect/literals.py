@@ -38,6 +38,8 @@ _DESIGNATIONS = (
     r"[pP] ?[<>=] ?0?\.[0-9]{1,4}|F1(?=(?: |-)(?:score|of|measure)s?\b)",
     r"GPT-[2-5](?:\.[0-9])?o?(?: (?:mini|turbo))?|24/7",
     r"A[0-6](?= (?:paper|page|sheet|size|format|poster|landscape|portrait)s?\b)",
+    r"50/30/20|[1-9]0/[1-9]0(?= (?:split|rule|principle|ratio))|[0-9]{1,4}(?:px|r?em|v[hw]|pt)",
+    r"(?<=[Ff]orm )[A-Z]{1,3}-?[0-9]{1,4}[A-Z]?|(?<=[Ff]orms )[A-Z]{1,3}-?[0-9]{1,4}[A-Z]?",
     r"U[0-9]{1,2}s?(?= (?:football|soccer|rugby|hockey|cricket|boys|girls|teams?|squad|league))",
     # programs
     r"C\+\+(?:[0-9]{2})?|C#|F#|ES[56]|HTML5|CSS3|NaN|ORA-[0-9]{5}|TS[0-9]{4}|CS[0-9]{4}",

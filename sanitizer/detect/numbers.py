@@ -310,7 +310,7 @@ _RAN = re.compile(
 )
 _SERIAL = re.compile(r"[0-9]{5,}")
 """Visible text before the number of a process or a record, as logs write it, and the number."""
-_DOSED = re.compile(r" ?(?:mg|mcg|\u00b5g|micrograms?|milligrams?)\b(?! ?/)")
+_DOSED = re.compile(r" ?(?:mg|mcg|\u00b5g|micrograms?|milligrams?)\b(?! ?(?:/|per\b))")
 """Visible text after a dose."""
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _LIVED = re.compile(

@@ -366,6 +366,8 @@ def _grouped(last: Run, run: Run, gap: str) -> bool:
 
 
 Words = tuple[tuple[int, int], ...]
+_IN_NAME = re.compile(r"[0-9]{1,3}|0[0-9]{3,4}|(?:19|20)[0-9]{2}")
+"""The number in a name such as "file_2": the one in "u_90233" is an account's."""
 
 
 def _all_visible(text: str, words: Words, forms: PublicForms, opens: bool) -> bool:
@@ -373,7 +375,9 @@ def _all_visible(text: str, words: Words, forms: PublicForms, opens: bool) -> bo
     if len(words) == 1:
         return forms.visible(text[slice(*words[0])], opens)
     parts = (text[begin:end] for begin, end in words)
-    return all(part.isdecimal() or forms.known_public(part) for part in parts)
+    return all(
+        _IN_NAME.fullmatch(part) if part.isdecimal() else forms.known_public(part) for part in parts
+    )
 
 
 def _tokens(
