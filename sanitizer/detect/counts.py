@@ -165,7 +165,8 @@ _AS_EXAMPLE = re.compile(
 )
 """Visible text before an example of how something is written."""
 _SCALED = re.compile(
-    r"(?i)\bout of $|(?:^|[.!?\n] ?)(?:please )?convert (?:[^.?!\n]{0,30}(?: and|,|') ?)?$"
+    r"(?i)\bout of $|\bon (?:gpio |digital |analog )?pin $|"
+    r"(?:^|[.!?\n] ?)(?:please )?convert (?:[^.?!\n]{0,30}(?: and|,|') ?)?$"
 )
 """Visible text before the end of a scale, and before what is to be converted."""
 _SETTING = re.compile(
@@ -221,8 +222,10 @@ _IN_LIST, _LIST_AFTER = (
     re.compile(r", ?-?[0-9\ufffc]|[\]})]"),
 )
 """One digit that a name of a program is given, or one in a list; visible text around it."""
-_REGEX = re.compile(r"(?:\(\?[:=!<]|\\[dwsbDWSB]).{0,80}(?:[\[{|(^]|\\\+)$")
-_REGEX_AFTER = re.compile(r"[\]}|)*+?$\\]")
+_LINE_OF_FILE, _AT_LINE = re.compile(r"\w\.[a-z]{1,4}:$"), re.compile(r"[0-9]{1,5}(?::[0-9]{1,4})?")
+"""Visible text before a line of a file, perhaps with a column."""
+_REGEX = re.compile(r"(?:\(\?[:=!<]|\\[dwsbDWSB]).{0,80}(?:[\[{|(^>]|\\\+)$")
+_REGEX_AFTER = re.compile(r"[\[\]}|)*+?$\\]")
 """Visible text around a number in a regular expression."""
 _UPGRADED = re.compile(
     r"(?i)\b(?:(?:(?:up|down)grad|updat|bump)(?:e|ed|es|ing)?|(?:driver|firmware|plugin|kernel|bios|"
@@ -343,10 +346,13 @@ def public_number(number: str, before: str, after: str, sure: bool = False) -> b
 
 
 _SCHEDULED = re.compile(
-    r"(?i)\b(?:timeline|schedule|timetable|agenda|program(?:me)?|rota)\b[^.\n]{0,40}"
+    r"(?i)\bcron(?:tab| expression| ?job)?\b[^\n]{0,80}\b(?:at|from|to|until|between|and|every) $|"
+    r"\b(?:timeline|schedule|timetable|agenda|program(?:me)?|rota)\b[^.\n]{0,40}"
     r"\b(?:from|to|until|till|between|and) $"
 )
-_HOUR_AFTER = re.compile(r"(?i) ?(?:am|pm|a\.m|p\.m|h|o['\u2019]?clock)?(?:[ ,.?!;:)-]|$)")
+_HOUR_AFTER = re.compile(
+    r"(?i)(?::[0-5][0-9])? ?(?:am|pm|a\.m|p\.m|h|o['\u2019]?clock)?(?:[ ,.?!;:)-]|$)"
+)
 _COOKED_BEFORE = re.compile(r"(?:\ufffc ?(?:g|ml|tbsp|tsp|cups?|eggs?)\b[^.\n]{0,40}){1,6}, $")
 _COOKED_AFTER = re.compile(r" ?(?:g|ml|tbsp|tsp|cups?) (?:\ufffc|[a-z]+)")
 """Visible text around an hour of a plan that is asked for, and around one more ingredient."""
@@ -376,7 +382,9 @@ def _is_given(number: str, before: str, after: str) -> bool:
     shown = _READER.search(before) or _AS_EXAMPLE.search(before)
     if shown or (read and OLD_AFTER.match(after)) or _of_everybody(number, before, after):
         return True
-    if number.isdecimal() and len(number) <= MOST_DIGITS and _SCALED.search(before):
+    numbered = before.endswith("\n") and after.startswith("  ")  # a row of a table of columns
+    short = number.isdecimal() and len(number) <= MOST_DIGITS
+    if short and (numbered or _SCALED.search(before)):
         return True
     planned = _SCHEDULED.search(before) and _HOUR_AFTER.match(after)
     if planned or (_COOKED_BEFORE.search(before) and _COOKED_AFTER.match(after)):
@@ -420,7 +428,10 @@ def _is_technical(number: str, before: str, after: str) -> bool:
         return True
     is_set = _SETTING.search(before) or _is_literal(number, before, after)
     answered = _STATUS.fullmatch(number) and _SHOWS.search(before)
-    written = (_REGEX.search(before) and _REGEX_AFTER.match(after)) or _OF_PROTOCOL.match(after)
+    placed = _LINE_OF_FILE.search(before) and _AT_LINE.fullmatch(number)
+    written = (
+        placed or (_REGEX.search(before) and _REGEX_AFTER.match(after)) or _OF_PROTOCOL.match(after)
+    )
     if is_set or answered or written or (_REFERRED.search(before) and _PART.fullmatch(number)):
         return True
     if _OF_PERSON.search(before) or not _OF_PART.search(before) or not _PART.fullmatch(number):

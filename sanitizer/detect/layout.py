@@ -98,6 +98,7 @@ _WRITES = re.compile(
 )
 """What somebody may ask to be written, and visible text before it; visible text after things."""
 _WORDS_OF_SENTENCES = {
+    "Act": re.compile(r" (?:as|like)\b"),
     "May": re.compile(r" (?:I|we|you|they)\b"),
     "Will": re.compile(r" (?:I|we|you|they|it|this|that|these|those|there|the)\b"),
     "Hope": re.compile(r" (?:you|this|that|to|all|everyone|everything|it)\b"),
@@ -175,6 +176,14 @@ _STYLED = re.compile(
 _BINARY, _MILLICORES = re.compile(r"[0-9]{1,5}[KMGT]i"), re.compile(r"[0-9]{1,5}m")
 """Memory and processors of a container."""
 _TIMES = re.compile(r"x[0-9]{1,2}|[0-9]{1,2}x")
+_THOUSANDS, _RECORDS = (
+    re.compile(r"[0-9]{1,4}(?:\.[0-9])?[kKM]"),
+    re.compile(
+        r" (?:rows|records|lines|requests|events|files|images|tokens|samples|messages|queries|"
+        r"calls)\b"
+    ),
+)
+"""How many, in thousands, of what programs work on."""
 _DISTANCE = re.compile(r"(?:5|10|15|21|42)[kK]")
 _RUN_BEFORE = re.compile(
     r"(?i)\b(?:runs?|ran|running|races?|raced|jog|walk(?:ed)?|train(?:ing)? for|parkrun)\b"
@@ -497,7 +506,8 @@ def is_portion(word: str, before: str, after: str) -> bool:
     operated = _ALGEBRAIC.fullmatch(word) and (_OPERATED.search(before) or _OPERATOR.match(after))
     if raised or operated:
         return True
-    if _DISTANCE.fullmatch(word) and _RUN_BEFORE.search(before):
+    recorded = _THOUSANDS.fullmatch(word) and _RECORDS.match(after)
+    if recorded or (_DISTANCE.fullmatch(word) and _RUN_BEFORE.search(before)):
         return True
     much = _PORTION.fullmatch(word) is not None and _OF_WHAT.match(after) is not None
     thick = _ACROSS.fullmatch(word) is not None and _OF_TOOL.match(after) is not None

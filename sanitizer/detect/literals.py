@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from sanitizer.detect.classes import given_names, known_to_all
 from sanitizer.detect.skeleton import FOREIGN, PublicForms, foreign_words
-from sanitizer.text import NAME_PARTS, Piece, Unit, is_code_word, merged, overlapping
+from sanitizer.text import NAME_PARTS, TAGS, Piece, Unit, is_code_word, merged, overlapping
 
 _SHORT_PART = 3  # letters or digits of a part of a class's name that may be an abbreviation
 _DATA = frozenset(["csv", "json", "yaml", "toml"])
@@ -42,7 +42,7 @@ _DESIGNATIONS = (
     r"(?<=[Ff]orm )[A-Z]{1,3}-?[0-9]{1,4}[A-Z]?|(?<=[Ff]orms )[A-Z]{1,3}-?[0-9]{1,4}[A-Z]?",
     r"U[0-9]{1,2}s?(?= (?:football|soccer|rugby|hockey|cricket|boys|girls|teams?|squad|league))",
     # programs
-    r"C\+\+(?:[0-9]{2})?|C#|F#|ES[56]|HTML5|CSS3|NaN|ORA-[0-9]{5}|TS[0-9]{4}|CS[0-9]{4}",
+    r"error\[E0[0-9]{3}\]|E0[0-9]{3}(?=\])|C\+\+(?:[0-9]{2})?|C#|F#|ES[56]|HTML5|CSS3|NaN|ORA-[0-9]{5}|TS[0-9]{4}|CS[0-9]{4}",
     r"SIG(?:ABRT|BUS|CHLD|FPE|HUP|ILL|INT|KILL|PIPE|SEGV|STOP|TERM|TRAP|USR[12])",
     r"E(?:CONN(?:REFUSED|RESET|ABORTED)|NOENT|ACCES|PERM|TIMEDOUT|ADDRINUSE|NOTFOUND|PIPE|XIST)",
     r"E(?:ISDIR|NOTDIR|MFILE|NOMEM|NOSPC|INVAL|AGAIN|HOSTUNREACH|RESOLVE)",
@@ -150,7 +150,7 @@ _HEADER_PART = re.compile(r"[A-Za-z0-9]+")
 _FORMULA = re.compile(r"=[A-Z]{2,20}\((?:[^()\n]|\((?:[^()\n]|\([^()\n]{0,99}\)){0,99}\)){0,199}\)")
 _IN_FORMULA = re.compile(
     r"(?<![\w'\"])(?:(?P<function>[A-Z]{2,20})(?=\()|TRUE|FALSE|Sheet[0-9]+|[A-Z]{1,2}[0-9]{1,4}|"
-    r"[A-Z]{1,2}(?=:)|(?<=:)[A-Z]{1,2}|[0-3])(?![\w'\"])"
+    r"[A-Z]{1,2}(?=:)|(?<=:)[A-Z]{1,2}|[0-9]{1,2})(?![\w'\"])"
 )
 _CELLS = re.compile(r"(?<![\w$.])\$?[A-Z]{1,2}\$?[0-9]{1,5}:\$?[A-Z]{1,2}\$?[0-9]{1,5}(?!\w)")
 _CELL_ERROR = re.compile(r"#(N/A|REF|VALUE|NAME|DIV/0)(?![A-Za-z])")
@@ -198,7 +198,51 @@ _LAW = re.compile(
 )
 """The name of a law: "the Consumer Rights Act 2015"; a name of a person in it is on no list."""
 
-_SHAPES = (_EPONYM, _ZONE, _SIZE, _EVERY_HOST, _DESIGNATION, _SEQUENCE, _MOVES)
+_TAG = re.compile(
+    rf"(?<=<)(?:{'|'.join(sorted(TAGS))})(?=[\s/>])|(?<=</)(?:{'|'.join(sorted(TAGS))})(?=>)"
+)
+_EXTENSION = re.compile(
+    r"(?<=[\w-]\.)(?:rs|tf|tfvars|hcl|ipynb|jsx|tsx|scss|csproj|sln|gradle|hpp|mjs|cfg|psm?1|rst|adoc|proto|"
+    r"toml|lock|env|mdx|vue|svelte|jl|ex|exs|erl|hs|ml|fs|vb|vba|xlsm|bak|plist)(?![\w.-])"
+)
+_CRON = re.compile(
+    r"(?<![\w*])(?=[^\n]{0,30}[*?])(?:[0-9*?/,-]{1,10} ){4,5}[0-9*?/,A-Z#L-]{1,12}(?![\w*])"
+)
+_TESTS = re.compile(
+    r"\bTests run: [0-9]{1,6}, Failures: [0-9]{1,6}, Errors: [0-9]{1,6}, Skipped: [0-9]{1,6}|"
+    r"\b[0-9]{1,6} (?:passed|failed|skipped|xfailed|deselected|errors?|warnings?)\b(?=,| in | \()|"
+    r"\bexpected:? <-?[0-9.]{1,12}> but was:? <-?[0-9.]{1,12}>"
+)
+_COLUMNS = re.compile(r"(?<=\\begin\{tabular\}\{)[lrcp|@ ]{1,20}(?=\})")
+_INCLUDED = re.compile(r"#include <(?P<name>[\w/]{1,40}?)(?:\.hp?p?)?>")
+_PARTS = re.compile(
+    r"(?<![\w-])(?:DHT(?:11|22)|ESP(?:8266|32)|LM35|LM78[0-9]{2}|LM317|BM[EP][0-9]{3}|MPU-?6050|HC-SR04|SG90|NE555|"
+    r"ATmega[0-9]{2,4}P?|L29[38][ND]|WS281[0-9]B?|SSD1306|RC522|PN532|NRF24L01|MAX7219|DS18B20|1N4(?:148|007)|"
+    r"2N[0-9]{4}|BC5[0-9]{2}|IRF[0-9]{3,4}N?|TIP1[0-9]{2}|MCP[0-9]{4}|ADS1115|PCA9685)(?!\w)"
+)
+_DIRECTORY = re.compile(r"(?<!\w)(?:OU|DC|CN|UID)(?==)")
+_UNION = re.compile(r"(?<=[\"'])[A-Z]{2}(?=[\"'] ?\|)|(?<=\| [\"'])[A-Z]{2}(?=[\"'])")
+"""Stretches of programs: tags, ends of names of files, times of cron, what a test reports, columns
+of a table in LaTeX, public headers, parts of circuits, fields of a directory, choices of two
+letters."""
+
+_SHAPES = (
+    _TAG,
+    _EXTENSION,
+    _CRON,
+    _TESTS,
+    _COLUMNS,
+    _PARTS,
+    _DIRECTORY,
+    _UNION,
+    _EPONYM,
+    _ZONE,
+    _SIZE,
+    _EVERY_HOST,
+    _DESIGNATION,
+    _SEQUENCE,
+    _MOVES,
+)
 
 
 def public_code(
@@ -233,6 +277,9 @@ def public_code(
     found += [prefix.span() for prefix in _OF_PATTERN.finditer(text)]
     if _PATTERN_ASKED.search(text):
         found += [shown.span("code") for shown in _CODED_LIKE.finditer(text)]
+    for name in {each["name"] for each in _INCLUDED.finditer(text)}:
+        used = re.finditer(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", text)
+        found += [each.span() for each in used]
     for code in {fault["code"] for fault in _FAULT.finditer(text)}:
         found += [
             each.span() for each in re.finditer(rf"(?<![\w-]){re.escape(code)}(?![\w-])", text)

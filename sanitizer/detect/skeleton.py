@@ -79,7 +79,7 @@ _OF_CODE = frozenset(
     "Exception Factory Field File Filter Folder Form Format Fragment Frame Function Group Handler "
     "Header Helper Hook Host Id Impl Index Info Input Interface Item Job Key Label Layout Length "
     "Level Line List Listener Loader Log Login Loop Manager Map Matrix Message Method Mode Model "
-    "Module Name Node Not Null Number Object Option Options Order Output Package Page Panel "
+    "Module Name Node Not Null Number Object Offset Option Options Order Output Package Page Panel "
     "Parser Password Path Pipeline Plugin Point Policy Pool Process Processor Provider Query "
     "Queue Reader Record Ref Registry Repository Request Resource Response Result Role Root Route "
     "Router Row Rule Runner Schema Scope Script Selector Serializer Server Service Session Set "

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sanitizer.text.language import UNREAD_ANYWHERE as UNREAD_ANYWHERE
     from sanitizer.text.language import language_lists as language_lists
     from sanitizer.text.language import language_of as language_of
+    from sanitizer.text.lexers import TAGS as TAGS
     from sanitizer.text.policy import UNCLEAR as UNCLEAR
     from sanitizer.text.policy import Policy as Policy
     from sanitizer.text.policy import word_list as word_list
@@ -58,6 +59,7 @@ else:
                 "language_lists",
                 "language_of",
             ),
+            "lexers": ("TAGS",),
             "policy": ("Policy", "UNCLEAR", "word_list"),
             "policy_file": ("CLASSES", "DRAWN", "PRESETS"),
             "prompt": (
