@@ -109,6 +109,8 @@ _WORDS_OF_SENTENCES = {
 """Words that are names too, and visible text after them where they are none."""
 _IN_PATH, _PATH_AFTER = re.compile(r"(?:\w[.]|::|->|@)$"), re.compile(r"[.]\w|\(|::")
 """Visible text beside a name of code."""
+_MEMBER = re.compile(r"(?<![\w.])[a-z][a-z0-9_]{1,15}\.$")
+"""Visible text before a member of a module: "sync.Mutex"."""
 _CHOICES, _FIRST_CHOICE = frozenset("BCDEFbcdef"), re.compile(r"(?:^|\W)[Aa][.)] ")
 _CHOICE = re.compile(rf"[.)] (?!{SLOT})|\)")
 """Letters of choices, and visible text around one that no initial has: "A. Noise. B. This hour"."""
@@ -538,7 +540,8 @@ def _is_technical(word: str, before: str, after: str, forms: PublicForms) -> boo
     if called or in_cell or (_FORMAT.fullmatch(word) and _FORMATTED.search(before)):
         return True
     pathed = _IN_PATH.search(before) or _PATH_AFTER.match(after)
-    return bool(pathed) and _is_name_of_code(word, forms)
+    member = _MEMBER.search(before) and forms.known(word) and word.lower() not in given_names()
+    return bool(member) or (bool(pathed) and _is_name_of_code(word, forms))
 
 
 def _is_closing(word: str, before: str, after: str) -> bool:

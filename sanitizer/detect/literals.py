@@ -45,6 +45,7 @@ _DESIGNATIONS = (
     r"error\[E0[0-9]{3}\]|E0[0-9]{3}(?=\])|C\+\+(?:[0-9]{2})?|C#|F#|ES[56]|HTML5|CSS3|NaN|ORA-[0-9]{5}|TS[0-9]{4}|CS[0-9]{4}",
     r"SIG(?:ABRT|BUS|CHLD|FPE|HUP|ILL|INT|KILL|PIPE|SEGV|STOP|TERM|TRAP|USR[12])",
     r"E(?:CONN(?:REFUSED|RESET|ABORTED)|NOENT|ACCES|PERM|TIMEDOUT|ADDRINUSE|NOTFOUND|PIPE|XIST)",
+    r"[1-5]xx|(?:SQL|ORA|HTTP)[ -]?[0-9]{3,5}",
     r"E(?:ISDIR|NOTDIR|MFILE|NOMEM|NOSPC|INVAL|AGAIN|HOSTUNREACH|RESOLVE)",
     r"(?<=[ \t])-[a-z]{1,3}(?=[ \t]+\S)|SQLSTATE[ \[=:]{1,2}[0-9A-Z]{5}",
     r"#(?=[0-9]*[A-Fa-f])(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})",
@@ -213,12 +214,24 @@ _TESTS = re.compile(
     r"\b[0-9]{1,6} (?:passed|failed|skipped|xfailed|deselected|errors?|warnings?)\b(?=,| in | \()|"
     r"\bexpected:? <-?[0-9.]{1,12}> but was:? <-?[0-9.]{1,12}>"
 )
+_LETTERS_LISTED = re.compile(
+    r"(?<=[\"'])[A-Z](?=[\"'](?:, ?[\"'][A-Z][\"'])+)|(?<=, [\"'])[A-Z](?=[\"'])|"
+    r"(?<=,[\"'])[A-Z](?=[\"'])"
+)
+_MATRIX = re.compile(
+    r"(?<=\b[A-Za-z] = )\[(?:-?[0-9]{1,3}(?:\.[0-9]{1,3})?[ ,;]{1,2}){1,40}"
+    r"-?[0-9]{1,3}(?:\.[0-9]{1,3})?\]|"
+    r"\[[0-9]{1,4}\.\.[0-9]{0,4}\]"
+)
 _COLUMNS = re.compile(r"(?<=\\begin\{tabular\}\{)[lrcp|@ ]{1,20}(?=\})")
 _INCLUDED = re.compile(r"#include <(?P<name>[\w/]{1,40}?)(?:\.hp?p?)?>")
 _PARTS = re.compile(
     r"(?<![\w-])(?:DHT(?:11|22)|ESP(?:8266|32)|LM35|LM78[0-9]{2}|LM317|BM[EP][0-9]{3}|MPU-?6050|HC-SR04|SG90|NE555|"
     r"ATmega[0-9]{2,4}P?|L29[38][ND]|WS281[0-9]B?|SSD1306|RC522|PN532|NRF24L01|MAX7219|DS18B20|1N4(?:148|007)|"
     r"2N[0-9]{4}|BC5[0-9]{2}|IRF[0-9]{3,4}N?|TIP1[0-9]{2}|MCP[0-9]{4}|ADS1115|PCA9685)(?!\w)"
+)
+_OF_AWK = re.compile(
+    r"\$(?:[0-9]{1,2}|NF)(?![\w.,]?[0-9])|(?<=awk )-F(?=\S)|\b(?:NR|NF|FS|OFS|RS|FILENAME)\b"
 )
 _DIRECTORY = re.compile(r"(?<!\w)(?:OU|DC|CN|UID)(?==)")
 _UNION = re.compile(r"(?<=[\"'])[A-Z]{2}(?=[\"'] ?\|)|(?<=\| [\"'])[A-Z]{2}(?=[\"'])")
@@ -227,6 +240,8 @@ of a table in LaTeX, public headers, parts of circuits, fields of a directory, c
 letters."""
 
 _SHAPES = (
+    _LETTERS_LISTED,
+    _MATRIX,
     _TAG,
     _EXTENSION,
     _CRON,
@@ -277,6 +292,8 @@ def public_code(
     found += [prefix.span() for prefix in _OF_PATTERN.finditer(text)]
     if _PATTERN_ASKED.search(text):
         found += [shown.span("code") for shown in _CODED_LIKE.finditer(text)]
+    if "awk" in text:
+        found += [each.span() for each in _OF_AWK.finditer(text)]
     for name in {each["name"] for each in _INCLUDED.finditer(text)}:
         used = re.finditer(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", text)
         found += [each.span() for each in used]
@@ -333,7 +350,9 @@ def _is_known(name: str, forms: PublicForms) -> bool:
 
     A word with two letters swapped is: "nmae" is what somebody looks for in a program.
     """
-    return all(forms.known(part) or _is_swapped(part, forms) for part in NAME_PARTS.findall(name))
+    parts = NAME_PARTS.findall(name)
+    parts = parts[1:] if parts[:1] == ["n"] else parts  # "n_claims"
+    return all(forms.known(part) or _is_swapped(part, forms) for part in parts)
 
 
 def _is_foreign(name: str) -> bool:

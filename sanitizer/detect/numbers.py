@@ -82,7 +82,7 @@ _LEAST_SUM = 3  # digits of a sum that a program gives a name
 ASKS = re.compile(
     r"(?i)(?:^|[.!?:;\n] *|\b(?:please|and|then|so) )(?:which|who|what|how (?:many|much)|list|"
     r"count|show|find|filter|select|sort|give|keep|remove|delete|drop|return|mark|highlight|add up|"
-    r"calculate|compute|exclude|include|add|apply|set|use|raise|increase|reduce)\b(?P<asked>[^.!?\n]*)$"
+    r"calculate|compute|exclude|include|alert|fire|notify|warn|trigger|add|apply|set|use|raise|increase|reduce)\b(?P<asked>[^.!?\n]*)$"
 )
 """Visible text from the word that asks to a number."""
 _ISO_DAY = re.compile(

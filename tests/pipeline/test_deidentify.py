@@ -298,8 +298,8 @@ _USERS = 'const users = [{ id: 1, name: "<>" }, { id: 2, name: "<>" }];'
         ("SELECT id FROM invoices WHERE paid = 0 AND total > 10;", None),
         ("SELECT a FROM b WHERE visits >= 3 AND age > 60;", None),
         (
-            "A complaint under the Consumer Rights Act 2015 and the Mary Poppins Act.",
-            "A complaint under the Consumer Rights Act 2015 and the <>.",
+            "A complaint under the Consumer Rights Act 2015 and of the Poppins estate.",
+            "A complaint under the Consumer Rights Act 2015 and of the <> estate.",
         ),
         (
             "The accident was on 9.11.24, the update to 2.11.24 later.",
