@@ -404,7 +404,8 @@ class Policy:
         if not self.perturb:
             return not self.is_sensitive(word) and (self.numbers == "pass" or not word.isdecimal())
         lowered = word.lower()
-        if straight(lowered) not in self.public or lowered.isdecimal():
+        plain = lowered if lowered.isascii() else straight(lowered)
+        if plain not in self.public or lowered.isdecimal():
             return False
         if self._lists_words and self.is_sensitive(word):
             return False

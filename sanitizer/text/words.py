@@ -206,7 +206,7 @@ def segment(
     units: list[Unit] = []
     articles: list[Article] = []
     n_public, n_declared, previous_end, article, after_unit = 0, 0, 0, None, False
-    for begin, end, whole, shown in stretches(text, taken, declared):
+    for begin, end, whole, shown in tuple(stretches(text, taken, declared)):  # cut, then judged
         gap, token = text[previous_end:begin], text[begin:end]
         opens = previous_end == 0 or _SENTENCE_END.search(gap) is not None
         doubtful = after_unit and gap.strip() == "."

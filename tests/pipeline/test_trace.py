@@ -14,7 +14,7 @@ from sanitizer.lm.masked import OnnxMaskedLM
 
 PACKAGE = Path(sanitizer.__file__).parent
 PROMPT = "My father Peter has hepatitis and lives in Leeds."
-MAX_FILES, MAX_JUMPS = 26, 125
+MAX_FILES, MAX_JUMPS = 26, 120
 
 
 def called(text: str, warm: Sanitizer, fresh: bool) -> list[str]:
