@@ -42,6 +42,7 @@ from sanitizer.detect.layout import (
     SLOT,
     is_exercise,
     is_general,
+    is_no_person,
     is_portion,
     is_reckoning,
     is_set_phrase,
@@ -585,7 +586,7 @@ class Detector:
         return stem is not None and stem[1] in foreign_words(language)
 
 
-_OF_FOOD = frozenset(["TREATMENT", "FACT", "BELIEF", "CRIME"])
+_OF_FOOD = frozenset(["OCCUPATION", "TREATMENT", "FACT", "BELIEF", "CRIME"])
 _REACTS = re.compile(r"(?i)(?:allerg|intoleran|react|anaphyla|coeliac|celiac|swallow|chok)")
 """What the tagger takes something to eat for, and visible text before what somebody may not eat."""
 _NO_POSTS = frozenset(
@@ -632,6 +633,9 @@ def _stays(
     word = text[start:end]
     if (label is None and is_lone(text, start, end)) or public_here(word, before, label):
         return True
+    inside = before + text[run.start : start]
+    if is_no_person(word, inside, text[end : run.end] + after, label):
+        return True
     if is_set_phrase(text, start) or is_limit(found, number, place):
         return True
     if end == run.end and (names_number(word, after) or names_year(word, after)):
@@ -640,9 +644,7 @@ def _stays(
     if names_room(word, following):
         return True
     counted = any(map(str.isdigit, word)) and (place == 0 or text[run.start].islower())
-    return counted and is_portion(
-        word, before + text[run.start : start], text[end : run.end] + after
-    )
+    return counted and is_portion(word, inside, text[end : run.end] + after)
 
 
 def _of_what(label: str | None, before: str, after: str) -> str | None:

@@ -371,6 +371,9 @@ _ROOMS = frozenset(
 )
 
 
+_HOMES = frozenset(["flat", "unit", "desk"])  # a part of an address
+
+
 def names_number(word: str, after: str) -> bool:
     """Return True for "NHS" in "NHS number".
 
@@ -381,8 +384,41 @@ def names_number(word: str, after: str) -> bool:
 
 
 def names_year(word: str, after: str) -> bool:
-    """Return True for "Year" in "Year 4", of a school, before a hidden number."""
-    return word in ("Year", "Grade") and after.startswith(f" {SLOT}")
+    """Return True for "Year" in "Year 4", of a school, and "Ward" in "Ward 6"."""
+    named = word in ("Year", "Grade") or (word.istitle() and word.lower() in _ROOMS - _HOMES)
+    return named and after.startswith(f" {SLOT}")
+
+
+_BILLED = re.compile(
+    r" (?:twice|double|again|extra|too|more|less|me|us|him|her|them|for|the|an?|my|our|his|"
+    r"[$\u00a3\u20ac]|\ufffc ?(?:[$\u00a3\u20ac]|times|euros?|pounds|dollars))"
+)
+_MACHINE = re.compile(
+    r"(?i)\b(?:vacuum|oven|drain|glass|carpet|toilet|screen|lens|pipe|printer|graphics|network|device|"
+    r"video|usb|audio|password|package|task|file|window|session|memory|text|code|photo|image|html|"
+    r"card|coffee|bread|query|form|page|media|music|record|dvd|user|web|state|event|cookie)[ -]$"
+)
+_DOES = re.compile(
+    r"(?i)(?:clean|driv|manag|edit|read|mak|build|play|handl|agent|hunt|crawl|writ)(?:er|or|e)?r?s?"
+)
+
+
+def is_no_person(word: str, before: str, after: str, label: str | None) -> bool:
+    """Return True for what charges in an invoice are, and for a machine: "vacuum cleaner".
+
+    Args:
+        before, after: visible text around the word. label: the tagger's class.
+
+    Example:
+        >>> is_no_person("charged", "I was ", " twice in", "CRIME")
+        True
+        >>> is_no_person("cleaner", "the vacuum ", ".", "OCCUPATION")
+        True
+    """
+    if label == "CRIME" and word in ("charged", "charges", "charge"):
+        return _BILLED.match(after) is not None
+    machine = label == "OCCUPATION" and _DOES.fullmatch(word) is not None
+    return machine and _MACHINE.search(before) is not None
 
 
 def names_room(word: str, following: str) -> bool:

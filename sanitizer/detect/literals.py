@@ -7,6 +7,7 @@ visible words beside it: whether one stays moves nothing else.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from sanitizer.detect.classes import given_names, known_to_all
@@ -233,6 +234,13 @@ _PARTS = re.compile(
 _OF_AWK = re.compile(
     r"\$(?:[0-9]{1,2}|NF)(?![\w.,]?[0-9])|(?<=awk )-F(?=\S)|\b(?:NR|NF|FS|OFS|RS|FILENAME)\b"
 )
+_LABEL = re.compile(
+    r"\b(?P<what>[Aa]pplicant|[Bb]idder|[Bb]ank|[Cc]andidate|[Cc]ar|[Cc]ity|[Cc]lient|[Cc]ompany|[Cc]ountry|"
+    r"[Cc]ustomer|[Ee]mployee|[Ff]lat|[Ff]und|[Gg]roup|[Hh]ouse|[Mm]achine|[Mm]odel|[Oo]ffer|[Pp]atient|[Pp]erson|"
+    r"[Pp]roduct|[Pp]roject|[Ss]chool|[Ss]ite|[Ss]tore|[Ss]upplier|[Tt]eam|[Tt]enant|[Vv]endor|[Vv]ersion) "
+    r"(?P<one>[A-F])(?![\w.'-])"
+)
+"""One of several that a text tells apart by letters: "Flat A" and "Flat B"."""
 _DIRECTORY = re.compile(r"(?<!\w)(?:OU|DC|CN|UID)(?==)")
 _UNION = re.compile(r"(?<=[\"'])[A-Z]{2}(?=[\"'] ?\|)|(?<=\| [\"'])[A-Z]{2}(?=[\"'])")
 """Stretches of programs: tags, ends of names of files, times of cron, what a test reports, columns
@@ -292,6 +300,11 @@ def public_code(
     found += [prefix.span() for prefix in _OF_PATTERN.finditer(text)]
     if _PATTERN_ASKED.search(text):
         found += [shown.span("code") for shown in _CODED_LIKE.finditer(text)]
+    labels = list(_LABEL.finditer(text))
+    several = Counter(
+        named for named, _ in {(each["what"].lower(), each["one"]) for each in labels}
+    )
+    found += [each.span() for each in labels if several[each["what"].lower()] > 1]
     if "awk" in text:
         found += [each.span() for each in _OF_AWK.finditer(text)]
     for name in {each["name"] for each in _INCLUDED.finditer(text)}:
