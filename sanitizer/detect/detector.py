@@ -207,6 +207,11 @@ _HASH = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,64}")
 _POLITE = frozenset("Ihr Ihre Ihrem Ihren Ihrer Ihres Ihnen Sie".split())
 _HOME = re.compile(r"(?:/home/|[/\\]Users[/\\]{1,2})$")
 """Visible text before a log-in name in a path."""
+_LOGIN = re.compile(
+    r"(?i)(?:^|[\s,;(&?\"'\[{])(?:user(?:name)?|usr|login|owner|author|assignee|reporter|committer)"
+    r"[\"']?[=:] ?[\"']?(?:\w+[._-])?$"
+)
+"""Visible text before a log-in name in a line of a log."""
 _ACCOUNTS = frozenset(
     "user users username ubuntu debian admin administrator root runner node app public shared "
     "default guest me you build builder ci docker git vagrant pi ec2 jovyan www data".split()
@@ -555,6 +560,8 @@ class Detector:
             before: visible text before its run.
         """
         if _HOME.search(before) and word not in _ACCOUNTS:
+            return "PERSON"
+        if _LOGIN.search(before) and word not in _ACCOUNTS and not self._forms.listed(word):
             return "PERSON"
         given = word.lower() in given_names() and not self._forms.listed(word)
         if word[:1].isupper() and (given or TITLE.search(before)):

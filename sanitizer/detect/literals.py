@@ -235,10 +235,9 @@ _OF_AWK = re.compile(
     r"\$(?:[0-9]{1,2}|NF)(?![\w.,]?[0-9])|(?<=awk )-F(?=\S)|\b(?:NR|NF|FS|OFS|RS|FILENAME)\b"
 )
 _LABEL = re.compile(
-    r"\b(?P<what>[Aa]pplicant|[Bb]idder|[Bb]ank|[Cc]andidate|[Cc]ar|[Cc]ity|[Cc]lient|[Cc]ompany|[Cc]ountry|"
-    r"[Cc]ustomer|[Ee]mployee|[Ff]lat|[Ff]und|[Gg]roup|[Hh]ouse|[Mm]achine|[Mm]odel|[Oo]ffer|[Pp]atient|[Pp]erson|"
-    r"[Pp]roduct|[Pp]roject|[Ss]chool|[Ss]ite|[Ss]tore|[Ss]upplier|[Tt]eam|[Tt]enant|[Vv]endor|[Vv]ersion) "
-    r"(?P<one>[A-F])(?![\w.'-])"
+    r"\b(?P<what>(?i:applicant|bidder|bank|candidate|car|city|client|company|country|customer|employee|"
+    r"flat|fund|group|house|machine|model|offer|patient|person|product|project|school|site|store|"
+    r"supplier|team|tenant|vendor|version)) (?P<one>[A-F])(?![\w.'-])"
 )
 """One of several that a text tells apart by letters: "Flat A" and "Flat B"."""
 _DIRECTORY = re.compile(r"(?<!\w)(?:OU|DC|CN|UID)(?==)")

@@ -57,6 +57,7 @@ _AUDIENCE = re.compile(r"(?i)\b(?:to|for|like|by|with|teach(?:ing)?) (?:a|an|the
 _CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 _CLOCK_OR_SMALL = re.compile(rf"{_CLOCK.pattern}|\d{{1,2}}(?:\.\d+)?")
 BRIEF = re.compile(r"\d{1,4}m?s|\d{1,2}h(?:rs?)?|\d{1,3}mins?")
+_TENS = re.compile(r"[1-9]0s")
 _DECADE = re.compile(r"(?i)(?:\b(?:her|his|my|their|our|your|the|early|mid|late)|'s|-|\ufffc) ?$")
 _STAMPED = re.compile(r"(?:^|\n|\ufffc[ T])[\[(]?$|[\[(]$")
 """A time of day; visible text before that of a message or of a line of a log."""
@@ -288,7 +289,8 @@ def is_brief(word: str, before: str) -> bool:
         >>> is_brief("30s", "retrying in "), is_brief("30s", "a man in his "), is_brief("2h", "")
         (True, False, True)
     """
-    return BRIEF.fullmatch(word) is not None and _DECADE.search(before) is None
+    decade = _TENS.fullmatch(word) is not None and _DECADE.search(before) is not None
+    return BRIEF.fullmatch(word) is not None and not decade
 
 
 _FORUM_AGE = re.compile(r"[MFmf][1-9][0-9]|[1-9][0-9][MFmf]")
@@ -370,7 +372,7 @@ def role(before: str, after: str, number: str = "") -> str | None:
     )
     if aged:
         return "NUMBER"
-    serial = _SERIAL.fullmatch(number) and _RAN.search(before)
+    serial = _SERIAL.fullmatch(number) and (_RAN.search(before) or before.endswith("#"))
     if serial or _PLACED.search(before):
         return "ID"
     if _REFERENCE.fullmatch(number) and not _ROUND.fullmatch(number):

@@ -43,7 +43,7 @@ _SECOND = dict.fromkeys(_NAMED, 0.05) | _NUMBERS | {"PRODUCT": 0.07, "FACT": 0.3
 _FIRST_ELSE, _SECOND_ELSE = 0.6, 0.2
 """Least share of all classes together at which a word has one, by the tagger's stage: a miss weighs
 more than a word too many, most of all for names and numbers."""
-_EVERYDAY, _MISSPELT = 0.7, 0.6
+_EVERYDAY, _MISSPELT = 0.7, 0.5
 """Least share of all classes at which an everyday word counts as a name: of the lists, and one that
 is a typing error away from a visible word."""
 _COINED = 0.25
