@@ -76,10 +76,13 @@ from sanitizer.detect.skeleton import (
     Skeleton,
     foreign_words,
     is_compound,
+    is_french_verb,
     is_plain_compound,
+    is_spanish_verb,
     languages,
     public_forms,
     skeleton,
+    unelided,
 )
 from sanitizer.detect.tagging import Tagging, is_lone
 from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces
@@ -189,16 +192,10 @@ _SIGNED = re.compile(
     r"gr\u00fc\u00dfe|cordialement|atentamente|saludos),?[ \t]*\n+[ \t]*$"
 )
 """Visible text before the name of who wrote a letter."""
-_ELIDED = re.compile(r"(?i)^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)['\u2019](?=[^\W\d_]{2})")
-"""French before a vowel: "l'assureur"."""
 _INFLECTED = re.compile(r"(\w{4,}?)(?:e[mnrs]?)$")
 """A German adjective as it is declined."""
-_CONJUGATED = re.compile(
-    r"(\w{3,}?)(?:amos|emos|imos|aron|ieron|ando|iendo|aban?|\u00e1bamos|\u00eda[ns]?|\u00edamos|ado|ido|"
-    r"(?:ar|er|ir)(?:\u00e9|\u00e1n?|emos|\u00edan?|\u00edamos|l[aeo]s?|me|nos|se)|"
-    r"(?<=\w{4})(?:[aeo]n?|\u00f3|\u00e9))$"
-)
-"""A Spanish verb as it is conjugated."""
+_ASKS_ME = re.compile(r"[\u00e1\u00e9\u00ed]\w{1,4}(?:me|nos)(?:l[aeo]s?)?$")
+"""The end of a Spanish verb that asks, as a sentence opens with it: "Prep\u00e1rame"."""
 _LEAST_MISTAKEN = 7  # letters of a misspelt word that the tagger takes for a name
 _WORKS_AS = re.compile(r"(?i)\b(?:ich bin|bin|er ist|sie ist|als)(?: eine?)? $")
 """Visible text before an occupation in German, where it has a capital."""
@@ -286,7 +283,7 @@ class Detector:
         """
         parts = pieces(text)
         code = public_code(text, self._forms, taken, parts)
-        fields = Fields(text, parts, self._forms.known)
+        fields = Fields(text, parts, self._names_field)
         code = sorted([*code, *fields.names]) if fields.names else code
         declared = merged([*declared, *fields.separators]) if fields.separators else declared
         read = _without(text, taken)
@@ -320,6 +317,12 @@ class Detector:
             and not _is_code(text, parts, (fact.start, fact.end))
         )
         return Reading(things, tuple(everyday), told, found.n_visible, language, tuple(code), parts)
+
+    def _names_field(self, word: str) -> bool:
+        """Return True if a word of a column's name is on a list of any language."""
+        return self._forms.known(word) or any(
+            word.lower() in foreign_words(each) for each in FOREIGN
+        )
 
     def _kinds(
         self,
@@ -582,11 +585,12 @@ class Detector:
 
     def _known(self, word: str, language: str) -> bool:
         """Return True if a word is on any list, or on that of the text's language."""
-        plain = _ELIDED.sub("", word) if language == "fr" else word
+        plain = unelided(word) if language == "fr" else word
         known = self._forms.known(plain) or plain.lower() in foreign_words(language)
-        if not known and language == "es" and word.islower() and (verb := _CONJUGATED.match(word)):
-            words = foreign_words(language)
-            return any(f"{verb[1]}{end}" in words for end in ("ar", "er", "ir"))
+        if not known and language == "fr" and word.islower():
+            return is_french_verb(plain)
+        if not known and language == "es" and (word.islower() or _ASKS_ME.search(word)):
+            return is_spanish_verb(plain.lower())
         if known or language != "de" or not word.islower():
             return known
         stem = _INFLECTED.match(word)

@@ -237,7 +237,7 @@ _OF_AWK = re.compile(
 _LABEL = re.compile(
     r"\b(?P<what>(?i:applicant|bidder|bank|candidate|car|city|client|company|country|customer|employee|"
     r"flat|fund|group|house|machine|model|offer|patient|person|product|project|school|site|store|"
-    r"supplier|team|tenant|vendor|version)) (?P<one>[A-F])(?![\w.'-])"
+    r"supplier|team|tenant|vendor|version)) (?P<one>[A-F])(?![\w'-]|\.\w)"
 )
 """One of several that a text tells apart by letters: "Flat A" and "Flat B"."""
 _DIRECTORY = re.compile(r"(?<!\w)(?:OU|DC|CN|UID)(?==)")

@@ -47,10 +47,10 @@ OLD_AFTER = re.compile(r"(?i)[ -](?:years?|yrs?|months?|weeks?|days?)[ -]olds?\b
 """Visible text around an age: after a name, in brackets or between commas, and before "old"."""
 AGE_IN = re.compile(
     r"(?i)(?:\b(?:j['\u2019]ai|il a|elle a|\u00e2g\u00e9e? de|fils de|fille de|b\u00e9b\u00e9 de|"
-    r"enfant de|gar\u00e7on de|tengo|tiene|tienen|cumple|cumpli\u00f3|hijo de|hija de|"
+    r"enfant de|beb\u00e9 de|gar\u00e7on de|tengo|tiene|tienen|cumple|cumpli\u00f3|hijo de|hija de|"
     r"ni\u00f1[oa] de)|\ufffc,? de|,) $"
 )
-_AGE_OF = re.compile(r"(?i) (?:ans|a\u00f1os|jahre alt)\b")
+_AGE_OF = re.compile(r"(?i) (?:ans|mois|a\u00f1os|meses|(?:jahre|monate|wochen) alt)\b")
 """Visible text around an age in French, Spanish and German."""
 _AUDIENCE = re.compile(r"(?i)\b(?:to|for|like|by|with|teach(?:ing)?) (?:a|an|the|some)? ?$")
 """Visible text before the age of readers, such as "explain it to a 10 year old"."""
@@ -429,6 +429,8 @@ _TO_COUNT, _COUNT_ENDS = (
     re.compile(r"[ :=\t]{1,3}"),
     re.compile(r"h?[,;|]?(?:[ \t]|\n|$)|h?\.?(?:\n|$)"),
 )
+_LARGE = re.compile(r"[0-9]{3,}")
+"""What is a sum in a row, rather than a count."""
 _CELL_ENDS = re.compile(r"[,;] |[ \t]*(?:\n|$)|\.[0-9](?:[,;] |[ \t]*(?:\n|$))")
 _COUNT = re.compile(r"\d{1,3}(?:[.,]\d{1,2})?")
 _LEAST_LINES = 2
@@ -478,6 +480,7 @@ def counts_on(found: Skeleton, decided: list[list[str | None]]) -> None:
         and text[runs[i - 1].end : runs[i].start] in (", ", "; ", "., ")
         and _CELL_ENDS.match(text, runs[i].end)
     ]
+    rows = [i for i in rows if decided[i] != ["MONEY"] or not _LARGE.match(text, runs[i].start)]
     for kept in (items, rows):
         lines = Counter(text.count("\n", 0, runs[i].start) for i in kept)
         if sum(n > 1 for n in lines.values()) >= _LEAST_LINES:

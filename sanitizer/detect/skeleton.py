@@ -153,11 +153,13 @@ class PublicForms:
         if plain in self.anywhere or word in self.anywhere:
             return word not in CAPITALS
         if len(word) == 1:
-            return word.islower() and word.isascii()
-        if plain in self.opening:
-            return opens or word.islower() or (word.isupper() and len(word) > 3)
-        if plain in self.lower:
-            return word.islower()
+            return word in _LONE_WORDS or (word.islower() and word.isascii())
+        rest = unelided(word)
+        if rest != word and rest.islower() and self.visible(rest, False):
+            return opens or word[0].islower()
+        if plain in self.opening or plain in self.lower:
+            shown = opens or (word.isupper() and len(word) > 3)
+            return word.islower() or (shown and plain in self.opening)
         several = len(word) > 3 and word.endswith("s") and word[:-1].isupper()
         return self.visible(word[:-1], opens) if several else self._camel(word)
 
@@ -236,7 +238,62 @@ _ENDINGS = tuple(
     ).split()
 )
 """Endings of words, and what they end with instead in the word that these are derived from."""
+_LONE_WORDS = frozenset("\u00e0\u00c0")
+_ELIDED = re.compile(r"(?i)(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)['\u2019](?=[^\W\d_]{2})")
+"""A French word of one letter, and what is before a vowel: "l'assureur"."""
+_CONJUGATED = re.compile(
+    r"(?P<er>\w{3,}?)(?:\u00e9e?s?|on[s]|ez|ent|ais|ait|aient|ant|er(?:a|ai|as|on[s]|ez|ont|ais|ait|aient))$|"
+    r"(?P<ir>\w{3,}?)(?:ie?s?|it|iss(?:on[s]|ez|ent|ais|ait|aient|ant)|ir(?:a|ai|as|on[s]|ez|ont))$"
+)
+"""A French verb as it is conjugated."""
 _LEAST_STEM = 5
+
+
+def unelided(word: str) -> str:
+    """Return a French word without what is elided before it: "l'assureur" is "assureur"."""
+    return _ELIDED.sub("", word, count=1)
+
+
+_IN_SPANISH = re.compile(
+    r"(\w{3,}?)(?:amos|emos|imos|aron|ieron|ando|iendo|aban?|\u00e1bamos|\u00eda[ns]?|\u00edamos|ado|ido|"
+    r"(?:ar|er|ir)(?:\u00e9|\u00e1n?|emos|\u00edan?|\u00edamos|l[aeo]s?|me|nos|se)|"
+    r"(?<=\w{4})(?:[aeo]n?|\u00f3|\u00e9))$"
+)
+"""A Spanish verb as it is conjugated."""
+_ENCLITIC = re.compile(
+    r"(\w{2,}?)([\u00e1\u00e9\u00ed])(\w{1,4}?)(?:[ae]?)(?:me|nos|te|se)(?:l[aeo]s?)?$"
+)
+_PLAIN_VOWELS = str.maketrans("\u00e1\u00e9\u00ed", "aei")
+"""A Spanish verb with pronouns behind it, and its vowels without their accents."""
+
+
+def is_spanish_verb(word: str) -> bool:
+    """Return True for a form of a Spanish verb on the list of frequent words, in lower case.
+
+    Raises:
+        ModelError: a list is missing or damaged.
+    """
+    words = foreign_words("es")
+    form = _IN_SPANISH.match(word)
+    stems = [form[1]] if form else []
+    if asked := _ENCLITIC.match(word):
+        stems.append(f"{asked[1]}{asked[2].translate(_PLAIN_VOWELS)}{asked[3]}")
+    return any(f"{stem}{end}" in words for stem in stems for end in ("ar", "er", "ir"))
+
+
+def is_french_verb(word: str) -> bool:
+    """Return True for a form of a French verb on the list of frequent words.
+
+    Raises:
+        ModelError: a list is missing or damaged.
+    """
+    form = _CONJUGATED.match(word)
+    if form is None:
+        return False
+    stem, ending = (form["er"], "er") if form["er"] else (form["ir"], "ir")
+    return f"{stem}{ending}" in foreign_words("fr")
+
+
 _PREFIXES = frozenset(
     "anti crypto cyber down eco geo hyper inter intra macro mega meta micro mid mini multi "
     "nano non out over post pre pro semi sub super tele trans ultra under uni up".split()

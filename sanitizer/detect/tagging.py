@@ -28,6 +28,8 @@ from sanitizer.detect.skeleton import (
     Run,
     Skeleton,
     foreign_words,
+    is_french_verb,
+    unelided,
 )
 from sanitizer.lm import MaskedLM, Tagger, WordPieces, WordTable
 from sanitizer.progress import report
@@ -399,7 +401,10 @@ class Tagging:
         if plain in given_names():
             return 0.0
         free = word.islower() or opens or language == "de" or (word.isupper() and len(word) > 3)
-        if free and plain in foreign_words(language):
+        core = unelided(plain) if language == "fr" else plain
+        if free and (
+            core in foreign_words(language) or (language == "fr" and is_french_verb(core))
+        ):
             return _NEVER
         if not word.islower() and (not free or plain in self._forms.lower):
             return 0.0

@@ -30,23 +30,28 @@ _KINDS = {
     "SEXUALITY": "orientation sexuality",
     "CRIME": "offence offense conviction crime",
     "OCCUPATION": "job occupation profession position",
-    "DATE": "dob birth born birthday birthdate",
+    "DATE": "dob birth born birthday birthdate geburtsdatum geboren naissance nacimiento",
     "MONEY": "salary income wage wages pay debt rent bonus earnings due paid owed owing balance "
     "arrears outstanding deposit refund loan credit overdraft salaries donation donations pledged "
     "gift budget actual revenue turnover spend spent profit premium excess commission payout fee "
     "fees amount price prices cost costs principal subtotal net gross expense expenses allowance "
-    "surcharge fine fines tax payment payments",
+    "surcharge fine fines tax payment payments sales gehalt lohn miete kaltmiete betrag umsatz "
+    "preis kosten gewinn salaire loyer montant prix chiffre sueldo salario alquiler "
+    "importe precio coste",
     "NUMBER": "age weight height bmi egfr glucose cholesterol pulse bp gpa iq hba ferritin "
     "creatinine sodium potassium tsh crp ldl hdl systolic diastolic dose "
     "rate margin discount pct percent percentage share stake absence absences interest",
     "ID": "ticket invoice ref reference claim room ssn phone mobile account iban passport licence "
     "license",
     "ORGANIZATION": "company employer organisation organization firm school hospital clinic "
-    "insurer supplier vendor bank",
-    "PLACE": "city town address street county birthplace country location",
+    "insurer supplier vendor bank firma lieferant arbeitgeber entreprise fournisseur empresa "
+    "proveedor",
+    "PLACE": "city town address street county birthplace country location ort wohnort "
+    "stadt stra\u00dfe adresse anschrift ville rue ciudad calle direcci\u00f3n",
     "PERSON": "name customer client patient employee student contact author owner tenant guest "
     "manager assignee applicant surname firstname lastname teacher doctor player member staff rep "
-    "reps salesperson",
+    "reps salesperson kunde kundin nachname vorname mitarbeiter patientin mieter nom pr\u00e9nom "
+    "apellido apellidos cliente empleado paciente",
 }
 LISTED = "LISTED"
 """Class of a field that names a group or a state: its listed words stay."""

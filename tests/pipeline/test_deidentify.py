@@ -339,6 +339,16 @@ _USERS = 'const users = [{ id: 1, name: "<>" }, { id: 2, name: "<>" }];'
         ("She scored 96 of 120 points.", "She scored <> of 120 points."),
         ("Account u_90233 is unpaid.", "Account <> is unpaid."),
         ("Plan an agenda from 9:00 to 12:30.", None),
+        (
+            "nom,prénom,ville,salaire\nMarchand,Aurélie,Nantes,2380\nLeclerc,Paul,Calais,2910",
+            "nom,prénom,ville,salaire\n<>,<>,<>,<>\n<>,<>,<>,<>",
+        ),
+        (
+            "Madame, Monsieur,\nJ'habite à Nantes et j'ai résilié mon contrat.",
+            "Madame, Monsieur,\nJ'habite à <> et j'ai résilié mon contrat.",
+        ),
+        ("My cat fears the vacuum cleaner. I was charged twice.", None),
+        ("Flat A costs more than Flat B.", None),
         ("The hospital is 40 min away.", "The hospital is <> away."),
         ("Nine passengers were hurt.", "<> passengers were hurt."),
         ("2025-01-03;Acme Ltd;-17.99\n2025-01-05;Bolt AS;-24.99", "<>;<>;-<>\n<>;<>;-<>"),
