@@ -664,7 +664,7 @@ def _of_what(label: str | None, before: str, after: str) -> str | None:
         return "MONEY"
     if label == "MONEY" and _NO_SUM.search(before):
         return "ID"
-    return "NUMBER" if label == "MONEY" and _LASTS.match(after) else label
+    return "NUMBER" if label in ("MONEY", "DATE", "ID") and _LASTS.match(after) else label
 
 
 def _beside_number(found: Skeleton, number: int, word: str, kind: str | None) -> str | None:

@@ -109,7 +109,11 @@ _CAPITALIZED = (
 _FIRMS_ABROAD = (
     r"(?:Assurances?|Banque|Clinique|H\u00f4pital|Boulangerie|\u00c9cole|Lyc\u00e9e|Coll\u00e8ge|Cabinet|"
     r"R\u00e9sidence|H\u00f4tel|Casa|Gasthof|Gasthaus|Praxis|Apotheke|Klinik|B\u00e4ckerei|Autohaus|"
-    r"Talleres|Cl\u00ednica|Farmacia|Colegio|Instituto)"
+    r"Talleres|Cl\u00ednica|Farmacia|Colegio|Instituto|Notar\u00eda|Bar|Bodegas?|Conservas|Energ\u00edas|"
+    r"Ayuntamiento|CEIP|IES|Restaurante|Hotel|Centre|Soci\u00e9t\u00e9|Garage|Mairie|Maison|Transports|"
+    r"Fliesen|Elektro|Sanit\u00e4r|Malerbetrieb|Schreinerei|Metzgerei|Spedition|Kanzlei|Kita|Schule|"
+    r"Grundschule|Gymnasium|Krankenhaus|Stiftung|Verein|Huize|Stichting|Pension|Villa|Chez)"
+    r"(?: (?:del?|de la|de l['\u2019]|des|du|di|della|dos|das|do|am|zum|zur|von))?"
 )
 """What firms, schools and houses of other languages are called before their name."""
 _THINGS = (
@@ -140,7 +144,8 @@ _TAKEN_BEFORE = {
     ),
     "PERSON": re.compile(
         r"\b(?:(?:Old|Big|Little|Young|Baby|Uncle|Auntie|Aunt|Grandma|Grandpa|Granny|Nana) |"
-        r"(?:deploy|svc|admin|user)[-_.]|\b[a-z]\.)$|(?:^|(?<=[|:,;(\n\"] )|(?<=\n))[A-Z]\. $"
+        r"(?:deploy|svc|admin|user)[-_.]|(?:^|(?<=[|:,;(\n\"']))(?:van|von)(?: de[rn]?)? |"
+        r"\b[a-z]\.)$|(?:^|(?<=[|:,;(\n\"] )|(?<=\n))[A-Z]\. $"
     ),
     "ID": re.compile(r"(?:\b(?:(?:[a-z]+|[A-Z]{2,6})[-_]|[A-Z]{1,6}/))+$"),
     "PRODUCT": re.compile(
@@ -160,7 +165,7 @@ _TAKEN_BEFORE = {
         r"(?:mobile |senior |junior |retired |former |trainee |night )?"
         r"(?!(?:the|an?|and|or|but|so|not|now|then|still|also|just|who|as|is|was|to|of|in|at|on|for|"
         r"with|from|by|my|our|his|her|their|your|its|i|we|he|she|they|you|it)\b)[A-Za-z]+ |"
-        r"(?i:\b(?:bus|lorry|truck|van|taxi|cab|train|tram|delivery|cabin|flight|line|head|sous|"
+        r"(?i:\b(?:forklift|shift|regional|bus|lorry|truck|van|taxi|cab|train|tram|delivery|cabin|flight|line|head|sous|"
         r"pastry|night|care|social|youth|support|school|primary|dinner|dog|lab|call cent(?:re|er)|"
         r"warehouse|factory|hotel|ward|staff|district|veterinary|dental|legal|personal|sales|"
         r"project|product|office|estate|letting|travel|tour|security|prison|police|parole|"
@@ -200,14 +205,16 @@ _TAKEN_BEFORE = {
     "ORIGIN": re.compile(r"(?i:\b(?:half|part|second[- ]generation|first[- ]generation)[ -])$"),
 }
 """Visible text before a finding that becomes part of it."""
+_HANDLE = re.compile(r"(?:[._][a-z0-9_]{1,24}){1,3}(?!\w)")
 _HOSTED = (
     r"(?:-(?:prod|stage|staging|dev|test|qa|uat|live)(?![\w-]))?"
-    r"\.(?:int|lan|local|internal|corp)(?![\w-])|-(?:prod|stage|staging|uat)(?![\w-])"
+    r"\.(?:int|lan|local|internal|corp)(?![\w-])|"
+    r"-(?:prod|stage|staging|uat|east|west|north|south|eu|us|uk)(?![\w-])"
 )
 _TAKEN_AFTER = {
     "MONEY": re.compile(
         r"(?i:\s?(?:[\u20ac\u00a3%]|(?:million|billion|thousand|grand|euros?|dollars?|pounds?|btc|eth|bucks|quid|"
-        rf"cents|francs|kroner|kronor|rupees|lakh|crore|{_CODES}|k|m|bn)\b))*"
+        rf"cents|d\u00f3lares|pesos|soles|reais|coronas|francs|kroner|kronor|rupees|lakh|crore|{_CODES}|k|m|bn)\b))*"
         r"(?i:(?:,-)? ?(?:/|a |an |per |each |every )"
         r"(?:hour|day|night|week|month|quarter|year|annum|shift|term|session|head|person)\b)?"
         r"(?i: (?:gross|net|brutto|netto|brut|bruts|nets)\b)?"
@@ -227,7 +234,7 @@ _TAKEN_AFTER = {
     ),
     "DATE": re.compile(
         rf"(?:(?:st|nd|rd|th|s|[ ]?[ap]\.?m\.?|[ ]?o['\u2019]clock)\b)?(?:[.,]? (?:of |de )?"
-        rf"{MONTH}\b\.?|,? (?:of )?(?:{_DAY}\b(?! \Z)|half[- ]term\b|bank holiday\b|"
+        rf"{MONTH}\b\.?|,? (?:of |on )?(?:{_DAY}\b(?! \Z)|half[- ]term\b|bank holiday\b|"
         rf"(?:in the |at ){_PART_OF_DAY}\b|tomorrow\b|sharp\b))*"
     ),
     "PRODUCT": re.compile(
@@ -235,7 +242,8 @@ _TAKEN_AFTER = {
     ),
     "PERSON": re.compile(
         rf"{_HOSTED}|\.[b-hj-z](?=[\s,:;)]|\Z)|"
-        r" (?:House|Court|Electrical|Logistics|Plumbing|Roofing|Motors|Foods|Solicitors|Lettings|"
+        r" (?:House|Court|Holidays|HOLIDAYS|Travel|TRAVEL|Dental|DENTAL|Kitchens|KITCHENS|"
+        r"Electrical|Logistics|Plumbing|Roofing|Motors|Foods|Solicitors|Lettings|"
         r"Builders|Bakery|Pharmacy|Surgery|Primary|Academy|Hotel|HOUSE|COURT|ELECTRICAL|LOGISTICS|"
         r"PLUMBING|ROOFING|MOTORS|FOODS|SOLICITORS|LETTINGS|BUILDERS|HOTEL)(?![A-Za-z])"
     ),
@@ -737,6 +745,8 @@ def with_words(text: str, kind: str, start: int, end: int, low: int, high: int) 
     """
     if kind in _OF_PERSONS and (match := _COMPOUND.search(text[low:start])):
         start -= len(match.group())
+    if kind in NAMES and text[low:start].endswith("@") and (match := _HANDLE.match(text[end:high])):
+        end += len(match.group())  # "@lotte.bakes"
     before, after = _TAKEN_BEFORE.get(kind), _TAKEN_AFTER.get(kind)
     if before is not None and (match := before.search(text[low:start])):
         start -= len(match.group())

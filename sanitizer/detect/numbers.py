@@ -234,7 +234,9 @@ _AGE_DIGITS = 2
 _WHOLE_DAY = re.compile(r"\d{1,2}([./-])\d{1,2}\1(?:19|20)\d\d")
 _PADDED_DAY = re.compile(r"(?:0[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])")
 _MEASURE = re.compile(
-    r" ?(?:k?g|kilos?|k?m|cm|mm|ml|l|lit(?:er|re)s?|lbs?|oz|miles?|hours?|h)\b(?!/)"
+    r" ?(?:%|(?:k?g|kilos?|k?m|cm|mm|ml|l|lit(?:er|re)s?|lbs?|oz|miles?|hours?|h|feet|foot|"
+    r"inches|yards|hectares?|acres?|square|met(?:er|re)s?|Prozent|percent|per cent|pour cent|"
+    r"por ciento)\b(?!/))"
 )
 
 
