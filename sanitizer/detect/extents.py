@@ -533,6 +533,10 @@ def joined(
             if not apart and _joins(found.text, held, finding):
                 groups[-1] = Finding(held.start, finding.end, held.kind), first, run
                 continue
+        if groups and (linked := _linked(found.text, groups[-1][0], finding, declared)):
+            held, first, _ = groups[-1]
+            groups[-1] = Finding(held.start, finding.end, linked), first, run
+            continue
         if groups and _is_post(found.text, groups[-1][0], finding):
             held, first, _ = groups[-1]
             groups[-1] = Finding(held.start, finding.end, "OCCUPATION"), first, run
@@ -551,6 +555,32 @@ def joined(
             wide = finding
         at = wide.end
         yield wide
+
+
+_IN_TOWN = re.compile(r"-(?:on|upon|in|by|the|de|la|le|les|sur|sous|en|am|an|der|l['\u2019]?)-")
+_OF_FAMILY = re.compile(r" van(?: (?:de|den|der))? ")
+_REIGNED = re.compile(r" (?:II|III|IV) ")
+_SITUATED = re.compile(r" (?:an der|am|im|de|del|de la|de los|du|des) ")
+"""What is between the parts of names: "Stoke-on-Trent", "van den Berg", "Elizabeth II Hospital",
+"Universidad de Yucat\u00e1n"."""
+
+
+def _linked(
+    text: str, held: Finding, finding: Finding, declared: Sequence[tuple[int, int]]
+) -> str | None:
+    """Return the class of one name whose parts have two classes, None for two names."""
+    kinds = (held.kind, finding.kind)
+    if not NAMES.issuperset(kinds) or overlapping(declared, held.end, finding.start):
+        return None
+    between = text[held.end : finding.start]
+    if _IN_TOWN.fullmatch(between):
+        return "PLACE" if "PLACE" in kinds else held.kind
+    if _OF_FAMILY.fullmatch(between) and held.kind == "PERSON":
+        return "PERSON"
+    if _REIGNED.fullmatch(between):
+        return finding.kind
+    situated = held.kind == "ORGANIZATION" and finding.kind != "PERSON"
+    return held.kind if situated and _SITUATED.fullmatch(between) else None
 
 
 def _another_day(found: Skeleton, first: int, last: int, run: int) -> bool:
