@@ -210,9 +210,13 @@ _BELOW = re.compile(
     r"[\w)\]\"'`\ufffc] (?:[<>]=?|-(?:gt|ge|lt|le|eq|ne)) ?$|"
     r"\s-(?:[acm]?(?:time|min)|size|maxdepth|mindepth) [+-]?$"
 )
+_BELOW_SUM = re.compile(
+    r"(?i)(?:amount|balance|budget|cost|debt|fee|gift|income|paid|price|rent|revenue|salary|sales|"
+    r"spend|total|value|wage)s?(?:_\w{1,8})?[\"'\])]* [<>]=? ?$"
+)
 _COMPARED_AFTER = re.compile(r"[ \t]*(?:(?i:and|or|group by|order by|limit)\b|&&|\|\||[;:){]|\n|$)")
 """Visible text around the 0 or 1 that a program or a query compares something with, and before a
-limit of up to three digits in one."""
+limit of up to three digits in one, unless it is that of a sum."""
 _LIMIT_AFTER = re.compile(
     r"[ \t]*(?:(?i:and|or|then|do|group|order|limit|having)\b|&&|\|\||[;:){\]?]|\n|$| -)"
 )
@@ -289,7 +293,7 @@ _REFERRED = re.compile(
     r"(?i)\b(?:items?|points?|sections?|steps?|questions?|chapters?|pages?|lines?|rows?|columns?|"
     r"figures?|tables?|options?|parts?|paragraphs?|tasks?|exercises?|slides?|footnotes?|appendix|"
     r"articles?|clauses?|attempts?|prio(?:rity)?|severity|event)"
-    r"(?: (?:no\.?|number|id))?:?(?: \ufffc(?:,| and| or| to))* $|"
+    r"(?: (?:no\.?|number|id:?))?(?: \ufffc(?:,| and| or| to))* $|"
     r"(?-i:\b(?:Alternative|Bid|Choice|Offer|Proposal|Quote|Scenario|Tier|Variant) $)"
 )
 """Visible text before the number of a part of the text."""
@@ -445,10 +449,11 @@ def _is_literal(number: str, before: str, after: str) -> bool:
         return True
     if number in _UNITS and _TURNED.search(before):
         return True
+    short = number.isdecimal() and len(number) <= MOST_DIGITS
     returned = _PART.fullmatch(number) and _RETURNED.search(before)
     if returned and _RETURNED_AFTER.match(after):
         return True
-    limits = number.isdecimal() and len(number) <= MOST_DIGITS and _BELOW.search(before)
+    limits = short and _BELOW.search(before) and not _BELOW_SUM.search(before)
     placed = _SHORT.fullmatch(number) and _PLACE_OF_ROW.search(before)
     if placed or (limits and _LIMIT_AFTER.match(after)):
         return True
