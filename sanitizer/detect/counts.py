@@ -66,10 +66,9 @@ _STATUS = re.compile(r"[1-5]\d\d")
 _SHOWS = re.compile(
     r"(?i)\b(?:http(?: status)?|status(?: code)?|error(?: code)?|responds? with|responded with|"
     r"(?:page|server|endpoint|api|request|site|app|service|url|nginx|apache|proxy|gateway|browser|"
-    r"curl|webhook|upstream|host|node|call|backend|cdn|balancer|job)s? (?:[\w\ufffc]+ )?"
+    r"curl|webhook|upstream|backend|cdn|balancer)s? (?:[\w\ufffc]+ )?"
     r"(?:shows?|returns?|returned|throws?|gives?|gets?|answers?)(?: an?)?(?: error)?):? $|"
-    r"[Ee]xpected:? \ufffc[^.\n\ufffc]{0,20}\b(?:got|was|found|actual|but):? $|"
-    r"\ufffc (?:returns?|returned|throws?|responds? with|responded with)(?: an?)?(?: error)? $"
+    r"[Ee]xpected:? \ufffc[^.\n\ufffc]{0,20}\b(?:got|was|found|actual|but):? $"
 )
 """Visible text after a short duration in other languages; and the answer of a web server, and
 visible text before it."""

@@ -61,7 +61,7 @@ _ALARMS, _ALARMING = frozenset(["panic", "panics", "panicked", "panicking"]), 0.
 _VAGUE = 0.45
 """Share of the likeliest class among all of them below which a word is part of a fact of no class:
 a told class was right in one of four such words of the open prompts and the development set."""
-_IN_PROGRAM, _MOST_DIGITS = 0.06, 3
+_IN_PROGRAM, _MOST_DIGITS = 0.03, 2
 """The same of a number in a program of up to so many digits: most are nobody's."""
 _SURE = 0.9
 """Share of all classes from which a count or a term is somebody's, whatever its unit is."""
