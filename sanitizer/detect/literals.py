@@ -33,14 +33,14 @@ _DESIGNATIONS = (
     r"HDMI [12]\.[0-4]|DDR[3-5]|PCIe? [3-6](?:\.0)?|(?:240|360|480|720|1080|1440|2160)[pi]",
     r"H\.26[3-6]|(?:16|21):9|4:3|MP[34]|MPEG-[124]|x86(?:[-_]64)?|(?:arm|ARM|amd|AMD)64",
     r"(?:Core )?i[3579](?:-[0-9]{4,5}[A-Z]{0,2})?|Ryzen [3579]|[RG]TX [0-9]{3,4}|PS[1-5]|[1-4]D",
-    r"M[1-9][0-9]?(?: ?x ?[0-9]{1,3})?(?= (?:bolts?|screws?|nuts?|threads?|washers?|studs?)\b)|"
+    r"M[1-9][0-9]?(?: ?x ?[0-9]{1,3})?(?= (?:bolts?|screws|nuts?|threads?)\b)|"
     r"M[1-9][0-9]? ?x ?[0-9]{1,3}",
     r"[0-9]{1,5}(?:\.[0-9])?(?:V|W|mAh|Ah|[kMG]?Hz|dB|[KMG]bps|dpi|MP|nm)",
     r"[pP] ?[<>=] ?0?\.[0-9]{1,4}|F1(?=(?: |-)(?:score|of|measure)s?\b)",
     r"GPT-[2-5](?:\.[0-9])?o?(?: (?:mini|turbo))?|24/7",
     r"A[0-6](?= (?:paper|page|sheet|size|format|poster|landscape|portrait)s?\b)",
     r"50/30/20|[1-9]0/[1-9]0(?= (?:split|rule|principle|ratio))|[0-9]{1,4}(?:px|r?em|v[hw]|pt)",
-    r"(?<=[Ff]orm )[A-Z]{1,3}-?[0-9]{1,4}[A-Z]?|(?<=[Ff]orms )[A-Z]{1,3}-?[0-9]{1,4}[A-Z]?",
+    r"(?<=form )[A-Z]{1,3}-?[0-9]{1,4}[A-Z]?|(?<=forms )[A-Z]{1,3}-?[0-9]{1,4}[A-Z]?",
     r"U[0-9]{1,2}s?(?= (?:football|soccer|rugby|hockey|cricket|boys|girls|teams?|squad|league))",
     # programs
     r"error\[E0[0-9]{3}\]|E0[0-9]{3}(?=\])|C\+\+(?:[0-9]{2})?|C#|F#|ES[56]|HTML5|CSS3|NaN|ORA-[0-9]{5}|TS[0-9]{4}|CS[0-9]{4}",
@@ -55,7 +55,7 @@ _DESIGNATIONS = (
     r"[0-9]{1,2}(?:\.[0-9]{1,2}){0,2}(?:-[a-z]+[0-9.]*)?",
     r"(?<=English )[ABC][12]|(?<=(?:German|French|Polish|Danish) )[ABC][12]|"
     r"(?<=(?:Spanish|Italian|Russian|Turkish|Chinese|Swedish) )[ABC][12]|"
-    r"(?<=(?:level|Level) )[ABC][12]|[ABC][12](?=(?:[ -]level)? "
+    r"(?<=level )[ABC][12]|[ABC][12](?=(?:[ -]level)? "
     r"(?:level|English|German|French|Spanish|Italian|exam|course|certificate))",
     # matter and food
     r"CO2|H2O|N2O|NO2|SO2|O2|O3|CH4|NH3|NH4|H2SO4|HNO3|HCl|NaCl|NaOH|CaCO3|H2O2|Fe2O3|C6H12O6",
@@ -166,7 +166,7 @@ _FRAMED = re.compile(r"\(([A-Za-z]+)\.(?:java|kt|scala|cs|groovy):[0-9]+\)")
 """The file of a stack trace's line."""
 
 _FAULT = re.compile(
-    r"(?i:\b(?:fault|error|alarm|trouble|fehler|defekt)(?: codes?)?:? )"
+    r"\b(?:fault|[Ee]rror|ERROR|alarm|trouble|fehler)(?: codes?)?:? "
     r"(?P<code>[A-Z]{1,3}-?[0-9]{1,4})(?![\w-])"
 )
 """The code of a fault that a machine reports; it stays wherever it occurs."""
@@ -176,20 +176,17 @@ _EPONYM = re.compile(
     r"Pythagor(?:as'?|ean)|Bayes|Monte Carlo|Markov|Gaussian|Poisson|Laplace|Fourier|Riemann|"
     r"Taylor|Nash)"
     r"(?= (?:charts?|views?|diagrams?|scales?|notes?|matrix|sequence|numbers?|hierarchy|taxonomy|"
-    r"[Ff]ive [Ff]orces|laws?|principle|theorem|rule|simulations?|methods?|equilibrium|transform|"
+    r"laws?|principle|theorem|rule|simulations?|methods?|equilibrium|transform|"
     r"distribution|series|integral|formula|chains?|process(?:es)?)\b)"
 )
 """Charts, laws and methods that are called by somebody's name."""
 _CODED_LIKE = re.compile(
-    r"(?i:\b(?:like|as|e\.g\.,?|match(?:es|ing)?|not|or|and|accepts?|rejects?|format)"
-    r"(?: also)?:? )[\"'`]?"
+    r"\b(?:like|as|match(?:es|ing)?|not|or|and|accepts?|rejects?|format)"
+    r"(?: also)?:? [\"'`]?"
     r"(?P<code>[A-Z]{2,4}(?:[-/][0-9]{2,8}){1,3}(?:-[A-Z])?)(?![\w-])"
 )
 _OF_PATTERN = re.compile(r"(?<![\w-])[A-Z]{2,5}(?=[-/_:]?(?:\\d|\[0-9|\[A-Z))")
-_PATTERN_ASKED = re.compile(
-    r"(?i)\b(?:regex|regexp|regular expression|pattern|format)s?\b[^.?!\n]{0,60}"
-    r"\b(?:for|match|like|validat\w+|check|accept|find)"
-)
+_PATTERN_ASKED = re.compile(r"(?<!\w)(?:[Rr]egex|REGEX|regular expression)(?!\w)")
 """A number that shows a form, its letters in a regular expression, and what asks for one: "a regex
 that matches INV-2024-00123"."""
 _LAW = re.compile(
@@ -208,7 +205,7 @@ _EXTENSION = re.compile(
     r"toml|lock|env|mdx|vue|svelte|jl|ex|exs|erl|hs|ml|fs|vb|vba|xlsm|bak|plist)(?![\w.-])"
 )
 _CRON = re.compile(
-    r"(?<![\w*])(?=[^\n]{0,30}[*?])(?:[0-9*?/,-]{1,10} ){4,5}[0-9*?/,A-Z#L-]{1,12}(?![\w*])"
+    r"(?<![\w*])(?=[0-9/, -]{0,20}[*?])(?:[0-9*?/,-]{1,10} ){4,5}[0-9*?/,A-Z#L-]{1,12}(?![\w*])"
 )
 _TESTS = re.compile(
     r"\bTests run: [0-9]{1,6}, Failures: [0-9]{1,6}, Errors: [0-9]{1,6}, Skipped: [0-9]{1,6}|"
@@ -216,7 +213,7 @@ _TESTS = re.compile(
     r"\bexpected:? <-?[0-9.]{1,12}> but was:? <-?[0-9.]{1,12}>"
 )
 _LETTERS_LISTED = re.compile(
-    r"(?<=[\"'])[A-Z](?=[\"'](?:, ?[\"'][A-Z][\"'])+)|(?<=, [\"'])[A-Z](?=[\"'])|"
+    r"(?<=[\"'])[A-Z](?=[\"'], ?[\"'][A-Z][\"'])|(?<=, [\"'])[A-Z](?=[\"'])|"
     r"(?<=,[\"'])[A-Z](?=[\"'])"
 )
 _MATRIX = re.compile(
@@ -231,6 +228,7 @@ _PARTS = re.compile(
     r"ATmega[0-9]{2,4}P?|L29[38][ND]|WS281[0-9]B?|SSD1306|RC522|PN532|NRF24L01|MAX7219|DS18B20|1N4(?:148|007)|"
     r"2N[0-9]{4}|BC5[0-9]{2}|IRF[0-9]{3,4}N?|TIP1[0-9]{2}|MCP[0-9]{4}|ADS1115|PCA9685)(?!\w)"
 )
+_AWK = re.compile(r"(?<!\w)awk(?!\w)")
 _OF_AWK = re.compile(
     r"\$(?:[0-9]{1,2}|NF)(?![\w.,]?[0-9])|(?<=awk )-F(?=\S)|\b(?:NR|NF|FS|OFS|RS|FILENAME)\b"
 )
@@ -299,12 +297,13 @@ def public_code(
     found += [prefix.span() for prefix in _OF_PATTERN.finditer(text)]
     if _PATTERN_ASKED.search(text):
         found += [shown.span("code") for shown in _CODED_LIKE.finditer(text)]
-    labels = list(_LABEL.finditer(text))
+    # What is hidden already must not decide about others.
+    labels = [each for each in _LABEL.finditer(text) if not overlapping(hidden, *each.span())]
     several = Counter(
         named for named, _ in {(each["what"].lower(), each["one"]) for each in labels}
     )
     found += [each.span() for each in labels if several[each["what"].lower()] > 1]
-    if "awk" in text:
+    if _AWK.search(text):
         found += [each.span() for each in _OF_AWK.finditer(text)]
     for name in {each["name"] for each in _INCLUDED.finditer(text)}:
         used = re.finditer(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", text)

@@ -431,8 +431,6 @@ _TO_COUNT, _COUNT_ENDS = (
     re.compile(r"[ :=\t]{1,3}"),
     re.compile(r"h?[,;|]?(?:[ \t]|\n|$)|h?\.?(?:\n|$)"),
 )
-_LARGE = re.compile(r"[0-9]{3,}")
-"""What is a sum in a row, rather than a count."""
 _CELL_ENDS = re.compile(r"[,;] |[ \t]*(?:\n|$)|\.[0-9](?:[,;] |[ \t]*(?:\n|$))")
 _COUNT = re.compile(r"\d{1,3}(?:[.,]\d{1,2})?")
 _LEAST_LINES = 2
@@ -482,21 +480,24 @@ def counts_on(found: Skeleton, decided: list[list[str | None]]) -> None:
         and text[runs[i - 1].end : runs[i].start] in (", ", "; ", "., ")
         and _CELL_ENDS.match(text, runs[i].end)
     ]
-    rows = [i for i in rows if decided[i] != ["MONEY"] or not _LARGE.match(text, runs[i].start)]
-    for kept in (items, rows):
+    for kept, least in ((items, MOST_DIGITS + 1), (rows, MOST_DIGITS)):
         lines = Counter(text.count("\n", 0, runs[i].start) for i in kept)
         if sum(n > 1 for n in lines.values()) >= _LEAST_LINES:
-            _count(found, decided, kept)
+            _count(found, decided, kept, least)
 
 
-def _count(found: Skeleton, decided: list[list[str | None]], items: Sequence[int]) -> None:
+def _count(
+    found: Skeleton, decided: list[list[str | None]], items: Sequence[int], least: int
+) -> None:
+    """Release numbers of up to three digits, and sums of fewer than `least`."""
     runs, text = found.runs, found.text
     for i in items:
         written = text[runs[i].start : runs[i].end]
         of_word = decided[i] in (["DATE"], ["PLACE"]) and decided[i - 1][-1:] == decided[i]
-        if of_word:
+        n_digits = sum(map(str.isdecimal, written))
+        if of_word or (decided[i] == ["MONEY"] and n_digits >= least):
             continue  # "Feb 25" in each row of a table
-        if sum(map(str.isdecimal, written)) <= MOST_DIGITS and _COUNT.fullmatch(written):
+        if n_digits <= MOST_DIGITS and _COUNT.fullmatch(written):
             decided[i] = [None]
 
 

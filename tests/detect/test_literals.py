@@ -8,7 +8,7 @@ import pytest
 
 from sanitizer.detect.literals import public_code
 from sanitizer.detect.skeleton import public_forms
-from sanitizer.text import pieces
+from sanitizer.text import Unit, pieces
 
 
 def shown(text: str) -> set[str]:
@@ -36,6 +36,30 @@ def test_fields_of_http_stay_but_for_names_in_them() -> None:
     assert shown("X-Request-Id and X-Auth-Token") == {"X-Request", "Id", "X-Auth", "Token"}
     assert shown("X-Brightwater-Token, X-Rose-Key") == {"X-", "Token", "Key"}
     assert shown("Mary-Ann Lund, EX-12, X-rated") == set()
+
+
+@pytest.mark.parametrize(
+    "private", ["Hawkins", "awkland", "Regexson", "Nash, five forces", "Form Alarm Level"]
+)
+def test_what_stays_does_not_follow_from_what_is_hidden(private: str) -> None:
+    for text in (
+        "{} paid $12, then $3.",
+        "{} asked for something like INV-2024-00123 or so.",
+        "Flat A belongs to {}.",
+        "0 30 6 x {} 9 *",
+    ):
+        one, other = (shown(text.format(name)) - {name} for name in (private, "Lund"))
+        assert one == other
+
+
+def test_labels_of_several_are_not_told_by_a_hidden_one() -> None:
+    text = "Flat A is theirs, 12 Mare Street, Flat B is mine."
+    assert {"Flat A", "Flat B"} <= shown(text)
+    at = text.index("12 Mare")
+    hidden = Unit(
+        at, at + len("12 Mare Street, Flat B"), "12 Mare Street, Flat B", "ADDRESS", False
+    )
+    assert public_code(text, public_forms(), (hidden,), pieces(text)) == []
 
 
 def test_an_age_group_of_a_sport_is_none_of_a_person() -> None:
@@ -78,7 +102,23 @@ def test_style_sheets_and_classes_of_tags() -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["A ", "A4|", "1. e4 ", "color: ", "C# ", 'class="a', "\u00a7 1 ", "a", "1.1."]
+    "unit",
+    [
+        "A ",
+        "A4|",
+        "1. e4 ",
+        "color: ",
+        "C# ",
+        'class="a',
+        "\u00a7 1 ",
+        "a",
+        "1.1.",
+        "Act of ",
+        "0 ",
+        "[1 ",
+        '"A", ',
+        "INV-1 or ",
+    ],
 )
 def test_time_grows_with_the_length_only(unit: str) -> None:
     text = unit * (100_000 // len(unit))
