@@ -54,7 +54,7 @@ from sanitizer.detect.layout import (
     own_title,
     public_here,
 )
-from sanitizer.detect.literals import public_code
+from sanitizer.detect.literals import public_code, without
 from sanitizer.detect.numbers import (
     as_measured,
     counts_on,
@@ -286,7 +286,7 @@ class Detector:
         fields = Fields(text, parts, self._names_field)
         code = sorted([*code, *fields.names]) if fields.names else code
         declared = merged([*declared, *fields.separators]) if fields.separators else declared
-        read = _without(text, taken)
+        read = without(text, taken)
         language = language_of(read, languages(), public_forms().anywhere, UNREAD)
         forms = self._of_language.get(language or "", self._forms)
         found = skeleton(text, forms, taken, merged([*declared, *code]) if code else declared)
@@ -720,16 +720,6 @@ class _Shown:
 def _words(run: Run) -> Sequence[tuple[int, int]]:
     """Return the words of a run as offsets; a number is one."""
     return [(run.start, run.end)] if run.kind in NUMBERS else run.words
-
-
-def _without(text: str, taken: Sequence[Unit]) -> str:
-    """Return the text with the stretches taken already blanked."""
-    parts: list[str] = []
-    at = 0
-    for unit in taken:
-        parts += [text[at : unit.start], " " * (unit.end - unit.start)]
-        at = unit.end
-    return "".join([*parts, text[at:]])
 
 
 def _is_code(text: str, parts: Sequence[Piece], sentence: tuple[int, int]) -> bool:

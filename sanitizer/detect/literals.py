@@ -295,23 +295,7 @@ def public_code(
     found += [each.span() for shape in _SHAPES for each in shape.finditer(text)]
     found += [each.span() for each in _CHORDS.finditer(text) if _CHORD_TOLD.search(each.group())]
     found += [prefix.span() for prefix in _OF_PATTERN.finditer(text)]
-    if _PATTERN_ASKED.search(text):
-        found += [shown.span("code") for shown in _CODED_LIKE.finditer(text)]
-    # What is hidden already must not decide about others.
-    labels = [each for each in _LABEL.finditer(text) if not overlapping(hidden, *each.span())]
-    several = Counter(
-        named for named, _ in {(each["what"].lower(), each["one"]) for each in labels}
-    )
-    found += [each.span() for each in labels if several[each["what"].lower()] > 1]
-    if _AWK.search(text):
-        found += [each.span() for each in _OF_AWK.finditer(text)]
-    for name in {each["name"] for each in _INCLUDED.finditer(text)}:
-        used = re.finditer(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", text)
-        found += [each.span() for each in used]
-    for code in {fault["code"] for fault in _FAULT.finditer(text)}:
-        found += [
-            each.span() for each in re.finditer(rf"(?<![\w-]){re.escape(code)}(?![\w-])", text)
-        ]
+    found += _told_elsewhere(without(text, taken))
     for law in _LAW.finditer(text):
         words = [word for word in _LETTERS.findall(law.group()) if word[0].isupper()]
         if len(words) > 1 and all(map(forms.listed, words)):
@@ -328,6 +312,36 @@ def public_code(
     found += [form.span(1) for form in _LEGAL_FORM.finditer(text)]
     found += [file.span(1) for file in _FRAMED.finditer(text) if _is_known(file[1], forms)]
     return [span for span in merged(sorted({*found})) if not overlapping(hidden, *span)]
+
+
+def without(text: str, taken: Sequence[Unit]) -> str:
+    """Return the text with the stretches taken already blanked: they must not decide about
+    others."""
+    parts: list[str] = []
+    at = 0
+    for unit in taken:
+        parts += [text[at : unit.start], " " * (unit.end - unit.start)]
+        at = unit.end
+    return "".join([*parts, text[at:]])
+
+
+def _told_elsewhere(text: str) -> Iterator[tuple[int, int]]:
+    """Yield stretches that stay because of another one that stays: examples of a pattern, labels
+    such as "Flat A" beside "Flat B", fields of awk, what a header defines, codes of faults."""
+    if _PATTERN_ASKED.search(text):
+        yield from (shown.span("code") for shown in _CODED_LIKE.finditer(text))
+    labels = list(_LABEL.finditer(text))
+    told = {(each["what"].lower(), each["one"]) for each in labels}
+    several = Counter(what for what, _ in told)
+    yield from (each.span() for each in labels if several[each["what"].lower()] > 1)
+    if _AWK.search(text):
+        yield from (each.span() for each in _OF_AWK.finditer(text))
+    for name in {each["name"] for each in _INCLUDED.finditer(text)}:
+        used = re.finditer(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", text)
+        yield from (each.span() for each in used)
+    for code in {fault["code"] for fault in _FAULT.finditer(text)}:
+        used = re.finditer(rf"(?<![\w-]){re.escape(code)}(?![\w-])", text)
+        yield from (each.span() for each in used)
 
 
 def _styles(text: str) -> Iterator[tuple[int, int]]:
