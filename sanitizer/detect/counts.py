@@ -165,7 +165,7 @@ _AS_EXAMPLE = re.compile(
 """Visible text before an example of how something is written."""
 _SCALED = re.compile(
     r"(?i)\bout of $|\bon (?:gpio |digital |analog )?pin $|"
-    r"(?:^|[.!?\n] ?)(?:please )?convert (?:[^.?!\n]{0,30}(?: and|,|') ?)?$"
+    r"(?:^|[.!?\n] ?)(?:please )?convert (?:\ufffc ?[^.?!\n\ufffc]{0,20}(?: and|,|') ?)?$"
 )
 """Visible text before the end of a scale, and before what is to be converted."""
 _SETTING = re.compile(
@@ -361,6 +361,7 @@ _COOKED_AFTER = re.compile(r" ?(?:g|ml|tbsp|tsp|cups?) (?:\ufffc|[a-z]+)")
 """Visible text around an hour of a plan that is asked for, and around one more ingredient."""
 _REFERENCE = re.compile(
     r"(?i)\((?:normal|range|ref(?:erence)?)[.:]? ?[<>\u2264\u2265]? ?$|"
+    r"(?<!\bmy )(?<!\bher )(?<!\bhis )(?<!\bour )(?<!\byour )(?<!\btheir )(?<!'s )"
     r"\b(?:guidelines?|recommended|normal|official|reference)\b[^.\n\ufffc]{0,25} "
     r"(?:is|are|of|at|below|under|above) [<>]?$|"
     r"\b(?:VAT|GST|MwSt\.?|TVA|sales tax)(?: of| at| is|:)? $|"

@@ -553,7 +553,7 @@ def is_portion(word: str, before: str, after: str) -> bool:
 
 
 def _is_technical(word: str, before: str, after: str, forms: PublicForms) -> bool:
-    """Return True for a flag, an error's code, the letter of a choice or a column, a name of$
+    """Return True for a flag, an error's code, the letter of a choice or a column, a name of
     code in a path, a class of a regular expression, and the F of a temperature."""
     if len(word) == 1:
         if word in _ESCAPED and before.endswith("\\") and _ESCAPED_AFTER.match(after):
