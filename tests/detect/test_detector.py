@@ -707,3 +707,10 @@ def test_letters_of_offices_have_a_language(local: Detector) -> None:
     reading = local.read(text)
     assert reading.language == "de"
     assert reading.findings == ()
+
+
+@pytest.mark.parametrize("cell", ["8", "80", "800"])
+def test_what_a_cell_holds_decides_about_no_other(local: Detector, cell: str) -> None:
+    text = f"Name, Mon, Tue, Wed\nLotte, 7, 9, {cell}\nSamir, 6, 5, 4\nWho worked most?"
+    hidden = {text[each.start : each.end] for each in local.read(text).findings}
+    assert hidden - {cell} == {"Lotte", "Samir"}

@@ -353,6 +353,10 @@ _USERS = 'const users = [{ id: 1, name: "<>" }, { id: 2, name: "<>" }];'
         ("It was stolen from the Queen Elizabeth II Hospital.", "It was stolen from the <>."),
         ("Forward it to Ludwig van den Berg-Hartmann.", "Forward it to <>."),
         ("I am in a flat of 20 square metres since 8 months.", "I am in a flat of <> since <>."),
+        (
+            "My normal weight is 62, my salary 650. Convert my rent 450 to dollars.",
+            "My normal weight is <>, my salary <>. Convert my rent <> to dollars.",
+        ),
         ("The hospital is 40 min away.", "The hospital is <> away."),
         ("Nine passengers were hurt.", "<> passengers were hurt."),
         ("2025-01-03;Acme Ltd;-17.99\n2025-01-05;Bolt AS;-24.99", "<>;<>;-<>\n<>;<>;-<>"),
