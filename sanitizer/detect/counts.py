@@ -574,6 +574,8 @@ _FIGURE = re.compile(
     r"falls|went|up|down|charged|sick|\ufffc))*[:=]? $"
 )
 _LARGE = re.compile(r"[0-9]{1,3}(?:[ ,.'\u2019\u00a0][0-9]{3})+(?:[.,][0-9]{1,2})?|[0-9]{3,6}")
+_GROUPED = re.compile(r"[0-9]{1,3}(?:[,.'\u2019\u00a0][0-9]{3})+")
+"""A number in thousands: behind a hidden word, "earns", it is no name of a norm."""
 _TITLE_AFTER, _IN_CODE = re.compile(r"^ ?%? (?:[A-Z]|faster|slower)"), tuple("/:_=-)>\"'}")
 _WORKS = re.compile(
     r"(?i)\b(?:works?|worked|working|contract(?:ed)?|employed|rostered|job)(?: \w+){0,3} $"
@@ -617,5 +619,6 @@ def figure(number: str, before: str, after: str) -> str | None:
         return "NUMBER"
     if not sentence.strip() or YEAR_OR_TIME.fullmatch(number) or _TITLE_AFTER.search(after):
         return None
-    cited = _CITED.search(sentence) or after[:1] in _IN_CODE
+    grouped = _GROUPED.fullmatch(number) is not None and sentence.endswith("\ufffc ")
+    cited = (_CITED.search(sentence) and not grouped) or after[:1] in _IN_CODE
     return "NUMBER" if _LARGE.fullmatch(number) and not cited else None

@@ -357,6 +357,7 @@ _USERS = 'const users = [{ id: 1, name: "<>" }, { id: 2, name: "<>" }];'
             "My normal weight is 62, my salary 650. Convert my rent 450 to dollars.",
             "My normal weight is <>, my salary <>. Convert my rent <> to dollars.",
         ),
+        ("You are a tax advisor. Elena Marsh earns 48,000.", "You are a tax advisor. <> earns <>."),
         ("The hospital is 40 min away.", "The hospital is <> away."),
         ("Nine passengers were hurt.", "<> passengers were hurt."),
         ("2025-01-03;Acme Ltd;-17.99\n2025-01-05;Bolt AS;-24.99", "<>;<>;-<>\n<>;<>;-<>"),
