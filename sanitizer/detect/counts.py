@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from sanitizer.detect.classes import words_of
 from sanitizer.detect.numbers import (
     AGE_IN,
     ASKS,
@@ -142,15 +143,11 @@ _MEASURED = re.compile(
 _COOKED = re.compile(
     r" ?(?:g|grams?|ml|cl|dl|cups?|tbsp|tsp|tablespoons?|teaspoons?|oz|ounces?|lbs?) "
     r"(?:plain |brown |caster |icing |self-raising |unsalted |soft |cold |warm |chopped |grated |"
-    r"double |fresh |dried |ground |whole )*"
-    r"(?:flour|sugar|butter|milk|cream|water|rice|pasta|oats|oil|honey|cheese|chocolate|cocoa|"
-    r"yogh?urt|yeast|salt|pepper|stock|lentils|beans|chickpeas|potatoes|carrots|onions|tomatoes|"
-    r"mushrooms|spinach|chicken|beef|pork|lamb|mince|fish|salmon|prawns|tofu|nuts|almonds|raisins|"
-    r"curd|quark|ricotta|feta|mozzarella|parmesan|couscous|quinoa|noodles|spaghetti|tomato|onion|"
-    r"leeks?|celery|peas|corn|pumpkin|squash|courgettes?|aubergines?|cabbage|cauliflower|broccoli|"
-    r"bacon|ham|sausages?|turkey|tuna|cod|shrimps?|eggs?|margarine|lard|vinegar|wine|beer|coffee|tea|"
-    r"sultanas|dates|walnuts|hazelnuts|seeds|herbs|basil|parsley|spice|cornflour|semolina|jelly|"
-    r"berries|apples|lemon|garlic|ginger|cinnamon|vanilla|syrup|jam|breadcrumbs)\b"
+    r"double |fresh |dried |ground |whole )*(?P<food>[a-z]+)\b"
+)
+_STAPLES = frozenset(
+    "water oil chocolate yeast pepper stock chickpeas carrots onions mushrooms lamb mince "
+    "fish salmon prawns nuts almonds cinnamon jam breadcrumbs".split()
 )
 _OVEN = re.compile(r"(?i)\b(?:bake[ds]?|baking|roast|oven|preheat|grill)[^.\n\ufffc]{0,24} $")
 _OVEN_AFTER = re.compile(r" ?\u00b0| (?:degrees|[FC]\b|minutes|\ufffc)|[CF]\b")
@@ -337,7 +334,9 @@ def public_number(number: str, before: str, after: str, sure: bool = False) -> b
         return True
     if sum(map(str.isdecimal, number)) > MOST_DIGITS or is_of_somebody(before, after):
         return False
-    measured = _MEASURED.match(after) or _COOKED.match(after)
+    cooked = _COOKED.match(after)
+    eaten = cooked and (cooked["food"] in _STAPLES or cooked["food"] in words_of("foods"))
+    measured = _MEASURED.match(after) or eaten
     in_oven = _OVEN.search(before) and _OVEN_AFTER.match(after)
     abroad = _SHORT_ABROAD.match(after) and not AGE_IN.search(before)
     asked_of = _OF_TERM.search(before) and _TERM_ASKED.match(after)

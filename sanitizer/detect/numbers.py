@@ -540,10 +540,8 @@ _TO_DAY = re.compile(
     r"(?:st|nd|rd|th|\.)?(?: ?[-\u2013/] ?| (?:to|and|or|until|till|bis|au|al) |, )"
 )
 _DAY = re.compile(r"[12]?[1-9]|10|20|3[01]")
-_LISTED = re.compile(
-    r",? (?:and|or|und|oder|et|ou|y|o) |, | (?:vs\.?|versus|instead of|rather than) "
-)
 _OPPOSED = re.compile(r" (?:vs\.?|versus|instead of|rather than) ")
+_LISTED = re.compile(rf",? (?:and|or|und|oder|et|ou|y|o) |, |{_OPPOSED.pattern}")
 _ZONE = re.compile(r":[0-5]\d ?[+-](?:0\d|1[0-4])(?:00|15|30|45)")
 """Text between a day and the month after it, and between two days; a day; text between the sums of
 a list, and between what is compared; the end of a time stamp with its time zone."""

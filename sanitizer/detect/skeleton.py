@@ -214,7 +214,7 @@ class PublicForms:
             >>> forms.coined("smartphones"), forms.coined("kowalphone")
             (True, False)
         """
-        if not word.islower() or not word.isascii() or word in self.ordinary or self.listed(word):
+        if not word.islower() or not word.isascii() or self._of_dictionary(word):
             return False
         singular = word.removesuffix("s")
         return any(
@@ -250,8 +250,14 @@ _LEAST_STEM = 5
 
 
 def unelided(word: str) -> str:
-    """Return a French word without what is elided before it: "l'assureur" is "assureur"."""
-    return _ELIDED.sub("", word, count=1)
+    """Return a French word without what is elided before it.
+
+    Example:
+        >>> unelided("l'assureur"), unelided("aujourd'hui")
+        ('assureur', "aujourd'hui")
+    """
+    elided = _ELIDED.match(word)
+    return word[elided.end() :] if elided else word
 
 
 _IN_SPANISH = re.compile(
