@@ -13,7 +13,9 @@ LONGEST = 200  # characters of a text in a repr
 _RECKONS = re.compile(
     r"(?i)\b(?:add(?:s|ed)? up|add(?:ing)? (?:the|these|those|all|them)|average|bigger|biggest|"
     r"budget|discount|interest|rounded|calculat(?:e|es|ing)|cheap(?:er|est)|"
-    r"convert(?:s|ed|ing)?(?! string)|compar(?:e|es|ing)|comput(?:e|es|ing)|"
+    r"convert(?:s|ed|ing)?\b(?![^.\n]{0,40}\b(?i:bullets?|citation|code|csv|directions|html|json|"
+    r"list|markdown|prose|python|string|table|text|typescript|xml|yaml)\b)|"
+    r"compar(?:e|es|ing)|comput(?:e|es|ing)|"
     r"costs? (?:more|less|most)|difference between|earns? (?:more|less|most|least)|"
     r"(?:most|less|least|more) expensive|high(?:er|est)|how (?:much|many)|larg(?:er|est)|"
     r"low(?:er|est)|maximum|mean of|median|minimum|normal|(?:lab|blood|test) (?:results?|values?)|"
@@ -69,7 +71,11 @@ _PAPERS = re.compile(
     r"embassy|consulate|naturali[sz]\w+)\b"
 )
 _ILLS = ("TREATMENT", "CONDITION")
-_AMOUNTS, _TIMES = ("MONEY", "NUMBER"), ("DATE", "DATE_OF_BIRTH", "NUMBER")
+_CALCULATES = (
+    ("amounts", ("MONEY", "NUMBER"), _RECKONS),
+    ("dates and ages", ("DATE", "DATE_OF_BIRTH", "NUMBER"), _ORDERS_TIME),
+)
+"""What an API may be asked to calculate with, its kinds, and the words that ask for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,28 +275,20 @@ class SanitizedText:
         >>> SanitizedText("The sum of <MONEY_1> and 3?", (hidden,), record).hints[0][:31]
         'amounts are hidden, and this te'
         """
-        kinds = {each.kind for each in self.replacements}
-        visible, at = [], 0
-        for each in self.replacements:
-            visible.append(self.text[at : each.start])
-            at = each.end
-        text = " \0 ".join([*visible, self.text[at:]])
+        kinds, text = {each.kind for each in self.replacements}, _visible(self)
         found = []
         asked = [
             (what, [kind for kind in of if kind in kinds])
-            for what, of, pattern in (
-                ("amounts", _AMOUNTS, _RECKONS),
-                ("dates and ages", _TIMES, _ORDERS_TIME),
-            )
+            for what, of, pattern in _CALCULATES
             if kinds & set(of) and pattern.search(text)
         ]
         if asked:
             cells = dict.fromkeys(f'{kind} = "pass"' for _, hidden in asked for kind in hidden)
             found.append(
                 f"{', '.join(what for what, _ in asked)} are hidden, and this text seems to ask to "
-                "sort, add or compare: an API cannot do that; mark those that may leave with keep= "
-                f"(--keep), set {' and '.join(cells)} under [classes] of a policy file, or let the "
-                "API write formulas that are computed here: formulas = true under [wire]"
+                "sort, add or compare: an API cannot do that; let it write formulas that are "
+                "computed here (formulas under [wire]), mark those that may leave with keep= "
+                f"(--keep), or set {' and '.join(cells)} under [classes] of a policy file"
             )
         written = [kind for kind in _WRITTEN if kind in kinds]
         if written and _MATCHES.search(text):
@@ -350,3 +348,32 @@ class SanitizedText:
             "warnings": [asdict(each) for each in self.warnings],
             "hints": list(self.hints),
         }
+
+
+@dataclass
+class Reckoning:
+    """What texts hide that can be calculated with, and what their visible words ask to calculate.
+
+    Both are told by what was released.
+    """
+
+    _hidden: set[str] = field(default_factory=set)
+    _asked: set[str] = field(default_factory=set)
+
+    def read(self, result: SanitizedText) -> None:
+        """Add a text."""
+        kinds, text = {each.kind for each in result.replacements}, _visible(result)
+        self._hidden.update(what for what, of, _ in _CALCULATES if kinds & set(of))
+        self._asked.update(what for what, _, asks in _CALCULATES if asks.search(text))
+
+    def __bool__(self) -> bool:
+        return bool(self._hidden & self._asked)
+
+
+def _visible(result: SanitizedText) -> str:
+    """Return what leaves of a text beside its replacements."""
+    visible, at = [], 0
+    for each in result.replacements:
+        visible.append(result.text[at : each.start])
+        at = each.end
+    return " \0 ".join([*visible, result.text[at:]])

@@ -108,14 +108,7 @@ def tasks() -> str:
         for name in results[halves[-1]]["right"]
     }
     said = ", ".join(f"{name} {count:.0f}" for name, count in done.items())
-    opened = results["open"]
-    others = ", ".join(
-        f"{name} {sum(opened['tasks'][name].values()):.0f}"
-        for name in opened["right"]
-        if name not in done
-    )
-    more = f" Of the {opened['n_tasks']} open ones: {others}." if others else ""
-    return f"Of {n} tasks whose answer a program checks after it was put back: {said}.{more}"
+    return f"Of {n} tasks whose answer a program checks after it was put back: {said}."
 
 
 def conversations() -> str:

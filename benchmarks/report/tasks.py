@@ -25,7 +25,6 @@ def rows(results: Mapping[str, Any], halves: list[str]) -> list[list[str]]:
 
 
 def _right(half: Mapping[str, Any], name: str) -> str:
-    """Return the share of tasks; formulas over hidden values are scripted for open tasks only."""
     return percent(half["right"][name]) if name in half["right"] else "-"
 
 
@@ -66,8 +65,9 @@ def section() -> str:
     parts = [
         f"## Checked tasks\n\n`{ran['command']}`: tasks whose answer a program checks after it was "
         f"put back ({counts}). A script answers from what was sent, and copies what a capable "
-        "model would copy; the packaged model answers the few that it does rightly on the original "
-        "prompt. Peers' findings are numbered and put back for them. A tool that hides nothing "
+        "model would copy, or writes the formulas that a preset tells an API to write over hidden "
+        "values; the packaged model answers the few that it does rightly on the original prompt. "
+        "Peers' findings are numbered and put back for them. A tool that hides nothing "
         "does all tasks: read beside the table of what is hidden, above. In brackets 95 % "
         "bootstrap intervals over tasks.",
         table(header, rows(results, halves)),

@@ -7,9 +7,8 @@ tool lets out is answered, the answer is put back by the tool, and the check rea
 packaged causal model answers the tasks that it does rightly on the original prompt, greedily; it
 is small, so few. All tasks are answered by a script that copies what a capable model copies from
 what it was SENT; it never sees the original. Presets draw anew in each of DRAWS conversations.
-"deidentify, formulas" and "balanced, formulas" answer open tasks with formulas over hidden values,
-as a model does that was told how (`sanitizer.answers.formulas`); whether a real one does is not
-measured.
+Where a preset tells an API how to write formulas over hidden values, the script writes them, as a
+model does that was told (`sanitizer.answers.formulas`); "without formulas" is not told.
 
 Peers only find things. So that they can be compared, what they find is replaced by numbered
 placeholders ("<PERSON_1>", the same for the same characters) and put back: kinder than what they
@@ -217,8 +216,7 @@ def measured(
     for half in halves:
         say(f"{half} tasks")
         tasks = TASKS[half]
-        # Which formula a model would write is scripted for tasks that may be read.
-        scripted = shares(tasks, {**senders, **(with_formulas() if half == "open" else {})})
+        scripted = shares(tasks, {**senders, **without_formulas()})
         results[half] = {
             "n_tasks": len(tasks),
             "kinds": {task.name: task.kind for task in tasks},
@@ -232,10 +230,10 @@ def measured(
     return results
 
 
-def with_formulas() -> dict[str, tuple[Sender, int]]:
-    """Return the presets under which amounts and dates are hidden, with formulas over them."""
+def without_formulas() -> dict[str, tuple[Sender, int]]:
+    """Return the presets under which amounts and dates are hidden, without formulas over them."""
     policies: dict[str, dict[str, Any]] = {
-        f"{name}, formulas": {"base": name, "wire": {"formulas": True}}
+        f"{name}, without formulas": {"base": name, "wire": {"formulas": False}}
         for name in ("deidentify", "balanced")
     }
     return {

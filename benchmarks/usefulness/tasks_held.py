@@ -53,6 +53,7 @@ _MISSPELLED = {
     "meating": "meeting",
     "Tusday": "Tuesday",
 }
+_HELD = re.compile(r"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){1,3}>")
 
 
 def _named(sent: str) -> str:
@@ -70,6 +71,22 @@ def _frequent(sent: str) -> str:
         if len(cells) == 5 and cells[3] == "12":
             return cells[1]
     raise NotAnswered
+
+
+def _operand(written: str) -> str:
+    """Return a value as it stands in a formula: a placeholder as it is, or a plain number."""
+    held = _HELD.search(written)
+    return held[0] if held else f"{amount(written):.15g}"
+
+
+def _frequent_by_formula(sent: str) -> str:
+    wanted = _operand(read(r"came (?P<n>\S+) times\?", sent)["n"])
+    cells = [[cell.strip() for cell in line.split("|")] for line in sent.splitlines()]
+    rows = [row for row in cells if len(row) == 5][2:]  # without the heads and the rule
+    if not rows:
+        raise NotAnswered
+    lines = "\n".join(f"{_operand(row[3])} :: {row[1]}" for row in rows)
+    return f"{{{{= ROWS WHERE = {wanted}\n{lines}\n}}}}"
 
 
 def _event(sent: str) -> str:
@@ -128,9 +145,25 @@ def _cheaper(sent: str) -> str:
     return parts["a"] if amount(parts["x"]) < amount(parts["y"]) else parts["b"]
 
 
+def _cheaper_by_formula(sent: str) -> str:
+    parts = read(r"cheaper: (?P<a>.+?) at (?P<x>.+?) or (?P<b>.+?) at (?P<y>.+?)\?", sent)
+    lines = "\n".join(
+        f"{_operand(parts[much])} :: {parts[firm]}" for firm, much in (("a", "x"), ("b", "y"))
+    )
+    return f"{{{{= ROWS ASC FIRST 1\n{lines}\n}}}}"
+
+
 def _age(sent: str) -> str:
     parts = read(r"born in (?P<born>.+?)\. How old does she turn in (?P<now>.+?)\?", sent)
     return f"{amount(parts['now']) - amount(parts['born']):.0f}"
+
+
+def _age_by_formula(sent: str) -> str:
+    parts = read(r"born in (?P<born>.+?)\. How old does she turn in (?P<now>.+?)\?", sent)
+    now, born = _operand(parts["now"]), _operand(parts["born"])
+    if now.startswith("<DATE") and born.startswith("<DATE"):
+        return f"{{{{= YEARS({now}, {born}) }}}}"
+    return f"{{{{= {now} - {born} }}}}"
 
 
 def _spelled(sent: str) -> str:
@@ -196,7 +229,14 @@ TASKS = (
         _named,
         same("Bashir Nwosu, Casimir Hale, Tevita Osei"),
     ),
-    Task("visits", "answer from a table", _VISITS, _frequent, same("Jerome Crake")),
+    Task(
+        "visits",
+        "answer from a table",
+        _VISITS,
+        _frequent,
+        same("Jerome Crake"),
+        _frequent_by_formula,
+    ),
     Task(
         "event",
         "call a tool",
@@ -255,6 +295,7 @@ TASKS = (
         "Which is cheaper: Meridell at €18,740 or Nordwind at €17,990? Answer with the firm only.",
         _cheaper,
         same("Nordwind"),
+        _cheaper_by_formula,
     ),
     Task(
         "age",
@@ -262,6 +303,7 @@ TASKS = (
         "My daughter Isolde was born in 2019. How old does she turn in 2025? Number only.",
         _age,
         same("6"),
+        _age_by_formula,
     ),
     Task(
         "copy",

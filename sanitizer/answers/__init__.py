@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sanitizer.answers.extractors import RestoredAnswer as RestoredAnswer
     from sanitizer.answers.extractors import extractor_for as extractor_for
     from sanitizer.answers.formulas import INSTRUCTION as INSTRUCTION
+    from sanitizer.answers.formulas import OPENS as OPENS
     from sanitizer.answers.links import MAY_LINK as MAY_LINK
     from sanitizer.answers.links import Links as Links
     from sanitizer.answers.restorer import RestoredStream as RestoredStream
@@ -54,7 +55,7 @@ else:
                 "RestoredAnswer",
                 "extractor_for",
             ),
-            "formulas": ("INSTRUCTION",),
+            "formulas": ("INSTRUCTION", "OPENS"),
             "links": ("Links", "MAY_LINK"),
             "restorer": ("RestoredStream", "Restorer", "plural_of"),
         },

@@ -235,9 +235,10 @@ def sanitize(
         stopped = _sanitize(sanitizer, texts, keep, results, together, bar)
     except SanitizerError as error:
         stopped, refusal = False, error
-    _warn(results, calculates=bool(sanitizer.instruction))
-    if sanitizer.instruction:
-        click.echo(f"sanitizer: send this along:\n{sanitizer.instruction}", err=True)
+    told = sanitizer.inner.answers.instruction(results)
+    _warn(results, calculates=bool(told))
+    if told:
+        click.echo(f"sanitizer: send this along:\n{told}", err=True)
     if output is not None and not stopped and refusal is None:
         _save(inputs, places, texts, results, lines)
     else:
@@ -413,7 +414,7 @@ def _warn(results: Sequence[SanitizedText], calculates: bool) -> None:
     """Say on standard error what leaves although it may be sensitive; never the text itself.
 
     Args:
-        calculates: the API may write formulas, so that no hint has to offer them.
+        calculates: the API is told to write formulas, so that no hint has to offer them.
     """
     n_facts = sum(len(result.warnings) for result in results)
     if n_facts:
@@ -421,7 +422,7 @@ def _warn(results: Sequence[SanitizedText], calculates: bool) -> None:
         message = f"{n_facts} {what} a sensitive fact in everyday words, which stay (--json: where)"
         click.echo(f"sanitizer: warning: {message}", err=True)
     for hint in dict.fromkeys(hint for result in results for hint in result.hints):
-        if calculates and "formulas = true" in hint:
+        if calculates and "write formulas" in hint:
             continue
         click.echo(f"sanitizer: hint: {hint}", err=True)
     foreign = {result.record.language for result in results} - {None, "en"}

@@ -13,7 +13,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from sanitizer.answers import (
+    INSTRUCTION,
     MAY_LINK,
+    OPENS,
     AnswerContext,
     AnswerStream,
     Extractor,
@@ -26,7 +28,7 @@ from sanitizer.answers import (
 from sanitizer.errors import NotCertified
 from sanitizer.pipeline.record import Settings, answer_record
 from sanitizer.pipeline.said import Passage, Resent, Said, declared
-from sanitizer.results import SanitizedText
+from sanitizer.results import Reckoning, SanitizedText
 from sanitizer.storage import Budget, Charge, Originals, Vault, message_key
 from sanitizer.text import DeclaredText
 
@@ -197,10 +199,13 @@ class Answers:
         self._policy = settings.policy
         self._prompts = RecentPrompts()
         self._sent: deque[str] = deque(maxlen=MAX_SENT)
+        self._said: deque[SanitizedText] = deque(maxlen=MAX_SENT)
+        self._quotes = False
 
     def take_over(self, other: Answers) -> None:
         """Remember what another remembers, of the same conversation."""
         self._prompts, self._sent = other._prompts, other._sent
+        self._said, self._quotes = other._said, other._quotes
 
     def prompted(self, result: SanitizedText, role: str) -> SanitizedText:
         """Return the result; remember what an answer to it may need.
@@ -208,8 +213,11 @@ class Answers:
         Links in what the API wrote are not the user's, though they were sent: an answer that the
         application changed a little comes back as a text like others.
         """
-        if role not in _OF_APIS and MAY_LINK.search(result.text):
-            self._sent.append(result.text)
+        if role not in _OF_APIS:
+            if MAY_LINK.search(result.text):
+                self._sent.append(result.text)
+            self._said.append(result)
+            self._quotes = self._quotes or OPENS in result.text
         if self.extractor is not None and role == "user":
             self._prompts.add(result)
         return result
@@ -254,8 +262,27 @@ class Answers:
             originals = _originals_of(own)
         guarded = self._policy.wire.links == "guard"
         sent = (*self._sent, *(each.text for each in prompts if MAY_LINK.search(each.text)))
-        rules = self._policy.wire
-        return Restorer(originals, Links(sent) if guarded else None, computes=rules.formulas)
+        return Restorer(
+            originals, Links(sent) if guarded else None, computes=self._computes(prompts)
+        )
+
+    def instruction(self, prompts: Sequence[SanitizedText] | None = None) -> str:
+        """Return what an API must be told to calculate with hidden values, or "".
+
+        Args:
+            prompts: what a request holds; default the latest texts of the conversation.
+        """
+        reckoning = Reckoning()
+        for each in self._said if prompts is None else prompts:
+            reckoning.read(each)
+        asked = bool(reckoning) or self._policy.wire.formulas is True
+        return INSTRUCTION if asked and self._computes(prompts or ()) else ""
+
+    def _computes(self, prompts: Sequence[SanitizedText]) -> bool:
+        """Return True if formulas of answers are computed: not where a text holds some itself."""
+        formulas = self._policy.wire.formulas
+        quotes = self._quotes or any(OPENS in each.text for each in prompts)
+        return formulas is True or (formulas == "asked" and not quotes)
 
     def _context(self, prompt: Answered | None) -> AnswerContext:
         if isinstance(prompt, SanitizedText):

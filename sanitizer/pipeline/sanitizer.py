@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sanitizer.answers import (
-    INSTRUCTION,
     AnswerStream,
     AsyncAnswerStream,
     Extractor,
@@ -480,16 +479,20 @@ class Sanitizer:
     def instruction(self) -> str:
         """What an API must be told for its answers to calculate with hidden values.
 
-        It is empty unless the policy has `formulas = true` under `[wire]`, and then always the
-        same. Wrapped clients and the proxy send it along; who sends texts otherwise puts it into
-        the system prompt, or behind the text.
+        It is empty until visible words of a text ask to calculate with hidden ones (always, or
+        never, with `formulas` under `[wire]` of the policy), and otherwise always the same. Wrapped
+        clients and the proxy send it along; who sends texts otherwise puts it into the system
+        prompt, or behind the text.
 
         Example:
-            >>> policy = {"base": "deidentify", "wire": {"formulas": True}}
-            >>> "write a formula" in Sanitizer(policy=policy).instruction
+            >>> sanitizer = Sanitizer(policy="deidentify")
+            >>> prompt = sanitizer.sanitize("Total: Quill paid £1,250.00, and Marsh paid £980.50.")
+            >>> "write a formula" in sanitizer.instruction
             True
+            >>> sanitizer.restore("{{= <MONEY_1> + <MONEY_2> }}", prompt)
+            '£2,230.50'
         """
-        return INSTRUCTION if self.policy.wire.formulas else ""
+        return self.inner.answers.instruction()
 
     def restore(self, answer: str, prompt: Answered | None = None) -> RestoredAnswer:
         """Return an answer with the originals in place of the values released for them.

@@ -45,6 +45,7 @@ NUMBERS = ("random", "vault", "pass")
 IMAGES = ("refuse", "pass")
 LINKS = ("guard", "restore")
 TOOLS = ("restore", "keep")
+FORMULAS = ("asked", True, False)
 EMBEDDINGS = ("refuse", "identifiers", "perturb")
 _MECHANISMS: dict[str, type[Cape] | type[DynText]] = {"cape": Cape, "dyntext": DynText}
 
@@ -113,12 +114,13 @@ def meant(name: str, known: Collection[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def one_of(values: Iterable[str]) -> Callable[[Any], Any]:
+def one_of(values: Iterable[str | bool]) -> Callable[[Any], Any]:
     """Return a check that a value is one of these."""
 
     def check(value: Any) -> Any:
         if value not in values:
-            raise _Bad(f"must be one of {', '.join(values)}, got {value!r}")
+            known = ", ".join(v if isinstance(v, str) else str(v).lower() for v in values)
+            raise _Bad(f"must be one of {known}, got {value!r}")
         return value
 
     return check
@@ -254,7 +256,7 @@ _KEYS: dict[str, dict[str, _Key]] = {
         "links": _Key(read=one_of(LINKS)),
         "tools": _Key(read=one_of(TOOLS)),
         "keep_tools": _Key(_LIST, _strings),
-        "formulas": _Key(_BOOL),
+        "formulas": _Key((bool, str), one_of(FORMULAS)),
     },
     "refuse": {
         "words": _Key(_LIST, _word_set, "refuse"),
@@ -328,7 +330,7 @@ class PolicyFile:
                 raise self._error(table, key, _unknown(table, key, value))
             types = expected.types
             # In Python a bool is an int as well, but no policy file means it so.
-            if not isinstance(value, types) or (isinstance(value, bool) and types != _BOOL):
+            if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
                 raise self._error(table, key, f"must be {' or '.join(t.__name__ for t in types)}")
             found[expected.attribute or key] = self.checked(table, key, expected.read, value)
         return found

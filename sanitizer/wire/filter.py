@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from sanitizer.answers import INSTRUCTION, Restorer
+from sanitizer.answers import Restorer
 from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.identifiers import find
 from sanitizer.pipeline import APART, Sanitizer
@@ -249,12 +249,12 @@ class Filter:
         for slot in finder.slots if self._roles else ():
             if slot.kind != "light" and self._roles.get(slot.role) in ("identifiers", "public"):
                 finder.left[f"messages of {slot.role}"] += 1
-        record, prompts = self._sanitize(finder.slots, all_light)
+        record, prompts, told_how = self._sanitize(finder.slots, all_light)
         n_ended = n_told_tools(self._sanitizer) if told else 0
         record = replace(record, n_claims_ended=n_ended, untouched=dict(finder.left))
         self._hide_numbers(finder.numbers)
-        if self._rules.formulas:
-            _instruct(name, found)
+        if told_how:
+            _instruct(name, found, told_how)
         # From the table as it is now: an answer has no other stand-ins than were sent before.
         restorer = self._sanitizer.inner.restorer()
         n_choices = _n_choices(name, document)
@@ -375,8 +375,9 @@ class Filter:
 
     def _sanitize(
         self, slots: Sequence[TextSlot], all_light: bool
-    ) -> tuple[WireRecord, tuple[SanitizedText, ...]]:
-        """Put released texts in place; return their record, and the prompts for an extractor.
+    ) -> tuple[WireRecord, tuple[SanitizedText, ...], str]:
+        """Put released texts in place; return their record, the prompts for an extractor, and what
+        the API must be told to calculate with hidden values, or "".
 
         One batch, and one more for texts whose words the policy would perturb but must not.
         """
@@ -404,12 +405,14 @@ class Filter:
         self._note_plain(texts, slots)
         records = [result.record for result in results]
         record = WireRecord.of(self._sanitizer.policy.name, records, light_records)
-        said = zip(full, results, strict=True)
+        said = list(zip(full, results, strict=True))
         prompts = [result for slot, result in said if (slot.role, slot.kind) == ("user", "text")]
         extracts = self._sanitizer.inner.answers.extractor is not None
         if n_plain:
             record = replace(record, n_texts=record.n_texts + n_plain)
-        return record, tuple(prompts if extracts else ())
+        asks = [result for slot, result in said if slot.role != "assistant"]
+        told_how = self._sanitizer.inner.answers.instruction(asks)
+        return record, tuple(prompts if extracts else ()), told_how
 
     def _note_plain(self, texts: Sequence[str], slots: Sequence[TextSlot]) -> None:
         """Note which parts of schemas hold no identifier: they come with every request."""
@@ -494,7 +497,7 @@ def _asks_for_stream(name: str, document: dict[str, Any]) -> bool:
     return document.get("stream", name in ollama.REQUESTS) is True
 
 
-def _instruct(name: str, released: dict[Any, Any]) -> None:
+def _instruct(name: str, released: dict[Any, Any], told: str) -> None:
     """Tell the API how to write formulas: one text, always the same, where its system prompt is.
 
     Requests without such a place, as completions are, stay as they are.
@@ -508,15 +511,15 @@ def _instruct(name: str, released: dict[Any, Any]) -> None:
             released[place] = inner = {"parts": []}
         parts = inner.get("parts") if isinstance(inner, dict) else None
         if isinstance(parts, list):
-            parts.append({"text": INSTRUCTION})
+            parts.append({"text": told})
     elif place == "messages":
         if isinstance(inner, list):
-            inner.insert(0, {"role": "system", "content": INSTRUCTION})
+            inner.insert(0, {"role": "system", "content": told})
     elif isinstance(inner, list):
-        inner.append({"type": "text", "text": INSTRUCTION})
+        inner.append({"type": "text", "text": told})
     elif place is not None:
         before = inner.text if isinstance(inner, TextSlot) else inner
-        released[place] = f"{before}\n\n{INSTRUCTION}" if before else INSTRUCTION
+        released[place] = f"{before}\n\n{told}" if before else told
 
 
 _INSTRUCTED = {

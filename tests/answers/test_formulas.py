@@ -257,5 +257,52 @@ def test_a_text_comes_back_byte_for_byte_and_the_way_is_told() -> None:
     result = sanitizer.sanitize(text)
     assert sanitizer.restore(result.text, result) == text
     assert sanitizer.instruction == INSTRUCTION
-    assert Sanitizer(policy="deidentify").instruction == ""
-    assert any("formulas = true" in hint for hint in result.hints)
+    assert any("formulas under [wire]" in hint for hint in result.hints)
+
+
+ASKED = "Total these: Quill paid £1,250.00 and Marsh paid £980.50."
+UNASKED = "Thank Quill: he paid £1,250.00, and Marsh paid £980.50."
+
+
+def told(*texts: str, policy: object = "deidentify") -> str:
+    """The body of a request that holds these messages of a user."""
+    messages = [{"role": "user", "content": text} for text in texts]
+    body = json.dumps({"model": "m", "messages": messages}).encode()
+    endpoint = Filter(Sanitizer(policy=policy))  # type: ignore[arg-type]
+    return endpoint.request("POST", "/v1/chat/completions", JSON, body).body.decode()
+
+
+@pytest.mark.parametrize("preset", ["deidentify", "balanced"])
+def test_an_api_is_told_where_visible_words_ask_to_calculate(preset: str) -> None:
+    assert "never guess them" in told(ASKED, policy=preset)
+    assert "never guess them" not in told(UNASKED, policy=preset)
+    assert "never guess them" in told(UNASKED, "Now total these.", policy=preset)
+    assert "never guess them" not in told("Total these: 3 apples and 4 pears.", policy=preset)
+    off = {"base": preset, "wire": {"formulas": False}}
+    assert "never guess them" not in told(ASKED, policy=off)
+
+
+def test_the_texts_of_a_conversation_ask_together() -> None:
+    sanitizer = Sanitizer(policy="deidentify")
+    sanitizer.sanitize(UNASKED)
+    assert sanitizer.instruction == ""
+    sanitizer.sanitize("Now total these.")
+    assert sanitizer.instruction == INSTRUCTION
+
+
+def test_what_is_asked_follows_from_visible_words_alone() -> None:
+    for name in ("Totaling", "Sumtotal", "Average"):
+        text = UNASKED.replace("Quill", f"Ms {name}")
+        result = Sanitizer(policy="deidentify").sanitize(text)
+        assert name not in result.text
+        assert not any("amounts" in hint for hint in result.hints)
+
+
+def test_a_text_that_holds_formulas_itself_comes_back_byte_for_byte() -> None:
+    text = "Total these: {{= 1250.50 + 980.50 }} is what Quill owes, £1,250.00 and £980.50."
+    sanitizer = Sanitizer(policy="deidentify")
+    result = sanitizer.sanitize(text)
+    assert "MONEY" in result.text
+    assert sanitizer.restore(result.text, result) == sanitizer.restore(result.text) == text
+    assert sanitizer.instruction == ""
+    assert "never guess them" not in told(text)
