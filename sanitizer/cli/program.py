@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from sanitizer.cli.api import chat, serve
-from sanitizer.cli.bulk import bulk
+from sanitizer.cli.corpora import bulk, synthesize
 from sanitizer.cli.corrections import corrections
 from sanitizer.cli.measure import advise, attack, audit, budget, models
 from sanitizer.cli.options import (
@@ -29,7 +29,6 @@ from sanitizer.cli.options import (
     is_file_name,
 )
 from sanitizer.cli.run import run
-from sanitizer.cli.synthesis import synthesize
 from sanitizer.cli.texts import demo, restore, sanitize
 from sanitizer.errors import SanitizerError
 

@@ -27,17 +27,7 @@ from sanitizer.detect.classes import (
     words_of,
 )
 from sanitizer.detect.counts import figure, is_limit, public_number
-from sanitizer.detect.extents import (
-    NAMES,
-    TITLE,
-    UNKNOWN,
-    Finding,
-    joined,
-    names_on,
-    of_bytes,
-    of_calendar,
-    of_currency,
-)
+from sanitizer.detect.extents import UNKNOWN, Finding, joined, names_on
 from sanitizer.detect.layout import (
     SLOT,
     is_exercise,
@@ -69,7 +59,6 @@ from sanitizer.detect.numbers import (
 )
 from sanitizer.detect.skeleton import (
     FOREIGN,
-    NUMBERS,
     WORD,
     PublicForms,
     Run,
@@ -84,6 +73,7 @@ from sanitizer.detect.skeleton import (
     skeleton,
     unelided,
 )
+from sanitizer.detect.surroundings import NAMES, TITLE, of_bytes, of_calendar, of_currency
 from sanitizer.detect.tagging import Tagging, is_lone
 from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces
 from sanitizer.text import (
@@ -344,13 +334,13 @@ class Detector:
         reckoning = language == "en" and is_reckoning(found, shown.text())
         decided: list[list[str | None]] = []
         for number, run in enumerate(found.runs):
-            if run.kind != WORD and run.kind not in NUMBERS:
+            if run.kind != WORD and not run.is_number:
                 decided.append([])
                 continue
             before, after = shown.before(number), shown.after(number)
             sight = shown.before(number, _SENTENCE_BEFORE)
             field = fields.kind_at(run.start)
-            if run.kind in NUMBERS:
+            if run.is_number:
                 word = found.text[run.start : run.end]
                 known = field if field in _FIELDS_OF_NUMBERS else None
                 kind = known or self._number_kind(word, before, after, labels[number][0], field)
@@ -719,7 +709,7 @@ class _Shown:
 
 def _words(run: Run) -> Sequence[tuple[int, int]]:
     """Return the words of a run as offsets; a number is one."""
-    return [(run.start, run.end)] if run.kind in NUMBERS else run.words
+    return [(run.start, run.end)] if run.is_number else run.words
 
 
 def _is_code(text: str, parts: Sequence[Piece], sentence: tuple[int, int]) -> bool:

@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 
 from sanitizer.detect.classes import given_names, known_to_all
-from sanitizer.detect.extents import NAMES, WEEKDAY
 from sanitizer.detect.numbers import is_brief
-from sanitizer.detect.skeleton import CAPITALS, NUMBERS, WORD, PublicForms, Skeleton
+from sanitizer.detect.skeleton import CAPITALS, WORD, PublicForms, Skeleton
+from sanitizer.detect.surroundings import NAMES, WEEKDAY
 from sanitizer.text import NAME_PARTS
 
 _GENERAL = re.compile(
@@ -302,12 +302,12 @@ def is_reckoning(found: Skeleton, visible: str) -> bool:
         return False
     runs, text = found.runs, found.text
     for i, run in enumerate(runs):
-        if run.kind in NUMBERS:
+        if run.is_number:
             continue
         if run.kind != WORD or len(run.words) > 1:
             return False
-        before = i > 0 and runs[i - 1].kind in NUMBERS
-        after = i + 1 < len(runs) and runs[i + 1].kind in NUMBERS
+        before = i > 0 and runs[i - 1].is_number
+        after = i + 1 < len(runs) and runs[i + 1].is_number
         before = before and _DAY_TO_MONTH.fullmatch(text, runs[i - 1].end, run.start) is not None
         after = after and _MONTH_TO_DAY.fullmatch(text, run.end, runs[i + 1].start) is not None
         if not (before or after):

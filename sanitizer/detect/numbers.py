@@ -14,15 +14,14 @@ from itertools import pairwise
 from sanitizer.detect.classes import (
     words_of,
 )
-from sanitizer.detect.extents import LONG_MONTH, MONTH, NAMES
 from sanitizer.detect.skeleton import (
     NUMBER,
-    NUMBERS,
     NUMERAL,
     WORD,
     Skeleton,
     kind_of,
 )
+from sanitizer.detect.surroundings import LONG_MONTH, MONTH, NAMES
 from sanitizer.text import (
     straight,
 )
@@ -468,7 +467,7 @@ def counts_on(found: Skeleton, decided: list[list[str | None]]) -> None:
     items = [
         i
         for i in range(1, len(runs))
-        if runs[i].kind in NUMBERS
+        if runs[i].is_number
         and runs[i - 1].kind == WORD
         and _TO_COUNT.fullmatch(text, runs[i - 1].end, runs[i].start)
         and _COUNT_ENDS.match(text, runs[i].end)
@@ -524,14 +523,12 @@ def exercise_on(found: Skeleton, decided: list[list[str | None]]) -> None:
     if any(NAMES.intersection(filter(None, kinds)) for kinds in decided):
         return
     dated = any(
-        "DATE" in kinds
-        for run, kinds in zip(found.runs, decided, strict=True)
-        if run.kind not in NUMBERS
+        "DATE" in kinds for run, kinds in zip(found.runs, decided, strict=True) if not run.is_number
     )
     for run, kinds in zip(found.runs, decided, strict=True):
         written = found.text[run.start : run.end]
         timed = kinds == ["DATE"] and not dated and _CLOCK_OR_SMALL.fullmatch(written)
-        if run.kind in NUMBERS and (kinds in (["NUMBER"], ["MONEY"]) or timed):
+        if run.is_number and (kinds in (["NUMBER"], ["MONEY"]) or timed):
             kinds[:] = [None]
 
 
@@ -596,7 +593,7 @@ def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
     for one, other in [*pairs, *((b, a) for a, b in reversed(pairs))]:
         first, last = sorted([found.runs[one], found.runs[other]], key=lambda run: run.start)
         beside = found.text[first.end : last.start] == " "
-        if beside and first.kind in NUMBERS and last.kind == NUMERAL:
+        if beside and first.is_number and last.kind == NUMERAL:
             decided[other] = [decided[other][0] or decided[one][0]]
         a_sum = (
             found.runs[one].kind == WORD and "MONEY" in decided[one] and decided[other] == [None]
@@ -615,7 +612,7 @@ def _before_sum(found: Skeleton, decided: list[list[str | None]], one: int) -> N
     run, following = found.runs[one], found.runs[one + 1]
     beside = found.text[run.end : following.start] in _SCALES
     a_sum = following.kind == WORD and decided[one + 1][:1] == ["MONEY"]
-    if run.kind in NUMBERS and beside and a_sum:
+    if run.is_number and beside and a_sum:
         decided[one] = ["MONEY"]
 
 
@@ -628,7 +625,7 @@ _FOR_SO_LONG = re.compile(r"[ -](?:weeks?|wks?|months?|mths?|days?|years?|yrs?) 
 def _before_condition(found: Skeleton, decided: list[list[str | None]], one: int) -> None:
     """Give a number before the word of a condition a class: "22 weeks pregnant"."""
     run, following = found.runs[one], found.runs[one + 1]
-    if run.kind in NUMBERS and following.kind == WORD and decided[one] == [None]:
+    if run.is_number and following.kind == WORD and decided[one] == [None]:
         told = decided[one + 1][:1] and decided[one + 1][0] in _OF_CONDITION
         if told and _FOR_SO_LONG.fullmatch(found.text, run.end, following.start):
             decided[one] = ["NUMBER"]

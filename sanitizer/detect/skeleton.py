@@ -112,6 +112,11 @@ class Run:
     words: tuple[tuple[int, int], ...]
     kind: str
 
+    @property
+    def is_number(self) -> bool:
+        """Whether it is one in digits or in words."""
+        return self.kind in NUMBERS
+
 
 @dataclass(frozen=True)
 class PublicForms:
@@ -412,7 +417,7 @@ def _opens(gap: str, hidden: str | None, opening: bool) -> bool:
 
 def _append(found: list[Run], run: Run, gap: str, hidden: str | None) -> None:
     """Add a run of one word, or make the last run longer where both belong together."""
-    inside = _IN_NUMBER if run.kind in NUMBERS else _IN_RUN
+    inside = _IN_NUMBER if run.is_number else _IN_RUN
     if hidden == run.kind and (gap in inside or _grouped(found[-1], run, gap)):
         last = found.pop()
         run = Run(last.start, run.end, (*last.words, *run.words), run.kind)

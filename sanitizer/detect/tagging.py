@@ -19,7 +19,6 @@ from sanitizer.detect.classes import (
     given_names,
     misspelt,
 )
-from sanitizer.detect.extents import NAMES
 from sanitizer.detect.numbers import ruled_out
 from sanitizer.detect.skeleton import (
     NUMBERS,
@@ -31,6 +30,7 @@ from sanitizer.detect.skeleton import (
     is_french_verb,
     unelided,
 )
+from sanitizer.detect.surroundings import NAMES
 from sanitizer.lm import MaskedLM, Tagger, WordPieces, WordTable
 from sanitizer.progress import report
 from sanitizer.text import overlapping
@@ -208,7 +208,7 @@ class Tagging:
         sure: set[int] = set()
         tokens = self._tokens(found)
         labels: list[list[str | None]] = [
-            [None] * (1 if run.kind in NUMBERS else len(run.words)) for run in found.runs
+            [None] * (1 if run.is_number else len(run.words)) for run in found.runs
         ]
         odds = np.full(len(tokens.ids), -np.inf, np.float32)
         for begin, end, first, last in _windows(len(tokens.ids), self._model.max_length - 2):
@@ -266,7 +266,7 @@ class Tagging:
             for word, piece in enumerate(firsts):
                 if piece < width:
                     labels[i][word] = self._decided(scores[row, piece], *limits[word], knows)
-            if labels[i][0] == "NUMBER" and found.runs[i].kind in NUMBERS:
+            if labels[i][0] == "NUMBER" and found.runs[i].is_number:
                 odds = np.exp(scores[row, 0] - scores[row, 0].max())
                 sure |= {i} if odds[0] <= (1 - _SURE) * odds.sum() else set()
             if len(run_ids) > width:
@@ -277,7 +277,7 @@ class Tagging:
 
     def _known(self, found: Skeleton, run: Run) -> NDArray[np.float32]:
         """What is known of the words of a run, float32 [n_words, n]."""
-        words = ((run.start, run.end),) if run.kind in NUMBERS else run.words
+        words = ((run.start, run.end),) if run.is_number else run.words
         return self._lexicon.known([found.text[begin:end] for begin, end in words], run.kind)
 
     def _placed(
@@ -377,7 +377,7 @@ class Tagging:
         The share is 0 for words that are not written as everyday words are. A number of a program
         has a class from such a share on.
         """
-        if run.kind in NUMBERS:
+        if run.is_number:
             written = found.text[run.start : run.end]
             short = sum(map(str.isdecimal, written)) <= _MOST_DIGITS
             in_program = short and overlapping(programs, run.start, run.end)
@@ -416,12 +416,12 @@ class Tagging:
     def _asked(self, found: Skeleton, run: Run) -> tuple[list[int], list[int]]:
         """Return a run's pieces as the tagger reads them; under "skeleton" that is one mask."""
         if self._mode == "skeleton":
-            return [self._pieces.mask], [0] * (1 if run.kind in NUMBERS else len(run.words))
+            return [self._pieces.mask], [0] * (1 if run.is_number else len(run.words))
         return self._run_pieces(found, run)
 
     def _run_pieces(self, found: Skeleton, run: Run) -> tuple[list[int], list[int]]:
         """A run's word pieces, and the number of the first piece of each of its words."""
-        if run.kind in NUMBERS:
+        if run.is_number:
             return self._pieces.encode(found.text[run.start : run.end]) or [self._pieces.unknown], [
                 0
             ]

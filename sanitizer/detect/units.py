@@ -21,8 +21,9 @@ from sanitizer.detect.classes import (
     may_name,
 )
 from sanitizer.detect.detector import Detector
-from sanitizer.detect.extents import Finding, is_treated, with_name
+from sanitizer.detect.extents import Finding
 from sanitizer.detect.skeleton import public_forms
+from sanitizer.detect.surroundings import is_treated, with_name
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers import KINDS, find
 from sanitizer.storage import same_thing

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sanitizer.detect import public_forms
-from sanitizer.detect.extents import Finding, joined, names_on, of_calendar
+from sanitizer.detect.extents import Finding, joined, names_on
 from sanitizer.detect.skeleton import skeleton
+from sanitizer.detect.surroundings import of_calendar
 
 
 def things(text: str, kind: str) -> list[str]:

@@ -1,0 +1,356 @@
+"""The visible words that belong to a thing: its unit, its currency, a month, what a firm is.
+
+Taken in is visible text, decided by that text and by the thing's class (docs/guarantees.md,
+theorem B).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sanitizer.detect.skeleton import Skeleton
+
+NAMES = frozenset(["PERSON", "ORGANIZATION", "PLACE", "PRODUCT"])
+TOLD = frozenset(["CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "CRIME", "FACT"])
+_UNIT = (
+    r"(?:kilos?|kilograms?|kgs?|grams?|mg|mcg|\u00b5g|g|ml|dl|l|cm|mm|mmol|mol|meters?|metres?|km|m|"
+    r"lbs?|stone|pounds|inch(?:es)?|ft|feet|foot|miles?|years?|yrs?|months?|mths?|weeks?|wks?|days?|nights?|"
+    r"decades?|fortnights?|semesters?|hours?|hrs?|minutes|mins?|seconds|percent|per cent|bpm|mph|"
+    r"milligrams?|micrograms?|millilit(?:er|re)s?|units|beats|hectares?|acres?|yards?|tonnes?|tons?|"
+    r"lit(?:er|re)s|(?:square|cubic) (?:met(?:er|re)s?|kilomet(?:er|re)s?|feet|foot|yards?|miles?)|"
+    r"sq\.? ?(?:m|ft)|ha|t(?!-)|per mille|(?:working|business|calendar) days?|kilomet(?:er|re)s?|"
+    r"centimet(?:er|re)s?|million|billion|thousand|"
+    r"Prozent|Jahre?n?|Monate?n?|Wochen?|Tagen?|Stunden|pour cent|ans|mois|semaines|jours|heures|"
+    r"por ciento|a\u00f1os|meses|semanas|d\u00edas|horas)"
+)
+_NUMERAL_UNITS = (
+    rf"[ \u00a0-]?(?i:{_UNIT}(?:/{_UNIT})?(?:[ -]old)?)\b|[ ]?\u00b0[ ]?(?:[CF]\b)?|%|[ ]%"
+)
+MONTH = (
+    r"(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
+    r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|"
+    r"januar|februar|m\u00e4rz|mai|juni|juli|oktober|dezember|"
+    r"janvier|f\u00e9vrier|mars|avril|juin|juillet|ao\u00fbt|septembre|octobre|novembre|d\u00e9cembre|"
+    r"enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)"
+)
+LONG_MONTH = r"(?i:january|february|april|june|july|august|september|october|november|december)"
+_DAY = r"(?i:mon|tues?|wed(?:nes)?|weds|thu(?:rs)?|fri|sat(?:ur)?|sun)(?i:day)?"
+_PART_OF_DAY = r"(?i:morning|afternoon|evening|night|noon|midnight)"
+_WEEKDAY = (
+    rf"(?:{_DAY}|(?i:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|lundi|mardi|mercredi|"
+    r"jeudi|vendredi|samedi|dimanche|lunes|martes|mi\u00e9rcoles|jueves|viernes|s\u00e1bado|domingo))"
+)
+WEEKDAY = re.compile(r"(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)days?)")
+"""A weekday alone: public, and nobody's name."""
+TITLE = re.compile(
+    r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Madam|Mx|Rev|Judge|Herrn?|Frau|Monsieur|Madame|Mme|"
+    r"M|[Ss]e\u00f1ora?|[Dd]octora?|Sra?|Don|Do\u00f1a)\.? $"
+)
+"""Visible text before a person's name."""
+_CODES = (
+    "USD|EUR|GBP|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|INR|BRL|MXN|JPY|ZAR|CNY|KRW|SGD|HKD|THB|"
+    "ILS|AED|BTC|kr|K\u010d|z\u0142|TL|lei"
+)
+_CURRENCY = re.compile(_CODES)
+_CALENDAR = re.compile(rf"{MONTH}|{_WEEKDAY}")
+"""Names of months and weekdays; shapes of text between one of them and a number beside it."""
+_DAY_BEFORE = re.compile(r"(?:(?:st|nd|rd|th)\b)?\.?,?(?: of| de)? ")
+_DAY_AFTER = re.compile(r"\.?,? (?:the |den |le |el )?")
+_CAPITALIZED = (
+    rf"(?<=[a-z,|] )(?!(?:{_WEEKDAY}|{MONTH}|I|Mr|Mrs|Ms|Miss|Dr|Prof|Sir|Madam|Dear|Hello|Hi|"
+    r"English|German|French|Spanish|Italian|Chinese|Japanese|Latin|Greek)\b)[A-Z][a-z]+ $"
+)
+"""Visible text before a name: a word with a capital that opens no sentence."""
+_FIRMS_ABROAD = (
+    r"(?:Assurances?|Banque|Clinique|H\u00f4pital|Boulangerie|\u00c9cole|Lyc\u00e9e|Coll\u00e8ge|Cabinet|"
+    r"R\u00e9sidence|H\u00f4tel|Casa|Gasthof|Gasthaus|Praxis|Apotheke|Klinik|B\u00e4ckerei|Autohaus|"
+    r"Talleres|Cl\u00ednica|Farmacia|Colegio|Instituto|Notar\u00eda|Bar|Bodegas?|Conservas|Energ\u00edas|"
+    r"Ayuntamiento|CEIP|IES|Restaurante|Hotel|Centre|Soci\u00e9t\u00e9|Garage|Mairie|Maison|Transports|"
+    r"Fliesen|Elektro|Sanit\u00e4r|Malerbetrieb|Schreinerei|Metzgerei|Spedition|Kanzlei|Kita|Schule|"
+    r"Grundschule|Gymnasium|Krankenhaus|Stiftung|Verein|Huize|Stichting|Pension|Villa|Chez)"
+    r"(?: (?:del?|de la|de l['\u2019]|des|du|di|della|dos|das|do|am|zum|zur|von))?"
+)
+"""What firms, schools and houses of other languages are called before their name."""
+_THINGS = (
+    r"(?:(?:side|coffee|smart|bread|nursing|washing|running|electric|garden|office|sewing|robot) )?"
+    r"(?:tables?|makers?|meters?|bras?|valves?|sofas?|chairs?|beds?|mattress(?:es)?|lamps?|prams?|"
+    r"strollers?|mixers?|kettles?|toasters?|vacuums?|drills?|mowers?|boilers?|heaters?|pumps?|"
+    r"bikes?|scooters?|helmets?|tents?|jackets?|boots|shoes|cameras?|speakers?|headphones|ovens?|"
+    r"fridges?|freezers?|dishwashers?|dryers?|machines?|serum|shampoo|pushchair)(?![A-Za-z])"
+)
+"""What a thing is, behind its maker's name: "a Torvik 900 bread maker"."""
+_TAKEN_BEFORE = {
+    "MONEY": re.compile(
+        r"(?:(?:\b(?:R|CA|AU|A|US|NZ))?[$\u00a3\u20ac\u00a5\u20b9]|"
+        rf"\b(?:{_CODES}|Rs\.?))\s?$"
+    ),
+    "DATE": re.compile(
+        rf"(?:\b{_DAY}\.?,? (?:(?:the|at) )?|\b{MONTH}\.? (?:the )?|\byesterday (?:at )?|\bmid-|"
+        r"\b(?i:half past|quarter (?:past|to)) |"
+        r"\b[Ww]/[ce] |"
+        r"\b(?:the )?(?:beginning|start|middle|end|(?:first|last|second|third) (?:week|days)) of |"
+        r"\b(?:[Tt]he )?(?i:spring|summer|autumn|winter|wk) of |"
+        r"\bQ[1-4] |\bweek |\b(?:last|next|early|late|mid) )+$"
+    ),
+    "PERSON": re.compile(
+        r"\b(?:(?:Old|Big|Little|Young|Baby|Uncle|Auntie|Aunt|Grandma|Grandpa|Granny|Nana) |"
+        r"(?:deploy|svc|admin|user)[-_.]|(?:^|(?<=[|:,;(\n\"']))(?:van|von)(?: de[rn]?)? |"
+        r"\b[a-z]\.)$|(?:^|(?<=[|:,;(\n\"] )|(?<=\n))[A-Z]\. $"
+    ),
+    "ID": re.compile(r"(?:\b(?:(?:[a-z]+|[A-Z]{2,6})[-_]|[A-Z]{1,6}/))+$"),
+    "PRODUCT": re.compile(
+        rf"\b(?:Project|Operation) $|(?<![.!?] )\b(?:Programme|Program) $|\b[A-Z][a-z]+ & $|"
+        rf"{_CAPITALIZED}"
+    ),
+    "ORGANIZATION": re.compile(
+        rf"\b[A-Z][a-z]+ & $|\b(?:Saint|St\.?|San|Santa) $|\b{_FIRMS_ABROAD} $|{_CAPITALIZED}"
+    ),
+    "PLACE": re.compile(
+        rf"\b(?:Bad|Saint|St\.?|San|Santa|Upper|Lower|Great|Port|Mount) $|{_CAPITALIZED}|"
+        r"\b(?:[Cc]alle|[Rr]ue|[Aa]venue|[Aa]venida|[Pp]laza|[Vv]ia|[Pp]iazza)"
+        r"(?: (?:del?|de la|des|du|di|della))? $"
+    ),
+    "OCCUPATION": re.compile(
+        r"(?:(?:(?<=\ba )|(?<=\ban )|(?<=\bthe )|(?<=\bour )|(?<=\bmy )|(?<=, )|(?<=: )|(?<=\| ))"
+        r"(?:mobile |senior |junior |retired |former |trainee |night )?"
+        r"(?!(?:the|an?|and|or|but|so|not|now|then|still|also|just|who|as|is|was|to|of|in|at|on|for|"
+        r"with|from|by|my|our|his|her|their|your|its|i|we|he|she|they|you|it)\b)[A-Za-z]+ |"
+        r"(?i:\b(?:forklift|shift|regional|bus|lorry|truck|van|taxi|cab|train|tram|delivery|cabin|flight|line|head|sous|"
+        r"pastry|night|care|social|youth|support|school|primary|dinner|dog|lab|call cent(?:re|er)|"
+        r"warehouse|factory|hotel|ward|staff|district|veterinary|dental|legal|personal|sales|"
+        r"project|product|office|estate|letting|travel|tour|security|prison|police|parole|"
+        r"probation|fire|army|navy|lighthouse|shop|bar|site|stock|process|court|piano|music|dance|"
+        r"driving|swimming|press|vice|tech|laboratory|church|union|deputy|assistant|senior|junior|"
+        r"yoga|maths|science|language|web|software|data)[ -])+)$"
+    ),
+    "CONDITION": re.compile(
+        r"(?i:(?:\b(?:(?:stage|grade) \w+|(?:four|six|\d+) weeks|breast|lung|bowel|colon|skin|"
+        r"brain|blood|bone|heart|kidney|liver|chronic|severe|mild|acute|advanced|nearly|partly|nut|hearing|"
+        r"cervical|ovarian|prostate|testicular|thyroid|pancreatic|gastric|oral|throat|uterine|bladder|"
+        r"stomach|cystic|spinal|viral|bacterial|seasonal|sudden|"
+        r"back|chest|eating|mental|panic|high|head|recovering|broken|fractured|torn|fake|sickle|"
+        r"(?:early|late)-onset|egg|milk|type (?:one|two|[12])|heavy|irregular|borderline|terminal|"
+        r"inoperable|congenital|partial|partially|postnatal|post-natal|clinical|early|moderate|"
+        r"recurrent|suspected|bad)[ -])+)$"
+    ),
+    "CRIME": re.compile(
+        r"(?i:\b(?:drunk|drink|drug|tax|sexual|identity|armed|domestic|aggravated|attempted|"
+        r"common|actual|grievous|benefit|insurance|(?:possession|supply|theft|handling) of)"
+        r"[ -])$"
+    ),
+    "TREATMENT": re.compile(
+        r"(?i:\b(?:speech|occupational|cognitive|behaviou?ral|hormone|replacement|radiation|"
+        r"couples|family|group|art|music|oxygen|anti|weekly|daily|low-dose|high-dose|knee|hip|heart|"
+        r"home|pain|sleeping|nicotine|insulin|hearing|general|local|top|embryo|iv|catheter|beta)"
+        r"[ -])$"
+    ),
+    "FAMILY": re.compile(
+        r"(?i:\b(?:foster|birth|adoptive|adopted|shared|joint|sole|losing|getting|recently|newly|twice|"
+        r"maternity|paternity)[ -])+$"
+    ),
+    "BELIEF": re.compile(
+        r"(?i:\b(?:lapsed|strict|devout|practi[sc]ing|non-practi[sc]ing|orthodox|born[- ]again|"
+        r"secular|converted|observant|staunch|lifelong|committed|former|ex)[ -])$"
+    ),
+    "ORIGIN": re.compile(r"(?i:\b(?:half|part|second[- ]generation|first[- ]generation)[ -])$"),
+}
+"""Visible text before a finding that becomes part of it."""
+_HANDLE = re.compile(r"(?:[._][a-z0-9_]{1,24}){1,3}(?!\w)")
+_HOSTED = (
+    r"(?:-(?:prod|stage|staging|dev|test|qa|uat|live)(?![\w-]))?"
+    r"\.(?:int|lan|local|internal|corp)(?![\w-])|"
+    r"-(?:prod|stage|staging|uat|east|west|north|south|eu|us|uk)(?![\w-])"
+)
+_TAKEN_AFTER = {
+    "MONEY": re.compile(
+        r"(?i:\s?(?:[\u20ac\u00a3%]|(?:million|billion|thousand|grand|euros?|dollars?|pounds?|btc|eth|bucks|quid|"
+        rf"cents|d\u00f3lares|pesos|soles|reais|coronas|francs|kroner|kronor|rupees|lakh|crore|{_CODES}|k|m|bn)\b))*"
+        r"(?i:(?:,-)? ?(?:/|a |an |per |each |every )"
+        r"(?:hour|day|night|week|month|quarter|year|annum|shift|term|session|head|person)\b)?"
+        r"(?i: (?:gross|net|brutto|netto|brut|bruts|nets)\b)?"
+    ),
+    "NUMBER": re.compile(_NUMERAL_UNITS),
+    "PLACE": re.compile(
+        rf"{_HOSTED}|"
+        r"(?i: (?:bridge|road|street|lane|avenue|house|court|park|square|close|hill|lake|sea|bay|"
+        r"(?:bus|train|railway|police|fire|coach|petrol) station|services|retail park|car park|"
+        r"(?:industrial|business|trading|housing) (?:estate|park)|shopping cent(?:re|er)|town hall|"
+        r"high street|market place|"
+        r"island|village|estate|heights|terrace|crescent|gardens|grove|mews|cottage|farm|beach|"
+        r"valley|forest|station|harbou?r|airport|beck|drive|boulevard|plaza)\b)?"
+    ),
+    "ID": re.compile(
+        r"(?:[-_][a-z]{2,}(?![A-Za-z])|\.(?:int|lan|local|internal|corp|com|net|org|io|example)\b)+"
+    ),
+    "DATE": re.compile(
+        rf"(?:(?:st|nd|rd|th|s|[ ]?[ap]\.?m\.?|[ ]?o['\u2019]clock)\b)?(?:[.,]? (?:of |de )?"
+        rf"{MONTH}\b\.?|,? (?:of |on )?(?:{_DAY}\b(?! \Z)|half[- ]term\b|bank holiday\b|"
+        rf"(?:in the |at ){_PART_OF_DAY}\b|tomorrow\b|sharp\b))*"
+    ),
+    "PRODUCT": re.compile(
+        rf"(?:[-_][a-z]+(?![A-Za-z]))+|(?: [A-Z][a-z]+)+(?![A-Za-z])(?: {_THINGS})?|(?: {_THINGS})"
+    ),
+    "PERSON": re.compile(
+        rf"{_HOSTED}|\.[b-hj-z](?=[\s,:;)]|\Z)|"
+        r" (?:House|Court|Holidays|HOLIDAYS|Travel|TRAVEL|Dental|DENTAL|Kitchens|KITCHENS|"
+        r"Electrical|Logistics|Plumbing|Roofing|Motors|Foods|Solicitors|Lettings|"
+        r"Builders|Bakery|Pharmacy|Surgery|Primary|Academy|Hotel|HOUSE|COURT|ELECTRICAL|LOGISTICS|"
+        r"PLUMBING|ROOFING|MOTORS|FOODS|SOLICITORS|LETTINGS|BUILDERS|HOTEL)(?![A-Za-z])"
+    ),
+    "ORGANIZATION": re.compile(
+        rf"{_HOSTED}|"
+        r"(?: [A-Z][a-z]+(?![A-Za-z]))*(?:,? (?:plc|ltd|llc|inc|gmbh|ag|bv|co|corp)\b|"
+        r",? (?:KG|LLP|AG|SA|AB|AS|BV|NV|OHG|SE|CIC|SARL|SAS|S\.A\.|S\.L\.|S\.r\.l\.)(?!\w))?"
+        r"(?i: (?:gym|bank|school|hospital|clinic|caf\u00e9|cafe|church|hotel|surgery|college|"
+        r"university|academy|bakery|nursery|garage|hospice|energy|electrical|holidays|"
+        r"police station|solicitors|lawyers|dental|builders|plumbing|heating|motors|kitchens|foods|"
+        r"studios?|salon|council|housing|trust|society|union|club|pharmacy|library|museum|theatre|"
+        r"restaurant|pub|associates|partners|logistics|textiles|insurance|assurances|estates|"
+        r"lettings|properties|travel|airlines|brewery|farms?|group|labs?|primary|high school|"
+        r"(?:cold )?storage|(?:[a-z]+ )?factory|foundry|dairy|depot|warehouse|timber|scaffolding|"
+        r"roofing|haulage|couriers?|coaches|removals|"
+        r"care home|medical cent(?:re|er)|leisure cent(?:re|er)|community cent(?:re|er))"
+        r"\b)?"
+    ),
+    "CONDITION": re.compile(
+        r"(?:['\u2019]s\b)?"
+        r"(?i:[ -](?:cancer|disease|disorder|syndrome|infection|allergy|addiction|failure|loss|use|"
+        r"user|pain|attacks?|lice|pregnant|symptoms|patient|cell|wrist|ankle|leg|arm|hip|knee|back|"
+        r"shoulder|foot|hand|periods|fibrillation|pressure|tumou?r|deficiency|intolerance|injury|"
+        r"impairment|problems?|disability|episode|diet|attack|trait|flare(?:[- ]?ups?)?|"
+        r"in (?:one|both|her|his|my|the) (?:left |right )?"
+        r"(?:ears?|eyes?|arms?|legs?|knees?|hips?|hands?|feet|foot|lungs?|kidneys?))\b)*"
+    ),
+    "TREATMENT": re.compile(
+        r"(?i:[ -](?:pump|replacement|operation|surgery|therapy|treatment|cartridges|tube|tablets|"
+        r"injections?|implants?|device|monitor|cream|leg|fusion|transfer|aids?|pads|patch(?:es)?|"
+        r"pills?|scan|inhaler|drops|stockings|transplant|treatment|sessions|course|"
+        r"\d+ ?(?:mg|mcg|ml))\b)+"
+    ),
+    "OCCUPATION": re.compile(
+        r"(?i:[ -](?:manager|officer|assistant|teacher|engineer|driver|agent|cook|surgeon|groomer|"
+        r"keeper|crew|rep|worker|nurse|operator|cleaner|porter|technician|analyst|clerk|guard|"
+        r"instructor|trainer|designer|developer|owner|inspector|supervisor|attendant|principal|"
+        r"interpreter|controller|planner|treasurer|reporter|lead)\b)+"
+    ),
+    "FAMILY": re.compile(
+        r"(?i:[ -](?:child|children|parents?|mother|father|mum|dad|son|daughter|carers?|leave|"
+        r"hearing|battle|proceedings|papers)|-(?:husband|wife|boyfriend|girlfriend|partner))?\b"
+    ),
+    "CRIME": re.compile(r"(?i:[ -](?:driving|violence|possession|abuse|fraud|theft)\b)+"),
+}
+"""Visible text after a finding that becomes part of it."""
+_OF_PERSONS = TOLD | {"SEXUALITY", "TREATMENT", "OCCUPATION"}
+_COMPOUND = re.compile(r"(?<![^\s(\"'/])[A-Za-z]{2,}-$")
+"""Visible first part of a word with a hyphen, such as "self-harming"."""
+_NAMED_BEFORE = re.compile(r"(?i:\b(?:(?:early|late)-onset|type (?:one|two|[12]))[ -])$")
+_NAMED_AFTER = re.compile(
+    r"(?:['\u2019]s\b)?"
+    r"(?i:[ -](?:disease|disorder|syndrome|infection|deficiency|intolerance|tumou?r)\b)?"
+)
+"""Words around a listed condition that are a part of its name, so that no other mention of it is
+without them."""
+
+
+def of_calendar(found: Skeleton, number: int, word: str) -> bool:
+    """Return True for the name of a month or weekday beside a run that is a number.
+
+    Which runs are numbers is public, as is the text between two runs.
+
+    Args:
+        number: of the word's run.
+    """
+    if not _CALENDAR.fullmatch(word):
+        return False
+    run, runs = found.runs[number], found.runs
+    before = runs[number - 1] if number else None
+    dated = before is not None and before.is_number
+    if before is not None and dated and _DAY_BEFORE.fullmatch(found.text, before.end, run.start):
+        return True
+    following = runs[number + 1] if number + 1 < len(runs) else None
+    if following is None or not following.is_number:
+        return False
+    return _DAY_AFTER.fullmatch(found.text, run.end, following.start) is not None
+
+
+def of_currency(found: Skeleton, number: int, word: str) -> bool:
+    """Return True for the code of a currency, such as "NOK", beside a run that is a number.
+
+    Args:
+        number: of the word's run.
+    """
+    return _CURRENCY.fullmatch(word) is not None and _beside_number(found, number, (-1, 1))
+
+
+def of_bytes(found: Skeleton, number: int, word: str) -> bool:
+    """Return True for "TB" behind a number, which is an illness elsewhere.
+
+    Args:
+        number: of the word's run.
+    """
+    return word == "TB" and _beside_number(found, number, (-1,))
+
+
+def _beside_number(found: Skeleton, number: int, steps: Sequence[int]) -> bool:
+    """Return True if a run beside the one of this number is a number, with a space at most between.
+
+    Args:
+        steps: -1 to look before it, 1 to look behind.
+    """
+    text, runs = found.text, found.runs
+    for i in (number + step for step in steps):
+        if 0 <= i < len(runs) and runs[i].is_number:
+            first, second = sorted((runs[i], runs[number]), key=lambda run: run.start)
+            if text[first.end : second.start] in ("", " ", "\u00a0"):
+                return True
+    return False
+
+
+_TREATED = re.compile(
+    r"(?i)[ -](?:operation|surgery|replacement|transplant|medication|medicine|tablets|treatment|"
+    r"pads|pump|inhaler|injections?)\b"
+)
+"""Visible text after a condition that makes both a treatment."""
+
+
+def is_treated(text: str, end: int) -> bool:
+    """Return True if a condition that ends here is a part of its treatment's name.
+
+    Example:
+        >>> is_treated("his hernia operation", 10), is_treated("his hernia", 10)
+        (True, False)
+    """
+    return _TREATED.match(text, end) is not None
+
+
+def with_name(text: str, kind: str, start: int, end: int, low: int, high: int) -> tuple[int, int]:
+    """Return a listed name in a text with the words, from low to high, that are a part of it.
+
+    Example:
+        >>> with_name("has severe celiac disease", "CONDITION", 11, 17, 0, 25)
+        (11, 25)
+    """
+    if kind != "CONDITION":
+        return start, end
+    before, after = _NAMED_BEFORE.search(text[low:start]), _NAMED_AFTER.match(text[end:high])
+    return start - len(before.group() if before else ""), end + len(after.group() if after else "")
+
+
+def with_words(text: str, kind: str, start: int, end: int, low: int, high: int) -> tuple[int, int]:
+    """Return a stretch of a class with the words around that belong to it, from low to high.
+
+    Example:
+        >>> with_words("has severe asthma attacks now", "CONDITION", 11, 17, 0, 29)
+        (4, 25)
+    """
+    if kind in _OF_PERSONS and (match := _COMPOUND.search(text[low:start])):
+        start -= len(match.group())
+    if kind in NAMES and text[low:start].endswith("@") and (match := _HANDLE.match(text[end:high])):
+        end += len(match.group())  # "@lotte.bakes"
+    before, after = _TAKEN_BEFORE.get(kind), _TAKEN_AFTER.get(kind)
+    if before is not None and (match := before.search(text[low:start])):
+        start -= len(match.group())
+    if after is not None and (match := after.match(text[end:high])):
+        end += len(match.group())
+    return start, end
