@@ -76,6 +76,8 @@ _CALCULATES = (
     ("dates and ages", ("DATE", "DATE_OF_BIRTH", "NUMBER"), _ORDERS_TIME),
 )
 """What an API may be asked to calculate with, its kinds, and the words that ask for it."""
+VALUES = frozenset(kind for _, kinds, _ in _CALCULATES for kind in kinds)
+"""Kinds of what can be calculated with, or written in another way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,26 +350,6 @@ class SanitizedText:
             "warnings": [asdict(each) for each in self.warnings],
             "hints": list(self.hints),
         }
-
-
-@dataclass
-class Reckoning:
-    """What texts hide that can be calculated with, and what their visible words ask to calculate.
-
-    Both are told by what was released.
-    """
-
-    _hidden: set[str] = field(default_factory=set)
-    _asked: set[str] = field(default_factory=set)
-
-    def read(self, result: SanitizedText) -> None:
-        """Add a text."""
-        kinds, text = {each.kind for each in result.replacements}, _visible(result)
-        self._hidden.update(what for what, of, _ in _CALCULATES if kinds & set(of))
-        self._asked.update(what for what, _, asks in _CALCULATES if asks.search(text))
-
-    def __bool__(self) -> bool:
-        return bool(self._hidden & self._asked)
 
 
 def _visible(result: SanitizedText) -> str:

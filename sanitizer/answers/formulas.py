@@ -1,10 +1,10 @@
 """Formulas over hidden values, computed on this machine when an answer is restored.
 
-An API cannot add, sort or compare what it does not see, but it can write down what is to be done:
-`{{= <MONEY_1> + <MONEY_2> }}`. `INSTRUCTION` tells it how. Arithmetic is exact (`decimal`), there
-is no name but the functions below, nothing is evaluated as Python, and everything is bounded: an
-API may be hostile. A formula that does not parse, mixes units, or holds a value that can be read in
-two ways ("1.240", "03/04/2025") stays as it came: never a wrong result.
+An API cannot add, sort, compare or translate what it does not see, but it can write down what is to
+be done: `{{= <MONEY_1> + <MONEY_2> }}`. `INSTRUCTION` tells it how. Arithmetic is exact
+(`decimal`), there is no name but the functions below, nothing is evaluated as Python, and
+everything is bounded: an API may be hostile. A formula that does not parse, mixes currencies, or
+holds a value that can be read in two ways stays as it came: never a wrong result.
 """
 
 from __future__ import annotations
@@ -13,39 +13,66 @@ import calendar
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, timedelta
-from decimal import Decimal, DecimalException, localcontext
+from decimal import (
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    ROUND_HALF_UP,
+    Decimal,
+    DecimalException,
+    localcontext,
+)
 from html import unescape
 from statistics import median
 from typing import Any
 
 from sanitizer.answers.links import MAY_LINK
+from sanitizer.answers.values import (
+    LANGUAGES,
+    MOST_DIGITS,
+    PERCENT,
+    TIMED,
+    Amount,
+    Moment,
+    Reader,
+    Value,
+)
 
 OPENS, CLOSES = "{{=", "}}"
-LONGEST, MOST_ROWS, DEEPEST, MOST_DIGITS = 4000, 200, 20, 30
-"""Characters of a formula, its rows, its parentheses, and digits of a value."""
+LONGEST, MOST_ROWS, DEEPEST = 4000, 200, 20
+"""Characters of a formula, its rows, and its parentheses."""
 INSTRUCTION = """\
 Some values of this conversation are hidden behind placeholders such as <MONEY_A> or <DATE_A>; the \
-reader's machine puts them back. You cannot see them, so never guess them. Where the answer has to \
-calculate with them, sort by them or compare them, write a formula; it is computed where they are:
-{{= SUM(<MONEY_A>, <MONEY_B>) * 1.19 }} with + - * / ( ), SUM, AVERAGE, MEDIAN, MIN, MAX, COUNT, \
-ROUND(x, 2);
-{{= DAYS(<DATE_B>, <DATE_A>) }} for the days from the second date to the first, WEEKS and YEARS \
-for whole ones, {{= <DATE_A> + 14 }} for a date;
-{{= IF(<MONEY_A> > 500, "yes", "no") }};
+reader's machine puts them back. You cannot see them: never guess them, and write them exactly as \
+they are. Where the answer has to calculate with them, compare, sort, translate or reformat them, \
+write a formula; it is computed where they are:
+{{= SUM(<MONEY_A>, <MONEY_B>) * (1 + <NUMBER_A>) }} with + - * / ( ), SUM, AVERAGE, MEDIAN, MIN, \
+MAX, COUNT, ABS, FLOOR, CEILING, ROUND(x, 2). A hidden "19 %" is used as it is: do not divide it \
+by 100. Units and currencies are part of the values.
+{{= DAYS(<DATE_B>, <DATE_A>) }} for the days from the second to the first; WEEKS, MONTHS, YEARS \
+for whole ones; HOURS, MINUTES between times of day. {{= <DATE_A> + 14 }} for 14 days later, \
+{{= <DATE_A> + "3 months" }}, {{= <DATE_A> + "45 minutes" }} for a time of day. Visible dates, \
+times and sums stand in quotes: DAYS("12 May 2025", <DATE_A>).
+{{= IF(<MONEY_A> > 500, "yes", "no") }}
 {{= ROWS DESC FIRST 3 WHERE > 100
 <MONEY_A> :: <ORGANIZATION_A>: <MONEY_A>
 <MONEY_B> :: <ORGANIZATION_B>: <MONEY_B>
 }} sorts lines by what stands before "::" (ASC or DESC), keeps those above 100, of these the first \
-3, and shows what stands behind "::"; each of the three may be left out.
-Write placeholders exactly as they are, and everything else as usual."""
-"""What an API must be told, in about 350 tokens. It is the same in every conversation."""
+3, and shows what stands behind "::"; each of the three may be left out, and there are no formulas \
+in it.
+{{= VALUE(<NUMBER_A>) }} for the number alone (JSON, SQL), ISO(<DATE_A>) for 2025-05-12, \
+FORMAT(<DATE_A>, "DD/MM/YYYY"), IN(<DATE_A>, "German") for a date, time or duration as that \
+language writes it (in translations), WEEKDAY(<DATE_A>), FIRST(<PERSON_A>) and LAST(<PERSON_A>) \
+for parts of a name, UPPER, LOWER, TITLE(<PERSON_A>).
+Formulas stand in the text where their result belongs, without code marks. Everything else is \
+written as usual."""
+"""What an API must be told. It is the same in every conversation."""
 
 _PLACEHOLDER = r"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){1,3}>"
 _TOKEN = re.compile(
     rf"\s*(?:(?P<held>{_PLACEHOLDER})|(?P<number>[0-9]{{1,{MOST_DIGITS}}}(?:\.[0-9]{{1,12}})?%?)"
-    r"|(?P<name>[A-Za-z]{2,8})|\"(?P<text>[^\"\n]{0,400})\"|(?P<sign>>=|<=|!=|[-+*/(),<>=]))"
+    r"|(?P<name>[A-Za-z]{2,8})|\"(?P<text>[^\"\n]{0,400})\"|(?P<sign>>=|<=|!=|<>|[-+*/(),<>=]))"
 )
 _ROWS = re.compile(
     r"\s*ROWS\b(?P<how>(?:[ \t]+(?:ASC|DESC))?)(?:[ \t]+FIRST[ \t]+(?P<first>[0-9]{1,3}))?"
@@ -59,136 +86,14 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "<=": operator.le,
     "=": operator.eq,
     "!=": operator.ne,
+    "<>": operator.ne,
 }
-_CURRENCIES = {
-    name: code
-    for code, names in {
-        "GBP": "£ gbp pound pounds quid",
-        "EUR": "€ eur euro euros",
-        "USD": "$ us$ usd dollar dollars",
-        "INR": "₹ inr rs rupee rupees",
-        "CHF": "chf franken francs",
-        "JPY": "¥ jpy yen",
-    }.items()
-    for name in names.split()
-}
-_WITH_COMMA = frozenset(["EUR", "CHF"])
-"""Currencies whose sums are written with a comma in some countries."""
-_SCALES = {
-    name: Decimal(10) ** power
-    for power, names in {
-        3: "k thousand",
-        5: "lakh lakhs",
-        6: "m mn mio million",
-        7: "crore crores",
-        9: "bn billion",
-    }.items()
-    for name in names.split()
-}
-_AMOUNT = re.compile(
-    r"(?P<before>[^\w\s.,+-]{0,3}\s?|[A-Za-z]{2,3}\$?[ .]{0,2})"
-    rf"(?P<number>[0-9](?:[0-9.,'\u2019\u00a0 ]{{0,{MOST_DIGITS}}}[0-9])?)"
-    rf"(?:\s?(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})\b)?"
-    r"(?P<after>[^0-9\n]{0,30})",
-    re.I,
-)
-_NUMERALS = {
-    word: i
-    for i, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-        "fifteen sixteen seventeen eighteen nineteen twenty".split()
-    )
-}
-_MONTHS = tuple(
-    names.split()
-    for names in (
-        "January February March April May June July August September October November December",
-        "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec",
-        "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
-        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-    )
-)
-_ISO = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
-_DIGITAL = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})")
-_DAY_FIRST = re.compile(
-    r"(?:[^\W\d_]{2,10},? (?:the )?)?([0-9]{1,2})(?:st|nd|rd|th|\.)? (?:of |de )?"
-    r"([^\W\d_]{3,10})\.?"
-    r",?(?: (?:de )?([0-9]{4}))?"
-)
-_MONTH_FIRST = re.compile(r"([^\W\d_]{3,10})\.? ([0-9]{1,2})(?:st|nd|rd|th)?(?:,? ([0-9]{4}))?")
-_LASTING = re.compile(r"\s*(?:/|\b(?:an?|per|each|every|pro|par|por)\b)\s*[^\W\d_]+\s*\Z", re.I)
-_GROUPS = "[0-9]{{1,3}}(?:{0}[0-9]{{3}})+|[0-9]{{1,2}}(?:{0}[0-9]{{2}})+{0}[0-9]{{3}}"
-"""Digits in groups, in thousands or as in India; to be filled with the sign between them."""
-_GROUPED = 10_000  # the least sum whose digits are grouped if no value shows how
 _HALF_YEAR = timedelta(days=182)
-_LARGEST_DAY, _LEAP_FREE, _LAST_MONTH = 31, 2001, 12
+_HUNDRED, _DAY_LONG = Decimal(100), 1440
 
 
 class _Unclear(Exception):
     """A formula that cannot be computed, or can be read in two ways."""
-
-
-@dataclass(frozen=True)
-class _Amount:
-    """A number with its unit, and how it was written.
-
-    Attributes:
-        unit: in one spelling; "" for a plain number. before, after: as written around the number.
-        decimals: digits after the point. point, group: the signs. scale: "k" or the like.
-        literal: it is written in the formula, and takes the unit of what it is added to.
-    """
-
-    value: Decimal
-    unit: str = ""
-    before: str = ""
-    after: str = ""
-    decimals: int = 0
-    point: str = "."
-    group: str = ""
-    scale: str = ""
-    literal: bool = False
-
-    def like(self, value: Decimal, *others: _Amount) -> _Amount:
-        """Return another value, written like this one and these."""
-        every = (self, *others)
-        styled = next((each for each in every if each.unit), self)
-        group = next((each.group for each in every if each.group), "")
-        if not group and styled.unit[:3] in _CURRENCIES.values() and abs(value) >= _GROUPED:
-            group = "." if styled.point == "," else ","
-        scale = styled.scale if all(each.scale == styled.scale for each in every) else ""
-        decimals = max(each.decimals for each in every)
-        return replace(styled, value=value, group=group, scale=scale, decimals=decimals)
-
-    def __str__(self) -> str:
-        value = self.value / _SCALES[self.scale.lower()] if self.scale else self.value
-        exact = value == value.to_integral_value()
-        places = self.decimals if exact else max(self.decimals, 2)
-        digits = f"{abs(value):,.{places}f}"
-        if not exact and places > self.decimals and self.unit not in _CURRENCIES.values():
-            digits = digits.rstrip("0").rstrip(".")
-        written = digits.replace(",", "\0").replace(".", self.point).replace("\0", self.group)
-        sign = "-" if value < 0 else ""
-        return f"{sign}{self.before}{written}{self.scale}{self.after}"
-
-
-@dataclass(frozen=True)
-class _Day:
-    """A date, and how it was written: a format with "{d}", "{m}", "{y}" and names of months."""
-
-    day: date
-    form: str
-    months: Sequence[str] = ()
-    padded: bool = False
-    has_year: bool = True
-
-    def __str__(self) -> str:
-        width = 2 if self.padded else 1
-        month = self.months[self.day.month - 1] if self.months else f"{self.day.month:0{width}}"
-        return self.form.format(d=f"{self.day.day:0{width}}", m=month, y=f"{self.day.year:04}")
-
-
-_Value = _Amount | _Day | str
 
 
 def compute(
@@ -210,27 +115,26 @@ def compute(
         return None
     if MAY_LINK.search(inner) or OPENS in inner:
         return None  # which link is shown would tell whoever is asked for it how values compare
+    reader = Reader(originals)
     try:
         with localcontext(prec=2 * MOST_DIGITS):
             rows = _ROWS.fullmatch(inner)
             if rows is not None:
-                return _sorted(rows, originals, restore)
-            return str(_Parser(inner, originals).whole())
+                return _sorted(rows, reader, restore)
+            return str(_Parser(inner, reader).whole())
     except (_Unclear, DecimalException, OverflowError, ValueError, RecursionError):
         return None
 
 
-def _sorted(
-    rows: re.Match[str], originals: Mapping[str, str], restore: Callable[[str], str]
-) -> str:
+def _sorted(rows: re.Match[str], reader: Reader, restore: Callable[[str], str]) -> str:
     """Return the rows of a formula, sorted and chosen by their keys."""
     lines = [line for line in rows["rows"].split("\n") if line.strip()]
     parted = [line.partition("::") for line in lines]
     if not lines or len(lines) > MOST_ROWS or not all(mark for _, mark, _ in parted):
         raise _Unclear
-    keyed = [(_Parser(key, originals).whole(), text.strip()) for key, _, text in parted]
+    keyed = [(_Parser(key, reader).whole(), text.strip()) for key, _, text in parted]
     if rows["op"]:
-        limit = _Parser(rows["limit"], originals).whole()
+        limit = _Parser(rows["limit"], reader).whole()
         keyed = [(key, text) for key, text in keyed if _compared(rows["op"], key, limit)]
     how = rows["how"].strip()
     if how and keyed:
@@ -245,11 +149,11 @@ class _Parser:
     """Reads one expression by descent.
 
     Args:
-        text: the expression. originals: placeholder -> original.
+        text: the expression. reader: of the values.
     """
 
-    def __init__(self, text: str, originals: Mapping[str, str]) -> None:
-        self._originals = originals
+    def __init__(self, text: str, reader: Reader) -> None:
+        self._reader = reader
         self._tokens: list[tuple[str, str]] = []
         self._at, self._depth, done = 0, 0, 0
         text = text.strip()
@@ -260,7 +164,7 @@ class _Parser:
             self._tokens.append((token.lastgroup, token[token.lastgroup]))
             done = token.end()
 
-    def whole(self) -> _Value:
+    def whole(self) -> Value:
         """Return the value of all of it."""
         value = self._sum()
         if self._at != len(self._tokens):
@@ -280,19 +184,26 @@ class _Parser:
         if not self._sign(sign):
             raise _Unclear
 
-    def _sum(self) -> _Value:
+    def _sum(self) -> Value:
         value = self._product()
         while sign := self._sign("+", "-"):
-            value = _added(value, self._product(), sign)
+            value = _added(self._read(value), self._read(self._product()), sign)
         return value
 
-    def _product(self) -> _Value:
+    def _product(self) -> Value:
         value = self._one()
         while sign := self._sign("*", "/"):
-            value = _multiplied(value, self._one(), sign)
+            value = _multiplied(self._read(value), self._read(self._one()), sign)
         return value
 
-    def _one(self) -> _Value:
+    def _read(self, value: Value) -> Amount | Moment:
+        """Return a value to calculate with: a text in quotes is one."""
+        found = self._reader.read(value) if isinstance(value, str) else value
+        if found is None:
+            raise _Unclear
+        return found
+
+    def _one(self) -> Value:
         if self._sign("-"):
             value = _amount(self._one())
             return replace(value, value=-value.value)
@@ -302,26 +213,33 @@ class _Parser:
             raise _Unclear
         kind, written = self._tokens[self._at]
         self._at += 1
-        if kind == "name":
-            self._need("(")
-            choice, name = written.upper() == "IF", written.upper()
-            read = self._choice if choice else lambda: _function(name, self._arguments())
-            return self._nested(read, ")")
-        return self._leaf(kind, written)
+        if kind != "name":
+            return self._leaf(kind, written)
+        self._need("(")
+        name = written.upper()
+        if name == "IF":
+            return self._nested(self._choice, ")")
+        if name in _OF_TEXT:
+            return self._nested(lambda: self._shown(name), ")")
+        return self._nested(lambda: _function(name, self._arguments()), ")")
 
-    def _leaf(self, kind: str, written: str) -> _Value:
+    def _leaf(self, kind: str, written: str) -> Value:
         """Return the value of a number, a placeholder or a text."""
         if kind == "number":
             plain, share = Decimal(written.rstrip("%")), written.endswith("%")
             places = len(written.partition(".")[2])
-            return _Amount(plain / 100 if share else plain, decimals=places, literal=not share)
+            unit = PERCENT if share else ""
+            return Amount(plain, unit, after=unit, decimals=places, literal=not share)
         if kind == "held":
-            return _read(self._originals, written)
+            value = self._reader.value(written)
+            if value is None:
+                raise _Unclear
+            return value
         if kind == "text":
             return written
         raise _Unclear
 
-    def _nested(self, read: Callable[[], _Value], closing: str) -> _Value:
+    def _nested(self, read: Callable[[], Value], closing: str) -> Value:
         self._depth += 1
         if self._depth > DEEPEST:
             raise _Unclear
@@ -330,67 +248,124 @@ class _Parser:
         self._depth -= 1
         return value
 
-    def _arguments(self) -> list[_Value]:
-        found = [self._sum()]
+    def _arguments(self) -> list[Amount | Moment]:
+        found = [self._read(self._sum())]
         while self._sign(","):
-            found.append(self._sum())
+            found.append(self._read(self._sum()))
         return found
 
-    def _choice(self) -> _Value:
-        first = self._sum()
+    def _choice(self) -> Value:
+        first = self._read(self._sum())
         sign = self._sign(*_COMPARED)
         if not sign:
             raise _Unclear
-        second = self._sum()
+        second = self._read(self._sum())
         self._need(",")
         yes = self._sum()
         self._need(",")
         no = self._sum()
         return yes if _compared(sign, first, second) else no
 
+    def _shown(self, name: str) -> str:
+        """Return a value written in another way.
 
-def _amount(value: _Value) -> _Amount:
-    if not isinstance(value, _Amount):
+        Its original is taken where it stands alone: names have no value, and a date in another
+        language keeps its weekday.
+        """
+        kind, written = self._tokens[self._at] if self._at < len(self._tokens) else ("", "")
+        original = self._reader.originals.get(written) if kind == "held" else None
+        if original is not None and self._alone():
+            self._at += 1
+        else:
+            original = str(self._sum())
+        how = ""
+        if self._sign(","):
+            value = self._sum()
+            how = value if isinstance(value, str) else str(value)
+        if name in _OF_NAMES:
+            return _OF_NAMES[name](original)
+        return _written(name, self._read(original), original, how)
+
+    def _alone(self) -> bool:
+        following = self._tokens[self._at + 1 : self._at + 2]
+        return following in ([("sign", ")")], [("sign", ",")])
+
+
+def _amount(value: Value) -> Amount:
+    if not isinstance(value, Amount):
         raise _Unclear
     return value
 
 
-def _comparable(first: _Value, second: _Value) -> tuple[Decimal | date, Decimal | date]:
-    """Return what two values are compared by; a number of the formula itself fits every unit."""
-    if isinstance(first, _Day) and isinstance(second, _Day):
-        if first.has_year != second.has_year:
+def _fits(*amounts: Amount) -> bool:
+    """Return True if amounts have one unit; a plain number has that of the others."""
+    return len({each.unit for each in amounts if each.unit}) <= 1
+
+
+def _comparable(first: Value, second: Value) -> tuple[Decimal | tuple[date, int] | int, Any]:
+    """Return what two values are compared by; a plain number fits every unit."""
+    if isinstance(first, Moment) and isinstance(second, Moment):
+        if first.has_year != second.has_year or (first.day is None) != (second.day is None):
             raise _Unclear
-        return first.day, second.day
+        if first.day is None or second.day is None:
+            return first.minutes or 0, second.minutes or 0
+        return (first.day, first.minutes or 0), (second.day, second.minutes or 0)
     one, two = _amount(first), _amount(second)
-    if one.unit != two.unit and not (one.literal or two.literal):
+    if one.unit in TIMED and two.unit in TIMED:
+        return one.value * TIMED[one.unit], two.value * TIMED[two.unit]
+    if not _fits(one, two):
         raise _Unclear
     return one.value, two.value
 
 
-def _compared(sign: str, first: _Value, second: _Value) -> bool:
+def _compared(sign: str, first: Value, second: Value) -> bool:
     return _COMPARED[sign](*_comparable(first, second))
 
 
-def _added(first: _Value, second: _Value, sign: str) -> _Value:
-    if isinstance(first, _Day):
-        if isinstance(second, _Day):
+def _added(first: Amount | Moment, second: Amount | Moment, sign: str) -> Value:
+    if isinstance(first, Moment):
+        if isinstance(second, Moment):
             if sign == "-":
-                return _function("DAYS", [first, second])
+                timed = first.day is None
+                return _function("MINUTES" if timed else "DAYS", [first, second])
             raise _Unclear
         return _moved(first, second, -1 if sign == "-" else 1)
-    one, two = _amount(first), _amount(second)
-    if one.unit != two.unit and not (one.literal or two.literal):
+    one, two = first, _amount(second)
+    if PERCENT in (one.unit, two.unit) and one.unit != two.unit:
+        return _with_share(one, two, sign)
+    if one.unit in TIMED and two.unit in TIMED and one.unit != two.unit:
+        two = replace(two, value=two.value * TIMED[two.unit] / TIMED[one.unit])
+    elif not _fits(one, two):
         raise _Unclear
     return one.like(one.value + two.value if sign == "+" else one.value - two.value, two)
 
 
-def _moved(day: _Day, by: _Value, sign: int) -> _Day:
-    """Return a date so many days, weeks, months or years later."""
+def _with_share(one: Amount, two: Amount, sign: str) -> Amount:
+    """Return one more or less so many per cent, or per cents and a plain number of them."""
+    by = -1 if sign == "-" else 1
+    if one.literal and one.value == 1:
+        return Amount(1 + by * two.value / _HUNDRED, decimals=2)
+    if two.literal and two.value == 1 and by > 0:
+        return Amount(1 + one.value / _HUNDRED, decimals=2)
+    if one.literal or two.literal:
+        return one.like(one.value + by * two.value, two)
+    raise _Unclear
+
+
+def _moved(day: Moment, by: Value, sign: int) -> Moment:
+    """Return a date or time so many minutes, days, weeks, months or years later."""
     amount = _amount(by)
+    if amount.unit in ("minute", "hour"):
+        minutes = amount.value * TIMED[amount.unit] * sign
+        if day.minutes is None or minutes != int(minutes):
+            raise _Unclear
+        days, rest = divmod(day.minutes + int(minutes), _DAY_LONG)
+        moved = None if day.day is None else day.day + timedelta(days=days)
+        return replace(day, day=moved, minutes=rest)
     number = int(amount.value) * sign
-    if number != amount.value * sign:
+    if number != amount.value * sign or day.day is None:
         raise _Unclear
-    if amount.unit in ("", "day", "week"):
+    if amount.unit in ("", "day", "week", "calendar day"):
         moved = day.day + timedelta(days=number * (7 if amount.unit == "week" else 1))
         early, late = sorted((day.day, moved))
         in_march = date(late.year, 3, 1)
@@ -407,184 +382,196 @@ def _moved(day: _Day, by: _Value, sign: int) -> _Day:
     return replace(day, day=date(year, month, min(day.day.day, last)))
 
 
-def _multiplied(first: _Value, second: _Value, sign: str) -> _Value:
-    one, two = _share(_amount(first)), _share(_amount(second))
-    if sign == "/" and one.unit == two.unit and one.unit:
-        return _Amount(one.value / two.value, decimals=0)
-    if one.unit and two.unit:
-        raise _Unclear
-    if sign == "/" and two.unit:
-        raise _Unclear
+def _multiplied(first: Value, second: Value, sign: str) -> Value:
+    one, two = _amount(first), _amount(second)
+    if sign == "/" and two.literal and two.value == _HUNDRED and one.shared:
+        return replace(one, shared=False)  # per cents were taken already
+    if sign == "/" and two.literal and two.value == _HUNDRED and one.unit == PERCENT:
+        return Amount(one.value / _HUNDRED, decimals=2)
+    if PERCENT in (one.unit, two.unit):
+        return _shared(one, two, sign)
     value = one.value * two.value if sign == "*" else one.value / two.value
-    lead = one if one.unit or not two.unit else two
-    lasting = _LASTING.search(lead.after)
-    if lasting:  # twelve times "890 pounds a month" is no sum a month
-        unit = lead.unit.partition(" ")[0]
-        lead = replace(lead, unit=unit, after=lead.after[: lasting.start()])
-    return lead.like(value)
+    by_money = two.is_money and (sign == "/" or one.is_money)
+    if by_money and not (sign == "/" and one.unit == two.unit):
+        raise _Unclear
+    if one.is_money != two.is_money:  # "5.40 a square foot" times "1,840 sq ft"
+        return (one if one.is_money else two).lasting().like(value)
+    if (one.unit and two.unit) or (sign == "/" and two.unit):
+        return Amount(value, decimals=0 if sign == "/" else max(one.decimals, two.decimals))
+    return (one if one.unit or not two.unit else two).lasting().like(value)
 
 
-def _share(amount: _Amount) -> _Amount:
-    """Return per cent as the number that they are of one."""
-    return _Amount(amount.value / 100) if amount.unit == "%" else amount
+def _shared(one: Amount, two: Amount, sign: str) -> Amount:
+    """Return a product or quotient in which one side is per cent."""
+    share = Amount(two.value / _HUNDRED) if two.unit == PERCENT else two
+    if sign == "/":
+        if two.unit == PERCENT:
+            return one.like(one.value / share.value)
+        return one.like(one.value / two.value)
+    if one.unit == two.unit:
+        return Amount(one.value * two.value / _HUNDRED / _HUNDRED)
+    percent, other = (one, two) if one.unit == PERCENT else (two, one)
+    if other.literal:
+        return percent.like(percent.value * other.value)
+    found = other.lasting().like(other.value * percent.value / _HUNDRED)
+    return replace(found, shared=True)
 
 
-def _function(name: str, given: Sequence[_Value]) -> _Value:
+def _rounded(name: str, given: Sequence[Amount | Moment]) -> Amount:
+    one = _amount(given[0])
+    places = int(_amount(given[1]).value) if len(given) > 1 else 0
+    if not 0 <= places <= MOST_DIGITS or len(given) > len(("x", "places")):
+        raise _Unclear
+    how = {"FLOOR": ROUND_FLOOR, "CEILING": ROUND_CEILING}.get(name, ROUND_HALF_UP)
+    value = one.value.quantize(Decimal(1).scaleb(-places), rounding=how)
+    return replace(one, value=value, decimals=places)
+
+
+def _function(name: str, given: Sequence[Amount | Moment]) -> Amount | Moment:
     """Return the value of a function that takes several values."""
     if name == "COUNT":
-        return _Amount(Decimal(len(given)))
+        return Amount(Decimal(len(given)))
     if name in ("MIN", "MAX"):
         keys = [_comparable(each, given[0])[0] for each in given]
         return given[keys.index(min(keys) if name == "MIN" else max(keys))]
-    if name in ("DAYS", "WEEKS", "YEARS"):
+    if name in ("DAYS", "WEEKS", "MONTHS", "YEARS", "HOURS", "MINUTES"):
         return _between(name, given)
-    if name == "ROUND":
-        places = int(_amount(given[1]).value) if len(given) > 1 else 0
-        one = _amount(given[0])
-        if not 0 <= places <= MOST_DIGITS:
-            raise _Unclear
-        return replace(one, value=round(one.value, places), decimals=places)
+    if name in ("ROUND", "FLOOR", "CEILING", "CEIL"):
+        return _rounded("CEILING" if name == "CEIL" else name, given)
     amounts = [_amount(each) for each in given]
-    if len({each.unit for each in amounts}) > 1:
+    if not _fits(*amounts):
         raise _Unclear
     values = [each.value for each in amounts]
     if name == "SUM":
         value = sum(values, Decimal(0))
-    elif name == "AVERAGE":
+    elif name in ("AVERAGE", "AVG", "MEAN"):
         value = sum(values, Decimal(0)) / len(values)
     elif name == "MEDIAN":
         value = Decimal(median(values))
+    elif name == "ABS" and len(values) == 1:
+        value = abs(values[0])
     else:
         raise _Unclear
     return amounts[0].like(value, *amounts[1:])
 
 
-def _between(name: str, given: Sequence[_Value]) -> _Amount:
-    """Return the days, whole weeks or whole years from the second date to the first."""
+def _between(name: str, given: Sequence[Amount | Moment]) -> Amount:
+    """Return how long it is from the second date or time to the first, in whole units."""
     if len(given) != len(("later", "earlier")):
         raise _Unclear
     later, earlier = given
-    if not (isinstance(later, _Day) and isinstance(earlier, _Day)):
+    if not (isinstance(later, Moment) and isinstance(earlier, Moment)):
         raise _Unclear
-    if later.has_year != earlier.has_year:
+    if name in ("HOURS", "MINUTES"):
+        return _timed(name, later, earlier)
+    if later.has_year != earlier.has_year or later.day is None or earlier.day is None:
         raise _Unclear
     days = (later.day - earlier.day).days
-    if name != "YEARS":
-        return _Amount(Decimal(days if name == "DAYS" else int(days / 7)))
-    before = (later.day.month, later.day.day) < (earlier.day.month, earlier.day.day)
-    return _Amount(Decimal(later.day.year - earlier.day.year - before))
+    if name in ("DAYS", "WEEKS"):
+        return Amount(Decimal(days if name == "DAYS" else int(days / 7)))
+    late, early = later.day, earlier.day
+    months = 12 * (late.year - early.year) + late.month - early.month - (late.day < early.day)
+    return Amount(Decimal(months if name == "MONTHS" else months // 12))
 
 
-def _read(originals: Mapping[str, str], placeholder: str) -> _Amount | _Day:
-    """Return the value that a placeholder stands for."""
-    original = originals.get(placeholder)
-    if original is None:
+def _timed(name: str, later: Moment, earlier: Moment) -> Amount:
+    if later.minutes is None or earlier.minutes is None:
         raise _Unclear
-    plain = original.strip()
-    found: _Amount | _Day | None = _read_day(plain)
-    if found is None and not placeholder.startswith("<DATE"):  # "2025" is no number of days
-        found = _read_amount(plain)
-    if found is None:
+    minutes = Decimal(later.minutes - earlier.minutes)
+    if later.day is not None and earlier.day is not None:
+        if later.has_year != earlier.has_year:
+            raise _Unclear
+        minutes += _DAY_LONG * (later.day - earlier.day).days
+    return Amount(minutes if name == "MINUTES" else minutes / 60)
+
+
+def _written(name: str, value: Amount | Moment, original: str, how: str) -> str:
+    """Return a value as a function writes it.
+
+    Args:
+        how: a language, or a form with "YYYY", "MM", "DD", "HH" and "mm".
+    """
+    if name == "VALUE":
+        return _amount(value).bare()
+    if name == "IN":
+        language = LANGUAGES.get(how.strip().lower())
+        if language is None:
+            raise _Unclear
+        if isinstance(value, Moment):
+            return value.within(language, original)
+        return _measured(value, original, how.strip().lower())
+    if not isinstance(value, Moment):
+        raise _Unclear
+    if name == "ISO" and (value.has_year or value.day is None):
+        return value.iso()
+    if name == "WEEKDAY" and value.day is not None and value.has_year:
+        names = LANGUAGES.get(how.strip().lower() or "english", LANGUAGES["english"])
+        return names.weekdays[value.day.weekday()]
+    if name == "FORMAT" and how:
+        return _formatted(value, how)
+    raise _Unclear
+
+
+def _formatted(value: Moment, form: str) -> str:
+    day, found = value.day, form
+    if re.search("YY", form) and (day is None or not value.has_year):
+        raise _Unclear
+    if day is not None:
+        parts = {
+            "YYYY": f"{day.year:04}",
+            "YY": f"{day.year % 100:02}",
+            "MMMM": LANGUAGES["english"].months[day.month - 1],
+            "MMM": LANGUAGES["english"].months[day.month - 1][:3],
+            "MM": f"{day.month:02}",
+            "DD": f"{day.day:02}",
+            "M": str(day.month),
+            "D": str(day.day),
+        }
+        found = re.sub(
+            "YYYY|YY|MMMM|MMM|MM|DD|(?<![A-Za-z])[MD](?![A-Za-z])", lambda m: parts[m[0]], found
+        )
+    if value.minutes is not None:
+        hour, minute = divmod(value.minutes, 60)
+        found = found.replace("HH", f"{hour:02}").replace("mm", f"{minute:02}")
+    elif "HH" in form or "mm" in form:
         raise _Unclear
     return found
 
 
-def _read_day(text: str) -> _Day | None:
-    """Return a date; None for any other text, and for one that may be two dates."""
-    if iso := _ISO.fullmatch(text):
-        return _Day(date(*map(int, iso.groups())), "{y}-{m}-{d}", padded=True)
-    if digital := _DIGITAL.fullmatch(text):
-        first, second, year = int(digital[1]), int(digital[3]), int(digital[4])
-        padded, sign = len(digital[1]) == len(digital[3]) == len("03"), digital[2]
-        if sign == "." or first > _LAST_MONTH or first == second:
-            return _Day(date(year, second, first), f"{{d}}{sign}{{m}}{sign}{{y}}", padded=padded)
-        if second > _LAST_MONTH:
-            return _Day(date(year, first, second), f"{{m}}{sign}{{d}}{sign}{{y}}", padded=padded)
-        return None
-    for pattern, day, month, form in (
-        (_DAY_FIRST, 1, 2, "{d} {m}"),
-        (_MONTH_FIRST, 2, 1, "{m} {d}"),
-    ):
-        match = pattern.fullmatch(text)
-        months = match and next((m for m in _MONTHS if _place(match[month], m) >= 0), None)
-        if match and months and int(match[day]) <= _LARGEST_DAY:
-            said, comma = match[3], ", " if form == "{m} {d}" else " "
-            whole = date(int(said or _LEAP_FREE), _place(match[month], months) + 1, int(match[day]))
-            return _Day(whole, f"{form}{comma}{{y}}" if said else form, months, False, bool(said))
-    return None
+def _measured(value: Amount, original: str, language: str) -> str:
+    """Return a duration or an age as another language says it; other amounts as they are."""
+    base, _, old = value.unit.partition(" ")
+    names = LANGUAGES[language].units.get(base)
+    if names is None or old not in ("", "old"):
+        return original
+    unit = names[0] if value.value == 1 else names[1]
+    form = LANGUAGES[language].aged if old else "{n} {unit}"
+    return form.format(n=value.bare(), unit=unit)
 
 
-def _place(name: str, months: Sequence[str]) -> int:
-    lowered = [month.lower() for month in months]
-    plain = "sep" if name.lower() == "sept" else name.lower()
-    return lowered.index(plain) if plain in lowered else -1
+def _first(name: str) -> str:
+    return name.rpartition(",")[2].split(maxsplit=1)[0]
 
 
-def _read_amount(text: str) -> _Amount | None:
-    """Return a number with its unit; None for any other text, and where its signs are unclear."""
-    word, _, rest = text.partition(" ")
-    if word.lower() in _NUMERALS:
-        text = f"{_NUMERALS[word.lower()]} {rest}".strip()
-    match = _AMOUNT.fullmatch(text)
-    if match is None:
-        return None
-    unit = _unit(match["before"], match["after"])
-    signs = _signs(match["number"], unit, bool(match["before"].strip()))
-    if signs is None:
-        return None
-    group, point = signs
-    whole = match["number"].partition(point)[0] if point else match["number"]
-    if group and not re.fullmatch(_GROUPS.format(re.escape(group)), whole):
-        return None
-    plain = "".join(c for c in match["number"] if c.isdecimal() or (point and c == point))
-    value = Decimal(plain.replace(",", "."))
-    scale = (match["scale"] or "").lower()
-    decimals = len(plain.rpartition(point)[2]) if point else 0
-    return _Amount(
-        value * _SCALES.get(scale, Decimal(1)),
-        unit,
-        match["before"],
-        match["after"],
-        decimals,
-        point or ("," if group == "." else "."),
-        group,
-        text[slice(*match.span("scale"))] if scale else "",
-    )
+def _last(name: str) -> str:
+    if "," in name:
+        return name.partition(",")[0].strip()
+    words = name.split()
+    particles = [i for i, word in enumerate(words[1:-1], 1) if word.islower()]
+    return " ".join(words[particles[0] if particles else -1 :])
 
 
-def _unit(before: str, after: str) -> str:
-    """Return the unit that is written around a number, in one spelling."""
-    first, _, rest = after.strip(" .").lower().partition(" ")
-    sign = before.strip(" .").lower()
-    if first in _CURRENCIES or sign in _CURRENCIES:
-        behind = rest if first in _CURRENCIES else f"{first} {rest}"
-        code = _CURRENCIES.get(sign) or _CURRENCIES[first]
-        return f"{code} {behind.strip()}".strip()
-    words = f"{sign} {first} {rest}".split()
-    return " ".join(word.removesuffix("s") if len(word) > 2 else word for word in words)
-
-
-def _signs(number: str, unit: str, led: bool) -> tuple[str, str] | None:
-    """Return the sign between groups and the point of a number, "" where it has none.
-
-    Args:
-        led: a sign such as "£" stands before it.
-    """
-    space = next((c for c in number if c in "'\u2019\u00a0 "), "")
-    dots, commas = number.count("."), number.count(",")
-    if dots and commas:
-        point = max(".,", key=number.rfind)
-        if number.count(point) > 1:
-            return None
-        return ("," if point == "." else "."), point
-    sign = "." if dots else "," if commas else ""
-    if number.count(sign or "\0") > 1:
-        return sign, ""
-    behind = number.rpartition(sign)[2] if sign else ""
-    if len(behind) != len("000") or len(number) > len("999,000") or space:
-        return space, sign
-    with_comma = unit.partition(" ")[0] in _WITH_COMMA and not led
-    return (sign, "") if (sign == ".") == with_comma else None
+_OF_NAMES: dict[str, Callable[[str], str]] = {
+    "FIRST": _first,
+    "LAST": _last,
+    "UPPER": str.upper,
+    "LOWER": str.lower,
+    "TITLE": lambda name: re.sub(
+        r"(?<![\w'\u2019])\w", lambda m: m[0].upper(), name.lower() if name.isupper() else name
+    ),
+}
+_OF_TEXT = {*_OF_NAMES, "VALUE", "IN", "ISO", "FORMAT", "WEEKDAY"}
+"""Functions that write a value in another way; what they give is text."""
 
 
 def longest_begun(text: str) -> int:

@@ -236,8 +236,9 @@ def sanitize(
     except SanitizerError as error:
         stopped, refusal = False, error
     told = sanitizer.inner.answers.instruction(results)
+    asked = any("write formulas" in hint for result in results for hint in result.hints)
     _warn(results, calculates=bool(told))
-    if told:
+    if told and (asked or sanitizer.policy.wire.formulas is True):
         click.echo(f"sanitizer: send this along:\n{told}", err=True)
     if output is not None and not stopped and refusal is None:
         _save(inputs, places, texts, results, lines)

@@ -9,19 +9,25 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
-    from sanitizer.corrections.contacts import Contacts as Contacts
-    from sanitizer.corrections.contacts import contacts_in as contacts_in
     from sanitizer.corrections.lists import VARIABLE as VARIABLE
+    from sanitizer.corrections.lists import Contacts as Contacts
     from sanitizer.corrections.lists import Listed as Listed
     from sanitizer.corrections.lists import Memories as Memories
+    from sanitizer.corrections.lists import contacts_in as contacts_in
     from sanitizer.corrections.lists import memories_of as memories_of
     from sanitizer.corrections.memory import Corrections as Corrections
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
-            "contacts": ("Contacts", "contacts_in"),
-            "lists": ("VARIABLE", "Listed", "Memories", "memories_of"),
+            "lists": (
+                "VARIABLE",
+                "Contacts",
+                "Listed",
+                "Memories",
+                "contacts_in",
+                "memories_of",
+            ),
             "memory": ("Corrections",),
         },
     )

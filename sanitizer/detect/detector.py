@@ -556,8 +556,10 @@ class Detector:
             return "PERSON"
         if _LOGIN.search(before) and word not in _ACCOUNTS and not self._forms.listed(word):
             return "PERSON"
-        given = word.lower() in given_names() and not self._forms.listed(word)
-        if word[:1].isupper() and (given or TITLE.search(before)):
+        given = word.lower() in given_names()
+        signed = given and _SIGNED.search(before) is not None
+        given = given and not self._forms.listed(word)
+        if word[:1].isupper() and (given or signed or TITLE.search(before)):
             return "PERSON"
         listed = told_in(language).get(word.lower()) or self._gazetteers.kind_of(word)
         listed = listed or ("DATE" if word in _MONTHS[language] else self._field(word, before))

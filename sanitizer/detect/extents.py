@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sanitizer.detect.classes import class_of, given_names, told_in, words_of
 from sanitizer.detect.skeleton import NUMERAL, Run, Skeleton, public_forms
-from sanitizer.detect.surroundings import NAMES, TITLE, TOLD, is_treated, with_words
+from sanitizer.detect.surroundings import MONTH, NAMES, TITLE, TOLD, is_treated, with_words
 from sanitizer.text import overlapping
 
 UNKNOWN = "TERM"
@@ -29,7 +29,9 @@ _JOINS = {
     ),
     "PLACE": re.compile(r" |-| of | of the |, (?=\d)| the | del? | de la | du | des "),
     "PRODUCT": re.compile(r" |-|\.|_"),
-    "DATE": re.compile(r" |, |[./:-]| of | de | the | at | around |T| ?[-\u2013+] ?"),
+    "DATE": re.compile(
+        rf" |, |[./:-]| of | de | the | past |T| ?[-\u2013+] ?| (?:of )?{MONTH}\.?,? "
+    ),
     "MONEY": re.compile(r" |[.,-]"),
     "ID": re.compile(r" ?[-/#._] ?| "),
     "NUMBER": re.compile(r"[.,/:-]| "),
@@ -253,11 +255,12 @@ def joined(
 
 
 _IN_TOWN = re.compile(r"-(?:on|upon|in|by|the|de|la|le|les|sur|sous|en|am|an|der|l['\u2019]?)-")
-_OF_FAMILY = re.compile(r" van(?: (?:de|den|der))? ")
+_OF_FAMILY = re.compile(r" (?:van|von)(?: (?:de|den|der))? ")
+_OF_PLACE = re.compile(r" (?:da|do|dos|das) ")
 _REIGNED = re.compile(r" (?:II|III|IV) ")
 _SITUATED = re.compile(r" (?:an der|am|im|de|del|de la|de los|du|des) ")
 """What is between the parts of names: "Stoke-on-Trent", "van den Berg", "Elizabeth II Hospital",
-"Universidad de Yucat\u00e1n"."""
+"Universidad de Yucat\u00e1n", "Unidos da Vila"."""
 
 
 def _linked(
@@ -274,6 +277,8 @@ def _linked(
         return "PERSON"
     if _REIGNED.fullmatch(between):
         return finding.kind
+    if _OF_PLACE.fullmatch(between):
+        return held.kind
     situated = held.kind == "ORGANIZATION" and finding.kind != "PERSON"
     return held.kind if situated and _SITUATED.fullmatch(between) else None
 

@@ -54,13 +54,14 @@ _GROUP = 3
 """Digits of a group, as in "480 000", and at most of the group before it."""
 _LAST = re.compile(r"[0-9]+(?:k|K|m|M|mn|bn|b|B|x)")
 """End of a number such as "4.1m"."""
+_MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
 _STAMP = {
-    "-": re.compile(r"[0-3][0-9]T[0-2][0-9]"),
+    "-": re.compile(rf"[0-3][0-9]T[0-2][0-9]|{_MONTHS}|{_MONTHS.upper()}|{_MONTHS.lower()}"),
     ":": re.compile("[0-5][0-9]Z"),
-    "/": re.compile("Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"),
+    "/": re.compile(_MONTHS),
 }
-"""Parts of a time stamp such as "2025-11-02T03:14:07Z" and "14/Oct/2024:03:11:52", by what is
-before them."""
+"""Parts of a time stamp such as "2025-11-02T03:14:07Z", "14/Oct/2024:03:11:52" and "11-Mar-25", by
+what is before them."""
 _SENTENCE_END = re.compile(r"[.!?\u2026:;|\u2022>\n\u3002\uff01\uff1f]")
 _AFTER_MARKER = re.compile(r"[.):]\s")
 _INITIAL_END = re.compile(r"\.[ \u00a0]?")
@@ -377,7 +378,7 @@ def skeleton(
         start, end = words[0][0], words[-1][1]
         gap = text[at:start]
         opens = at == 0 and not found and not n_visible
-        opens = opens or _opens(gap, hidden, opening)
+        opens = opens or (_opens(gap, hidden, opening) and not _signs(text, at, gap))
         if whole is not None:
             found.append(Run(start, end, words, whole.kind))
             at, hidden, opening = end, whole.kind, opens
@@ -392,7 +393,7 @@ def skeleton(
                 if hidden == NUMBER and last is not None and last.fullmatch(text, start, stop):
                     kind = NUMBER
                 follows = None if overlapping(declared, at, start) else hidden
-                _append(found, Run(start, stop, words, kind), gap, follows)
+                _append(text, found, Run(start, stop, words, kind), gap, follows)
                 at, hidden, opening = stop, kind, opens
                 n_visible += stop < end  # the clitic
                 continue
@@ -415,22 +416,43 @@ def _opens(gap: str, hidden: str | None, opening: bool) -> bool:
     return (_SENTENCE_END.search(gap) is not None and gap[-1:] not in ".:/") or "\n" in gap
 
 
-def _append(found: list[Run], run: Run, gap: str, hidden: str | None) -> None:
+_CLOSING = re.compile(
+    r"(?:^|[ \n])(?:regards|Regards|wishes|cheers|Cheers|thanks|Thanks|sincerely|Sincerely|"
+    r"faithfully|truly|respectfully|love|[Tt]hank you)\Z"
+)
+"""The end of a letter before its writer's name. As written, each word is visible here."""
+_LONGEST_CLOSING = 20
+_BEFORE_NAME = re.compile(r"[,.!]{0,3}[ \t]*\n[ \t\n]*\Z")
+
+
+def _signs(text: str, end: int, gap: str) -> bool:
+    """Return True if a letter's writer may stand behind this gap, such as "Will" or "Grace".
+
+    Args:
+        end: of the word before the gap.
+    """
+    if _BEFORE_NAME.match(gap) is None:
+        return False
+    return _CLOSING.search(text, max(0, end - _LONGEST_CLOSING), end) is not None
+
+
+def _append(text: str, found: list[Run], run: Run, gap: str, hidden: str | None) -> None:
     """Add a run of one word, or make the last run longer where both belong together."""
     inside = _IN_NUMBER if run.is_number else _IN_RUN
-    if hidden == run.kind and (gap in inside or _grouped(found[-1], run, gap)):
+    if hidden == run.kind and (gap in inside or _grouped(text, found[-1], run, gap)):
         last = found.pop()
         run = Run(last.start, run.end, (*last.words, *run.words), run.kind)
     found.append(run)
 
 
-def _grouped(last: Run, run: Run, gap: str) -> bool:
+def _grouped(text: str, last: Run, run: Run, gap: str) -> bool:
     """Return True if a run of digits is the next group of the number before it."""
     if run.kind != NUMBER or gap not in _IN_GROUPS or run.end - run.start != _GROUP:
         return False
     spaced = len(last.words) == 1 or last.words[-2][1] + 1 == last.words[-1][0]
     start, end = last.words[-1]
-    return spaced and end - start <= _GROUP
+    # In "06:45 139" a time of day stands before a count.
+    return spaced and end - start <= _GROUP and not (len(last.words) > 1 and text[start - 1] == ":")
 
 
 Words = tuple[tuple[int, int], ...]

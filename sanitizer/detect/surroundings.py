@@ -88,14 +88,17 @@ _TAKEN_BEFORE = {
     "DATE": re.compile(
         rf"(?:\b{_DAY}\.?,? (?:(?:the|at) )?|\b{MONTH}\.? (?:the )?|\byesterday (?:at )?|\bmid-|"
         r"\b(?i:half past|quarter (?:past|to)) |"
-        r"\b[Ww]/[ce] |"
+        r"\b[Ww]/[ce] |\b(?:the )?(?:first|second|third|fourth|fifth|1st|2nd|3rd) of |"
         r"\b(?:the )?(?:beginning|start|middle|end|(?:first|last|second|third) (?:week|days)) of |"
         r"\b(?:[Tt]he )?(?i:spring|summer|autumn|winter|wk) of |"
         r"\bQ[1-4] |\bweek |\b(?:last|next|early|late|mid) )+$"
     ),
     "PERSON": re.compile(
         r"\b(?:(?:Old|Big|Little|Young|Baby|Uncle|Auntie|Aunt|Grandma|Grandpa|Granny|Nana) |"
-        r"(?:deploy|svc|admin|user)[-_.]|(?:^|(?<=[|:,;(\n\"']))(?:van|von)(?: de[rn]?)? |"
+        r"(?:deploy|svc|admin|user)[-_.]|(?:^|(?<=[|:,;(\n\"'])|(?<=\b(?:Mr|Dr|Ms|Mx) )|"
+        r"(?<=\b(?:Mrs|Mr\.|Dr\.|Ms\.) )|(?<=\bMrs\. )|(?<=\b(?:Herr|Frau) ))"
+        r"(?:van|von)(?: de[rn]?)? |"
+        r"\b(?:van|von) de[rn] |\b(?:VAN|VON) (?:DE[RN] )?|\b(?:de la|de los|dos|della|ter) |"
         r"\b[a-z]\.)$|(?:^|(?<=[|:,;(\n\"] )|(?<=\n))[A-Z]\. $"
     ),
     "ID": re.compile(r"(?:\b(?:(?:[a-z]+|[A-Z]{2,6})[-_]|[A-Z]{1,6}/))+$"),
@@ -166,8 +169,8 @@ _TAKEN_AFTER = {
     "MONEY": re.compile(
         r"(?i:\s?(?:[\u20ac\u00a3%]|(?:million|billion|thousand|grand|euros?|dollars?|pounds?|btc|eth|bucks|quid|"
         rf"cents|d\u00f3lares|pesos|soles|reais|coronas|francs|kroner|kronor|rupees|lakh|crore|{_CODES}|k|m|bn)\b))*"
-        r"(?i:(?:,-)? ?(?:/|a |an |per |each |every )"
-        r"(?:hour|day|night|week|month|quarter|year|annum|shift|term|session|head|person)\b)?"
+        r"(?i:(?:,-)? ?(?:/ ?(?:hour|hr|h|day|night|week|wk|month|mo|quarter|year|yr|annum|shift|"
+        r"term|session|head|person)\b|p(?:cm|w|a)\b|p\.(?:a|m|w)\.))?"
         r"(?i: (?:gross|net|brutto|netto|brut|bruts|nets)\b)?"
     ),
     "NUMBER": re.compile(_NUMERAL_UNITS),
@@ -192,14 +195,14 @@ _TAKEN_AFTER = {
         rf"(?:[-_][a-z]+(?![A-Za-z]))+|(?: [A-Z][a-z]+)+(?![A-Za-z])(?: {_THINGS})?|(?: {_THINGS})"
     ),
     "PERSON": re.compile(
-        rf"{_HOSTED}|\.[b-hj-z](?=[\s,:;)]|\Z)|"
+        rf"{_HOSTED}|\.[b-hj-z](?=[\s,:;)]|\Z)|\. ?z ?o\. ?o\.|"
         r" (?:House|Court|Holidays|HOLIDAYS|Travel|TRAVEL|Dental|DENTAL|Kitchens|KITCHENS|"
         r"Electrical|Logistics|Plumbing|Roofing|Motors|Foods|Solicitors|Lettings|"
         r"Builders|Bakery|Pharmacy|Surgery|Primary|Academy|Hotel|HOUSE|COURT|ELECTRICAL|LOGISTICS|"
         r"PLUMBING|ROOFING|MOTORS|FOODS|SOLICITORS|LETTINGS|BUILDERS|HOTEL)(?![A-Za-z])"
     ),
     "ORGANIZATION": re.compile(
-        rf"{_HOSTED}|"
+        rf"{_HOSTED}|\. ?z ?o\. ?o\.|"
         r"(?: [A-Z][a-z]+(?![A-Za-z]))*(?:,? (?:plc|ltd|llc|inc|gmbh|ag|bv|co|corp)\b|"
         r",? (?:KG|LLP|AG|SA|AB|AS|BV|NV|OHG|SE|CIC|SARL|SAS|S\.A\.|S\.L\.|S\.r\.l\.)(?!\w))?"
         r"(?i: (?:gym|bank|school|hospital|clinic|caf\u00e9|cafe|church|hotel|surgery|college|"

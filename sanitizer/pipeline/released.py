@@ -28,7 +28,7 @@ from sanitizer.answers import (
 from sanitizer.errors import NotCertified
 from sanitizer.pipeline.record import Settings, answer_record
 from sanitizer.pipeline.said import Passage, Resent, Said, declared
-from sanitizer.results import Reckoning, SanitizedText
+from sanitizer.results import VALUES, SanitizedText
 from sanitizer.storage import Budget, Charge, Originals, Vault, message_key
 from sanitizer.text import DeclaredText
 
@@ -272,17 +272,16 @@ class Answers:
         Args:
             prompts: what a request holds; default the latest texts of the conversation.
         """
-        reckoning = Reckoning()
-        for each in self._said if prompts is None else prompts:
-            reckoning.read(each)
-        asked = bool(reckoning) or self._policy.wire.formulas is True
-        return INSTRUCTION if asked and self._computes(prompts or ()) else ""
+        texts = self._said if prompts is None else prompts
+        hides = any(each.kind in VALUES for text in texts for each in text.replacements)
+        told = hides or self._policy.wire.formulas is True
+        return INSTRUCTION if told and self._computes(prompts or ()) else ""
 
     def _computes(self, prompts: Sequence[SanitizedText]) -> bool:
         """Return True if formulas of answers are computed: not where a text holds some itself."""
         formulas = self._policy.wire.formulas
         quotes = self._quotes or any(OPENS in each.text for each in prompts)
-        return formulas is True or (formulas == "asked" and not quotes)
+        return formulas is True or (formulas == "auto" and not quotes)
 
     def _context(self, prompt: Answered | None) -> AnswerContext:
         if isinstance(prompt, SanitizedText):

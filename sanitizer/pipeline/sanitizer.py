@@ -479,10 +479,10 @@ class Sanitizer:
     def instruction(self) -> str:
         """What an API must be told for its answers to calculate with hidden values.
 
-        It is empty until visible words of a text ask to calculate with hidden ones (always, or
-        never, with `formulas` under `[wire]` of the policy), and otherwise always the same. Wrapped
-        clients and the proxy send it along; who sends texts otherwise puts it into the system
-        prompt, or behind the text.
+        It is empty until amounts, dates or quantities of a text are hidden (always, or never, with
+        `formulas` under `[wire]` of the policy), and otherwise always the same. Wrapped clients and
+        the proxy send it along; who sends texts otherwise puts it into the system prompt, or behind
+        the text.
 
         Example:
             >>> sanitizer = Sanitizer(policy="deidentify")

@@ -91,8 +91,8 @@ class WireRules:
             a tool which echoes them can compare), or "keep" (they stay as the API sent them).
         keep_tools: names of tools whose arguments stay, whatever `tools` says.
         formulas: whether answers may say in formulas how to calculate with hidden values; requests
-            tell the API so, and what it writes is computed when the answer is restored. "asked":
-            where visible words ask for it; True: in every request.
+            tell the API so, and what it writes is computed when the answer is restored. "auto":
+            where amounts, dates or quantities are hidden; True: in every request.
     """
 
     images: str = "refuse"
@@ -101,7 +101,7 @@ class WireRules:
     links: str = "guard"
     tools: str = "restore"
     keep_tools: tuple[str, ...] = ()
-    formulas: bool | str = "asked"
+    formulas: bool | str = "auto"
 
     def keeps(self, tool: str) -> bool:
         """Return True if arguments of a tool stay as the API sent them."""

@@ -45,7 +45,7 @@ NUMBERS = ("random", "vault", "pass")
 IMAGES = ("refuse", "pass")
 LINKS = ("guard", "restore")
 TOOLS = ("restore", "keep")
-FORMULAS = ("asked", True, False)
+FORMULAS = ("auto", True, False)
 EMBEDDINGS = ("refuse", "identifiers", "perturb")
 _MECHANISMS: dict[str, type[Cape] | type[DynText]] = {"cape": Cape, "dyntext": DynText}
 

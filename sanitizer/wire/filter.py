@@ -410,7 +410,7 @@ class Filter:
         extracts = self._sanitizer.inner.answers.extractor is not None
         if n_plain:
             record = replace(record, n_texts=record.n_texts + n_plain)
-        asks = [result for slot, result in said if slot.role != "assistant"]
+        asks = [result for slot, result in said if slot.role in _SAID]
         told_how = self._sanitizer.inner.answers.instruction(asks)
         return record, tuple(prompts if extracts else ()), told_how
 
@@ -522,6 +522,8 @@ def _instruct(name: str, released: dict[Any, Any], told: str) -> None:
         released[place] = f"{before}\n\n{told}" if before else told
 
 
+_SAID = frozenset(["user", "system", "developer", "tool"])
+"""Roles of texts about which an API may be asked."""
 _INSTRUCTED = {
     **dict.fromkeys(("chat/completions", "api/chat"), "messages"),
     **dict.fromkeys(("messages", "messages/count_tokens", "api/generate"), "system"),

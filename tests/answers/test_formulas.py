@@ -43,6 +43,28 @@ HIDDEN = {
     "<NUMBER_8>": "07 11 2025",
     "<NUMBER_9>": "1,2,3",
     "<MONEY_9>": "₹2,41,000",
+    "<MONEY_10>": "£1,860 net",
+    "<MONEY_11>": "1,500",
+    "<MONEY_12>": "$5.40",
+    "<MONEY_13>": "110 zł",
+    "<MONEY_14>": "45 euro",
+    "<MONEY_15>": "96.50",
+    "<NUMBER_10>": "20%",
+    "<NUMBER_11>": "1,840 sq ft",
+    "<NUMBER_12>": "3/4",
+    "<NUMBER_13>": "7 months old",
+    "<NUMBER_14>": "5.40 kilos",
+    "<NUMBER_15>": "two",
+    "<DATE_10>": "3 pm",
+    "<DATE_11>": "06:45",
+    "<DATE_12>": "11 November 2024 at 19:50",
+    "<DATE_13>": "Thursday 9 January",
+    "<DATE_14>": "11-Mar-25",
+    "<DATE_15>": "15 may 2024",
+    "<DATE_16>": "2025-02-30",
+    "<PERSON_1>": "Jan van der Berg",
+    "<PERSON_2>": "HOLM, BRITT-MARIE",
+    "<PERSON_3>": "mr pettigrove",
     "<ORGANIZATION_1>": "Quill",
     "<ORGANIZATION_2>": "Marsh",
 }
@@ -89,6 +111,44 @@ def restored(answer: str, links: Links | None = None) -> str:
         ("MIN(<DATE_1>, <DATE_2>)", "3 March 2025"),
         ('IF(<MONEY_1> > 500, "yes", "no")', "yes"),
         ('IF(<DATE_1> > <DATE_2>, "yes", "no")', "no"),
+        # Per cents, however they are written; and a sum without a currency has that of the others.
+        ("<MONEY_10> * (1 + <NUMBER_10>)", "£2,232"),
+        ("ROUND(<MONEY_10> * (1 + <NUMBER_10> / 100) - <MONEY_11>, 2)", "£732.00"),
+        ("<MONEY_10> * <NUMBER_10> / 100", "£372"),
+        ("<MONEY_1> * (1 - MIN(30, 2 * <NUMBER_10>) / 100)", "£875.00"),
+        ("IF(<NUMBER_10> < 1, <NUMBER_10>, <NUMBER_10> / 100)", "0.20"),
+        ("4 * <MONEY_13> + 2 * <MONEY_13> * 50% - 440", "110 zł"),
+        ("SUM(<MONEY_14>, <MONEY_15>)", "141.50 euro"),
+        ("<MONEY_12> * <NUMBER_11>", "$9936.00"),
+        ("<NUMBER_12> * 100", "75"),
+        ("CEILING(<NUMBER_1> / 7)", "5"),
+        ("ABS(<MONEY_2> - <MONEY_1>)", "£269.50"),
+        # Times of day, dates with a time, and dates in quotes.
+        ('<DATE_10> + "45 minutes"', "3:45 pm"),
+        ('<DATE_11> - "1 hour"', "05:45"),
+        ("MINUTES(<DATE_10>, <DATE_11>)", "495"),
+        ("HOURS(<DATE_10>, <DATE_11>)", "8.25"),
+        ('DAYS(<DATE_15>, "12 May 2024")', "3"),
+        ('<DATE_15> + "3 months"', "15 august 2024"),
+        ("MONTHS(<DATE_14>, <DATE_15>)", "9"),
+        ('IF(<DATE_10> > "14:30", "late", "on time")', "late"),
+        # Written in another way.
+        ("VALUE(<MONEY_1>)", "1250.00"),
+        ("VALUE(<NUMBER_14>)", "5.40"),
+        ("VALUE(<NUMBER_15>)", "2"),
+        ("ISO(<DATE_15>)", "2024-05-15"),
+        ("ISO(<DATE_12>)", "2024-11-11T19:50"),
+        ('FORMAT(<DATE_14>, "DD/MM/YYYY")', "11/03/2025"),
+        ("WEEKDAY(<DATE_15>)", "Wednesday"),
+        ('IN(<DATE_13>, "German")', "Donnerstag, 9. Januar"),
+        ('IN(<DATE_12>, "French")', "11 novembre 2024, 19 h 50"),
+        ('IN(<NUMBER_13>, "German")', "7 Monate alt"),
+        ('IN(<DATE_10>, "German")', "15:00 Uhr"),
+        ("FIRST(<PERSON_1>)", "Jan"),
+        ("LAST(<PERSON_1>)", "van der Berg"),
+        ("FIRST(<PERSON_2>)", "BRITT-MARIE"),
+        ("TITLE(<PERSON_2>)", "Holm, Britt-Marie"),
+        ("TITLE(<PERSON_3>)", "Mr Pettigrove"),
         (r"<MONEY\_1> + 0", "£1,250.00"),
         ("&lt;MONEY_1&gt; * 1", "£1,250.00"),
     ],
@@ -105,9 +165,7 @@ def test_what_is_computed(formula: str, result: str) -> None:
         "<DATE_9> + 14",
         "<NUMBER_8> + 1",
         "<NUMBER_9> + 1",
-        "MAX(<NUMBER_1>, <MONEY_1>)",
         "<MONEY_1> + <MONEY_3>",  # pounds and euros
-        "<MONEY_1> + <NUMBER_1>",
         "<MONEY_1> * <MONEY_2>",
         "<NUMBER_5> + 1",  # 1.24 or 1240
         "<NUMBER_7> + 1",
@@ -117,6 +175,13 @@ def test_what_is_computed(formula: str, result: str) -> None:
         "<DATE_1> - <DATE_4>",
         "<DATE_1> + <MONEY_1>",
         "<DATE_1> * 2",
+        "<MONEY_13> + <MONEY_14>",  # zloty and euros
+        "<DATE_16> + 1",
+        "<DATE_10> + 45",  # minutes or hours
+        "MINUTES(<DATE_1>, <DATE_10>)",
+        "ISO(<DATE_13>)",
+        'IN(<DATE_1>, "Klingon")',
+        "VALUE(<PERSON_1>)",
         "<MONEY_1> / 0",
         "<MONEY_1>.__class__",
         "EVAL(<MONEY_1>)",
@@ -131,6 +196,23 @@ def test_what_is_not(formula: str) -> None:
     written = f"{{{{= {formula} }}}}"
     assert compute(written, HIDDEN, str) is None
     assert restored(written) == Restorer(HIDDEN, None).text(written)
+
+
+@pytest.mark.parametrize(
+    ("others", "result"),
+    [
+        (["96,50"], "1890"),  # a comma before decimals
+        (["1.234,50"], "1890"),
+        (["14.250"], "1890"),  # no sum has three decimals
+        (["96.50"], "641.250"),
+        (["96.50", "96,50"], None),
+        ([], None),
+    ],
+)
+def test_other_values_show_how_a_number_is_read(others: list[str], result: str | None) -> None:
+    hidden = {"<MONEY_1>": "1.250", "<MONEY_2>": "640"}
+    hidden |= {f"<MONEY_{i}>": each for i, each in enumerate(others, 3)}
+    assert compute("{{= VALUE(<MONEY_1> + <MONEY_2>) }}", hidden, str) == result
 
 
 def test_rows_are_sorted_and_chosen_and_shown_with_originals() -> None:
@@ -260,7 +342,6 @@ def test_a_text_comes_back_byte_for_byte_and_the_way_is_told() -> None:
     assert any("formulas under [wire]" in hint for hint in result.hints)
 
 
-ASKED = "Total these: Quill paid £1,250.00 and Marsh paid £980.50."
 UNASKED = "Thank Quill: he paid £1,250.00, and Marsh paid £980.50."
 
 
@@ -273,29 +354,21 @@ def told(*texts: str, policy: object = "deidentify") -> str:
 
 
 @pytest.mark.parametrize("preset", ["deidentify", "balanced"])
-def test_an_api_is_told_where_visible_words_ask_to_calculate(preset: str) -> None:
-    assert "never guess them" in told(ASKED, policy=preset)
-    assert "never guess them" not in told(UNASKED, policy=preset)
-    assert "never guess them" in told(UNASKED, "Now total these.", policy=preset)
+def test_an_api_is_told_where_values_are_hidden(preset: str) -> None:
+    assert "never guess them" in told(UNASKED, policy=preset)
     assert "never guess them" not in told("Total these: 3 apples and 4 pears.", policy=preset)
+    assert "never guess them" not in told("Thank Elena Marsh for me.", policy=preset)
     off = {"base": preset, "wire": {"formulas": False}}
-    assert "never guess them" not in told(ASKED, policy=off)
+    assert "never guess them" not in told(UNASKED, policy=off)
 
 
-def test_the_texts_of_a_conversation_ask_together() -> None:
+def test_a_conversation_that_hid_a_value_is_told_about() -> None:
     sanitizer = Sanitizer(policy="deidentify")
-    sanitizer.sanitize(UNASKED)
+    sanitizer.sanitize("Thank Elena Marsh for me.")
     assert sanitizer.instruction == ""
+    sanitizer.sanitize(UNASKED)
     sanitizer.sanitize("Now total these.")
     assert sanitizer.instruction == INSTRUCTION
-
-
-def test_what_is_asked_follows_from_visible_words_alone() -> None:
-    for name in ("Totaling", "Sumtotal", "Average"):
-        text = UNASKED.replace("Quill", f"Ms {name}")
-        result = Sanitizer(policy="deidentify").sanitize(text)
-        assert name not in result.text
-        assert not any("amounts" in hint for hint in result.hints)
 
 
 def test_a_text_that_holds_formulas_itself_comes_back_byte_for_byte() -> None:

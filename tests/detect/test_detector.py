@@ -572,7 +572,7 @@ def test_a_german_and_a_spanish_date_are_one(local: Detector) -> None:
 def test_days_of_a_list_are_days_of_their_own(local: Detector) -> None:
     text = "Ida Lund was away on 3 May 2024, 14 March 2023, 1 June 2022 at 10:30."
     days = [it for it, kind in kinds(local.read(text), text).items() if kind == "DATE"]
-    assert days == ["3 May 2024", "14 March 2023", "1 June 2022 at 10:30"]
+    assert days == ["3 May 2024", "14 March 2023", "1 June 2022", "10:30"]
 
 
 def test_a_weekday_before_a_day_is_not_of_the_day_before(local: Detector) -> None:

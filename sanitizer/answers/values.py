@@ -1,0 +1,647 @@
+"""Amounts, dates and times of day as people write them: read, and written again in the same way.
+
+By hand, since libraries guess: a value that can be read in two ways ("1.240", "03/04/2025") is not
+read at all, unless the other values of the conversation show which way is theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from functools import cached_property
+
+MOST_DIGITS = 30
+"""Digits of a value at most."""
+PERCENT = "%"
+TIMED = {"minute": 1, "hour": 60, "day": 1440, "week": 10080}
+"""Unit of time -> its minutes."""
+_SAME_UNIT = {
+    "min": "minute",
+    "mins": "minute",
+    "h": "hour",
+    "hr": "hour",
+    "hrs": "hour",
+    "wk": "week",
+    "wks": "week",
+    "yr": "year",
+    "yrs": "year",
+    "percent": PERCENT,
+    "per cent": PERCENT,
+    "pct": PERCENT,
+}
+_CURRENCIES = {
+    name: code
+    for code, names in {
+        "GBP": "£ gbp pound pounds quid",
+        "EUR": "€ eur euro euros",
+        "USD": "$ us$ usd dollar dollars",
+        "INR": "₹ inr rs rupee rupees",
+        "CHF": "chf franken francs",
+        "JPY": "¥ jpy yen",
+        "PLN": "zł pln złoty zloty",
+        "SEK": "sek",
+        "NOK": "nok",
+        "DKK": "dkk",
+        "CZK": "kč czk",
+        "CAD": "c$ ca$ cad",
+        "AUD": "a$ au$ aud",
+        "BRL": "r$ brl reais",
+    }.items()
+    for name in names.split()
+}
+CODES = frozenset(_CURRENCIES.values())
+_WITH_COMMA = frozenset(["EUR", "CHF", "PLN"])
+"""Currencies whose sums are written with a comma in some countries."""
+_SCALES = {
+    name: Decimal(10) ** power
+    for power, names in {
+        3: "k thousand grand",
+        5: "lakh lakhs",
+        6: "m mn mio million",
+        7: "crore crores",
+        9: "bn billion",
+    }.items()
+    for name in names.split()
+}
+_AMOUNT = re.compile(
+    r"(?:about |around |approx\.? |ca\.? |~)?"
+    r"(?P<before>[^\w\s.,+-]{0,3}\s?|[A-Za-z]{1,3}\$?[ .]{0,2})"
+    rf"(?P<number>[0-9](?:[0-9.,'\u2019\u00a0 ]{{0,{MOST_DIGITS}}}[0-9])?)"
+    rf"(?:\s?(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})\b)?"
+    r"(?P<after>[^0-9\n]{0,30})",
+    re.I,
+)
+_FRACTION = re.compile(
+    r"(?:(?P<whole>[0-9]{1,3}) )?(?P<over>[0-9]{1,3})/(?P<under>[1-9][0-9]{0,2})\b"
+)
+_FRACTIONS = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅛": "1/8"}
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_NUMERALS = {
+    **{word: i for i, word in enumerate(_ONES)},
+    **{word: 10 * i for i, word in enumerate(_TENS, 2)},
+    **{
+        f"{tens}-{ones}": 10 * i + j
+        for i, tens in enumerate(_TENS, 2)
+        for j, ones in enumerate(_ONES[1:10], 1)
+    },
+}
+_TAXED = re.compile(
+    r"(?i)(?:\s*\b(?:net|gross|brutto|netto|each|total|pcm|pw|p\.?a\.?|excl\.?|incl\.?|vat|plus)\b\.?)+\s*\Z"
+)
+"""What is said of a sum behind it and holds for no other one."""
+_LASTING = re.compile(r"\s*(?:/|\b(?:an?|per|each|every|pro|par|por)\b)\s*[^\W\d_]+\s*\Z", re.I)
+_GROUPS = "[0-9]{{1,3}}(?:{0}[0-9]{{3}})+|[0-9]{{1,2}}(?:{0}[0-9]{{2}})+{0}[0-9]{{3}}"
+"""Digits in groups, in thousands or as in India; to be filled with the sign between them."""
+_GROUPED = 10_000  # the least sum whose digits are grouped if no value shows how
+_LEAP_FREE, _LARGEST_DAY, _LAST_MONTH = 2001, 31, 12
+
+
+@dataclass(frozen=True)
+class Language:
+    """How a language writes dates and times.
+
+    Attributes:
+        months, weekdays: from January, from Monday. dated: a date with "{d}", "{m}", "{y}".
+        led: a weekday and a date, "{w}" and "{date}". clock: a time of day, "{h}" and "{n}".
+        units: units of time, one and several. aged: "{n}" and "{unit}" of an age.
+    """
+
+    months: Sequence[str]
+    weekdays: Sequence[str]
+    dated: str
+    led: str
+    clock: str
+    units: Mapping[str, tuple[str, str]]
+    aged: str
+
+
+_UNITS = ("minute", "hour", "day", "week", "month", "year")
+
+
+def _language(
+    months: str, weekdays: str, dated: str, led: str, clock: str, units: str, aged: str
+) -> Language:
+    """Return a language from its words, with spaces between them."""
+    pairs = (pair.partition("/") for pair in units.split())
+    named = {name: (one, many) for name, (one, _, many) in zip(_UNITS, pairs, strict=True)}
+    return Language(months.split(), weekdays.split(), dated, led, clock, named, aged)
+
+
+LANGUAGES = {
+    "english": _language(
+        "January February March April May June July August September October November December",
+        "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
+        "{d} {m} {y}",
+        "{w} {date}",
+        "{h}:{n}",
+        "minute/minutes hour/hours day/days week/weeks month/months year/years",
+        "{n} {unit} old",
+    ),
+    "german": _language(
+        "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+        "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag",
+        "{d}. {m} {y}",
+        "{w}, {date}",
+        "{h}:{n} Uhr",
+        "Minute/Minuten Stunde/Stunden Tag/Tage Woche/Wochen Monat/Monate Jahr/Jahre",
+        "{n} {unit} alt",
+    ),
+    "french": _language(
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        "lundi mardi mercredi jeudi vendredi samedi dimanche",
+        "{d} {m} {y}",
+        "{w} {date}",
+        "{h} h {n}",
+        "minute/minutes heure/heures jour/jours semaine/semaines mois/mois an/ans",
+        "{n} {unit}",
+    ),
+    "spanish": _language(
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+        "lunes martes miércoles jueves viernes sábado domingo",
+        "{d} de {m} de {y}",
+        "{w} {date}",
+        "{h}:{n}",
+        "minuto/minutos hora/horas día/días semana/semanas mes/meses año/años",
+        "{n} {unit}",
+    ),
+    "italian": _language(
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre "
+        "novembre dicembre",
+        "lunedì martedì mercoledì giovedì venerdì sabato domenica",
+        "{d} {m} {y}",
+        "{w} {date}",
+        "{h}:{n}",
+        "minuto/minuti ora/ore giorno/giorni settimana/settimane mese/mesi anno/anni",
+        "{n} {unit}",
+    ),
+    "portuguese": _language(
+        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+        "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo",
+        "{d} de {m} de {y}",
+        "{w}, {date}",
+        "{h}:{n}",
+        "minuto/minutos hora/horas dia/dias semana/semanas mês/meses ano/anos",
+        "{n} {unit}",
+    ),
+    "dutch": _language(
+        "januari februari maart april mei juni juli augustus september oktober november december",
+        "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
+        "{d} {m} {y}",
+        "{w} {date}",
+        "{h}:{n} uur",
+        "minuut/minuten uur/uur dag/dagen week/weken maand/maanden jaar/jaar",
+        "{n} {unit} oud",
+    ),
+}
+_SHORT_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+_MONTHS = (*(each.months for each in LANGUAGES.values()), _SHORT_MONTHS)
+_SHORT_DAYS = "Mon Tue Wed Thu Fri Sat Sun".split()
+_WEEKDAYS = (*(each.weekdays for each in LANGUAGES.values()), _SHORT_DAYS)
+_DAY_FIRST = re.compile(
+    r"(?:the )?([0-9]{1,2})(?:st|nd|rd|th|\.)?[ -](?:of |de )?([^\W\d_]{3,12})\.?"
+    r"(?:,?[ -](?:(?:de |of )?([0-9]{4})|['\u2019]?([0-9]{2})))?"
+)
+_MONTH_FIRST = re.compile(
+    r"([^\W\d_]{3,12})\.? (?:the )?([0-9]{1,2})(?:st|nd|rd|th)?(?:,? ([0-9]{4}))?"
+)
+_ISO = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_DIGITAL = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})")
+_WEEKDAY = re.compile(r"(?P<name>[^\W\d_]{3,10}(?:-feira)?)(?P<sign>\.?,? )(?:the |den |el |le )?")
+_CLOCK = re.compile(
+    r"(?P<hour>[01]?[0-9]|2[0-4])(?:(?P<sign>[:.h]|H)(?P<minute>[0-5][0-9])(?::[0-5][0-9](?:\.[0-9]+)?)?)?"
+    r"(?P<after> ?(?:[ap]\.?m\.?|Uhr|uur|hours?|hrs?|h|o['\u2019]clock|Z)\b\.?)?",
+    re.I,
+)
+_HALF = 12  # hours
+_NOON = {"noon": 720, "midday": 720, "midnight": 0}
+_TIME_BEHIND = re.compile(
+    r"(?i)(?P<day>.{3,40}?)(?P<sign>,? (?:at |um |om |a las? |\u00e0 |alle |from )?|T)"
+    r"(?P<time>[0-9]{1,2}(?:[:.h]|(?= ?[ap]\.?m)).{0,12})"
+)
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A number with its unit, and how it was written.
+
+    Attributes:
+        unit: in one spelling; "" for a plain number. before, after: as written around the number.
+        decimals: digits after the point. point, group: the signs. scale: "k" or the like.
+        literal: it is written in the formula, and takes the unit of what it is added to.
+        shared: it was multiplied with per cents last, so that "/ 100" behind says it twice.
+    """
+
+    value: Decimal
+    unit: str = ""
+    before: str = ""
+    after: str = ""
+    decimals: int = 0
+    point: str = "."
+    group: str = ""
+    scale: str = ""
+    literal: bool = False
+    shared: bool = False
+
+    def like(self, value: Decimal, *others: Amount) -> Amount:
+        """Return another value, written like this one and these."""
+        every = (self, *others)
+        styled = next((each for each in every if each.unit), self).plain()
+        group = next((each.group for each in every if each.group), "")
+        if not group and styled.unit[:3] in CODES and abs(value) >= _GROUPED:
+            group = "." if styled.point == "," else ","
+        scale = styled.scale if all(each.scale == styled.scale for each in every) else ""
+        decimals = max(each.decimals for each in every)
+        return replace(
+            styled, value=value, group=group, scale=scale, decimals=decimals, shared=False
+        )
+
+    def plain(self) -> Amount:
+        """Return it without what is said of it alone: "net", "pcm"."""
+        said = _TAXED.search(self.after)
+        return replace(self, after=self.after[: said.start()]) if said else self
+
+    def lasting(self) -> Amount:
+        """Return a sum without what it is paid for: twelve times "890 a month" is none a month."""
+        plain = self.plain()
+        said = _LASTING.search(plain.after)
+        if said is None:
+            return plain
+        return replace(plain, unit=self.unit.partition(" ")[0], after=plain.after[: said.start()])
+
+    @property
+    def is_money(self) -> bool:
+        """Whether its unit is a currency."""
+        return self.unit[:3] in CODES
+
+    def bare(self) -> str:
+        """Return the number alone, with a point and without groups, as data has it."""
+        written = f"{self.value:f}"
+        return written.rstrip("0").rstrip(".") if "." in written and not self.decimals else written
+
+    def __str__(self) -> str:
+        value = self.value / _SCALES[self.scale.lower()] if self.scale else self.value
+        exact = value == value.to_integral_value()
+        places = self.decimals if exact else max(self.decimals, 2)
+        digits = f"{abs(value):,.{places}f}"
+        if not exact and places > self.decimals and self.unit not in CODES:
+            digits = digits.rstrip("0").rstrip(".")
+        written = digits.replace(",", "\0").replace(".", self.point).replace("\0", self.group)
+        sign = "-" if value < 0 else ""
+        return f"{sign}{self.before}{written}{self.scale}{self.after}"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A date, a time of day, or both, and how they were written.
+
+    Attributes:
+        day: the date. form: how it was written, with "{d}", "{m}", "{y}" and names of months.
+        weekday: as written before it, "" if none. minutes: of the day. clock: how the time was
+            written: "24" or "12", its sign, and what stands behind. between: what is before it.
+    """
+
+    day: date | None = None
+    form: str = ""
+    months: Sequence[str] = ()
+    padded: bool = False
+    has_year: bool = True
+    short_year: bool = False
+    weekday: str = ""
+    weekdays: Sequence[str] = ()
+    minutes: int | None = None
+    clock: tuple[str, str, str, bool] = ("24", ":", "", True)
+    between: str = " "
+
+    def __str__(self) -> str:
+        return self.between.join(part for part in (self._date(), self._time()) if part)
+
+    def _date(self) -> str:
+        if self.day is None:
+            return ""
+        width = 2 if self.padded else 1
+        month = self.months[self.day.month - 1] if self.months else f"{self.day.month:0{width}}"
+        year = f"{self.day.year % 100:02}" if self.short_year else f"{self.day.year:04}"
+        written = self.form.format(d=f"{self.day.day:0{width}}", m=month, y=year)
+        if not self.weekday:
+            return written
+        name = self.weekdays[self.day.weekday()] if self.has_year else None
+        return f"{name}{self.weekday}{written}" if name else written
+
+    def _time(self) -> str:
+        if self.minutes is None:
+            return ""
+        kind, sign, after, padded = self.clock
+        hour, minute = divmod(self.minutes % 1440, 60)
+        if kind == "24":
+            return f"{hour:0{2 if padded else 1}}{sign or ':'}{minute:02}{after}"
+        half = "pm" if hour >= _HALF else "am"
+        dotted = after.strip().lower().count(".") > 1
+        shown = f"{half[0]}.{half[1]}." if dotted else half
+        shown = shown.upper() if after.strip().isupper() else shown
+        minutes = f"{sign or ':'}{minute:02}" if minute or sign else ""
+        return f"{hour % _HALF or _HALF}{minutes}{' ' * after.startswith(' ')}{shown}"
+
+    def iso(self) -> str:
+        """Return it as ISO 8601 writes it."""
+        day = (
+            "" if self.day is None else f"{self.day.year:04}-{self.day.month:02}-{self.day.day:02}"
+        )
+        time = "" if self.minutes is None else "{:02}:{:02}".format(*divmod(self.minutes, 60))
+        return "T".join(part for part in (day, time) if part)
+
+    def within(self, language: Language, written: str) -> str:
+        """Return it as another language writes it.
+
+        Args:
+            written: the original, for its weekday.
+        """
+        parts = []
+        if self.day is not None:
+            form = language.dated
+            if not self.has_year:
+                form = form[: form.index("{m}") + 3]
+            month = language.months[self.day.month - 1]
+            parts.append(form.format(d=self.day.day, m=month, y=self.day.year))
+            number = weekday_in(written)
+            if number is not None:
+                parts = [language.led.format(w=language.weekdays[number], date=parts[0])]
+        if self.minutes is not None:
+            hour, minute = divmod(self.minutes % 1440, 60)
+            parts.append(language.clock.format(h=hour, n=f"{minute:02}"))
+        return ", ".join(parts)
+
+
+Value = Amount | Moment | str
+
+
+class Reader:
+    """Reads the values of one conversation.
+
+    Args:
+        originals: placeholder -> original.
+    """
+
+    def __init__(self, originals: Mapping[str, str]) -> None:
+        self.originals = originals
+
+    def value(self, placeholder: str) -> Amount | Moment | None:
+        """Return the value that a placeholder stands for, None if it cannot be read for sure."""
+        original = self.originals.get(placeholder)
+        if original is None:
+            return None
+        # "2025" is no number of days
+        return self.read(original, amounts=not placeholder.startswith("<DATE"))
+
+    def read(self, text: str, amounts: bool = True) -> Amount | Moment | None:
+        """Return the value of a text, None if it has none or may have two."""
+        plain = text.strip().strip(",;")
+        found: Amount | Moment | None = read_moment(plain)
+        if found is None and amounts:
+            found = read_amount(plain)
+            if found is None and self._point:
+                found = read_amount(plain, self._point)
+        return found
+
+    @cached_property
+    def _point(self) -> str:
+        """The sign before decimals in values that have only one reading, "" if they differ."""
+        found = set()
+        for name, original in self.originals.items():
+            if name.startswith(("<MONEY", "<NUMBER")):
+                number = re.search(r"[0-9](?:[0-9.,]*[0-9])?", original)
+                grouped = name.startswith("<MONEY")
+                found.add(_shows_point(number.group(), grouped) if number else "")
+        found.discard("")
+        return found.pop() if len(found) == 1 else ""
+
+
+def _shows_point(number: str, is_money: bool) -> str:
+    """Return the sign before the decimals of a number, "" if it shows none.
+
+    Args:
+        is_money: no sum has three decimals from ten on; "1.459" may be a price of fuel.
+    """
+    if re.fullmatch(r"[0-9]+([.,])(?:[0-9]{1,2}|[0-9]{4,})", number):
+        return "," if "," in number else "."
+    groups = r"[0-9]{1,3}(?:([.,])[0-9]{3}){2,}" + r"|[0-9]{2,3}[.,][0-9]{3}" * is_money
+    if re.fullmatch(groups, number):
+        return "." if "," in number else ","
+    signs = [c for c in number if c in ".,"]
+    return signs[-1] if len(set(signs)) > 1 else ""
+
+
+def read_amount(text: str, point: str = "") -> Amount | None:
+    """Return a number with its unit; None for any other text, and where its signs are unclear.
+
+    Args:
+        point: the sign before decimals where a number alone does not show it.
+    """
+    for sign, written in _FRACTIONS.items():
+        if sign in text:
+            text = text.replace(sign, f" {written}").strip()
+    fraction = _FRACTION.match(text)
+    if fraction is not None:
+        whole = Decimal(fraction["whole"] or 0)
+        value = whole + Decimal(fraction["over"]) / Decimal(fraction["under"])
+        after = text[fraction.end() :]
+        return Amount(value, _unit("", after), "", after)
+    word, _, rest = text.partition(" ")
+    if word.lower() in _NUMERALS:
+        text = f"{_NUMERALS[word.lower()]} {rest}".strip()
+    match = _AMOUNT.fullmatch(text)
+    if match is None:
+        return None
+    unit = _unit(match["before"], match["after"])
+    signs = _signs(match["number"], unit, bool(match["before"].strip()), point)
+    if signs is None:
+        return None
+    group, found = signs
+    whole_part = match["number"].partition(found)[0] if found else match["number"]
+    if group and not re.fullmatch(_GROUPS.format(re.escape(group)), whole_part):
+        return None
+    plain = "".join(c for c in match["number"] if c.isdecimal() or (found and c == found))
+    scale = (match["scale"] or "").lower()
+    decimals = len(plain.rpartition(found)[2]) if found else 0
+    return Amount(
+        Decimal(plain.replace(",", ".")) * _SCALES.get(scale, Decimal(1)),
+        unit,
+        match["before"],
+        match["after"],
+        decimals,
+        found or ("," if group == "." else "."),
+        group,
+        text[slice(*match.span("scale"))] if scale else "",
+    )
+
+
+def _unit(before: str, after: str) -> str:
+    """Return the unit that is written around a number, in one spelling."""
+    said = _TAXED.search(after)
+    after = after[: said.start()] if said else after
+    first, _, rest = after.strip(" .").lower().partition(" ")
+    sign = before.strip(" .").lower()
+    if first in _CURRENCIES or sign in _CURRENCIES:
+        behind = rest if first in _CURRENCIES else f"{first} {rest}"
+        code = _CURRENCIES.get(sign) or _CURRENCIES[first]
+        return f"{code} {behind.strip()}".strip()
+    written = f"{sign} {first} {rest}".strip()
+    if written in _SAME_UNIT:
+        return _SAME_UNIT[written]
+    words = [_SAME_UNIT.get(word, word) for word in written.split()]
+    return " ".join(word.removesuffix("s") if len(word) > 2 else word for word in words)
+
+
+def _signs(number: str, unit: str, led: bool, point: str) -> tuple[str, str] | None:
+    """Return the sign between groups and the point of a number, "" where it has none.
+
+    Args:
+        led: a sign such as "£" stands before it. point: as for `read_amount`.
+    """
+    space = next((c for c in number if c in "'\u2019\u00a0 "), "")
+    dots, commas = number.count("."), number.count(",")
+    if dots and commas:
+        last = max(".,", key=number.rfind)
+        if number.count(last) > 1:
+            return None
+        return ("," if last == "." else "."), last
+    sign = "." if dots else "," if commas else ""
+    if number.count(sign or "\0") > 1:
+        return sign, ""
+    behind = number.rpartition(sign)[2] if sign else ""
+    if len(behind) != len("000") or len(number) > len("999,000") or space:
+        return space, sign
+    if number.startswith("0") or sign == point:
+        return space, sign
+    with_comma = unit.partition(" ")[0] in _WITH_COMMA and not led
+    return (sign, "") if point or (sign == ".") == with_comma else None
+
+
+def read_moment(text: str) -> Moment | None:
+    """Return a date or a time of day; None for any other text, and for what may be two."""
+    found = _read_clock(text) or _read_day(text)
+    if found is not None:
+        return found
+    both = _TIME_BEHIND.fullmatch(text)
+    if both is None:
+        return None
+    day, time = _read_day(both["day"]), _read_clock(both["time"])
+    if time is None or day is None:
+        return None
+    return replace(day, minutes=time.minutes, clock=time.clock, between=both["sign"])
+
+
+def _read_clock(text: str) -> Moment | None:
+    if text.lower() in _NOON:
+        return Moment(minutes=_NOON[text.lower()])
+    match = _CLOCK.fullmatch(text.strip())
+    if match is None or (match["minute"] is None and not match["after"]):
+        return None
+    hour, minute = int(match["hour"]), int(match["minute"] or 0)
+    after, sign = match["after"] or "", match["sign"] or ""
+    told = re.sub(r"[^a-z]", "", after.lower())
+    if told in ("am", "pm") and 1 <= hour <= _HALF:
+        hour = hour % _HALF + _HALF * (told == "pm")
+        return Moment(minutes=60 * hour + minute, clock=("12", sign, after, False))
+    sum_of_money = sign == "." and not after and len(match["hour"]) == 1  # "9.30"
+    how_long = told in ("hour", "hours", "hr", "hrs") and not sign
+    if told in ("am", "pm", "oclock") or sum_of_money or how_long:
+        return None
+    padded = len(match["hour"]) > 1
+    return Moment(minutes=60 * hour + minute, clock=("24", sign.lower(), after, padded))
+
+
+def weekday_in(text: str) -> int | None:
+    """Return the number of the weekday that a text begins with, from Monday."""
+    named = _WEEKDAY.match(text)
+    if named is None:
+        return None
+    return next((at for names in _WEEKDAYS if (at := _place(named["name"], names)) >= 0), None)
+
+
+def _read_day(text: str) -> Moment | None:
+    """Return a date; None for any other text, and for one that may be two dates."""
+    named = _WEEKDAY.match(text)
+    if named is not None:
+        names = next((each for each in _WEEKDAYS if _place(named["name"], each) >= 0), None)
+        if names is not None:
+            day = _plain_day(text[named.end() :])
+            return day and replace(day, weekday=named["sign"], weekdays=names)
+    return _plain_day(text)
+
+
+def _plain_day(text: str) -> Moment | None:
+    if iso := _ISO.fullmatch(text):
+        return _moment(int(iso[1]), int(iso[2]), int(iso[3]), form="{y}-{m}-{d}", padded=True)
+    if digital := _DIGITAL.fullmatch(text):
+        first, second, year = int(digital[1]), int(digital[3]), int(digital[4])
+        short = len(digital[4]) == len("25")
+        year += 2000 * short
+        padded, sign = len(digital[1]) == len(digital[3]) == len("03"), digital[2]
+        if sign == "." or first > _LAST_MONTH or first == second:
+            form = f"{{d}}{sign}{{m}}{sign}{{y}}"
+            return _moment(year, second, first, form=form, padded=padded, short_year=short)
+        if second > _LAST_MONTH:
+            form = f"{{m}}{sign}{{d}}{sign}{{y}}"
+            return _moment(year, first, second, form=form, padded=padded, short_year=short)
+        return None
+    for pattern, day, month, form in (
+        (_DAY_FIRST, 1, 2, "{d} {m}"),
+        (_MONTH_FIRST, 2, 1, "{m} {d}"),
+    ):
+        match = pattern.fullmatch(text)
+        months = match and next((m for m in _MONTHS if _place(match[month], m) >= 0), None)
+        if match and months and int(match[day]) <= _LARGEST_DAY:
+            return _named_day(match, match[day], match[month], months, form)
+    return None
+
+
+def _named_day(
+    match: re.Match[str], day: str, month: str, months: Sequence[str], form: str
+) -> Moment | None:
+    """Return a date whose month has a name."""
+    last = match[4] if match.re.groups > len(("day", "month", "year")) else None
+    year = match[3] or (last and f"20{last}")
+    sign = "-" if "-" in match.group() else ", " if form == "{m} {d}" else " "
+    form = form.replace(" ", "-") if sign == "-" else form
+    lowered = month[0].islower() and months[0][0].isupper()
+    return _moment(
+        int(year or _LEAP_FREE),
+        _place(month, months) + 1,
+        int(day),
+        form=f"{form}{sign}{{y}}" if year else form,
+        months=[name.lower() for name in months] if lowered else months,
+        has_year=bool(year),
+        short_year=bool(last),
+    )
+
+
+def _moment(
+    year: int,
+    month: int,
+    day: int,
+    *,
+    form: str,
+    months: Sequence[str] = (),
+    padded: bool = False,
+    has_year: bool = True,
+    short_year: bool = False,
+) -> Moment | None:
+    try:
+        when = date(year, month, day)
+    except ValueError:
+        return None
+    return Moment(when, form, months, padded, has_year, short_year)
+
+
+def _place(name: str, names: Iterable[str]) -> int:
+    lowered = [each.lower() for each in names]
+    plain = "sep" if name.lower() == "sept" else name.lower()
+    plain = {"tues": "tue", "weds": "wed", "thur": "thu", "thurs": "thu"}.get(plain, plain)
+    return lowered.index(plain) if plain in lowered else -1
