@@ -253,6 +253,11 @@ _AT_FIRST, _FIRST = re.compile(r": ?$"), re.compile(r"1[.)] |\d{1,4}\)(?:\n|$)")
 _ITEM = re.compile(r"(?:\d{1,2}[.)] |\d{1,2}\.\d{1,2}\.? (?=[A-Z])|\d{1,4}\))")
 """A version, and a day that looks like one; visible text before that day; and before, and the
 number with the text after, of a list's item, a clause of a contract or a line of a file."""
+_ENUMERATED, _UNOPENED = re.compile(r"[1-9]\) [a-zA-Z]"), re.compile(r"(?:^|[ \n])$")
+"""A point of several in one line: "please 1) translate it, 2) answer"."""
+_KEY_OF_ROW = re.compile(r"(?i)(?:\bvalues\s*|\),\s*)\($")
+_KEY = re.compile(r"[0-9]{1,3},")
+"""The first number of a row that is put into a table."""
 _CLAUSE = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,2}){1,2}\.? \ufffc")
 _OF_RULES = re.compile(
     r"(?i)\b(?:agreement|contract|clauses?|shall|part(?:y|ies)|terms|hereby|herein|liable|liability|"
@@ -327,6 +332,8 @@ def public_number(number: str, before: str, after: str, sure: bool = False) -> b
     item = _AT_ITEM.search(before) and (
         _ITEM.match(written) or (_CLAUSE.match(written) and _OF_RULES.search(before))
     )
+    item = item or (_ENUMERATED.match(written) and _UNOPENED.search(before))
+    item = item or (_KEY_OF_ROW.search(before) and _KEY.match(written))
     first = (_AT_FIRST.search(before) and _FIRST.match(written)) or (
         _LINED.match(written) and _OF_LINE.search(before)
     )

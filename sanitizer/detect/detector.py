@@ -63,6 +63,7 @@ from sanitizer.detect.skeleton import (
     PublicForms,
     Run,
     Skeleton,
+    asks_in_line,
     foreign_words,
     is_compound,
     is_french_verb,
@@ -73,7 +74,7 @@ from sanitizer.detect.skeleton import (
     skeleton,
     unelided,
 )
-from sanitizer.detect.surroundings import NAMES, TITLE, of_bytes, of_calendar, of_currency
+from sanitizer.detect.surroundings import MONTH, NAMES, TITLE, of_bytes, of_calendar, of_currency
 from sanitizer.detect.tagging import Tagging, is_lone
 from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces
 from sanitizer.text import (
@@ -346,7 +347,11 @@ class Detector:
                 kind = known or self._number_kind(word, before, after, labels[number][0], field)
                 kind = as_measured(word, before, after, kind)
                 of_task = reckoning or (
-                    known is None and public_number(word, sight, after, number in sure)
+                    known is None
+                    and (
+                        public_number(word, sight, after, number in sure)
+                        or _is_of_form(found.text, run, before, after)
+                    )
                 )
                 told = kind is None and field is None and language == "en"
                 if told and not overlapping(coded, run.start, run.end):
@@ -707,6 +712,15 @@ class _Shown:
         end = runs[number + 1].start if number + 1 < len(runs) else len(text)
         shown = text[runs[number].end : min(end, runs[number].end + length)]
         return shown + SLOT if len(shown) < length and number + 1 < len(runs) else shown
+
+
+_AT_LINE, _NO_MONTH = re.compile(r"(?:^|\n)[ \t]*$"), re.compile(rf"[ \t](?!{MONTH}\b)[A-Z][a-z]")
+
+
+def _is_of_form(text: str, run: Run, before: str, after: str) -> bool:
+    """Return True for the number of a form's line: "2 First name:"."""
+    marks = _AT_LINE.search(before) is not None and _NO_MONTH.match(after) is not None
+    return marks and run.end - run.start <= len("99") and asks_in_line(text, run.end)
 
 
 def _words(run: Run) -> Sequence[tuple[int, int]]:

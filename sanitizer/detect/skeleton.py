@@ -378,7 +378,8 @@ def skeleton(
         start, end = words[0][0], words[-1][1]
         gap = text[at:start]
         opens = at == 0 and not found and not n_visible
-        opens = opens or (_opens(gap, hidden, opening) and not _signs(text, at, gap))
+        in_form = gap in (" ", "\t") and asks_in_line(text, start)
+        opens = opens or (_opens(gap, hidden, opening, in_form) and not _signs(text, at, gap))
         if whole is not None:
             found.append(Run(start, end, words, whole.kind))
             at, hidden, opening = end, whole.kind, opens
@@ -402,14 +403,20 @@ def skeleton(
     return Skeleton(text, tuple(found), n_visible)
 
 
-def _opens(gap: str, hidden: str | None, opening: bool) -> bool:
+def asks_in_line(text: str, start: int) -> bool:
+    """Return True for a line that ends with a colon, as one of a form does: "2 First name:"."""
+    end = text.find("\n", start)
+    return text[:end].rstrip(" ")[-1:] == ":" if end >= 0 else text.rstrip(" ")[-1:] == ":"
+
+
+def _opens(gap: str, hidden: str | None, opening: bool, in_form: bool) -> bool:
     """Return True if a sentence, line or item opens after this gap between two words.
 
     Args:
         hidden: kind of the run before the gap, None after a visible word. opening: whether the word
-            before the gap opened a sentence itself.
+            before the gap opened a sentence itself. in_form: a line of a form, behind its number.
     """
-    if hidden in NUMBERS and opening and _AFTER_MARKER.match(gap):
+    if hidden in NUMBERS and opening and (_AFTER_MARKER.match(gap) or in_form):
         return True
     if hidden == WORD and _INITIAL_END.fullmatch(gap):
         return False  # after "J." or "Mr." nobody knows

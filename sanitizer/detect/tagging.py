@@ -61,8 +61,9 @@ _ALARMS, _ALARMING = frozenset(["panic", "panics", "panicked", "panicking"]), 0.
 _VAGUE = 0.45
 """Share of the likeliest class among all of them below which a word is part of a fact of no class:
 a told class was right in one of four such words of the open prompts and the development set."""
-_IN_PROGRAM, _MOST_DIGITS = 0.03, 2
-"""The same of a number in a program of up to so many digits: most are nobody's."""
+_IN_PROGRAM, _DIGIT_IN_PROGRAM, _MOST_DIGITS = 0.03, 0.5, 2
+"""The same of a number in a program of up to so many digits, and of a single one: most are
+nobody's."""
 _SURE = 0.9
 """Share of all classes from which a count or a term is somebody's, whatever its unit is."""
 _ONE = np.ones(1, dtype=np.int64)
@@ -361,7 +362,7 @@ class Tagging:
             kind = listed if listed in self._tagger.classes else kind
         limit = limits[kind]
         everyday = name_limit == _NEVER and kind not in _NUMBERS
-        if kind in NAMES or name_limit in (_MISSPELT, _IN_PROGRAM) or everyday:
+        if kind in NAMES or name_limit in (_MISSPELT, _IN_PROGRAM, _DIGIT_IN_PROGRAM) or everyday:
             limit = max(limit, name_limit)
         if share >= limit:
             return kind
@@ -381,7 +382,8 @@ class Tagging:
             written = found.text[run.start : run.end]
             short = sum(map(str.isdecimal, written)) <= _MOST_DIGITS
             in_program = short and overlapping(programs, run.start, run.end)
-            return [(_IN_PROGRAM if in_program else 0.0, written)]
+            least = _IN_PROGRAM if len(written) > 1 else _DIGIT_IN_PROGRAM
+            return [(least if in_program else 0.0, written)]
         opening = run.start == 0 or _OPENING.search(found.text, max(0, run.start - 4), run.start)
         limits: list[tuple[float, str]] = []
         for number, (start, end) in enumerate(run.words):

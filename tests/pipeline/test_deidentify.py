@@ -263,7 +263,7 @@ _USERS = 'const users = [{ id: 1, name: "<>" }, { id: 2, name: "<>" }];'
         ("My codes are F32.1 and E11.9.", "My codes are <> and <>."),
         ("Her last HbA1c was 7.9.", "Her last HbA1c was <>."),
         ("For my aunt:\nHbA1c 8.9 % (ref < 6.0)", "For my aunt:\nHbA1c <> (ref < 6.0)"),
-        ("My brother offers 400 euros a month.", "My brother offers <>."),
+        ("My brother offers 400 euros a month.", "My brother offers <> a month."),
         ("Meridian Polymers B.V. asks for EUR 1.38/kg.", "<> B.V. asks for <>/kg."),
         ("My son Oliver is in Year 4.", "My son <> is in Year <>."),
         (
@@ -289,7 +289,7 @@ _USERS = 'const users = [{ id: 1, name: "<>" }, { id: 2, name: "<>" }];'
             "I gave it to a patient in bed 12 (Mr Farouk).",
             "I gave it to a patient in bed <> (Mr <>).",
         ),
-        ("We meet Ms Pritchard on the 9th at 3.30pm.", "We meet Ms <> on the <>."),
+        ("We meet Ms Pritchard on the 9th at 3.30pm.", "We meet Ms <> on the <> at <>."),
         (
             "Hola, resume esta nota: La paciente Lucía Fernández, de 47 años, vive en Getafe.",
             "Hola, resume esta nota: La paciente <>, de <>, vive en <>.",
