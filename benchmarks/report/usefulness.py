@@ -12,9 +12,11 @@ from benchmarks.common.machine import output_folder
 from benchmarks.common.tables import folded, kept, load, shown, table
 
 HALVES = {"held": "held-out prompts", "open": "open prompts"}
-SECOND = {
+OTHER_HANDS = {
     "second_held": "held-out prompts of a second hand",
     "second_open": "open prompts of a second hand",
+    "third_held": "held-out prompts of four more hands",
+    "third_open": "open prompts of four more hands",
     "foreign": "German, French and Spanish prompts",
 }
 """Sets that only have a table of their own."""
@@ -156,7 +158,7 @@ def intro(data: Mapping[str, Any]) -> str:
     counts = "; ".join(
         f"{results[half]['n_prompts']} {name} with {results[half]['n_spans']:,} sensitive spans "
         f"and {results[half]['n_task_words']} task words"
-        for half, name in (HALVES | SECOND).items()
+        for half, name in (HALVES | OTHER_HANDS).items()
         if half in results
     )
     return (
@@ -176,7 +178,7 @@ def section() -> str:
     results = data["results"]
     there = [half for half in HALVES if half in results]
     parts = [intro(data), "![Spans hidden against words changed](results/plots/usefulness.png)"]
-    for half, name in (HALVES | SECOND).items():
+    for half, name in (HALVES | OTHER_HANDS).items():
         if half in results:
             parts.append(f"{name[0].upper()}{name[1:]}:\n\n{main_table(results[half]['tools'])}")
     parts.append(f"By class, {HALVES[there[0]]}:")

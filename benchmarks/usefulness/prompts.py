@@ -8,7 +8,8 @@ only. `dev.txt` is for choosing thresholds, and never trained on; who wrote its 
 had seen neither the two halves nor the templates of the training texts. Its prompts `e-` (everyday
 chats) and `w-` (texts at work) were added later, and rules were made with them in sight.
 `second_open.txt` and `second_held.txt` are the
-halves of a second set, of chats and of texts at work, by hands that knew nothing but these marks;
+halves of a second set, of chats and of texts at work, by hands that knew nothing but these marks,
+`third_open.txt` and `third_held.txt` those of a third one, by four more that also knew the classes;
 `foreign.txt` has German, French and Spanish prompts, a third each, of which every other one (odd
 numbers) was read while the lists of these languages were made.
 
@@ -30,8 +31,9 @@ FOLDER = Path(__file__).parent / "prompts"
 HALVES = ("open", "held")
 DEVELOPMENT = "dev"
 """The set that thresholds are chosen on."""
-SECOND, FOREIGN = ("second_held", "second_open"), "foreign"
-SETS = (*HALVES, DEVELOPMENT, *SECOND, FOREIGN)
+OTHER_HANDS = ("second_held", "second_open", "third_held", "third_open")
+FOREIGN = "foreign"
+SETS = (*HALVES, DEVELOPMENT, *OTHER_HANDS, FOREIGN)
 CLASSES = (
     "PERSON ORGANIZATION PLACE PRODUCT CONDITION TREATMENT BELIEF ORIGIN SEXUALITY CRIME "
     "OCCUPATION FAMILY MONEY DATE NUMBER ID IDENTIFIER FACT"

@@ -53,7 +53,7 @@ from benchmarks.usefulness.prompts import (
     FOLDER,
     FOREIGN,
     HALVES,
-    SECOND,
+    OTHER_HANDS,
     SETS,
     Prompt,
     instructions,
@@ -163,7 +163,7 @@ def sets_of(options: argparse.Namespace) -> list[str]:
     """Return the names of the sets to measure, each once."""
     if options.set:
         return list(dict.fromkeys(options.set))
-    return [HALVES[0]] if options.open or options.quick else [*HALVES, *SECOND, FOREIGN]
+    return [HALVES[0]] if options.open or options.quick else [*HALVES, *OTHER_HANDS, FOREIGN]
 
 
 def measured(options: argparse.Namespace, workers: Mapping[str, Worker]) -> dict[str, Any]:

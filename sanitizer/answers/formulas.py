@@ -29,7 +29,6 @@ from typing import Any
 
 from sanitizer.answers.links import MAY_LINK
 from sanitizer.answers.values import (
-    LANGUAGES,
     MOST_DIGITS,
     PERCENT,
     TIMED,
@@ -37,7 +36,9 @@ from sanitizer.answers.values import (
     Moment,
     Reader,
     Value,
+    named_in,
 )
+from sanitizer.text import LANGUAGES
 
 OPENS, CLOSES = "{{=", "}}"
 LONGEST, MOST_ROWS, DEEPEST = 4000, 200, 20
@@ -59,8 +60,7 @@ times and sums stand in quotes: DAYS("12 May 2025", <DATE_A>).
 <MONEY_A> :: <ORGANIZATION_A>: <MONEY_A>
 <MONEY_B> :: <ORGANIZATION_B>: <MONEY_B>
 }} sorts lines by what stands before "::" (ASC or DESC), keeps those above 100, of these the first \
-3, and shows what stands behind "::"; each of the three may be left out, and there are no formulas \
-in it.
+3, and shows what stands behind "::" (formulas too); each of the three may be left out.
 {{= VALUE(<NUMBER_A>) }} for the number alone (JSON, SQL), ISO(<DATE_A>) for 2025-05-12, \
 FORMAT(<DATE_A>, "DD/MM/YYYY"), IN(<DATE_A>, "German") for a date, time or duration as that \
 language writes it (in translations), WEEKDAY(<DATE_A>), FIRST(<PERSON_A>) and LAST(<PERSON_A>) \
@@ -113,7 +113,7 @@ def compute(
     held = re.findall(_PLACEHOLDER, inner)
     if len(written) > LONGEST or not any(each in originals for each in held):
         return None
-    if MAY_LINK.search(inner) or OPENS in inner:
+    if MAY_LINK.search(inner):
         return None  # which link is shown would tell whoever is asked for it how values compare
     reader = Reader(originals)
     try:
@@ -121,6 +121,8 @@ def compute(
             rows = _ROWS.fullmatch(inner)
             if rows is not None:
                 return _sorted(rows, reader, restore)
+            if OPENS in inner:
+                return None
             return str(_Parser(inner, reader).whole())
     except (_Unclear, DecimalException, OverflowError, ValueError, RecursionError):
         return None
@@ -284,6 +286,9 @@ class _Parser:
             how = value if isinstance(value, str) else str(value)
         if name in _OF_NAMES:
             return _OF_NAMES[name](original)
+        named = LANGUAGES.get(how.strip().lower()) if name == "IN" else None
+        if named is not None and (called := named_in(original, named)):
+            return called
         return _written(name, self._read(original), original, how)
 
     def _alone(self) -> bool:
@@ -292,9 +297,26 @@ class _Parser:
 
 
 def _amount(value: Value) -> Amount:
-    if not isinstance(value, Amount):
+    found = value.amount if isinstance(value, Moment) else value
+    if not isinstance(found, Amount):
         raise _Unclear
-    return value
+    return found
+
+
+def _years_fit(one: Moment, two: Moment) -> bool:
+    """Return True if two dates both have a year, or both none."""
+    return (one.has_year or one.guessed) == (two.has_year or two.guessed)
+
+
+def _hour(first: Value, second: Value) -> tuple[Value, Value]:
+    """Return two values, a plain number beside a time of day as the hour that it is."""
+    if isinstance(second, Moment) and isinstance(first, Amount):
+        return _hour(second, first)[::-1]
+    if isinstance(first, Moment) and first.day is None and isinstance(second, Amount):
+        hour = int(second.value)
+        if not second.unit and second.value == hour and 0 <= hour <= _DAY_LONG // 60:
+            return first, replace(first, minutes=60 * hour)
+    return first, second
 
 
 def _fits(*amounts: Amount) -> bool:
@@ -304,8 +326,9 @@ def _fits(*amounts: Amount) -> bool:
 
 def _comparable(first: Value, second: Value) -> tuple[Decimal | tuple[date, int] | int, Any]:
     """Return what two values are compared by; a plain number fits every unit."""
+    first, second = _hour(first, second)
     if isinstance(first, Moment) and isinstance(second, Moment):
-        if first.has_year != second.has_year or (first.day is None) != (second.day is None):
+        if not _years_fit(first, second) or (first.day is None) != (second.day is None):
             raise _Unclear
         if first.day is None or second.day is None:
             return first.minutes or 0, second.minutes or 0
@@ -323,14 +346,14 @@ def _compared(sign: str, first: Value, second: Value) -> bool:
 
 
 def _added(first: Amount | Moment, second: Amount | Moment, sign: str) -> Value:
-    if isinstance(first, Moment):
+    if isinstance(first, Moment) and not (first.amount and isinstance(second, Amount)):
         if isinstance(second, Moment):
             if sign == "-":
                 timed = first.day is None
                 return _function("MINUTES" if timed else "DAYS", [first, second])
             raise _Unclear
         return _moved(first, second, -1 if sign == "-" else 1)
-    one, two = first, _amount(second)
+    one, two = _amount(first), _amount(second)
     if PERCENT in (one.unit, two.unit) and one.unit != two.unit:
         return _with_share(one, two, sign)
     if one.unit in TIMED and two.unit in TIMED and one.unit != two.unit:
@@ -369,10 +392,11 @@ def _moved(day: Moment, by: Value, sign: int) -> Moment:
         moved = day.day + timedelta(days=number * (7 if amount.unit == "week" else 1))
         early, late = sorted((day.day, moved))
         in_march = date(late.year, 3, 1)
-        if not day.has_year and (late - early > _HALF_YEAR or early < in_march <= late):
+        sure = day.has_year or day.guessed
+        if not sure and (late - early > _HALF_YEAR or early < in_march <= late):
             raise _Unclear  # whether there is a 29 February in between is not known
         return replace(day, day=moved)
-    if not day.has_year:
+    if not (day.has_year or day.guessed):
         raise _Unclear
     if amount.unit not in ("month", "year"):
         raise _Unclear
@@ -464,7 +488,7 @@ def _between(name: str, given: Sequence[Amount | Moment]) -> Amount:
         raise _Unclear
     if name in ("HOURS", "MINUTES"):
         return _timed(name, later, earlier)
-    if later.has_year != earlier.has_year or later.day is None or earlier.day is None:
+    if not _years_fit(later, earlier) or later.day is None or earlier.day is None:
         raise _Unclear
     days = (later.day - earlier.day).days
     if name in ("DAYS", "WEEKS"):
@@ -479,7 +503,7 @@ def _timed(name: str, later: Moment, earlier: Moment) -> Amount:
         raise _Unclear
     minutes = Decimal(later.minutes - earlier.minutes)
     if later.day is not None and earlier.day is not None:
-        if later.has_year != earlier.has_year:
+        if not _years_fit(later, earlier):
             raise _Unclear
         minutes += _DAY_LONG * (later.day - earlier.day).days
     return Amount(minutes if name == "MINUTES" else minutes / 60)
@@ -502,9 +526,10 @@ def _written(name: str, value: Amount | Moment, original: str, how: str) -> str:
         return _measured(value, original, how.strip().lower())
     if not isinstance(value, Moment):
         raise _Unclear
-    if name == "ISO" and (value.has_year or value.day is None):
+    sure = value.has_year or value.guessed
+    if name == "ISO" and (sure or value.day is None):
         return value.iso()
-    if name == "WEEKDAY" and value.day is not None and value.has_year:
+    if name == "WEEKDAY" and value.day is not None and sure:
         names = LANGUAGES.get(how.strip().lower() or "english", LANGUAGES["english"])
         return names.weekdays[value.day.weekday()]
     if name == "FORMAT" and how:
@@ -514,7 +539,7 @@ def _written(name: str, value: Amount | Moment, original: str, how: str) -> str:
 
 def _formatted(value: Moment, form: str) -> str:
     day, found = value.day, form
-    if re.search("YY", form) and (day is None or not value.has_year):
+    if "YY" in form and (day is None or not (value.has_year or value.guessed)):
         raise _Unclear
     if day is not None:
         parts = {
@@ -572,6 +597,28 @@ _OF_NAMES: dict[str, Callable[[str], str]] = {
 }
 _OF_TEXT = {*_OF_NAMES, "VALUE", "IN", "ISO", "FORMAT", "WEEKDAY"}
 """Functions that write a value in another way; what they give is text."""
+
+
+def closing(text: str, start: int) -> int:
+    """Return where the closing mark of a formula is that begins at a place, -1 if it is not there.
+
+    Rows may hold formulas.
+    """
+    depth, at, stop = 1, start + len(OPENS), start + LONGEST
+    while at < stop:
+        end = text.find(CLOSES, at, stop)
+        if end < 0:
+            return -1
+        inner = text.find(OPENS, at, end)
+        if inner >= 0:
+            depth, at = depth + 1, inner + len(OPENS)
+            if depth > len(("rows", "a formula in them")):
+                return -1
+            continue
+        depth, at = depth - 1, end + len(CLOSES)
+        if not depth:
+            return end
+    return -1
 
 
 def longest_begun(text: str) -> int:

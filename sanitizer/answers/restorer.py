@@ -543,7 +543,7 @@ class _Scan:
     def _formula_from(self, at: int) -> Found | None:
         """Return the first formula at or after a place that can be computed."""
         while (at := self._text.find(formulas.OPENS, at)) >= 0:
-            closing = self._text.find(formulas.CLOSES, at, at + formulas.LONGEST)
+            closing = formulas.closing(self._text, at)
             if closing >= 0:
                 stop, restorer = closing + len(formulas.CLOSES), self._restorer
                 written = self._text[at:stop]

@@ -7,11 +7,14 @@ read at all, unless the other values of the conversation show which way is their
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
+
+from sanitizer.text import LANGUAGES, Language
 
 MOST_DIGITS = 30
 """Digits of a value at most."""
@@ -99,107 +102,10 @@ _TAXED = re.compile(
 _LASTING = re.compile(r"\s*(?:/|\b(?:an?|per|each|every|pro|par|por)\b)\s*[^\W\d_]+\s*\Z", re.I)
 _GROUPS = "[0-9]{{1,3}}(?:{0}[0-9]{{3}})+|[0-9]{{1,2}}(?:{0}[0-9]{{2}})+{0}[0-9]{{3}}"
 """Digits in groups, in thousands or as in India; to be filled with the sign between them."""
-_GROUPED = 10_000  # the least sum whose digits are grouped if no value shows how
+_THOUSAND, _GROUPED = 1000, 10_000  # the least sum whose digits are grouped if no value shows how
 _LEAP_FREE, _LARGEST_DAY, _LAST_MONTH = 2001, 31, 12
 
 
-@dataclass(frozen=True)
-class Language:
-    """How a language writes dates and times.
-
-    Attributes:
-        months, weekdays: from January, from Monday. dated: a date with "{d}", "{m}", "{y}".
-        led: a weekday and a date, "{w}" and "{date}". clock: a time of day, "{h}" and "{n}".
-        units: units of time, one and several. aged: "{n}" and "{unit}" of an age.
-    """
-
-    months: Sequence[str]
-    weekdays: Sequence[str]
-    dated: str
-    led: str
-    clock: str
-    units: Mapping[str, tuple[str, str]]
-    aged: str
-
-
-_UNITS = ("minute", "hour", "day", "week", "month", "year")
-
-
-def _language(
-    months: str, weekdays: str, dated: str, led: str, clock: str, units: str, aged: str
-) -> Language:
-    """Return a language from its words, with spaces between them."""
-    pairs = (pair.partition("/") for pair in units.split())
-    named = {name: (one, many) for name, (one, _, many) in zip(_UNITS, pairs, strict=True)}
-    return Language(months.split(), weekdays.split(), dated, led, clock, named, aged)
-
-
-LANGUAGES = {
-    "english": _language(
-        "January February March April May June July August September October November December",
-        "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
-        "{d} {m} {y}",
-        "{w} {date}",
-        "{h}:{n}",
-        "minute/minutes hour/hours day/days week/weeks month/months year/years",
-        "{n} {unit} old",
-    ),
-    "german": _language(
-        "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
-        "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag",
-        "{d}. {m} {y}",
-        "{w}, {date}",
-        "{h}:{n} Uhr",
-        "Minute/Minuten Stunde/Stunden Tag/Tage Woche/Wochen Monat/Monate Jahr/Jahre",
-        "{n} {unit} alt",
-    ),
-    "french": _language(
-        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-        "lundi mardi mercredi jeudi vendredi samedi dimanche",
-        "{d} {m} {y}",
-        "{w} {date}",
-        "{h} h {n}",
-        "minute/minutes heure/heures jour/jours semaine/semaines mois/mois an/ans",
-        "{n} {unit}",
-    ),
-    "spanish": _language(
-        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-        "lunes martes miércoles jueves viernes sábado domingo",
-        "{d} de {m} de {y}",
-        "{w} {date}",
-        "{h}:{n}",
-        "minuto/minutos hora/horas día/días semana/semanas mes/meses año/años",
-        "{n} {unit}",
-    ),
-    "italian": _language(
-        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre "
-        "novembre dicembre",
-        "lunedì martedì mercoledì giovedì venerdì sabato domenica",
-        "{d} {m} {y}",
-        "{w} {date}",
-        "{h}:{n}",
-        "minuto/minuti ora/ore giorno/giorni settimana/settimane mese/mesi anno/anni",
-        "{n} {unit}",
-    ),
-    "portuguese": _language(
-        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-        "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo",
-        "{d} de {m} de {y}",
-        "{w}, {date}",
-        "{h}:{n}",
-        "minuto/minutos hora/horas dia/dias semana/semanas mês/meses ano/anos",
-        "{n} {unit}",
-    ),
-    "dutch": _language(
-        "januari februari maart april mei juni juli augustus september oktober november december",
-        "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
-        "{d} {m} {y}",
-        "{w} {date}",
-        "{h}:{n} uur",
-        "minuut/minuten uur/uur dag/dagen week/weken maand/maanden jaar/jaar",
-        "{n} {unit} oud",
-    ),
-}
 _SHORT_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _MONTHS = (*(each.months for each in LANGUAGES.values()), _SHORT_MONTHS)
 _SHORT_DAYS = "Mon Tue Wed Thu Fri Sat Sun".split()
@@ -223,8 +129,14 @@ _HALF = 12  # hours
 _NOON = {"noon": 720, "midday": 720, "midnight": 0}
 _TIME_BEHIND = re.compile(
     r"(?i)(?P<day>.{3,40}?)(?P<sign>,? (?:at |um |om |a las? |\u00e0 |alle |from )?|T)"
-    r"(?P<time>[0-9]{1,2}(?:[:.h]|(?= ?[ap]\.?m)).{0,12})"
+    r"(?P<time>[0-9]{1,2}(?:[:.h]|(?= ?[ap]\.?m)).{0,12}|noon|midday|midnight)"
 )
+_ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
+    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+).split()
+_SPELLED = re.compile(rf"(?i)(?:the )?({'|'.join(_ORDINALS)}) of ([a-z]{{3,9}}),?( [0-9]{{4}})?")
+_END = re.compile(r"(?i)(?:the )?(end|last day|beginning|start) of ([a-z]{3,9}),?( [0-9]{4})?")
 
 
 @dataclass(frozen=True)
@@ -276,6 +188,11 @@ class Amount:
         return replace(plain, unit=self.unit.partition(" ")[0], after=plain.after[: said.start()])
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it is a sum: of money, or without a unit."""
+        return not self.unit or self.is_money
+
+    @property
     def is_money(self) -> bool:
         """Whether its unit is a currency."""
         return self.unit[:3] in CODES
@@ -305,6 +222,8 @@ class Moment:
         day: the date. form: how it was written, with "{d}", "{m}", "{y}" and names of months.
         weekday: as written before it, "" if none. minutes: of the day. clock: how the time was
             written: "24" or "12", its sign, and what stands behind. between: what is before it.
+        guessed: the year is that of all other dates of the conversation. amount: what the text is
+            if it is no time of day: "14.20".
     """
 
     day: date | None = None
@@ -318,6 +237,8 @@ class Moment:
     minutes: int | None = None
     clock: tuple[str, str, str, bool] = ("24", ":", "", True)
     between: str = " "
+    guessed: bool = False
+    amount: Amount | None = None
 
     def __str__(self) -> str:
         return self.between.join(part for part in (self._date(), self._time()) if part)
@@ -378,6 +299,15 @@ class Moment:
         return ", ".join(parts)
 
 
+def named_in(text: str, language: Language) -> str | None:
+    """Return a month or weekday alone as another language calls it; None for other texts."""
+    for every, names in ((_MONTHS, language.months), (_WEEKDAYS, language.weekdays)):
+        place = next((at for each in every if (at := _place(text.strip(" ."), each)) >= 0), None)
+        if place is not None:
+            return names[place]
+    return None
+
+
 Value = Amount | Moment | str
 
 
@@ -402,12 +332,46 @@ class Reader:
     def read(self, text: str, amounts: bool = True) -> Amount | Moment | None:
         """Return the value of a text, None if it has none or may have two."""
         plain = text.strip().strip(",;")
-        found: Amount | Moment | None = read_moment(plain)
-        if found is None and amounts:
-            found = read_amount(plain)
-            if found is None and self._point:
-                found = read_amount(plain, self._point)
-        return found
+        if plain[:1] in ("-", "\u2212") and amounts:
+            found = self.read(plain[1:])
+            return replace(found, value=-found.value) if isinstance(found, Amount) else None
+        moment = read_moment(plain)
+        if moment is not None:
+            return self._in_year(moment)
+        amount = read_amount(plain) or (read_amount(plain, self._point) if self._point else None)
+        if amount is None or not amounts:
+            return None
+        short = not amount.group and abs(amount.value) < _THOUSAND and amount.is_plain
+        return replace(amount, group=self._group) if short else amount
+
+    def _in_year(self, moment: Moment) -> Moment:
+        """Return a date without a year in that of all others of the conversation."""
+        if moment.day is None or moment.has_year or not self._year:
+            return moment
+        try:
+            return replace(moment, day=moment.day.replace(year=self._year), guessed=True)
+        except ValueError:
+            return moment
+
+    @cached_property
+    def _year(self) -> int:
+        """The year of all dates that say one; 0 if there are several, or none."""
+        years = {
+            int(year)
+            for name, original in self.originals.items()
+            if name.startswith("<DATE_") and not name.startswith("<DATE_OF")
+            for year in re.findall(r"(?<![0-9])20[0-9]{2}(?![0-9])", original)
+        }
+        return years.pop() if len(years) == 1 else 0
+
+    @cached_property
+    def _group(self) -> str:
+        """The sign between the groups of digits in a sum of four digits, "" if none shows it."""
+        sums = (each for name, each in self.originals.items() if name.startswith("<MONEY"))
+        read = (read_amount(each.strip(), self._point) for each in sums)
+        return next(
+            (each.group for each in read if each and each.value < _GROUPED and each.group), ""
+        )
 
     @cached_property
     def _point(self) -> str:
@@ -525,7 +489,7 @@ def _signs(number: str, unit: str, led: bool, point: str) -> tuple[str, str] | N
 
 def read_moment(text: str) -> Moment | None:
     """Return a date or a time of day; None for any other text, and for what may be two."""
-    found = _read_clock(text) or _read_day(text)
+    found = _read_clock(text) or _spelled_day(text) or _read_day(text)
     if found is not None:
         return found
     both = _TIME_BEHIND.fullmatch(text)
@@ -549,12 +513,12 @@ def _read_clock(text: str) -> Moment | None:
     if told in ("am", "pm") and 1 <= hour <= _HALF:
         hour = hour % _HALF + _HALF * (told == "pm")
         return Moment(minutes=60 * hour + minute, clock=("12", sign, after, False))
-    sum_of_money = sign == "." and not after and len(match["hour"]) == 1  # "9.30"
     how_long = told in ("hour", "hours", "hr", "hrs") and not sign
-    if told in ("am", "pm", "oclock") or sum_of_money or how_long:
+    if told in ("am", "pm", "oclock") or how_long:
         return None
-    padded = len(match["hour"]) > 1
-    return Moment(minutes=60 * hour + minute, clock=("24", sign.lower(), after, padded))
+    clock = "24", sign.lower(), after, len(match["hour"]) > 1
+    amount = read_amount(text) if sign == "." and not after else None  # "9.30" may be a sum
+    return Moment(minutes=60 * hour + minute, clock=clock, amount=amount)
 
 
 def weekday_in(text: str) -> int | None:
@@ -574,6 +538,20 @@ def _read_day(text: str) -> Moment | None:
             day = _plain_day(text[named.end() :])
             return day and replace(day, weekday=named["sign"], weekdays=names)
     return _plain_day(text)
+
+
+def _spelled_day(text: str) -> Moment | None:
+    """Return a day in words: "the first of March", "end of January"."""
+    if spelled := _SPELLED.fullmatch(text):
+        number = _ORDINALS.index(spelled[1].lower()) + 1
+        return _plain_day(f"{number} {spelled[2]}{spelled[3] or ''}")
+    if ending := _END.fullmatch(text):
+        first = _plain_day(f"1 {ending[2]}{ending[3] or ''}")
+        if first is None or first.day is None or ending[1].lower() in ("beginning", "start"):
+            return first
+        last = monthrange(first.day.year, first.day.month)[1]
+        return replace(first, day=first.day.replace(day=last))
+    return None
 
 
 def _plain_day(text: str) -> Moment | None:

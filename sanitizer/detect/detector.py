@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import NamedTuple
 
 from sanitizer.detect.classes import (
     LISTS,
@@ -29,10 +30,13 @@ from sanitizer.detect.classes import (
 from sanitizer.detect.counts import figure, is_limit, public_number
 from sanitizer.detect.extents import UNKNOWN, Finding, joined, names_on
 from sanitizer.detect.layout import (
+    NORMS,
     SLOT,
     is_exercise,
     is_general,
     is_no_person,
+    is_norm,
+    is_of_form,
     is_portion,
     is_reckoning,
     is_set_phrase,
@@ -63,7 +67,6 @@ from sanitizer.detect.skeleton import (
     PublicForms,
     Run,
     Skeleton,
-    asks_in_line,
     foreign_words,
     is_compound,
     is_french_verb,
@@ -74,7 +77,7 @@ from sanitizer.detect.skeleton import (
     skeleton,
     unelided,
 )
-from sanitizer.detect.surroundings import MONTH, NAMES, TITLE, of_bytes, of_calendar, of_currency
+from sanitizer.detect.surroundings import NAMES, TITLE, of_bytes, of_calendar, of_currency
 from sanitizer.detect.tagging import Tagging, is_lone
 from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces
 from sanitizer.text import (
@@ -183,6 +186,12 @@ _SIGNED = re.compile(
     r"gr\u00fc\u00dfe|cordialement|atentamente|saludos),?[ \t]*\n+[ \t]*$"
 )
 """Visible text before the name of who wrote a letter."""
+_SIGNERS = frozenset(
+    "Ace Al Art Ash Bea Bo Buck Cam Cat Chip Cliff Dot Duke Ed Em Flo Ginger Gus Hal Hank Jess Kit "
+    "Lou Meg Mercy Miles Mo Ned Norm Pat Peg Prudence Reg Rich Rob Russ Sid Sky Stew Tad Trip Val "
+    "Vic Wade Wes Will Woody".split()
+)
+"""Names that are words as well."""
 _INFLECTED = re.compile(r"(\w{4,}?)(?:e[mnrs]?)$")
 """A German adjective as it is declined."""
 _ASKS_ME = re.compile(r"[\u00e1\u00e9\u00ed]\w{1,4}(?:me|nos)(?:l[aeo]s?)?$")
@@ -237,6 +246,17 @@ class Reading:
     pieces: tuple[Piece, ...] = field(default=())
 
 
+class _Place(NamedTuple):
+    """Where a number is: visible text around it, its field, the language, and stretches of code."""
+
+    before: str
+    sight: str
+    after: str
+    field: str | None
+    language: str
+    coded: Sequence[tuple[int, int]]
+
+
 class Detector:
     """Finds what is private in texts. Safe for many threads.
 
@@ -280,7 +300,8 @@ class Detector:
         read = without(text, taken)
         language = language_of(read, languages(), public_forms().anywhere, UNREAD)
         forms = self._of_language.get(language or "", self._forms)
-        found = skeleton(text, forms, taken, merged([*declared, *code]) if code else declared)
+        shown = merged([*declared, *code]) if code else declared
+        found = skeleton(text, forms, taken, shown, fields.of_kinds(NAMES))
         if not found.runs and not found.n_visible:
             return Reading((), pieces=parts)
         if language is None:
@@ -333,6 +354,7 @@ class Detector:
         shown = _Shown(found)
         general = language == "en" and is_general(shown.text())
         reckoning = language == "en" and is_reckoning(found, shown.text())
+        norms = NORMS.search(shown.text()) is not None
         decided: list[list[str | None]] = []
         for number, run in enumerate(found.runs):
             if run.kind != WORD and not run.is_number:
@@ -342,21 +364,15 @@ class Detector:
             sight = shown.before(number, _SENTENCE_BEFORE)
             field = fields.kind_at(run.start)
             if run.is_number:
-                word = found.text[run.start : run.end]
                 known = field if field in _FIELDS_OF_NUMBERS else None
-                kind = known or self._number_kind(word, before, after, labels[number][0], field)
-                kind = as_measured(word, before, after, kind)
-                of_task = reckoning or (
-                    known is None
-                    and (
-                        public_number(word, sight, after, number in sure)
-                        or _is_of_form(found.text, run, before, after)
-                    )
+                of_task = known is None and (
+                    public_number(found.text[run.start : run.end], sight, after, number in sure)
+                    or is_of_form(found.text, run, before, after)
+                    or (norms and is_norm(before, after))
                 )
-                told = kind is None and field is None and language == "en"
-                if told and not overlapping(coded, run.start, run.end):
-                    kind = figure(word, sight, after)
-                decided.append([None if of_task else kind])
+                at = _Place(before, sight, after, field, language, coded)
+                kind = self._of_number(found.text, run, labels[number][0], at)
+                decided.append([None if reckoning or of_task else kind])
                 continue
             # Where names have capitals, a word of dictionaries without one is hidden, but no name.
             cased = len(run.words) == 1 and _CASED.search(sight) is not None
@@ -404,6 +420,19 @@ class Detector:
             years_on(found, decided)
         return decided
 
+    def _of_number(self, text: str, run: Run, label: str | None, at: _Place) -> str | None:
+        """Return the class of a number that is not of the task."""
+        word = text[run.start : run.end]
+        in_code = bool(overlapping(at.coded, run.start, run.end))
+        if in_code and len(word) == 1 and label is None:
+            return None
+        known = at.field if at.field in _FIELDS_OF_NUMBERS else None
+        kind = known or self._number_kind(word, at.before, at.after, label, at.field)
+        kind = as_measured(word, at.before, at.after, kind)
+        if kind is None and at.field is None and at.language == "en" and not in_code:
+            return figure(word, at.sight, at.after)
+        return kind
+
     def _is_native(self, text: str, run: Run, before: str, language: str, cased: bool) -> bool:
         """Return True for a run of a foreign language's words that the tagger may take for a name.
 
@@ -440,7 +469,7 @@ class Detector:
             cased: it is alone, and names in the visible text would have capitals.
         """
         if field == LISTED:
-            return None if self._forms.known(word) else label or UNKNOWN
+            return None if self._forms.known(word) or len(word) == 1 else label or UNKNOWN
         if field and field not in _FIELDS_OF_NUMBERS:
             return (word.islower() and self._gazetteers.kind_of(word)) or field  # of a drug
         label = "NUMBER" if is_aged(word) else label
@@ -562,7 +591,7 @@ class Detector:
         if _LOGIN.search(before) and word not in _ACCOUNTS and not self._forms.listed(word):
             return "PERSON"
         given = word.lower() in given_names()
-        signed = given and _SIGNED.search(before) is not None
+        signed = (given or word in _SIGNERS) and _SIGNED.search(before) is not None
         given = given and not self._forms.listed(word)
         if word[:1].isupper() and (given or signed or TITLE.search(before)):
             return "PERSON"
@@ -712,15 +741,6 @@ class _Shown:
         end = runs[number + 1].start if number + 1 < len(runs) else len(text)
         shown = text[runs[number].end : min(end, runs[number].end + length)]
         return shown + SLOT if len(shown) < length and number + 1 < len(runs) else shown
-
-
-_AT_LINE, _NO_MONTH = re.compile(r"(?:^|\n)[ \t]*$"), re.compile(rf"[ \t](?!{MONTH}\b)[A-Z][a-z]")
-
-
-def _is_of_form(text: str, run: Run, before: str, after: str) -> bool:
-    """Return True for the number of a form's line: "2 First name:"."""
-    marks = _AT_LINE.search(before) is not None and _NO_MONTH.match(after) is not None
-    return marks and run.end - run.start <= len("99") and asks_in_line(text, run.end)
 
 
 def _words(run: Run) -> Sequence[tuple[int, int]]:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from sanitizer.detect.classes import given_names, known_to_all
 from sanitizer.detect.numbers import is_brief
-from sanitizer.detect.skeleton import CAPITALS, WORD, PublicForms, Skeleton
-from sanitizer.detect.surroundings import NAMES, WEEKDAY
+from sanitizer.detect.skeleton import CAPITALS, WORD, PublicForms, Run, Skeleton, asks_in_line
+from sanitizer.detect.surroundings import MONTH, NAMES, WEEKDAY
 from sanitizer.text import NAME_PARTS
 
 _GENERAL = re.compile(
@@ -601,3 +601,34 @@ def _is_name_of_code(word: str, forms: PublicForms) -> bool:
     """Return True for a name of several known words such as "PdfWriter"."""
     parts = NAME_PARTS.findall(word)
     return len(parts) > 1 and "".join(parts) == word and all(map(forms.known, parts))
+
+
+_AT_LINE, _NO_MONTH = re.compile(r"(?:^|\n)[ \t]*$"), re.compile(rf"[ \t](?!{MONTH}\b)[A-Z][a-z]")
+
+
+def is_of_form(text: str, run: Run, before: str, after: str) -> bool:
+    """Return True for the number of a form's line: "2 First name:"."""
+    marks = _AT_LINE.search(before) is not None and _NO_MONTH.match(after) is not None
+    return marks and run.end - run.start <= len("99") and asks_in_line(text, run.end)
+
+
+NORMS = re.compile(
+    r"(?i)\b(?:reference(?: range| values?)?|ref\.? (?:range|values?)|normal (?:range|values?)|"
+    r"normbereich|referenzbereich|referenz|valeurs? de r\u00e9f\u00e9rence|"
+    r"valores? de referencia)\b"
+)
+_LOW = re.compile(r"(?:  |\t|[(\[|]) ?$")
+_TO_HIGH = re.compile(rf" ?[-\u2013] ?{SLOT}")
+_HIGH = re.compile(rf"(?:  |\t|[(\[|]) ?{SLOT} ?[-\u2013] ?$")
+_LINE_ENDS = re.compile(r"[ \t)\]|]*(?:\n|$)")
+_BOUND = re.compile(r"(?:  |\t|[(\[|]) ?[<>\u2264\u2265] ?$")
+
+
+def is_norm(before: str, after: str) -> bool:
+    """Return True for what a test of anybody should show, in the last column of a table: "4.0 -
+    10.0", "< 5". What somebody's test shows is in a column before it.
+    """
+    if _LOW.search(before) and _TO_HIGH.match(after):
+        return True
+    ends = _LINE_ENDS.match(after) is not None
+    return ends and (_HIGH.search(before) or _BOUND.search(before)) is not None

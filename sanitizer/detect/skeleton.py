@@ -8,7 +8,7 @@ changes nothing else: no other word, run or kind (docs/guarantees.md, "Local rea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -357,6 +357,7 @@ def skeleton(
     forms: PublicForms,
     taken: Sequence[Unit] = (),
     declared: Sequence[tuple[int, int]] = (),
+    named: Collection[int] = (),
 ) -> Skeleton:
     """Find the hidden runs of a text.
 
@@ -368,6 +369,7 @@ def skeleton(
         text: any string.
         taken: stretches that are hidden as a whole, such as identifiers; ascending.
         declared: stretches that are visible whatever their words are; ascending, clear of `taken`.
+        named: where a field begins that holds a name: no sentence opens there.
     """
     found: list[Run] = []
     n_visible = at = 0
@@ -378,8 +380,10 @@ def skeleton(
         start, end = words[0][0], words[-1][1]
         gap = text[at:start]
         opens = at == 0 and not found and not n_visible
-        in_form = gap in (" ", "\t") and asks_in_line(text, start)
-        opens = opens or (_opens(gap, hidden, opening, in_form) and not _signs(text, at, gap))
+        numbered = hidden in NUMBERS and opening and gap in (" ", "\t")
+        in_form = (numbered and asks_in_line(text, start)) or _in_head(text, gap, start)
+        begins = _opens(gap, hidden, opening, in_form) and not _signs(text, at, gap)
+        opens = (opens or begins) and start not in named
         if whole is not None:
             found.append(Run(start, end, words, whole.kind))
             at, hidden, opening = end, whole.kind, opens
@@ -409,14 +413,24 @@ def asks_in_line(text: str, start: int) -> bool:
     return text[:end].rstrip(" ")[-1:] == ":" if end >= 0 else text.rstrip(" ")[-1:] == ":"
 
 
+def _in_head(text: str, gap: str, start: int) -> bool:
+    """Return True between the heads of columns that are apart by spaces: a line without a digit."""
+    if "   " not in gap and "\t" not in gap:
+        return False
+    begin, end = text.rfind("\n", 0, start) + 1, text.find("\n", start)
+    line = text[begin : end if end >= 0 else len(text)]
+    return len(line) <= _LONGEST_HEAD and not any(map(str.isdecimal, line))
+
+
 def _opens(gap: str, hidden: str | None, opening: bool, in_form: bool) -> bool:
     """Return True if a sentence, line or item opens after this gap between two words.
 
     Args:
         hidden: kind of the run before the gap, None after a visible word. opening: whether the word
-            before the gap opened a sentence itself. in_form: a line of a form, behind its number.
+            before the gap opened a sentence itself. in_form: a line of a form behind its number, or
+            a column's head.
     """
-    if hidden in NUMBERS and opening and (_AFTER_MARKER.match(gap) or in_form):
+    if in_form or (hidden in NUMBERS and opening and _AFTER_MARKER.match(gap)):
         return True
     if hidden == WORD and _INITIAL_END.fullmatch(gap):
         return False  # after "J." or "Mr." nobody knows
@@ -428,7 +442,7 @@ _CLOSING = re.compile(
     r"faithfully|truly|respectfully|love|[Tt]hank you)\Z"
 )
 """The end of a letter before its writer's name. As written, each word is visible here."""
-_LONGEST_CLOSING = 20
+_LONGEST_CLOSING, _LONGEST_HEAD = 20, 200
 _BEFORE_NAME = re.compile(r"[,.!]{0,3}[ \t]*\n[ \t\n]*\Z")
 
 

@@ -99,7 +99,7 @@ _TAKEN_BEFORE = {
         r"(?<=\b(?:Mrs|Mr\.|Dr\.|Ms\.) )|(?<=\bMrs\. )|(?<=\b(?:Herr|Frau) ))"
         r"(?:van|von)(?: de[rn]?)? |"
         r"\b(?:van|von) de[rn] |\b(?:VAN|VON) (?:DE[RN] )?|\b(?:de la|de los|dos|della|ter) |"
-        r"\b[a-z]\.)$|(?:^|(?<=[|:,;(\n\"] )|(?<=\n))[A-Z]\. $"
+        r"\b[a-z]\.|(?<![\w.@/])[a-z]{2,12}\.)$|(?:^|(?<=[|:,;(\n\"] )|(?<=\n))[A-Z]\. $"
     ),
     "ID": re.compile(r"(?:\b(?:(?:[a-z]+|[A-Z]{2,6})[-_]|[A-Z]{1,6}/))+$"),
     "PRODUCT": re.compile(

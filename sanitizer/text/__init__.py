@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
+    from sanitizer.text.language import LANGUAGES as LANGUAGES
     from sanitizer.text.language import NATIVE_ANYWHERE as NATIVE_ANYWHERE
     from sanitizer.text.language import UNREAD as UNREAD
     from sanitizer.text.language import UNREAD_ANYWHERE as UNREAD_ANYWHERE
+    from sanitizer.text.language import Language as Language
     from sanitizer.text.language import language_lists as language_lists
     from sanitizer.text.language import language_of as language_of
     from sanitizer.text.lexers import TAGS as TAGS
@@ -53,6 +55,8 @@ else:
         __name__,
         {
             "language": (
+                "LANGUAGES",
+                "Language",
                 "UNREAD",
                 "NATIVE_ANYWHERE",
                 "UNREAD_ANYWHERE",

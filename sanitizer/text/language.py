@@ -1,4 +1,4 @@
-"""Tell the language of a text by lists of everyday words.
+"""Tell the language of a text by lists of everyday words; and how languages write dates and times.
 
 The lists are public, and so is the answer: it is a function of the words that are on a list, the
 number of the others, and the characters between words. Which words the others are does not matter.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -338,3 +339,102 @@ def _is_structured(text: str, n_words: int) -> bool:
     # No word holds one of these characters, so all of them are between words.
     marks = sum(text.count(mark) for mark in _STRUCTURE)
     return marks * _WORDS_PER_MARK >= n_words
+
+
+@dataclass(frozen=True)
+class Language:
+    """How a language writes dates and times.
+
+    Attributes:
+        months, weekdays: from January, from Monday. dated: a date with "{d}", "{m}", "{y}".
+        led: a weekday and a date, "{w}" and "{date}". clock: a time of day, "{h}" and "{n}".
+        units: units of time, one and several. aged: "{n}" and "{unit}" of an age.
+    """
+
+    months: Sequence[str]
+    weekdays: Sequence[str]
+    dated: str
+    led: str
+    clock: str
+    units: Mapping[str, tuple[str, str]]
+    aged: str
+
+
+_UNITS = ("minute", "hour", "day", "week", "month", "year")
+
+
+def _language(
+    months: str, weekdays: str, dated: str, led: str, clock: str, units: str, aged: str
+) -> Language:
+    """Return a language from its words, with spaces between them."""
+    pairs = (pair.partition("/") for pair in units.split())
+    named = {name: (one, many) for name, (one, _, many) in zip(_UNITS, pairs, strict=True)}
+    return Language(months.split(), weekdays.split(), dated, led, clock, named, aged)
+
+
+LANGUAGES = {
+    "english": _language(
+        "January February March April May June July August September October November December",
+        "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
+        "{d} {m} {y}",
+        "{w} {date}",
+        "{h}:{n}",
+        "minute/minutes hour/hours day/days week/weeks month/months year/years",
+        "{n} {unit} old",
+    ),
+    "german": _language(
+        "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+        "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag",
+        "{d}. {m} {y}",
+        "{w}, {date}",
+        "{h}:{n} Uhr",
+        "Minute/Minuten Stunde/Stunden Tag/Tage Woche/Wochen Monat/Monate Jahr/Jahre",
+        "{n} {unit} alt",
+    ),
+    "french": _language(
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        "lundi mardi mercredi jeudi vendredi samedi dimanche",
+        "{d} {m} {y}",
+        "{w} {date}",
+        "{h} h {n}",
+        "minute/minutes heure/heures jour/jours semaine/semaines mois/mois an/ans",
+        "{n} {unit}",
+    ),
+    "spanish": _language(
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+        "lunes martes miércoles jueves viernes sábado domingo",
+        "{d} de {m} de {y}",
+        "{w} {date}",
+        "{h}:{n}",
+        "minuto/minutos hora/horas día/días semana/semanas mes/meses año/años",
+        "{n} {unit}",
+    ),
+    "italian": _language(
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre "
+        "novembre dicembre",
+        "lunedì martedì mercoledì giovedì venerdì sabato domenica",
+        "{d} {m} {y}",
+        "{w} {date}",
+        "{h}:{n}",
+        "minuto/minuti ora/ore giorno/giorni settimana/settimane mese/mesi anno/anni",
+        "{n} {unit}",
+    ),
+    "portuguese": _language(
+        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+        "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo",
+        "{d} de {m} de {y}",
+        "{w}, {date}",
+        "{h}:{n}",
+        "minuto/minutos hora/horas dia/dias semana/semanas mês/meses ano/anos",
+        "{n} {unit}",
+    ),
+    "dutch": _language(
+        "januari februari maart april mei juni juli augustus september oktober november december",
+        "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
+        "{d} {m} {y}",
+        "{w} {date}",
+        "{h}:{n} uur",
+        "minuut/minuten uur/uur dag/dagen week/weken maand/maanden jaar/jaar",
+        "{n} {unit} oud",
+    ),
+}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -38,7 +38,7 @@ _KINDS = {
     "surcharge fine fines tax payment payments sales gehalt lohn miete kaltmiete betrag umsatz "
     "preis kosten gewinn salaire loyer montant prix chiffre sueldo salario alquiler "
     "importe precio coste",
-    "NUMBER": "age weight height bmi egfr glucose cholesterol pulse bp gpa iq hba ferritin "
+    "NUMBER": "age weight height wt ht bmi egfr glucose cholesterol pulse bp gpa iq hba ferritin "
     "creatinine sodium potassium tsh crp ldl hdl systolic diastolic dose "
     "rate margin discount pct percent percentage share stake absence absences interest",
     "ID": "ticket invoice ref reference claim room ssn phone mobile account iban passport licence "
@@ -58,7 +58,7 @@ LISTED = "LISTED"
 _KINDS[LISTED] = (
     "department departments dept team division section status priority category type currency unit "
     "month weekday day quarter severity stage channel method shift region territory market segment "
-    "language"
+    "language sex gender"
 )
 _KIND_OF = {word: kind for kind, words in reversed(_KINDS.items()) for word in words.split()}
 _PERIOD = re.compile(
@@ -105,6 +105,10 @@ class Fields:
         self._starts = [each.start for each in self._fields]
         self.separators.sort()
 
+    def of_kinds(self, kinds: Collection[str]) -> frozenset[int]:
+        """Return where fields of some classes begin."""
+        return frozenset(each.start for each in self._fields if each.kind in kinds)
+
     def kind_at(self, place: int) -> str | None:
         """Return the class of the field at a place; "" if it tells none, None outside of fields."""
         i = bisect_right(self._starts, place) - 1
@@ -122,6 +126,10 @@ class Fields:
                 continue
             if piece.role == "name":
                 name = self._text[piece.start : piece.end]
+            elif name in ("first", "last") and self._text[piece.start].isupper():
+                yield FieldSpan(
+                    piece.start, piece.end, "PERSON"
+                )  # as in {"name": {"last": "Storm"}}
             elif name:
                 yield from self._named(piece.start, piece.end, name)
 

@@ -119,7 +119,7 @@ def restored(answer: str, links: Links | None = None) -> str:
         ("IF(<NUMBER_10> < 1, <NUMBER_10>, <NUMBER_10> / 100)", "0.20"),
         ("4 * <MONEY_13> + 2 * <MONEY_13> * 50% - 440", "110 zł"),
         ("SUM(<MONEY_14>, <MONEY_15>)", "141.50 euro"),
-        ("<MONEY_12> * <NUMBER_11>", "$9936.00"),
+        ("<MONEY_12> * <NUMBER_11>", "$9,936.00"),
         ("<NUMBER_12> * 100", "75"),
         ("CEILING(<NUMBER_1> / 7)", "5"),
         ("ABS(<MONEY_2> - <MONEY_1>)", "£269.50"),

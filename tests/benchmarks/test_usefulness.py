@@ -40,7 +40,7 @@ from benchmarks.usefulness.prompts import (
     DEVELOPMENT,
     FOREIGN,
     HALVES,
-    SECOND,
+    OTHER_HANDS,
     SETS,
     Prompt,
     instructions,
@@ -114,9 +114,15 @@ def test_each_half_holds_150_prompts_and_none_is_in_both() -> None:
         labelled("other")
 
 
-def test_the_second_set_and_the_foreign_one_are_apart_from_the_others() -> None:
-    sizes = {name: len(labelled(name)) for name in (*SECOND, FOREIGN)}
-    assert sizes == {"second_held": 70, "second_open": 70, "foreign": 66}
+def test_the_sets_of_other_hands_and_the_foreign_one_are_apart_from_the_others() -> None:
+    sizes = {name: len(labelled(name)) for name in (*OTHER_HANDS, FOREIGN)}
+    assert sizes == {
+        "second_held": 70,
+        "second_open": 70,
+        "third_held": 100,
+        "third_open": 100,
+        "foreign": 66,
+    }
     every = [each for name in SETS for each in labelled(name)]
     assert len({each.name for each in every}) == len({each.text for each in every}) == len(every)
     assert Counter(each.topic for each in labelled(FOREIGN)) == {"de": 22, "fr": 22, "es": 22}
@@ -153,7 +159,7 @@ def test_only_the_named_sets_and_presets_are_measured(monkeypatch: pytest.Monkey
     assert run.short(results).startswith("dev, identifiers: hidden ")
     assert "--set dev" in run.command(options, [])
     assert [run.sets_of(parse(given)) for given in ([], ["--open"], ["--quick"])] == [
-        ["open", "held", *SECOND, FOREIGN],
+        ["open", "held", *OTHER_HANDS, FOREIGN],
         ["open"],
         ["open"],
     ]

@@ -289,6 +289,30 @@ _USERS = 'const users = [{ id: 1, name: "<>" }, { id: 2, name: "<>" }];'
             "I gave it to a patient in bed 12 (Mr Farouk).",
             "I gave it to a patient in bed <> (Mr <>).",
         ),
+        ("Ida Lund is due 15 may 2024 at ten past nine.", "<> is due <> at <>."),
+        ("My lawyer Mr. van Eck and Piet van der Plas agree.", "My lawyer Mr. <> and <> agree."),
+        ("Please 1) translate it, 2) thank Ms Lund.", "Please 1) translate it, 2) thank Ms <>."),
+        (
+            "I am Ida Lund.\n\nFORM\n1 Surname:\n2 First name:\n3 Date of birth:",
+            "I am <>.\n\nFORM\n1 Surname:\n2 First name:\n3 Date of birth:",
+        ),
+        (
+            "INSERT INTO customer VALUES\n (1,'Ida Lund'),\n (2,'Per Holm');",
+            "INSERT INTO customer VALUES\n (1,'<>'),\n (2,'Per <>');",
+        ),
+        (
+            "Test   Result   Reference\nHb     10.9     12.0 - 15.5\nCRP    48       < 5",
+            "Test   Result   Reference\n<>     <>     12.0 - 15.5\nCRP    <>       < 5",
+        ),
+        ("Fix this.\nKind regards,\nWill", "Fix this.\nKind regards,\n<>"),
+        (
+            '{"name": {"first": "Nkechi", "last": "Storm"}}',
+            '{"name": {"first": "<>", "last": "<>"}}',
+        ),
+        (
+            "Ida Lund, aged 5:\n```python\nif day.weekday() in (4, 6):\n    sum *= 1 - rate\n```",
+            "<>, aged <>:\n```python\nif day.weekday() in (4, 6):\n    sum *= 1 - rate\n```",
+        ),
         ("We meet Ms Pritchard on the 9th at 3.30pm.", "We meet Ms <> on the <> at <>."),
         (
             "Hola, resume esta nota: La paciente Lucía Fernández, de 47 años, vive en Getafe.",
