@@ -337,21 +337,23 @@ class Reader:
             return replace(found, value=-found.value) if isinstance(found, Amount) else None
         moment = read_moment(plain)
         if moment is not None:
-            return self._in_year(moment)
+            return self._in_year(moment, plain)
         amount = read_amount(plain) or (read_amount(plain, self._point) if self._point else None)
         if amount is None or not amounts:
             return None
         short = not amount.group and abs(amount.value) < _THOUSAND and amount.is_plain
         return replace(amount, group=self._group) if short else amount
 
-    def _in_year(self, moment: Moment) -> Moment:
+    def _in_year(self, moment: Moment, written: str) -> Moment:
         """Return a date without a year in that of all others of the conversation."""
         if moment.day is None or moment.has_year or not self._year:
             return moment
+        dated = read_moment(f"{written} {self._year}")  # February may have another end
         try:
-            return replace(moment, day=moment.day.replace(year=self._year), guessed=True)
+            day = dated.day if dated and dated.day else moment.day.replace(year=self._year)
         except ValueError:
             return moment
+        return replace(moment, day=day, guessed=True)
 
     @cached_property
     def _year(self) -> int:

@@ -198,6 +198,51 @@ def test_what_is_not(formula: str) -> None:
     assert restored(written) == Restorer(HIDDEN, None).text(written)
 
 
+YEARLESS = {
+    "<DATE_1>": "15 may 2024",
+    "<DATE_2>": "1 may",
+    "<DATE_3>": "the first of March",
+    "<DATE_4>": "end of February",
+    "<DATE_5>": "14 July at noon",
+    "<DATE_6>": "june",
+    "<DATE_7>": "14.20",
+    "<DATE_8>": "8:00",
+    "<MONEY_1>": "14.20",
+    "<MONEY_2>": "£1,250",
+    "<MONEY_3>": "£640",
+}
+
+
+@pytest.mark.parametrize(
+    ("formula", "result"),
+    [
+        # The one year that the conversation names is that of its other dates.
+        ("DAYS(<DATE_1>, <DATE_2>)", "14"),
+        ("<DATE_3> - 7", "23 February"),
+        ("<DATE_4> + 1", "1 March"),
+        ("ISO(<DATE_2>)", "2024-05-01"),
+        ("IF(<DATE_5> > <DATE_1>, 1, 2)", "1"),
+        ('IN(<DATE_6>, "Spanish")', "junio"),
+        # A sum, though it may be a time of day; and an hour beside one.
+        ("28 * <DATE_7>", "397.60"),
+        ('MAX(<DATE_8> + "75 minutes", 9)', "9:15"),
+        ('<DATE_8> + "-15 minutes"', "7:45"),
+        ("<MONEY_3> * 2", "£1,280"),
+    ],
+)
+def test_what_other_values_of_the_conversation_tell(formula: str, result: str) -> None:
+    assert compute(f"{{{{= {formula} }}}}", YEARLESS, str) == result
+
+
+def test_rows_may_hold_formulas() -> None:
+    answer = (
+        "{{= ROWS DESC\n<MONEY_2> :: two: {{= <MONEY_2> * 2 }}\n<MONEY_3> :: three: {{= 1 }}\n}}."
+    )
+    shown = Restorer(YEARLESS, computes=True).text(answer)
+    assert shown == "two: £2,500\nthree: {{= 1 }}."
+    assert Restorer(YEARLESS, computes=True).text("{{= {{= <MONEY_2> * 2 }} }}").count("{{=") == 1
+
+
 @pytest.mark.parametrize(
     ("others", "result"),
     [
