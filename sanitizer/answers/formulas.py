@@ -422,7 +422,8 @@ def _multiplied(first: Value, second: Value, sign: str) -> Value:
         return (one if one.is_money else two).lasting().like(value)
     if (one.unit and two.unit) or (sign == "/" and two.unit):
         return Amount(value, decimals=0 if sign == "/" else max(one.decimals, two.decimals))
-    return (one if one.unit or not two.unit else two).lasting().like(value, one, two)
+    other = not one.unit and (two.unit or one.literal)
+    return (two if other else one).lasting().like(value)
 
 
 def _shared(one: Amount, two: Amount, sign: str) -> Amount:
