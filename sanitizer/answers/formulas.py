@@ -27,17 +27,9 @@ from html import unescape
 from statistics import median
 from typing import Any
 
+from sanitizer.answers.amounts import MOST_DIGITS, PERCENT, TIMED, Amount
 from sanitizer.answers.links import MAY_LINK
-from sanitizer.answers.values import (
-    MOST_DIGITS,
-    PERCENT,
-    TIMED,
-    Amount,
-    Moment,
-    Reader,
-    Value,
-    named_in,
-)
+from sanitizer.answers.values import Moment, Reader, Value, named_in
 from sanitizer.text import LANGUAGES
 
 OPENS, CLOSES = "{{=", "}}"
@@ -62,7 +54,7 @@ times and sums stand in quotes: DAYS("12 May 2025", <DATE_A>).
 }} sorts lines by what stands before "::" (ASC or DESC), keeps those above 100, of these the first \
 3, and shows what stands behind "::" (formulas too); each of the three may be left out.
 {{= VALUE(<NUMBER_A>) }} for the number alone (JSON, SQL), ISO(<DATE_A>) for 2025-05-12, \
-FORMAT(<DATE_A>, "DD/MM/YYYY"), IN(<DATE_A>, "German") for a date, time or duration as that \
+FORMAT(<DATE_A>, "DD/MM/YYYY"), IN(<DATE_A>, "German") for a date, time, duration or sum as that \
 language writes it (in translations), WEEKDAY(<DATE_A>), FIRST(<PERSON_A>) and LAST(<PERSON_A>) \
 for parts of a name, UPPER, LOWER, TITLE(<PERSON_A>).
 Formulas stand in the text where their result belongs, without code marks. Everything else is \
@@ -278,18 +270,22 @@ class _Parser:
         original = self._reader.originals.get(written) if kind == "held" else None
         if original is not None and self._alone():
             self._at += 1
+            value = self._reader.value(written)
         else:
             original = str(self._sum())
+            value = self._reader.read(original)
         how = ""
         if self._sign(","):
-            value = self._sum()
-            how = value if isinstance(value, str) else str(value)
+            how = str(self._sum())
         if name in _OF_NAMES:
             return _OF_NAMES[name](original)
         named = LANGUAGES.get(how.strip().lower()) if name == "IN" else None
-        if named is not None and (called := named_in(original, named)):
+        if value is None:
+            called = named_in(original, named) if named is not None else None
+            if called is None:
+                raise _Unclear
             return called
-        return _written(name, self._read(original), original, how)
+        return _written(name, value, original, how)
 
     def _alone(self) -> bool:
         following = self._tokens[self._at + 1 : self._at + 2]
@@ -336,9 +332,17 @@ def _comparable(first: Value, second: Value) -> tuple[Decimal | tuple[date, int]
     one, two = _amount(first), _amount(second)
     if one.unit in TIMED and two.unit in TIMED:
         return one.value * TIMED[one.unit], two.value * TIMED[two.unit]
-    if not _fits(one, two):
+    if not _fits(one, two) or _mixes_shares(one, two):
         raise _Unclear
     return one.value, two.value
+
+
+def _mixes_shares(one: Amount, two: Amount) -> bool:
+    """Return True if a part of one is compared with per cents: twice "10 %" with 30."""
+    return any(
+        share.shared and not share.unit and other.literal and other.value > 1
+        for share, other in ((one, two), (two, one))
+    )
 
 
 def _compared(sign: str, first: Value, second: Value) -> bool:
@@ -436,8 +440,6 @@ def _shared(one: Amount, two: Amount, sign: str) -> Amount:
     if one.unit == two.unit:
         return Amount(one.value * two.value / _HUNDRED / _HUNDRED)
     percent, other = (one, two) if one.unit == PERCENT else (two, one)
-    if other.literal:
-        return percent.like(percent.value * other.value)
     found = other.lasting().like(other.value * percent.value / _HUNDRED)
     return replace(found, shared=True)
 
@@ -565,24 +567,43 @@ def _formatted(value: Moment, form: str) -> str:
 
 
 def _measured(value: Amount, original: str, language: str) -> str:
-    """Return a duration or an age as another language says it; other amounts as they are."""
+    """Return a duration or an age as another language says it; other amounts with its signs."""
     base, _, old = value.unit.partition(" ")
     names = LANGUAGES[language].units.get(base)
     if names is None or old not in ("", "old"):
-        return original
+        if not value.is_money:
+            return named_in(original, LANGUAGES[language]) or original
+        group, point = _SIGNS.get(language, (".", ","))
+        return str(replace(value, point=point, group=group if value.group else ""))
     unit = names[0] if value.value == 1 else names[1]
     form = LANGUAGES[language].aged if old else "{n} {unit}"
     return form.format(n=value.bare(), unit=unit)
 
 
+_SIGNS = {"english": (",", "."), "french": ("\u00a0", ",")}
+"""Language -> the signs between groups of digits and before decimals, where others have ".,"."""
+
+
 def _first(name: str) -> str:
+    n_capitals = _n_capitals(name)
+    if n_capitals:
+        return " ".join(name.split()[n_capitals:])
     return name.rpartition(",")[2].split(maxsplit=1)[0]
+
+
+def _n_capitals(name: str) -> int:
+    """Return how many words of a last name come first: "GRZYBOWSKA Halina"."""
+    words = name.split()
+    n = next((i for i, word in enumerate(words) if not word.isupper() or len(word) == 1), 0)
+    return n if "," not in name else 0
 
 
 def _last(name: str) -> str:
     if "," in name:
         return name.partition(",")[0].strip()
     words = name.split()
+    if n_capitals := _n_capitals(name):
+        return " ".join(words[:n_capitals])
     particles = [i for i, word in enumerate(words[1:-1], 1) if word.islower()]
     return " ".join(words[particles[0] if particles else -1 :])
 

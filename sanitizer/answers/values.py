@@ -1,4 +1,5 @@
-"""Amounts, dates and times of day as people write them: read, and written again in the same way.
+"""The hidden values of a conversation: dates and times of day as people write them, read, and
+written again in the same way; and amounts (`amounts`).
 
 By hand, since libraries guess: a value that can be read in two ways ("1.240", "03/04/2025") is not
 read at all, unless the other values of the conversation show which way is theirs.
@@ -8,101 +9,15 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from decimal import Decimal
 from functools import cached_property
 
+from sanitizer.answers.amounts import GROUPED, THOUSAND, Amount, read_amount
 from sanitizer.text import LANGUAGES, Language
 
-MOST_DIGITS = 30
-"""Digits of a value at most."""
-PERCENT = "%"
-TIMED = {"minute": 1, "hour": 60, "day": 1440, "week": 10080}
-"""Unit of time -> its minutes."""
-_SAME_UNIT = {
-    "min": "minute",
-    "mins": "minute",
-    "h": "hour",
-    "hr": "hour",
-    "hrs": "hour",
-    "wk": "week",
-    "wks": "week",
-    "yr": "year",
-    "yrs": "year",
-    "percent": PERCENT,
-    "per cent": PERCENT,
-    "pct": PERCENT,
-}
-_CURRENCIES = {
-    name: code
-    for code, names in {
-        "GBP": "£ gbp pound pounds quid",
-        "EUR": "€ eur euro euros",
-        "USD": "$ us$ usd dollar dollars",
-        "INR": "₹ inr rs rupee rupees",
-        "CHF": "chf franken francs",
-        "JPY": "¥ jpy yen",
-        "PLN": "zł pln złoty zloty",
-        "SEK": "sek",
-        "NOK": "nok",
-        "DKK": "dkk",
-        "CZK": "kč czk",
-        "CAD": "c$ ca$ cad",
-        "AUD": "a$ au$ aud",
-        "BRL": "r$ brl reais",
-    }.items()
-    for name in names.split()
-}
-CODES = frozenset(_CURRENCIES.values())
-_WITH_COMMA = frozenset(["EUR", "CHF", "PLN"])
-"""Currencies whose sums are written with a comma in some countries."""
-_SCALES = {
-    name: Decimal(10) ** power
-    for power, names in {
-        3: "k thousand grand",
-        5: "lakh lakhs",
-        6: "m mn mio million",
-        7: "crore crores",
-        9: "bn billion",
-    }.items()
-    for name in names.split()
-}
-_AMOUNT = re.compile(
-    r"(?:about |around |approx\.? |ca\.? |~)?"
-    r"(?P<before>[^\w\s.,+-]{0,3}\s?|[A-Za-z]{1,3}\$?[ .]{0,2})"
-    rf"(?P<number>[0-9](?:[0-9.,'\u2019\u00a0 ]{{0,{MOST_DIGITS}}}[0-9])?)"
-    rf"(?:\s?(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})\b)?"
-    r"(?P<after>[^0-9\n]{0,30})",
-    re.I,
-)
-_FRACTION = re.compile(
-    r"(?:(?P<whole>[0-9]{1,3}) )?(?P<over>[0-9]{1,3})/(?P<under>[1-9][0-9]{0,2})\b"
-)
-_FRACTIONS = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅛": "1/8"}
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_NUMERALS = {
-    **{word: i for i, word in enumerate(_ONES)},
-    **{word: 10 * i for i, word in enumerate(_TENS, 2)},
-    **{
-        f"{tens}-{ones}": 10 * i + j
-        for i, tens in enumerate(_TENS, 2)
-        for j, ones in enumerate(_ONES[1:10], 1)
-    },
-}
-_TAXED = re.compile(
-    r"(?i)(?:\s*\b(?:net|gross|brutto|netto|each|total|pcm|pw|p\.?a\.?|excl\.?|incl\.?|vat|plus)\b\.?)+\s*\Z"
-)
-"""What is said of a sum behind it and holds for no other one."""
-_LASTING = re.compile(r"\s*(?:/|\b(?:an?|per|each|every|pro|par|por)\b)\s*[^\W\d_]+\s*\Z", re.I)
-_GROUPS = "[0-9]{{1,3}}(?:{0}[0-9]{{3}})+|[0-9]{{1,2}}(?:{0}[0-9]{{2}})+{0}[0-9]{{3}}"
-"""Digits in groups, in thousands or as in India; to be filled with the sign between them."""
-_THOUSAND, _GROUPED = 1000, 10_000  # the least sum whose digits are grouped if no value shows how
 _LEAP_FREE, _LARGEST_DAY, _LAST_MONTH = 2001, 31, 12
 
 
@@ -119,6 +34,7 @@ _MONTH_FIRST = re.compile(
 )
 _ISO = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _DIGITAL = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})")
+_SHORT_DIGITAL = re.compile(r"([0-9]{1,2})(/)([0-9]{1,2})()")
 _WEEKDAY = re.compile(r"(?P<name>[^\W\d_]{3,10}(?:-feira)?)(?P<sign>\.?,? )(?:the |den |el |le )?")
 _CLOCK = re.compile(
     r"(?P<hour>[01]?[0-9]|2[0-4])(?:(?P<sign>[:.h]|H)(?P<minute>[0-5][0-9])(?::[0-5][0-9](?:\.[0-9]+)?)?)?"
@@ -136,82 +52,9 @@ _ORDINALS = (
     "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
 ).split()
 _SPELLED = re.compile(rf"(?i)(?:the )?({'|'.join(_ORDINALS)}) of ([a-z]{{3,9}}),?( [0-9]{{4}})?")
+_MONTH_ALONE = re.compile(r"(?i)([a-z]{3,9})\.?( [0-9]{4})?")
+_PART_OF_DAY = re.compile(r"(?i) in the (morning|afternoon|evening)$")
 _END = re.compile(r"(?i)(?:the )?(end|last day|beginning|start) of ([a-z]{3,9}),?( [0-9]{4})?")
-
-
-@dataclass(frozen=True)
-class Amount:
-    """A number with its unit, and how it was written.
-
-    Attributes:
-        unit: in one spelling; "" for a plain number. before, after: as written around the number.
-        decimals: digits after the point. point, group: the signs. scale: "k" or the like.
-        literal: it is written in the formula, and takes the unit of what it is added to.
-        shared: it was multiplied with per cents last, so that "/ 100" behind says it twice.
-    """
-
-    value: Decimal
-    unit: str = ""
-    before: str = ""
-    after: str = ""
-    decimals: int = 0
-    point: str = "."
-    group: str = ""
-    scale: str = ""
-    literal: bool = False
-    shared: bool = False
-
-    def like(self, value: Decimal, *others: Amount) -> Amount:
-        """Return another value, written like this one and these."""
-        every = (self, *others)
-        styled = next((each for each in every if each.unit), self).plain()
-        group = next((each.group for each in every if each.group), "")
-        if not group and styled.unit[:3] in CODES and abs(value) >= _GROUPED:
-            group = "." if styled.point == "," else ","
-        scale = styled.scale if all(each.scale == styled.scale for each in every) else ""
-        decimals = max(each.decimals for each in every)
-        return replace(
-            styled, value=value, group=group, scale=scale, decimals=decimals, shared=False
-        )
-
-    def plain(self) -> Amount:
-        """Return it without what is said of it alone: "net", "pcm"."""
-        said = _TAXED.search(self.after)
-        return replace(self, after=self.after[: said.start()]) if said else self
-
-    def lasting(self) -> Amount:
-        """Return a sum without what it is paid for: twelve times "890 a month" is none a month."""
-        plain = self.plain()
-        said = _LASTING.search(plain.after)
-        if said is None:
-            return plain
-        return replace(plain, unit=self.unit.partition(" ")[0], after=plain.after[: said.start()])
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is a sum: of money, or without a unit."""
-        return not self.unit or self.is_money
-
-    @property
-    def is_money(self) -> bool:
-        """Whether its unit is a currency."""
-        return self.unit[:3] in CODES
-
-    def bare(self) -> str:
-        """Return the number alone, with a point and without groups, as data has it."""
-        written = f"{self.value:f}"
-        return written.rstrip("0").rstrip(".") if "." in written and not self.decimals else written
-
-    def __str__(self) -> str:
-        value = self.value / _SCALES[self.scale.lower()] if self.scale else self.value
-        exact = value == value.to_integral_value()
-        places = self.decimals if exact else max(self.decimals, 2)
-        digits = f"{abs(value):,.{places}f}"
-        if not exact and places > self.decimals and self.unit not in CODES:
-            digits = digits.rstrip("0").rstrip(".")
-        written = digits.replace(",", "\0").replace(".", self.point).replace("\0", self.group)
-        sign = "-" if value < 0 else ""
-        return f"{sign}{self.before}{written}{self.scale}{self.after}"
 
 
 @dataclass(frozen=True)
@@ -286,8 +129,8 @@ class Moment:
         parts = []
         if self.day is not None:
             form = language.dated
-            if not self.has_year:
-                form = form[: form.index("{m}") + 3]
+            form = form if "{d}" in self.form else form[form.index("{m}") :]
+            form = form if self.has_year else form[: form.index("{m}") + len("{m}")]
             month = language.months[self.day.month - 1]
             parts.append(form.format(d=self.day.day, m=month, y=self.day.year))
             number = weekday_in(written)
@@ -300,12 +143,25 @@ class Moment:
 
 
 def named_in(text: str, language: Language) -> str | None:
-    """Return a month or weekday alone as another language calls it; None for other texts."""
-    for every, names in ((_MONTHS, language.months), (_WEEKDAYS, language.weekdays)):
-        place = next((at for each in every if (at := _place(text.strip(" ."), each)) >= 0), None)
-        if place is not None:
-            return names[place]
-    return None
+    """Return a text with its months, weekdays and ordinals as another language has them: "Monday
+    4", "11 to 15 August", "25th"; None if it has none.
+    """
+    found = False
+
+    def named(match: re.Match[str]) -> str:
+        nonlocal found
+        if match[1]:
+            found = True
+            return match[1] + "." * language.dated.startswith("{d}.")
+        for every, names in ((_MONTHS, language.months), (_WEEKDAYS, language.weekdays)):
+            place = next((at for each in every if (at := _place(match[0], each)) >= 0), None)
+            if place is not None:
+                found = True
+                return names[place]
+        return match[0]
+
+    shown = re.sub(r"([0-9]{1,2})(?:st|nd|rd|th)\b|[^\W\d_]+(?:-feira)?", named, text)
+    return shown if found else None
 
 
 Value = Amount | Moment | str
@@ -335,13 +191,13 @@ class Reader:
         if plain[:1] in ("-", "\u2212") and amounts:
             found = self.read(plain[1:])
             return replace(found, value=-found.value) if isinstance(found, Amount) else None
-        moment = read_moment(plain)
+        moment = read_moment(plain, self._day_first, short=not amounts)
         if moment is not None:
             return self._in_year(moment, plain)
         amount = read_amount(plain) or (read_amount(plain, self._point) if self._point else None)
         if amount is None or not amounts:
             return None
-        short = not amount.group and abs(amount.value) < _THOUSAND and amount.is_plain
+        short = not amount.group and abs(amount.value) < THOUSAND and amount.is_plain
         return replace(amount, group=self._group) if short else amount
 
     def _in_year(self, moment: Moment, written: str) -> Moment:
@@ -356,15 +212,34 @@ class Reader:
         return replace(moment, day=day, guessed=True)
 
     @cached_property
-    def _year(self) -> int:
-        """The year of all dates that say one; 0 if there are several, or none."""
-        years = {
-            int(year)
+    def _dates(self) -> list[str]:
+        return [
+            original
             for name, original in self.originals.items()
             if name.startswith("<DATE_") and not name.startswith("<DATE_OF")
+        ]
+
+    @cached_property
+    def _year(self) -> int:
+        """The year that two in three of the dates say which say one; 0 if there is none."""
+        said = Counter(
+            int(year)
+            for original in self._dates
             for year in re.findall(r"(?<![0-9])20[0-9]{2}(?![0-9])", original)
+        )
+        year, n = said.most_common(1)[0] if said else (0, 0)
+        return year if 3 * n >= 2 * said.total() else 0
+
+    @cached_property
+    def _day_first(self) -> bool | None:
+        """Whether dates such as "3/4/25" begin with the day; None if the others do not show it."""
+        shown = {
+            int(date[1]) > _LAST_MONTH
+            for original in self.originals.values()
+            if (date := _DIGITAL.fullmatch(original.strip())) and date[2] != "."
+            if (int(date[1]) > _LAST_MONTH) != (int(date[3]) > _LAST_MONTH)
         }
-        return years.pop() if len(years) == 1 else 0
+        return shown.pop() if len(shown) == 1 else None
 
     @cached_property
     def _group(self) -> str:
@@ -372,7 +247,7 @@ class Reader:
         sums = (each for name, each in self.originals.items() if name.startswith("<MONEY"))
         read = (read_amount(each.strip(), self._point) for each in sums)
         return next(
-            (each.group for each in read if each and each.value < _GROUPED and each.group), ""
+            (each.group for each in read if each and each.value < GROUPED and each.group), ""
         )
 
     @cached_property
@@ -403,94 +278,18 @@ def _shows_point(number: str, is_money: bool) -> str:
     return signs[-1] if len(set(signs)) > 1 else ""
 
 
-def read_amount(text: str, point: str = "") -> Amount | None:
-    """Return a number with its unit; None for any other text, and where its signs are unclear.
+def read_moment(text: str, day_first: bool | None = None, short: bool = False) -> Moment | None:
+    """Return a date or a time of day; None for any other text, and for what may be two.
 
     Args:
-        point: the sign before decimals where a number alone does not show it.
+        day_first: whether "3/4/25" is in April; None if nobody knows. short: "3/4" is a day.
     """
-    for sign, written in _FRACTIONS.items():
-        if sign in text:
-            text = text.replace(sign, f" {written}").strip()
-    fraction = _FRACTION.match(text)
-    if fraction is not None:
-        whole = Decimal(fraction["whole"] or 0)
-        value = whole + Decimal(fraction["over"]) / Decimal(fraction["under"])
-        after = text[fraction.end() :]
-        return Amount(value, _unit("", after), "", after)
-    word, _, rest = text.partition(" ")
-    if word.lower() in _NUMERALS:
-        text = f"{_NUMERALS[word.lower()]} {rest}".strip()
-    match = _AMOUNT.fullmatch(text)
-    if match is None:
-        return None
-    unit = _unit(match["before"], match["after"])
-    signs = _signs(match["number"], unit, bool(match["before"].strip()), point)
-    if signs is None:
-        return None
-    group, found = signs
-    whole_part = match["number"].partition(found)[0] if found else match["number"]
-    if group and not re.fullmatch(_GROUPS.format(re.escape(group)), whole_part):
-        return None
-    plain = "".join(c for c in match["number"] if c.isdecimal() or (found and c == found))
-    scale = (match["scale"] or "").lower()
-    decimals = len(plain.rpartition(found)[2]) if found else 0
-    return Amount(
-        Decimal(plain.replace(",", ".")) * _SCALES.get(scale, Decimal(1)),
-        unit,
-        match["before"],
-        match["after"],
-        decimals,
-        found or ("," if group == "." else "."),
-        group,
-        text[slice(*match.span("scale"))] if scale else "",
-    )
-
-
-def _unit(before: str, after: str) -> str:
-    """Return the unit that is written around a number, in one spelling."""
-    said = _TAXED.search(after)
-    after = after[: said.start()] if said else after
-    first, _, rest = after.strip(" .").lower().partition(" ")
-    sign = before.strip(" .").lower()
-    if first in _CURRENCIES or sign in _CURRENCIES:
-        behind = rest if first in _CURRENCIES else f"{first} {rest}"
-        code = _CURRENCIES.get(sign) or _CURRENCIES[first]
-        return f"{code} {behind.strip()}".strip()
-    written = f"{sign} {first} {rest}".strip()
-    if written in _SAME_UNIT:
-        return _SAME_UNIT[written]
-    words = [_SAME_UNIT.get(word, word) for word in written.split()]
-    return " ".join(word.removesuffix("s") if len(word) > 2 else word for word in words)
-
-
-def _signs(number: str, unit: str, led: bool, point: str) -> tuple[str, str] | None:
-    """Return the sign between groups and the point of a number, "" where it has none.
-
-    Args:
-        led: a sign such as "£" stands before it. point: as for `read_amount`.
-    """
-    space = next((c for c in number if c in "'\u2019\u00a0 "), "")
-    dots, commas = number.count("."), number.count(",")
-    if dots and commas:
-        last = max(".,", key=number.rfind)
-        if number.count(last) > 1:
-            return None
-        return ("," if last == "." else "."), last
-    sign = "." if dots else "," if commas else ""
-    if number.count(sign or "\0") > 1:
-        return sign, ""
-    behind = number.rpartition(sign)[2] if sign else ""
-    if len(behind) != len("000") or len(number) > len("999,000") or space:
-        return space, sign
-    if number.startswith("0") or sign == point:
-        return space, sign
-    with_comma = unit.partition(" ")[0] in _WITH_COMMA and not led
-    return (sign, "") if point or (sign == ".") == with_comma else None
-
-
-def read_moment(text: str) -> Moment | None:
-    """Return a date or a time of day; None for any other text, and for what may be two."""
+    if part := _PART_OF_DAY.search(text):
+        half = "am" if part[1].lower() == "morning" else "pm"
+        return _read_clock(f"{text[: part.start()].replace('.', ':')} {half}")
+    digital = _DIGITAL.fullmatch(text) or (_SHORT_DIGITAL.fullmatch(text) if short else None)
+    if digital is not None and digital[2] != "." and day_first is not None:
+        return _digital_day(digital, day_first)
     found = _read_clock(text) or _spelled_day(text) or _read_day(text)
     if found is not None:
         return found
@@ -543,10 +342,13 @@ def _read_day(text: str) -> Moment | None:
 
 
 def _spelled_day(text: str) -> Moment | None:
-    """Return a day in words: "the first of March", "end of January"."""
+    """Return a day in words, the first one of a month alone: "the first of March", "July"."""
     if spelled := _SPELLED.fullmatch(text):
         number = _ORDINALS.index(spelled[1].lower()) + 1
         return _plain_day(f"{number} {spelled[2]}{spelled[3] or ''}")
+    if named := _MONTH_ALONE.fullmatch(text):
+        first = _plain_day(f"1 {named[1]}{named[2] or ''}")
+        return first and replace(first, form="{m} {y}" if named[2] else "{m}")
     if ending := _END.fullmatch(text):
         first = _plain_day(f"1 {ending[2]}{ending[3] or ''}")
         if first is None or first.day is None or ending[1].lower() in ("beginning", "start"):
@@ -560,17 +362,10 @@ def _plain_day(text: str) -> Moment | None:
     if iso := _ISO.fullmatch(text):
         return _moment(int(iso[1]), int(iso[2]), int(iso[3]), form="{y}-{m}-{d}", padded=True)
     if digital := _DIGITAL.fullmatch(text):
-        first, second, year = int(digital[1]), int(digital[3]), int(digital[4])
-        short = len(digital[4]) == len("25")
-        year += 2000 * short
-        padded, sign = len(digital[1]) == len(digital[3]) == len("03"), digital[2]
-        if sign == "." or first > _LAST_MONTH or first == second:
-            form = f"{{d}}{sign}{{m}}{sign}{{y}}"
-            return _moment(year, second, first, form=form, padded=padded, short_year=short)
-        if second > _LAST_MONTH:
-            form = f"{{m}}{sign}{{d}}{sign}{{y}}"
-            return _moment(year, first, second, form=form, padded=padded, short_year=short)
-        return None
+        first, second = int(digital[1]), int(digital[3])
+        if digital[2] == "." or first > _LAST_MONTH or first == second:
+            return _digital_day(digital, day_first=True)
+        return _digital_day(digital, day_first=False) if second > _LAST_MONTH else None
     for pattern, day, month, form in (
         (_DAY_FIRST, 1, 2, "{d} {m}"),
         (_MONTH_FIRST, 2, 1, "{m} {d}"),
@@ -580,6 +375,24 @@ def _plain_day(text: str) -> Moment | None:
         if match and months and int(match[day]) <= _LARGEST_DAY:
             return _named_day(match, match[day], match[month], months, form)
     return None
+
+
+def _digital_day(digital: re.Match[str], day_first: bool) -> Moment | None:
+    """Return a date in digits, whose first number is the day or the month."""
+    first, second, year = int(digital[1]), int(digital[3]), int(digital[4] or _LEAP_FREE)
+    short = len(digital[4]) == len("25")
+    padded, sign = len(digital[1]) == len(digital[3]) == len("03"), digital[2]
+    form = sign.join(["{d}", "{m}"] if day_first else ["{m}", "{d}"])
+    month, day = (second, first) if day_first else (first, second)
+    return _moment(
+        year + 2000 * short,
+        month,
+        day,
+        form=f"{form}{sign}{{y}}" if digital[4] else form,
+        padded=padded,
+        has_year=bool(digital[4]),
+        short_year=short,
+    )
 
 
 def _named_day(

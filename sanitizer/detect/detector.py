@@ -368,7 +368,7 @@ class Detector:
                 of_task = known is None and (
                     public_number(found.text[run.start : run.end], sight, after, number in sure)
                     or is_of_form(found.text, run, before, after)
-                    or (norms and is_norm(before, after))
+                    or is_norm(before, after, norms)
                 )
                 at = _Place(before, sight, after, field, language, coded)
                 kind = self._of_number(found.text, run, labels[number][0], at)

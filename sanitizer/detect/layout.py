@@ -624,10 +624,23 @@ _LINE_ENDS = re.compile(r"[ \t)\]|]*(?:\n|$)")
 _BOUND = re.compile(r"(?:  |\t|[(\[|]) ?[<>\u2264\u2265] ?$")
 
 
-def is_norm(before: str, after: str) -> bool:
-    """Return True for what a test of anybody should show, in the last column of a table: "4.0 -
-    10.0", "< 5". What somebody's test shows is in a column before it.
+_MEASURE_BEFORE = re.compile(
+    rf"{SLOT} ?[^\s(){SLOT}]{{1,12}} ?\((?:(?:normal |ref\.? |reference )?(?:range )?|under |over |"
+    r"below |above |up to |[<>\u2264\u2265] ?)$"
+)
+
+
+def is_norm(before: str, after: str, in_table: bool) -> bool:
+    """Return True for what a test of anybody should show: "71 fL (80-100)", and "4.0 - 10.0" or
+    "< 5" in the last column of a table. What somebody's test shows is before it.
+
+    Args:
+        in_table: the visible text names such a column.
     """
+    if _MEASURE_BEFORE.search(before) and after.startswith(")"):
+        return True
+    if not in_table:
+        return False
     if _LOW.search(before) and _TO_HIGH.match(after):
         return True
     ends = _LINE_ENDS.match(after) is not None

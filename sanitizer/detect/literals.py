@@ -239,12 +239,17 @@ _LABEL = re.compile(
 )
 """One of several that a text tells apart by letters: "Flat A" and "Flat B"."""
 _DIRECTORY = re.compile(r"(?<!\w)(?:OU|DC|CN|UID)(?==)")
+_FORMAT = re.compile(
+    r"(?<![\w-])(?:(?:YYYY|YY|yyyy|yy|MM|mm|MMM|DD|dd|JJJJ|TT|AAAA|JJ|HH|hh|ss)"
+    r"(?:[-/.: T]|, )?){2,6}(?![\w])"
+)
 _UNION = re.compile(r"(?<=[\"'])[A-Z]{2}(?=[\"'] ?\|)|(?<=\| [\"'])[A-Z]{2}(?=[\"'])")
 """Stretches of programs: tags, ends of names of files, times of cron, what a test reports, columns
 of a table in LaTeX, public headers, parts of circuits, fields of a directory, choices of two
-letters."""
+letters; and how dates are to be written."""
 
 _SHAPES = (
+    _FORMAT,
     _LETTERS_LISTED,
     _MATRIX,
     _TAG,

@@ -352,8 +352,9 @@ def with_words(text: str, kind: str, start: int, end: int, low: int, high: int) 
     if kind in NAMES and text[low:start].endswith("@") and (match := _HANDLE.match(text[end:high])):
         end += len(match.group())  # "@lotte.bakes"
     before, after = _TAKEN_BEFORE.get(kind), _TAKEN_AFTER.get(kind)
-    if before is not None and (match := before.search(text[low:start])):
-        start -= len(match.group())
+    match = before.search(text, low, start) if before is not None else None
+    if match is not None and match.end() == start:  # "$" is before a line's end as well
+        start = match.start()
     if after is not None and (match := after.match(text[end:high])):
         end += len(match.group())
     return start, end

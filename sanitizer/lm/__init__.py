@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from sanitizer.lm.masked import Batch as Batch
     from sanitizer.lm.masked import MaskedLM as MaskedLM
     from sanitizer.lm.masked import OnnxMaskedLM as OnnxMaskedLM
+    from sanitizer.lm.masked import OnnxTagger as OnnxTagger
     from sanitizer.lm.masked import Row as Row
+    from sanitizer.lm.masked import Tagger as Tagger
     from sanitizer.lm.masked import batches as batches
     from sanitizer.lm.masked import centred_rows as centred_rows
     from sanitizer.lm.masked import read_settings as read_settings
     from sanitizer.lm.masked import rows as rows
     from sanitizer.lm.masked import session as session
-    from sanitizer.lm.tagger import OnnxTagger as OnnxTagger
-    from sanitizer.lm.tagger import Tagger as Tagger
     from sanitizer.lm.tokens import ByteTokens as ByteTokens
     from sanitizer.lm.tokens import ChatFormat as ChatFormat
     from sanitizer.lm.tokens import WordPieces as WordPieces
@@ -76,14 +76,15 @@ else:
                 "MAX_THREADS",
                 "MaskedLM",
                 "OnnxMaskedLM",
+                "OnnxTagger",
                 "Row",
+                "Tagger",
                 "batches",
                 "centred_rows",
                 "read_settings",
                 "rows",
                 "session",
             ),
-            "tagger": ("OnnxTagger", "Tagger"),
             "tokens": ("ByteTokens", "ChatFormat", "WordPieces"),
             "weights_file": (
                 "BLOCK",

@@ -6,8 +6,7 @@ import threading
 from pathlib import Path
 
 from sanitizer.lm.causal import CausalLM, OnnxCausalLM
-from sanitizer.lm.masked import MaskedLM, OnnxMaskedLM
-from sanitizer.lm.tagger import OnnxTagger, Tagger
+from sanitizer.lm.masked import MaskedLM, OnnxMaskedLM, OnnxTagger, Tagger
 from sanitizer.lm.tokens import ByteTokens, WordPieces
 
 

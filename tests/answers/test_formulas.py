@@ -65,6 +65,7 @@ HIDDEN = {
     "<PERSON_1>": "Jan van der Berg",
     "<PERSON_2>": "HOLM, BRITT-MARIE",
     "<PERSON_3>": "mr pettigrove",
+    "<PERSON_4>": "GRZYBOWSKA Halina",
     "<ORGANIZATION_1>": "Quill",
     "<ORGANIZATION_2>": "Marsh",
 }
@@ -115,7 +116,8 @@ def restored(answer: str, links: Links | None = None) -> str:
         ("<MONEY_10> * (1 + <NUMBER_10>)", "£2,232"),
         ("ROUND(<MONEY_10> * (1 + <NUMBER_10> / 100) - <MONEY_11>, 2)", "£732.00"),
         ("<MONEY_10> * <NUMBER_10> / 100", "£372"),
-        ("<MONEY_1> * (1 - MIN(30, 2 * <NUMBER_10>) / 100)", "£875.00"),
+        ("<MONEY_1> * (1 - 2 * <NUMBER_10>)", "£750.00"),
+        ("58 * <NUMBER_6> + 70 * <NUMBER_10>", "24.44"),
         ("IF(<NUMBER_10> < 1, <NUMBER_10>, <NUMBER_10> / 100)", "0.20"),
         ("4 * <MONEY_13> + 2 * <MONEY_13> * 50% - 440", "110 zł"),
         ("SUM(<MONEY_14>, <MONEY_15>)", "141.50 euro"),
@@ -147,6 +149,8 @@ def restored(answer: str, links: Links | None = None) -> str:
         ("FIRST(<PERSON_1>)", "Jan"),
         ("LAST(<PERSON_1>)", "van der Berg"),
         ("FIRST(<PERSON_2>)", "BRITT-MARIE"),
+        ("FIRST(<PERSON_4>)", "Halina"),
+        ("LAST(<PERSON_4>)", "GRZYBOWSKA"),
         ("TITLE(<PERSON_2>)", "Holm, Britt-Marie"),
         ("TITLE(<PERSON_3>)", "Mr Pettigrove"),
         (r"<MONEY\_1> + 0", "£1,250.00"),
@@ -169,17 +173,14 @@ def test_what_is_computed(formula: str, result: str) -> None:
         "<MONEY_1> * <MONEY_2>",
         "<NUMBER_5> + 1",  # 1.24 or 1240
         "<NUMBER_7> + 1",
-        "<DATE_3> + 1",  # March or April
-        "<DATE_4> + 400",
         "<DATE_8> + 1",
-        "<DATE_1> - <DATE_4>",
         "<DATE_1> + <MONEY_1>",
         "<DATE_1> * 2",
         "<MONEY_13> + <MONEY_14>",  # zloty and euros
+        "<MONEY_1> * (1 - MIN(30, 2 * <NUMBER_10>) / 100)",  # a fifth, or twenty
         "<DATE_16> + 1",
         "<DATE_10> + 45",  # minutes or hours
         "MINUTES(<DATE_1>, <DATE_10>)",
-        "ISO(<DATE_13>)",
         'IN(<DATE_1>, "Klingon")',
         "VALUE(<PERSON_1>)",
         "<MONEY_1> / 0",
@@ -207,6 +208,11 @@ YEARLESS = {
     "<DATE_6>": "june",
     "<DATE_7>": "14.20",
     "<DATE_8>": "8:00",
+    "<DATE_9>": "10.20 in the morning",
+    "<DATE_10>": "11-15 August",
+    "<DATE_11>": "25th",
+    "<DATE_12>": "3/2",
+    "<DATE_13>": "28/8/24",
     "<MONEY_1>": "14.20",
     "<MONEY_2>": "£1,250",
     "<MONEY_3>": "£640",
@@ -228,6 +234,13 @@ YEARLESS = {
         ('MAX(<DATE_8> + "75 minutes", 9)', "9:15"),
         ('<DATE_8> + "-15 minutes"', "7:45"),
         ("<MONEY_3> * 2", "£1,280"),
+        ("MINUTES(<DATE_9>, <DATE_8>)", "140"),
+        # "28/8/24" shows that days come first.
+        ("ISO(<DATE_12>)", "2024-02-03"),
+        ('IN(<DATE_10>, "Italian")', "11-15 agosto"),
+        ('IN(<DATE_11>, "German")', "25."),
+        ('IN(<MONEY_2>, "German")', "£1.250"),
+        ("MONTHS(<DATE_6>, <DATE_4>)", "3"),
     ],
 )
 def test_what_other_values_of_the_conversation_tell(formula: str, result: str) -> None:

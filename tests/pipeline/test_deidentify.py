@@ -291,6 +291,15 @@ _USERS = 'const users = [{ id: 1, name: "<>" }, { id: 2, name: "<>" }];'
         ),
         ("Ida Lund is due 15 may 2024 at ten past nine.", "<> is due <> at <>."),
         ("My lawyer Mr. van Eck and Piet van der Plas agree.", "My lawyer Mr. <> and <> agree."),
+        (
+            "Ida Lund: MCV 71 fL (80-100), CRP 2 mg/L (under 5).",
+            "<>: MCV <> fL (80-100), CRP <> (under 5).",
+        ),
+        ("Dates as YYYY-MM-DD, also Ida Lund's.", "Dates as YYYY-MM-DD, also <>'s."),
+        (
+            "- Ida: the desks that do not come along.\nMarlo",
+            "- <>: the desks that do not come along.\n<>",
+        ),
         ("Please 1) translate it, 2) thank Ms Lund.", "Please 1) translate it, 2) thank Ms <>."),
         (
             "I am Ida Lund.\n\nFORM\n1 Surname:\n2 First name:\n3 Date of birth:",
