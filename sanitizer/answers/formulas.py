@@ -27,9 +27,9 @@ from html import unescape
 from statistics import median
 from typing import Any
 
-from sanitizer.answers.amounts import MOST_DIGITS, PERCENT, TIMED, Amount
+from sanitizer.answers.amounts import MOST_DIGITS, PERCENT, TIMED, Amount, read_amount
 from sanitizer.answers.links import MAY_LINK
-from sanitizer.answers.values import Moment, Reader, Value, named_in
+from sanitizer.answers.values import Moment, Reader, Value, first_name, last_name, named_in
 from sanitizer.text import LANGUAGES
 
 OPENS, CLOSES = "{{=", "}}"
@@ -42,7 +42,8 @@ they are. Where the answer has to calculate with them, compare, sort, translate 
 write a formula; it is computed where they are:
 {{= SUM(<MONEY_A>, <MONEY_B>) * (1 + <NUMBER_A>) }} with + - * / ( ), SUM, AVERAGE, MEDIAN, MIN, \
 MAX, COUNT, ABS, FLOOR, CEILING, ROUND(x, 2). A hidden "19 %" is used as it is: do not divide it \
-by 100. Units and currencies are part of the values.
+by 100. Units and currencies are part of the values: one may \
+stand for "7 months old" or "£1,250 net".
 {{= DAYS(<DATE_B>, <DATE_A>) }} for the days from the second to the first; WEEKS, MONTHS, YEARS \
 for whole ones; HOURS, MINUTES between times of day. {{= <DATE_A> + 14 }} for 14 days later, \
 {{= <DATE_A> + "3 months" }}, {{= <DATE_A> + "45 minutes" }} for a time of day. Visible dates, \
@@ -71,6 +72,8 @@ _ROWS = re.compile(
     r"(?:[ \t]+WHERE[ \t]+(?P<op>>=|<=|!=|[<>=])(?P<limit>[^\n]+))?[ \t]*\n(?P<rows>.*)",
     re.S,
 )
+_CALLED = re.compile(r"\s*-?(?:SUM|AVERAGE|ROUND|MAX|MIN|IF|ABS|DAYS|WEEKS|MONTHS|YEARS)\(")
+"""A formula over visible values alone, as it is written among others."""
 _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
@@ -103,7 +106,8 @@ def compute(
     """
     inner = unescape(written.removeprefix(OPENS).removesuffix(CLOSES)).replace("\\_", "_")
     held = re.findall(_PLACEHOLDER, inner)
-    if len(written) > LONGEST or not any(each in originals for each in held):
+    hidden = any(each in originals for each in held) or (not held and _CALLED.match(inner))
+    if len(written) > LONGEST or not hidden:
         return None
     if MAY_LINK.search(inner):
         return None  # which link is shown would tell whoever is asked for it how values compare
@@ -126,7 +130,11 @@ def _sorted(rows: re.Match[str], reader: Reader, restore: Callable[[str], str]) 
     parted = [line.partition("::") for line in lines]
     if not lines or len(lines) > MOST_ROWS or not all(mark for _, mark, _ in parted):
         raise _Unclear
-    keyed = [(_Parser(key, reader).whole(), text.strip()) for key, _, text in parted]
+    keys = [_Parser(key, reader) for key, _, _ in parted]
+    keyed = [
+        (key.read(key.whole()), text.strip())
+        for key, (_, _, text) in zip(keys, parted, strict=True)
+    ]
     if rows["op"]:
         limit = _Parser(rows["limit"], reader).whole()
         keyed = [(key, text) for key, text in keyed if _compared(rows["op"], key, limit)]
@@ -181,16 +189,16 @@ class _Parser:
     def _sum(self) -> Value:
         value = self._product()
         while sign := self._sign("+", "-"):
-            value = _added(self._read(value), self._read(self._product()), sign)
+            value = _added(self.read(value), self.read(self._product()), sign)
         return value
 
     def _product(self) -> Value:
         value = self._one()
         while sign := self._sign("*", "/"):
-            value = _multiplied(self._read(value), self._read(self._one()), sign)
+            value = _multiplied(self.read(value), self.read(self._one()), sign)
         return value
 
-    def _read(self, value: Value) -> Amount | Moment:
+    def read(self, value: Value) -> Amount | Moment:
         """Return a value to calculate with: a text in quotes is one."""
         found = self._reader.read(value) if isinstance(value, str) else value
         if found is None:
@@ -243,17 +251,17 @@ class _Parser:
         return value
 
     def _arguments(self) -> list[Amount | Moment]:
-        found = [self._read(self._sum())]
+        found = [self.read(self._sum())]
         while self._sign(","):
-            found.append(self._read(self._sum()))
+            found.append(self.read(self._sum()))
         return found
 
     def _choice(self) -> Value:
-        first = self._read(self._sum())
+        first = self.read(self._sum())
         sign = self._sign(*_COMPARED)
         if not sign:
             raise _Unclear
-        second = self._read(self._sum())
+        second = self.read(self._sum())
         self._need(",")
         yes = self._sum()
         self._need(",")
@@ -280,6 +288,8 @@ class _Parser:
         if name in _OF_NAMES:
             return _OF_NAMES[name](original)
         named = LANGUAGES.get(how.strip().lower()) if name == "IN" else None
+        if name == "VALUE" and not isinstance(value, Amount):
+            value = read_amount(original)  # "0012", whatever it was taken for
         if value is None:
             called = named_in(original, named) if named is not None else None
             if called is None:
@@ -525,9 +535,9 @@ def _written(name: str, value: Amount | Moment, original: str, how: str) -> str:
         if language is None:
             raise _Unclear
         if isinstance(value, Moment):
-            return value.within(language, original)
+            return original if value.bare else value.within(language, original)
         return _measured(value, original, how.strip().lower())
-    if not isinstance(value, Moment):
+    if not isinstance(value, Moment) or value.bare:
         raise _Unclear
     sure = value.has_year or value.guessed
     if name == "ISO" and (sure or value.day is None):
@@ -584,33 +594,9 @@ _SIGNS = {"english": (",", "."), "french": ("\u00a0", ",")}
 """Language -> the signs between groups of digits and before decimals, where others have ".,"."""
 
 
-def _first(name: str) -> str:
-    n_capitals = _n_capitals(name)
-    if n_capitals:
-        return " ".join(name.split()[n_capitals:])
-    return name.rpartition(",")[2].split(maxsplit=1)[0]
-
-
-def _n_capitals(name: str) -> int:
-    """Return how many words of a last name come first: "GRZYBOWSKA Halina"."""
-    words = name.split()
-    n = next((i for i, word in enumerate(words) if not word.isupper() or len(word) == 1), 0)
-    return n if "," not in name else 0
-
-
-def _last(name: str) -> str:
-    if "," in name:
-        return name.partition(",")[0].strip()
-    words = name.split()
-    if n_capitals := _n_capitals(name):
-        return " ".join(words[:n_capitals])
-    particles = [i for i, word in enumerate(words[1:-1], 1) if word.islower()]
-    return " ".join(words[particles[0] if particles else -1 :])
-
-
 _OF_NAMES: dict[str, Callable[[str], str]] = {
-    "FIRST": _first,
-    "LAST": _last,
+    "FIRST": first_name,
+    "LAST": last_name,
     "UPPER": str.upper,
     "LOWER": str.lower,
     "TITLE": lambda name: re.sub(

@@ -1,5 +1,5 @@
 """The hidden values of a conversation: dates and times of day as people write them, read, and
-written again in the same way; and amounts (`amounts`).
+written again in the same way; parts of names; and amounts (`amounts`).
 
 By hand, since libraries guess: a value that can be read in two ways ("1.240", "03/04/2025") is not
 read at all, unless the other values of the conversation show which way is theirs.
@@ -42,6 +42,7 @@ _CLOCK = re.compile(
     re.I,
 )
 _HALF = 12  # hours
+_HOUR = re.compile(r"1?[0-9]|2[0-4]")
 _NOON = {"noon": 720, "midday": 720, "midnight": 0}
 _TIME_BEHIND = re.compile(
     r"(?i)(?P<day>.{3,40}?)(?P<sign>,? (?:at |um |om |a las? |\u00e0 |alle |from )?|T)"
@@ -65,8 +66,8 @@ class Moment:
         day: the date. form: how it was written, with "{d}", "{m}", "{y}" and names of months.
         weekday: as written before it, "" if none. minutes: of the day. clock: how the time was
             written: "24" or "12", its sign, and what stands behind. between: what is before it.
-        guessed: the year is that of all other dates of the conversation. amount: what the text is
-            if it is no time of day: "14.20".
+        guessed: the year is that of most other dates of the conversation. amount: what the text is
+            if it is no time of day: "14.20". bare: an hour, or perhaps a day: "9".
     """
 
     day: date | None = None
@@ -82,6 +83,7 @@ class Moment:
     between: str = " "
     guessed: bool = False
     amount: Amount | None = None
+    bare: bool = False
 
     def __str__(self) -> str:
         return self.between.join(part for part in (self._date(), self._time()) if part)
@@ -182,8 +184,12 @@ class Reader:
         original = self.originals.get(placeholder)
         if original is None:
             return None
-        # "2025" is no number of days
-        return self.read(original, amounts=not placeholder.startswith("<DATE"))
+        if not placeholder.startswith("<DATE"):
+            return self.read(original)
+        if _HOUR.fullmatch(original.strip()):
+            clock = "24", ":", "", False
+            return Moment(minutes=60 * int(original), clock=clock, bare=True)
+        return self.read(original, amounts=False)  # "2025" is no number of days
 
     def read(self, text: str, amounts: bool = True) -> Amount | Moment | None:
         """Return the value of a text, None if it has none or may have two."""
@@ -217,6 +223,7 @@ class Reader:
             original
             for name, original in self.originals.items()
             if name.startswith("<DATE_") and not name.startswith("<DATE_OF")
+            if not original.strip().isdecimal()
         ]
 
     @cached_property
@@ -438,3 +445,29 @@ def _place(name: str, names: Iterable[str]) -> int:
     plain = "sep" if name.lower() == "sept" else name.lower()
     plain = {"tues": "tue", "weds": "wed", "thur": "thu", "thurs": "thu"}.get(plain, plain)
     return lowered.index(plain) if plain in lowered else -1
+
+
+def first_name(name: str) -> str:
+    """Return the given names of a person: "Jan" of "Jan van der Berg", and of "BERG Jan"."""
+    n_capitals = _n_capitals(name)
+    if n_capitals:
+        return " ".join(name.split()[n_capitals:])
+    return name.rpartition(",")[2].split(maxsplit=1)[0]
+
+
+def _n_capitals(name: str) -> int:
+    """Return how many words of a last name come first: "GRZYBOWSKA Halina"."""
+    words = name.split()
+    n = next((i for i, word in enumerate(words) if not word.isupper() or len(word) == 1), 0)
+    return n if "," not in name else 0
+
+
+def last_name(name: str) -> str:
+    """Return the family name of a person, with what belongs to it: "van der Berg"."""
+    if "," in name:
+        return name.partition(",")[0].strip()
+    words = name.split()
+    if n_capitals := _n_capitals(name):
+        return " ".join(words[:n_capitals])
+    particles = [i for i, word in enumerate(words[1:-1], 1) if word.islower()]
+    return " ".join(words[particles[0] if particles else -1 :])

@@ -213,6 +213,9 @@ YEARLESS = {
     "<DATE_11>": "25th",
     "<DATE_12>": "3/2",
     "<DATE_13>": "28/8/24",
+    "<DATE_14>": "9",
+    "<DATE_15>": "0012",
+    "<DATE_16>": "2023",
     "<MONEY_1>": "14.20",
     "<MONEY_2>": "£1,250",
     "<MONEY_3>": "£640",
@@ -237,6 +240,11 @@ YEARLESS = {
         ("MINUTES(<DATE_9>, <DATE_8>)", "140"),
         # "28/8/24" shows that days come first.
         ("ISO(<DATE_12>)", "2024-02-03"),
+        ("MAX(<DATE_8>, <DATE_14>)", "9:00"),
+        ('MINUTES(<DATE_14>, "8:15")', "45"),
+        ('IN(<DATE_14>, "German")', "9"),
+        ("VALUE(<DATE_15>)", "12"),
+        ("SUM(640, 10)", "650"),
         ('IN(<DATE_10>, "Italian")', "11-15 agosto"),
         ('IN(<DATE_11>, "German")', "25."),
         ('IN(<MONEY_2>, "German")', "£1.250"),
@@ -247,9 +255,15 @@ def test_what_other_values_of_the_conversation_tell(formula: str, result: str) -
     assert compute(f"{{{{= {formula} }}}}", YEARLESS, str) == result
 
 
+@pytest.mark.parametrize("formula", ["<DATE_14> + 5", "<DATE_16> + 5", "1 + 1", "total"])
+def test_what_they_do_not_tell(formula: str) -> None:
+    assert compute(f"{{{{= {formula} }}}}", YEARLESS, str) is None
+
+
 def test_rows_may_hold_formulas() -> None:
     answer = (
-        "{{= ROWS DESC\n<MONEY_2> :: two: {{= <MONEY_2> * 2 }}\n<MONEY_3> :: three: {{= 1 }}\n}}."
+        "{{= ROWS DESC\nVALUE(<MONEY_2>) :: two: {{= <MONEY_2> * 2 }}\n"
+        "VALUE(<MONEY_3>) :: three: {{= 1 }}\n}}."
     )
     shown = Restorer(YEARLESS, computes=True).text(answer)
     assert shown == "two: £2,500\nthree: {{= 1 }}."
