@@ -395,5 +395,7 @@ def _is_foreign(name: str) -> bool:
 
 
 def _is_swapped(word: str, forms: PublicForms) -> bool:
-    swaps = range(len(word) - 1 if word.islower() and len(word) >= _LEAST_SWAPPED else 0)
+    if not word.islower() or len(word) < _LEAST_SWAPPED or word in given_names():
+        return False  # "denise" is no "denies"
+    swaps = range(len(word) - 1)
     return any(forms.known_public(word[:i] + word[i + 1] + word[i] + word[i + 2 :]) for i in swaps)

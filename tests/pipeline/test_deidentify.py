@@ -300,6 +300,10 @@ _USERS = 'const users = [{ id: 1, name: "<>" }, { id: 2, name: "<>" }];'
             "- Ida: the desks that do not come along.\nMarlo",
             "- <>: the desks that do not come along.\n<>",
         ),
+        (
+            "server {\n    auth_file /etc/staff.key; # denise home\n}",
+            "server {\n    auth_file /etc/staff.key; # <> home\n}",
+        ),
         ("Please 1) translate it, 2) thank Ms Lund.", "Please 1) translate it, 2) thank Ms <>."),
         (
             "I am Ida Lund.\n\nFORM\n1 Surname:\n2 First name:\n3 Date of birth:",
