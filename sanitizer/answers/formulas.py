@@ -55,11 +55,11 @@ times and sums stand in quotes: DAYS("12 May 2025", <DATE_A>).
 }} sorts lines by what stands before "::" (ASC or DESC), keeps those above 100, of these the first \
 3, and shows what stands behind "::" (formulas too); each of the three may be left out.
 {{= VALUE(<NUMBER_A>) }} for the number alone (JSON, SQL), ISO(<DATE_A>) for 2025-05-12, \
-FORMAT(<DATE_A>, "DD/MM/YYYY"), IN(<DATE_A>, "German") for a date, time, duration or sum as that \
-language writes it (in translations), WEEKDAY(<DATE_A>), FIRST(<PERSON_A>) and LAST(<PERSON_A>) \
-for parts of a name, UPPER, LOWER, TITLE(<PERSON_A>).
-Formulas stand in the text where their result belongs, without code marks. Everything else is \
-written as usual."""
+FORMAT(<DATE_A>, "DD/MM/YYYY"), FORMAT(<NUMBER_A>, "0.00"), IN(<DATE_A>, "German") for a date, \
+time, duration or sum as that language writes it (in translations), WEEKDAY(<DATE_A>), \
+FIRST(<PERSON_A>) and LAST(<PERSON_A>) for parts of a name, UPPER, LOWER, TITLE(<PERSON_A>).
+Formulas stand in the text where their result belongs, without code marks. Calculate with visible \
+numbers yourself; everything else is written as usual."""
 """What an API must be told. It is the same in every conversation."""
 
 _PLACEHOLDER = r"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){1,3}>"
@@ -288,7 +288,7 @@ class _Parser:
         if name in _OF_NAMES:
             return _OF_NAMES[name](original)
         named = LANGUAGES.get(how.strip().lower()) if name == "IN" else None
-        if name == "VALUE" and not isinstance(value, Amount):
+        if name in ("VALUE", "FORMAT") and value is None:
             value = read_amount(original)  # "0012", whatever it was taken for
         if value is None:
             called = named_in(original, named) if named is not None else None
@@ -334,6 +334,8 @@ def _comparable(first: Value, second: Value) -> tuple[Decimal | tuple[date, int]
     """Return what two values are compared by; a plain number fits every unit."""
     first, second = _hour(first, second)
     if isinstance(first, Moment) and isinstance(second, Moment):
+        first = first if second.day is None else _as_day(first)
+        second = second if first.day is None else _as_day(second)
         if not _years_fit(first, second) or (first.day is None) != (second.day is None):
             raise _Unclear
         if first.day is None or second.day is None:
@@ -389,9 +391,15 @@ def _with_share(one: Amount, two: Amount, sign: str) -> Amount:
     raise _Unclear
 
 
+def _as_day(moment: Moment) -> Moment:
+    """Return the day that a number alone is, where a day is needed."""
+    return moment.day_of or moment
+
+
 def _moved(day: Moment, by: Value, sign: int) -> Moment:
     """Return a date or time so many minutes, days, weeks, months or years later."""
     amount = _amount(by)
+    day = day if amount.unit in ("minute", "hour") else _as_day(day)
     if amount.unit in ("minute", "hour"):
         minutes = amount.value * TIMED[amount.unit] * sign
         if day.minutes is None or minutes != int(minutes):
@@ -501,6 +509,7 @@ def _between(name: str, given: Sequence[Amount | Moment]) -> Amount:
         raise _Unclear
     if name in ("HOURS", "MINUTES"):
         return _timed(name, later, earlier)
+    later, earlier = _as_day(later), _as_day(earlier)
     if not _years_fit(later, earlier) or later.day is None or earlier.day is None:
         raise _Unclear
     days = (later.day - earlier.day).days
@@ -528,8 +537,8 @@ def _written(name: str, value: Amount | Moment, original: str, how: str) -> str:
     Args:
         how: a language, or a form with "YYYY", "MM", "DD", "HH" and "mm".
     """
-    if name == "VALUE":
-        return _amount(value).bare()
+    if isinstance(value, Amount) and name in ("VALUE", "FORMAT"):
+        return _digits(value, how)
     if name == "IN":
         language = LANGUAGES.get(how.strip().lower())
         if language is None:
@@ -537,6 +546,7 @@ def _written(name: str, value: Amount | Moment, original: str, how: str) -> str:
         if isinstance(value, Moment):
             return original if value.bare else value.within(language, original)
         return _measured(value, original, how.strip().lower())
+    value = _as_day(value) if isinstance(value, Moment) else value
     if not isinstance(value, Moment) or value.bare:
         raise _Unclear
     sure = value.has_year or value.guessed
@@ -548,6 +558,16 @@ def _written(name: str, value: Amount | Moment, original: str, how: str) -> str:
     if name == "FORMAT" and how:
         return _formatted(value, how)
     raise _Unclear
+
+
+def _digits(value: Amount, form: str) -> str:
+    """Return a number alone, in a form such as "0.00" or "0000" if there is one."""
+    if not form:
+        return value.bare()
+    if re.fullmatch(r"0{1,12}(?:\.0{1,12})?", form) is None:
+        raise _Unclear
+    places = len(form.partition(".")[2])
+    return f"{value.value:0{len(form)}.{places}f}"
 
 
 def _formatted(value: Moment, form: str) -> str:

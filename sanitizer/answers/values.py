@@ -42,7 +42,7 @@ _CLOCK = re.compile(
     re.I,
 )
 _HALF = 12  # hours
-_HOUR = re.compile(r"1?[0-9]|2[0-4]")
+_BARE = re.compile(r"[12]?[0-9]|3[01]")
 _NOON = {"noon": 720, "midday": 720, "midnight": 0}
 _TIME_BEHIND = re.compile(
     r"(?i)(?P<day>.{3,40}?)(?P<sign>,? (?:at |um |om |a las? |\u00e0 |alle |from )?|T)"
@@ -67,7 +67,8 @@ class Moment:
         weekday: as written before it, "" if none. minutes: of the day. clock: how the time was
             written: "24" or "12", its sign, and what stands behind. between: what is before it.
         guessed: the year is that of most other dates of the conversation. amount: what the text is
-            if it is no time of day: "14.20". bare: an hour, or perhaps a day: "9".
+            if it is no time of day: "14.20". bare: an hour, or perhaps a day: "9";
+            day_of: that day of the month that the next date names, "23 to 27 September".
     """
 
     day: date | None = None
@@ -84,6 +85,7 @@ class Moment:
     guessed: bool = False
     amount: Amount | None = None
     bare: bool = False
+    day_of: Moment | None = None
 
     def __str__(self) -> str:
         return self.between.join(part for part in (self._date(), self._time()) if part)
@@ -186,10 +188,23 @@ class Reader:
             return None
         if not placeholder.startswith("<DATE"):
             return self.read(original)
-        if _HOUR.fullmatch(original.strip()):
-            clock = "24", ":", "", False
-            return Moment(minutes=60 * int(original), clock=clock, bare=True)
+        if _BARE.fullmatch(original.strip()):
+            return self._bare(placeholder, int(original))
         return self.read(original, amounts=False)  # "2025" is no number of days
+
+    def _bare(self, placeholder: str, number: int) -> Moment | None:
+        """Return a number alone that was taken for a date: an hour, or a day like the next one."""
+        names = [name for name in self.originals if name.startswith("<DATE")]
+        following = names[names.index(placeholder) + 1 :][:1]
+        found = self.read(self.originals[following[0]], amounts=False) if following else None
+        day_of = None
+        if isinstance(found, Moment) and found.day is not None and 0 < number < found.day.day:
+            day_of = replace(found, day=found.day.replace(day=number), weekday="", minutes=None)
+        if number > 2 * _HALF and day_of is None:
+            return None
+        minutes = 60 * number if number <= 2 * _HALF else None
+        clock = "24", ":", "", False
+        return Moment(minutes=minutes, clock=clock, bare=True, day_of=day_of)
 
     def read(self, text: str, amounts: bool = True) -> Amount | Moment | None:
         """Return the value of a text, None if it has none or may have two."""

@@ -514,7 +514,8 @@ class Detector:
         """Return the class of a word that the tagger gives one: by the lists, where they tell."""
         if label in _TOLD and self._forms.compound(word):
             return "PRODUCT"
-        if label in _TOLD | {"FAMILY"} or (label in NAMES and word.islower()):
+        noun = label in NAMES and (word.islower() or language == "de")
+        if noun or label in _TOLD | {"FAMILY"}:
             listed = told_in(language).get(word.lower()) or class_of(word)
         else:
             unnamed = label in NAMES and word.lower() not in given_names()

@@ -243,13 +243,20 @@ _FORMAT = re.compile(
     r"(?<![\w-])(?:(?:YYYY|YY|yyyy|yy|MM|mm|MMM|DD|dd|JJJJ|TT|AAAA|JJ|HH|hh|ss)"
     r"(?:[-/.: T]|, )?){2,6}(?![\w])"
 )
+_HOLIDAY = re.compile(
+    r"\b(?:New Year['\u2019]s (?:Eve|Day)|Christmas (?:Eve|Day)|Boxing Day|Black Friday|"
+    r"Palm Sunday|(?:Valentine|Mother|Father)['\u2019]s Day|Good Friday|Bonfire Night|"
+    r"Easter (?:Sunday|Monday)|Ash Wednesday|Remembrance (?:Sunday|Day)|"
+    r"(?:Independence|Labou?r|Memorial) Day)\b"
+)
 _UNION = re.compile(r"(?<=[\"'])[A-Z]{2}(?=[\"'] ?\|)|(?<=\| [\"'])[A-Z]{2}(?=[\"'])")
 """Stretches of programs: tags, ends of names of files, times of cron, what a test reports, columns
 of a table in LaTeX, public headers, parts of circuits, fields of a directory, choices of two
-letters; and how dates are to be written."""
+letters; how dates are to be written; and holidays, which are days of everybody."""
 
 _SHAPES = (
     _FORMAT,
+    _HOLIDAY,
     _LETTERS_LISTED,
     _MATRIX,
     _TAG,

@@ -73,7 +73,8 @@ _FIRMS_ABROAD = (
 )
 """What firms, schools and houses of other languages are called before their name."""
 _THINGS = (
-    r"(?:(?:side|coffee|smart|bread|nursing|washing|running|electric|garden|office|sewing|robot) )?"
+    r"(?:(?:side|coffee|smart|bread|nursing|washing|running|electric|garden|office|sewing|robot|corner|"
+    r"desk|floor|dining|table|wall|wine) )?"
     r"(?:tables?|makers?|meters?|bras?|valves?|sofas?|chairs?|beds?|mattress(?:es)?|lamps?|prams?|"
     r"strollers?|mixers?|kettles?|toasters?|vacuums?|drills?|mowers?|boilers?|heaters?|pumps?|"
     r"bikes?|scooters?|helmets?|tents?|jackets?|boots|shoes|cameras?|speakers?|headphones|ovens?|"
@@ -135,6 +136,7 @@ _TAKEN_BEFORE = {
         r"back|chest|eating|mental|panic|high|head|recovering|broken|fractured|torn|fake|sickle|"
         r"(?:early|late)-onset|egg|milk|type (?:one|two|[12])|heavy|irregular|borderline|terminal|"
         r"inoperable|congenital|partial|partially|postnatal|post-natal|clinical|early|moderate|"
+        r"(?:secondary|primary) progressive|relapsing[- ]remitting|peanut|gluten|lactose|stress|"
         r"recurrent|suspected|bad)[ -])+)$"
     ),
     "CRIME": re.compile(
