@@ -27,10 +27,9 @@ from html import unescape
 from statistics import median
 from typing import Any
 
-from sanitizer.answers.amounts import MOST_DIGITS, PERCENT, TIMED, Amount, read_amount
+from sanitizer.answers.amounts import MOST_DIGITS, PERCENT, TIMED, Amount
 from sanitizer.answers.links import MAY_LINK
-from sanitizer.answers.values import Moment, Reader, Value, first_name, last_name, named_in
-from sanitizer.text import LANGUAGES
+from sanitizer.answers.values import Moment, Reader, Value, first_name, in_form, last_name
 
 OPENS, CLOSES = "{{=", "}}"
 LONGEST, MOST_ROWS, DEEPEST = 4000, 200, 20
@@ -63,6 +62,8 @@ numbers yourself; everything else is written as usual."""
 """What an API must be told. It is the same in every conversation."""
 
 _PLACEHOLDER = r"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){1,3}>"
+_BARE = re.compile(r"(?<![<\w])[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){2}(?![>\w])")
+"""A placeholder, and one as it stands in code."""
 _TOKEN = re.compile(
     rf"\s*(?:(?P<held>{_PLACEHOLDER})|(?P<number>[0-9]{{1,{MOST_DIGITS}}}(?:\.[0-9]{{1,12}})?%?)"
     r"|(?P<name>[A-Za-z]{2,8})|\"(?P<text>[^\"\n]{0,400})\"|(?P<sign>>=|<=|!=|<>|[-+*/(),<>=]))"
@@ -72,7 +73,7 @@ _ROWS = re.compile(
     r"(?:[ \t]+WHERE[ \t]+(?P<op>>=|<=|!=|[<>=])(?P<limit>[^\n]+))?[ \t]*\n(?P<rows>.*)",
     re.S,
 )
-_CALLED = re.compile(r"\s*-?(?:SUM|AVERAGE|ROUND|MAX|MIN|IF|ABS|DAYS|WEEKS|MONTHS|YEARS)\(")
+_CALLED = re.compile(r"\s*[-(]*(?:SUM|AVERAGE|ROUND|MAX|MIN|IF|ABS|DAYS|WEEKS|MONTHS|YEARS)\(")
 """A formula over visible values alone, as it is written among others."""
 _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
@@ -85,6 +86,10 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 }
 _HALF_YEAR = timedelta(days=182)
 _HUNDRED, _DAY_LONG = Decimal(100), 1440
+
+
+class _Words(str):
+    """An original that has no value: it can be shown, and be equal to another."""
 
 
 class _Unclear(Exception):
@@ -105,6 +110,7 @@ def compute(
         restore: restores the placeholders of a row that is shown.
     """
     inner = unescape(written.removeprefix(OPENS).removesuffix(CLOSES)).replace("\\_", "_")
+    inner = _BARE.sub(lambda m: f"<{m[0]}>" if f"<{m[0]}>" in originals else m[0], inner)
     held = re.findall(_PLACEHOLDER, inner)
     hidden = any(each in originals for each in held) or (not held and _CALLED.match(inner))
     if len(written) > LONGEST or not hidden:
@@ -169,7 +175,7 @@ class _Parser:
     def whole(self) -> Value:
         """Return the value of all of it."""
         value = self._sum()
-        if self._at != len(self._tokens):
+        if self._at != len(self._tokens) or value == "":
             raise _Unclear
         return value
 
@@ -200,10 +206,15 @@ class _Parser:
 
     def read(self, value: Value) -> Amount | Moment:
         """Return a value to calculate with: a text in quotes is one."""
-        found = self._reader.read(value) if isinstance(value, str) else value
+        found = self._readable(value)
         if found is None:
             raise _Unclear
         return found
+
+    def _readable(self, value: Value) -> Amount | Moment | None:
+        if isinstance(value, _Words):
+            return None
+        return self._reader.read(value) if isinstance(value, str) else value
 
     def _one(self) -> Value:
         if self._sign("-"):
@@ -234,9 +245,7 @@ class _Parser:
             return Amount(plain, unit, after=unit, decimals=places, literal=not share)
         if kind == "held":
             value = self._reader.value(written)
-            if value is None:
-                raise _Unclear
-            return value
+            return _Words(self._reader.originals.get(written, "")) if value is None else value
         if kind == "text":
             return written
         raise _Unclear
@@ -257,16 +266,20 @@ class _Parser:
         return found
 
     def _choice(self) -> Value:
-        first = self.read(self._sum())
+        first = self._sum()
         sign = self._sign(*_COMPARED)
         if not sign:
             raise _Unclear
-        second = self.read(self._sum())
+        second = self._sum()
         self._need(",")
         yes = self._sum()
         self._need(",")
         no = self._sum()
-        return yes if _compared(sign, first, second) else no
+        words = self._readable(first) is None or self._readable(second) is None
+        if words and sign in ("=", "!=", "<>"):
+            same = str(first).strip().casefold() == str(second).strip().casefold()
+            return yes if same == (sign == "=") else no
+        return yes if _compared(sign, self.read(first), self.read(second)) else no
 
     def _shown(self, name: str) -> str:
         """Return a value written in another way.
@@ -287,15 +300,10 @@ class _Parser:
             how = str(self._sum())
         if name in _OF_NAMES:
             return _OF_NAMES[name](original)
-        named = LANGUAGES.get(how.strip().lower()) if name == "IN" else None
-        if name in ("VALUE", "FORMAT") and value is None:
-            value = read_amount(original)  # "0012", whatever it was taken for
-        if value is None:
-            called = named_in(original, named) if named is not None else None
-            if called is None:
-                raise _Unclear
-            return called
-        return _written(name, value, original, how)
+        shown = in_form(name, value, original, how)
+        if shown is None:
+            raise _Unclear
+        return shown
 
     def _alone(self) -> bool:
         following = self._tokens[self._at + 1 : self._at + 2]
@@ -529,89 +537,6 @@ def _timed(name: str, later: Moment, earlier: Moment) -> Amount:
             raise _Unclear
         minutes += _DAY_LONG * (later.day - earlier.day).days
     return Amount(minutes if name == "MINUTES" else minutes / 60)
-
-
-def _written(name: str, value: Amount | Moment, original: str, how: str) -> str:
-    """Return a value as a function writes it.
-
-    Args:
-        how: a language, or a form with "YYYY", "MM", "DD", "HH" and "mm".
-    """
-    if isinstance(value, Amount) and name in ("VALUE", "FORMAT"):
-        return _digits(value, how)
-    if name == "IN":
-        language = LANGUAGES.get(how.strip().lower())
-        if language is None:
-            raise _Unclear
-        if isinstance(value, Moment):
-            return original if value.bare else value.within(language, original)
-        return _measured(value, original, how.strip().lower())
-    value = _as_day(value) if isinstance(value, Moment) else value
-    if not isinstance(value, Moment) or value.bare:
-        raise _Unclear
-    sure = value.has_year or value.guessed
-    if name == "ISO" and (sure or value.day is None):
-        return value.iso()
-    if name == "WEEKDAY" and value.day is not None and sure:
-        names = LANGUAGES.get(how.strip().lower() or "english", LANGUAGES["english"])
-        return names.weekdays[value.day.weekday()]
-    if name == "FORMAT" and how:
-        return _formatted(value, how)
-    raise _Unclear
-
-
-def _digits(value: Amount, form: str) -> str:
-    """Return a number alone, in a form such as "0.00" or "0000" if there is one."""
-    if not form:
-        return value.bare()
-    if re.fullmatch(r"0{1,12}(?:\.0{1,12})?", form) is None:
-        raise _Unclear
-    places = len(form.partition(".")[2])
-    return f"{value.value:0{len(form)}.{places}f}"
-
-
-def _formatted(value: Moment, form: str) -> str:
-    day, found = value.day, form
-    if "YY" in form and (day is None or not (value.has_year or value.guessed)):
-        raise _Unclear
-    if day is not None:
-        parts = {
-            "YYYY": f"{day.year:04}",
-            "YY": f"{day.year % 100:02}",
-            "MMMM": LANGUAGES["english"].months[day.month - 1],
-            "MMM": LANGUAGES["english"].months[day.month - 1][:3],
-            "MM": f"{day.month:02}",
-            "DD": f"{day.day:02}",
-            "M": str(day.month),
-            "D": str(day.day),
-        }
-        found = re.sub(
-            "YYYY|YY|MMMM|MMM|MM|DD|(?<![A-Za-z])[MD](?![A-Za-z])", lambda m: parts[m[0]], found
-        )
-    if value.minutes is not None:
-        hour, minute = divmod(value.minutes, 60)
-        found = found.replace("HH", f"{hour:02}").replace("mm", f"{minute:02}")
-    elif "HH" in form or "mm" in form:
-        raise _Unclear
-    return found
-
-
-def _measured(value: Amount, original: str, language: str) -> str:
-    """Return a duration or an age as another language says it; other amounts with its signs."""
-    base, _, old = value.unit.partition(" ")
-    names = LANGUAGES[language].units.get(base)
-    if names is None or old not in ("", "old"):
-        if not value.is_money:
-            return named_in(original, LANGUAGES[language]) or original
-        group, point = _SIGNS.get(language, (".", ","))
-        return str(replace(value, point=point, group=group if value.group else ""))
-    unit = names[0] if value.value == 1 else names[1]
-    form = LANGUAGES[language].aged if old else "{n} {unit}"
-    return form.format(n=value.bare(), unit=unit)
-
-
-_SIGNS = {"english": (",", "."), "french": ("\u00a0", ",")}
-"""Language -> the signs between groups of digits and before decimals, where others have ".,"."""
 
 
 _OF_NAMES: dict[str, Callable[[str], str]] = {

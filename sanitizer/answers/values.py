@@ -486,3 +486,101 @@ def last_name(name: str) -> str:
         return " ".join(words[:n_capitals])
     particles = [i for i, word in enumerate(words[1:-1], 1) if word.islower()]
     return " ".join(words[particles[0] if particles else -1 :])
+
+
+def in_form(name: str, value: Amount | Moment | None, original: str, how: str) -> str | None:
+    """Return a value as a function writes it, None if it cannot.
+
+    Args:
+        name: "VALUE", "ISO", "FORMAT", "WEEKDAY" or "IN". value: None where nothing can be read.
+        how: a language, or a form with "YYYY", "MM", "DD", "HH" and "mm", or with "0".
+    """
+    if name == "IN":
+        return _in_language(value, original, how.strip().lower())
+    if name == "FORMAT" and how == "YYYY" and re.fullmatch("(?:19|20)[0-9]{2}", original):
+        return original
+    if value is None and name in ("VALUE", "FORMAT"):
+        value = read_amount(original)  # "0012", whatever it was taken for
+    if isinstance(value, Moment):
+        return _dated(name, value.day_of or value, how)
+    return _digits(value, how) if value and name in ("VALUE", "FORMAT") else None
+
+
+def _in_language(value: Amount | Moment | None, original: str, name: str) -> str | None:
+    language = LANGUAGES.get(name)
+    if language is None:
+        return None
+    if isinstance(value, Moment):
+        return original if value.bare else value.within(language, original)
+    if value is None:
+        return named_in(original, language)
+    return _measured(value, original, name)
+
+
+def _dated(name: str, value: Moment, how: str) -> str | None:
+    """Return a date or time in another form."""
+    sure = value.has_year or value.guessed
+    if value.bare:
+        return None
+    if name == "ISO":
+        return value.iso() if sure or value.day is None else None
+    if name == "WEEKDAY" and value.day is not None and sure:
+        names = LANGUAGES.get(how.strip().lower() or "english", LANGUAGES["english"])
+        return names.weekdays[value.day.weekday()]
+    return _formatted(value, how) if name == "FORMAT" and how else None
+
+
+def _digits(value: Amount, form: str) -> str | None:
+    """Return a number alone, in a form such as "0.00" or "0000" if there is one."""
+    if not form:
+        return value.bare()
+    if re.fullmatch(r"0{1,12}(?:\.0{1,12})?", form) is None:
+        return None
+    places = len(form.partition(".")[2])
+    return f"{value.value:0{len(form)}.{places}f}"
+
+
+def _formatted(value: Moment, form: str) -> str | None:
+    day, found = value.day, form
+    if "YY" in form and (day is None or not (value.has_year or value.guessed)):
+        found = re.sub(r"[^A-Za-z]*YY(?:YY)?$", "", form)
+        if day is None or re.fullmatch("MMMM?", found) is None:
+            return None  # "MMMM YYYY" is the month alone
+    if day is not None:
+        parts = {
+            "YYYY": f"{day.year:04}",
+            "YY": f"{day.year % 100:02}",
+            "MMMM": LANGUAGES["english"].months[day.month - 1],
+            "MMM": LANGUAGES["english"].months[day.month - 1][:3],
+            "MM": f"{day.month:02}",
+            "DD": f"{day.day:02}",
+            "M": str(day.month),
+            "D": str(day.day),
+        }
+        found = re.sub(
+            "YYYY|YY|MMMM|MMM|MM|DD|(?<![A-Za-z])[MD](?![A-Za-z])", lambda m: parts[m[0]], found
+        )
+    if value.minutes is not None:
+        hour, minute = divmod(value.minutes, 60)
+        found = found.replace("HH", f"{hour:02}").replace("mm", f"{minute:02}")
+    elif "HH" in form or "mm" in form:
+        return None
+    return found
+
+
+def _measured(value: Amount, original: str, language: str) -> str:
+    """Return a duration or an age as another language says it; other amounts with its signs."""
+    base, _, old = value.unit.partition(" ")
+    names = LANGUAGES[language].units.get(base)
+    if names is None or old not in ("", "old"):
+        if not value.is_money:
+            return named_in(original, LANGUAGES[language]) or original
+        group, point = _SIGNS.get(language, (".", ","))
+        return str(replace(value, point=point, group=group if value.group else ""))
+    unit = names[0] if value.value == 1 else names[1]
+    form = LANGUAGES[language].aged if old else "{n} {unit}"
+    return form.format(n=value.bare(), unit=unit)
+
+
+_SIGNS = {"english": (",", "."), "french": ("\u00a0", ",")}
+"""Language -> the signs between groups of digits and before decimals, where others have ".,"."""

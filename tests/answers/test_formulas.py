@@ -147,6 +147,8 @@ def restored(answer: str, links: Links | None = None) -> str:
         ('IN(<NUMBER_13>, "German")', "7 Monate alt"),
         ('IN(<DATE_10>, "German")', "15:00 Uhr"),
         ("FIRST(<PERSON_1>)", "Jan"),
+        ('IF(LAST(<PERSON_1>) = "Van der Berg", <PERSON_1>, "no")', "Jan van der Berg"),
+        ('IF(FIRST(<PERSON_1>) != "Jan", 1, 2)', "2"),
         ("LAST(<PERSON_1>)", "van der Berg"),
         ("FIRST(<PERSON_2>)", "BRITT-MARIE"),
         ("FIRST(<PERSON_4>)", "Halina"),
@@ -252,6 +254,8 @@ YEARLESS = {
         ("<DATE_17> + 5", "28 September"),
         ('DAYS("30 September", <DATE_17>)', "7"),
         ("SUM(640, 10)", "650"),
+        ("(SUM(55, 61) - MIN(55, 61)) / 1", "61"),
+        ('FORMAT(<DATE_16>, "YYYY")', "2023"),
         ('IN(<DATE_10>, "Italian")', "11-15 agosto"),
         ('IN(<DATE_11>, "German")', "25."),
         ('IN(<MONEY_2>, "German")', "£1.250"),
@@ -265,6 +269,17 @@ def test_what_other_values_of_the_conversation_tell(formula: str, result: str) -
 @pytest.mark.parametrize("formula", ["<DATE_14> + 5", "<DATE_16> + 5", "1 + 1", "total"])
 def test_what_they_do_not_tell(formula: str) -> None:
     assert compute(f"{{{{= {formula} }}}}", YEARLESS, str) is None
+
+
+def test_placeholders_as_they_stand_in_code_are_read() -> None:
+    hidden = {"<MONEY_17_1>": "89000", "<MONEY_17_2>": "145000"}
+    assert compute("{{= SUM(MONEY_17_1, MONEY_17_2) / 100 }}", hidden, str) == "2340"
+
+
+def test_a_month_without_a_year_is_named_alone() -> None:
+    hidden = {"<DATE_1>": "14 October", "<DATE_2>": "3 May 2024", "<DATE_3>": "5 June 2025"}
+    assert compute('{{= FORMAT(<DATE_1>, "MMMM YYYY") }}', hidden, str) == "October"
+    assert compute('{{= FORMAT(<DATE_1>, "YYYY-MM-DD") }}', hidden, str) is None
 
 
 def test_rows_may_hold_formulas() -> None:
