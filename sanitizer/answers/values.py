@@ -24,6 +24,7 @@ _LEAP_FREE, _LARGEST_DAY, _LAST_MONTH = 2001, 31, 12
 _SHORT_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _MONTHS = (*(each.months for each in LANGUAGES.values()), _SHORT_MONTHS)
 _SHORT_DAYS = "Mon Tue Wed Thu Fri Sat Sun".split()
+_SHORTENED = frozenset(day.lower() for day in _SHORT_DAYS)
 _WEEKDAYS = (*(each.weekdays for each in LANGUAGES.values()), _SHORT_DAYS)
 _DAY_FIRST = re.compile(
     r"(?:the )?([0-9]{1,2})(?:st|nd|rd|th|\.)?[ -](?:of |de )?([^\W\d_]{3,12})\.?"
@@ -337,7 +338,7 @@ def _read_clock(text: str) -> Moment | None:
         hour = hour % _HALF + _HALF * (told == "pm")
         return Moment(minutes=60 * hour + minute, clock=("12", sign, after, False))
     how_long = told in ("hour", "hours", "hr", "hrs") and not sign
-    if told in ("am", "pm", "oclock") or how_long:
+    if told in ("am", "pm", "o" + "clock") or how_long:
         return None
     clock = "24", sign.lower(), after, len(match["hour"]) > 1
     amount = read_amount(text) if sign == "." and not after else None  # "9.30" may be a sum
@@ -458,7 +459,7 @@ def _moment(
 def _place(name: str, names: Iterable[str]) -> int:
     lowered = [each.lower() for each in names]
     plain = "sep" if name.lower() == "sept" else name.lower()
-    plain = {"tues": "tue", "weds": "wed", "thur": "thu", "thurs": "thu"}.get(plain, plain)
+    plain = plain[:3] if plain[:3] in _SHORTENED and len(plain) < len("monday") else plain
     return lowered.index(plain) if plain in lowered else -1
 
 

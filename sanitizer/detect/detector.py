@@ -188,7 +188,7 @@ _SIGNED = re.compile(
 """Visible text before the name of who wrote a letter."""
 _SIGNERS = frozenset(
     "Ace Al Art Ash Bea Bo Buck Cam Cat Chip Cliff Dot Duke Ed Em Flo Ginger Gus Hal Hank Jess Kit "
-    "Lou Meg Mercy Miles Mo Ned Norm Pat Peg Prudence Reg Rich Rob Russ Sid Sky Stew Tad Trip Val "
+    "Lou Meg Mercy Miles Mo Norm Pat Peg Prudence Reg Rich Rob Russ Sid Sky Stew Tad Trip Val "
     "Vic Wade Wes Will Woody".split()
 )
 """Names that are words as well."""

@@ -614,7 +614,7 @@ def is_of_form(text: str, run: Run, before: str, after: str) -> bool:
 
 NORMS = re.compile(
     r"(?i)\b(?:reference(?: range| values?)?|ref\.? (?:range|values?)|normal (?:range|values?)|"
-    r"normbereich|referenzbereich|referenz|valeurs? de r\u00e9f\u00e9rence|"
+    r"normbereich|referenzbereich|referen[z]|valeurs? de r\u00e9f\u00e9rence|"
     r"valores? de referencia)\b"
 )
 _LOW = re.compile(r"(?:  |\t|[(\[|]) ?$")
