@@ -273,8 +273,10 @@ class Answers:
             prompts: what a request holds; default the latest texts of the conversation.
         """
         texts = self._said if prompts is None else prompts
-        hides = any(each.kind in VALUES for text in texts for each in text.replacements)
-        told = hides or self._policy.wire.formulas is True
+        told = self._policy.wire.formulas is True or (
+            self._policy.detector != "none"
+            and any(each.kind in VALUES for text in texts for each in text.replacements)
+        )
         return INSTRUCTION if told and self._computes(prompts or ()) else ""
 
     def _computes(self, prompts: Sequence[SanitizedText]) -> bool:

@@ -92,7 +92,7 @@ class WireRules:
         keep_tools: names of tools whose arguments stay, whatever `tools` says.
         formulas: whether answers may say in formulas how to calculate with hidden values; requests
             tell the API so, and what it writes is computed when the answer is restored. "auto":
-            where amounts, dates or quantities are hidden; True: in every request.
+            where amounts, dates or quantities are hidden by a detector; True: in every request.
     """
 
     images: str = "refuse"

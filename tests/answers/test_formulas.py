@@ -452,6 +452,7 @@ def test_an_api_is_told_where_values_are_hidden(preset: str) -> None:
     assert "never guess them" in told(UNASKED, policy=preset)
     assert "never guess them" not in told("Total these: 3 apples and 4 pears.", policy=preset)
     assert "never guess them" not in told("Thank Elena Marsh for me.", policy=preset)
+    assert "never guess them" not in told("Ann Lee was born on 12/03/1961.", policy="identifiers")
     off = {"base": preset, "wire": {"formulas": False}}
     assert "never guess them" not in told(UNASKED, policy=off)
 
