@@ -367,7 +367,7 @@ class Detector:
                 known = field if field in _FIELDS_OF_NUMBERS else None
                 of_task = known is None and (
                     public_number(found.text[run.start : run.end], sight, after, number in sure)
-                    or is_of_form(found.text, run, before, after)
+                    or is_of_form(found, run, before, after)
                     or is_norm(before, after, norms)
                 )
                 at = _Place(before, sight, after, field, language, coded)

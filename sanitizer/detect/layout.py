@@ -606,10 +606,12 @@ def _is_name_of_code(word: str, forms: PublicForms) -> bool:
 _AT_LINE, _NO_MONTH = re.compile(r"(?:^|\n)[ \t]*$"), re.compile(rf"[ \t](?!{MONTH}\b)[A-Z][a-z]")
 
 
-def is_of_form(text: str, run: Run, before: str, after: str) -> bool:
+def is_of_form(found: Skeleton, run: Run, before: str, after: str) -> bool:
     """Return True for the number of a form's line: "2 First name:"."""
     marks = _AT_LINE.search(before) is not None and _NO_MONTH.match(after) is not None
-    return marks and run.end - run.start <= len("99") and asks_in_line(text, run.end)
+    hidden = [(each.start, each.end) for each in found.runs]
+    short = run.end - run.start <= len("99")
+    return marks and short and asks_in_line(found.text, run.end, hidden)
 
 
 NORMS = re.compile(

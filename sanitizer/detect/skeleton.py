@@ -375,14 +375,17 @@ def skeleton(
     n_visible = at = 0
     opening = True  # whether the last word opened a sentence: "1. Apples" opens again after "1"
     hidden: str | None = None  # kind of the run that ends at `at`
+    wholes = [(unit.start, unit.end) for unit in taken]
     for token, whole, shown in _tokens(text, taken, declared):
         words = token
         start, end = words[0][0], words[-1][1]
         gap = text[at:start]
         opens = at == 0 and not found and not n_visible
         numbered = hidden in NUMBERS and opening and gap in (" ", "\t")
-        in_form = (numbered and asks_in_line(text, start)) or _in_head(text, gap, start)
-        begins = _opens(gap, hidden, opening, in_form) and not _signs(text, at, gap)
+        in_form = (numbered and asks_in_line(text, start, wholes)) or _in_head(text, gap, start)
+        begins = _opens(gap, hidden, opening, in_form) and not (
+            hidden is None and _signs(text, at, gap)
+        )
         opens = (opens or begins) and start not in named
         if whole is not None:
             found.append(Run(start, end, words, whole.kind))
@@ -407,19 +410,25 @@ def skeleton(
     return Skeleton(text, tuple(found), n_visible)
 
 
-def asks_in_line(text: str, start: int) -> bool:
-    """Return True for a line that ends with a colon, as one of a form does: "2 First name:"."""
+def asks_in_line(text: str, start: int, hidden: Sequence[tuple[int, int]]) -> bool:
+    """Return True for a line that ends with a colon, as one of a form does: "2 First name:".
+
+    Args:
+        hidden: stretches whose characters are not looked at, ascending.
+    """
     end = text.find("\n", start)
-    return text[:end].rstrip(" ")[-1:] == ":" if end >= 0 else text.rstrip(" ")[-1:] == ":"
+    last = len(text[: end if end >= 0 else len(text)].rstrip(" ")) - 1
+    return text[last] == ":" and not overlapping(hidden, last, last + 1)
 
 
 def _in_head(text: str, gap: str, start: int) -> bool:
-    """Return True between the heads of columns that are apart by spaces: a line without a digit."""
+    """Return True between the heads of columns that are apart by spaces: in the first line of a
+    block of lines. What its words are is not looked at.
+    """
     if "   " not in gap and "\t" not in gap:
         return False
-    begin, end = text.rfind("\n", 0, start) + 1, text.find("\n", start)
-    line = text[begin : end if end >= 0 else len(text)]
-    return len(line) <= _LONGEST_HEAD and not any(map(str.isdecimal, line))
+    begin = text.rfind("\n", 0, start) + 1
+    return begin == 0 or not text[text.rfind("\n", 0, begin - 1) + 1 : begin].strip()
 
 
 def _opens(gap: str, hidden: str | None, opening: bool, in_form: bool) -> bool:
@@ -439,10 +448,10 @@ def _opens(gap: str, hidden: str | None, opening: bool, in_form: bool) -> bool:
 
 _CLOSING = re.compile(
     r"(?:^|[ \n])(?:regards|Regards|wishes|cheers|Cheers|thanks|Thanks|sincerely|Sincerely|"
-    r"faithfully|truly|respectfully|love|[Tt]hank you)\Z"
+    r"faithfully|truly|respectfully|love)\Z"
 )
 """The end of a letter before its writer's name. As written, each word is visible here."""
-_LONGEST_CLOSING, _LONGEST_HEAD = 20, 200
+_LONGEST_CLOSING = 20
 _BEFORE_NAME = re.compile(r"[,.!]{0,3}[ \t]*\n[ \t\n]*\Z")
 
 

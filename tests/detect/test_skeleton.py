@@ -137,3 +137,35 @@ def test_words_of_other_languages_that_are_names_are_visible_in_these_alone() ->
         assert not forms.visible(word, opens=False)
         assert any(forms.of(name).visible(word, opens=False) for name in forms.native)
     assert forms.of("en") is forms
+
+
+@pytest.mark.parametrize("private", ["Zdenka", "B12", "Qx7y", "Vanbrugh"])
+def test_what_opens_a_line_does_not_follow_from_what_is_hidden(private: str) -> None:
+    """Heads of columns, lines of a form and ends of letters are told by visible text."""
+    for text in (
+        "{}    Result    Unit\nHb    9    g",
+        "Ask {}.\n\nTest    {}    Mark\nHb    9    g",
+        "1 {}:\n2 First name:",
+        "Sent by {}\nWill you come?",
+        "Regards,\n{}\nMark it.",
+    ):
+        one, other = (
+            skeleton(text.replace("{}", name), public_forms()) for name in (private, "Lund")
+        )
+        shift = len(private) - len("Lund")
+        ends = [(run.end - run.start, run.kind) for run in one.runs]
+        others = [(run.end - run.start, run.kind) for run in other.runs]
+        changed = [(n - shift, k) if (n, k) not in others else (n, k) for n, k in ends]
+        assert len(changed) == len(others)
+        assert [k for _, k in changed] == [k for _, k in others]
+        assert one.n_visible == other.n_visible
+
+
+def test_heads_of_columns_and_lines_of_a_form_open() -> None:
+    def hidden(text: str) -> list[str]:
+        return [text[run.start : run.end] for run in skeleton(text, public_forms()).runs]
+
+    assert hidden("Test    Result    Unit\nHb    9    Result") == ["Hb", "9", "Result"]
+    assert hidden("2 First name:") == ["2"]
+    assert hidden("2 First name") == ["2", "First"]
+    assert hidden("Regards,\nWill") == ["Will"]
