@@ -5,6 +5,7 @@ Charges for a group of texts: reserved before anything is drawn, settled once fo
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,6 +37,8 @@ MAX_PREVIEWED = 10_000
 """Texts whose previews are remembered until one of them is adopted."""
 MAX_SENT = 64
 """Texts with links that are remembered, so that the links may come back restored."""
+_HAS_VALUE = re.compile(f"<(?:{'|'.join(sorted(VALUES))})_")
+"""Beginning of a placeholder that a formula may calculate with."""
 _OF_APIS = frozenset({"assistant", "arguments", "value"})
 """Roles of texts that an API may have written: messages, and values in arguments."""
 
@@ -262,9 +265,9 @@ class Answers:
             originals = _originals_of(own)
         guarded = self._policy.wire.links == "guard"
         sent = (*self._sent, *(each.text for each in prompts if MAY_LINK.search(each.text)))
-        return Restorer(
-            originals, Links(sent) if guarded else None, computes=self._computes(prompts)
-        )
+        # Nothing is held back for a formula where an API was told of none.
+        computes = self._computes(prompts) and any(map(_HAS_VALUE.match, originals))
+        return Restorer(originals, Links(sent) if guarded else None, computes=computes)
 
     def instruction(self, prompts: Sequence[SanitizedText] | None = None) -> str:
         """Return what an API must be told to calculate with hidden values, or "".
