@@ -56,7 +56,8 @@ times and sums stand in quotes: DAYS("12 May 2025", <DATE_A>).
 {{= VALUE(<NUMBER_A>) }} for the number alone (JSON, SQL), ISO(<DATE_A>) for 2025-05-12, \
 FORMAT(<DATE_A>, "DD/MM/YYYY"), FORMAT(<NUMBER_A>, "0.00"), IN(<DATE_A>, "German") for a date, \
 time, duration or sum as that language writes it (in translations), WEEKDAY(<DATE_A>), \
-FIRST(<PERSON_A>) and LAST(<PERSON_A>) for parts of a name, UPPER, LOWER, TITLE(<PERSON_A>).
+FIRST(<PERSON_A>) and LAST(<PERSON_A>) for parts of a name (LAST behind "Dear Mr"), UPPER, LOWER, \
+TITLE(<PERSON_A>).
 Formulas stand in the text where their result belongs, without code marks. Calculate with visible \
 numbers yourself; everything else is written as usual."""
 """What an API must be told. It is the same in every conversation."""

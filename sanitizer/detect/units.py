@@ -19,10 +19,11 @@ from sanitizer.detect.classes import (
     listed_in,
     may_be_phrase,
     may_name,
+    told_in,
 )
 from sanitizer.detect.detector import Detector
 from sanitizer.detect.extents import Finding
-from sanitizer.detect.skeleton import public_forms
+from sanitizer.detect.skeleton import FOREIGN, public_forms
 from sanitizer.detect.surroundings import is_treated, with_name
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers import KINDS, find
@@ -322,6 +323,7 @@ def _unlisted(written: str, kind: str) -> bool:
             or (by_role and _is_figure(word))
             or forms.listed(without_clitic(word))
             or names.kind_of(word)
+            or any(told_in(each).get(word.lower()) == kind for each in FOREIGN)  # German nouns
         )
         for word in words
     )

@@ -304,6 +304,10 @@ _USERS = 'const users = [{ id: 1, name: "<>" }, { id: 2, name: "<>" }];'
             "server {\n    auth_file /etc/staff.key; # denise home\n}",
             "server {\n    auth_file /etc/staff.key; # <> home\n}",
         ),
+        (
+            "Meine Mutter Renate wohnt unten und hat Migräne. Bitte auf Englisch.",
+            "Meine Mutter <> wohnt unten und hat Migräne. Bitte auf Englisch.",
+        ),
         ("Please 1) translate it, 2) thank Ms Lund.", "Please 1) translate it, 2) thank Ms <>."),
         (
             "I am Ida Lund.\n\nFORM\n1 Surname:\n2 First name:\n3 Date of birth:",
