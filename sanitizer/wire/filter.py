@@ -513,13 +513,25 @@ def _instruct(name: str, released: dict[Any, Any], told: str) -> None:
         if isinstance(parts, list):
             parts.append({"text": told})
     elif place == "messages":
-        if isinstance(inner, list):
+        if isinstance(inner, list) and not _told_in_first(inner, told):
             inner.insert(0, {"role": "system", "content": told})
     elif isinstance(inner, list):
         inner.append({"type": "text", "text": told})
     elif place is not None:
         before = inner.text if isinstance(inner, TextSlot) else inner
         released[place] = f"{before}\n\n{told}" if before else told
+
+
+def _told_in_first(messages: list[Any], told: str) -> bool:
+    """Add a text to the system prompt that a list of messages begins with, if it does."""
+    first = messages[0] if messages else None
+    if not isinstance(first, dict) or first.get("role") not in ("system", "developer"):
+        return False
+    content = first.get("content")
+    before = content.text if isinstance(content, TextSlot) else content
+    if isinstance(before, str):
+        first["content"] = f"{before}\n\n{told}"
+    return isinstance(before, str)
 
 
 _SAID = frozenset(["user", "system", "developer", "tool"])

@@ -410,6 +410,16 @@ def test_the_formula_goes_back_and_never_its_result() -> None:
         ),
         ("/api/chat", {"messages": [{"role": "user", "content": "Hello"}]}, "messages"),
         (
+            "/v1/chat/completions",
+            {
+                "messages": [
+                    {"role": "system", "content": "Be kind."},
+                    {"role": "user", "content": "Hello"},
+                ]
+            },
+            "messages",
+        ),
+        (
             "/v1beta/models/g:generateContent",
             {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]},
             "systemInstruction",
@@ -425,6 +435,8 @@ def test_every_api_is_told_once(path: str, body: dict[str, object], place: str) 
     said = json.dumps(out[place])
     assert said.count("never guess them") == 1
     assert ("Be kind." in json.dumps(body)) == ("Be kind." in said)
+    if isinstance(out[place], list) and place == "messages":
+        assert sum(each["role"] == "system" for each in out[place]) == 1
 
 
 def test_a_text_comes_back_byte_for_byte_and_the_way_is_told() -> None:
