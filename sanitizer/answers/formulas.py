@@ -98,7 +98,10 @@ class _Unclear(Exception):
 
 
 def compute(
-    written: str, originals: Mapping[str, str], restore: Callable[[str], str]
+    written: str,
+    originals: Mapping[str, str],
+    restore: Callable[[str], str],
+    reader: Reader | None = None,
 ) -> str | None:
     """Return the result of a formula, None if it cannot be computed for sure.
 
@@ -109,6 +112,7 @@ def compute(
     Args:
         written: the formula with its marks. originals: placeholder -> original.
         restore: restores the placeholders of a row that is shown.
+        reader: of the originals, where there are many formulas; default a new one.
     """
     inner = unescape(written.removeprefix(OPENS).removesuffix(CLOSES)).replace("\\_", "_")
     inner = _BARE.sub(lambda m: f"<{m[0]}>" if f"<{m[0]}>" in originals else m[0], inner)
@@ -118,7 +122,7 @@ def compute(
         return None
     if MAY_LINK.search(inner):
         return None  # which link is shown would tell whoever is asked for it how values compare
-    reader = Reader(originals)
+    reader = reader or Reader(originals)
     try:
         with localcontext(prec=2 * MOST_DIGITS):
             rows = _ROWS.fullmatch(inner)
@@ -371,7 +375,8 @@ def _compared(sign: str, first: Value, second: Value) -> bool:
 
 
 def _added(first: Amount | Moment, second: Amount | Moment, sign: str) -> Value:
-    if isinstance(first, Moment) and not (first.amount and isinstance(second, Amount)):
+    sums = isinstance(first, Moment) and first.amount and _is_amount(second, sign)
+    if isinstance(first, Moment) and not sums:
         if isinstance(second, Moment):
             if sign == "-":
                 timed = first.day is None
@@ -386,6 +391,11 @@ def _added(first: Amount | Moment, second: Amount | Moment, sign: str) -> Value:
     elif not _fits(one, two):
         raise _Unclear
     return one.like(one.value + two.value if sign == "+" else one.value - two.value, two)
+
+
+def _is_amount(value: Amount | Moment, sign: str) -> bool:
+    """Return True for what can be added to "14.20", which is no time of day then."""
+    return isinstance(value, Amount) or (value.amount is not None and sign == "+")
 
 
 def _with_share(one: Amount, two: Amount, sign: str) -> Amount:

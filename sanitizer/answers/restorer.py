@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol
 
 from sanitizer.answers import formulas
 from sanitizer.answers.links import MAY_LINK, LinkReader, Links
+from sanitizer.answers.values import Reader
 from sanitizer.answers.variants import Found, Variants
 from sanitizer.results import Replacement, SanitizedText
 from sanitizer.storage import Originals
@@ -404,6 +405,13 @@ class Restorer:
         self.links = links
         self.computes = computes
         self._variants = Variants(self.originals, escaped)
+        self._reader = Reader(self.originals), len(self.originals)
+
+    def reader(self) -> Reader:
+        """Return what reads the values; the same one until others are added."""
+        if self._reader[1] != len(self.originals):
+            self._reader = Reader(self.originals), len(self.originals)
+        return self._reader[0]
 
     def text(self, text: str) -> str:
         """Return a whole text with originals."""
@@ -547,7 +555,9 @@ class _Scan:
             if closing >= 0:
                 stop, restorer = closing + len(formulas.CLOSES), self._restorer
                 written = self._text[at:stop]
-                result = formulas.compute(written, restorer.originals, restorer.text)
+                result = formulas.compute(
+                    written, restorer.originals, restorer.text, restorer.reader()
+                )
                 if result is not None:
                     return Found(at, stop, result)
             elif not self._final and len(self._text) - at <= formulas.LONGEST:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
+from itertools import pairwise
 
 from sanitizer.answers.amounts import GROUPED, THOUSAND, Amount, read_amount
 from sanitizer.text import LANGUAGES, Language
@@ -195,9 +196,8 @@ class Reader:
 
     def _bare(self, placeholder: str, number: int) -> Moment | None:
         """Return a number alone that was taken for a date: an hour, or a day like the next one."""
-        names = [name for name in self.originals if name.startswith("<DATE")]
-        following = names[names.index(placeholder) + 1 :][:1]
-        found = self.read(self.originals[following[0]], amounts=False) if following else None
+        following = self._next_date.get(placeholder)
+        found = self.read(self.originals[following], amounts=False) if following else None
         day_of = None
         if isinstance(found, Moment) and found.day is not None and 0 < number < found.day.day:
             day_of = replace(found, day=found.day.replace(day=number), weekday="", minutes=None)
@@ -214,7 +214,7 @@ class Reader:
             found = self.read(plain[1:])
             return replace(found, value=-found.value) if isinstance(found, Amount) else None
         moment = read_moment(plain, self._day_first, short=not amounts)
-        if moment is not None:
+        if moment is not None and not (amounts and moment.amount):
             return self._in_year(moment, plain)
         amount = read_amount(plain) or (read_amount(plain, self._point) if self._point else None)
         if amount is None or not amounts:
@@ -241,6 +241,10 @@ class Reader:
             if name.startswith("<DATE_") and not name.startswith("<DATE_OF")
             if not original.strip().isdecimal()
         ]
+
+    @cached_property
+    def _next_date(self) -> dict[str, str]:
+        return dict(pairwise(name for name in self.originals if name.startswith("<DATE")))
 
     @cached_property
     def _year(self) -> int:

@@ -220,7 +220,7 @@ _NUMBERED = re.compile(
     r"(?i)\b(?:customer|client|case|ticket|order|invoice|policy|account|member|membership|patient|"
     r"employee|staff|contract|claim|ref|reference|file|booking|reservation|tracking|docket|badge|"
     r"parcel|shipment|licen[cs]e|registration|matter|ext|extension)"
-    r"(?: (?:no\.?|nr\.?|number|id|code))?:? ?#?$"
+    r"(?: (?:no\.?|nr\.?|number|id|code))?:? ?#?$|\(id[:.]? ?#?$"
 )
 """Visible text before a number that is a customer's, a case's and so on."""
 

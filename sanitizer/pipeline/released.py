@@ -276,17 +276,16 @@ class Answers:
             prompts: what a request holds; default the latest texts of the conversation.
         """
         texts = self._said if prompts is None else prompts
-        told = self._policy.wire.formulas is True or (
-            self._policy.detector != "none"
-            and any(each.kind in VALUES for text in texts for each in text.replacements)
-        )
+        hides = any(each.kind in VALUES for text in texts for each in text.replacements)
+        told = hides or self._policy.wire.formulas is True
         return INSTRUCTION if told and self._computes(prompts or ()) else ""
 
     def _computes(self, prompts: Sequence[SanitizedText]) -> bool:
         """Return True if formulas of answers are computed: not where a text holds some itself."""
         formulas = self._policy.wire.formulas
-        quotes = self._quotes or any(OPENS in each.text for each in prompts)
-        return formulas is True or (formulas == "auto" and not quotes)
+        if formulas != "auto" or self._policy.detector == "none":
+            return formulas is True
+        return not (self._quotes or any(OPENS in each.text for each in prompts))
 
     def _context(self, prompt: Answered | None) -> AnswerContext:
         if isinstance(prompt, SanitizedText):

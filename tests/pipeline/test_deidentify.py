@@ -308,6 +308,12 @@ _USERS = 'const users = [{ id: 1, name: "<>" }, { id: 2, name: "<>" }];'
             "Meine Mutter Renate wohnt unten und hat Migräne. Bitte auf Englisch.",
             "Meine Mutter <> wohnt unten und hat Migräne. Bitte auf Englisch.",
         ),
+        (
+            "Since version 2.4.1 it fails for customer Halvik Textiles (id 48213).\n\n"
+            "```python\ndef total(rows):\n    return sum(rows)\n```\nTypeError: int and str",
+            "Since version 2.4.1 it fails for customer <> (id <>).\n\n"
+            "```python\ndef total(rows):\n    return sum(rows)\n```\nTypeError: int and str",
+        ),
         ("Please 1) translate it, 2) thank Ms Lund.", "Please 1) translate it, 2) thank Ms <>."),
         (
             "I am Ida Lund.\n\nFORM\n1 Surname:\n2 First name:\n3 Date of birth:",
