@@ -172,7 +172,7 @@ TOLD = (
 NAMED = ("blacklists/firstnames_minus_fps.json", "blacklists/lastnames_minus_fps.json")
 LARGE = 100_000  # inhabitants of a town whose name tells its class
 BY_HAND = (
-    *("dates", "sums", "treatments", "everybody"),
+    *("dates", "sums", "treatments", "everybody", "phrases"),
     *("told_en", "told_de", "told_fr", "told_es"),
 )
 """Lists that were written by hand, and only go into the manifest."""

@@ -46,10 +46,48 @@ _CURRENCIES = {
         "CAD": "c$ ca$ cad",
         "AUD": "a$ au$ aud",
         "BRL": "r$ brl reais",
+        "XAF": "xaf fcfa cfa f\u00a0cfa",
+        "XOF": "xof",
+        "KES": "kes ksh kshs shilling shillings",
+        "GHS": "ghs gh\u20b5 cedi cedis",
+        "NGN": "ngn \u20a6 naira",
+        "ZAR": "zar rand",
+        "EGP": "egp",
+        "MAD": "mad dh dirham dirhams",
+        "AED": "aed",
+        "SAR": "sar riyal riyals",
+        "PKR": "pkr",
+        "LKR": "lkr",
+        "BDT": "bdt taka \u09f3",
+        "VND": "vnd \u20ab",
+        "IDR": "idr rp",
+        "MYR": "myr rm",
+        "PHP": "php \u20b1",
+        "THB": "thb \u0e3f baht",
+        "KRW": "krw \u20a9 won",
+        "CNY": "cny rmb yuan",
+        "TWD": "twd nt$",
+        "HKD": "hkd hk$",
+        "SGD": "sgd s$ sg$",
+        "NZD": "nzd nz$",
+        "MXN": "mxn mx$",
+        "COP": "cop",
+        "CLP": "clp",
+        "ARS": "ars",
+        "PEN": "pen s/ soles",
+        "HUF": "huf ft forint",
+        "RON": "ron lei",
+        "TRY": "try \u20ba tl lira",
+        "UAH": "uah \u20b4 hryvnia",
+        "RUB": "rub \u20bd rubles roubles",
+        "ILS": "ils \u20aa shekel shekels",
+        "ISK": "isk",
     }.items()
     for name in names.split()
 }
 CODES = frozenset(_CURRENCIES.values())
+WITHOUT_CENTS = frozenset("JPY KRW XAF XOF VND IDR CLP HUF ISK TZS UGX RWF".split())
+"""Currencies whose sums are whole."""
 _WITH_COMMA = frozenset(["EUR", "CHF", "PLN"])
 """Currencies whose sums are written with a comma in some countries."""
 _SCALES = {
@@ -74,6 +112,8 @@ _AMOUNT = re.compile(
 _FRACTION = re.compile(
     r"(?:(?P<whole>[0-9]{1,3}) )?(?P<over>[0-9]{1,3})/(?P<under>[1-9][0-9]{0,2})\b"
 )
+_TIMES = re.compile(r"(?P<n>[0-9]{1,3}) ?[x\u00d7] ?(?P<each>[^\d\s]{0,2}[0-9]{1,5}(?:[.,][0-9]{1,2})?(?![0-9]).{0,20})", re.S)
+"""So many of one price: "2x95"."""
 _FRACTIONS = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅛": "1/8"}
 _ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
@@ -189,6 +229,9 @@ def read_amount(text: str, point: str = "") -> Amount | None:
         value = whole + Decimal(fraction["over"]) / Decimal(fraction["under"])
         after = text[fraction.end() :]
         return Amount(value, _unit("", after), "", after)
+    if times := _TIMES.fullmatch(text):
+        each = read_amount(times["each"], point)
+        return each and each.like(each.value * int(times["n"]))
     word, _, rest = text.partition(" ")
     if word.lower() in _NUMERALS:
         text = f"{_NUMERALS[word.lower()]} {rest}".strip()

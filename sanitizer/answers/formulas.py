@@ -27,12 +27,12 @@ from html import unescape
 from statistics import median
 from typing import Any
 
-from sanitizer.answers.amounts import MOST_DIGITS, PERCENT, TIMED, Amount
+from sanitizer.answers.amounts import MOST_DIGITS, PERCENT, TIMED, WITHOUT_CENTS, Amount
 from sanitizer.answers.links import MAY_LINK
 from sanitizer.answers.values import Moment, Reader, Value, first_name, in_form, last_name
 
 OPENS, CLOSES = "{{=", "}}"
-LONGEST, MOST_ROWS, DEEPEST = 4000, 200, 20
+LONGEST, MOST_ROWS, DEEPEST = 12_000, 200, 20
 """Characters of a formula, its rows, and its parentheses."""
 INSTRUCTION = """\
 Some values of this conversation are hidden behind placeholders such as <MONEY_A> or <DATE_A>; the \
@@ -52,7 +52,8 @@ times and sums stand in quotes: DAYS("12 May 2025", <DATE_A>).
 <MONEY_A> :: <ORGANIZATION_A>: <MONEY_A>
 <MONEY_B> :: <ORGANIZATION_B>: <MONEY_B>
 }} sorts lines by what stands before "::" (ASC or DESC), keeps those above 100, of these the first \
-3, and shows what stands behind "::" (formulas too); each of the three may be left out.
+3, and shows what stands behind "::" (formulas too); each of the three may be left out. A name \
+before "::" sorts by the alphabet.
 {{= VALUE(<NUMBER_A>) }} for the number alone (JSON, SQL), ISO(<DATE_A>) for 2025-05-12, \
 FORMAT(<DATE_A>, "DD/MM/YYYY"), FORMAT(<NUMBER_A>, "0.00"), IN(<DATE_A>, "German") for a date, \
 time, duration or sum as that language writes it (in translations), WEEKDAY(<DATE_A>), \
@@ -141,21 +142,48 @@ def _sorted(rows: re.Match[str], reader: Reader, restore: Callable[[str], str]) 
     parted = [line.partition("::") for line in lines]
     if not lines or len(lines) > MOST_ROWS or not all(mark for _, mark, _ in parted):
         raise _Unclear
-    keys = [_Parser(key, reader) for key, _, _ in parted]
-    keyed = [
-        (key.read(key.whole()), text.strip())
-        for key, (_, _, text) in zip(keys, parted, strict=True)
-    ]
+    keyed = [(_key(key, reader, restore), text.strip()) for key, _, text in parted]
+    n_first = int(rows["first"] or MOST_ROWS)
     if rows["op"]:
         limit = _Parser(rows["limit"], reader).whole()
-        keyed = [(key, text) for key, text in keyed if _compared(rows["op"], key, limit)]
+        keyed = [(key, text) for key, text in keyed if _passes(rows["op"], key, limit)]
     how = rows["how"].strip()
-    if how and keyed:
-        places = [_comparable(key, keyed[0][0])[0] for key, _ in keyed]
-        order = sorted(range(len(keyed)), key=places.__getitem__, reverse=how == "DESC")
-        keyed = [keyed[i] for i in order]
-    chosen = keyed[: int(rows["first"])] if rows["first"] else keyed
-    return "\n".join(restore(text) for _, text in chosen)
+    unread = [text for key, text in keyed if key is None or isinstance(key, str)]
+    by_name = len(unread) == len(keyed) and all(isinstance(key, str) for key, _ in keyed)
+    if how and by_name:
+        keyed.sort(key=lambda each: str(each[0]).casefold(), reverse=how == "DESC")
+    elif how or rows["first"]:
+        # What cannot be compared is shown last, and never left out.
+        read = [(key, text) for key, text in keyed if key is not None and not isinstance(key, str)]
+        if how and read:
+            places = [_comparable(key, read[0][0])[0] for key, _ in read]
+            order = sorted(range(len(read)), key=places.__getitem__, reverse=how == "DESC")
+            read = [read[i] for i in order]
+        keyed = [*read[:n_first], *((None, text) for text in unread)]
+        n_first = MOST_ROWS
+    return "\n".join(restore(text) for _, text in keyed[:n_first])
+
+
+def _key(
+    written: str, reader: Reader, restore: Callable[[str], str]
+) -> Amount | Moment | str | None:
+    """Return what a row is sorted by: a value, or a name; None if it cannot be computed."""
+    try:
+        key = _Parser(written, reader)
+        value = key.whole()
+        return key.readable(value) or restore(str(value))
+    except (_Unclear, DecimalException, OverflowError, ValueError, RecursionError):
+        return None
+
+
+def _passes(sign: str, key: Amount | Moment | str | None, limit: Value) -> bool:
+    """Return True for a row that is shown; what cannot be compared is."""
+    if key is None:
+        return True
+    if isinstance(key, str):
+        same = key.strip().casefold() == str(limit).strip().casefold()
+        return same == (sign == "=") if sign in ("=", "!=", "<>") else True
+    return _compared(sign, key, limit)
 
 
 class _Parser:
@@ -211,12 +239,13 @@ class _Parser:
 
     def read(self, value: Value) -> Amount | Moment:
         """Return a value to calculate with: a text in quotes is one."""
-        found = self._readable(value)
+        found = self.readable(value)
         if found is None:
             raise _Unclear
         return found
 
-    def _readable(self, value: Value) -> Amount | Moment | None:
+    def readable(self, value: Value) -> Amount | Moment | None:
+        """Return a value to calculate with, None for a name."""
         if isinstance(value, _Words):
             return None
         return self._reader.read(value) if isinstance(value, str) else value
@@ -252,7 +281,8 @@ class _Parser:
             value = self._reader.value(written)
             return _Words(self._reader.originals.get(written, "")) if value is None else value
         if kind == "text":
-            return written
+            held = self._reader.originals
+            return re.sub(_PLACEHOLDER, lambda each: held.get(each[0], each[0]), written)
         raise _Unclear
 
     def _nested(self, read: Callable[[], Value], closing: str) -> Value:
@@ -280,7 +310,7 @@ class _Parser:
         yes = self._sum()
         self._need(",")
         no = self._sum()
-        words = self._readable(first) is None or self._readable(second) is None
+        words = self.readable(first) is None or self.readable(second) is None
         if words and sign in ("=", "!=", "<>"):
             same = str(first).strip().casefold() == str(second).strip().casefold()
             return yes if same == (sign == "=") else no
@@ -488,7 +518,9 @@ def _rounded(name: str, given: Sequence[Amount | Moment]) -> Amount:
         raise _Unclear
     how = {"FLOOR": ROUND_FLOOR, "CEILING": ROUND_CEILING}.get(name, ROUND_HALF_UP)
     value = one.value.quantize(Decimal(1).scaleb(-places), rounding=how)
-    return replace(one, value=value, decimals=places)
+    cents = one.is_money and one.unit[:3] not in WITHOUT_CENTS
+    whole = value == value.to_integral_value() and not (one.decimals or cents)
+    return replace(one, value=value, decimals=0 if whole else places)
 
 
 def _function(name: str, given: Sequence[Amount | Moment]) -> Amount | Moment:
@@ -583,6 +615,21 @@ def closing(text: str, start: int) -> int:
         if not depth:
             return end
     return -1
+
+
+def plainly(written: str) -> str | None:
+    """Return a formula that cannot be computed without its marks, if it is mere arithmetic.
+
+    Example:
+        >>> plainly("{{= <ID_1_1> - <MONEY_1_2> }}"), plainly("{{= DAYS(<DATE_1_1>, 3) }}")
+        ('<ID_1_1> - <MONEY_1_2>', None)
+    """
+    inner = unescape(written.removeprefix(OPENS).removesuffix(CLOSES)).strip()
+    hidden = re.search(_PLACEHOLDER, inner) is not None
+    return inner if hidden and _ARITHMETIC.fullmatch(inner) else None
+
+
+_ARITHMETIC = re.compile(rf"(?:{_PLACEHOLDER}|[0-9][0-9.,]*%?|[-+*/() ]){{1,80}}")
 
 
 def longest_begun(text: str) -> int:

@@ -549,7 +549,7 @@ class _Scan:
         return self._formula
 
     def _formula_from(self, at: int) -> Found | None:
-        """Return the first formula at or after a place that can be computed."""
+        """Return the first formula at or after a place that can be shown."""
         while (at := self._text.find(formulas.OPENS, at)) >= 0:
             closing = formulas.closing(self._text, at)
             if closing >= 0:
@@ -558,6 +558,9 @@ class _Scan:
                 result = formulas.compute(
                     written, restorer.originals, restorer.text, restorer.reader()
                 )
+                plain = formulas.plainly(written) if result is None else None
+                if result is None and plain is not None:
+                    result = restorer.text(plain)
                 if result is not None:
                     return Found(at, stop, result)
             elif not self._final and len(self._text) - at <= formulas.LONGEST:

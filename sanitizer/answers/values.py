@@ -270,12 +270,14 @@ class Reader:
 
     @cached_property
     def _group(self) -> str:
-        """The sign between the groups of digits in a sum of four digits, "" if none shows it."""
-        sums = (each for name, each in self.originals.items() if name.startswith("<MONEY"))
-        read = (read_amount(each.strip(), self._point) for each in sums)
-        return next(
-            (each.group for each in read if each and each.value < GROUPED and each.group), ""
-        )
+        """The sign between the groups of digits in a sum of four digits, or, where there is none, in
+        a larger one; "" if none shows it.
+        """
+        sums = [each for name, each in self.originals.items() if name.startswith("<MONEY")]
+        read = [read_amount(each.strip(), self._point) for each in sums]
+        long = [each for each in read if each and each.value >= THOUSAND]
+        short = [each for each in long if each.value < GROUPED]
+        return next((each.group for each in short or long if each.group), "")
 
     @cached_property
     def _point(self) -> str:
@@ -581,11 +583,18 @@ def _measured(value: Amount, original: str, language: str) -> str:
         if not value.is_money:
             return named_in(original, LANGUAGES[language]) or original
         group, point = _SIGNS.get(language, (".", ","))
-        return str(replace(value, point=point, group=group if value.group else ""))
+        sign = value.before.strip()
+        value = replace(value, point=point, group=group if value.group else "")
+        if sign in _SYMBOLS and language != "english":  # "23.500 €", but "€ 23.500"
+            led = language == "dutch"
+            before, after = (f"{sign} ", "") if led else ("", f"\u00a0{sign}")
+            value = replace(value, before=before, after=after + value.after)
+        return str(value)
     unit = names[0] if value.value == 1 else names[1]
     form = LANGUAGES[language].aged if old else "{n} {unit}"
     return form.format(n=value.bare(), unit=unit)
 
 
+_SYMBOLS = frozenset("€£$¥")
 _SIGNS = {"english": (",", "."), "french": ("\u00a0", ",")}
 """Language -> the signs between groups of digits and before decimals, where others have ".,"."""

@@ -3,6 +3,9 @@
 Which illnesses, beliefs, origins and crimes have a common name is on lists. Names of drugs and of
 medical conditions tell a class wherever they occur (`Gazetteers`).
 
+Phrases of everyday words that tell of somebody's illness and so on are on a list too
+(`phrases_in`).
+
 The lists are public. That a name is on one, and of which class, is part of how it is read; which
 member it is, is not.
 """
@@ -353,3 +356,69 @@ def class_of(word: str) -> str | None:
     treated = "TREATMENT" if word.lower() in words_of("treatments") else None
     found = next(listed, None) or gazetteers().kind_of(word) or treated
     return found or _told_by_list("en").get(word.lower())
+
+
+class Said(NamedTuple):
+    """A stretch that tells something of somebody, though no word in it does by itself.
+
+    Attributes:
+        start, end: character offsets. kind: its class.
+    """
+
+    start: int
+    end: int
+    kind: str
+
+
+_MOST_SAID = 6  # words of the longest phrase
+_SAID_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
+_BETWEEN = re.compile(r" |-")
+_POSSESSIVES = dict.fromkeys("his her their our your".split(), "my")
+_OF_WHOM = frozenset(["his", "her"])
+
+
+@cache
+def _phrases() -> Mapping[tuple[str, ...], str]:
+    """Return the packaged phrases, words in lower case, and their classes."""
+    lines = (line.partition(" = ") for line in word_list("phrases.txt", "forms"))
+    return {
+        tuple(name.replace("-", " ").split()): kind
+        for kind, _, names in lines
+        for name in names.split(", ")
+    }
+
+
+@cache
+def _last_words() -> frozenset[str]:
+    return frozenset(phrase[-1] for phrase in _phrases())
+
+
+def phrases_in(text: str, low: int, high: int) -> Iterator[Said]:
+    """Yield the listed phrases between two offsets, ascending, the longest where several end.
+
+    Example:
+        >>> list(phrases_in("has a bad back and", 0, 18))
+        [Said(start=6, end=14, kind='CONDITION')]
+    """
+    words = [match.span() for match in _SAID_WORD.finditer(text, low, high)]
+    plain = [straight(text[a:b].lower()) for a, b in words]
+    for last, word in enumerate(plain):
+        if word not in _last_words():
+            continue
+        first = last
+        while (
+            first
+            and last - first + 1 < _MOST_SAID
+            and _BETWEEN.fullmatch(text, words[first - 1][1], words[first][0])
+        ):
+            first -= 1
+        for begin in range(first, last):
+            said = tuple(plain[begin : last + 1])
+            kind = _phrases().get(said) or _phrases().get(
+                tuple(_POSSESSIVES.get(each, each) for each in said)
+            )
+            if kind is not None:
+                # Whose husband it is stays, though it is what tells.
+                begin += plain[begin] in _OF_WHOM
+                yield Said(words[begin][0], words[last][1], kind)
+                break

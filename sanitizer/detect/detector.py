@@ -28,10 +28,9 @@ from sanitizer.detect.classes import (
     words_of,
 )
 from sanitizer.detect.counts import figure, is_limit, public_number
-from sanitizer.detect.extents import UNKNOWN, Finding, joined, names_on
+from sanitizer.detect.extents import UNKNOWN, Finding, joined, names_on, with_said
 from sanitizer.detect.layout import (
     NORMS,
-    SLOT,
     is_exercise,
     is_general,
     is_no_person,
@@ -63,6 +62,7 @@ from sanitizer.detect.numbers import (
 )
 from sanitizer.detect.skeleton import (
     FOREIGN,
+    SLOT,
     WORD,
     PublicForms,
     Run,
@@ -166,6 +166,7 @@ _SPOKEN = re.compile(
 """Visible text before a language."""
 _QUARTER = re.compile(r"Q[1-4]|H[12]|FY(?:[0-9]{2}){1,2}")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:\.[0-9])?[kK]")
+_TIMES = re.compile(r"[0-9]{1,3}[x\u00d7][0-9]{1,5}(?:[.,][0-9]{1,2})?")
 _COUNT = re.compile(r"[0-9]+|[0-9]{1,2}\.[0-9]")  # or a mark, such as 4.5
 _SHORT_DAY = re.compile(r"(?:0?[1-9]|[12][0-9]|3[01])[./](?:0?[1-9]|1[0-2])")
 _ON = re.compile(r"(?i)\b(?:am|vom|zum|ab|seit|bis|le|du|el|del) $")
@@ -319,6 +320,11 @@ class Detector:
                 else:
                     findings.append((Finding(start, end, kind), number))
         things = tuple(joined(found, findings, declared))
+        if language == "en" and not is_general(_Shown(found).text()):
+            closed = merged([*declared, *code, *((unit.start, unit.end) for unit in taken)])
+            things = tuple(with_said(found, things, closed))
+            hidden = [(each.start, each.end) for each in things]
+            everyday = [each for each in everyday if not overlapping(hidden, *each)]
         sums = [(each.start, each.end) for each in things if each.kind == "MONEY"]
         # The unit inside a hidden sum, "euros", tells nothing; "weeks" and "months" may.
         told = tuple(
@@ -474,6 +480,7 @@ class Detector:
             return (word.islower() and self._gazetteers.kind_of(word)) or field  # of a drug
         label = "NUMBER" if is_aged(word) else label
         label = "MONEY" if _THOUSANDS.fullmatch(word) else label
+        label = "NUMBER" if label is not None and _TIMES.fullmatch(word) else label
         label = "DATE" if label in (None, FACT) and _NTH.fullmatch(word) else label
         label = "DATE" if label in NAMES | {"ID"} and _QUARTER.fullmatch(word) else label
         if label is None:

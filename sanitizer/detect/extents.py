@@ -10,9 +10,26 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sanitizer.detect.classes import class_of, given_names, told_in, words_of
-from sanitizer.detect.skeleton import NUMERAL, Run, Skeleton, public_forms
-from sanitizer.detect.surroundings import MONTH, NAMES, TITLE, TOLD, is_treated, with_words
+from sanitizer.detect.classes import (
+    Said,
+    class_of,
+    given_names,
+    phrases_in,
+    told_in,
+    words_of,
+)
+from sanitizer.detect.skeleton import NUMBER, NUMERAL, PERSON_SLOT, POST_SLOT, SLOT, Run, Skeleton, public_forms
+from sanitizer.detect.surroundings import (
+    MONTH,
+    NAMES,
+    TITLE,
+    TOLD,
+    is_of_model,
+    is_of_somebody,
+    is_treated,
+    posts_in,
+    with_words,
+)
 from sanitizer.text import overlapping
 
 UNKNOWN = "TERM"
@@ -226,10 +243,15 @@ def joined(
                 overlapping(declared, held.end, finding.start)
                 or (held.kind == "NUMBER" and between == " " and found.runs[run].kind != NUMERAL)
                 or (held.kind == "DATE" and _another_day(found, first, groups[-1][2], run))
+                or (held.kind == "DATE" and _from_to(found, first, groups[-1][2], run))
             )
             if not apart and _joins(found.text, held, finding):
                 groups[-1] = Finding(held.start, finding.end, held.kind), first, run
                 continue
+        if groups and _is_model(found, groups[-1], run, declared):
+            held, first, _ = groups[-1]
+            groups[-1] = Finding(held.start, finding.end, "PRODUCT"), first, run
+            continue
         if groups and (linked := _linked(found.text, groups[-1][0], finding, declared)):
             held, first, _ = groups[-1]
             groups[-1] = Finding(held.start, finding.end, linked), first, run
@@ -283,6 +305,24 @@ def _linked(
     return held.kind if situated and _SITUATED.fullmatch(between) else None
 
 
+def _is_model(
+    found: Skeleton, held: _Group, run: int, declared: Sequence[tuple[int, int]]
+) -> bool:
+    """Return True if a number is that of the model behind a product's name: "Torvik 900".
+
+    Args:
+        run: of the number.
+    """
+    text, number = found.text, found.runs[run]
+    product, _, last = held
+    if product.kind != "PRODUCT" or last != run - 1 or number.kind != NUMBER:
+        return False
+    if text[product.end : number.start] != " " or overlapping(declared, product.end, number.start):
+        return False
+    following = found.runs[run + 1].start if run + 1 < len(found.runs) else len(text)
+    return is_of_model(text, number.end, following)
+
+
 def _another_day(found: Skeleton, first: int, last: int, run: int) -> bool:
     """Return True if a day follows that is another one of a list: "3 May 2024, 14 March 2023".
 
@@ -301,6 +341,35 @@ def _another_day(found: Skeleton, first: int, last: int, run: int) -> bool:
     return _TO_MONTH.fullmatch(text, runs[run].end, runs[run + 1].start) is not None
 
 
+def _from_to(found: Skeleton, first: int, last: int, run: int) -> bool:
+    """Return True for the last day of a stretch whose first has a month too: "3 May - 9 June".
+
+    Args:
+        first, last: runs of the date before the dash. run: the one behind it.
+    """
+    text, runs = found.text, found.runs
+    if _DASH.fullmatch(text, runs[last].end, runs[run].start) is None:
+        dashed = _MONTH_DASH.fullmatch(text, runs[last].end, runs[run].start)
+        return dashed is not None and _has_month(found, run)
+    return _has_month(found, first) and _has_month(found, run)
+
+
+def _has_month(found: Skeleton, run: int) -> bool:
+    """Return True for a day behind which, or before which, a month follows: a word or visible."""
+    text, runs = found.text, found.runs
+    if not runs[run].is_number:
+        return True
+    end = runs[run + 1].start if run + 1 < len(runs) else len(text)
+    if _MONTH_AFTER.match(text, runs[run].end, end):
+        return True
+    if run + 1 == len(runs) or runs[run + 1].is_number:
+        return False
+    return _TO_MONTH.fullmatch(text, runs[run].end, end) is not None
+
+
+_DASH = re.compile(r" ?[-\u2013] ?")
+_MONTH_DASH = re.compile(rf" {MONTH}\.? ?[-\u2013] ?")
+_MONTH_AFTER = re.compile(rf"(?:st|nd|rd|th|\.)? (?:of )?{MONTH}\b")
 _TO_MONTH = re.compile(r"(?:st|nd|rd|th|\.)? (?:of )?")
 """Text between a day and its month."""
 
@@ -434,3 +503,69 @@ def _widened(found: Skeleton, finding: Finding, first: int, last: int) -> Findin
     if finding.kind == "PERSON" and (match := _FIRST_OF_TWO.search(text[low:start])):
         start -= len(match.group())
     return Finding(*with_words(text, finding.kind, start, end, low, high), finding.kind)
+
+
+_TAKES_IN = TOLD | {"TREATMENT", "OCCUPATION", "SEXUALITY", "FAMILY", UNKNOWN}
+"""Classes of findings that a phrase around them takes in."""
+
+
+_SLOTS = {"PERSON": PERSON_SLOT, "OCCUPATION": POST_SLOT}
+
+
+def with_said(
+    found: Skeleton, things: Sequence[Finding], closed: Sequence[tuple[int, int]]
+) -> list[Finding]:
+    """Return findings and, with them, what phrases and posts of everyday words tell of somebody.
+
+    A phrase is looked for in visible text and, at most, one hidden run beside it.
+
+    Args:
+        closed: stretches that nothing may take in, ascending.
+    """
+    shown, starts = _shown(found, things)
+    if not is_of_somebody(shown):
+        return list(things)
+    said = [
+        Said(starts[each.start], starts[each.end - 1] + 1, each.kind) for each in posts_in(shown)
+    ]
+    said += _phrases_around(found)
+    kept = list(things)
+    for each in sorted(said, key=lambda one: (one.start, -one.end)):
+        if overlapping(closed, each.start, each.end):
+            continue
+        within = [one for one in kept if one.start < each.end and each.start < one.end]
+        if not all(one.kind in _TAKES_IN for one in within):
+            continue
+        start = min([each.start, *(one.start for one in within)])
+        end = max([each.end, *(one.end for one in within)])
+        first = within[0].kind if within and within[0].kind != UNKNOWN else each.kind
+        kept = [one for one in kept if one not in within]
+        kept.append(Finding(start, end, first))
+    return sorted(kept, key=lambda one: one.start)
+
+
+def _shown(found: Skeleton, things: Sequence[Finding]) -> tuple[str, list[int]]:
+    """Return the visible text, a slot for each hidden run, and the offset of each character."""
+    spans = [(each.start, each.end, each.kind) for each in things]
+    parts, starts, at = list[str](), list[int](), 0
+    for run in found.runs:
+        within = overlapping(spans, run.start, run.end)
+        kind = within[0][2] if within else ""
+        parts += [found.text[at : run.start], _SLOTS.get(kind, SLOT)]
+        starts += [*range(at, run.start), run.start]
+        at = run.end
+    return "".join([*parts, found.text[at:]]), [*starts, *range(at, len(found.text))]
+
+
+def _phrases_around(found: Skeleton) -> Iterator[Said]:
+    """Yield the listed phrases in visible text, and those that a hidden run is a part of."""
+    text, runs = found.text, found.runs
+    ends = [0, *(run.end for run in runs)]
+    begins = [*(run.start for run in runs), len(text)]
+    for low, high in zip(ends, begins, strict=True):
+        yield from phrases_in(text, low, high)
+    for number, run in enumerate(runs):
+        if not run.is_number:
+            low, high = max(ends[number], run.start - _NEAR), min(begins[number + 1], run.end + _NEAR)
+            around = phrases_in(text, low, high)
+            yield from (one for one in around if one.start < run.end and run.start < one.end)

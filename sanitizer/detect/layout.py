@@ -10,7 +10,15 @@ from collections.abc import Sequence
 
 from sanitizer.detect.classes import given_names, known_to_all
 from sanitizer.detect.numbers import is_brief
-from sanitizer.detect.skeleton import CAPITALS, WORD, PublicForms, Run, Skeleton, asks_in_line
+from sanitizer.detect.skeleton import (
+    CAPITALS,
+    SLOT,
+    WORD,
+    PublicForms,
+    Run,
+    Skeleton,
+    asks_in_line,
+)
 from sanitizer.detect.surroundings import MONTH, NAMES, WEEKDAY
 from sanitizer.text import NAME_PARTS
 
@@ -56,8 +64,6 @@ _IMPERSONAL = re.compile(
     r"(?i)\b(?:(?:must|should|do|can|could|would) i|i (?:must|should|need to|have to|can))\b"
 )
 """What asks for a calculation, its most characters, what makes it somebody's, and what does not."""
-SLOT = "\ufffc"
-"""What a hidden run is shown as in visible text."""
 _GREETED = re.compile(r"(?i)\b(?:dear|hello|hi) $")
 _ADDRESSEE = re.compile(
     r"(?:All|Board|Colleagues|Committee|Council|Customers?|Department|Desk|Editors?|Everyone|Friends|"

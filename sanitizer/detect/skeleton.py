@@ -34,6 +34,10 @@ NUMBERS = frozenset([NUMBER, NUMERAL])
 WORD = "word"
 """Kind of every other run that is not an identifier."""
 
+SLOT = "\ufffc"
+"""What a hidden run is shown as in visible text."""
+PERSON_SLOT, POST_SLOT = "\ue000", "\ue001"
+"""What the name of a person and an occupation are shown as, where it matters what is hidden."""
 CAPITALS = frozenset(["US", "IT", "WHO", "AM", "ME", "OK", "IN", "OR", "MA", "PA", "MS", "CF"])
 """Capitals that may be a country, a firm, an illness or a body, though the word is public."""
 _SPELLED = frozenset(

@@ -1,4 +1,5 @@
-"""The visible words that belong to a thing: its unit, its currency, a month, what a firm is.
+"""The visible words that belong to a thing: its unit, its currency, a month, what a firm is; and
+those that say what somebody works as.
 
 Taken in is visible text, decided by that text and by the thing's class (docs/guarantees.md,
 theorem B).
@@ -7,9 +8,10 @@ theorem B).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from sanitizer.detect.skeleton import Skeleton
+from sanitizer.detect.classes import Said
+from sanitizer.detect.skeleton import PERSON_SLOT, POST_SLOT, SLOT, Skeleton
 
 NAMES = frozenset(["PERSON", "ORGANIZATION", "PLACE", "PRODUCT"])
 TOLD = frozenset(["CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "CRIME", "FACT"])
@@ -50,7 +52,9 @@ TITLE = re.compile(
 """Visible text before a person's name."""
 _CODES = (
     "USD|EUR|GBP|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|INR|BRL|MXN|JPY|ZAR|CNY|KRW|SGD|HKD|THB|"
-    "ILS|AED|BTC|kr|K\u010d|z\u0142|TL|lei"
+    "ILS|AED|BTC|kr|K\u010d|z\u0142|TL|lei|FCFA|F ?CFA|CFA|XAF|XOF|KES|KSh|Ksh|GHS|GH\u20b5|NGN|UGX|TZS|"
+    "RWF|ETB|EGP|MAD|DZD|TND|DH|SAR|QAR|KWD|BHD|OMR|PKR|LKR|BDT|NPR|VND|IDR|MYR|RM|PHP|TWD|NT|ARS|CLP|"
+    "COP|PEN|UYU|RON|BGN|RSD|UAH|RUB|TRY|GEL|AMD|KZT|ISK|cedis|naira|birr|Ft"
 )
 _CURRENCY = re.compile(_CODES)
 _CALENDAR = re.compile(rf"{MONTH}|{_WEEKDAY}")
@@ -73,14 +77,40 @@ _FIRMS_ABROAD = (
 )
 """What firms, schools and houses of other languages are called before their name."""
 _THINGS = (
-    r"(?:(?:side|coffee|smart|bread|nursing|washing|running|electric|garden|office|sewing|robot|corner|"
-    r"desk|floor|dining|table|wall|wine) )?"
+    r"(?:(?:baby|bath|bread|camping|car|coffee|cordless|corner|desk|dining|electric|floor|folding|garden|"
+    r"gaming|hiking|kids|kitchen|memory foam|nursing|office|outdoor|pressure|reading|robot|running|sewing|side|"
+    r"smart|solar|standing|steam|sun|table|travel|walking|wall|washing|wine|winter|wireless|yoga) )?"
     r"(?:tables?|makers?|meters?|bras?|valves?|sofas?|chairs?|beds?|mattress(?:es)?|lamps?|prams?|"
     r"strollers?|mixers?|kettles?|toasters?|vacuums?|drills?|mowers?|boilers?|heaters?|pumps?|"
     r"bikes?|scooters?|helmets?|tents?|jackets?|boots|shoes|cameras?|speakers?|headphones|ovens?|"
-    r"fridges?|freezers?|dishwashers?|dryers?|machines?|serum|shampoo|pushchair)(?![A-Za-z])"
+    r"fridges?|freezers?|dishwashers?|dryers?|machines?|serum|shampoo|pushchairs?|desks?|sheds?|panels|"
+    r"monitors?|glasses|trainers|cleaners?|washers?|blenders?|grills?|cots?|car seats?|rucksacks?|suitcases?|"
+    r"duvets?|pillows?|printers?|routers?|watch(?:es)?|earbuds|saws?|ladders?|trolleys?)(?![A-Za-z])"
 )
 """What a thing is, behind its maker's name: "a Torvik 900 bread maker"."""
+_NAME_WORDS = (
+    r"(?:north|south|east|west|upper|lower|old|new|little|great|grand|big|high|long|low|sandy|stony|red|blue|"
+    r"green|black|white|golden|gold|silver|copper|grey|pink|royal|saint|st|first|two|three|four|five|seven|"
+    r"half|bright|quick|happy|lucky|sunny|holy|wild|river|lake|sea|ocean|moor|castle|park|hill|mill|bridge|"
+    r"church|station|market|ferry|forest|wood|oak|elm|ash|cedar|willow|rose|apple|cherry|honey|bee|fox|"
+    r"lion|eagle|swan|star|sun|moon|sky|stone|iron|crown|king|queen|bishop|friends of|bad|flat)"
+)
+"""Words with which names of firms and places begin, as they are written without a capital."""
+_KINDS_OF_FIRMS = (
+    r"(?:(?:rowing|sailing|football|cricket|rugby|tennis|golf|bowls|swimming|cycling|running|riding|boxing|"
+    r"judo|karate|dance|ballet|music|community|children['\u2019]s|family|medical|dental|doctors|veterinary|vet|"
+    r"housing|credit|parish|town|city|county|borough|district|window|carpet|estate|letting|driving|language|"
+    r"care|nursing|retirement|day|residential|leisure|sports|social|working men['\u2019]s|youth|allotment|"
+    r"garden|primary|secondary|high|junior|infant|middle|grammar|catholic|sixth|health|fitness|police|fire|"
+    r"train|bus|biscuit|chocolate|shoe|paper|textile|furniture|car|bike|book|coffee|pet|toy|farm|gift|"
+    r"corner|charity|chip|fish|flower|wine) )?"
+    r"(?:practice|practise|cent(?:re|er)|club|school|college|council|union|services|care|mediation|"
+    r"association|society|agents?|agency|cleaning|home|house|form|forum|group|playgroup|pre-?school|"
+    r"takeaway|shop|stores?|factory|works|mill|hall|church|chapel|rovers|rangers|united|choir|band|"
+    r"theatre|studios?|station|park|arms|inn|hotel|brewery|farm|stables|kennels|vets|opticians|"
+    r"physio|clinic|trust|foundation|charity|fund|garage|cars|taxis|cabs)\b"
+)
+"""What firms, schools and clubs are, behind their name, as it is written without a capital."""
 _TAKEN_BEFORE = {
     "MONEY": re.compile(
         r"(?:(?:\b(?:R|CA|AU|A|US|NZ))?[$\u00a3\u20ac\u00a5\u20b9]|"
@@ -108,10 +138,14 @@ _TAKEN_BEFORE = {
         rf"{_CAPITALIZED}"
     ),
     "ORGANIZATION": re.compile(
-        rf"\b[A-Z][a-z]+ & $|\b(?:Saint|St\.?|San|Santa) $|\b{_FIRMS_ABROAD} $|{_CAPITALIZED}"
+        rf"\b[A-Z][a-z]+ & $|\b(?:Bad|Saint|St\.?|San|Santa) $|\b{_FIRMS_ABROAD} $|{_CAPITALIZED}|"
+        rf"(?<=\b(?:at|to|in|by) )(?:{_NAME_WORDS} ){{1,2}}$|(?<=\bfrom )(?:{_NAME_WORDS} ){{1,2}}$|"
+        rf"(?<=\b(?:with|near) )(?:{_NAME_WORDS} ){{1,2}}$"
     ),
     "PLACE": re.compile(
         rf"\b(?:Bad|Saint|St\.?|San|Santa|Upper|Lower|Great|Port|Mount) $|{_CAPITALIZED}|"
+        rf"(?<=\b(?:at|to|in|on|by) )(?:{_NAME_WORDS} ){{1,2}}$|(?<=\bfrom )(?:{_NAME_WORDS} ){{1,2}}$|"
+        rf"(?<=\b(?:with|near) )(?:{_NAME_WORDS} ){{1,2}}$"
         r"\b(?:[Cc]alle|[Rr]ue|[Aa]venue|[Aa]venida|[Pp]laza|[Vv]ia|[Pp]iazza)"
         r"(?: (?:del?|de la|des|du|di|della))? $"
     ),
@@ -161,6 +195,23 @@ _TAKEN_BEFORE = {
     "ORIGIN": re.compile(r"(?i:\b(?:half|part|second[- ]generation|first[- ]generation)[ -])$"),
 }
 """Visible text before a finding that becomes part of it."""
+_OF_MODEL = re.compile(
+    rf" {_THINGS}|[,;)\n]|\.(?![0-9])|\Z| (?:from|is|was|with|came|has|had|arrived|broke|for|and|that|which|"
+    r"does|will|in|model|series|edition|pro|plus|mini|max)\b",
+    re.I,
+)
+
+
+def is_of_model(text: str, start: int, end: int) -> bool:
+    """Return True if visible text after a number behind a product's name lets it be its model's.
+
+    Example:
+        >>> is_of_model("Torvik 900 bread maker", 10, 22), is_of_model("Torvik 11 ", 9, 10)
+        (True, False)
+    """
+    return _OF_MODEL.match(text, start, end) is not None and start < end
+
+
 _HANDLE = re.compile(r"(?:[._][a-z0-9_]{1,24}){1,3}(?!\w)")
 _HOSTED = (
     r"(?:-(?:prod|stage|staging|dev|test|qa|uat|live)(?![\w-]))?"
@@ -177,34 +228,38 @@ _TAKEN_AFTER = {
     ),
     "NUMBER": re.compile(_NUMERAL_UNITS),
     "PLACE": re.compile(
-        rf"{_HOSTED}|"
+        rf"{_HOSTED}| {_THINGS}|"
         r"(?i: (?:bridge|road|street|lane|avenue|house|court|park|square|close|hill|lake|sea|bay|"
         r"(?:bus|train|railway|police|fire|coach|petrol) station|services|retail park|car park|"
+        r"caravan park|caravan site|campsite|parish council|town council|city council|council|"
         r"(?:industrial|business|trading|housing) (?:estate|park)|shopping cent(?:re|er)|town hall|"
         r"high street|market place|"
         r"island|village|estate|heights|terrace|crescent|gardens|grove|mews|cottage|farm|beach|"
         r"valley|forest|station|harbou?r|airport|beck|drive|boulevard|plaza)\b)?"
     ),
     "ID": re.compile(
-        r"(?:[-_][a-z]{2,}(?![A-Za-z])|\.(?:int|lan|local|internal|corp|com|net|org|io|example)\b)+"
+        r"(?:[-_][a-z]{2,}(?![A-Za-z])|-[A-Z](?![\w-])|\.(?:int|lan|local|internal|corp|com|net|org|io|example)\b)+"
     ),
     "DATE": re.compile(
         rf"(?:(?:st|nd|rd|th|s|[ ]?[ap]\.?m\.?|[ ]?o['\u2019]clock)\b)?(?:[.,]? (?:of |de )?"
-        rf"{MONTH}\b\.?|,? (?:of |on )?(?:{_DAY}\b(?! \Z)|half[- ]term\b|bank holiday\b|"
+        rf"{MONTH}\b(?:(?<![yelhtr])\.(?=,? [a-z0-9]|,))?|,? (?:of |on )?(?:{_DAY}\b(?! \Z)|half[- ]term\b|bank holiday\b|"
         rf"(?:in the |at ){_PART_OF_DAY}\b|tomorrow\b|sharp\b))*"
     ),
     "PRODUCT": re.compile(
         rf"(?:[-_][a-z]+(?![A-Za-z]))+|(?: [A-Z][a-z]+)+(?![A-Za-z])(?: {_THINGS})?|(?: {_THINGS})"
     ),
     "PERSON": re.compile(
-        rf"{_HOSTED}|\.[b-hj-z](?=[\s,:;)]|\Z)|\. ?z ?o\. ?o\.|"
+        rf"{_HOSTED}|\.[b-hj-z](?=[\s,:;)]|\Z)|\. ?z ?o\. ?o\.| {_THINGS}|"
+        r" (?:car park|caravan park|town hall|bus station|town council|parish council)\b|"
+        rf"['\u2019]s (?:(?:biscuit|chocolate|shoe|paper|car|book|coffee|pet|toy|bike|fish|corner) )?"
+        r"(?:factory|garage|shop|stores|brewery|bakery|butchers|garden cent(?:re|er))\b|"
         r" (?:House|Court|Holidays|HOLIDAYS|Travel|TRAVEL|Dental|DENTAL|Kitchens|KITCHENS|"
         r"Electrical|Logistics|Plumbing|Roofing|Motors|Foods|Solicitors|Lettings|"
         r"Builders|Bakery|Pharmacy|Surgery|Primary|Academy|Hotel|HOUSE|COURT|ELECTRICAL|LOGISTICS|"
         r"PLUMBING|ROOFING|MOTORS|FOODS|SOLICITORS|LETTINGS|BUILDERS|HOTEL)(?![A-Za-z])"
     ),
     "ORGANIZATION": re.compile(
-        rf"{_HOSTED}|\. ?z ?o\. ?o\.|"
+        rf"{_HOSTED}|\. ?z ?o\. ?o\.|(?:['\u2019]s)? {_KINDS_OF_FIRMS}| {_THINGS}|"
         r"(?: [A-Z][a-z]+(?![A-Za-z]))*(?:,? (?:plc|ltd|llc|inc|gmbh|ag|bv|co|corp)\b|"
         r",? (?:KG|LLP|AG|SA|AB|AS|BV|NV|OHG|SE|CIC|SARL|SAS|S\.A\.|S\.L\.|S\.r\.l\.)(?!\w))?"
         r"(?i: (?:gym|bank|school|hospital|clinic|caf\u00e9|cafe|church|hotel|surgery|college|"
@@ -360,3 +415,102 @@ def with_words(text: str, kind: str, start: int, end: int, low: int, high: int) 
     if after is not None and (match := after.match(text[end:high])):
         end += len(match.group())
     return start, end
+
+
+_MODIFIER = (
+    r"(?!(?:the|an?|and|or|but|so|not|now|then|still|also|just|who|whom|as|is|was|am|are|be|been|to|of|in|at|"
+    r"on|for|with|from|by|my|our|his|her|their|your|its|i|we|he|she|they|you|it|this|that|these|those|no|very|"
+    r"good|great|bad|new|old|best|same|other|another|one|only|first|next|last|more|most|some|any|every|each|"
+    r"such|than|like|has|had|have|helpful|proper|virtual|ai|voice|digital|password|package|file|task|code|text|"
+    r"photo|image|window|game|access|level|version|dependency|context|ideal|perfect|potential|main|"
+    r"right|wrong|current|previous|former|will|would|can|could|should|must|may|might|if|when|where|what|"
+    r"which|there|here)\b)[A-Za-z]+[ -]"
+)
+_FUNCTION = (
+    r"(?i:export|exports|import|imports|marketing|finance|sales|hr|human resources|it|operations|production|"
+    r"purchasing|procurement|legal|compliance|engineering|design|product|research|development|training|"
+    r"quality|security|communications|admissions|logistics|planning|maths|english|science|music|sports?|"
+    r"year|department|nursing|care|customer service|customer care|customer support|facilities|"
+    r"people|talent|growth|data|digital|studies|school|service|services|safety|risk|audit|accounts|"
+    r"accounting|payroll|retail|trade|housing|planning)"
+)
+_WORKERS = (
+    rf"(?:{POST_SLOT}|(?i:accountant|adviser|advisor|agent|analyst|apprentice|assistant|attendant|buyer|carer|cashier|cleaner|clerk|coach|"
+    r"consultant|controller|cook|coordinator|crew|creator|dealer|designer|developer|director|driver|editor|"
+    r"engineer|farmer|fellow|fitter|groomer|guard|guide|handler|helper|inspector|instructor|intern|interpreter|"
+    r"keeper|lead|leader|lecturer|maker|manager|mechanic|minder|nurse|officer|operative|operator|packer|"
+    r"painter|partner|picker|pilot|planner|porter|preacher|producer|rep|reporter|representative|"
+    r"researcher|rider|secretary|seller|sister|specialist|steward|student|supervisor|surgeon|surveyor|tailor|"
+    r"teacher|technician|therapist|tiler|trainee|trainer|treasurer|tutor|walker|welder|worker|writer))"
+)
+_POSTS = (
+    rf"(?:(?:{_MODIFIER}|{POST_SLOT}[ -]){{1,3}}{_WORKERS}|(?:deputy |assistant )?[Hh]ead (?:of|for) {_FUNCTION}"
+    rf"(?:(?: and| &) {_FUNCTION})?(?: [0-9]{{1,2}})?|"
+    r"(?:[Dd]eputy|[Aa]ssistant|[Ee]xecutive) [Hh]ead|"
+    rf"(?:[Dd]irector|[Mm]anager|[Cc]hief) of {_FUNCTION}|(?:[Vv]ice|[Dd]eputy|[Ss]chool)[ -][Pp]rincipal|"
+    r"(?:[Hh]ealth|[Pp]rison) [Vv]isitor|(?:[A-Za-z]+ ){1,2}(?:[Cc]ouncil|[Cc]ommittee|[Bb]oard) [Cc]hair|"
+    r"(?:IT|[Tt]ech|[Cc]ustomer) [Ss]upport|"
+    r"SENCO|SENDCO|CFO|CTO|COO|[Ee]xporter|[Ii]mporter|[Ii]nterpreter|[Ff]itter|[Tt]ailor|[Tt]eacher|"
+    r"[Tt]reasurer|[Ff]ireman|[Cc]arer|[Ww]elder|[Aa]u[ -]pair|[Ss]tay-at-home (?:mum|mom|dad|mother|father)|"
+    r"[Pp]rofessional [a-z]+er)"
+)
+_NO_MORE = r"(?![\w-]| (?:training|jobs?|role|position|team|support|service|skills?|rights|account)\b)"
+_WORKS = re.compile(
+    r"(?:\b(?i:i['\u2019]?m|i am|i was|(?:he|she|who)(?:['\u2019]s| is| was)|they['\u2019]re)"
+    r"(?: (?i:currently|now|still|just|also|only|retired|training|studying))* (?i:an? |the |our |their |your )?"
+    rf"|\b(?i:(?:my|our|his|her|their) (?:[a-z]+(?:-in-law)?|[{SLOT}{PERSON_SLOT}])(?: [{SLOT}{PERSON_SLOT}])? (?:is|was) (?:an? |the ))"
+    rf"|[{SLOT}{PERSON_SLOT}](?:['\u2019]s| is| was| is now| was once) (?i:an? |the |our |their |my |his |her )"
+    r"|\b(?i:(?:works?|worked|working|employed|trained|retrained|retraining|started|began|job|career|"
+    r"shifts?|position|hired|promoted) (?:\w+ )?(?:as|to) )(?i:an? |the |our |their |my |his |her )?)"
+    rf"(?P<post>{_POSTS}){_NO_MORE}"
+)
+"""Visible text that says as what somebody works, or what somebody learns."""
+_BESIDE_NAME = re.compile(
+    rf"(?:\b(?i:my|our|his|her|their|your|the|an?) |, |(?:^|\n)[-*\u2022]? ?)(?P<post>{_POSTS}),?:? "
+    rf"(?:\(?(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Sir|Professor)\.? (?:[A-Z]\. ?)*)?{PERSON_SLOT}"
+)
+_BEHIND_NAME = re.compile(
+    rf"[{SLOT}{PERSON_SLOT}](?:,| \(| \||:| -| \u2013|;)[ ]?(?i:an? |the |our |my |his |her |their |"
+    rf"currently |now |formerly |a former |former |retired )?(?P<post>{_POSTS})"
+    r"(?=[ ]?[,;.|)\n:!?]| (?:at|in|for|with|since|who|from|and|on|of|-|\u2013)[ ]|\Z)"
+)
+_SIGNED_POST = re.compile(
+    rf"{PERSON_SLOT}[ \t]*,?\n(?:[^\n]{{0,20}}\n)?[ \t]*(?P<post>{_POSTS})(?=[ \t]*(?:\n|,|\||-|\u2013|/|\Z))"
+)
+_POST_FIELD = re.compile(
+    r"(?i:\b(?:job(?:[ _-]title)?|occupation|profession|position|role|post|title|works[ _]as|employment)\b)"
+    rf"[\"']?[ ]?[:=|][ ]?[\"']?(?P<post>{_POSTS})(?=[ ]?[\"',;.|\n]|\Z)"
+)
+"""Visible text around what somebody works as: beside a name, below it in a letter, in a form."""
+_ASKED = re.compile(r"(?i)\b(?:what|who)(?: exactly)?(?: is|'s| was| does| do|\u2019s) $")
+
+
+def posts_in(shown: str) -> Iterator[Said]:
+    """Yield what visible text says that somebody works as.
+
+    Args:
+        shown: visible text, hidden runs as slots, those of people and posts as slots of their own.
+
+    Example:
+        >>> list(posts_in("She works as a care assistant."))
+        [Said(start=15, end=29, kind='OCCUPATION')]
+    """
+    for pattern in (_WORKS, _BESIDE_NAME, _BEHIND_NAME, _SIGNED_POST, _POST_FIELD):
+        for match in pattern.finditer(shown):
+            if not _ASKED.search(shown, max(0, match.start() - 24), match.start()):
+                yield Said(match.start("post"), match.end("post"), "OCCUPATION")
+
+
+_PERSONAL = re.compile(
+    rf"(?i)\b(?:i|im|i['\u2019]m|i['\u2019]ve|me|my|mine|we|our|us|he|she|his|her|hers|him|they|their|"
+    rf"patient|client|claimant|mr|mrs|ms|dr)\b|{PERSON_SLOT}"
+)
+
+
+def is_of_somebody(shown: str) -> bool:
+    """Return True if somebody occurs in visible text; phrases of no text of rules are private.
+
+    Args:
+        shown: as for `posts_in`.
+    """
+    return _PERSONAL.search(shown) is not None

@@ -171,7 +171,11 @@ class StandIns:
 
         coded = {unit.text for unit in hidden if unit.form == "quoted"}
         earlier = set(self.known(coded)) if coded else set()
-        made = self._vault.substitutes(self._conversation, wanted, make)
+        order = _names_first(wanted)
+        first_made = self._vault.substitutes(
+            self._conversation, [wanted[i] for i in order], make
+        )
+        made = [value for _, value in sorted(zip(order, first_made, strict=True))]
         made = self._told_apart(text, hidden, made, coded, earlier)
         values = self._as_code(hidden, made, _plural_places(text, units))
         return [
@@ -269,6 +273,22 @@ class StandIns:
         wanted = [Wanted(unit.kind, unit.text, place=unit.form)]
         (kept,) = self._vault.substitutes(self._conversation, wanted, make)
         return kept
+
+
+def _names_first(wanted: Sequence[Wanted]) -> list[int]:
+    """Return the order in which things are made: a person's name before a part of it.
+
+    So "Tom" belongs to "Tom Bell" although it occurs before.
+
+    Example:
+        >>> _names_first([Wanted("PERSON", "Tom"), Wanted("ID", "7"), Wanted("PERSON", "Tom Bell")])
+        [2, 0, 1]
+    """
+    people = [each.original.lower() for each in wanted if each.kind == "PERSON"]
+    parts = {name for name in people if " " not in name}
+    whole = {name for name in people if " " in name and not parts.isdisjoint(name.split())}
+    first = [i for i, each in enumerate(wanted) if each.original.lower() in whole]
+    return [*first, *sorted(set(range(len(wanted))) - set(first))]
 
 
 def _n_new(wanted: Sequence[Wanted], table: Entries) -> int:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sanitizer import Sanitizer
 from sanitizer.answers import INSTRUCTION, Links, Restorer
-from sanitizer.answers.formulas import LONGEST, compute
+from sanitizer.answers.formulas import LONGEST, compute, plainly
 from sanitizer.wire import Filter
 
 HIDDEN = {
@@ -198,7 +198,7 @@ def test_what_is_computed(formula: str, result: str) -> None:
 def test_what_is_not(formula: str) -> None:
     written = f"{{{{= {formula} }}}}"
     assert compute(written, HIDDEN, str) is None
-    assert restored(written) == Restorer(HIDDEN, None).text(written)
+    assert restored(written) == Restorer(HIDDEN, None).text(plainly(written) or written)
 
 
 YEARLESS = {
@@ -258,7 +258,7 @@ YEARLESS = {
         ('FORMAT(<DATE_16>, "YYYY")', "2023"),
         ('IN(<DATE_10>, "Italian")', "11-15 agosto"),
         ('IN(<DATE_11>, "German")', "25."),
-        ('IN(<MONEY_2>, "German")', "£1.250"),
+        ('IN(<MONEY_2>, "German")', "1.250\u00a0£"),
         ("MONTHS(<DATE_6>, <DATE_4>)", "3"),
     ],
 )
@@ -502,3 +502,47 @@ def test_a_text_that_holds_formulas_itself_comes_back_byte_for_byte() -> None:
     assert sanitizer.restore(result.text, result) == sanitizer.restore(result.text) == text
     assert sanitizer.instruction == ""
     assert "never guess them" not in told(text)
+
+
+def test_rows_that_cannot_be_compared_are_shown_last() -> None:
+    hidden = {
+        "<MONEY_1>": "£240",
+        "<MONEY_2>": "£300",
+        "<MONEY_3>": "some of it",
+        "<PERSON_1>": "Zoe Hill",
+        "<PERSON_2>": "adam Lee",
+    }
+    rows = "<MONEY_3> :: unknown\n<MONEY_1> :: less\n<MONEY_2> :: more\n}}"
+    for how, shown in (
+        ("DESC", "more\nless\nunknown"),
+        ("ASC", "less\nmore\nunknown"),
+        ("DESC FIRST 1", "more\nunknown"),
+        ("DESC WHERE > 250", "more\nunknown"),
+        ("", "unknown\nless\nmore"),
+    ):
+        assert compute(f"{{{{= ROWS {how}\n{rows}", hidden, str) == shown
+    names = '<PERSON_1> :: Z\n<PERSON_2> :: A\nIF(<MONEY_1> > 9, "Mr <PERSON_1>", "no") :: M\n}}'
+    assert compute(f"{{{{= ROWS ASC\n{names}", hidden, str) == "A\nM\nZ"
+
+
+def test_sums_are_written_as_each_currency_and_language_has_them() -> None:
+    euros = {"<MONEY_1>": "€23,500"}
+    hidden = {
+        "<MONEY_2>": "3 900 000 FCFA",
+        "<MONEY_3>": "695 FCFA",
+        "<NUMBER_1>": "2x95",
+        "<MONEY_4>": "KSh 780",
+    }
+    for formula, shown in (
+        ("ROUND(<MONEY_3> * 5544, 2)", "3 853 080 FCFA"),
+        ("<MONEY_2> + <MONEY_3>", "3 900 695 FCFA"),
+        ("<NUMBER_1> - 50", "140"),
+        ("<MONEY_4> * 2", "KSh 1 560"),
+        ("<MONEY_4> + <MONEY_3>", None),
+    ):
+        assert compute(f"{{{{= {formula} }}}}", hidden, str) == shown
+    assert compute('{{= IN(<MONEY_1>, "Spanish") }}', euros, str) == "23.500\u00a0€"
+    assert compute('{{= IN(<MONEY_1>, "Dutch") }}', euros, str) == "€ 23.500"
+    assert Restorer(hidden, computes=True).text("{{= <MONEY_4> + <MONEY_3> }}") == (
+        "KSh 780 + 695 FCFA"
+    )
