@@ -270,8 +270,8 @@ class Reader:
 
     @cached_property
     def _group(self) -> str:
-        """The sign between the groups of digits in a sum of four digits, or, where there is none, in
-        a larger one; "" if none shows it.
+        """The sign between the groups of digits in a sum of four digits, or else in a larger one;
+        "" if none shows it.
         """
         sums = [each for name, each in self.originals.items() if name.startswith("<MONEY")]
         read = [read_amount(each.strip(), self._point) for each in sums]

@@ -419,6 +419,6 @@ def phrases_in(text: str, low: int, high: int) -> Iterator[Said]:
             )
             if kind is not None:
                 # Whose husband it is stays, though it is what tells.
-                begin += plain[begin] in _OF_WHOM
-                yield Said(words[begin][0], words[last][1], kind)
+                told = words[begin + (plain[begin] in _OF_WHOM)]
+                yield Said(told[0], words[last][1], kind)
                 break

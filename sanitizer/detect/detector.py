@@ -154,7 +154,7 @@ _PRICED = re.compile(
     r"(?:[$\u00a3\u20ac]|\b(?:USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|INR|BRL|MXN|JPY|CAD|AUD|NZD)) ?$"
 )
 _PRICED_AFTER = re.compile(
-    r"(?:,-)? ?\u20ac|(?:,-)? (?i:euros?|dollars|USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN)\b"
+    r"(?:,-)? ?\u20ac|(?:,-)? (?i:euros?|dollars|cents|pence|USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN)\b"
 )
 """Visible text around a sum."""
 _DAY_BEFORE = re.compile(r"(?i)(?:,|\b(?:on|since|by|until|till|from|dated|of)) $")

@@ -18,7 +18,16 @@ from sanitizer.detect.classes import (
     told_in,
     words_of,
 )
-from sanitizer.detect.skeleton import NUMBER, NUMERAL, PERSON_SLOT, POST_SLOT, SLOT, Run, Skeleton, public_forms
+from sanitizer.detect.skeleton import (
+    NUMBER,
+    NUMERAL,
+    PERSON_SLOT,
+    POST_SLOT,
+    SLOT,
+    Run,
+    Skeleton,
+    public_forms,
+)
 from sanitizer.detect.surroundings import (
     MONTH,
     NAMES,
@@ -27,6 +36,7 @@ from sanitizer.detect.surroundings import (
     is_of_model,
     is_of_somebody,
     is_treated,
+    names_in,
     posts_in,
     with_words,
 )
@@ -305,9 +315,7 @@ def _linked(
     return held.kind if situated and _SITUATED.fullmatch(between) else None
 
 
-def _is_model(
-    found: Skeleton, held: _Group, run: int, declared: Sequence[tuple[int, int]]
-) -> bool:
+def _is_model(found: Skeleton, held: _Group, run: int, declared: Sequence[tuple[int, int]]) -> bool:
     """Return True if a number is that of the model behind a product's name: "Torvik 900".
 
     Args:
@@ -526,7 +534,8 @@ def with_said(
     if not is_of_somebody(shown):
         return list(things)
     said = [
-        Said(starts[each.start], starts[each.end - 1] + 1, each.kind) for each in posts_in(shown)
+        Said(starts[each.start], starts[each.end - 1] + 1, each.kind)
+        for each in (*names_in(shown), *posts_in(shown))
     ]
     said += _phrases_around(found)
     kept = list(things)
@@ -534,11 +543,13 @@ def with_said(
         if overlapping(closed, each.start, each.end):
             continue
         within = [one for one in kept if one.start < each.end and each.start < one.end]
-        if not all(one.kind in _TAKES_IN for one in within):
+        takes_in = _TAKES_IN | NAMES if each.kind in NAMES else _TAKES_IN
+        if not all(one.kind in takes_in for one in within):
             continue
         start = min([each.start, *(one.start for one in within)])
         end = max([each.end, *(one.end for one in within)])
-        first = within[0].kind if within and within[0].kind != UNKNOWN else each.kind
+        told = within and each.kind not in NAMES and within[0].kind != UNKNOWN
+        first = within[0].kind if told else each.kind
         kept = [one for one in kept if one not in within]
         kept.append(Finding(start, end, first))
     return sorted(kept, key=lambda one: one.start)
@@ -566,6 +577,9 @@ def _phrases_around(found: Skeleton) -> Iterator[Said]:
         yield from phrases_in(text, low, high)
     for number, run in enumerate(runs):
         if not run.is_number:
-            low, high = max(ends[number], run.start - _NEAR), min(begins[number + 1], run.end + _NEAR)
+            low, high = (
+                max(ends[number], run.start - _NEAR),
+                min(begins[number + 1], run.end + _NEAR),
+            )
             around = phrases_in(text, low, high)
             yield from (one for one in around if one.start < run.end and run.start < one.end)

@@ -19,7 +19,7 @@ _UNIT = (
     r"(?:kilos?|kilograms?|kgs?|grams?|mg|mcg|\u00b5g|g|ml|dl|l|cm|mm|mmol|mol|meters?|metres?|km|m|"
     r"lbs?|stone|pounds|inch(?:es)?|ft|feet|foot|miles?|years?|yrs?|months?|mths?|weeks?|wks?|days?|nights?|"
     r"decades?|fortnights?|semesters?|hours?|hrs?|minutes|mins?|seconds|percent|per cent|bpm|mph|"
-    r"milligrams?|micrograms?|millilit(?:er|re)s?|units|beats|hectares?|acres?|yards?|tonnes?|tons?|"
+    r"degrees?|mmhg|milligrams?|micrograms?|millilit(?:er|re)s?|units|beats|hectares?|acres?|yards?|tonnes?|tons?|"
     r"lit(?:er|re)s|(?:square|cubic) (?:met(?:er|re)s?|kilomet(?:er|re)s?|feet|foot|yards?|miles?)|"
     r"sq\.? ?(?:m|ft)|ha|t(?!-)|per mille|(?:working|business|calendar) days?|kilomet(?:er|re)s?|"
     r"centimet(?:er|re)s?|million|billion|thousand|"
@@ -52,7 +52,8 @@ TITLE = re.compile(
 """Visible text before a person's name."""
 _CODES = (
     "USD|EUR|GBP|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|INR|BRL|MXN|JPY|ZAR|CNY|KRW|SGD|HKD|THB|"
-    "ILS|AED|BTC|kr|K\u010d|z\u0142|TL|lei|FCFA|F ?CFA|CFA|XAF|XOF|KES|KSh|Ksh|GHS|GH\u20b5|NGN|UGX|TZS|"
+    "ILS|AED|BTC|kr|K\u010d|z\u0142|TL|lei|FCFA|F ?CFA|CFA|XAF|XOF|KES|KSh|Ksh|GHS|GH\u20b5|NGN|"
+    "UGX|TZS|"
     "RWF|ETB|EGP|MAD|DZD|TND|DH|SAR|QAR|KWD|BHD|OMR|PKR|LKR|BDT|NPR|VND|IDR|MYR|RM|PHP|TWD|NT|ARS|CLP|"
     "COP|PEN|UYU|RON|BGN|RSD|UAH|RUB|TRY|GEL|AMD|KZT|ISK|cedis|naira|birr|Ft"
 )
@@ -78,13 +79,16 @@ _FIRMS_ABROAD = (
 """What firms, schools and houses of other languages are called before their name."""
 _THINGS = (
     r"(?:(?:baby|bath|bread|camping|car|coffee|cordless|corner|desk|dining|electric|floor|folding|garden|"
-    r"gaming|hiking|kids|kitchen|memory foam|nursing|office|outdoor|pressure|reading|robot|running|sewing|side|"
-    r"smart|solar|standing|steam|sun|table|travel|walking|wall|washing|wine|winter|wireless|yoga) )?"
+    r"gaming|hiking|kids|kitchen|memory foam|nursing|office|outdoor|pressure|reading|robot|running|"
+    r"sewing|side|"
+    r"smart|solar|standing|steam|sun|table|travel|walking|wall|washing|wine|winter|wireless|"
+    r"yoga) )?"
     r"(?:tables?|makers?|meters?|bras?|valves?|sofas?|chairs?|beds?|mattress(?:es)?|lamps?|prams?|"
     r"strollers?|mixers?|kettles?|toasters?|vacuums?|drills?|mowers?|boilers?|heaters?|pumps?|"
     r"bikes?|scooters?|helmets?|tents?|jackets?|boots|shoes|cameras?|speakers?|headphones|ovens?|"
     r"fridges?|freezers?|dishwashers?|dryers?|machines?|serum|shampoo|pushchairs?|desks?|sheds?|panels|"
-    r"monitors?|glasses|trainers|cleaners?|washers?|blenders?|grills?|cots?|car seats?|rucksacks?|suitcases?|"
+    r"monitors?|glasses|trainers|cleaners?|washers?|blenders?|grills?|cots?|car seats?|rucksacks?|"
+    r"suitcases?|"
     r"duvets?|pillows?|printers?|routers?|watch(?:es)?|earbuds|saws?|ladders?|trolleys?)(?![A-Za-z])"
 )
 """What a thing is, behind its maker's name: "a Torvik 900 bread maker"."""
@@ -100,7 +104,8 @@ _KINDS_OF_FIRMS = (
     r"(?:(?:rowing|sailing|football|cricket|rugby|tennis|golf|bowls|swimming|cycling|running|riding|boxing|"
     r"judo|karate|dance|ballet|music|community|children['\u2019]s|family|medical|dental|doctors|veterinary|vet|"
     r"housing|credit|parish|town|city|county|borough|district|window|carpet|estate|letting|driving|language|"
-    r"care|nursing|retirement|day|residential|leisure|sports|social|working men['\u2019]s|youth|allotment|"
+    r"care|nursing|retirement|day|residential|leisure|sports|social|working men['\u2019]s|youth|"
+    r"allotment|"
     r"garden|primary|secondary|high|junior|infant|middle|grammar|catholic|sixth|health|fitness|police|fire|"
     r"train|bus|biscuit|chocolate|shoe|paper|textile|furniture|car|bike|book|coffee|pet|toy|farm|gift|"
     r"corner|charity|chip|fish|flower|wine) )?"
@@ -125,7 +130,8 @@ _TAKEN_BEFORE = {
         r"\bQ[1-4] |\bweek |\b(?:last|next|early|late|mid) )+$"
     ),
     "PERSON": re.compile(
-        r"\b(?:(?:Old|Big|Little|Young|Baby|Uncle|Auntie|Aunt|Grandma|Grandpa|Granny|Nana) |"
+        r"\b(?:(?:big|little|Old|Big|Little|Young|Baby|Uncle|Auntie|Aunt|Grandma|Grandpa|Granny|"
+        r"Nana) |"
         r"(?:deploy|svc|admin|user)[-_.]|(?:^|(?<=[|:,;(\n\"'])|(?<=\b(?:Mr|Dr|Ms|Mx) )|"
         r"(?<=\b(?:Mrs|Mr\.|Dr\.|Ms\.) )|(?<=\bMrs\. )|(?<=\b(?:Herr|Frau) ))"
         r"(?:van|von)(?: de[rn]?)? |"
@@ -138,13 +144,16 @@ _TAKEN_BEFORE = {
         rf"{_CAPITALIZED}"
     ),
     "ORGANIZATION": re.compile(
+        r"(?<=\bFrom: )[A-Z][a-z]+ $|"
         rf"\b[A-Z][a-z]+ & $|\b(?:Bad|Saint|St\.?|San|Santa) $|\b{_FIRMS_ABROAD} $|{_CAPITALIZED}|"
-        rf"(?<=\b(?:at|to|in|by) )(?:{_NAME_WORDS} ){{1,2}}$|(?<=\bfrom )(?:{_NAME_WORDS} ){{1,2}}$|"
+        rf"(?<=\b(?:at|to|in|by) )(?:{_NAME_WORDS} ){{1,2}}$|"
+        rf"(?<=\bfrom )(?:{_NAME_WORDS} ){{1,2}}$|"
         rf"(?<=\b(?:with|near) )(?:{_NAME_WORDS} ){{1,2}}$"
     ),
     "PLACE": re.compile(
         rf"\b(?:Bad|Saint|St\.?|San|Santa|Upper|Lower|Great|Port|Mount) $|{_CAPITALIZED}|"
-        rf"(?<=\b(?:at|to|in|on|by) )(?:{_NAME_WORDS} ){{1,2}}$|(?<=\bfrom )(?:{_NAME_WORDS} ){{1,2}}$|"
+        rf"(?<=\b(?:at|to|in|on|by) )(?:{_NAME_WORDS} ){{1,2}}$|"
+        rf"(?<=\bfrom )(?:{_NAME_WORDS} ){{1,2}}$|"
         rf"(?<=\b(?:with|near) )(?:{_NAME_WORDS} ){{1,2}}$"
         r"\b(?:[Cc]alle|[Rr]ue|[Aa]venue|[Aa]venida|[Pp]laza|[Vv]ia|[Pp]iazza)"
         r"(?: (?:del?|de la|des|du|di|della))? $"
@@ -166,7 +175,7 @@ _TAKEN_BEFORE = {
         r"(?i:(?:\b(?:(?:stage|grade) \w+|(?:four|six|\d+) weeks|breast|lung|bowel|colon|skin|"
         r"brain|blood|bone|heart|kidney|liver|chronic|severe|mild|acute|advanced|nearly|partly|nut|hearing|"
         r"cervical|ovarian|prostate|testicular|thyroid|pancreatic|gastric|oral|throat|uterine|bladder|"
-        r"stomach|cystic|spinal|viral|bacterial|seasonal|sudden|"
+        r"stomach|cystic|spinal|sleep|viral|bacterial|seasonal|sudden|"
         r"back|chest|eating|mental|panic|high|head|recovering|broken|fractured|torn|fake|sickle|"
         r"(?:early|late)-onset|egg|milk|type (?:one|two|[12])|heavy|irregular|borderline|terminal|"
         r"inoperable|congenital|partial|partially|postnatal|post-natal|clinical|early|moderate|"
@@ -196,7 +205,8 @@ _TAKEN_BEFORE = {
 }
 """Visible text before a finding that becomes part of it."""
 _OF_MODEL = re.compile(
-    rf" {_THINGS}|[,;)\n]|\.(?![0-9])|\Z| (?:from|is|was|with|came|has|had|arrived|broke|for|and|that|which|"
+    rf" {_THINGS}|[,;)\n]|\.(?![0-9])|\Z| (?:from|is|was|with|came|has|had|arrived|broke|for|and|"
+    rf"that|which|"
     r"does|will|in|model|series|edition|pro|plus|mini|max)\b",
     re.I,
 )
@@ -242,7 +252,8 @@ _TAKEN_AFTER = {
     ),
     "DATE": re.compile(
         rf"(?:(?:st|nd|rd|th|s|[ ]?[ap]\.?m\.?|[ ]?o['\u2019]clock)\b)?(?:[.,]? (?:of |de )?"
-        rf"{MONTH}\b(?:(?<![yelhtr])\.(?=,? [a-z0-9]|,))?|,? (?:of |on )?(?:{_DAY}\b(?! \Z)|half[- ]term\b|bank holiday\b|"
+        rf"{MONTH}\b(?:(?<![yelhtr])\.(?=,? [a-z0-9]|,))?|,? (?:of |on )?(?:{_DAY}\b(?! \Z)|"
+        rf"half[- ]term\b|bank holiday\b|"
         rf"(?:in the |at ){_PART_OF_DAY}\b|tomorrow\b|sharp\b))*"
     ),
     "PRODUCT": re.compile(
@@ -251,7 +262,8 @@ _TAKEN_AFTER = {
     "PERSON": re.compile(
         rf"{_HOSTED}|\.[b-hj-z](?=[\s,:;)]|\Z)|\. ?z ?o\. ?o\.| {_THINGS}|"
         r" (?:car park|caravan park|town hall|bus station|town council|parish council)\b|"
-        rf"['\u2019]s (?:(?:biscuit|chocolate|shoe|paper|car|book|coffee|pet|toy|bike|fish|corner) )?"
+        rf"['\u2019]s (?:(?:biscuit|chocolate|shoe|paper|car|book|coffee|pet|toy|bike|fish|"
+        rf"corner) )?"
         r"(?:factory|garage|shop|stores|brewery|bakery|butchers|garden cent(?:re|er))\b|"
         r" (?:House|Court|Holidays|HOLIDAYS|Travel|TRAVEL|Dental|DENTAL|Kitchens|KITCHENS|"
         r"Electrical|Logistics|Plumbing|Roofing|Motors|Foods|Solicitors|Lettings|"
@@ -279,6 +291,8 @@ _TAKEN_AFTER = {
         r"user|pain|attacks?|lice|pregnant|symptoms|patient|cell|wrist|ankle|leg|arm|hip|knee|back|"
         r"shoulder|foot|hand|periods|fibrillation|pressure|tumou?r|deficiency|intolerance|injury|"
         r"impairment|problems?|disability|episode|diet|attack|trait|flare(?:[- ]?ups?)?|"
+        r"of the (?:throat|breast|bowel|lung|liver|skin|bladder|prostate|womb|stomach|spine|knee|"
+        r"hip|hand|heart|eye|brain)|"
         r"in (?:one|both|her|his|my|the) (?:left |right )?"
         r"(?:ears?|eyes?|arms?|legs?|knees?|hips?|hands?|feet|foot|lungs?|kidneys?))\b)*"
     ),
@@ -427,7 +441,8 @@ _MODIFIER = (
     r"which|there|here)\b)[A-Za-z]+[ -]"
 )
 _FUNCTION = (
-    r"(?i:export|exports|import|imports|marketing|finance|sales|hr|human resources|it|operations|production|"
+    r"(?i:export|exports|import|imports|marketing|finance|sales|hr|human resources|it|operations|"
+    r"production|"
     r"purchasing|procurement|legal|compliance|engineering|design|product|research|development|training|"
     r"quality|security|communications|admissions|logistics|planning|maths|english|science|music|sports?|"
     r"year|department|nursing|care|customer service|customer care|customer support|facilities|"
@@ -441,44 +456,75 @@ _WORKERS = (
     r"keeper|lead|leader|lecturer|maker|manager|mechanic|minder|nurse|officer|operative|operator|packer|"
     r"painter|partner|picker|pilot|planner|porter|preacher|producer|rep|reporter|representative|"
     r"researcher|rider|secretary|seller|sister|specialist|steward|student|supervisor|surgeon|surveyor|tailor|"
-    r"teacher|technician|therapist|tiler|trainee|trainer|treasurer|tutor|walker|welder|worker|writer))"
+    r"teacher|technician|therapist|tiler|trainee|trainer|treasurer|tutor|walker|welder|worker|writer|"
+    r"adjuster|artist|associate|breeder|broker|carrier|chaplain|checker|collector|comic|conductor|critic|cutter|"
+    r"examiner|installer|invigilator|lawyer|marshal|mentor|moderator|nanny|organi[sz]er|professor|ranger|referee|"
+    r"stacker|sweep|tech|tester|usher|vendor|warden|"
+    r"(?<!home )(?<!dog )(?<!cat )(?<!pet )(?<!car )(?<!house )owner))"
 )
 _POSTS = (
-    rf"(?:(?:{_MODIFIER}|{POST_SLOT}[ -]){{1,3}}{_WORKERS}|(?:deputy |assistant )?[Hh]ead (?:of|for) {_FUNCTION}"
+    rf"(?:(?:{_MODIFIER}|{POST_SLOT}[ -]){{1,3}}{_WORKERS}|(?:deputy |assistant )?[Hh]ead (?:of|"
+    rf"for) {_FUNCTION}"
     rf"(?:(?: and| &) {_FUNCTION})?(?: [0-9]{{1,2}})?|"
     r"(?:[Dd]eputy|[Aa]ssistant|[Ee]xecutive) [Hh]ead|"
-    rf"(?:[Dd]irector|[Mm]anager|[Cc]hief) of {_FUNCTION}|(?:[Vv]ice|[Dd]eputy|[Ss]chool)[ -][Pp]rincipal|"
-    r"(?:[Hh]ealth|[Pp]rison) [Vv]isitor|(?:[A-Za-z]+ ){1,2}(?:[Cc]ouncil|[Cc]ommittee|[Bb]oard) [Cc]hair|"
-    r"(?:IT|[Tt]ech|[Cc]ustomer) [Ss]upport|"
+    rf"(?:[Dd]irector|[Mm]anager|[Cc]hief) of {_FUNCTION}|(?:[Vv]ice|[Dd]eputy|"
+    rf"[Ss]chool)[ -][Pp]rincipal|"
+    r"(?:[Hh]ealth|[Pp]rison) [Vv]isitor|(?:[A-Za-z]+ ){1,2}(?:[Cc]ouncil|[Cc]ommittee|"
+    r"[Bb]oard) [Cc]hair|"
+    r"(?:IT|[Tt]ech|[Cc]ustomer) (?i:support)|"
     r"SENCO|SENDCO|CFO|CTO|COO|[Ee]xporter|[Ii]mporter|[Ii]nterpreter|[Ff]itter|[Tt]ailor|[Tt]eacher|"
-    r"[Tt]reasurer|[Ff]ireman|[Cc]arer|[Ww]elder|[Aa]u[ -]pair|[Ss]tay-at-home (?:mum|mom|dad|mother|father)|"
+    r"[Tt]reasurer|[Ff]ireman|[Cc]arer|[Ww]elder|[Aa]u[ -]pair|[Ss]tay-at-home (?:mum|mom|dad|"
+    r"mother|father)|"
+    r"(?i:(?:harbou?r|station|scrum|choir|props) master|(?:farm|kitchen|stable|deck|factory|"
+    r"shop) hand|"
+    r"(?:dinner|lollipop|lunch|bin|maintenance|removal|delivery|milk|office|IT) (?:lady|man|boy|"
+    r"guy|woman)|"
+    r"(?:bar|ground|kitchen|waiting|ward|shop) staff|(?:crew|board|band) member|"
+    r"editor[- ]in[- ]chief)|"
     r"[Pp]rofessional [a-z]+er)"
 )
-_NO_MORE = r"(?![\w-]| (?:training|jobs?|role|position|team|support|service|skills?|rights|account)\b)"
+_NO_MORE = (
+    r"(?![\w-]| (?:training|jobs?|role|position|team|support|service|skills?|rights|account)\b)"
+)
 _WORKS = re.compile(
     r"(?:\b(?i:i['\u2019]?m|i am|i was|(?:he|she|who)(?:['\u2019]s| is| was)|they['\u2019]re)"
-    r"(?: (?i:currently|now|still|just|also|only|retired|training|studying))* (?i:an? |the |our |their |your )?"
-    rf"|\b(?i:(?:my|our|his|her|their) (?:[a-z]+(?:-in-law)?|[{SLOT}{PERSON_SLOT}])(?: [{SLOT}{PERSON_SLOT}])? (?:is|was) (?:an? |the ))"
-    rf"|[{SLOT}{PERSON_SLOT}](?:['\u2019]s| is| was| is now| was once) (?i:an? |the |our |their |my |his |her )"
+    r"(?: (?i:currently|now|still|just|also|only|retired|training|studying))* "
+    r"(?i:an? |the |our |their |your |my |his |her )?"
+    rf"|\b(?i:(?:my|our|his|her|their) (?:[a-z]+(?:-in-law)?|"
+    rf"[{SLOT}{PERSON_SLOT}])(?: [{SLOT}{PERSON_SLOT}])? (?:is|was) (?:an? |the ))"
+    rf"|[{SLOT}{PERSON_SLOT}](?:['\u2019]s| is| was| is now| was once) (?i:an? |the |our |their |"
+    rf"my |his |her )"
     r"|\b(?i:(?:works?|worked|working|employed|trained|retrained|retraining|started|began|job|career|"
-    r"shifts?|position|hired|promoted) (?:\w+ )?(?:as|to) )(?i:an? |the |our |their |my |his |her )?)"
+    r"shifts?|position|hired|promoted) (?:\w+ )?(?:as|to) )(?i:an? |the |our |their |my |his |"
+    r"her )?)"
     rf"(?P<post>{_POSTS}){_NO_MORE}"
 )
 """Visible text that says as what somebody works, or what somebody learns."""
 _BESIDE_NAME = re.compile(
-    rf"(?:\b(?i:my|our|his|her|their|your|the|an?) |, |(?:^|\n)[-*\u2022]? ?)(?P<post>{_POSTS}),?:? "
+    rf"(?:\b(?i:my|our|his|her|their|your|the|an?) |, |(?:^|\n)[-*\u2022]? ?)(?P<post>{_POSTS}|"
+    rf"[Ss]ecretary),?:? "
     rf"(?:\(?(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Sir|Professor)\.? (?:[A-Z]\. ?)*)?{PERSON_SLOT}"
 )
+_LEAVES = re.compile(
+    rf"\b(?i:my|our|his|her|their) (?P<post>{_POSTS}) (?:is|was|has|had|said|says|told|left|quit|"
+    rf"wants|wanted|asked|"
+    r"will|can|never|always|just|keeps|kept|got|who|and I|thinks|thought|called|sent|does|did|"
+    r"went)\b"
+)
 _BEHIND_NAME = re.compile(
-    rf"[{SLOT}{PERSON_SLOT}](?:,| \(| \||:| -| \u2013|;)[ ]?(?i:an? |the |our |my |his |her |their |"
-    rf"currently |now |formerly |a former |former |retired )?(?P<post>{_POSTS})"
+    rf"[{SLOT}{PERSON_SLOT}](?:,| \(| \||:| -| \u2013|;)[ ]?(?i:an? |the |our |my |his |her |"
+    rf"their |"
+    rf"currently |now |formerly |a former |former |retired )?(?P<post>{_POSTS}|[Ss]tudent|"
+    rf"[Pp]ensioner|[Ss]ecretary)"
     r"(?=[ ]?[,;.|)\n:!?]| (?:at|in|for|with|since|who|from|and|on|of|-|\u2013)[ ]|\Z)"
 )
 _SIGNED_POST = re.compile(
-    rf"{PERSON_SLOT}[ \t]*,?\n(?:[^\n]{{0,20}}\n)?[ \t]*(?P<post>{_POSTS})(?=[ \t]*(?:\n|,|\||-|\u2013|/|\Z))"
+    rf"{PERSON_SLOT}[ \t]*,?\n(?:[^\n]{{0,20}}\n)?[ \t>]*(?P<post>{_POSTS})(?=[ \t]*(?:\n|,|\||-|"
+    rf"\u2013|/|\Z))"
 )
 _POST_FIELD = re.compile(
-    r"(?i:\b(?:job(?:[ _-]title)?|occupation|profession|position|role|post|title|works[ _]as|employment)\b)"
+    r"(?i:\b(?:job(?:[ _-]title)?|occupation|profession|position|role|post|title|works[ _]as|"
+    r"employment)\b)"
     rf"[\"']?[ ]?[:=|][ ]?[\"']?(?P<post>{_POSTS})(?=[ ]?[\"',;.|\n]|\Z)"
 )
 """Visible text around what somebody works as: beside a name, below it in a letter, in a form."""
@@ -495,12 +541,84 @@ def posts_in(shown: str) -> Iterator[Said]:
         >>> list(posts_in("She works as a care assistant."))
         [Said(start=15, end=29, kind='OCCUPATION')]
     """
-    for pattern in (_WORKS, _BESIDE_NAME, _BEHIND_NAME, _SIGNED_POST, _POST_FIELD):
+    for pattern in (_WORKS, _BESIDE_NAME, _LEAVES, _BEHIND_NAME, _SIGNED_POST, _POST_FIELD):
         for match in pattern.finditer(shown):
             if not _ASKED.search(shown, max(0, match.start() - 24), match.start()):
                 yield Said(match.start("post"), match.end("post"), "OCCUPATION")
 
 
+_LEGAL = (
+    r"(?:GmbH|G\.m\.b\.H\.|B\.?V\.?|bv|N\.V\.|Ltd|LTD|Limited|LLC|L\.L\.C\.|Inc|plc|PLC|AG|KG|UG|OHG|S\.A\.|SARL|SAS|"
+    r"S\.L\.|S\.r\.l\.|SpA|AB|ApS|Oy|Pty|LLP|CIC|e\.V\.|eG|GbR)"
+)
+_FIRM_BY_FORM = re.compile(
+    rf"(?P<name>(?<![\w'])(?!(?:The|A|An|At|In|For|From|By|Our|My|Your|Is|Dear|To|With|And)\b)"
+    rf"(?:[A-Z][\w'\u2019-]*|[{SLOT}{PERSON_SLOT}])"
+    rf"(?:(?: |-| & | and | of | for | the )(?:[A-Z][\w'\u2019-]*|"
+    rf"[{SLOT}{PERSON_SLOT}])){{0,4}},? {_LEGAL})(?!\w)"
+)
+"""A firm by its legal form, whatever its name is made of: "Paper and Stone bv"."""
+_NAMED_THING = re.compile(
+    r"\b(?i:model|called|named|brand|product|project|app|shop|caf[\u00e9e]|restaurant|pub|bar|firm|company|business|"
+    r"salon|team|band|store|stall|truck|blog|podcast|campaign|code ?name|line|collection|range) "
+    r"(?P<name>[\"\u201c](?P<inside>[A-Z][a-z]+(?: (?:[A-Z][a-z]+|of|the|and|&)){0,3})[\"\u201d])"
+)
+_KEPT = (
+    r"(?:the|a|an|my|our|his|her|their|your|its|this|that|these|those|some|any|all|no|not|and|or|but|of|in|on|at|to|"
+    r"for|from|with|by|is|was|are|were|be|been|as|so|if|it|he|she|they|we|you|i|new|old|other|another|previous|"
+    r"former|current|local|nearest|private|public|cheap|big|small|main|same|different|good|bad|best|next|last|first|"
+    r"second|only|one|two|three|more|most|every|each|which|what|work|home|main|side|high|back|busy|quiet|long|narrow|"
+    r"whole|wrong|right|private|company|own|main|short|dark|dirt|country|ring|toll|one-way|open|rail|slip)"
+)
+_FIRM_IN_LOWER = re.compile(
+    rf"\b(?:at|from|with|for|near|is|called|named|joined|by|to|via|"
+    rf"and) (?P<name>(?:the )?(?:(?!{_KEPT}\b)[a-z]+ (?:and )?){{1,3}}"
+    r"(?:lettings|motors|plumbing|roofing|scaffolding|logistics|solicitors|bakery|nursery|pharmacy|vets|garage|"
+    r"playgroup|takeaway|care home|credit union|estate agents|removals|mosque|primary school|"
+    r"academy|opticians))(?![\w-])"
+)
+"""A firm that is written without capitals: "a mechanic at honest motors"."""
+_STREET_IN_LOWER = re.compile(
+    rf"\b(?:on|in|at|along|near|off|from|to|of|down|up) (?P<name>(?:high|"
+    rf"(?!{_KEPT}\b)[a-z]{{3,}}) (?:street|road|lane|avenue|"
+    r"crescent|terrace|mews|grove|st|rd|ave))(?![\w.-])"
+)
+_TITLED_IN_LOWER = re.compile(
+    rf"\b(?:mr|mrs|ms) (?P<name>(?!{_KEPT}\b|(?:said|says|has|had|will|word|excel|office|teams|"
+    rf"paint|access|"
+    r"project|outlook|windows|sql|dos|edge|who|and|can|just|told|called)\b)[a-z]{3,})(?![\w-])"
+)
+"""A street and a person, written without capitals."""
+
+
+def names_in(shown: str) -> Iterator[Said]:
+    """Yield names that are made of visible words, by what is around them.
+
+    Args:
+        shown: as for `posts_in`.
+
+    Example:
+        >>> list(names_in("Yours, Paper and Stone bv"))
+        [Said(start=7, end=25, kind='ORGANIZATION')]
+    """
+    for match in _FIRM_BY_FORM.finditer(shown):
+        yield Said(match.start("name"), match.end("name"), "ORGANIZATION")
+    for match in _NAMED_THING.finditer(shown):
+        yield Said(match.start("inside"), match.end("inside"), "PRODUCT")
+    if _LEAST_LOWER * sum(map(str.isupper, shown)) > len(shown):
+        return
+    for pattern, kind in (
+        (_FIRM_IN_LOWER, "ORGANIZATION"),
+        (_STREET_IN_LOWER, "PLACE"),
+        (_TITLED_IN_LOWER, "PERSON"),
+    ):
+        for match in pattern.finditer(shown):
+            start = match.start("name")
+            start += len("the ") if match["name"].startswith("the ") else 0
+            yield Said(start, match.end("name"), kind)
+
+
+_LEAST_LOWER = 60  # letters for each capital where names are written without
 _PERSONAL = re.compile(
     rf"(?i)\b(?:i|im|i['\u2019]m|i['\u2019]ve|me|my|mine|we|our|us|he|she|his|her|hers|him|they|their|"
     rf"patient|client|claimant|mr|mrs|ms|dr)\b|{PERSON_SLOT}"

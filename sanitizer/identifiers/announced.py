@@ -404,6 +404,17 @@ def by_other_words(text: str, lowered: str) -> Iterator[Span]:
     if "\n" in text and ("," in text or ";" in text or "\t" in text or "|" in text):
         yield from by_columns(text)
     yield from last_four(text, lowered)
+    if "iban" in lowered:
+        for m in _SAID_IBAN.finditer(text):
+            yield m.start(1), m.end(1), "IBAN"
+
+
+_SAID_IBAN = re.compile(
+    r"\b(?i:iban)\b(?i:(?: (?:is|no\.?|number|for|to|von|lautet))?[:=]?) ?"
+    r"((?=(?:[A-Z ]{0,6}[0-9]){6})[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?)"
+    r"(?![A-Za-z0-9])"
+)
+"""An IBAN by name, though its check digits are wrong."""
 
 
 def last_four(text: str, lowered: str) -> Iterator[Span]:

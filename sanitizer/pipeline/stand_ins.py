@@ -172,9 +172,7 @@ class StandIns:
         coded = {unit.text for unit in hidden if unit.form == "quoted"}
         earlier = set(self.known(coded)) if coded else set()
         order = _names_first(wanted)
-        first_made = self._vault.substitutes(
-            self._conversation, [wanted[i] for i in order], make
-        )
+        first_made = self._vault.substitutes(self._conversation, [wanted[i] for i in order], make)
         made = [value for _, value in sorted(zip(order, first_made, strict=True))]
         made = self._told_apart(text, hidden, made, coded, earlier)
         values = self._as_code(hidden, made, _plural_places(text, units))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from sanitizer.text.lexers import separator
@@ -21,7 +21,14 @@ NAME_PARTS = re.compile(
 )
 """Words of a name such as "firstName", "first_name_2" or "actual_q1", where "q1" is none."""
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$", re.M)
+_HEAD_ALONE = re.compile(
+    r"^[ \t]*\|?[ \t]*[A-Za-z][\w .-]{0,30}(?:\|[ \t]*[A-Za-z][\w .-]{0,30})+\|?[ \t]*$", re.M
+)
 _CELL = re.compile(r"[^|\n]+")
+_OF_COLUMNS = frozenset(
+    "id no nr date time day year age qty quantity item note notes on at".split()
+)
+"""Last words of columns' names that tell no class."""
 _KINDS = {
     "CONDITION": "diagnosis condition illness disease allergy allergies disability symptoms",
     "TREATMENT": "medication medications medicine drug drugs treatment prescription meds therapy",
@@ -53,6 +60,8 @@ _KINDS = {
     "reps salesperson kunde kundin nachname vorname mitarbeiter patientin mieter nom pr\u00e9nom "
     "apellido apellidos cliente empleado paciente",
 }
+_KEY = "KEY"
+"""Class of the rows' own numbers, before it is known whether another table names them."""
 LISTED = "LISTED"
 """Class of a field that names a group or a state: its listed words stay."""
 _KINDS[LISTED] = (
@@ -100,7 +109,9 @@ class Fields:
         self._text, self._public = text, public
         self.separators: list[tuple[int, int]] = []
         self.names: list[tuple[int, int]] = []
-        found = [*self._json(code), *self._csv(code), *self._markdown()]
+        found = [*self._json(code), *self._csv(code), *self._piped()]
+        keyed = any(each.kind == "ID" for each in found)  # another table may name these rows
+        found = [replace(each, kind="ID" * keyed) if each.kind == _KEY else each for each in found]
         self._fields = sorted(found, key=lambda each: each.start)
         self._starts = [each.start for each in self._fields]
         self.separators.sort()
@@ -156,32 +167,69 @@ class Fields:
             elif column < len(names):
                 yield from self._named(piece.start, piece.end, names[column])
 
-    def _markdown(self) -> Iterator[FieldSpan]:
+    def _piped(self) -> Iterator[FieldSpan]:
+        """Yield the cells of tables with a line below their head, as Markdown has, or without."""
         text = self._text
-        for rule in _RULE.finditer(text) if "|" in text else ():
+        if "|" not in text:
+            return
+        for rule in _RULE.finditer(text):
             head = text.rfind("\n", 0, max(0, rule.start() - 1)) + 1
-            heads = [cell.span() for cell in _CELL.finditer(text, head, rule.start())]
-            names = [text[slice(*span)].strip() for span in heads]
-            self.names += [
-                span
-                for span, name in zip(heads, names, strict=True)
-                if _PERIOD.fullmatch(name)
-                or (name and all(map(self._public, NAME_PARTS.findall(name))))
-            ]
-            begin = rule.end() + 1
-            while begin < len(text):
-                stop = text.find("\n", begin)
-                stop = len(text) if stop < 0 else stop
-                cells = list(_CELL.finditer(text, begin, stop))
-                if "|" not in text[begin:stop]:
-                    break
-                inside = [cell for cell in cells if cell.group().strip()]
-                self.separators += [(a.end(), b.start()) for a, b in pairwise(inside)]
-                shift = 1 if text[begin:stop].lstrip().startswith("|") else 0
-                cells = cells[1:] if shift and cells and not cells[0].group().strip() else cells
-                for name, cell in zip([n for n in names if n], cells, strict=False):
-                    yield from self._named(*cell.span(), name)
-                begin = stop + 1
+            names = self._heads(head, rule.start())
+            yield from self._rows(names, rule.end() + 1)
+        for line in _HEAD_ALONE.finditer(text):
+            names = [name.strip() for name in line.group().strip(" \t|").split("|")]
+            parts = [NAME_PARTS.findall(name) for name in names]
+            if not all(part and all(map(self._public, part)) for part in parts):
+                continue
+            told = sum(_tells([word.lower() for word in part]) for part in parts)
+            if 2 * told >= len(names) and self._is_first(line.start(), line.end(), len(names)):
+                names = self._heads(line.start(), line.end())
+                rows = self._rows(names, line.end() + 1)
+                yield from (each for each in rows if each.kind)  # others are judged as ever
+
+    def _heads(self, start: int, end: int) -> list[str]:
+        """Return the names of columns, and note where those are that stay."""
+        heads = [cell.span() for cell in _CELL.finditer(self._text, start, end)]
+        names = [self._text[slice(*span)].strip() for span in heads]
+        self.names += [
+            span
+            for span, name in zip(heads, names, strict=True)
+            if _PERIOD.fullmatch(name)
+            or (name and all(map(self._public, NAME_PARTS.findall(name))))
+        ]
+        return names
+
+    def _is_first(self, start: int, end: int, n_cells: int) -> bool:
+        """Return True for the first line of a table of lines with as many cells."""
+        text = self._text
+        line = text[start:end].strip()
+        before = text[text.rfind("\n", 0, max(0, start - 1)) + 1 : start]
+        stop = text.find("\n", end + 1)
+        after = text[end + 1 : stop if stop >= 0 else None].strip()
+        same = after.count("|") == line.count("|") and not _RULE.fullmatch(after)
+        return "|" not in before and same and n_cells > 1
+
+    def _rows(self, names: Sequence[str], begin: int) -> Iterator[FieldSpan]:
+        """Yield the cells of the lines from a place on, as long as they are of the table."""
+        text = self._text
+        while begin < len(text):
+            stop = text.find("\n", begin)
+            stop = len(text) if stop < 0 else stop
+            cells = list(_CELL.finditer(text, begin, stop))
+            if "|" not in text[begin:stop]:
+                break
+            inside = [cell for cell in cells if cell.group().strip()]
+            self.separators += [(a.end(), b.start()) for a, b in pairwise(inside)]
+            shift = 1 if text[begin:stop].lstrip().startswith("|") else 0
+            cells = cells[1:] if shift and cells and not cells[0].group().strip() else cells
+            for name, cell in zip([n for n in names if n], cells, strict=False):
+                yield from self._named(*cell.span(), name)
+            begin = stop + 1
+
+
+def _tells(words: Sequence[str]) -> bool:
+    """Return True if the words of a name are those of a column."""
+    return bool(_kind(words)) or words[-1] in _OF_COLUMNS
 
 
 def _kind(words: Sequence[str]) -> str:
@@ -194,4 +242,6 @@ def _kind(words: Sequence[str]) -> str:
     for word in reversed(words):
         if word in _KIND_OF:
             return _KIND_OF[word]
+    if list(words) == ["id"]:
+        return _KEY
     return "ID" if words[-1] in ("id", "number", "no") and len(words) > 1 else ""

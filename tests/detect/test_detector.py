@@ -714,3 +714,42 @@ def test_what_a_cell_holds_decides_about_no_other(local: Detector, cell: str) ->
     text = f"Name, Mon, Tue, Wed\nLotte, 7, 9, {cell}\nSamir, 6, 5, 4\nWho worked most?"
     hidden = {text[each.start : each.end] for each in local.read(text).findings}
     assert hidden - {cell} == {"Lotte", "Samir"}
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("My brother has a bad back and low mood.", {"bad back", "low mood"}),
+        ("My son has learning difficulties.", {"learning difficulties"}),
+        ("She has leave to remain, and points on her licence.", {"leave to remain"}),
+        ("Dana came with her wife.", {"wife"}),
+        ("She works as a care assistant.", {"care assistant"}),
+        ("I am room attendant at the hotel.", {"room attendant"}),
+    ],
+)
+def test_phrases_of_everyday_words_tell_of_somebody(
+    local: Detector, text: str, hidden: set[str]
+) -> None:
+    assert hidden <= set(kinds(local.read(text), text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What helps against a bad back?",
+        "Write a post on work permits and green cards.",
+        "Explain memory loss in programs: which tools show what is lost?",
+    ],
+)
+def test_phrases_that_are_nobodys_stay(local: Detector, text: str) -> None:
+    assert kinds(local.read(text), text) == {}
+
+
+@pytest.mark.parametrize("other", ["Vanbrugh", "Zdenka", "Bad"])
+def test_another_name_moves_no_phrase_and_no_post(local: Detector, other: str) -> None:
+    """Which phrases are hidden is told by visible text and by the hidden word in them alone."""
+    text = "Ida Quornhoek, team lead, has a bad back. Quornhoek's wife Ida is a care assistant."
+    one, two = text, text.replace("Quornhoek", other)
+    found = [sorted(kinds(local.read(each), each).items()) for each in (one, two)]
+    told = [[(form, kind) for form, kind in each if kind != "PERSON"] for each in found]
+    assert told[0] == told[1] != []

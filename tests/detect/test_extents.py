@@ -7,7 +7,7 @@ import pytest
 from sanitizer.detect import public_forms
 from sanitizer.detect.extents import Finding, joined, names_on
 from sanitizer.detect.skeleton import skeleton
-from sanitizer.detect.surroundings import of_calendar
+from sanitizer.detect.surroundings import is_of_model, names_in, of_calendar, posts_in
 
 
 def things(text: str, kind: str) -> list[str]:
@@ -54,6 +54,15 @@ def things(text: str, kind: str) -> list[str]:
         ("call Baby Quornhoek now", "PERSON", ["Baby Quornhoek"]),
         ("we buy at QUORNHOEK ELECTRICAL now", "PERSON", ["QUORNHOEK ELECTRICAL"]),
         ("a Quornhoek bread maker is old", "PRODUCT", ["Quornhoek bread maker"]),
+        ("a Quornhoek 900 bread maker", "PRODUCT", ["Quornhoek 900 bread maker"]),
+        ("a quornhoek standing desk is old", "PERSON", ["quornhoek standing desk"]),
+        ("she is at upper quornhoek now", "PLACE", ["upper quornhoek"]),
+        ("she is at green quornhoek now", "ORGANIZATION", ["green quornhoek"]),
+        ("join quornhoek rowing club now", "ORGANIZATION", ["quornhoek rowing club"]),
+        ("at quornhoek's biscuit factory now", "PERSON", ["quornhoek's biscuit factory"]),
+        ("from 20 Feb - 15 Mar now", "DATE", ["20 Feb", "15 Mar"]),
+        ("from 3-5 May now", "DATE", ["3-5 May"]),
+        ("it is 20 may. want it", "DATE", ["20 may"]),
         ("he waits at Quornhoek bus station now", "PLACE", ["Quornhoek bus station"]),
         ("ask Assurances Quornhoek now", "ORGANIZATION", ["Assurances Quornhoek"]),
         ("a bakery on Calle del Quornhoek", "PLACE", ["Calle del Quornhoek"]),
@@ -149,3 +158,52 @@ def test_a_month_beside_a_number(text: str, expected: bool) -> None:
         of_calendar(found, number, text[run.start : run.end])
         for number, run in enumerate(found.runs)
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "posts"),
+    [
+        ("I'm a primary school teacher now", ["primary school teacher"]),
+        ("\ue000, \ufffc, stock controller, 38k", ["stock controller"]),
+        ("our team lead \ue000 said", ["team lead"]),
+        ("our SENCO, Mr A. \ue000, will", ["SENCO"]),
+        ("the health visitor, \ue000.", ["health visitor"]),
+        ("Regards\n\ue000\nHead of Export, \ufffc", ["Head of Export"]),
+        ("Regards\n> \ue000\n> Customer Care Manager\n", ["Customer Care Manager"]),
+        ("my production planner is leaving", ["production planner"]),
+        ("\ufffc, \ufffc, student and part time", ["student"]),
+        ('"position": "store keeper",', ["store keeper"]),
+        ("You are a helpful assistant.", []),
+        ("Act as a career coach for me.", []),
+        ("Write a job advert for a care assistant.", []),
+        ("What is a health visitor?", []),
+        ("It is a password manager, and I am a dog owner.", []),
+        ("I'm looking for a piano teacher.", []),
+        ("VS Code is a code editor.", []),
+    ],
+)
+def test_what_somebody_works_as_in_visible_words(text: str, posts: list[str]) -> None:
+    assert [text[each.start : each.end] for each in posts_in(text)] == posts
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Yours, Paper and Stone bv", ["Paper and Stone bv"]),
+        ("The Sales of it at Kitchen & More GmbH.", ["Kitchen & More GmbH"]),
+        ('the model "Morning Light" is old', ["Morning Light"]),
+        ("a mechanic at honest motors", ["honest motors"]),
+        ("she lives on castle street now", ["castle street"]),
+        ("keep asking mrs plum for it", ["plum"]),
+        ("look at the local bakery, and turn from the main road into a side street", []),
+        ("open it with ms word, at primary school", []),
+        ("We are a Limited company", []),
+    ],
+)
+def test_names_of_visible_words(text: str, names: list[str]) -> None:
+    assert [text[each.start : each.end] for each in names_in(text)] == names
+
+
+def test_a_number_behind_a_product_is_its_model_where_nothing_is_counted() -> None:
+    for after, told in ((" bread maker", True), (".", True), (" times", False), (" \ufffc", False)):
+        assert is_of_model(f"X 900{after}", 5, 5 + len(after)) is told
