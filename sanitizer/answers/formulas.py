@@ -56,7 +56,8 @@ times and sums stand in quotes: DAYS("12 May 2025", <DATE_A>).
 before "::" sorts by the alphabet.
 {{= VALUE(<NUMBER_A>) }} for the number alone (JSON, SQL), ISO(<DATE_A>) for 2025-05-12, \
 FORMAT(<DATE_A>, "DD/MM/YYYY"), FORMAT(<NUMBER_A>, "0.00"), IN(<DATE_A>, "German") for a date, \
-time, duration or sum as that language writes it (in translations), WEEKDAY(<DATE_A>), \
+time, duration or sum as that language writes it (in translations), CURRENCY(<MONEY_A>) for EUR, \
+WEEKDAY(<DATE_A>), \
 FIRST(<PERSON_A>) and LAST(<PERSON_A>) for parts of a name (LAST behind "Dear Mr"), UPPER, LOWER, \
 TITLE(<PERSON_A>).
 Formulas stand in the text where their result belongs, without code marks. Calculate with visible \
@@ -87,6 +88,7 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "<>": operator.ne,
 }
 _HALF_YEAR = timedelta(days=182)
+_LEAST_MONTH = 28  # days
 _HUNDRED, _DAY_LONG = Decimal(100), 1440
 
 
@@ -460,17 +462,22 @@ def _moved(day: Moment, by: Value, sign: int) -> Moment:
     if number != amount.value * sign or day.day is None:
         raise _Unclear
     if amount.unit in ("", "day", "week", "calendar day"):
+        if not day.has_day:
+            raise _Unclear  # no day of a month is named
         moved = day.day + timedelta(days=number * (7 if amount.unit == "week" else 1))
         early, late = sorted((day.day, moved))
         in_march = date(late.year, 3, 1)
         sure = day.has_year or day.guessed
         if not sure and (late - early > _HALF_YEAR or early < in_march <= late):
             raise _Unclear  # whether there is a 29 February in between is not known
+        if day.guessed and moved.year != day.day.year and day.months:
+            sign = ", " if day.form.startswith("{m}") else " "
+            return replace(day, day=moved, form=f"{day.form}{sign}{{y}}", has_year=True)
         return replace(day, day=moved)
-    if not (day.has_year or day.guessed):
-        raise _Unclear
     if amount.unit not in ("month", "year"):
         raise _Unclear
+    if not (day.has_year or day.guessed) and day.day.day > _LEAST_MONTH:
+        raise _Unclear  # whether there is a 29 February is not known
     months = day.day.month - 1 + number * (12 if amount.unit == "year" else 1)
     year, month = day.day.year + months // 12, months % 12 + 1
     last = calendar.monthrange(year, month)[1]
@@ -564,10 +571,15 @@ def _between(name: str, given: Sequence[Amount | Moment]) -> Amount:
     if not _years_fit(later, earlier) or later.day is None or earlier.day is None:
         raise _Unclear
     days = (later.day - earlier.day).days
+    alone = "{y}" in (later.form, earlier.form)
+    if (name in ("DAYS", "WEEKS") and not (later.has_day and earlier.has_day)) or alone:
+        raise _Unclear
     if name in ("DAYS", "WEEKS"):
         return Amount(Decimal(days if name == "DAYS" else int(days / 7)))
     late, early = later.day, earlier.day
     months = 12 * (late.year - early.year) + late.month - early.month - (late.day < early.day)
+    # From "Aug 2019" to 31 July 2024 it is five years.
+    months += "{d}" not in earlier.form and late.day == calendar.monthrange(late.year, late.month)[1]
     return Amount(Decimal(months if name == "MONTHS" else months // 12))
 
 
@@ -582,16 +594,19 @@ def _timed(name: str, later: Moment, earlier: Moment) -> Amount:
     return Amount(minutes if name == "MINUTES" else minutes / 60)
 
 
+_PARTICLES = "van|von|de|der|den|del|della|da|di|dos|du|la|le|ten|ter|zu|bin|ibn|al"
 _OF_NAMES: dict[str, Callable[[str], str]] = {
     "FIRST": first_name,
     "LAST": last_name,
     "UPPER": str.upper,
     "LOWER": str.lower,
     "TITLE": lambda name: re.sub(
-        r"(?<![\w'\u2019])\w", lambda m: m[0].upper(), name.lower() if name.isupper() else name
+        rf"(?<![\w'\u2019])(?:(?<= )(?:{_PARTICLES})(?= )|\w)",
+        lambda m: m[0].upper() if len(m[0]) == 1 else m[0],
+        name.lower() if name.isupper() else name,
     ),
 }
-_OF_TEXT = {*_OF_NAMES, "VALUE", "IN", "ISO", "FORMAT", "WEEKDAY"}
+_OF_TEXT = {*_OF_NAMES, "VALUE", "IN", "ISO", "FORMAT", "CURRENCY", "WEEKDAY"}
 """Functions that write a value in another way; what they give is text."""
 
 

@@ -45,6 +45,7 @@ _CLOCK = re.compile(
 )
 _HALF = 12  # hours
 _BARE = re.compile(r"[12]?[0-9]|3[01]")
+_YEAR_ALONE = re.compile(r"(?:19|20)[0-9]{2}")
 _NOON = {"noon": 720, "midday": 720, "midnight": 0}
 _TIME_BEHIND = re.compile(
     r"(?i)(?P<day>.{3,40}?)(?P<sign>,? (?:at |um |om |a las? |\u00e0 |alle |from )?|T)"
@@ -117,6 +118,11 @@ class Moment:
         shown = shown.upper() if after.strip().isupper() else shown
         minutes = f"{sign or ':'}{minute:02}" if minute or sign else ""
         return f"{hour % _HALF or _HALF}{minutes}{' ' * after.startswith(' ')}{shown}"
+
+    @property
+    def has_day(self) -> bool:
+        """Whether it names a day of a month, and no month or year alone."""
+        return self.day is not None and "{d}" in self.form
 
     def iso(self) -> str:
         """Return it as ISO 8601 writes it."""
@@ -192,6 +198,8 @@ class Reader:
             return self.read(original)
         if _BARE.fullmatch(original.strip()):
             return self._bare(placeholder, int(original))
+        if _YEAR_ALONE.fullmatch(original.strip()):
+            return Moment(date(int(original), 1, 1), form="{y}")
         return self.read(original, amounts=False)  # "2025" is no number of days
 
     def _bare(self, placeholder: str, number: int) -> Moment | None:
@@ -317,8 +325,11 @@ def read_moment(text: str, day_first: bool | None = None, short: bool = False) -
         half = "am" if part[1].lower() == "morning" else "pm"
         return _read_clock(f"{text[: part.start()].replace('.', ':')} {half}")
     digital = _DIGITAL.fullmatch(text) or (_SHORT_DIGITAL.fullmatch(text) if short else None)
-    if digital is not None and digital[2] != "." and day_first is not None:
-        return _digital_day(digital, day_first)
+    if digital is not None and digital[2] != ".":
+        first, second = int(digital[1]) > _LAST_MONTH, int(digital[3]) > _LAST_MONTH
+        day_first = first if first != second else day_first  # "28/10" has one reading
+        if day_first is not None:
+            return _digital_day(digital, day_first)
     found = _read_clock(text) or _spelled_day(text) or _read_day(text)
     if found is not None:
         return found
@@ -499,9 +510,11 @@ def in_form(name: str, value: Amount | Moment | None, original: str, how: str) -
     """Return a value as a function writes it, None if it cannot.
 
     Args:
-        name: "VALUE", "ISO", "FORMAT", "WEEKDAY" or "IN". value: None where nothing can be read.
+        name: "VALUE", "ISO", "FORMAT", "CURRENCY", "WEEKDAY" or "IN". value: None where nothing can be read.
         how: a language, or a form with "YYYY", "MM", "DD", "HH" and "mm", or with "0".
     """
+    if name == "CURRENCY":
+        return value.unit[:3] if isinstance(value, Amount) and value.is_money else None
     if name == "IN":
         return _in_language(value, original, how.strip().lower())
     if name == "FORMAT" and how == "YYYY" and re.fullmatch("(?:19|20)[0-9]{2}", original):
@@ -516,7 +529,7 @@ def in_form(name: str, value: Amount | Moment | None, original: str, how: str) -
 def _in_language(value: Amount | Moment | None, original: str, name: str) -> str | None:
     language = LANGUAGES.get(name)
     if language is None:
-        return None
+        return original  # as it is written
     if isinstance(value, Moment):
         return original if value.bare else value.within(language, original)
     if value is None:
@@ -527,7 +540,7 @@ def _in_language(value: Amount | Moment | None, original: str, name: str) -> str
 def _dated(name: str, value: Moment, how: str) -> str | None:
     """Return a date or time in another form."""
     sure = value.has_year or value.guessed
-    if value.bare:
+    if value.bare or value.form == "{y}":
         return None
     if name == "ISO":
         return value.iso() if sure or value.day is None else None
@@ -583,16 +596,23 @@ def _measured(value: Amount, original: str, language: str) -> str:
         if not value.is_money:
             return named_in(original, LANGUAGES[language]) or original
         group, point = _SIGNS.get(language, (".", ","))
-        sign = value.before.strip()
         value = replace(value, point=point, group=group if value.group else "")
-        if sign in _SYMBOLS and language != "english":  # "23.500 €", but "€ 23.500"
-            led = language == "dutch"
-            before, after = (f"{sign} ", "") if led else ("", f"\u00a0{sign}")
-            value = replace(value, before=before, after=after + value.after)
-        return str(value)
+        return str(_with_sign(value, language))
     unit = names[0] if value.value == 1 else names[1]
     form = LANGUAGES[language].aged if old else "{n} {unit}"
     return form.format(n=value.bare(), unit=unit)
+
+
+def _with_sign(value: Amount, language: str) -> Amount:
+    """Return a sum with its sign where a language has it: "23.500 €", "€ 23.500", "€23,500"."""
+    sign, rest = value.before.strip(), value.after
+    if sign not in _SYMBOLS:
+        sign, rest = rest.strip()[:1], rest.strip()[1:]
+        if sign not in _SYMBOLS or value.before.strip():
+            return value
+    if language in ("english", "dutch"):
+        return replace(value, before=sign + " " * (language == "dutch"), after=rest)
+    return replace(value, before="", after=f"\u00a0{sign}{rest}")
 
 
 _SYMBOLS = frozenset("€£$¥")

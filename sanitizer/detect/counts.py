@@ -284,7 +284,7 @@ _OF_PRODUCT = re.compile(
     r"(?:\biP(?:hone|ad|od)s?|\b(?!HbA1c)[A-Z][a-z]+[A-Z]\w*|\.NET(?: Core)?|\bEF Core|"
     r"\b(?:Python|Java|Windows|Ubuntu|Debian|Fedora|Node(?:\.js)?|Excel|Office|Rails|Django|Angular|React|Swift|Kotlin|Ruby|Perl|Bash|Android|Chrome|Firefox|"
     r"Kubernetes|Docker|Postgres|Redis|Linux|PHP|HTML|CSS|TLS|HTTP|iOS|macOS|Word|"
-    r"(?i:version|release))) $|\bHTTP/$"
+    r"(?i:version|release|update|upgrade|firmware|patch))) $|\bHTTP/$"
 )
 _SUBSCRIBED = re.compile(r"\b(?:Office|Microsoft|Dynamics|Excel|Windows|Word|Outlook) $")
 """Visible text before the number in "Office 365"."""

@@ -10,7 +10,7 @@ not covered by the theorem.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
@@ -69,7 +69,7 @@ from sanitizer.detect.skeleton import (
     Skeleton,
     foreign_words,
     is_compound,
-    is_french_verb,
+    is_french_form,
     is_plain_compound,
     is_spanish_verb,
     languages,
@@ -87,6 +87,7 @@ from sanitizer.text import (
     Piece,
     Unit,
     language_of,
+    languages_in,
     merged,
     outside,
     overlapping,
@@ -164,7 +165,23 @@ _SPOKEN = re.compile(
     r"(?i)\b(?:speaks?|spoke|speaking|into|learn(?:s|ing)?|translat\w+ (?:to|from))(?: \w+ly)? $"
 )
 """Visible text before a language."""
+_TONGUES = frozenset(
+    "espa\u00f1ol castellano ingl\u00e9s franc\u00e9s alem\u00e1n italiano portugu\u00e9s fran\u00e7ais anglais "
+    "allemand espagnol italien portugais deutsch deutsche deutschem englisch englische "
+    "franz\u00f6sisch franz\u00f6sische spanisch spanische italienisch italienische polnisch polski "
+    "portugu\u00eas nederlands english german french spanish".split()
+)
+_IN_TONGUE = re.compile(
+    r"(?i)(?:\b(?:al|en|in|into|to|from|auf|ins|aus dem|vom|au|vers l['\u2019]|d[eu]l?|por|para el|"
+    rf"von {SLOT})|l['\u2019]|\ben buen) ?$"
+)
+"""Names of languages, and visible text before what a text is to be translated to."""
 _QUARTER = re.compile(r"Q[1-4]|H[12]|FY(?:[0-9]{2}){1,2}")
+_QUARTER_LOWER = re.compile(r"q[1-4]")
+_NAMED_NUMBER = re.compile(
+    r"(?!(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec)[0-9])[a-z]{3,}-?[0-9]+"
+)
+"""A quarter, which tells of nobody, and a machine such as "jump01", which is no date."""
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:\.[0-9])?[kK]")
 _TIMES = re.compile(r"[0-9]{1,3}[x\u00d7][0-9]{1,5}(?:[.,][0-9]{1,2})?")
 _COUNT = re.compile(r"[0-9]+|[0-9]{1,2}\.[0-9]")  # or a mark, such as 4.5
@@ -173,7 +190,10 @@ _ON = re.compile(r"(?i)\b(?:am|vom|zum|ab|seit|bis|le|du|el|del) $")
 """A day and its month in digits, and visible text before them."""
 _HIDDEN_BEFORE = re.compile(rf"{SLOT}(?:[,.)]{{0,2}}| to| and) $")
 _FOR_CALENDAR = _OF_WORDS | {None, UNKNOWN, "SEXUALITY", "FAMILY"}
-_FRAMES = frozenset(["diagnosed", "diagnosis", "prescribed", "convicted", "treated"])
+_FRAMES = frozenset(
+    "diagnosed diagnosis prescribed convicted treated medication medications medicine medicines "
+    "prescription symptoms discharge".split()
+)
 """Words that say that something follows, which is hidden itself."""
 _OF_SOMEBODY = re.compile(
     r"(?i)\b(?:my|his|her|their|our|your|i (?:have|had|got)|(?:he|she|who) (?:has|had))"
@@ -311,6 +331,9 @@ class Detector:
         labels, facts, sure = self._tagging.labels(found, language, merged(programs))
         coded = merged([(piece.start, piece.end) for piece in parts])
         decided = self._kinds(found, labels, sure, fields, language, coded)
+        others = languages_in(read, languages(), public_forms().anywhere) & set(FOREIGN) - {language}
+        if others:
+            self._pass_known(found, decided, others)
         findings: list[tuple[Finding, int]] = []
         everyday: list[tuple[int, int]] = []
         for number, (run, kinds) in enumerate(zip(found.runs, decided, strict=True)):
@@ -426,6 +449,18 @@ class Detector:
             years_on(found, decided)
         return decided
 
+    def _pass_known(
+        self, found: Skeleton, decided: Sequence[list[str | None]], others: Collection[str]
+    ) -> None:
+        """Take the classes from everyday words in lower case of a text's other languages."""
+        for run, kinds in zip(found.runs, decided, strict=True):
+            for place, (start, end) in enumerate(run.words if kinds and run.kind == WORD else ()):
+                word = found.text[start:end]
+                if kinds[place] is not None and word.islower():
+                    told = any(word in told_in(each) for each in others) or class_of(word)
+                    if not told and any(self._known(word, each) for each in others):
+                        kinds[place] = None
+
     def _of_number(self, text: str, run: Run, label: str | None, at: _Place) -> str | None:
         """Return the class of a number that is not of the task."""
         word = text[run.start : run.end]
@@ -478,7 +513,10 @@ class Detector:
             return None if self._forms.known(word) or len(word) == 1 else label or UNKNOWN
         if field and field not in _FIELDS_OF_NUMBERS:
             return (word.islower() and self._gazetteers.kind_of(word)) or field  # of a drug
+        if _QUARTER_LOWER.fullmatch(word):
+            return None
         label = "NUMBER" if is_aged(word) else label
+        label = "ID" if label == "DATE" and _NAMED_NUMBER.fullmatch(word) else label
         label = "MONEY" if _THOUSANDS.fullmatch(word) else label
         label = "NUMBER" if label is not None and _TIMES.fullmatch(word) else label
         label = "DATE" if label in (None, FACT) and _NTH.fullmatch(word) else label
@@ -496,6 +534,7 @@ class Detector:
         eaten = label in _OF_FOOD and word.lower() in words_of("foods")
         spoken = label == "ORIGIN" and _SPOKEN.search(before) is not None
         framing = framing or trades or spoken or (eaten and _REACTS.search(before) is None)
+        framing = framing or (word.lower() in _TONGUES and _IN_TONGUE.search(before) is not None)
         if framing or (cased and language == "en" and self._is_mistaken(word, label)):
             return None
         return self._corrected(word, label, language, cased)
@@ -537,7 +576,9 @@ class Detector:
             return "ID"
         if word in _MONTHS[language] and (label == FACT or label not in _TOLD):
             return "DATE"
-        plain = label in NAMES and word.islower() and cased and self._known(word, language)
+        # Names have capitals in such a text, and the tagger knows few words of other languages.
+        strange = language in FOREIGN or self._known(word, language)
+        plain = label in NAMES and word.islower() and cased and strange
         return UNKNOWN if plain and word not in given_names() else label
 
     @staticmethod
@@ -622,7 +663,7 @@ class Detector:
         plain = unelided(word) if language == "fr" else word
         known = self._forms.known(plain) or plain.lower() in foreign_words(language)
         if not known and language == "fr" and word.islower():
-            return is_french_verb(plain)
+            return is_french_form(plain)
         if not known and language == "es" and (word.islower() or _ASKS_ME.search(word)):
             return is_spanish_verb(plain.lower())
         if known or language != "de" or not word.islower():

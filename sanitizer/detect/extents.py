@@ -57,7 +57,7 @@ _JOINS = {
     "PLACE": re.compile(r" |-| of | of the |, (?=\d)| the | del? | de la | du | des "),
     "PRODUCT": re.compile(r" |-|\.|_"),
     "DATE": re.compile(
-        rf" |, |[./:-]| of | de | the | past |T| ?[-\u2013+] ?| (?:of )?{MONTH}\.?,? "
+        rf" |, |[./:-]| of | de | the | past | around | about |T| ?[-\u2013+] ?| (?:of )?{MONTH}\.?,? "
     ),
     "MONEY": re.compile(r" |[.,-]"),
     "ID": re.compile(r" ?[-/#._] ?| "),

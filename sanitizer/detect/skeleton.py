@@ -8,7 +8,7 @@ changes nothing else: no other word, run or kind (docs/guarantees.md, "Local rea
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -297,12 +297,17 @@ def is_spanish_verb(word: str) -> bool:
     return any(f"{stem}{end}" in words for stem in stems for end in ("ar", "er", "ir"))
 
 
-def is_french_verb(word: str) -> bool:
-    """Return True for a form of a French verb on the list of frequent words.
+_ENDS = ("e", "s", "es", "ment", "ement")
+
+
+def is_french_form(word: str) -> bool:
+    """Return True for a form of a French verb or adjective on the list of frequent words.
 
     Raises:
         ModelError: a list is missing or damaged.
     """
+    if any(word.endswith(end) and word.removesuffix(end) in foreign_words("fr") for end in _ENDS):
+        return True
     form = _CONJUGATED.match(word)
     if form is None:
         return False
@@ -544,6 +549,17 @@ _ALSO_NAMES = frozenset(
 too: "my brother ben". They do not tell the language of a text."""
 
 
+_BRITISH = re.compile(
+    r"(?<=[a-z]{4}i)z(?=(?:e[ds]?|ing|ations?|ers?)$)|(?<=[a-z]ly)z(?=(?:e[ds]?|ing|ers?)$)"
+)
+"""What British spelling has an s for: "categorize", "analyzed"."""
+
+
+def _british(words: Iterable[str]) -> set[str]:
+    """Return the words that British spelling writes with an s, written so."""
+    return {_BRITISH.sub("s", word, count=1) for word in words if _BRITISH.search(word)}
+
+
 @cache
 def public_forms() -> PublicForms:
     """Return the packaged lists of public words; raise ModelError if one is missing or damaged."""
@@ -552,6 +568,8 @@ def public_forms() -> PublicForms:
         for name in ("anywhere", "opening", "lower", "judged")
     )
     ordinary = frozenset(word_list("ordinary.txt", "forms"))
+    anywhere |= _british(anywhere) - opening - lower - judged
+    opening |= _british(opening | lower) - anywhere - lower - judged
     # Words that tell the language of a text are released whatever the language is.
     everyday = language_lists(model_folder("words") / "languages")
     anywhere |= UNREAD_ANYWHERE | NATIVE_ANYWHERE

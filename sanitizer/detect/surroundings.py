@@ -87,6 +87,10 @@ _THINGS = (
     r"strollers?|mixers?|kettles?|toasters?|vacuums?|drills?|mowers?|boilers?|heaters?|pumps?|"
     r"bikes?|scooters?|helmets?|tents?|jackets?|boots|shoes|cameras?|speakers?|headphones|ovens?|"
     r"fridges?|freezers?|dishwashers?|dryers?|machines?|serum|shampoo|pushchairs?|desks?|sheds?|panels|"
+    r"candles?|scarf|scarves|mugs?|bags?|necklaces?|bracelets?|soaps?|cushions?|blankets?|rugs?|vases?|"
+    r"bowls?|plates?|jumpers?|hoodies?|coats?|gloves|belts?|wallets?|chargers?|laptops?|tablets?|"
+    r"keyboards?|bottles?|jars?|pans?|knife|knives|clocks?|mirrors?|wardrobes?|bookcases?|bench(?:es)?|"
+    r"stools?|hammocks?|trampolines?|"
     r"monitors?|glasses|trainers|cleaners?|washers?|blenders?|grills?|cots?|car seats?|rucksacks?|"
     r"suitcases?|"
     r"duvets?|pillows?|printers?|routers?|watch(?:es)?|earbuds|saws?|ladders?|trolleys?)(?![A-Za-z])"
@@ -130,7 +134,7 @@ _TAKEN_BEFORE = {
         r"\bQ[1-4] |\bweek |\b(?:last|next|early|late|mid) )+$"
     ),
     "PERSON": re.compile(
-        r"\b(?:(?:big|little|Old|Big|Little|Young|Baby|Uncle|Auntie|Aunt|Grandma|Grandpa|Granny|"
+        r"\b(?:(?:big|little|young|old|Old|Big|Little|Young|Baby|Uncle|Auntie|Aunt|Grandma|Grandpa|Granny|"
         r"Nana) |"
         r"(?:deploy|svc|admin|user)[-_.]|(?:^|(?<=[|:,;(\n\"'])|(?<=\b(?:Mr|Dr|Ms|Mx) )|"
         r"(?<=\b(?:Mrs|Mr\.|Dr\.|Ms\.) )|(?<=\bMrs\. )|(?<=\b(?:Herr|Frau) ))"
@@ -230,8 +234,8 @@ _HOSTED = (
 )
 _TAKEN_AFTER = {
     "MONEY": re.compile(
-        r"(?i:\s?(?:[\u20ac\u00a3%]|(?:million|billion|thousand|grand|euros?|dollars?|pounds?|btc|eth|bucks|quid|"
-        rf"cents|d\u00f3lares|pesos|soles|reais|coronas|francs|kroner|kronor|rupees|lakh|crore|{_CODES}|k|m|bn)\b))*"
+        r"(?i:\s?(?:[\u20ac\u00a3%]|(?:million|billion|thousand|grand|mil|euros?|dollars?|pounds?|btc|eth|bucks|quid|"
+        rf"cents|d\u00f3lares|pesos|soles|reais|coronas|francs|kroner|kronor|rupees|lakhs?|crores?|{_CODES}|k|m|bn)\b))*"
         r"(?i:(?:,-)? ?(?:/ ?(?:hour|hr|h|day|night|week|wk|month|mo|quarter|year|yr|annum|shift|"
         r"term|session|head|person)\b|p(?:cm|w|a)\b|p\.(?:a|m|w)\.))?"
         r"(?i: (?:gross|net|brutto|netto|brut|bruts|nets)\b)?"
@@ -463,7 +467,7 @@ _WORKERS = (
     r"(?<!home )(?<!dog )(?<!cat )(?<!pet )(?<!car )(?<!house )owner))"
 )
 _POSTS = (
-    rf"(?:(?:{_MODIFIER}|{POST_SLOT}[ -]){{1,3}}{_WORKERS}|(?:deputy |assistant )?[Hh]ead (?:of|"
+    rf"(?:(?:{_MODIFIER}|[{POST_SLOT}{SLOT}][ -]){{1,3}}{_WORKERS}|(?:deputy |assistant )?[Hh]ead (?:of|"
     rf"for) {_FUNCTION}"
     rf"(?:(?: and| &) {_FUNCTION})?(?: [0-9]{{1,2}})?|"
     r"(?:[Dd]eputy|[Aa]ssistant|[Ee]xecutive) [Hh]ead|"

@@ -27,7 +27,7 @@ from sanitizer.detect.skeleton import (
     Run,
     Skeleton,
     foreign_words,
-    is_french_verb,
+    is_french_form,
     unelided,
 )
 from sanitizer.detect.surroundings import NAMES
@@ -405,7 +405,7 @@ class Tagging:
         free = word.islower() or opens or language == "de" or (word.isupper() and len(word) > 3)
         core = unelided(plain) if language == "fr" else plain
         if free and (
-            core in foreign_words(language) or (language == "fr" and is_french_verb(core))
+            core in foreign_words(language) or (language == "fr" and is_french_form(core))
         ):
             return _NEVER
         if not word.islower() and (not free or plain in self._forms.lower):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sanitizer.text.language import Language as Language
     from sanitizer.text.language import language_lists as language_lists
     from sanitizer.text.language import language_of as language_of
+    from sanitizer.text.language import languages_in as languages_in
     from sanitizer.text.lexers import TAGS as TAGS
     from sanitizer.text.policy import UNCLEAR as UNCLEAR
     from sanitizer.text.policy import Policy as Policy
@@ -62,6 +63,7 @@ else:
                 "UNREAD_ANYWHERE",
                 "language_lists",
                 "language_of",
+                "languages_in",
             ),
             "lexers": ("TAGS",),
             "policy": ("Policy", "UNCLEAR", "word_list"),

@@ -153,7 +153,7 @@ NATIVE_ANYWHERE = frozenset(
     "könntest korrigiere leider mein meine meinem meinen meiner mittwoch montag nach nenne nicht "
     "noch oder raum samstag schreib schreibe sehr sie sonntag uhr und unser unsere unserem "
     "unseren unserer verbessere vielen wann warum weil wenn wie wir zum zur zusammen "
-    "übersetze "  # de
+    "übersetze entwirf extrahiere generiere "  # de
     "además adjunta adjunto antes atentamente aunque ayer ayuda ayúdame buenas buenos corrige "
     "corrígeme cuando cuándo cuál cuánto cómo después dime dónde entonces escribe escríbeme "
     "escríbele "
@@ -161,11 +161,15 @@ NATIVE_ANYWHERE = frozenset(
     "hazme hola hoy jueves lunes martes mañana mientras miércoles muchas muchos necesitamos "
     "necesito nuestra nuestro podrías porque puede puedes queremos quiero quisiera qué quién "
     "redacta saludos según sábado también tenemos tengo tiene tienes tradúceme traduce viernes "
-    "vive "  # es
+    "vive traduzca traduzcan redacte escriba calcule haga ordene ayúdeme mejore responda extraiga "
+    "extrae genere proponga propón adapte adapta simplifique simplifica acorte acorta sugiera "
+    "elabore analice analiza clasifique clasifica elimine "  # es
     "après aujourd'hui avant bonjour bonsoir cette chère combien cordialement corrige corrigez "
     "demain depuis dimanche explique expliquez hier je jeudi lundi mardi merci mercredi notre nous "
     "où peux pourquoi pourrais pourriez pouvez quand quel quelle rédige rédigez résume résumez "
-    "samedi traduis traduisez veuillez vendredi voici voilà votre vous écris écrivez".split()  # fr
+    "samedi traduis traduisez veuillez vendredi voici voilà votre vous écris écrivez "
+    "réécrivez calculez classez complétez adaptez simplifiez raccourcissez relisez convertissez "
+    "triez analysez extrayez générez listez améliorez".split()  # fr
 )
 """German, Spanish and French words that are written with a capital, in letters, as nouns or where
 a sentence opens, and are no names: they tell the language, and are public, in any form."""
@@ -173,6 +177,9 @@ UNREAD = UNREAD_ANYWHERE | _UNREAD_LOWER
 """Everyday words of languages that are not read, those that other languages have too among them:
 a text in one of these is refused, however many of its words are on another list by chance. Written
 by hand, without words that tell of anybody, and without names: "ben" is Dutch, and somebody."""
+
+
+_A_FEW, _ONE_IN = 4, 25  # words of a language that a text has too: so many, and one in so many
 
 
 def language_of(
@@ -212,6 +219,25 @@ def language_of(
     words = [word for begin, end in spans if not (word := text[begin:end]).isdecimal()]
     counted = Counter(_form(word, anywhere) for word in words)
     return None if _is_unread(counted, lists, unread) else _of_lists(text, words, counted, lists)
+
+
+def languages_in(
+    text: str, lists: Mapping[str, AbstractSet[str]], anywhere: AbstractSet[str] = frozenset()
+) -> frozenset[str]:
+    """Return the languages of which a text has at least a few words that no other list has.
+
+    Args and guarantee: as for `language_of`.
+
+    Example:
+        >>> lists = {"en": {"where", "is", "my", "book"}, "de": {"wo", "ist", "mein", "bitte"}}
+        >>> sorted(languages_in("where is my book? bitte wo ist mein Buch?", lists))
+        ['de', 'en']
+    """
+    spans = islice(word_spans(text), MAX_WORDS)
+    words = [word for begin, end in spans if not (word := text[begin:end]).isdecimal()]
+    own, _ = _on_lists(Counter(_form(word, anywhere) for word in words), lists)
+    least = max(_A_FEW, len(words) // _ONE_IN)
+    return frozenset(language for language, n in own.items() if n >= least)
 
 
 @cache
@@ -368,7 +394,7 @@ def _language(
 ) -> Language:
     """Return a language from its words, with spaces between them."""
     pairs = (pair.partition("/") for pair in units.split())
-    named = {name: (one, many) for name, (one, _, many) in zip(_UNITS, pairs, strict=True)}
+    named = {name: (one, many) for name, (one, _, many) in zip(_UNITS, pairs, strict=False)}
     return Language(months.split(), weekdays.split(), dated, led, clock, named, aged)
 
 
@@ -436,5 +462,70 @@ LANGUAGES = {
         "{h}:{n} uur",
         "minuut/minuten uur/uur dag/dagen week/weken maand/maanden jaar/jaar",
         "{n} {unit} oud",
+    ),
+    "polish": _language(
+        "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października "
+        "listopada grudnia",
+        "poniedziałek wtorek środa czwartek piątek sobota niedziela",
+        "{d} {m} {y}",
+        "{w}, {date}",
+        "{h}:{n}",
+        "",  # one, a few and many have forms of their own
+        "",
+    ),
+    "czech": _language(
+        "ledna února března dubna května června července srpna září října listopadu prosince",
+        "pondělí úterý středa čtvrtek pátek sobota neděle",
+        "{d}. {m} {y}",
+        "{w} {date}",
+        "{h}:{n}",
+        "",
+        "",
+    ),
+    "swedish": _language(
+        "januari februari mars april maj juni juli augusti september oktober november december",
+        "måndag tisdag onsdag torsdag fredag lördag söndag",
+        "{d} {m} {y}",
+        "{w} {date}",
+        "{h}.{n}",
+        "minut/minuter timme/timmar dag/dagar vecka/veckor månad/månader år/år",
+        "{n} {unit} gammal",
+    ),
+    "danish": _language(
+        "januar februar marts april maj juni juli august september oktober november december",
+        "mandag tirsdag onsdag torsdag fredag lørdag søndag",
+        "{d}. {m} {y}",
+        "{w} den {date}",
+        "{h}.{n}",
+        "minut/minutter time/timer dag/dage uge/uger måned/måneder år/år",
+        "{n} {unit} gammel",
+    ),
+    "norwegian": _language(
+        "januar februar mars april mai juni juli august september oktober november desember",
+        "mandag tirsdag onsdag torsdag fredag lørdag søndag",
+        "{d}. {m} {y}",
+        "{w} {date}",
+        "{h}.{n}",
+        "minutt/minutter time/timer dag/dager uke/uker måned/måneder år/år",
+        "{n} {unit} gammel",
+    ),
+    "turkish": _language(
+        "Ocak Şubat Mart Nisan Mayıs Haziran Temmuz Ağustos Eylül Ekim Kasım Aralık",
+        "Pazartesi Salı Çarşamba Perşembe Cuma Cumartesi Pazar",
+        "{d} {m} {y}",
+        "{date} {w}",
+        "{h}:{n}",
+        "dakika/dakika saat/saat gün/gün hafta/hafta ay/ay yıl/yıl",
+        "{n} {unit}",
+    ),
+    "romanian": _language(
+        "ianuarie februarie martie aprilie mai iunie iulie august septembrie octombrie "
+        "noiembrie decembrie",
+        "luni marți miercuri joi vineri sâmbătă duminică",
+        "{d} {m} {y}",
+        "{w}, {date}",
+        "{h}:{n}",
+        "",
+        "",
     ),
 }

@@ -300,6 +300,8 @@ def _is_table(lines: list[str]) -> bool:
     comma = separator(lines[0])
     plain = [re.sub(r'"[^"]*+"', "x", line.strip(" \r")) for line in lines]
     count = plain[0].count(comma)
+    if comma == "," and count == 1 and all(map(_DECIMALS.search, plain)):
+        return False  # sums, as "1.240,50"
     return (
         len(lines) > 1
         and comma != "|"
@@ -310,6 +312,7 @@ def _is_table(lines: list[str]) -> bool:
     )
 
 
+_DECIMALS = re.compile(r"[0-9],[0-9]{2}(?![0-9])")
 _FINDERS: tuple[Finder, ...] = (
     _toml_regions,
     _code_regions,

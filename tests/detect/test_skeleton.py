@@ -110,7 +110,7 @@ def test_packaged_lists_are_disjoint_and_of_the_stated_size() -> None:
     english = forms.anywhere | forms.opening | frozenset(word_list("lower.txt", "forms"))
     english -= UNREAD_ANYWHERE | NATIVE_ANYWHERE
     words = {form for form in english if form == form.lower()}
-    assert 15_000 <= len(words) <= 20_500
+    assert 15_000 <= len(words) <= 20_700  # British spellings among them
     assert len(english - words) <= 1_000  # "GitHub", "EBITDA"
 
 
