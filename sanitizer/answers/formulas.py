@@ -471,8 +471,8 @@ def _moved(day: Moment, by: Value, sign: int) -> Moment:
         if not sure and (late - early > _HALF_YEAR or early < in_march <= late):
             raise _Unclear  # whether there is a 29 February in between is not known
         if day.guessed and moved.year != day.day.year and day.months:
-            sign = ", " if day.form.startswith("{m}") else " "
-            return replace(day, day=moved, form=f"{day.form}{sign}{{y}}", has_year=True)
+            between = ", " if day.form.startswith("{m}") else " "
+            return replace(day, day=moved, form=f"{day.form}{between}{{y}}", has_year=True)
         return replace(day, day=moved)
     if amount.unit not in ("month", "year"):
         raise _Unclear
@@ -579,7 +579,9 @@ def _between(name: str, given: Sequence[Amount | Moment]) -> Amount:
     late, early = later.day, earlier.day
     months = 12 * (late.year - early.year) + late.month - early.month - (late.day < early.day)
     # From "Aug 2019" to 31 July 2024 it is five years.
-    months += "{d}" not in earlier.form and late.day == calendar.monthrange(late.year, late.month)[1]
+    months += (
+        "{d}" not in earlier.form and late.day == calendar.monthrange(late.year, late.month)[1]
+    )
     return Amount(Decimal(months if name == "MONTHS" else months // 12))
 
 

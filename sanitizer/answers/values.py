@@ -510,7 +510,8 @@ def in_form(name: str, value: Amount | Moment | None, original: str, how: str) -
     """Return a value as a function writes it, None if it cannot.
 
     Args:
-        name: "VALUE", "ISO", "FORMAT", "CURRENCY", "WEEKDAY" or "IN". value: None where nothing can be read.
+        name: "VALUE", "ISO", "FORMAT", "CURRENCY", "WEEKDAY" or "IN". value: None where nothing
+            can be read.
         how: a language, or a form with "YYYY", "MM", "DD", "HH" and "mm", or with "0".
     """
     if name == "CURRENCY":

@@ -378,9 +378,9 @@ _OF_WHOM = frozenset(["his", "her"])
 
 
 @cache
-def _phrases() -> Mapping[tuple[str, ...], str]:
-    """Return the packaged phrases, words in lower case, and their classes."""
-    lines = (line.partition(" = ") for line in word_list("phrases.txt", "forms"))
+def _phrases(language: str) -> Mapping[tuple[str, ...], str]:
+    """Return the packaged phrases of a language, words in lower case, and their classes."""
+    lines = (line.partition(" = ") for line in word_list(f"phrases_{language}.txt", "forms"))
     return {
         tuple(name.replace("-", " ").split()): kind
         for kind, _, names in lines
@@ -389,21 +389,22 @@ def _phrases() -> Mapping[tuple[str, ...], str]:
 
 
 @cache
-def _last_words() -> frozenset[str]:
-    return frozenset(phrase[-1] for phrase in _phrases())
+def _last_words(language: str) -> frozenset[str]:
+    return frozenset(phrase[-1] for phrase in _phrases(language))
 
 
-def phrases_in(text: str, low: int, high: int) -> Iterator[Said]:
+def phrases_in(text: str, low: int, high: int, language: str = "en") -> Iterator[Said]:
     """Yield the listed phrases between two offsets, ascending, the longest where several end.
 
     Example:
         >>> list(phrases_in("has a bad back and", 0, 18))
         [Said(start=6, end=14, kind='CONDITION')]
     """
+    known, last_words = _phrases(language), _last_words(language)
     words = [match.span() for match in _SAID_WORD.finditer(text, low, high)]
     plain = [straight(text[a:b].lower()) for a, b in words]
     for last, word in enumerate(plain):
-        if word not in _last_words():
+        if word not in last_words:
             continue
         first = last
         while (
@@ -414,7 +415,7 @@ def phrases_in(text: str, low: int, high: int) -> Iterator[Said]:
             first -= 1
         for begin in range(first, last):
             said = tuple(plain[begin : last + 1])
-            kind = _phrases().get(said) or _phrases().get(
+            kind = known.get(said) or known.get(
                 tuple(_POSSESSIVES.get(each, each) for each in said)
             )
             if kind is not None:

@@ -166,9 +166,11 @@ _SPOKEN = re.compile(
 )
 """Visible text before a language."""
 _TONGUES = frozenset(
-    "espa\u00f1ol castellano ingl\u00e9s franc\u00e9s alem\u00e1n italiano portugu\u00e9s fran\u00e7ais anglais "
+    "espa\u00f1ol castellano ingl\u00e9s franc\u00e9s alem\u00e1n italiano portugu\u00e9s "
+    "fran\u00e7ais anglais "
     "allemand espagnol italien portugais deutsch deutsche deutschem englisch englische "
-    "franz\u00f6sisch franz\u00f6sische spanisch spanische italienisch italienische polnisch polski "
+    "franz\u00f6sisch franz\u00f6sische spanisch spanische italienisch italienische polnisch "
+    "polski "
     "portugu\u00eas nederlands english german french spanish".split()
 )
 _IN_TONGUE = re.compile(
@@ -331,7 +333,9 @@ class Detector:
         labels, facts, sure = self._tagging.labels(found, language, merged(programs))
         coded = merged([(piece.start, piece.end) for piece in parts])
         decided = self._kinds(found, labels, sure, fields, language, coded)
-        others = languages_in(read, languages(), public_forms().anywhere) & set(FOREIGN) - {language}
+        others = languages_in(read, languages(), public_forms().anywhere) & set(FOREIGN) - {
+            language
+        }
         if others:
             self._pass_known(found, decided, others)
         findings: list[tuple[Finding, int]] = []
@@ -343,9 +347,9 @@ class Detector:
                 else:
                     findings.append((Finding(start, end, kind), number))
         things = tuple(joined(found, findings, declared))
-        if language == "en" and not is_general(_Shown(found).text()):
+        if language != "en" or not is_general(_Shown(found).text()):
             closed = merged([*declared, *code, *((unit.start, unit.end) for unit in taken)])
-            things = tuple(with_said(found, things, closed))
+            things = tuple(with_said(found, things, closed, language))
             hidden = [(each.start, each.end) for each in things]
             everyday = [each for each in everyday if not overlapping(hidden, *each)]
         sums = [(each.start, each.end) for each in things if each.kind == "MONEY"]
@@ -513,8 +517,6 @@ class Detector:
             return None if self._forms.known(word) or len(word) == 1 else label or UNKNOWN
         if field and field not in _FIELDS_OF_NUMBERS:
             return (word.islower() and self._gazetteers.kind_of(word)) or field  # of a drug
-        if _QUARTER_LOWER.fullmatch(word):
-            return None
         label = "NUMBER" if is_aged(word) else label
         label = "ID" if label == "DATE" and _NAMED_NUMBER.fullmatch(word) else label
         label = "MONEY" if _THOUSANDS.fullmatch(word) else label
@@ -563,6 +565,8 @@ class Detector:
         noun = label in NAMES and (word.islower() or language == "de")
         if noun or label in _TOLD | {"FAMILY"}:
             listed = told_in(language).get(word.lower()) or class_of(word)
+            if listed == "OCCUPATION" and label == "PERSON" and not word.islower():
+                listed = None  # "Koch" is a name as well
         else:
             unnamed = label in NAMES and word.lower() not in given_names()
             kinds = ("CONDITION", "BELIEF") if cased else ("CONDITION",)
@@ -717,7 +721,8 @@ def _stays(
     run, text = found.runs[number], found.text
     start, end = run.words[place]
     word = text[start:end]
-    if (label is None and is_lone(text, start, end)) or public_here(word, before, label):
+    lone = label is None and is_lone(text, start, end)
+    if lone or _QUARTER_LOWER.fullmatch(word) or public_here(word, before, label):
         return True
     inside = before + text[run.start : start]
     if is_no_person(word, inside, text[end : run.end] + after, label):

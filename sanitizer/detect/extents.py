@@ -57,7 +57,8 @@ _JOINS = {
     "PLACE": re.compile(r" |-| of | of the |, (?=\d)| the | del? | de la | du | des "),
     "PRODUCT": re.compile(r" |-|\.|_"),
     "DATE": re.compile(
-        rf" |, |[./:-]| of | de | the | past | around | about |T| ?[-\u2013+] ?| (?:of )?{MONTH}\.?,? "
+        rf" |, |[./:-]| of | de | the | past | around | about |T| ?[-\u2013+] ?|"
+        rf" (?:of )?{MONTH}\.?,? "
     ),
     "MONEY": re.compile(r" |[.,-]"),
     "ID": re.compile(r" ?[-/#._] ?| "),
@@ -521,23 +522,27 @@ _SLOTS = {"PERSON": PERSON_SLOT, "OCCUPATION": POST_SLOT}
 
 
 def with_said(
-    found: Skeleton, things: Sequence[Finding], closed: Sequence[tuple[int, int]]
+    found: Skeleton,
+    things: Sequence[Finding],
+    closed: Sequence[tuple[int, int]],
+    language: str = "en",
 ) -> list[Finding]:
     """Return findings and, with them, what phrases and posts of everyday words tell of somebody.
 
     A phrase is looked for in visible text and, at most, one hidden run beside it.
 
     Args:
-        closed: stretches that nothing may take in, ascending.
+        closed: stretches that nothing may take in, ascending. language: of the phrases; what
+            somebody works as and names of everyday words are told in English alone.
     """
     shown, starts = _shown(found, things)
     if not is_of_somebody(shown):
         return list(things)
     said = [
         Said(starts[each.start], starts[each.end - 1] + 1, each.kind)
-        for each in (*names_in(shown), *posts_in(shown))
+        for each in ((*names_in(shown), *posts_in(shown)) if language == "en" else ())
     ]
-    said += _phrases_around(found)
+    said += _phrases_around(found, language)
     kept = list(things)
     for each in sorted(said, key=lambda one: (one.start, -one.end)):
         if overlapping(closed, each.start, each.end):
@@ -568,18 +573,18 @@ def _shown(found: Skeleton, things: Sequence[Finding]) -> tuple[str, list[int]]:
     return "".join([*parts, found.text[at:]]), [*starts, *range(at, len(found.text))]
 
 
-def _phrases_around(found: Skeleton) -> Iterator[Said]:
+def _phrases_around(found: Skeleton, language: str) -> Iterator[Said]:
     """Yield the listed phrases in visible text, and those that a hidden run is a part of."""
     text, runs = found.text, found.runs
     ends = [0, *(run.end for run in runs)]
     begins = [*(run.start for run in runs), len(text)]
     for low, high in zip(ends, begins, strict=True):
-        yield from phrases_in(text, low, high)
+        yield from phrases_in(text, low, high, language)
     for number, run in enumerate(runs):
         if not run.is_number:
             low, high = (
                 max(ends[number], run.start - _NEAR),
                 min(begins[number + 1], run.end + _NEAR),
             )
-            around = phrases_in(text, low, high)
+            around = phrases_in(text, low, high, language)
             yield from (one for one in around if one.start < run.end and run.start < one.end)

@@ -467,7 +467,8 @@ _WORKERS = (
     r"(?<!home )(?<!dog )(?<!cat )(?<!pet )(?<!car )(?<!house )owner))"
 )
 _POSTS = (
-    rf"(?:(?:{_MODIFIER}|[{POST_SLOT}{SLOT}][ -]){{1,3}}{_WORKERS}|(?:deputy |assistant )?[Hh]ead (?:of|"
+    rf"(?:(?:{_MODIFIER}|[{POST_SLOT}{SLOT}][ -]){{1,3}}{_WORKERS}|(?:deputy |"
+    rf"assistant )?[Hh]ead (?:of|"
     rf"for) {_FUNCTION}"
     rf"(?:(?: and| &) {_FUNCTION})?(?: [0-9]{{1,2}})?|"
     r"(?:[Dd]eputy|[Aa]ssistant|[Ee]xecutive) [Hh]ead|"
@@ -624,8 +625,12 @@ def names_in(shown: str) -> Iterator[Said]:
 
 _LEAST_LOWER = 60  # letters for each capital where names are written without
 _PERSONAL = re.compile(
-    rf"(?i)\b(?:i|im|i['\u2019]m|i['\u2019]ve|me|my|mine|we|our|us|he|she|his|her|hers|him|they|their|"
-    rf"patient|client|claimant|mr|mrs|ms|dr)\b|{PERSON_SLOT}"
+    r"(?i)\b(?:i|im|i['\u2019]m|i['\u2019]ve|me|my|mine|we|our|us|he|she|his|her|hers|him|they|their|"
+    r"patient|client|claimant|mr|mrs|ms|dr|"
+    r"ich|mein\w*|er|sie|ihr\w*|sein\w*|wir|unser\w*|herr|frau|bin|"
+    r"je|mon|ma|mes|il|elle|son|sa|ses|nous|notre|suis|madame|monsieur|"
+    r"yo|mi|mis|su|sus|\u00e9l|ella|soy|tengo|nos|se\u00f1or|se\u00f1ora)\b|\bj['\u2019]|"
+    + PERSON_SLOT
 )
 
 
