@@ -257,7 +257,9 @@ _SET_PHRASE = re.compile(
     r"(?:birth|death|marriage) certificates?\b|"
     r"termination (?:of (?:employment|this|the)|clause|date)\b|"
     r"(?:(?<=\bafter )|(?<=\bupon ))termination\b|(?<=\bgas )mark\b|"
-    r"x-?ray(?:s|ed)?\b|(?<=\bx-)ray(?:s|ed)?\b"
+    r"x-?ray(?:s|ed)?\b|(?<=\bx-)ray(?:s|ed)?\b|"
+    r"nice (?:to|one|work|day|weekend|if|and)\b|broke (?:down|in|out|through|the)\b|"
+    r"expecting (?:property name|value|'|to|that|the|a reply|an? answer)"
 )
 """Words about no illness and no person, though one of them may be."""
 _ON_PROBATION = re.compile(r"(?i)(?:\ufffc|three|six|twelve)[ -]months?(?:['\u2019]|['\u2019]s)? $")
@@ -396,7 +398,7 @@ def names_year(word: str, after: str) -> bool:
 
 
 _BILLED = re.compile(
-    r" (?:twice|double|again|extra|too|more|less|me|us|him|her|them|for|the|an?|my|our|his|"
+    r" (?:\ufffc|twice|double|again|extra|too|more|less|me|us|him|her|them|for|the|an?|my|our|his|"
     r"[$\u00a3\u20ac]|\ufffc ?(?:[$\u00a3\u20ac]|times|euros?|pounds|dollars))"
 )
 _MACHINE = re.compile(
@@ -421,7 +423,7 @@ def is_no_person(word: str, before: str, after: str, label: str | None) -> bool:
         >>> is_no_person("cleaner", "the vacuum ", ".", "OCCUPATION")
         True
     """
-    if label == "CRIME" and word in ("charged", "charges", "charge"):
+    if word in ("charged", "charges", "charge"):
         return _BILLED.match(after) is not None
     machine = label == "OCCUPATION" and _DOES.fullmatch(word) is not None
     return machine and _MACHINE.search(before) is not None

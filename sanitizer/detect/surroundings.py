@@ -120,6 +120,18 @@ _KINDS_OF_FIRMS = (
     r"physio|clinic|trust|foundation|charity|fund|garage|cars|taxis|cabs)\b"
 )
 """What firms, schools and clubs are, behind their name, as it is written without a capital."""
+_LEGAL = (
+    r"(?:GmbH|G\.m\.b\.H\.|B\.?V\.?|bv|N\.V\.|Ltd|LTD|Limited|LLC|L\.L\.C\.|Inc|plc|PLC|AG|KG|UG|OHG|S\.A\.|SARL|SAS|"
+    r"S\.L\.|S\.r\.l\.|SpA|AB|ApS|Oy|Pty|LLP|CIC|e\.V\.|eG|GbR)"
+)
+_LEGAL_END = re.compile(rf"(?<![\w]){_LEGAL}\.?\Z")
+_AND_BEFORE = re.compile(r"(?<![\w'])(?:[A-Z][a-z]+ (?:and |& |of )?)*[A-Z][a-z]+ (?:and|&|of) \Z")
+"""The legal form of a firm, and visible words before it: "Paper and Stone bv"."""
+_NO_NAME_WORD = (
+    r"(?:the|an?|my|our|his|her|their|your|its|this|that|these|those|some|any|all|no|and|or|but|of|in|on|at|to|"
+    r"for|from|with|by|as|so|if|it|home|work|school|night|noon|least|most|first|last|once|times?|about|around|"
+    r"nearby|local|new|other|another|both|each|every|lunch|dinner|breakfast|christmas|easter|half|one|two|three)"
+)
 _TAKEN_BEFORE = {
     "MONEY": re.compile(
         r"(?:(?:\b(?:R|CA|AU|A|US|NZ))?[$\u00a3\u20ac\u00a5\u20b9]|"
@@ -150,6 +162,7 @@ _TAKEN_BEFORE = {
     "ORGANIZATION": re.compile(
         r"(?<=\bFrom: )[A-Z][a-z]+ $|"
         rf"\b[A-Z][a-z]+ & $|\b(?:Bad|Saint|St\.?|San|Santa) $|\b{_FIRMS_ABROAD} $|{_CAPITALIZED}|"
+        rf"(?<=\bat )(?!{_NO_NAME_WORD}\b)[a-z]{{3,}} $|"
         rf"(?<=\b(?:at|to|in|by) )(?:{_NAME_WORDS} ){{1,2}}$|"
         rf"(?<=\bfrom )(?:{_NAME_WORDS} ){{1,2}}$|"
         rf"(?<=\b(?:with|near) )(?:{_NAME_WORDS} ){{1,2}}$"
@@ -426,6 +439,9 @@ def with_words(text: str, kind: str, start: int, end: int, low: int, high: int) 
         start -= len(match.group())
     if kind in NAMES and text[low:start].endswith("@") and (match := _HANDLE.match(text[end:high])):
         end += len(match.group())  # "@lotte.bakes"
+    if kind == "ORGANIZATION" and _LEGAL_END.search(text, start, end):
+        match = _AND_BEFORE.search(text, low, start)
+        start = match.start() if match is not None else start
     before, after = _TAKEN_BEFORE.get(kind), _TAKEN_AFTER.get(kind)
     match = before.search(text, low, start) if before is not None else None
     if match is not None and match.end() == start:  # "$" is before a line's end as well
@@ -552,10 +568,6 @@ def posts_in(shown: str) -> Iterator[Said]:
                 yield Said(match.start("post"), match.end("post"), "OCCUPATION")
 
 
-_LEGAL = (
-    r"(?:GmbH|G\.m\.b\.H\.|B\.?V\.?|bv|N\.V\.|Ltd|LTD|Limited|LLC|L\.L\.C\.|Inc|plc|PLC|AG|KG|UG|OHG|S\.A\.|SARL|SAS|"
-    r"S\.L\.|S\.r\.l\.|SpA|AB|ApS|Oy|Pty|LLP|CIC|e\.V\.|eG|GbR)"
-)
 _FIRM_BY_FORM = re.compile(
     rf"(?P<name>(?<![\w'])(?!(?:The|A|An|At|In|For|From|By|Our|My|Your|Is|Dear|To|With|And)\b)"
     rf"(?:[A-Z][\w'\u2019-]*|[{SLOT}{PERSON_SLOT}])"
@@ -623,7 +635,7 @@ def names_in(shown: str) -> Iterator[Said]:
             yield Said(start, match.end("name"), kind)
 
 
-_LEAST_LOWER = 60  # letters for each capital where names are written without
+_LEAST_LOWER = 25  # letters for each capital where names are written without
 _PERSONAL = re.compile(
     r"(?i)\b(?:i|im|i['\u2019]m|i['\u2019]ve|me|my|mine|we|our|us|he|she|his|her|hers|him|they|their|"
     r"patient|client|claimant|mr|mrs|ms|dr|"
