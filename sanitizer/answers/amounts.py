@@ -118,6 +118,7 @@ _TIMES = re.compile(
     re.S,
 )
 """So many of one price: "2x95"."""
+_PENCE = re.compile(r"(?i)(?P<n>[0-9]{1,3}(?:\.[0-9])?) ?(?:p|pence)(?: (?:a|per|each)\b.{0,12})?")
 _FRACTIONS = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅛": "1/8"}
 _ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
@@ -140,6 +141,7 @@ _TAXED = re.compile(
 _LASTING = re.compile(r"\s*(?:/|\b(?:an?|per|each|every|pro|par|por)\b)\s*[^\W\d_]+\s*\Z", re.I)
 _GROUPS = "[0-9]{{1,3}}(?:{0}[0-9]{{3}})+|[0-9]{{1,2}}(?:{0}[0-9]{{2}})+{0}[0-9]{{3}}"
 """Digits in groups, in thousands or as in India; to be filled with the sign between them."""
+_BY_LITRE = re.compile(r"(?i)/ ?l|\blit(?:er|re)\b|kwh|gallon")
 THOUSAND, GROUPED = 1000, 10_000  # the least sum whose digits are grouped if no value shows how
 
 
@@ -210,6 +212,8 @@ class Amount:
         value = self.value / _SCALES[self.scale.lower()] if self.scale else self.value
         exact = value == value.to_integral_value()
         places = self.decimals if exact else max(self.decimals, 2)
+        if exact and not self.is_money and self.unit:
+            places = 0  # "2,015 kg" of 310 times "6.5 kg"
         digits = f"{abs(value):,.{places}f}"
         if not exact and places > self.decimals and self.unit not in CODES:
             digits = digits.rstrip("0").rstrip(".")
@@ -224,18 +228,8 @@ def read_amount(text: str, point: str = "") -> Amount | None:
     Args:
         point: the sign before decimals where a number alone does not show it.
     """
-    for sign, written in _FRACTIONS.items():
-        if sign in text:
-            text = text.replace(sign, f" {written}").strip()
-    fraction = _FRACTION.match(text)
-    if fraction is not None:
-        whole = Decimal(fraction["whole"] or 0)
-        value = whole + Decimal(fraction["over"]) / Decimal(fraction["under"])
-        after = text[fraction.end() :]
-        return Amount(value, _unit("", after), "", after)
-    if times := _TIMES.fullmatch(text):
-        each = read_amount(times["each"], point)
-        return each and each.like(each.value * int(times["n"]))
+    if (special := _special(text, point)) is not None:
+        return special
     word, _, rest = text.partition(" ")
     if word.lower() in _NUMERALS:
         text = f"{_NUMERALS[word.lower()]} {rest}".strip()
@@ -263,6 +257,25 @@ def read_amount(text: str, point: str = "") -> Amount | None:
         group,
         text[slice(*match.span("scale"))] if scale else "",
     )
+
+
+def _special(text: str, point: str) -> Amount | None:
+    """Return a fraction, a number of prices ("2x95") or pence; None for any other text."""
+    for sign, written in _FRACTIONS.items():
+        if sign in text:
+            text = text.replace(sign, f" {written}").strip()
+    fraction = _FRACTION.match(text)
+    if fraction is not None:
+        whole = Decimal(fraction["whole"] or 0)
+        value = whole + Decimal(fraction["over"]) / Decimal(fraction["under"])
+        after = text[fraction.end() :]
+        return Amount(value, _unit("", after), "", after)
+    if times := _TIMES.fullmatch(text):
+        each = read_amount(times["each"], point)
+        return each and each.like(each.value * int(times["n"]))
+    if pence := _PENCE.fullmatch(text):
+        return Amount(Decimal(pence["n"]) / 100, "GBP", "\u00a3", decimals=2)
+    return None
 
 
 def _unit(before: str, after: str) -> str:
@@ -301,7 +314,9 @@ def _signs(number: str, unit: str, led: bool, point: str) -> tuple[str, str] | N
     behind = number.rpartition(sign)[2] if sign else ""
     if len(behind) != len("000") or len(number) > len("999,000") or space:
         return space, sign
-    if number.startswith("0") or sign == point:
+    # No sum has three decimals, but prices of fuel have.
+    thousands = unit[:3] in CODES and _BY_LITRE.search(unit) is None
+    if number.startswith("0") or (sign == point and not thousands):
         return space, sign
     with_comma = unit.partition(" ")[0] in _WITH_COMMA and not led
-    return (sign, "") if point or (sign == ".") == with_comma else None
+    return (sign, "") if point or thousands or (sign == ".") == with_comma else None

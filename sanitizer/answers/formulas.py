@@ -58,7 +58,8 @@ before "::" sorts by the alphabet.
 FORMAT(<DATE_A>, "DD/MM/YYYY"), FORMAT(<NUMBER_A>, "0.00"), IN(<DATE_A>, "German") for a date, \
 time, duration or sum as that language writes it (in translations), CURRENCY(<MONEY_A>) for EUR, \
 WEEKDAY(<DATE_A>), \
-FIRST(<PERSON_A>) and LAST(<PERSON_A>) for parts of a name (LAST behind "Dear Mr"), UPPER, LOWER, \
+FIRST(<PERSON_A>) and LAST(<PERSON_A>) for parts of a name (FIRST behind "Hi", LAST behind \
+"Dear Mr"), UPPER, LOWER, \
 TITLE(<PERSON_A>).
 Formulas stand in the text where their result belongs, without code marks. Calculate with visible \
 numbers yourself; everything else is written as usual."""
@@ -88,8 +89,9 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "<>": operator.ne,
 }
 _HALF_YEAR = timedelta(days=182)
+_MOST_SHARES = 2  # a part of one; more are per cents without their sign, or none
 _LEAST_MONTH = 28  # days
-_HUNDRED, _DAY_LONG = Decimal(100), 1440
+_HUNDRED, _DAY_LONG, _WEEK = Decimal(100), 1440, 7
 
 
 class _Words(str):
@@ -389,9 +391,20 @@ def _comparable(first: Value, second: Value) -> tuple[Decimal | tuple[date, int]
     one, two = _amount(first), _amount(second)
     if one.unit in TIMED and two.unit in TIMED:
         return one.value * TIMED[one.unit], two.value * TIMED[two.unit]
+    if PERCENT in (one.unit, two.unit) and one.unit != two.unit:
+        return _as_share(one), _as_share(two)
     if not _fits(one, two) or _mixes_shares(one, two):
         raise _Unclear
     return one.value, two.value
+
+
+def _as_share(amount: Amount) -> Decimal:
+    """Return what an amount is beside one in per cent: "71/80" is compared with "80 %" as .8875."""
+    if amount.unit == PERCENT or (amount.literal and abs(amount.value) >= 1):
+        return amount.value / _HUNDRED
+    if not amount.literal and abs(amount.value) > _MOST_SHARES:
+        raise _Unclear
+    return amount.value
 
 
 def _mixes_shares(one: Amount, two: Amount) -> bool:
@@ -458,30 +471,33 @@ def _moved(day: Moment, by: Value, sign: int) -> Moment:
         days, rest = divmod(day.minutes + int(minutes), _DAY_LONG)
         moved = None if day.day is None else day.day + timedelta(days=days)
         return replace(day, day=moved, minutes=rest)
-    number = int(amount.value) * sign
-    if number != amount.value * sign or day.day is None:
+    number, begin = int(amount.value) * sign, day.day
+    if number != amount.value * sign or begin is None:
         raise _Unclear
     if amount.unit in ("", "day", "week", "calendar day"):
         if not day.has_day:
             raise _Unclear  # no day of a month is named
-        moved = day.day + timedelta(days=number * (7 if amount.unit == "week" else 1))
-        early, late = sorted((day.day, moved))
+        moved = begin + timedelta(days=number * (7 if amount.unit == "week" else 1))
+        early, late = sorted((begin, moved))
         in_march = date(late.year, 3, 1)
         sure = day.has_year or day.guessed
         if not sure and (late - early > _HALF_YEAR or early < in_march <= late):
             raise _Unclear  # whether there is a 29 February in between is not known
-        if day.guessed and moved.year != day.day.year and day.months:
+        if day.guessed and moved.year != begin.year and day.months:
             between = ", " if day.form.startswith("{m}") else " "
-            return replace(day, day=moved, form=f"{day.form}{between}{{y}}", has_year=True)
-        return replace(day, day=moved)
+            day = replace(day, form=f"{day.form}{between}{{y}}", has_year=True)
+        named = None if day.named is None else (day.named + (moved - begin).days) % _WEEK
+        return replace(day, day=moved, named=named)
     if amount.unit not in ("month", "year"):
         raise _Unclear
-    if not (day.has_year or day.guessed) and day.day.day > _LEAST_MONTH:
+    if not (day.has_year or day.guessed) and begin.day > _LEAST_MONTH:
         raise _Unclear  # whether there is a 29 February is not known
-    months = day.day.month - 1 + number * (12 if amount.unit == "year" else 1)
-    year, month = day.day.year + months // 12, months % 12 + 1
+    months = begin.month - 1 + number * (12 if amount.unit == "year" else 1)
+    year, month = begin.year + months // 12, months % 12 + 1
     last = calendar.monthrange(year, month)[1]
-    return replace(day, day=date(year, month, min(day.day.day, last)))
+    moved = date(year, month, min(begin.day, last))
+    sure = day.has_year or day.guessed
+    return replace(day, day=moved, named=moved.weekday() if sure and day.weekday else None)
 
 
 def _multiplied(first: Value, second: Value, sign: str) -> Value:

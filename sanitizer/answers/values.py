@@ -45,11 +45,20 @@ _CLOCK = re.compile(
 )
 _HALF = 12  # hours
 _BARE = re.compile(r"[12]?[0-9]|3[01]")
+_DAY_ALONE = re.compile(
+    r"(?i)(?:week )?(?:(?P<weekday>(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|"
+    r"sun)(?:day)?),? )?"
+    r"(?:the )?(?P<day>[12]?[0-9]|3[01])(?:st|nd|rd|th)?"
+)
 _YEAR_ALONE = re.compile(r"(?:19|20)[0-9]{2}")
 _NOON = {"noon": 720, "midday": 720, "midnight": 0}
 _TIME_BEHIND = re.compile(
     r"(?i)(?P<day>.{3,40}?)(?P<sign>,? (?:at |um |om |a las? |\u00e0 |alle |from )?|T)"
     r"(?P<time>[0-9]{1,2}(?:[:.h]|(?= ?[ap]\.?m)).{0,12}|noon|midday|midnight)"
+)
+_HOURS = "one two three four five six seven eight nine ten eleven twelve".split()
+_SPOKEN_TIME = re.compile(
+    rf"(?i)(?:a )?(?P<part>half past|quarter past|quarter to) (?P<hour>{'|'.join(_HOURS)})"
 )
 _ORDINALS = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
@@ -57,6 +66,10 @@ _ORDINALS = (
 ).split()
 _SPELLED = re.compile(rf"(?i)(?:the )?({'|'.join(_ORDINALS)}) of ([a-z]{{3,9}}),?( [0-9]{{4}})?")
 _MONTH_ALONE = re.compile(r"(?i)([a-z]{3,9})\.?( [0-9]{4})?")
+_WEEKDAY_TIME = re.compile(
+    r"(?i)(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?s?,? (?:at |from )?"
+    r"(?P<time>[0-9].{0,10})"
+)
 _PART_OF_DAY = re.compile(r"(?i) in the (morning|afternoon|evening)$")
 _END = re.compile(r"(?i)(?:the )?(end|last day|beginning|start) of ([a-z]{3,9}),?( [0-9]{4})?")
 
@@ -67,8 +80,9 @@ class Moment:
 
     Attributes:
         day: the date. form: how it was written, with "{d}", "{m}", "{y}" and names of months.
-        weekday: as written before it, "" if none. minutes: of the day. clock: how the time was
-            written: "24" or "12", its sign, and what stands behind. between: what is before it.
+        weekday: what is between it and its name, "" if none; named: its number, from Monday.
+        minutes: of the day. clock: how the time was written: "24" or "12", its sign, and what
+            stands behind. between: what is before it.
         guessed: the year is that of most other dates of the conversation. amount: what the text is
             if it is no time of day: "14.20". bare: an hour, or perhaps a day: "9";
             day_of: that day of the month that the next date names, "23 to 27 September".
@@ -82,6 +96,7 @@ class Moment:
     short_year: bool = False
     weekday: str = ""
     weekdays: Sequence[str] = ()
+    named: int | None = None
     minutes: int | None = None
     clock: tuple[str, str, str, bool] = ("24", ":", "", True)
     between: str = " "
@@ -102,7 +117,8 @@ class Moment:
         written = self.form.format(d=f"{self.day.day:0{width}}", m=month, y=year)
         if not self.weekday:
             return written
-        name = self.weekdays[self.day.weekday()] if self.has_year else None
+        number = self.day.weekday() if self.has_year else self.named
+        name = None if number is None else self.weekdays[number]
         return f"{name}{self.weekday}{written}" if name else written
 
     def _time(self) -> str:
@@ -162,9 +178,9 @@ def named_in(text: str, language: Language) -> str | None:
 
     def named(match: re.Match[str]) -> str:
         nonlocal found
-        if match[1]:
+        if match["nth"]:
             found = True
-            return match[1] + "." * language.dated.startswith("{d}.")
+            return match["nth"] + "." * language.dated.startswith("{d}.")
         for every, names in ((_MONTHS, language.months), (_WEEKDAYS, language.weekdays)):
             place = next((at for each in every if (at := _place(match[0], each)) >= 0), None)
             if place is not None:
@@ -172,7 +188,9 @@ def named_in(text: str, language: Language) -> str | None:
                 return names[place]
         return match[0]
 
-    shown = re.sub(r"([0-9]{1,2})(?:st|nd|rd|th)\b|[^\W\d_]+(?:-feira)?", named, text)
+    shown = re.sub(
+        r"(?:\bthe )?(?P<nth>[0-9]{1,2})(?:st|nd|rd|th)\b|[^\W\d_]+(?:-feira)?", named, text
+    )
     return shown if found else None
 
 
@@ -198,6 +216,8 @@ class Reader:
             return self.read(original)
         if _BARE.fullmatch(original.strip()):
             return self._bare(placeholder, int(original))
+        if day := _DAY_ALONE.fullmatch(original.strip()):
+            return self._day_alone(placeholder, day)
         if _YEAR_ALONE.fullmatch(original.strip()):
             return Moment(date(int(original), 1, 1), form="{y}")
         return self.read(original, amounts=False)  # "2025" is no number of days
@@ -214,6 +234,44 @@ class Reader:
         minutes = 60 * number if number <= 2 * _HALF else None
         clock = "24", ":", "", False
         return Moment(minutes=minutes, clock=clock, bare=True, day_of=day_of)
+
+    def _day_alone(self, placeholder: str, match: re.Match[str]) -> Moment | None:
+        """Return the first such day from the date on that the conversation names before it: "the
+        19th" behind "14 November"; without one, the last before the next date.
+
+        A weekday before it has to be that of the day, where the year is known.
+        """
+        names = [name for name in self.originals if name.startswith("<DATE")]
+        at, day = names.index(placeholder), int(match["day"])
+        before = next(filter(None, map(self._whole_day, reversed(names[:at]))), None)
+        after = next(filter(None, map(self._whole_day, names[at + 1 :])), None)
+        near = before or after
+        if near is None or near.day is None:
+            return None
+        months = range(3) if before else range(0, -3, -1)
+        for step in months:
+            month = near.day.month - 1 + step
+            year, month = near.day.year + month // 12, month % 12 + 1
+            if day > monthrange(year, month)[1]:
+                continue
+            found = date(year, month, day)
+            if (before and found >= near.day) or (not before and found <= near.day):
+                break
+        else:
+            return None
+        sure = near.has_year or near.guessed
+        weekday = weekday_in(match["weekday"] + " ") if match["weekday"] else None
+        if weekday is not None and sure and found.weekday() != weekday:
+            return None
+        return replace(near, day=found, weekday="", named=None, minutes=None)
+
+    def _whole_day(self, placeholder: str) -> Moment | None:
+        """Return the day that a placeholder stands for if its month is named too."""
+        original = self.originals[placeholder].strip()
+        if _DAY_ALONE.fullmatch(original) or _BARE.fullmatch(original):
+            return None
+        found = self.read(original, amounts=False)
+        return found if isinstance(found, Moment) and found.has_day else None
 
     def read(self, text: str, amounts: bool = True) -> Amount | Moment | None:
         """Return the value of a text, None if it has none or may have two."""
@@ -321,6 +379,8 @@ def read_moment(text: str, day_first: bool | None = None, short: bool = False) -
     Args:
         day_first: whether "3/4/25" is in April; None if nobody knows. short: "3/4" is a day.
     """
+    if timed := _WEEKDAY_TIME.fullmatch(text):
+        return _read_clock(timed["time"])
     if part := _PART_OF_DAY.search(text):
         half = "am" if part[1].lower() == "morning" else "pm"
         return _read_clock(f"{text[: part.start()].replace('.', ':')} {half}")
@@ -345,6 +405,10 @@ def read_moment(text: str, day_first: bool | None = None, short: bool = False) -
 def _read_clock(text: str) -> Moment | None:
     if text.lower() in _NOON:
         return Moment(minutes=_NOON[text.lower()])
+    if spoken := _SPOKEN_TIME.fullmatch(text):
+        hour = _HOURS.index(spoken["hour"].lower()) + 1
+        part = {"half past": 30, "quarter past": 15, "quarter to": -15}[spoken["part"].lower()]
+        return Moment(minutes=60 * hour + part, clock=("24", ":", "", False))
     match = _CLOCK.fullmatch(text.strip())
     if match is None or (match["minute"] is None and not match["after"]):
         return None
@@ -377,7 +441,8 @@ def _read_day(text: str) -> Moment | None:
         names = next((each for each in _WEEKDAYS if _place(named["name"], each) >= 0), None)
         if names is not None:
             day = _plain_day(text[named.end() :])
-            return day and replace(day, weekday=named["sign"], weekdays=names)
+            number = _place(named["name"], names)
+            return day and replace(day, weekday=named["sign"], weekdays=names, named=number)
     return _plain_day(text)
 
 
@@ -531,10 +596,10 @@ def _in_language(value: Amount | Moment | None, original: str, name: str) -> str
     language = LANGUAGES.get(name)
     if language is None:
         return original  # as it is written
+    if value is None or _DAY_ALONE.fullmatch(original.strip()):
+        return named_in(original, language) or original
     if isinstance(value, Moment):
         return original if value.bare else value.within(language, original)
-    if value is None:
-        return named_in(original, language)
     return _measured(value, original, name)
 
 

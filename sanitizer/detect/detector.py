@@ -179,6 +179,16 @@ _IN_TONGUE = re.compile(
 )
 """Names of languages, and visible text before what a text is to be translated to."""
 _QUARTER = re.compile(r"Q[1-4]|H[12]|FY(?:[0-9]{2}){1,2}")
+_PENCE = re.compile(r"[0-9]{1,3}p")
+_SHARE = re.compile(r"[1-9]/(?:[2-9]|1[0-6])")
+_CLOCK = re.compile(
+    r"(?i)(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?: ?[ap]m)?|(?:1[0-2]|"
+    r"[1-9])(?:\.[0-5][0-9])? ?[ap]m"
+)
+_MARK = re.compile(r"[0-9]{1,2}\.[0-9]")
+"""Pence, a fraction, a time of day, and a mark or measure such as "6.8"."""
+_NOBODY = frozenset("Mon Tue Tues Wed Weds Thu Thurs Fri Sat Sun Dios Dieu Gott".split())
+"""Names of weekdays, and who is thanked."""
 _QUARTER_LOWER = re.compile(r"q[1-4]")
 _NAMED_NUMBER = re.compile(
     r"(?!(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec)[0-9])[a-z]{3,}-?[0-9]+"
@@ -518,6 +528,8 @@ class Detector:
         if field and field not in _FIELDS_OF_NUMBERS:
             return (word.islower() and self._gazetteers.kind_of(word)) or field  # of a drug
         label = "NUMBER" if is_aged(word) else label
+        label = "MONEY" if label is not None and _PENCE.fullmatch(word) else label
+        label = "DATE" if label is not None and _CLOCK.fullmatch(word) else label
         label = "ID" if label == "DATE" and _NAMED_NUMBER.fullmatch(word) else label
         label = "MONEY" if _THOUSANDS.fullmatch(word) else label
         label = "NUMBER" if label is not None and _TIMES.fullmatch(word) else label
@@ -594,8 +606,7 @@ class Detector:
         Args:
             before, after: visible text around its run. label, field: as `_kind`.
         """
-        if label is not None and (is_stamp(word) or _FULL_DATE.fullmatch(word)):
-            label = "DATE"
+        label = _by_form(word, before, after, label)
         if label in NAMES or (label == "ID" and not _NUMBERED.search(before)):
             named = "ID" if label == "ID" else "NUMBER"
             dated = _YEAR.fullmatch(word) or ("/" in word and _SHORT_DAY.fullmatch(word))
@@ -722,7 +733,8 @@ def _stays(
     start, end = run.words[place]
     word = text[start:end]
     lone = label is None and is_lone(text, start, end)
-    if lone or _QUARTER_LOWER.fullmatch(word) or public_here(word, before, label):
+    weekday = word in _NOBODY and not TITLE.search(before)
+    if lone or weekday or _QUARTER_LOWER.fullmatch(word) or public_here(word, before, label):
         return True
     inside = before + text[run.start : start]
     if is_no_person(word, inside, text[end : run.end] + after, label):
@@ -736,6 +748,18 @@ def _stays(
         return True
     counted = any(map(str.isdigit, word)) and (place == 0 or text[run.start].islower())
     return counted and is_portion(word, inside, text[end : run.end] + after)
+
+
+def _by_form(word: str, before: str, after: str, label: str | None) -> str | None:
+    """Return the class of a number by its form: a time stamp, a time of day, a share, a mark."""
+    if label is None:
+        return None
+    if is_stamp(word) or _FULL_DATE.fullmatch(word) or _CLOCK.fullmatch(word):
+        return "DATE"
+    if label not in ("MONEY", "DATE") or not (_SHARE.fullmatch(word) or _MARK.fullmatch(word)):
+        return label
+    priced = _PRICED.search(before) or _PRICED_AFTER.match(after)
+    return label if priced or (label == "DATE" and is_dated(before, after)) else "NUMBER"
 
 
 def _of_what(label: str | None, before: str, after: str) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sanitizer.detect.classes import (
     Said,
@@ -19,6 +20,7 @@ from sanitizer.detect.classes import (
     words_of,
 )
 from sanitizer.detect.skeleton import (
+    FOREIGN,
     NUMBER,
     NUMERAL,
     PERSON_SLOT,
@@ -73,7 +75,8 @@ _RELATED = frozenset(
     "nachbarin neffe nichte oma onkel opa patient patientin schwester sch\u00fcler "
     "sch\u00fclerin sohn tante tochter vater vermieter vermieterin".split()
 )
-"""German words that say what somebody is to somebody, before a name; no part of it."""
+"""German, Spanish and French words that say what somebody is to somebody, before a name; no part "
+"of it."""
 _NO_PART = _RELATED | frozenset(
     "frau herr herrn familie unterschrift liebe lieber lieben sehr geehrte geehrter geehrten "
     "hallo".split()
@@ -174,7 +177,8 @@ def names_on(
         before, word = (text[slice(*run.words[at])] for at in (i - 1, i))
         if (titled := _TITLED.get(before)) and _beside(text, run, i):
             found[i - 1 : i + 1] = None, titled
-        if language == "de" and before.lower() in _RELATED and word.lower() in given_names():
+        related = language in FOREIGN and before.lower() in _RELATED
+        if related and word.lower() in given_names():
             found[i - 1 : i + 1] = None, "PERSON"  # "Sohn Leon", whatever the tagger takes it for
         if (
             before.lower() in given_names()
@@ -252,7 +256,7 @@ def joined(
             between = found.text[held.end : finding.start]
             apart = (
                 overlapping(declared, held.end, finding.start)
-                or (held.kind == "NUMBER" and between == " " and found.runs[run].kind != NUMERAL)
+                or (held.kind == "NUMBER" and between == " " and not _adds(found, run))
                 or (held.kind == "DATE" and _another_day(found, first, groups[-1][2], run))
                 or (held.kind == "DATE" and _from_to(found, first, groups[-1][2], run))
             )
@@ -332,6 +336,16 @@ def _is_model(found: Skeleton, held: _Group, run: int, declared: Sequence[tuple[
     return is_of_model(text, number.end, following)
 
 
+_FRACTION = re.compile(r"[1-9]/(?:[2-9]|1[0-6])")
+
+
+def _adds(found: Skeleton, run: int) -> bool:
+    """Return True for a number in words, and for a fraction behind a number: "1 1/2"."""
+    number = found.runs[run]
+    fraction = _FRACTION.fullmatch(found.text, number.start, number.end)
+    return number.kind == NUMERAL or fraction is not None
+
+
 def _another_day(found: Skeleton, first: int, last: int, run: int) -> bool:
     """Return True if a day follows that is another one of a list: "3 May 2024, 14 March 2023".
 
@@ -357,10 +371,22 @@ def _from_to(found: Skeleton, first: int, last: int, run: int) -> bool:
         first, last: runs of the date before the dash. run: the one behind it.
     """
     text, runs = found.text, found.runs
+    if _DASH.fullmatch(text, runs[last].end, runs[run].start) and (
+        _is_timed(text, runs[last]) and _is_timed(text, runs[run])
+    ):
+        return True  # "9:00 - 17:30"
     if _DASH.fullmatch(text, runs[last].end, runs[run].start) is None:
         dashed = _MONTH_DASH.fullmatch(text, runs[last].end, runs[run].start)
         return dashed is not None and _has_month(found, run)
     return _has_month(found, first) and _has_month(found, run)
+
+
+def _is_timed(text: str, run: Run) -> bool:
+    """Return True for a number with a colon in it, or with letters behind: "9:00", "4pm"."""
+    lettered = text[run.start].isdigit() and text[run.end - 2 : run.end].lower() in ("am", "pm")
+    return lettered or (
+        run.is_number and ":" in (text[a[1] : b[0]] for a, b in pairwise(run.words))
+    )
 
 
 def _has_month(found: Skeleton, run: int) -> bool:

@@ -564,6 +564,15 @@ def _is_tail(found: Skeleton, decided: list[list[str | None]], one: int) -> bool
     return numbered or (run.kind == NUMBER and decided[one + 1][:1] not in ([], [None]))
 
 
+def _coded_ends(found: Skeleton, decided: list[list[str | None]]) -> None:
+    """Give a number behind a hyphen or slash the class of the code before it: "AB1204-2"."""
+    for one, (run, number) in enumerate(pairwise(found.runs)):
+        coded = number.kind == NUMBER and decided[one][-1:] == ["ID"]
+        free = decided[one + 1] in ([None], ["NUMBER"])
+        if coded and free and found.text[run.end : number.start] in ("-", "/"):
+            decided[one + 1] = ["ID"]
+
+
 def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
     """Give words of one number the class of one of them: "four hundred ten", "12 thousand"; days
     the class of the month after them: "14 to 18 October"; and sums that of their currency.
@@ -585,6 +594,7 @@ def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:
         zoned = decided[one] == ["DATE"] and following.kind == NUMBER
         if zoned and _ZONE.fullmatch(found.text, run.end - len(":00"), following.end):
             decided[one + 1] = ["DATE"]
+    _coded_ends(found, decided)
     for one in range(len(decided) - 1):
         _after_word(found, decided, one)
         _before_sum(found, decided, one)

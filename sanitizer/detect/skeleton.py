@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import pairwise
 
 from sanitizer.lm import model_folder
 from sanitizer.text import (
@@ -56,12 +57,12 @@ _IN_NUMBER = frozenset([".", ",", ":", "/", "-", "\u2013"])
 _IN_GROUPS = frozenset([" ", "\u00a0", "\u202f", "\u2009"])
 _GROUP = 3
 """Digits of a group, as in "480 000", and at most of the group before it."""
-_LAST = re.compile(r"[0-9]+(?:k|K|m|M|mn|bn|b|B|x)")
+_LAST = re.compile(r"[0-9]+(?:k|K|m|M|mn|bn|b|B|x|[aApP][mM])")
 """End of a number such as "4.1m"."""
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
 _STAMP = {
     "-": re.compile(rf"[0-3][0-9]T[0-2][0-9]|{_MONTHS}|{_MONTHS.upper()}|{_MONTHS.lower()}"),
-    ":": re.compile("[0-5][0-9]Z"),
+    ":": re.compile("[0-5][0-9](?:Z|[aApP][mM])"),
     "/": re.compile(_MONTHS),
 }
 """Parts of a time stamp such as "2025-11-02T03:14:07Z", "14/Oct/2024:03:11:52" and "11-Mar-25", by
@@ -478,10 +479,24 @@ def _signs(text: str, end: int, gap: str) -> bool:
 def _append(text: str, found: list[Run], run: Run, gap: str, hidden: str | None) -> None:
     """Add a run of one word, or make the last run longer where both belong together."""
     inside = _IN_NUMBER if run.is_number else _IN_RUN
+    if hidden == run.kind and _from_time(text, found[-1], run, gap):
+        hidden = None
     if hidden == run.kind and (gap in inside or _grouped(text, found[-1], run, gap)):
         last = found.pop()
         run = Run(last.start, run.end, (*last.words, *run.words), run.kind)
     found.append(run)
+
+
+def _from_time(text: str, last: Run, run: Run, gap: str) -> bool:
+    """Return True if a run is the time of day until which something lasts: "9:00-17:30", "1pm-2pm".
+
+    Only the signs inside and beside the two are looked at, and whether "am" or "pm" ends the first.
+    """
+    if run.kind != NUMBER or gap not in ("-", "\N{EN DASH}"):
+        return False
+    lettered = text[last.end - 2 : last.end].lower() in ("am", "pm")
+    timed = ":" in (text[a[1] : b[0]] for a, b in pairwise(last.words))
+    return lettered or (timed and text[run.end : run.end + 1] == ":")
 
 
 def _grouped(text: str, last: Run, run: Run, gap: str) -> bool:
@@ -609,11 +624,19 @@ _LINKS = ("", "s", "es", "n", "en", "er", "e")
 _TOLD_ENDS = (
     "anfall arbeiter arzt \u00e4rztin arbeiterin bruch entz\u00fcndung fahrer fahrerin krank "
     "kranke krankheit krebs lehrer lehrerin leiden operation pfleger pflegerin schmerz schmerzen "
+    "l\u00e4hmung vergiftung behinderung verletzung blutung erkrankung vorhautverengung "
+    "schwangerschaft "
     "schw\u00e4che schwester st\u00f6rung sucht therapie tumor vorfall"
 ).split()
 """Last parts of illnesses, treatments and occupations."""
 
 
+_NOUN = re.compile(
+    r"\w{5,}(?:ungs?|ungen|heit|heiten|keit|keiten|schaft|schaften|t\u00e4t|t\u00e4ten|tion|tionen|nisse?s?|"
+    r"urkunden?|gericht[es]?|gerichte|antr\u00e4ge|antrag[es]?s?|zeitr\u00e4ume|zeitraum[es]?s?|bescheid[es]?s?|"
+    r"verfahrens?|beh\u00f6rden?|angelegenheiten?|erkl\u00e4rungen?|versicherungen?|vertr\u00e4ge|stunden?|scheine?s?)"
+)
+"""Endings of German nouns that no name has."""
 _LEAST_FIRST = 3
 _PLAIN_ENDS = (
     "abrechnung anfrage angebot anmeldung anschrift antrag auftrag ausweis beitrag bescheid "
@@ -632,6 +655,8 @@ def is_plain_compound(word: str) -> bool:
         ModelError: a list is missing or damaged.
     """
     plain, everyday = word.lower(), foreign_words("de")
+    if _NOUN.fullmatch(plain) and not plain.endswith(tuple(_TOLD_ENDS)):
+        return True
     for end in _PLAIN_ENDS:
         first = plain.removesuffix(end)
         if len(first) == len(plain):

@@ -19,6 +19,7 @@ _UNIT = (
     r"(?:kilos?|kilograms?|kgs?|grams?|mg|mcg|\u00b5g|g|ml|dl|l|cm|mm|mmol|mol|meters?|metres?|km|m|"
     r"lbs?|stone|pounds|inch(?:es)?|ft|feet|foot|miles?|years?|yrs?|months?|mths?|weeks?|wks?|days?|nights?|"
     r"decades?|fortnights?|semesters?|hours?|hrs?|minutes|mins?|seconds|percent|per cent|bpm|mph|"
+    r"m[23\u00b2\u00b3]|cm[23\u00b2\u00b3]|km[2\u00b2]|kwh|cbm|qm|sqm|gallons?|pints?|ounces?|"
     r"degrees?|mmhg|milligrams?|micrograms?|millilit(?:er|re)s?|units|beats|hectares?|acres?|yards?|tonnes?|tons?|"
     r"lit(?:er|re)s|(?:square|cubic) (?:met(?:er|re)s?|kilomet(?:er|re)s?|feet|foot|yards?|miles?)|"
     r"sq\.? ?(?:m|ft)|ha|t(?!-)|per mille|(?:working|business|calendar) days?|kilomet(?:er|re)s?|"
@@ -104,6 +105,13 @@ _NAME_WORDS = (
     r"lion|eagle|swan|star|sun|moon|sky|stone|iron|crown|king|queen|bishop|friends of|bad|flat)"
 )
 """Words with which names of firms and places begin, as they are written without a capital."""
+_NAME_OPENS = (
+    r"(?:North|South|East|West|Old|New|Upper|Lower|Little|Great|Grand|Royal|Saint|Green|Blue|Red|Black|White|"
+    r"Golden|Silver|Copper|Happy|Lucky|Bright|Sunny|Central|National|Holy|River|Castle|Mill|Church|Station|"
+    r"Bad|Friends of|First|Quick|Fresh|Young|Wild|Crown|King|Queen|Bishop|Moor|Park|Hill|Lake|Sea|"
+    r"Ocean)"
+)
+"""Words with capitals with which names of firms and places begin, also where a line opens."""
 _KINDS_OF_FIRMS = (
     r"(?:(?:rowing|sailing|football|cricket|rugby|tennis|golf|bowls|swimming|cycling|running|riding|boxing|"
     r"judo|karate|dance|ballet|music|community|children['\u2019]s|family|medical|dental|doctors|veterinary|vet|"
@@ -152,7 +160,9 @@ _TAKEN_BEFORE = {
         r"(?<=\b(?:Mrs|Mr\.|Dr\.|Ms\.) )|(?<=\bMrs\. )|(?<=\b(?:Herr|Frau) ))"
         r"(?:van|von)(?: de[rn]?)? |"
         r"\b(?:van|von) de[rn] |\b(?:VAN|VON) (?:DE[RN] )?|\b(?:de la|de los|dos|della|ter) |"
-        r"\b[a-z]\.|(?<![\w.@/])[a-z]{2,12}\.)$|(?:^|(?<=[|:,;(\n\"] )|(?<=\n))[A-Z]\. $"
+        r"\b[a-z]\.|(?<![\w.@/])[a-z]{2,12}\.)$|"
+        r"(?:(?<=\b(?:to|by) )|(?<=\b(?:and|for|ask) )|(?<=\b(?:from|with|tell) ))(?:[A-Z]\. ?)+$|"
+        r"(?:^|(?<=[|:,;(\n\"] )|(?<=\n))[A-Z]\. $"
     ),
     "ID": re.compile(r"(?:\b(?:(?:[a-z]+|[A-Z]{2,6})[-_]|[A-Z]{1,6}/))+$"),
     "PRODUCT": re.compile(
@@ -162,14 +172,14 @@ _TAKEN_BEFORE = {
     "ORGANIZATION": re.compile(
         r"(?<=\bFrom: )[A-Z][a-z]+ $|"
         rf"\b[A-Z][a-z]+ & $|\b(?:Bad|Saint|St\.?|San|Santa) $|\b{_FIRMS_ABROAD} $|{_CAPITALIZED}|"
-        rf"(?<=\bat )(?!{_NO_NAME_WORD}\b)[a-z]{{3,}} $|"
+        rf"(?<=\bat )(?!{_NO_NAME_WORD}\b)[a-z]{{3,}} $|\b(?:{_NAME_OPENS} ){{1,2}}$|"
         rf"(?<=\b(?:at|to|in|by) )(?:{_NAME_WORDS} ){{1,2}}$|"
         rf"(?<=\bfrom )(?:{_NAME_WORDS} ){{1,2}}$|"
         rf"(?<=\b(?:with|near) )(?:{_NAME_WORDS} ){{1,2}}$"
     ),
     "PLACE": re.compile(
         rf"\b(?:Bad|Saint|St\.?|San|Santa|Upper|Lower|Great|Port|Mount) $|{_CAPITALIZED}|"
-        rf"(?<=\b(?:at|to|in|on|by) )(?:{_NAME_WORDS} ){{1,2}}$|"
+        rf"\b(?:{_NAME_OPENS} ){{1,2}}$|(?<=\b(?:at|to|in|on|by) )(?:{_NAME_WORDS} ){{1,2}}$|"
         rf"(?<=\bfrom )(?:{_NAME_WORDS} ){{1,2}}$|"
         rf"(?<=\b(?:with|near) )(?:{_NAME_WORDS} ){{1,2}}$"
         r"\b(?:[Cc]alle|[Rr]ue|[Aa]venue|[Aa]venida|[Pp]laza|[Vv]ia|[Pp]iazza)"

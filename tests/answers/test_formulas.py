@@ -558,3 +558,48 @@ def test_months_alone_begin_with_their_first_day_and_other_years_are_written() -
     one_year = {"<DATE_1>": "3 May 2024", "<DATE_3>": "10 June"}
     assert compute("{{= <DATE_3> - 179 }}", one_year, str) == "14 December 2023"
     assert compute("{{= <DATE_3> + 5 }}", one_year, str) == "15 June"
+
+
+def test_days_alone_follow_the_date_before_them() -> None:
+    hidden = {
+        "<DATE_1>": "14 November 2025",
+        "<DATE_2>": "the 19th",
+        "<DATE_3>": "Friday the 12th",
+        "<DATE_4>": "Friday the 13th",
+        "<DATE_5>": "half past three",
+        "<DATE_6>": "Monday 24 Nov",
+    }
+    for formula, shown in (
+        ("DAYS(<DATE_2>, <DATE_1>)", "5"),
+        ("<DATE_2> + 2", "21 November 2025"),
+        ("ISO(<DATE_3>)", "2025-12-12"),
+        ("ISO(<DATE_4>)", None),  # no Friday
+        ('IN(<DATE_3>, "Dutch")', "vrijdag 12"),
+        ('IN(<DATE_5>, "Dutch")', "3:30 uur"),
+        ("<DATE_6> + 3", "Thursday 27 Nov"),
+    ):
+        assert compute(f"{{{{= {formula} }}}}", hidden, str) == shown
+    rows = "<DATE_2> :: b\n<DATE_1> :: a\n<DATE_3> :: c\n}}"
+    assert compute(f"{{{{= ROWS ASC\n{rows}", hidden, str) == "a\nb\nc"
+    assert compute("{{= <DATE_2> + 2 }}", {"<DATE_2>": "19th"}, str) is None
+
+
+def test_pence_shares_and_thousands() -> None:
+    hidden = {
+        "<MONEY_1>": "45p",
+        "<NUMBER_1>": "588 miles",
+        "<NUMBER_2>": "71/80",
+        "<NUMBER_3>": "80%",
+        "<MONEY_2>": "1,485 €",
+        "<MONEY_3>": "12,50 €",
+        "<NUMBER_4>": "6.5 kg",
+        "<NUMBER_5>": "1 1/2",
+    }
+    for formula, shown in (
+        ("<NUMBER_1> * <MONEY_1>", "£264.60"),
+        ('IF(<NUMBER_2> >= <NUMBER_3>, "met", "not met")', "met"),
+        ("<MONEY_2> * 2", "2,970 €"),
+        ("310 * <NUMBER_4>", "2015 kg"),
+        ("<NUMBER_5> * 339", "508.5"),
+    ):
+        assert compute(f"{{{{= {formula} }}}}", hidden, str) == shown
