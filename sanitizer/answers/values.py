@@ -379,8 +379,6 @@ def read_moment(text: str, day_first: bool | None = None, short: bool = False) -
     Args:
         day_first: whether "3/4/25" is in April; None if nobody knows. short: "3/4" is a day.
     """
-    if timed := _WEEKDAY_TIME.fullmatch(text):
-        return _read_clock(timed["time"])
     if part := _PART_OF_DAY.search(text):
         half = "am" if part[1].lower() == "morning" else "pm"
         return _read_clock(f"{text[: part.start()].replace('.', ':')} {half}")
@@ -403,6 +401,8 @@ def read_moment(text: str, day_first: bool | None = None, short: bool = False) -
 
 
 def _read_clock(text: str) -> Moment | None:
+    timed = _WEEKDAY_TIME.fullmatch(text)
+    text = timed["time"] if timed else text
     if text.lower() in _NOON:
         return Moment(minutes=_NOON[text.lower()])
     if spoken := _SPOKEN_TIME.fullmatch(text):
