@@ -17,6 +17,8 @@ OTHER_HANDS = {
     "second_open": "open prompts of a second hand",
     "third_held": "held-out prompts of four more hands",
     "third_open": "open prompts of four more hands",
+    "fourth_held": "held-out prompts of a fourth set",
+    "fourth_open": "open prompts of a fourth set",
     "foreign": "German, French and Spanish prompts",
 }
 """Sets that only have a table of their own."""

@@ -9,7 +9,8 @@ had seen neither the two halves nor the templates of the training texts. Its pro
 chats) and `w-` (texts at work) were added later, and rules were made with them in sight.
 `second_open.txt` and `second_held.txt` are the
 halves of a second set, of chats and of texts at work, by hands that knew nothing but these marks,
-`third_open.txt` and `third_held.txt` those of a third one, by four more that also knew the classes;
+`third_open.txt` and `third_held.txt` those of a third one, by four more that also knew the classes,
+`fourth_open.txt` and `fourth_held.txt` of a fourth, by three hands like these;
 `foreign.txt` has German, French and Spanish prompts, a third each, of which every other one (odd
 numbers) was read while the lists of these languages were made.
 
@@ -31,7 +32,10 @@ FOLDER = Path(__file__).parent / "prompts"
 HALVES = ("open", "held")
 DEVELOPMENT = "dev"
 """The set that thresholds are chosen on."""
-OTHER_HANDS = ("second_held", "second_open", "third_held", "third_open")
+OTHER_HANDS = (
+    *("second_held", "second_open", "third_held", "third_open"),
+    *("fourth_held", "fourth_open"),
+)
 FOREIGN = "foreign"
 SETS = (*HALVES, DEVELOPMENT, *OTHER_HANDS, FOREIGN)
 CLASSES = (

@@ -121,6 +121,8 @@ def test_the_sets_of_other_hands_and_the_foreign_one_are_apart_from_the_others()
         "second_open": 70,
         "third_held": 100,
         "third_open": 100,
+        "fourth_held": 60,
+        "fourth_open": 120,
         "foreign": 66,
     }
     every = [each for name in SETS for each in labelled(name)]
