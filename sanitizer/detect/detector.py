@@ -161,6 +161,12 @@ _PRICED_AFTER = re.compile(
 _DAY_BEFORE = re.compile(r"(?i)(?:,|\b(?:on|since|by|until|till|from|dated|of)) $")
 """Visible text before the day of a month, where the next word is hidden."""
 _NTH = re.compile(r"(?:[12]?[0-9]|3[01])(?:st|nd|rd|th)")
+_NTH_OF = re.compile(
+    r" (?:times?|attempt|reminder|e?-?mail|letter|message|call|round|edition|century|place|quarter|"
+    r"party|row|"
+    r"column|line|step|person|option|point|paragraph|sentence|section|question)\b"
+)
+"""Visible text after an ordinal that is no day."""
 _SPOKEN = re.compile(
     r"(?i)\b(?:speaks?|spoke|speaking|into|learn(?:s|ing)?|translat\w+ (?:to|from))(?: \w+ly)? $"
 )
@@ -734,7 +740,8 @@ def _stays(
     word = text[start:end]
     lone = label is None and is_lone(text, start, end)
     weekday = word in _NOBODY and not TITLE.search(before)
-    if lone or weekday or _QUARTER_LOWER.fullmatch(word) or public_here(word, before, label):
+    nth = _NTH.fullmatch(word) is not None and _NTH_OF.match(after) is not None
+    if lone or weekday or nth or _QUARTER_LOWER.fullmatch(word) or public_here(word, before, label):
         return True
     inside = before + text[run.start : start]
     if is_no_person(word, inside, text[end : run.end] + after, label):
