@@ -40,7 +40,8 @@ reader's machine puts them back. You cannot see them: never guess them, and writ
 they are. Where the answer has to calculate with them, compare, sort, translate or reformat them, \
 write a formula; it is computed where they are:
 {{= SUM(<MONEY_A>, <MONEY_B>) * (1 + <NUMBER_A>) }} with + - * / ( ), SUM, AVERAGE, MEDIAN, MIN, \
-MAX, COUNT, ABS, FLOOR, CEILING, ROUND(x, 2). A hidden "19 %" is used as it is: do not divide it \
+MAX, COUNT, ABS, FLOOR, CEILING, ROUND(x, 2), POWER(x, 3), PMT(rate a month, months, loan). A \
+hidden "19 %" is used as it is: do not divide it \
 by 100. Units and currencies are part of the values: one may \
 stand for "7 months old" or "£1,250 net".
 {{= DAYS(<DATE_B>, <DATE_A>) }} for the days from the second to the first; WEEKS, MONTHS, YEARS \
@@ -90,6 +91,7 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 }
 _HALF_YEAR = timedelta(days=182)
 _MOST_SHARES = 2  # a part of one; more are per cents without their sign, or none
+_MOST_PERIODS = 1200  # months of a loan, and the largest exponent
 _LEAST_MONTH = 28  # days
 _HUNDRED, _DAY_LONG, _WEEK = Decimal(100), 1440, 7
 
@@ -350,6 +352,9 @@ class _Parser:
 
 
 def _amount(value: Value) -> Amount:
+    if isinstance(value, Moment) and value.bare:
+        day = value.day_of.day if value.day_of else None
+        return Amount(Decimal(day.day if day else (value.minutes or 0) // 60))
     found = value.amount if isinstance(value, Moment) else value
     if not isinstance(found, Amount):
         raise _Unclear
@@ -448,8 +453,8 @@ def _with_share(one: Amount, two: Amount, sign: str) -> Amount:
     by = -1 if sign == "-" else 1
     if one.literal and one.value == 1:
         return Amount(1 + by * two.value / _HUNDRED, decimals=2)
-    if two.literal and two.value == 1 and by > 0:
-        return Amount(1 + one.value / _HUNDRED, decimals=2)
+    if two.literal and two.value == 1:
+        return Amount(one.value / _HUNDRED + by, decimals=2)  # "125%" less one is a quarter
     if one.literal or two.literal:
         return one.like(one.value + by * two.value, two)
     raise _Unclear
@@ -546,6 +551,26 @@ def _rounded(name: str, given: Sequence[Amount | Moment]) -> Amount:
     return replace(one, value=value, decimals=0 if whole else places)
 
 
+def _raised(name: str, given: Sequence[Amount]) -> Amount:
+    """Return a power, or the payment of each month that pays back a loan: rate, months, loan."""
+    if name == "POWER" and len(given) == len(("base", "exponent")):
+        base, exponent = given
+        if abs(exponent.value) > _MOST_PERIODS or exponent.unit:
+            raise _Unclear
+        value = base.value / _HUNDRED if base.unit == PERCENT else base.value
+        return Amount(value**exponent.value, decimals=2)
+    if len(given) != len(("rate", "months", "loan")):
+        raise _Unclear
+    rate, months, loan = given
+    share = rate.value / _HUNDRED if rate.unit == PERCENT else rate.value
+    if not 0 < months.value <= _MOST_PERIODS or not 0 <= share < 1:
+        raise _Unclear
+    paid = loan.value / months.value
+    if share:
+        paid = loan.value * share / (1 - (1 + share) ** -months.value)
+    return loan.like(paid)
+
+
 def _function(name: str, given: Sequence[Amount | Moment]) -> Amount | Moment:
     """Return the value of a function that takes several values."""
     if name == "COUNT":
@@ -555,6 +580,8 @@ def _function(name: str, given: Sequence[Amount | Moment]) -> Amount | Moment:
         return given[keys.index(min(keys) if name == "MIN" else max(keys))]
     if name in ("DAYS", "WEEKS", "MONTHS", "YEARS", "HOURS", "MINUTES"):
         return _between(name, given)
+    if name in ("POWER", "PMT"):
+        return _raised(name, [_amount(each) for each in given])
     if name in ("ROUND", "FLOOR", "CEILING", "CEIL"):
         return _rounded("CEILING" if name == "CEIL" else name, given)
     amounts = [_amount(each) for each in given]
@@ -609,7 +636,9 @@ def _timed(name: str, later: Moment, earlier: Moment) -> Amount:
         if not _years_fit(later, earlier):
             raise _Unclear
         minutes += _DAY_LONG * (later.day - earlier.day).days
-    return Amount(minutes if name == "MINUTES" else minutes / 60)
+    if name == "MINUTES":
+        return Amount(minutes, "minute")
+    return Amount(minutes / 60, "hour")
 
 
 _PARTICLES = "van|von|de|der|den|del|della|da|di|dos|du|la|le|ten|ter|zu|bin|ibn|al"

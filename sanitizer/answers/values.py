@@ -585,7 +585,7 @@ def in_form(name: str, value: Amount | Moment | None, original: str, how: str) -
         return _in_language(value, original, how.strip().lower())
     if name == "FORMAT" and how == "YYYY" and re.fullmatch("(?:19|20)[0-9]{2}", original):
         return original
-    if value is None and name in ("VALUE", "FORMAT"):
+    if name in ("VALUE", "FORMAT") and (value is None or _BARE.fullmatch(original.strip())):
         value = read_amount(original)  # "0012", whatever it was taken for
     if isinstance(value, Moment):
         return _dated(name, value.day_of or value, how)

@@ -49,6 +49,7 @@ from sanitizer.detect.layout import (
 )
 from sanitizer.detect.literals import public_code, without
 from sanitizer.detect.numbers import (
+    FRACTION,
     as_measured,
     counts_on,
     exercise_on,
@@ -62,6 +63,7 @@ from sanitizer.detect.numbers import (
 )
 from sanitizer.detect.skeleton import (
     FOREIGN,
+    NUMERAL,
     SLOT,
     WORD,
     PublicForms,
@@ -161,6 +163,7 @@ _PRICED_AFTER = re.compile(
 _DAY_BEFORE = re.compile(r"(?i)(?:,|\b(?:on|since|by|until|till|from|dated|of)) $")
 """Visible text before the day of a month, where the next word is hidden."""
 _NTH = re.compile(r"(?:[12]?[0-9]|3[01])(?:st|nd|rd|th)")
+_NTH_WORD = re.compile(r"first|second|third|\w{2,9}th")
 _NTH_OF = re.compile(
     r" (?:times?|attempt|reminder|e?-?mail|letter|message|call|round|edition|century|place|quarter|"
     r"party|row|"
@@ -186,20 +189,21 @@ _IN_TONGUE = re.compile(
 """Names of languages, and visible text before what a text is to be translated to."""
 _QUARTER = re.compile(r"Q[1-4]|H[12]|FY(?:[0-9]{2}){1,2}")
 _PENCE = re.compile(r"[0-9]{1,3}p")
-_SHARE = re.compile(r"[1-9]/(?:[2-9]|1[0-6])")
 _CLOCK = re.compile(
     r"(?i)(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?: ?[ap]m)?|(?:1[0-2]|"
     r"[1-9])(?:\.[0-5][0-9])? ?[ap]m"
 )
 _MARK = re.compile(r"[0-9]{1,2}\.[0-9]")
-"""Pence, a fraction, a time of day, and a mark or measure such as "6.8"."""
+"""Pence, a time of day, and a mark or measure such as "6.8"."""
 _NOBODY = frozenset("Mon Tue Tues Wed Weds Thu Thurs Fri Sat Sun Dios Dieu Gott".split())
 """Names of weekdays, and who is thanked."""
 _QUARTER_LOWER = re.compile(r"q[1-4]")
 _NAMED_NUMBER = re.compile(
     r"(?!(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec)[0-9])[a-z]{3,}-?[0-9]+"
 )
-"""A quarter, which tells of nobody, and a machine such as "jump01", which is no date."""
+_PLACE_NUMBER = re.compile(r"[a-z]{1,2}[0-9]{1,3}")
+"""A quarter, which tells of nobody, a table such as "t3", and a machine such as "jump01", which "
+"is no date."""
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:\.[0-9])?[kK]")
 _TIMES = re.compile(r"[0-9]{1,3}[x\u00d7][0-9]{1,5}(?:[.,][0-9]{1,2})?")
 _COUNT = re.compile(r"[0-9]+|[0-9]{1,2}\.[0-9]")  # or a mark, such as 4.5
@@ -418,6 +422,7 @@ class Detector:
                     public_number(found.text[run.start : run.end], sight, after, number in sure)
                     or is_of_form(found, run, before, after)
                     or is_norm(before, after, norms)
+                    or (run.kind == NUMERAL and _is_nth(found.text[run.start : run.end], after))
                 )
                 at = _Place(before, sight, after, field, language, coded)
                 kind = self._of_number(found.text, run, labels[number][0], at)
@@ -537,6 +542,7 @@ class Detector:
         label = "MONEY" if label is not None and _PENCE.fullmatch(word) else label
         label = "DATE" if label is not None and _CLOCK.fullmatch(word) else label
         label = "ID" if label == "DATE" and _NAMED_NUMBER.fullmatch(word) else label
+        label = "ID" if label in NAMES and _PLACE_NUMBER.fullmatch(word) else label
         label = "MONEY" if _THOUSANDS.fullmatch(word) else label
         label = "NUMBER" if label is not None and _TIMES.fullmatch(word) else label
         label = "DATE" if label in (None, FACT) and _NTH.fullmatch(word) else label
@@ -740,7 +746,7 @@ def _stays(
     word = text[start:end]
     lone = label is None and is_lone(text, start, end)
     weekday = word in _NOBODY and not TITLE.search(before)
-    nth = _NTH.fullmatch(word) is not None and _NTH_OF.match(after) is not None
+    nth = _is_nth(word, after)
     if lone or weekday or nth or _QUARTER_LOWER.fullmatch(word) or public_here(word, before, label):
         return True
     inside = before + text[run.start : start]
@@ -763,10 +769,16 @@ def _by_form(word: str, before: str, after: str, label: str | None) -> str | Non
         return None
     if is_stamp(word) or _FULL_DATE.fullmatch(word) or _CLOCK.fullmatch(word):
         return "DATE"
-    if label not in ("MONEY", "DATE") or not (_SHARE.fullmatch(word) or _MARK.fullmatch(word)):
+    if label not in ("MONEY", "DATE") or not (FRACTION.fullmatch(word) or _MARK.fullmatch(word)):
         return label
     priced = _PRICED.search(before) or _PRICED_AFTER.match(after)
     return label if priced or (label == "DATE" and is_dated(before, after)) else "NUMBER"
+
+
+def _is_nth(word: str, after: str) -> bool:
+    """Return True for an ordinal that is no day: "3rd" or "FOURTH" before " time"."""
+    ordinal = _NTH.fullmatch(word) or _NTH_WORD.fullmatch(word.lower())
+    return ordinal is not None and _NTH_OF.match(after) is not None
 
 
 def _of_what(label: str | None, before: str, after: str) -> str | None:

@@ -19,6 +19,7 @@ from sanitizer.detect.classes import (
     told_in,
     words_of,
 )
+from sanitizer.detect.numbers import FRACTION
 from sanitizer.detect.skeleton import (
     FOREIGN,
     NUMBER,
@@ -336,13 +337,10 @@ def _is_model(found: Skeleton, held: _Group, run: int, declared: Sequence[tuple[
     return is_of_model(text, number.end, following)
 
 
-_FRACTION = re.compile(r"[1-9]/(?:[2-9]|1[0-6])")
-
-
 def _adds(found: Skeleton, run: int) -> bool:
     """Return True for a number in words, and for a fraction behind a number: "1 1/2"."""
     number = found.runs[run]
-    fraction = _FRACTION.fullmatch(found.text, number.start, number.end)
+    fraction = FRACTION.fullmatch(found.text, number.start, number.end)
     return number.kind == NUMERAL or fraction is not None
 
 

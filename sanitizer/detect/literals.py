@@ -77,7 +77,7 @@ _DESIGNATIONS = (
     r"(?:[Ff]orm )?(?:W-[0-9][A-Z]{0,3}|1099(?:-[A-Z]{1,4})|1040(?:-[A-Z]{2})|I-[0-9]{1,3}[A-Z]?)",
     # letters with dots
     r"Ph\. ?D|[BM]\.(?:Sc|A|Ed|Eng)|LL\.[BM]|U\.S(?:\.A)?|U\.K|E\.U|U\.N|P\.(?:P\.)?S|N\.B",
-    r"R\.S\.V\.P|i\.e|e\.g|a\.k\.a|w\.r\.t|a\.s\.a\.p",
+    r"A ?[-\u2013] ?Z|A to Z|a-z|0-9|R\.S\.V\.P|i\.e|e\.g|a\.k\.a|w\.r\.t|a\.s\.a\.p",
 )
 _DESIGNATION = re.compile(rf"(?<![\w.#])(?<!\w-)(?:{'|'.join(_DESIGNATIONS)})(?!\w|-\w)")
 """Designations that tell of nobody: standards, versions, laws, colours, formulas of matter."""

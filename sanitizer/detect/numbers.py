@@ -564,13 +564,23 @@ def _is_tail(found: Skeleton, decided: list[list[str | None]], one: int) -> bool
     return numbered or (run.kind == NUMBER and decided[one + 1][:1] not in ([], [None]))
 
 
+FRACTION = re.compile(r"[1-9]/(?:[2-9]|1[0-6])")
+"""A part of a whole, such as "1/2"."""
+
+
 def _coded_ends(found: Skeleton, decided: list[list[str | None]]) -> None:
-    """Give a number behind a hyphen or slash the class of the code before it: "AB1204-2"."""
+    """Give a number behind a hyphen or slash the class of the code before it, "AB1204-2", and a
+    fraction that of the number before it: "1 1/2".
+    """
     for one, (run, number) in enumerate(pairwise(found.runs)):
         coded = number.kind == NUMBER and decided[one][-1:] == ["ID"]
         free = decided[one + 1] in ([None], ["NUMBER"])
-        if coded and free and found.text[run.end : number.start] in ("-", "/"):
+        between = found.text[run.end : number.start]
+        if coded and free and between in ("-", "/"):
             decided[one + 1] = ["ID"]
+        fraction = FRACTION.fullmatch(found.text, number.start, number.end) is not None
+        if fraction and between == " " and decided[one] == ["NUMBER"]:
+            decided[one + 1] = ["NUMBER"]
 
 
 def numbers_on(found: Skeleton, decided: list[list[str | None]]) -> None:

@@ -451,6 +451,8 @@ def _opens(gap: str, hidden: str | None, opening: bool, in_form: bool) -> bool:
     """
     if in_form or (hidden in NUMBERS and opening and _AFTER_MARKER.match(gap)):
         return True
+    if "  " in gap or "\t" in gap:
+        return True  # a column
     if hidden == WORD and _INITIAL_END.fullmatch(gap):
         return False  # after "J." or "Mr." nobody knows
     return (_SENTENCE_END.search(gap) is not None and gap[-1:] not in ".:/") or "\n" in gap

@@ -651,6 +651,10 @@ _PERSONAL = re.compile(
     r"patient|client|claimant|mr|mrs|ms|dr|"
     r"ich|mein\w*|er|sie|ihr\w*|sein\w*|wir|unser\w*|herr|frau|bin|"
     r"je|mon|ma|mes|il|elle|son|sa|ses|nous|notre|suis|madame|monsieur|"
+    r"(?:brother|sister|mother|father|mum|mom|dad|son|daughter|husband|wife|aunt|uncle|boss|friend|"
+    r"colleague|neighbou?r|bruder|schwester|vater|mutter|sohn|tochter|mann|chefin|freundin?|"
+    r"nachbarin?|fr\u00e8re|s\u0153ur|p\u00e8re|m\u00e8re|fils|fille|mari|femme|voisine?|hermano|"
+    r"hermana|padre|madre|hijo|hija|marido|mujer|esposa|esposo|vecina|vecino|jefa|jefe|t\u00eda)s?|"
     r"yo|mi|mis|su|sus|\u00e9l|ella|soy|tengo|nos|se\u00f1or|se\u00f1ora)\b|\bj['\u2019]|"
     + PERSON_SLOT
 )

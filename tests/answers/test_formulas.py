@@ -603,3 +603,27 @@ def test_pence_shares_and_thousands() -> None:
         ("<NUMBER_5> * 339", "508.5"),
     ):
         assert compute(f"{{{{= {formula} }}}}", hidden, str) == shown
+
+
+def test_powers_loans_and_minutes() -> None:
+    hidden = {
+        "<NUMBER_1>": "125%",
+        "<NUMBER_2>": "36 months",
+        "<MONEY_1>": "46,800 lei",
+        "<NUMBER_3>": "0.8%",
+        "<DATE_1>": "9:25",
+        "<DATE_2>": "8:24",
+        "<DATE_3>": "6",
+    }
+    for formula, shown in (
+        ("(<NUMBER_1> - 1) * 100", "25.00"),
+        ("PMT(<NUMBER_3>, <NUMBER_2>, <MONEY_1>)", "1,501.33 lei"),
+        ("<MONEY_1> * <NUMBER_3> / (1 - POWER(1 + <NUMBER_3>, -36))", "1,501.33 lei"),
+        ("<DATE_1> + MINUTES(<DATE_1>, <DATE_2>)", "10:26"),
+        ("VALUE(<DATE_3>)", "6"),
+        ("<DATE_3> * 4", "24"),
+        ("POWER(<MONEY_1>, 5000)", None),
+        ("PMT(<NUMBER_3>, 0, <MONEY_1>)", None),
+        ("POWER(<NUMBER_1>)", None),
+    ):
+        assert compute(f"{{{{= {formula} }}}}", hidden, str) == shown

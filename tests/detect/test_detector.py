@@ -17,6 +17,7 @@ from sanitizer.detect.skeleton import public_forms as forms
 from sanitizer.detect.skeleton import skeleton
 from sanitizer.detect.tagging import Lexicon
 from sanitizer.lm import Models, Tagger
+from sanitizer.text import pieces
 
 TEXT = (
     "Hi, my cousin Priya Raman works at Halden Logistics GmbH in Leeds since 2019 and earns 32,000 "
@@ -753,3 +754,99 @@ def test_another_name_moves_no_phrase_and_no_post(local: Detector, other: str) -
     found = [sorted(kinds(local.read(each), each).items()) for each in (one, two)]
     told = [[(form, kind) for form, kind in each if kind != "PERSON"] for each in found]
     assert told[0] == told[1] != []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Mon 4:00pm-9:15pm, then Ida came.", {"4:00pm", "9:15pm"}),
+        ("Ida works 09:00-17:30 here.", {"09:00", "17:30"}),
+        ("Ida took 1 1/2 cups of it, and 2x95 of mine.", {"1 1/2", "2x95"}),
+        ("My rent: 25p a unit, says Ida.", {"25p"}),
+        ("My ticket AB1204-2 is lost, Ida.", {"AB1204-2"}),
+        ("Ida Zabelo sits at t3.", {"Ida Zabelo", "t3"}),
+    ],
+)
+def test_numbers_and_times_are_found_as_single_things(
+    local: Detector, text: str, found: set[str]
+) -> None:
+    assert any(
+        found <= {text[each.start : each.end].removeprefix("Mon ") for each in reading.findings}
+        for reading in [local.read(text)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "stays"),
+    [
+        ("This is the 3rd time that I write to Ida.", "3rd"),
+        ("This is the FOURTH time that I write to Ida.", "FOURTH"),
+        ("Ida can do Mon\u2013Thu and Sat/Sun.", "Sun"),
+        ("Sort them A-Z, with Ida first.", "A-Z"),
+        ("Ida and I sold more in q3 than in q2.", "q3"),
+        ("I was charged 780 for it, Ida.", "charged"),
+        ("Nice to meet you, Ida. My bus broke down.", "broke"),
+    ],
+)
+def test_words_of_everybody_stay(local: Detector, text: str, stays: str) -> None:
+    at = text.index(stays)
+    assert all(
+        each.end <= at or at + len(stays) <= each.start for each in local.read(text).findings
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "stays"),
+    [
+        (
+            "Traduzca al espa\u00f1ol formal, por favor, para mi abuela: I, Ida Lund, sell my flat "
+            "at "
+            "the price below and will not lower it.",
+            "espa\u00f1ol",
+        ),
+        (
+            "Die Sterbeurkunde und der Erbschein von Ida Lund fehlen uns leider noch.",
+            "Sterbeurkunde",
+        ),
+        (
+            "R\u00e9\u00e9crivez-le pour ma m\u00e8re, s'il vous pla\u00eet, elle est malade.",
+            "R\u00e9\u00e9crivez",
+        ),
+        ("Please categorise these mails of my sister Ida.", "categorise"),
+    ],
+)
+def test_words_of_the_task_stay_in_other_languages_and_spellings(
+    local: Detector, text: str, stays: str
+) -> None:
+    at = text.index(stays)
+    assert all(
+        each.end <= at or at + len(stays) <= each.start for each in local.read(text).findings
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "thing", "kind"),
+    [
+        ("Ich bin Fahrlehrer und habe hohen Blutdruck.", "Fahrlehrer", "OCCUPATION"),
+        (
+            "Mein Bruder hat eine k\u00fcnstliche H\u00fcfte und ich auch.",
+            "k\u00fcnstliche H\u00fcfte",
+            "CONDITION",
+        ),
+        (
+            "Mon fr\u00e8re a deux proth\u00e8ses auditives depuis hier.",
+            "proth\u00e8ses auditives",
+            "TREATMENT",
+        ),
+        ("Mi hermano tiene una orden de alejamiento.", "orden de alejamiento", "CRIME"),
+    ],
+)
+def test_phrases_and_occupations_of_other_languages_have_a_class(
+    local: Detector, text: str, thing: str, kind: str
+) -> None:
+    assert kinds(local.read(text), text)[thing] == kind
+
+
+def test_a_list_of_sums_with_a_decimal_comma_is_no_table() -> None:
+    found = pieces("01-09  Koffie   card  -4,80\n02-09  Hoek   card   -50,00\n")
+    assert not [piece for piece in found if piece.language == "csv"]

@@ -165,7 +165,10 @@ def test_heads_of_columns_and_lines_of_a_form_open() -> None:
     def hidden(text: str) -> list[str]:
         return [text[run.start : run.end] for run in skeleton(text, public_forms()).runs]
 
-    assert hidden("Test    Result    Unit\nHb    9    Result") == ["Hb", "9", "Result"]
+    assert hidden("Test    Result    Unit\nHb    9    Result\nHb 9 Result") == [
+        *("Hb", "9"),
+        *("Hb", "9", "Result"),
+    ]
     assert hidden("2 First name:") == ["2"]
     assert hidden("2 First name") == ["2", "First"]
     assert hidden("Regards,\nWill") == ["Will"]
