@@ -96,6 +96,12 @@ _LEAST_MONTH = 28  # days
 _HUNDRED, _DAY_LONG, _WEEK = Decimal(100), 1440, 7
 
 
+_RANGE = re.compile(
+    r"([0-9]+(?:[.,][0-9]+)?) ?[-\u2013] ?([0-9]+(?:[.,][0-9]+)?) ?(?P<unit>[^0-9\n]{0,20})"
+)
+"""Two numbers and what is between them, such as the norm of a laboratory."""
+
+
 class _Words(str):
     """An original that has no value: it can be shown, and be equal to another."""
 
@@ -301,10 +307,20 @@ class _Parser:
         return value
 
     def _arguments(self) -> list[Amount | Moment]:
-        found = [self.read(self._sum())]
+        found = self._argument()
         while self._sign(","):
-            found.append(self.read(self._sum()))
+            found += self._argument()
         return found
+
+    def _argument(self) -> list[Amount | Moment]:
+        """Return a value, both ends of a hidden range alone: MIN of "12.0-15.5" is its first."""
+        kind, written = self._tokens[self._at] if self._at < len(self._tokens) else ("", "")
+        original = self._reader.originals.get(written, "") if kind == "held" else ""
+        ends = _RANGE.fullmatch(original.strip())
+        if ends and self._alone():
+            self._at += 1
+            return [self.read(f"{end} {ends['unit']}".strip()) for end in (ends[1], ends[2])]
+        return [self.read(self._sum())]
 
     def _choice(self) -> Value:
         first = self._sum()

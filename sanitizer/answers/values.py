@@ -53,7 +53,8 @@ _DAY_ALONE = re.compile(
 _YEAR_ALONE = re.compile(r"(?:19|20)[0-9]{2}")
 _NOON = {"noon": 720, "midday": 720, "midnight": 0}
 _TIME_BEHIND = re.compile(
-    r"(?i)(?P<day>.{3,40}?)(?P<sign>,? (?:at |um |om |a las? |\u00e0 |alle |from )?|T)"
+    r"(?i)(?P<day>.{3,40}?)(?P<sign>,? (?:at |about |around |ca\.? |vers |gegen |um |om |a las? |"
+    r"\u00e0 |alle |from )?|T)"
     r"(?P<time>[0-9]{1,2}(?:[:.h]|(?= ?[ap]\.?m)).{0,12}|noon|midday|midnight)"
 )
 _HOURS = "one two three four five six seven eight nine ten eleven twelve".split()
@@ -329,7 +330,7 @@ class Reader:
         shown = {
             int(date[1]) > _LAST_MONTH
             for original in self.originals.values()
-            if (date := _DIGITAL.fullmatch(original.strip())) and date[2] != "."
+            if (date := _in_digits(original.strip())) and date[2] != "."
             if (int(date[1]) > _LAST_MONTH) != (int(date[3]) > _LAST_MONTH)
         }
         return shown.pop() if len(shown) == 1 else None
@@ -356,6 +357,10 @@ class Reader:
                 found.add(_shows_point(number.group(), grouped) if number else "")
         found.discard("")
         return found.pop() if len(found) == 1 else ""
+
+
+def _in_digits(text: str) -> re.Match[str] | None:
+    return _DIGITAL.fullmatch(text) or _SHORT_DIGITAL.fullmatch(text)
 
 
 def _shows_point(number: str, is_money: bool) -> str:
@@ -620,10 +625,12 @@ def _digits(value: Amount, form: str) -> str | None:
     """Return a number alone, in a form such as "0.00" or "0000" if there is one."""
     if not form:
         return value.bare()
-    if re.fullmatch(r"0{1,12}(?:\.0{1,12})?", form) is None:
+    if re.fullmatch(r"0{1,12}(?:[.,]0{1,12})?", form) is None:
         return None
-    places = len(form.partition(".")[2])
-    return f"{value.value:0{len(form)}.{places}f}"
+    comma = "," in form
+    places = len(form.replace(",", ".").partition(".")[2])
+    written = f"{value.value:0{len(form)}.{places}f}"
+    return written.replace(".", ",") if comma else written
 
 
 def _formatted(value: Moment, form: str) -> str | None:

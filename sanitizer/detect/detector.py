@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, islice
 from typing import NamedTuple
 
 from sanitizer.detect.classes import (
@@ -84,6 +84,7 @@ from sanitizer.detect.tagging import Tagging, is_lone
 from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces
 from sanitizer.text import (
     LISTED,
+    MAX_WORDS,
     UNREAD,
     Fields,
     Piece,
@@ -94,6 +95,7 @@ from sanitizer.text import (
     outside,
     overlapping,
     pieces,
+    word_spans,
 )
 
 FACT = "FACT"
@@ -358,6 +360,8 @@ class Detector:
         }
         if others:
             self._pass_known(found, decided, others)
+        if language == "en" and _has_unread(read):
+            _unnamed(found, decided)
         findings: list[tuple[Finding, int]] = []
         everyday: list[tuple[int, int]] = []
         for number, (run, kinds) in enumerate(zip(found.runs, decided, strict=True)):
@@ -773,6 +777,27 @@ def _by_form(word: str, before: str, after: str, label: str | None) -> str | Non
         return label
     priced = _PRICED.search(before) or _PRICED_AFTER.match(after)
     return label if priced or (label == "DATE" and is_dated(before, after)) else "NUMBER"
+
+
+def _has_unread(text: str) -> bool:
+    """Return True if some words of a text are everyday words of a language without a list."""
+    words = (text[begin:end] for begin, end in islice(word_spans(text), MAX_WORDS))
+    strange = UNREAD - languages()["en"]
+    return sum(word in strange for word in words) >= _FEW_UNREAD
+
+
+def _unnamed(found: Skeleton, decided: Sequence[list[str | None]]) -> None:
+    """Make unknown words of what only the tagger takes for names, in lower case: it read no text in
+    such a language.
+    """
+    for run, kinds in zip(found.runs, decided, strict=True):
+        for place, (start, end) in enumerate(run.words if kinds and run.kind == WORD else ()):
+            word = found.text[start:end]
+            if kinds[place] in NAMES and word.islower() and word not in given_names():
+                kinds[place] = UNKNOWN
+
+
+_FEW_UNREAD = 6  # words that show that a part of a text is in such a language
 
 
 def _is_nth(word: str, after: str) -> bool:

@@ -287,6 +287,8 @@ _TAKEN_AFTER = {
         rf"(?:[-_][a-z]+(?![A-Za-z]))+|(?: [A-Z][a-z]+)+(?![A-Za-z])(?: {_THINGS})?|(?: {_THINGS})"
     ),
     "PERSON": re.compile(
+        r"-(?!(?:led|era|like|style|based|owned|run|free|related|type|ish|in|approved|made|born|made|day)\b)"
+        r"[a-z]{2,6}(?![\w-])|"
         rf"{_HOSTED}|\.[b-hj-z](?=[\s,:;)]|\Z)|\. ?z ?o\. ?o\.| {_THINGS}|"
         r" (?:car park|caravan park|town hall|bus station|town council|parish council)\b|"
         rf"['\u2019]s (?:(?:biscuit|chocolate|shoe|paper|car|book|coffee|pet|toy|bike|fish|"

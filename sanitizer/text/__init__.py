@@ -10,6 +10,7 @@ from sanitizer import lazy_door
 
 if TYPE_CHECKING:
     from sanitizer.text.language import LANGUAGES as LANGUAGES
+    from sanitizer.text.language import MAX_WORDS as MAX_WORDS
     from sanitizer.text.language import NATIVE_ANYWHERE as NATIVE_ANYWHERE
     from sanitizer.text.language import UNREAD as UNREAD
     from sanitizer.text.language import UNREAD_ANYWHERE as UNREAD_ANYWHERE
@@ -58,6 +59,7 @@ else:
             "language": (
                 "LANGUAGES",
                 "Language",
+                "MAX_WORDS",
                 "UNREAD",
                 "NATIVE_ANYWHERE",
                 "UNREAD_ANYWHERE",

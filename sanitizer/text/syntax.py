@@ -300,7 +300,7 @@ def _is_table(lines: list[str]) -> bool:
     comma = separator(lines[0])
     plain = [re.sub(r'"[^"]*+"', "x", line.strip(" \r")) for line in lines]
     count = plain[0].count(comma)
-    if comma == "," and count == 1 and all(map(_DECIMALS.search, plain)):
+    if comma == "," and not any("," in _DECIMALS.sub("", line) for line in plain):
         return False  # sums, as "1.240,50"
     return (
         len(lines) > 1

@@ -627,3 +627,23 @@ def test_powers_loans_and_minutes() -> None:
         ("POWER(<NUMBER_1>)", None),
     ):
         assert compute(f"{{{{= {formula} }}}}", hidden, str) == shown
+
+
+def test_ranges_have_ends_and_days_an_order() -> None:
+    hidden = {
+        "<NUMBER_1>": "12.0-15.5",
+        "<NUMBER_2>": "11.2",
+        "<DATE_1>": "05/12",
+        "<DATE_2>": "21/11",
+        "<DATE_3>": "Thursday 21 Nov about 18:40",
+        "<DATE_4>": "24 Nov 2024",
+        "<MONEY_1>": "1.409,47",
+    }
+    for formula, shown in (
+        ('IF(<NUMBER_2> < MIN(<NUMBER_1>), "low", "in range")', "low"),
+        ("MAX(<NUMBER_1>)", "15.5"),
+        ('FORMAT(<MONEY_1> - 37, "0,00")', "1372,47"),
+        ("DAYS(<DATE_1>, <DATE_2>)", "14"),
+        ("ISO(<DATE_3>)", "2024-11-21T18:40"),
+    ):
+        assert compute(f"{{{{= {formula} }}}}", hidden, str) == shown

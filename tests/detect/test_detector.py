@@ -850,3 +850,13 @@ def test_phrases_and_occupations_of_other_languages_have_a_class(
 def test_a_list_of_sums_with_a_decimal_comma_is_no_table() -> None:
     found = pieces("01-09  Koffie   card  -4,80\n02-09  Hoek   card   -50,00\n")
     assert not [piece for piece in found if piece.language == "csv"]
+
+
+def test_lower_case_words_of_an_unread_language_are_no_names(local: Detector) -> None:
+    text = (
+        "Translate this for my insurance: il Sig. Lund \u00e8 stato ricoverato per una colica con "
+        "degenza di due settimane e si raccomanda di evitare sforzi fisici per un mese, anche a casa."
+    )
+    found = kinds(local.read(text), text)
+    assert not [form for form, kind in found.items() if form.islower() and kind == "PERSON"]
+    assert any("Lund" in form for form in found)
