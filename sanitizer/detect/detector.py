@@ -204,8 +204,8 @@ _NAMED_NUMBER = re.compile(
     r"(?!(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec)[0-9])[a-z]{3,}-?[0-9]+"
 )
 _PLACE_NUMBER = re.compile(r"[a-z]{1,2}[0-9]{1,3}")
-"""A quarter, which tells of nobody, a table such as "t3", and a machine such as "jump01", which "
-"is no date."""
+"""A quarter, which tells of nobody; a table such as "t3"; and a machine such as "jump01", which is
+no date."""
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:\.[0-9])?[kK]")
 _TIMES = re.compile(r"[0-9]{1,3}[x\u00d7][0-9]{1,5}(?:[.,][0-9]{1,2})?")
 _COUNT = re.compile(r"[0-9]+|[0-9]{1,2}\.[0-9]")  # or a mark, such as 4.5

@@ -76,8 +76,8 @@ _RELATED = frozenset(
     "nachbarin neffe nichte oma onkel opa patient patientin schwester sch\u00fcler "
     "sch\u00fclerin sohn tante tochter vater vermieter vermieterin".split()
 )
-"""German, Spanish and French words that say what somebody is to somebody, before a name; no part "
-"of it."""
+"""German, Spanish and French words that say what somebody is to somebody, before a name; no part of
+it."""
 _NO_PART = _RELATED | frozenset(
     "frau herr herrn familie unterschrift liebe lieber lieben sehr geehrte geehrter geehrten "
     "hallo".split()
@@ -567,21 +567,24 @@ def with_said(
         for each in ((*names_in(shown), *posts_in(shown)) if language == "en" else ())
     ]
     said += _phrases_around(found, language)
-    kept = list(things)
+    spans = [(each.start, each.end, each) for each in things]
+    taken_in: set[Finding] = set()
+    added: list[Finding] = []
     for each in sorted(said, key=lambda one: (one.start, -one.end)):
-        if overlapping(closed, each.start, each.end):
+        again = added and each.start < added[-1].end
+        if again or overlapping(closed, each.start, each.end):
             continue
-        within = [one for one in kept if one.start < each.end and each.start < one.end]
+        within = [thing for *_, thing in overlapping(spans, each.start, each.end)]
         takes_in = _TAKES_IN | NAMES if each.kind in NAMES else _TAKES_IN
-        if not all(one.kind in takes_in for one in within):
+        if not all(one.kind in takes_in and one not in taken_in for one in within):
             continue
         start = min([each.start, *(one.start for one in within)])
         end = max([each.end, *(one.end for one in within)])
         told = within and each.kind not in NAMES and within[0].kind != UNKNOWN
-        first = within[0].kind if told else each.kind
-        kept = [one for one in kept if one not in within]
-        kept.append(Finding(start, end, first))
-    return sorted(kept, key=lambda one: one.start)
+        added.append(Finding(start, end, within[0].kind if told else each.kind))
+        taken_in.update(within)
+    kept = [each for each in things if each not in taken_in]
+    return sorted([*kept, *added], key=lambda one: one.start)
 
 
 def _shown(found: Skeleton, things: Sequence[Finding]) -> tuple[str, list[int]]:

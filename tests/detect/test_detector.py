@@ -855,7 +855,8 @@ def test_a_list_of_sums_with_a_decimal_comma_is_no_table() -> None:
 def test_lower_case_words_of_an_unread_language_are_no_names(local: Detector) -> None:
     text = (
         "Translate this for my insurance: il Sig. Lund \u00e8 stato ricoverato per una colica con "
-        "degenza di due settimane e si raccomanda di evitare sforzi fisici per un mese, anche a casa."
+        "degenza di due settimane e si raccomanda di evitare sforzi fisici per un mese, anche a "
+        "casa."
     )
     found = kinds(local.read(text), text)
     assert not [form for form, kind in found.items() if form.islower() and kind == "PERSON"]
