@@ -172,6 +172,9 @@ _NTH_OF = re.compile(
     r"column|line|step|person|option|point|paragraph|sentence|section|question)\b"
 )
 """Visible text after an ordinal that is no day."""
+_SHEET = re.compile("[AB][0-6]")
+_PRINTED = re.compile(r"(?i)\b(?:print\w*|paper|size[ds]?|format|pages?|sheets?|fits?|poster)\b")
+"""A size of paper, and visible text before it."""
 _SPOKEN = re.compile(
     r"(?i)\b(?:speaks?|spoke|speaking|into|learn(?:s|ing)?|translat\w+ (?:to|from))(?: \w+ly)? $"
 )
@@ -750,7 +753,7 @@ def _stays(
     word = text[start:end]
     lone = label is None and is_lone(text, start, end)
     weekday = word in _NOBODY and not TITLE.search(before)
-    nth = _is_nth(word, after)
+    nth = _is_nth(word, after) or (_SHEET.fullmatch(word) and _PRINTED.search(before))
     if lone or weekday or nth or _QUARTER_LOWER.fullmatch(word) or public_here(word, before, label):
         return True
     inside = before + text[run.start : start]

@@ -565,12 +565,13 @@ def _is_tail(found: Skeleton, decided: list[list[str | None]], one: int) -> bool
 
 
 FRACTION = re.compile(r"[1-9]/(?:[2-9]|1[0-6])")
-"""A part of a whole, such as "1/2"."""
+_SCALE = re.compile(r"(?i)hundred|thousand|dozen")
+"""A part of a whole, such as "1/2", and so many of a number in digits."""
 
 
 def _coded_ends(found: Skeleton, decided: list[list[str | None]]) -> None:
     """Give a number behind a hyphen or slash the class of the code before it, "AB1204-2", and a
-    fraction that of the number before it: "1 1/2".
+    fraction or "thousand" that of the number before it: "1 1/2", "15 thousand".
     """
     for one, (run, number) in enumerate(pairwise(found.runs)):
         coded = number.kind == NUMBER and decided[one][-1:] == ["ID"]
@@ -578,6 +579,10 @@ def _coded_ends(found: Skeleton, decided: list[list[str | None]]) -> None:
         between = found.text[run.end : number.start]
         if coded and free and between in ("-", "/"):
             decided[one + 1] = ["ID"]
+        scale = _SCALE.fullmatch(found.text, number.start, number.end) is not None
+        if run.kind == NUMBER and scale and between == " ":
+            both = {*decided[one], *decided[one + 1]}
+            decided[one] = decided[one + 1] = ["MONEY" if "MONEY" in both else "NUMBER"]
         fraction = FRACTION.fullmatch(found.text, number.start, number.end) is not None
         if fraction and between == " " and decided[one] == ["NUMBER"]:
             decided[one + 1] = ["NUMBER"]
