@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, islice
+from itertools import groupby
 from typing import NamedTuple
 
 from sanitizer.detect.classes import (
@@ -84,18 +84,15 @@ from sanitizer.detect.tagging import Tagging, is_lone
 from sanitizer.lm import MaskedLM, Models, Tagger, WordPieces
 from sanitizer.text import (
     LISTED,
-    MAX_WORDS,
     UNREAD,
     Fields,
     Piece,
     Unit,
-    language_of,
-    languages_in,
+    languages_told,
     merged,
     outside,
     overlapping,
     pieces,
-    word_spans,
 )
 
 FACT = "FACT"
@@ -346,7 +343,8 @@ class Detector:
         code = sorted([*code, *fields.names]) if fields.names else code
         declared = merged([*declared, *fields.separators]) if fields.separators else declared
         read = without(text, taken)
-        language = language_of(read, languages(), public_forms().anywhere, UNREAD)
+        languages_of = languages_told(read, languages(), public_forms().anywhere, UNREAD)
+        language = languages_of.main
         forms = self._of_language.get(language or "", self._forms)
         shown = merged([*declared, *code]) if code else declared
         found = skeleton(text, forms, taken, shown, fields.of_kinds(NAMES))
@@ -358,12 +356,10 @@ class Detector:
         labels, facts, sure = self._tagging.labels(found, language, merged(programs))
         coded = merged([(piece.start, piece.end) for piece in parts])
         decided = self._kinds(found, labels, sure, fields, language, coded)
-        others = languages_in(read, languages(), public_forms().anywhere) & set(FOREIGN) - {
-            language
-        }
+        others = (languages_of.some & set(FOREIGN)) - {language}
         if others:
             self._pass_known(found, decided, others)
-        if language == "en" and _has_unread(read):
+        if language == "en" and languages_of.n_unread >= _FEW_UNREAD:
             _unnamed(found, decided)
         findings: list[tuple[Finding, int]] = []
         everyday: list[tuple[int, int]] = []
@@ -780,13 +776,6 @@ def _by_form(word: str, before: str, after: str, label: str | None) -> str | Non
         return label
     priced = _PRICED.search(before) or _PRICED_AFTER.match(after)
     return label if priced or (label == "DATE" and is_dated(before, after)) else "NUMBER"
-
-
-def _has_unread(text: str) -> bool:
-    """Return True if some words of a text are everyday words of a language without a list."""
-    words = (text[begin:end] for begin, end in islice(word_spans(text), MAX_WORDS))
-    strange = UNREAD - languages()["en"]
-    return sum(word in strange for word in words) >= _FEW_UNREAD
 
 
 def _unnamed(found: Skeleton, decided: Sequence[list[str | None]]) -> None:

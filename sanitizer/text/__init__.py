@@ -10,14 +10,13 @@ from sanitizer import lazy_door
 
 if TYPE_CHECKING:
     from sanitizer.text.language import LANGUAGES as LANGUAGES
-    from sanitizer.text.language import MAX_WORDS as MAX_WORDS
     from sanitizer.text.language import NATIVE_ANYWHERE as NATIVE_ANYWHERE
     from sanitizer.text.language import UNREAD as UNREAD
     from sanitizer.text.language import UNREAD_ANYWHERE as UNREAD_ANYWHERE
     from sanitizer.text.language import Language as Language
     from sanitizer.text.language import language_lists as language_lists
     from sanitizer.text.language import language_of as language_of
-    from sanitizer.text.language import languages_in as languages_in
+    from sanitizer.text.language import languages_told as languages_told
     from sanitizer.text.lexers import TAGS as TAGS
     from sanitizer.text.policy import UNCLEAR as UNCLEAR
     from sanitizer.text.policy import Policy as Policy
@@ -59,13 +58,12 @@ else:
             "language": (
                 "LANGUAGES",
                 "Language",
-                "MAX_WORDS",
                 "UNREAD",
                 "NATIVE_ANYWHERE",
                 "UNREAD_ANYWHERE",
                 "language_lists",
                 "language_of",
-                "languages_in",
+                "languages_told",
             ),
             "lexers": ("TAGS",),
             "policy": ("Policy", "UNCLEAR", "word_list"),

@@ -14,6 +14,7 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from sanitizer.lm import Manifest
 from sanitizer.text.words import word_spans
@@ -213,31 +214,49 @@ def language_of(
         >>> print(language_of("gdzie jest moja nowa czerwona torba?", lists))
         None
     """
-    spans = list(islice(word_spans(text), MAX_WORDS))
-    if len(spans) == MAX_WORDS:
-        text = text[: spans[-1][1]]
-    words = [word for begin, end in spans if not (word := text[begin:end]).isdecimal()]
-    counted = Counter(_form(word, anywhere) for word in words)
-    return None if _is_unread(counted, lists, unread) else _of_lists(text, words, counted, lists)
+    return languages_told(text, lists, anywhere, unread).main
 
 
-def languages_in(
-    text: str, lists: Mapping[str, AbstractSet[str]], anywhere: AbstractSet[str] = frozenset()
-) -> frozenset[str]:
-    """Return the languages of which a text has at least a few words that no other list has.
+class Told(NamedTuple):
+    """What the words of a text tell of its languages.
+
+    Attributes:
+        main: as `language_of` returns it. some: languages of which it has at least a few words that
+            no other list has. n_unread: words of languages without a list, on no English list.
+    """
+
+    main: str | None
+    some: frozenset[str]
+    n_unread: int
+
+
+def languages_told(
+    text: str,
+    lists: Mapping[str, AbstractSet[str]],
+    anywhere: AbstractSet[str] = frozenset(),
+    unread: AbstractSet[str] = frozenset(),
+) -> Told:
+    """Return what the words of a text tell of its languages; each word is looked up once.
 
     Args and guarantee: as for `language_of`.
 
     Example:
         >>> lists = {"en": {"where", "is", "my", "book"}, "de": {"wo", "ist", "mein", "bitte"}}
-        >>> sorted(languages_in("where is my book? bitte wo ist mein Buch?", lists))
+        >>> sorted(languages_told("where is my book? bitte wo ist mein Buch?", lists).some)
         ['de', 'en']
     """
-    spans = islice(word_spans(text), MAX_WORDS)
+    spans = list(islice(word_spans(text), MAX_WORDS))
+    if len(spans) == MAX_WORDS:
+        text = text[: spans[-1][1]]
     words = [word for begin, end in spans if not (word := text[begin:end]).isdecimal()]
-    own, _ = _on_lists(Counter(_form(word, anywhere) for word in words), lists)
+    counted = Counter(_form(word, anywhere) for word in words)
+    foreign = _is_unread(counted, lists, unread)
+    main = None if foreign else _of_lists(text, words, counted, lists)
+    own, _ = _on_lists(counted, lists)
     least = max(_A_FEW, len(words) // _ONE_IN)
-    return frozenset(language for language, n in own.items() if n >= least)
+    english = lists.get(DEFAULT, frozenset())
+    n_unread = sum(word in unread and word not in english for word in words)
+    return Told(main, frozenset(name for name, n in own.items() if n >= least), n_unread)
 
 
 @cache
