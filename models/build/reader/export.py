@@ -1,0 +1,210 @@
+"""Write the trained reader as two graphs over one file of int8 matrices.
+
+`view.onnx` reads a view once and gives its scores, and the keys and values of every layer;
+`runs.onnx` reads rows of runs, whose pieces attend to these and to their own row. Each row of a
+product's input has a scale of its own, and a call of `runs.onnx` always has the same shape: no bit
+of a run's scores depends on another run.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+from models.build.export import ROWS, GraphBuilder
+from sanitizer.lm.reader import CLASSES, ELIGIBLE, GENDERS
+
+Array = NDArray[np.float32]
+WIDTH, HEADS = 384, 12
+EPSILON = 1e-12
+N_SCORES = 1 + len(CLASSES) + 1 + len(GENDERS)
+WEIGHTS = "weights.bin"
+_LARGE = 4096  # bytes from which a tensor goes to the shared file
+
+
+def _norm(g: GraphBuilder, x: str, name: str, weights: dict[str, Array]) -> str:
+    scale = g.constant(name + ".weight", weights[name + ".weight"])
+    shift = g.constant(name + ".bias", weights[name + ".bias"])
+    inputs = [x, scale, shift]
+    return g.node("LayerNormalization", inputs, name + ".out", axis=-1, epsilon=EPSILON)
+
+
+def _biased(g: GraphBuilder, x: str, name: str, weights: dict[str, Array]) -> str:
+    product = g.product(x, name, weights[name + ".weight"])
+    return g.node("Add", [product, g.constant(name + ".bias", weights[name + ".bias"])], name)
+
+
+def _rest(g: GraphBuilder, x: str, seen: str, name: str, weights: dict[str, Array]) -> str:
+    """Add what follows attention in a layer; x and the result are [rows, width]."""
+
+    def added(source: str, part: str, skip: str, after: str) -> str:
+        # Sum, not Add: onnxruntime would fuse Add into a slower node.
+        product = g.product(source, name + part, weights[f"{name}{part}.weight"], part == "fo")
+        bias = g.constant(f"{name}{part}.bias", weights[f"{name}{part}.bias"])
+        summed = g.node("Sum", [product, skip, bias], name + part)
+        return _norm(g, summed, name + after, weights)
+
+    x = added(seen, "o", x, "n1")
+    inner = g.node("Gelu", [_biased(g, x, name + "fi", weights)], name + "gelu", "com.microsoft")
+    return added(inner, "fo", x, "n2")
+
+
+def _head(g: GraphBuilder, x: str, name: str, output: str, weights: dict[str, Array]) -> None:
+    matrix = g.constant(name + ".weight", weights[name + ".weight"].T)
+    bias = g.constant(name + ".bias", weights[name + ".bias"])
+    g.node("Add", [g.node("MatMul", [x, matrix], name + ".product"), bias], output)
+
+
+def view_graph(weights: dict[str, Array], layers: int) -> onnx.ModelProto:
+    """Build the graph of a view.
+
+    Input: vectors float32 [n, width], embeddings with positions. Outputs: scores float32
+    [n, N_SCORES]; needed float32 [n, eligible]; keys and values float32 [layers, n, width].
+    """
+    g = GraphBuilder(ROWS)
+    g.constant("flat", np.array([-1, WIDTH]))
+    g.constant("one", np.array([1, -1, WIDTH]))
+    x = _norm(g, "vectors", "n0", weights)
+    kept: dict[str, list[str]] = {"k": [], "v": []}
+    for i in range(layers):
+        name = f"layers.{i}."
+        parts = []
+        for part in "qkv":
+            flat = _biased(g, x, name + part, weights)
+            parts.append(g.node("Reshape", [flat, "one"], f"{name}{part}.one"))
+            if part != "q":
+                kept[part].append(parts[-1])
+        seen = g.node(
+            "MultiHeadAttention", parts, name + "seen", "com.microsoft", num_heads=HEADS
+        )
+        x = _rest(g, x, g.node("Reshape", [seen, "flat"], name + "seen.flat"), name, weights)
+    _head(g, x, "head", "scores", weights)
+    _head(g, x, "need", "needed", weights)
+    g.node("Concat", kept["k"], "keys", axis=0)
+    g.node("Concat", kept["v"], "values", axis=0)
+    outputs: list[tuple[str, list[str | int]]] = [
+        ("scores", ["n", N_SCORES]),
+        ("needed", ["n", len(ELIGIBLE)]),
+        ("keys", [layers, "n", WIDTH]),
+        ("values", [layers, "n", WIDTH]),
+    ]
+    return _model(g, "view", [("vectors", ["n", WIDTH])], outputs)
+
+
+def runs_graph(weights: dict[str, Array], layers: int) -> onnx.ModelProto:
+    """Build the graph of runs.
+
+    Inputs: vectors float32 [rows, pieces, width]; absent float32 [rows, pieces], 0 at pieces and
+    -10000 at padding; keys and values as `view_graph` gives them. Output: scores float32
+    [rows, pieces, N_SCORES].
+    """
+    g = GraphBuilder(ROWS)
+    size = WIDTH // HEADS
+    g.constant("flat", np.array([-1, WIDTH]))
+    g.constant("heads", np.array([-1, HEADS, size]))
+    g.constant("scaled", np.array(size**-0.5, np.float32))
+    g.constant("first", np.array(0))
+    shape = g.node("Shape", ["absent"], "shape")  # [rows, pieces]
+    by_rows = g.node(  # [heads, rows, pieces, size]
+        "Concat",
+        [g.constant("n.heads", np.array([HEADS])), shape, g.constant("n.size", np.array([size]))],
+        "shape.rows",
+        axis=0,
+    )
+    g.constant("by.heads", np.array([HEADS, -1, size]))
+    pieces = g.node("Gather", [shape, g.constant("i1", np.array([1]))], "n.pieces")
+    beside = g.node("Concat", ["n.heads", g.constant("any", np.array([-1])), pieces], "s.b", axis=0)
+    own_shape = g.node("Concat", ["n.heads", shape, pieces], "shape.own", axis=0)
+    shown = g.node("Shape", ["keys"], "shape.view")
+    seen_n = g.node("Gather", [shown, "i1"], "n.view")
+    sizes = g.node("Concat", [seen_n, pieces], "n.parts", axis=0)
+    hidden = g.node("Unsqueeze", ["absent", g.constant("axes", np.array([0, 2]))], "hidden")
+    x = _norm(g, g.node("Reshape", ["vectors", "flat"], "rows"), "n0", weights)
+    for i in range(layers):
+        name = f"layers.{i}."
+        own = {}
+        for part in "qkv":
+            flat = _biased(g, x, name + part, weights)
+            cut = g.node("Reshape", [flat, "heads"], f"{name}{part}.cut")
+            own[part] = g.node("Transpose", [cut], f"{name}{part}.heads", perm=[1, 0, 2])
+        at = g.constant(f"{name}at", np.array(i))
+        view = {}
+        for part, source in (("k", "keys"), ("v", "values")):
+            one = g.node("Gather", [source, at], f"{name}{part}.layer", axis=0)
+            cut = g.node("Reshape", [one, "heads"], f"{name}{part}.layer.cut")
+            perm = [1, 2, 0] if part == "k" else [1, 0, 2]
+            view[part] = g.node("Transpose", [cut], f"{name}{part}.view", perm=perm)
+        q = g.node("Mul", [own["q"], "scaled"], name + "q.scaled")
+        to_view = g.node("MatMul", [q, view["k"]], name + "to.view")
+        rows = {
+            part: g.node("Reshape", [q if part == "q" else own[part], by_rows], f"{name}{part}.rows")
+            for part in "qkv"
+        }
+        turned = g.node("Transpose", [rows["k"]], name + "k.turned", perm=[0, 1, 3, 2])
+        to_own = g.node("MatMul", [rows["q"], turned], name + "to.own.raw")
+        to_own = g.node("Add", [to_own, hidden], name + "to.own")
+        to_own = g.node("Reshape", [to_own, beside], name + "to.own.flat")
+        odds = g.node("Concat", [to_view, to_own], name + "odds", axis=2)
+        shares = g.node("Softmax", [odds], name + "shares", axis=-1)
+        parts = [name + "of.view", name + "of.own"]
+        g.nodes.append(helper.make_node("Split", [shares, sizes], parts, axis=2, name=name + "cut"))
+        from_view = g.node("MatMul", [parts[0], view["v"]], name + "from.view")
+        of_own = g.node("Reshape", [parts[1], own_shape], name + "of.own.rows")
+        from_own = g.node("MatMul", [of_own, rows["v"]], name + "from.own.rows")
+        from_own = g.node("Reshape", [from_own, "by.heads"], name + "from.own")
+        both = g.node("Sum", [from_view, from_own], name + "seen.heads")
+        back = g.node("Transpose", [both], name + "seen.back", perm=[1, 0, 2])
+        x = _rest(g, x, g.node("Reshape", [back, "flat"], name + "seen"), name, weights)
+    _head(g, x, "head", "scores.flat", weights)
+    last = g.constant("n.scores", np.array([N_SCORES]))
+    out = g.node("Concat", [shape, last], "shape.scores", axis=0)
+    g.node("Reshape", ["scores.flat", out], "scores")
+    inputs: list[tuple[str, list[str | int]]] = [
+        ("vectors", ["rows", "pieces", WIDTH]),
+        ("absent", ["rows", "pieces"]),
+        ("keys", [layers, "n", WIDTH]),
+        ("values", [layers, "n", WIDTH]),
+    ]
+    return _model(g, "runs", inputs, [("scores", ["rows", "pieces", N_SCORES])])
+
+
+def _model(
+    g: GraphBuilder,
+    name: str,
+    inputs: list[tuple[str, list[str | int]]],
+    outputs: list[tuple[str, list[str | int]]],
+) -> onnx.ModelProto:
+    def infos(listed: list[tuple[str, list[str | int]]]) -> list[onnx.ValueInfoProto]:
+        return [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in listed]
+
+    graph = helper.make_graph(g.nodes, name, infos(inputs), infos(outputs), g.initializers)
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def save(models: dict[str, onnx.ModelProto], folder: Path) -> None:
+    """Write the graphs, and their large tensors once, into one file."""
+    offsets: dict[str, tuple[int, bytes]] = {}
+    with (folder / WEIGHTS).open("wb") as file:
+        for model in models.values():
+            for tensor in model.graph.initializer:
+                raw = numpy_helper.to_array(tensor).tobytes()
+                if len(raw) < _LARGE:
+                    continue
+                if tensor.name not in offsets:
+                    file.write(b"\0" * (-file.tell() % 64))
+                    offsets[tensor.name] = file.tell(), raw
+                    file.write(raw)
+                offset, known = offsets[tensor.name]
+                assert known == raw, tensor.name
+                tensor.ClearField("raw_data")
+                tensor.data_location = TensorProto.EXTERNAL
+                told = (("location", WEIGHTS), ("offset", str(offset)), ("length", str(len(raw))))
+                for key, value in told:
+                    tensor.external_data.add(key=key, value=value)
+    for name, model in models.items():
+        (folder / f"{name}.onnx").write_bytes(model.SerializeToString())

@@ -1,0 +1,123 @@
+"""Write the lists of everyday words by language, models/languages/<code>.txt.
+
+English is written by hand (`english`), German, French and Spanish come from lists that were read
+word by word (`read`); the others are the most frequent words of wordfreq 3.1.1 (CC BY-SA 4.0) less
+what `excluded/<code>.txt` holds, which a reader of all of them wrote. What the labelled texts show
+to be private more than now and then is on no list. `python -m models.build.reader.languages`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from models.build import manifest
+from models.build.reader.texts import Labelled, all_texts
+from models.build.words import WORDS, Matcher, read_list
+from sanitizer.detect.view import plain
+from sanitizer.text.words import word_spans
+
+HERE = Path(__file__).resolve().parent
+MODELS = HERE.parents[1]
+LANGUAGES = MODELS / "languages"
+CODES = "de en es fr it pt nl pl sv da nb cs ro fi hu tr ru uk el id vi ko ar hi".split()
+N_CANDIDATES = 4000
+N_FUNCTIONS = 150
+N_UNREVIEWED = 4000  # draft
+OFTEN, OFTEN_COMMON = 0.2, 0.6
+"""Share of a word's places at which it is private from which it is on no list; of the commonest."""
+COMMONEST = 400
+
+
+def ranked(code: str) -> list[str]:
+    """Return the frequent words of a language, most frequent first."""
+    from wordfreq import top_n_list
+
+    return [w for w in top_n_list(code, 5200) if w.replace("'", "").isalpha() or code in ("hi", "ar")]
+
+
+def lines(path: Path) -> set[str]:
+    """Return the entries of a list."""
+    if not path.exists():
+        return set()
+    found = (line.split("\t")[0].strip() for line in path.read_text("utf-8").splitlines())
+    return {plain(word) for word in found if word and not word.startswith("#")}
+
+
+def private_words(texts: list[Labelled], common: set[str]) -> set[str]:
+    """Return the words that are private in the labelled texts more than now and then."""
+    private: Counter[str] = Counter()
+    total: Counter[str] = Counter()
+    for each in texts:
+        marked = [(s.start, s.end) for s in each.spans if s.kind != "FACT"]
+        for start, end in word_spans(each.text):
+            word = plain(each.text[start:end])
+            total[word] += 1
+            private[word] += any(a <= start < b for a, b in marked)
+    return {
+        word
+        for word, n in private.items()
+        if n >= 2 and n / total[word] > (OFTEN_COMMON if word in common else OFTEN)
+    }
+
+
+def english() -> dict[str, str]:
+    """Return the English words and in which cases they are visible."""
+    words: dict[str, str] = {}
+    for line in (HERE / "english.txt").read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            word, _, flag = line.partition("\t")
+            words[word] = flag
+    return words
+
+
+def everyday(code: str, names: set[str], sensitive: Matcher) -> Iterator[str]:
+    """Yield the words of a language that was read or reviewed, the commonest first."""
+    listed = HERE / "read" / f"{code}.txt"
+    if listed.exists():
+        yield from sorted(lines(listed))
+        return
+    excluded = lines(HERE / "excluded" / f"{code}.txt")
+    reviewed = bool(excluded)
+    order = [plain(word) for word in ranked(code)]
+    common = set(order[:N_FUNCTIONS])
+    for word in order[: N_CANDIDATES if reviewed else N_UNREVIEWED]:
+        # A name elsewhere may be an everyday word here: the reader of the list decided.
+        named = word in names and word not in common and len(word) > 2
+        if word not in excluded and not named and word not in sensitive:
+            yield word
+
+
+def main() -> None:
+    """Write all lists and the manifest."""
+    texts = all_texts()
+    names = lines(MODELS / "classes" / "given_names.txt")
+    sensitive = Matcher(read_list(WORDS / "sensitive.txt"))
+    LANGUAGES.mkdir(exist_ok=True)
+    ranks = {code: [plain(w) for w in ranked(code)] for code in CODES}
+    of_code = {"nb": "no"}
+    sizes = {}
+    for code in CODES:
+        its = [t for t in texts if t.language == of_code.get(code, code)]
+        private = private_words(its, set(ranks[code][:COMMONEST]))
+        if code == "en":
+            words = {w: f for w, f in english().items() if plain(w) not in private}
+        else:
+            words = dict.fromkeys(everyday(code, names, sensitive), "")
+            words = {w: f for w, f in words.items() if w not in private}
+        functions = [
+            w for w in ranks[code] if w in words and w not in names and (len(w) > 1 or code == "el")
+        ][:N_FUNCTIONS]
+        body = [f"{w}\t{f}" if f else w for w, f in sorted(words.items()) if w not in functions]
+        head = [f"# Everyday words, {code}: see models/build/reader/languages.py.", "0.2"]
+        (LANGUAGES / f"{code}.txt").write_text(
+            "\n".join([*head, *functions, "", *body]) + "\n", "utf-8"
+        )
+        sizes[code] = len(words)
+    manifest.write(LANGUAGES, [f"{code}.txt" for code in CODES], words=sizes)
+    print(sizes)
+
+
+if __name__ == "__main__":
+    main()
