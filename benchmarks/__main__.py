@@ -8,11 +8,12 @@ latency: speed and memory. privacy: exact epsilons, and attacks. utility: the pr
 frontier, the papers' tables, ideas that were tried, and usefulness: what is hidden of labelled
 prompts and what of the task is left. generation: extraction and synthesis. peers: other tools, each
 in an environment of its own, whose interpreter `--peer` names (NAME: presidio, datafog, spacy,
-llm-shield-proxy, xllamacpp, invink; the last with the folder of its model: PYTHON,FOLDER). Two
-sets of prompts for usefulness are named in the same way (pupa=FILE, instructions=FILE). report:
-tables and plots from the results. NAME is a single benchmark, by its name (`audits`) or its module
-(`privacy.audits`). Every step is a process of its own. The long ones keep what they have measured
-and go on where they were stopped; with --resume, steps that ended at this commit with these
+llm-shield-proxy, xllamacpp, invink; the last with the folder of its model: PYTHON,FOLDER). Sets of
+texts for usefulness are named in the same way (pupa=FILE, instructions=FILE, tab=FOLDER; the last
+also by --tab FOLDER). report: tables and plots from the results. NAME is a single benchmark, by its
+name (`audits`) or its module (`privacy.audits`). Every step is a process of its own. The long ones
+keep what they have measured and go on where they were stopped; with --resume, steps that ended at
+this commit with these
 arguments are not run again. --quick takes minutes, and writes its results and its report into a
 temporary folder.
 
@@ -73,7 +74,7 @@ def _proxy(peers: Peers) -> list[str] | None:
 
 def _usefulness(peers: Peers) -> list[str]:
     tools = [name for name in ("presidio", "spacy", "datafog") if name in peers]
-    files = [name for name in ("pupa", "instructions") if name in peers]
+    files = [name for name in ("pupa", "instructions", "tab") if name in peers]
     return [
         *(part for name in tools for part in ("--peer", f"{name}={peers[name]}")),
         *(part for name in files for part in (f"--{name}", peers[name])),
@@ -147,7 +148,6 @@ STEPS: dict[str, list[Step]] = {
         Step("ideas", "frontier.ideas", minutes=7),
         Step("words", "frontier.words", minutes=2),
         Step("usefulness", "usefulness.run", _usefulness, minutes=6),
-        Step("detectors", "usefulness.detectors", minutes=5),
         Step("tasks", "usefulness.checked", _finders, minutes=4),
         Step("limits", "usefulness.limits", minutes=3),
     ],
@@ -257,6 +257,7 @@ def main() -> int:
     parser.add_argument(
         "--peer", action="append", default=[], metavar="NAME=PYTHON", help="see above"
     )
+    parser.add_argument("--tab", metavar="FOLDER", help="as --peer tab=FOLDER")
     parser.add_argument(
         "--resume", action="store_true", help="leave out steps that ended before, see above"
     )
@@ -264,6 +265,7 @@ def main() -> int:
     if bad := [peer for peer in options.peer if "=" not in peer]:
         parser.error(f"argument --peer: must be NAME=PYTHON, got {bad[0]!r}")
     peers = dict(peer.split("=", 1) for peer in options.peer)
+    peers |= {"tab": options.tab} if options.tab else {}
     if options.quick and FOLDER not in os.environ:
         os.environ[FOLDER] = tempfile.mkdtemp(prefix="benchmarks-")
         say(f"results go to {os.environ[FOLDER]}")

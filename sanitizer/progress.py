@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 Item = TypeVar("Item")
 Report = Callable[[int, int, bool], None]
 _REPORT: ContextVar[Report | None] = ContextVar("report", default=None)
-_LONG = 1500  # pieces of a text, about three windows of the tagger: shorter ones need no bar
+_LONG = 1500  # pieces of a text, about three windows of the reader: shorter ones need no bar
 
 
 def report(done: int, total: int, charged: bool = False) -> None:

@@ -155,12 +155,12 @@ class Record:
         claimed_epsilon: the published claim per unit, for published variants.
         policy: name of the policy.
         model_sha256: hash of the model's manifest.
-        detector: what read the text to find things: "none", "local", "skeleton" or "reading".
+        detector: what read the text to find things: "none" or "local".
         n_things: distinct things that were replaced as a whole, identifiers among them.
         n_drawn: how many of them have a stand-in that was drawn, now or earlier.
         conversation_epsilon: epsilon of all stand-ins drawn in the conversation so far, added up.
         conversation_epsilon_at_delta: the smallest bound known for all of them at `bound_delta`.
-        language: language of the text ("en", "de", "fr", "es"), where a detector read it.
+        language: language of the text, where a detector read it; None if it is in none with a list.
         declared: how many of the public words the caller or the policy declared public as part of
             a template, phrase or role.
     """

@@ -18,7 +18,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
-from sanitizer.lm import MaskedLM, OnnxMaskedLM, OnnxTagger, loading, model_folder, tokens
+from sanitizer.lm import MaskedLM, OnnxMaskedLM, OnnxReader, loading, model_folder, tokens
 from sanitizer.lm import masked as masked_module
 from sanitizer.lm.word_vectors import PieceTable, WordTable
 from sanitizer.pipeline import engines
@@ -111,8 +111,8 @@ def packaged_masked() -> OnnxMaskedLM:
 
 
 @cache
-def packaged_tagger() -> OnnxTagger:
-    return OnnxTagger(threads=1)
+def packaged_reader() -> OnnxReader:
+    return OnnxReader(threads=1)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -128,14 +128,14 @@ def packaged_models_are_loaded_once() -> Iterator[None]:
             return packaged_masked()
         return OnnxMaskedLM(folder, threads)
 
-    def tagger(folder: Path | None = None, threads: int | None = None) -> OnnxTagger:
+    def reader(folder: Path | None = None, threads: int | None = None) -> OnnxReader:
         if folder is None and threads in {None, 1}:
-            return packaged_tagger()
-        return OnnxTagger(folder, threads)
+            return packaged_reader()
+        return OnnxReader(folder, threads)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loading, "OnnxMaskedLM", masked)
-        patch.setattr(loading, "OnnxTagger", tagger)
+        patch.setattr(loading, "OnnxReader", reader)
         patch.setattr(tokens, "_tokenizer", of_packaged_once(tokens._tokenizer))
         settings_of = of_packaged_once(masked_module.read_settings)
         for module in (masked_module, models):

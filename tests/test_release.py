@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 SCRIPT = Path(__file__).parents[1] / ".ci" / "wheel"
-MODELS = ("sanitizer/models/tagger/model.onnx", "sanitizer/models/masked-lm/model.onnx")
+MODELS = ("sanitizer/models/reader/view.onnx", "sanitizer/models/masked-lm/model.onnx")
 
 
 def wheel(folder: Path, name: str, *files: str) -> None:

@@ -15,7 +15,7 @@ from benchmarks.frontier.claims import claims
 from benchmarks.papers import cape as papers_cape
 from benchmarks.report import frontier as frontier_report
 from benchmarks.report.classes import PRIORS
-from benchmarks.report.usefulness import HALVES, percent
+from benchmarks.report.usefulness import in_words, percent
 
 PLOTS = "results/plots"
 
@@ -61,40 +61,9 @@ def _listed(lines: list[str]) -> str:
 
 def usefulness() -> str:
     """What presets and peers hide, and what they leave."""
-    results = _results("usefulness")
-    half = next(half for half in HALVES if half in results)
-    tools = results[half]["tools"]
-    chosen = [name for name in ("balanced", "deidentify", "presidio", "spacy") if name in tools]
-
-    def line(what: str, share: Callable[[Mapping[str, Any]], Any]) -> str:
-        return f"{what}: " + ", ".join(f"{name} {percent(share(tools[name]))} %" for name in chosen)
-
-    groups = {
-        "names hidden": "names",
-        "private numbers hidden": "numbers",
-        "spans in lower case with a word off the lists hidden": "lower-case",
-    }
-
-    def hidden(group: str) -> Callable[[Mapping[str, Any]], Any]:
-        return lambda found: found["spans"][group]["hidden"]
-
-    lines = [line(said, hidden(group)) for said, group in groups.items()]
-    lines += [
-        line("task words kept", lambda found: found["task_words_kept"]),
-        line(
-            "facts in everyday words warned about", lambda f: f["spans"]["public facts"]["warned"]
-        ),
-        line(
-            "all private spans hidden or warned about",
-            lambda f: f["spans"]["all"]["hidden_or_warned"],
-        ),
-        line(
-            "sentences with nothing private warned about", lambda f: f["harmless_sentences_warned"]
-        ),
-    ]
     return (
-        f"On {results[half]['n_prompts']} {HALVES[half]}:\n\n{_listed(lines)}\n\nWhat is missed "
-        "leaves as it was written: these rates, not a theorem, say how often."
+        f"{in_words(_results('usefulness'))}\n\nWhat is missed leaves as it was written: these "
+        "rates, not a theorem, say how often."
     )
 
 

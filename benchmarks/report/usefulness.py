@@ -1,5 +1,5 @@
-"""The README section and the plot of results/usefulness.json: `python -m
-benchmarks.report.usefulness` draws it.
+"""The section and the plot of results/usefulness.json: `python -m benchmarks.report.usefulness`
+draws it.
 """
 
 from __future__ import annotations
@@ -9,24 +9,36 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common.machine import output_folder
-from benchmarks.common.tables import folded, kept, load, shown, table
+from benchmarks.common.tables import folded, load, shown, table
+from benchmarks.usefulness.table import (
+    HELD_SETS,
+    OPEN_SETS,
+    WHOLE,
+    details,
+    main_table,
+)
+from sanitizer.risk.evaluation import OTHERS, TASKS, TOLD
 
-HALVES = {"held": "held-out prompts", "open": "open prompts"}
-OTHER_HANDS = {
-    "second_held": "held-out prompts of a second hand",
-    "second_open": "open prompts of a second hand",
-    "third_held": "held-out prompts of four more hands",
-    "third_open": "open prompts of four more hands",
-    "fourth_held": "held-out prompts of a fourth set",
-    "fourth_open": "open prompts of a fourth set",
-    "foreign": "German, French and Spanish prompts",
-}
-"""Sets that only have a table of their own."""
 GROUPS = {
-    "names": "names",
-    "numbers": "numbers",
-    "lower-case": "lower-case, off the lists",
-    "all": "all",
+    HELD_SETS: "prompts that nobody read",
+    OPEN_SETS: "prompts that the reader was trained on",
+}
+"""Groups of sets that short tables are about, the first that was measured, and what they hold."""
+SHORT = {
+    "names hidden": "names, whole",
+    "private numbers hidden": "numbers, whole",
+    "illnesses, beliefs, work and the like hidden": "attributes, whole",
+    "task words kept": TASKS,
+    "other words changed": OTHERS,
+}
+MARKERS: dict[str, tuple[str, str]] = {
+    "identifiers": ("#ef8a62", "s"),
+    "deidentify": ("#d6604d", "D"),
+    "balanced": ("#b2182b", "o"),
+    "presidio": ("#2166ac", "^"),
+    "spacy": ("#1b7837", "v"),
+    "spacy, names only": ("#7fbf7b", "<"),
+    "datafog": ("#666666", "x"),
 }
 Share = Mapping[str, float] | None
 
@@ -39,196 +51,89 @@ def percent(found: Share) -> str:
     return f"{mean:.0f} ({low:.0f} to {high:.0f})"
 
 
-def rows(tools: Mapping[str, Any]) -> list[list[str]]:
-    """Return one row for each tool on labelled prompts."""
-    return [
-        [
-            name,
-            *(percent(found["spans"][group]["hidden"]) for group in GROUPS),
-            percent(found["spans"]["public facts"]["warned"]),
-            percent(found["task_words_kept"]),
-            percent(found["other_words_changed"]),
-            percent(found["restored"]),
-            shown(found["ms"]),
-        ]
-        for name, found in tools.items()
-    ]
-
-
-SHORT = ("deidentify", "balanced", "presidio", "spacy", "datafog")
-"""The main README's rows: the presets that hide names, and the peers, each at its best."""
+def group(results: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return what short tables are about: its description, and its figures."""
+    measured = results["groups"] | results["sets"]
+    name = next((name for name in GROUPS if name in measured), next(iter(measured)))
+    return f"{measured[name]['n_texts']} {GROUPS.get(name, f'texts of {name}')}", measured[name]
 
 
 def short_table() -> str:
-    """Return the main README's table: the held-out half, few columns."""
-    half = load("usefulness")["results"]["held"]
-    header = [
-        f"{half['n_prompts']} held-out prompts, %",
-        "names hidden",
-        "private numbers hidden",
-        "task words kept",
-        "other words changed",
-    ]
+    """Return the main README's table."""
+    told, found = group(load("usefulness")["results"])
     body = [
-        [
-            name,
-            percent(found["spans"]["names"]["hidden"]),
-            percent(found["spans"]["numbers"]["hidden"]),
-            percent(found["task_words_kept"]),
-            percent(found["other_words_changed"]),
-        ]
-        for name, found in half["tools"].items()
-        if name in SHORT
+        [name, *(percent(own["measures"].get(measure)) for measure in SHORT.values())]
+        for name, own in found["tools"].items()
     ]
-    return table(header, body) + "\n\nIn brackets 95 % intervals over prompts.\n"
-
-
-def main_table(tools: Mapping[str, Any]) -> str:
-    """Return the table of one half."""
-    header = [
-        "hidden or kept, %",
-        *GROUPS.values(),
-        "facts in public words: warned",
-        "task words kept",
-        "other words changed",
-        "restored",
-        "ms",
-    ]
-    return table(header, rows(tools))
-
-
-def classes_table(tools: Mapping[str, Any]) -> str:
-    """Return spans hidden, wholly and in part, by class."""
-    some = next(iter(tools.values()))["spans"]
-    names = [name for name in some if name not in GROUPS and some[name]["n"]]
-    body = [
-        [
-            name,
-            str(some[name]["n"]),
-            *(
-                f"{percent(found['spans'][name]['hidden'])}; "
-                f"{percent(found['spans'][name]['in_part'])}"
-                for found in tools.values()
-            ),
-        ]
-        for name in names
-    ]
-    return table(["hidden; in part, %", "spans", *tools], body)
-
-
-def files_table(results: Mapping[str, Any]) -> str:
-    """Return the figures on PUPA and on the instructions, of those that were measured."""
-    columns = [
-        ("pupa", "private_words_hidden", "PUPA: private words hidden"),
-        ("pupa", "other_words_changed", "PUPA: other words changed"),
-        ("instructions", "words_changed", "instructions: words changed"),
-    ]
-    there = [column for column in columns if column[0] in results]
-    if not there:
-        return ""
-    tools = results[there[0][0]]["tools"]
-    body = [
-        [tool, *(percent(results[part]["tools"][tool][key]) for part, key, _ in there)]
-        for tool in tools
-    ]
-    return table(["%", *(title for *_, title in there)], body)
-
-
-def files_note(results: Mapping[str, Any]) -> str:
-    """Return where the two sets come from, and how much of them was read."""
-    lines = []
-    if "pupa" in results:
-        found = results["pupa"]
-        lines.append(
-            f"PUPA (PUPA_New.csv of siyan-sylvia-li/PAPILLON, MIT): {found['n_prompts']} real "
-            f"prompts with {found['n_units']:,} private units, of which "
-            f"{found['n_units_not_in_their_prompt']} do not occur in their prompt. It was redacted "
-            "once before, so its levels are indicative."
-        )
-    if "instructions" in results:
-        n = results["instructions"]["n_prompts"]
-        lines.append(
-            f"Instructions (self-instruct, user-oriented, Apache-2.0): {n} tasks in which nothing "
-            "is private."
-        )
-    return " ".join(lines)
-
-
-def intro(data: Mapping[str, Any]) -> str:
-    """Return what was measured, and how."""
-    results, ran = data["results"], data["circumstances"]
-    counts = "; ".join(
-        f"{results[half]['n_prompts']} {name} with {results[half]['n_spans']:,} sensitive spans "
-        f"and {results[half]['n_task_words']} task words"
-        for half, name in (HALVES | OTHER_HANDS).items()
-        if half in results
-    )
     return (
-        f"## Usefulness\n\n`{ran['command']}`, {ran['machine']}: {counts}. They were written and "
-        "labelled for this; persons, firms and numbers are invented. A span is hidden if every "
-        "word of it but stopwords was replaced by another; a fact in everyday words if at least "
-        'one was. "Off the lists": spans in lower case with a word that is not among the '
-        f"{results['n_public_words']:,} public ones; facts made of these alone can only be warned "
-        "about. Restored: the released text came back byte for byte. In brackets 95 % bootstrap "
-        "intervals over prompts; times are medians per prompt, in turns."
+        f"{table([f'{told}, %', *SHORT], body)}\n\nIn brackets 95 % intervals over prompts; hidden "
+        "is what was replaced as a whole.\n"
     )
 
 
 def section() -> str:
     """Return the section for benchmarks/README.md."""
     data = load("usefulness")
-    results = data["results"]
-    there = [half for half in HALVES if half in results]
-    parts = [intro(data), "![Spans hidden against words changed](results/plots/usefulness.png)"]
-    for half, name in (HALVES | OTHER_HANDS).items():
-        if half in results:
-            parts.append(f"{name[0].upper()}{name[1:]}:\n\n{main_table(results[half]['tools'])}")
-    parts.append(f"By class, {HALVES[there[0]]}:")
-    parts.append(folded(classes_table(results[there[0]]["tools"])))
-    parts += [part for part in (files_note(results), files_table(results)) if part]
-    if kept("detectors"):
-        parts.append(detectors())
-    missing = [*results["not_run"], *results["unknown_presets"]]
-    if missing:
-        parts.append(f"Not measured: {', '.join(missing)}.")
+    results, ran = data["results"], data["circumstances"]
+    sets, tools = results["sets"], list(group(results)[1]["tools"])
+    n_texts, n_spans = (sum(each[n] for each in sets.values()) for n in ("n_texts", "n_spans"))
+    parts = [
+        f"## Usefulness\n\n`{ran['command']}`, {ran['machine']}: {n_texts:,} texts with "
+        f"{n_spans:,} private spans, written and labelled for this; persons, firms and numbers are "
+        "invented. A span counts by its hidden words, those that are on no list of everyday words "
+        "(by all, if all are): whole if each of them was replaced, touched if one was. Other words "
+        'changed: those outside of all spans; visible words beside a span ("Dr", "of") are '
+        "counted apart. By rules: the detector before the reader; aim: what was asked of the "
+        "reader before it was made. Two figures: the least and the most of the sets.",
+        main_table(results),
+        f"![Spans hidden against words changed](results/plots/usefulness.png)\n\nBy set, "
+        f"`{tools[0]}`:",
+        details(sets, tools[:1]),
+    ]
+    others = {"languages": "language", "origins": "origin of names"}
+    for part, name in others.items():
+        if results[part]:
+            parts += [f"By {name}, `{tools[0]}`:", details(results[part], tools[:1])]
+    apart = {name: results[name] for name in ("pupa", "instructions") if name in results}
+    parts += ["All tools:", folded(details(sets | apart, tools))]
+    parts += ["By class, whole, in percent:", folded(classes_table(group(results)[1]["tools"]))]
+    if results["not_run"]:
+        parts.append(f"Not measured: {', '.join(results['not_run'])}.")
     return "\n\n".join(parts)
 
 
-def detectors() -> str:
-    """Return the table of the three detectors."""
-    data = load("detectors")
-    header = ["detector, %", *GROUPS_OF_DETECTORS, "other words changed", "nothing else moved"]
+def classes_table(tools: Mapping[str, Any]) -> str:
+    """Return spans hidden whole by class, with their number."""
+    some = next(iter(tools.values()))["measures"]
+    names = sorted(name for name in some if name.split(",")[0].isupper() and "whole" in name)
     body = [
         [
-            f"{mode}, {HALVES[half]}",
-            *(percent(found[group]) for group in GROUPS_OF_DETECTORS),
-            percent(found["others"]),
-            f"{percent(found['stability']['all'])}; {percent(found['stability']['kept'])}",
-            shown(found["ms"]),
+            name.partition(",")[0],
+            str(some[name]["n"]),
+            *(percent(found["measures"].get(name)) for found in tools.values()),
         ]
-        for half, modes in data["results"].items()
-        for mode, found in modes.items()
+        for name in names
     ]
-    return (
-        f"`{data['circumstances']['command']}`: the detectors under `balanced`. Nothing else moved:"
-        " swaps of one thing for another of its class after which all other findings were the same;"
-        " behind it, of those swaps after which the thing itself was read as before.\n\n"
-        + table([*header, "ms"], body)
-    )
+    return table(["", "spans", *tools], body)
 
 
-GROUPS_OF_DETECTORS = ("names", "numbers", "all")
-MARKERS: dict[str, tuple[str, str]] = {
-    "identifiers": ("#ef8a62", "s"),
-    "deidentify": ("#d6604d", "D"),
-    "balanced": ("#b2182b", "o"),
-    "strict": ("#67001f", "p"),
-    "presidio": ("#2166ac", "^"),
-    "spacy": ("#1b7837", "v"),
-    "spacy, names only": ("#7fbf7b", "<"),
-    "datafog": ("#666666", "x"),
-}
-HIDDEN, KEPT, CHANGED = "sensitive spans hidden", "task words kept", "other words changed"
+def in_words(results: Mapping[str, Any]) -> str:
+    """Return lines on the tools that people ask about first, for the page of questions."""
+    told, found = group(results)
+    tools = found["tools"]
+    chosen = [each for each in ("balanced", "deidentify", "presidio", "spacy") if each in tools]
+    measures = {
+        **SHORT,
+        "facts in everyday words hidden or warned about": TOLD,
+        "all private spans but facts hidden": WHOLE,
+    }
+    lines = [
+        f"- {what}: "
+        + ", ".join(f"{each} {percent(tools[each]['measures'].get(key))} %" for each in chosen)
+        for what, key in measures.items()
+    ]
+    times = ", ".join(f"{each} {shown(tools[each]['ms'], ' ms')}" for each in chosen)
+    return "\n".join([f"On {told}:\n", *lines, f"- time: {times}"])
 
 
 def draw(results: Mapping[str, Any], folder: Path) -> Path:
@@ -240,25 +145,21 @@ def draw(results: Mapping[str, Any], folder: Path) -> Path:
 
     from benchmarks.report.plots import save
 
-    half = next(half for half in HALVES if half in results)
-    tools = results[half]["tools"]
+    told, found = group(results)
     figure, panels = plt.subplots(1, 2, figsize=(9.6, 5.0), sharey=True)
-    for axes, key, across in zip(
-        panels, ("task_words_kept", "other_words_changed"), (KEPT, CHANGED), strict=True
-    ):
-        for name, found in tools.items():
-            _point(axes, name, found[key], found["spans"]["all"]["hidden"])
-        axes.set_xlabel(f"{across} (share)")
+    for axes, key in zip(panels, (TASKS, OTHERS), strict=True):
+        for name, own in found["tools"].items():
+            _point(axes, name, own["measures"][key], own["measures"][WHOLE])
+        axes.set_xlabel(f"{key} (share)")
         axes.set_xlim(-0.02, 1.02)
         axes.set_ylim(-0.02, 1.02)
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
     panels[1].invert_xaxis()
-    panels[0].set_ylabel(f"{HIDDEN} (share)")
-    panels[0].set_title(title(tools), loc="left", fontsize=11, fontweight="bold")
-    labels = panels[0].get_legend_handles_labels()
+    panels[0].set_ylabel("private spans but facts hidden whole (share)")
+    panels[0].set_title(title(found["tools"]), loc="left", fontsize=11, fontweight="bold")
     figure.legend(
-        *labels,
+        *panels[0].get_legend_handles_labels(),
         loc="lower center",
         bbox_to_anchor=(0.5, 0.025),
         ncol=4,
@@ -266,11 +167,11 @@ def draw(results: Mapping[str, Any], folder: Path) -> Path:
         fontsize=8.5,
     )
     figure.tight_layout(rect=(0, 0.13, 1, 1))
-    note = f"{results[half]['n_prompts']} {HALVES[half]}; further up and to the right is better;"
     figure.text(
         0.01,
         0.005,
-        f"{note} bars: 95 % bootstrap intervals over prompts. python -m benchmarks.usefulness.run",
+        f"{told}; further up and to the right is better; bars: 95 % bootstrap intervals over "
+        "prompts. python -m benchmarks usefulness",
         fontsize=7,
         color="#444444",
     )
@@ -279,19 +180,18 @@ def draw(results: Mapping[str, Any], folder: Path) -> Path:
 
 def title(tools: Mapping[str, Any]) -> str:
     """Return what the plot says of the default, and of the peer that hides most."""
+
+    def mean(name: str, measure: str) -> float:
+        return float(tools[name]["measures"][measure]["mean"])
+
     peers = [name for name in tools if name in ("presidio", "spacy", "datafog")]
-
-    def hidden(name: str) -> float:
-        return float(tools[name]["spans"]["all"]["hidden"]["mean"])
-
-    def said(name: str) -> str:
-        kept = tools[name]["task_words_kept"]["mean"]
-        return (
-            f"{name} hides {hidden(name):.0%} of the spans and keeps {kept:.0%} of the task words"
-        )
-
-    best = max(peers, key=hidden, default=None)
-    return "\n".join(said(name) for name in ("balanced", best) if name in tools and name)
+    best = max(peers, key=lambda name: mean(name, WHOLE), default=None)
+    return "\n".join(
+        f"{name} hides {mean(name, WHOLE):.0%} of the spans and keeps {mean(name, TASKS):.0%} of "
+        "the task words"
+        for name in ("balanced", best)
+        if name in tools and name
+    )
 
 
 def _point(axes: Any, name: str, across: Mapping[str, float], up: Mapping[str, float]) -> None:

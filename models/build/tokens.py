@@ -99,7 +99,7 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--texts", type=Path, required=True, help="see models.build.everyday")
-    parser.add_argument("--data", type=Path, required=True, help="see models.build.tagger")
+    parser.add_argument("--data", type=Path, required=True, help="see models.build.filled")
     parser.add_argument("--out", type=Path, default=CACHE / "tokens.npz")
     options = parser.parse_args()
     written(options.texts, options.data, options.out)

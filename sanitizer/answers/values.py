@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from sanitizer.answers.amounts import GROUPED, THOUSAND, Amount, read_amount
-from sanitizer.text import LANGUAGES, Language
+from sanitizer.answers.languages import LANGUAGES, Language
 
 _LEAP_FREE, _LARGEST_DAY, _LAST_MONTH = 2001, 31, 12
 

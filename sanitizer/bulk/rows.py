@@ -400,7 +400,7 @@ class RowSanitizer:
 
 def _facts(job: BulkJob, sanitizers: Collection[Sanitizer]) -> dict[str, Any]:
     """Return what the store keeps about its job: a hash, and how rows are named."""
-    models = {"tagger", "masked-lm"} if any(s.policy.reads_models for s in sanitizers) else set()
+    models = {"reader", "masked-lm"} if any(s.policy.reads_models for s in sanitizers) else set()
     hashes = [Manifest.read(model_folder(name)).sha256 for name in sorted(models)]
     return {
         "job": [job.digest(), *hashes],

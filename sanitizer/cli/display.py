@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         AttackReport,
         AuditReport,
         ClassAdvice,
+        Evaluation,
         Rate,
     )
     from sanitizer.synthesis import SynthesisRecord, SynthesizedText
@@ -331,6 +332,35 @@ def class_advice_text(advice: ClassAdvice) -> str:
             ),
         ]
     )
+
+
+def evaluation_text(report: Evaluation) -> str:
+    """Return what was measured on labelled texts: a line, and a Markdown table."""
+    from sanitizer.risk import MEASURES
+
+    columns = {"all": report.counts}
+    if len(report.languages) > 1:
+        columns |= report.languages
+    if len(report.origins) > 1:
+        columns |= {f"names: {name}": counts for name, counts in report.origins.items()}
+    lines = [
+        ["", *map(safe, columns)],
+        ["---"] * (1 + len(columns)),
+        *(
+            [name, *(_share(*counts.get(name, (0, 0))) for counts in columns.values())]
+            for name in MEASURES
+            if name in report.counts
+        ),
+    ]
+    refused = f" ({report.n_refused} more were refused)" if report.n_refused else ""
+    texts = "1 text" if report.n_texts == 1 else f"{report.n_texts} texts"
+    read = f"; read by {report.detector_sha256[:16]}" if report.detector_sha256 else ""
+    head = f"policy {report.policy}, {texts}{refused}, {report.milliseconds:.1f} ms a text{read}"
+    return "\n".join([head, "", *(f"| {' | '.join(line)} |" for line in lines)])
+
+
+def _share(hits: int, n: int) -> str:
+    return f"{hits / n:.3f} of {n}" if n else "-"
 
 
 def _simple(report: AttackReport) -> list[str]:

@@ -1,4 +1,4 @@
-"""The commands that measure a setting: `audit`, `attack` and `advise`.
+"""The commands that measure a setting: `audit`, `attack`, `advise` and `evaluate`.
 
 The commands that manage what outlives a call: `budget` (ledgers) and `models`.
 """
@@ -23,6 +23,7 @@ from sanitizer.cli.options import (
     measured_options,
     model_option,
     open_ledger,
+    policy_option,
     read_file,
     read_text,
     texts_of,
@@ -183,6 +184,31 @@ def advise(
     texts = _texts(text, file, lines)
     found = find_advice(texts, risk, policy, model=model, progress=sys.stderr.isatty())
     write(json.dumps(found.as_dict()) if as_json else advice_text(found))
+
+
+@click.command(
+    short_help="measure what a policy hides of labelled texts, and what it changes beside",
+    epilog=examples(
+        "sanitizer evaluate labelled.txt", "sanitizer evaluate --policy my.toml more.jsonl --json"
+    ),
+)
+@click.argument("files", metavar="FILE...", type=Path, nargs=-1, required=True)
+@policy_option
+@json_option
+def evaluate(files: tuple[Path, ...], policy: str, as_json: bool) -> None:
+    """Measure what a policy hides of the labelled texts in FILEs, and what it changes beside.
+
+    A file marks private spans, as in "### 1 | en | chat", a new line, "Ask ⟦PERSON:Ida Lund⟧", or
+    has one {"text": ..., "spans": [[start, end, "PERSON"], ...]} in each line. Nothing leaves.
+    """
+    from sanitizer.cli.display import evaluation_text
+    from sanitizer.pipeline import Sanitizer
+    from sanitizer.risk import evaluate as measure
+    from sanitizer.risk import labelled_texts
+
+    texts = [each for file in files for each in labelled_texts(file)]
+    report = measure(Sanitizer(policy=policy), texts, progress=sys.stderr.isatty())
+    write(json.dumps(report.as_dict()) if as_json else evaluation_text(report))
 
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import click
 from sanitizer.cli.api import chat, serve
 from sanitizer.cli.corpora import bulk, synthesize
 from sanitizer.cli.corrections import corrections
-from sanitizer.cli.measure import advise, attack, audit, budget, models
+from sanitizer.cli.measure import advise, attack, audit, budget, evaluate, models
 from sanitizer.cli.options import (
     INTERRUPTED,
     STANDARD_OUTPUT,
@@ -194,7 +194,7 @@ def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> N
 GROUPS = {
     "Texts and files": ("demo", "sanitize", "restore"),
     "APIs and the programs that use them": ("run", "serve", "chat"),
-    "What a setting gives away": ("audit", "attack", "advise"),
+    "What a setting gives away": ("audit", "attack", "advise", "evaluate"),
     "Corrections, budgets and models": ("corrections", "budget", "models"),
     "Many rows, and private documents as examples": ("bulk", "synthesize"),
 }
@@ -266,7 +266,7 @@ def program(context: click.Context) -> None:
 
 for _each in (
     *(demo, sanitize, restore, bulk, run, serve, chat),
-    *(audit, attack, advise, corrections, budget, models, synthesize),
+    *(audit, attack, advise, evaluate, corrections, budget, models, synthesize),
 ):
     _each.context_class = HelpContext
     program.add_command(_each)

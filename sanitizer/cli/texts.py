@@ -426,14 +426,6 @@ def _warn(results: Sequence[SanitizedText], calculates: bool) -> None:
         if calculates and "write formulas" in hint:
             continue
         click.echo(f"sanitizer: hint: {hint}", err=True)
-    foreign = {result.record.language for result in results} - {None, "en"}
-    if foreign:
-        names = ", ".join(sorted(str(name) for name in foreign))
-        click.echo(
-            f"sanitizer: warning: the tagger reads English, and this text is in {names}: more is "
-            "missed, and more is hidden",
-            err=True,
-        )
 
 
 # ---- restore ----

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sanitizer.detect import public_forms
+from sanitizer.detect import is_everyday
 from sanitizer.storage import same_thing
 from sanitizer.text import word_spans
 
@@ -164,7 +164,7 @@ def _tells(cell: str) -> bool:
     words = [cell[a:b] for a, b in word_spans(cell)]
     if sum(map(str.isalnum, cell)) < LEAST or not words:
         return False
-    return len(words) > 1 or not public_forms().known(words[0])
+    return len(words) > 1 or not is_everyday(words[0])
 
 
 def _in_table(text: str, columns: Sequence[str]) -> Iterator[str]:

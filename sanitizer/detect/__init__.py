@@ -1,7 +1,7 @@
-"""What is private in a text: units with kinds, found by a policy, public lists and a tagger.
+"""What is private in a text: the view that everybody may see, and what a model reads of the rest.
 
 What enters: a text, what is declared public in it, and a policy. What leaves: spans with kinds. It
-draws nothing and keeps nothing, and reads a hidden run in sight of public words only.
+draws nothing and keeps nothing, and reads a hidden run in sight of the view only.
 """
 
 from typing import TYPE_CHECKING
@@ -19,35 +19,18 @@ if TYPE_CHECKING:
     from sanitizer.detect.detector import Detector as Detector
     from sanitizer.detect.detector import detector_for as detector_for
     from sanitizer.detect.detector import load_lists as load_lists
-    from sanitizer.detect.skeleton import public_forms as public_forms
     from sanitizer.detect.units import SPELLED as SPELLED
     from sanitizer.detect.units import find_units as find_units
     from sanitizer.detect.units import reads_as as reads_as
     from sanitizer.detect.units import split as split
+    from sanitizer.detect.view import is_everyday as is_everyday
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
-            "classes": (
-                "LISTS",
-                "class_members",
-                "content_words",
-                "group_of",
-                "list_of",
-                "lists_of",
-                "plain_name",
-            ),
-            "detector": (
-                "Detector",
-                "detector_for",
-                "load_lists",
-            ),
-            "skeleton": ("public_forms",),
-            "units": (
-                "SPELLED",
-                "find_units",
-                "reads_as",
-                "split",
-            ),
+            "classes": ("LISTS", "class_members", "content_words", "group_of", "list_of", "lists_of", "plain_name",),
+            "detector": ("Detector", "detector_for", "load_lists",),
+            "units": ("SPELLED", "find_units", "reads_as", "split",),
+            "view": ("is_everyday",),
         },
     )

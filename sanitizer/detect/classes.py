@@ -1,10 +1,4 @@
-"""Lists of things: illnesses, beliefs, origins and crimes by name, drugs, given names.
-
-Which illnesses, beliefs, origins and crimes have a common name is on lists. Names of drugs and of
-medical conditions tell a class wherever they occur (`Gazetteers`).
-
-Phrases of everyday words that tell of somebody's illness and so on are on a list too
-(`phrases_in`).
+"""Lists of illnesses, beliefs, origins and crimes, from which stand-ins are drawn.
 
 The lists are public. That a name is on one, and of which class, is part of how it is read; which
 member it is, is not.
@@ -14,11 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
 
-from sanitizer.detect.skeleton import FOREIGN, PublicForms, public_forms
 from sanitizer.text import (
     DRAWN,
     straight,
@@ -27,42 +18,12 @@ from sanitizer.text import (
 )
 
 _LEAST_TYPED = 6  # letters of the shortest name of which a typing error is recognized
-_LEAST_MISSPELT, _MOST_MISSPELT = 5, 20  # letters of a word that may be misspelt
-_LEAST_CHANGED = 7  # letters of one in which a letter may be another
 MOST_WORDS = 5
 """Words of the longest phrase that is looked up."""
 _BEFORE = frozenset("a an the my his her their our your".split())
 _EDGES = _BEFORE | frozenset("of and or with".split())
 _EMPTY = _EDGES | frozenset("disease disorder syndrome".split())
 _PHRASE = re.compile(r"[^\s.,;:!?()<>|]+(?:\s{1,2}[^\s.,;:!?()<>|]+)*")
-
-
-@dataclass(frozen=True)
-class Gazetteers:
-    """Words that have a class wherever they occur.
-
-    Attributes:
-        kinds: lower-case word -> class.
-    """
-
-    kinds: dict[str, str]
-
-    def kind_of(self, word: str) -> str | None:
-        """Return the class of a word, or None."""
-        return self.kinds.get(word.lower())
-
-
-class Listed(NamedTuple):
-    """A listed name inside a text.
-
-    Attributes:
-        start, end: character offsets. kind: its class. concept: the member that it names.
-    """
-
-    start: int
-    end: int
-    kind: str
-    concept: str
 
 
 _LISTS = {"BELIEF": ("RELIGION", "POLITICS")}
@@ -219,53 +180,6 @@ def may_be_phrase(text: str) -> bool:
     return _PHRASE.fullmatch(text) is not None and (len(words) == 1 or edges.isdisjoint(_EDGES))
 
 
-def adjective_of(text: str) -> str | None:
-    """Return BELIEF or ORIGIN if a stretch is exactly a name on that list: no firm or place.
-
-    Example:
-        >>> adjective_of("Muslim"), adjective_of("Leeds")
-        ('BELIEF', None)
-    """
-    name = plain_name(text)
-    return next((kind for kind in ("BELIEF", "ORIGIN") if name in _concepts(kind)), None)
-
-
-def listed_in(text: str, start: int, end: int, kind: str) -> Listed | None:
-    """Return the longest listed name in a stretch, of this class if there is one, or of another.
-
-    Example:
-        >>> listed_in("convicted of burglary", 0, 21, "CRIME")
-        Listed(start=13, end=21, kind='CRIME', concept='burglary')
-    """
-    spans = [(start + a, start + b) for a, b in word_spans(text[start:end])]
-    empty = [text[a:b].lower() in _EMPTY for a, b in spans]
-    runs = [
-        (spans[first][0], spans[first + n - 1][1], n)
-        for n in range(min(len(spans), MOST_WORDS), 0, -1)
-        for first in range(len(spans) - n + 1)
-        if not (empty[first] or empty[first + n - 1])
-    ]
-    if len(spans) > 1 and empty[-1] and not empty[0]:  # "chronic obstructive pulmonary disease"
-        runs.insert(0, (spans[0][0], spans[-1][1], len(spans)))
-    # Typing errors are looked for last, and in single words and the whole only: it takes a while.
-    # An everyday word is none: "dancer" is no "cancer".
-    mistaken = [
-        run for run in runs if run[2] in (1, len(spans)) and not _all_known(text[run[0] : run[1]])
-    ]
-    for tried in (runs, mistaken):
-        for kinds in ((kind,) if kind in DRAWN else (), DRAWN):
-            for begin, stop, _ in tried:
-                for each in kinds:
-                    if member := concept_of(each, text[begin:stop], typed=tried is mistaken):
-                        return Listed(begin, stop, each, member)
-    return None
-
-
-def _all_known(text: str) -> bool:
-    """Return True if each word of a text is on a list of public forms."""
-    return all(public_forms().known(text[a:b]) for a, b in word_spans(text))
-
-
 def mistyped(name: str) -> Iterator[str]:
     """Yield what a name may have been meant as: one letter more, less, other, or two swapped."""
     letters = "abcdefghijklmnopqrstuvwxyz "
@@ -277,149 +191,3 @@ def mistyped(name: str) -> Iterator[str]:
         if len(tail) > 1:
             yield head + tail[1] + tail[0] + tail[2:]
         yield from (head + letter + tail for letter in letters)
-
-
-def misspelt(word: str, forms: PublicForms) -> bool:
-    """Return True if a word in lower case is one typing error away from a visible one.
-
-    In a short word no letter may be another one: "hermes" is nobody's "heroes".
-    """
-    if not _LEAST_MISSPELT <= len(word) <= _MOST_MISSPELT or not word.islower():
-        return False
-    short = len(word) < _LEAST_CHANGED
-    return any(
-        forms.known_public(meant)
-        for meant in mistyped(word)
-        if not (short and len(meant) == len(word) and sorted(meant) != sorted(word))
-    )
-
-
-@cache
-def words_of(name: str) -> frozenset[str]:
-    """Return a list of models/forms, lower case; raise ModelError as `public_forms`."""
-    return frozenset(word_list(f"{name}.txt", "forms"))
-
-
-@cache
-def told_in(language: str) -> Mapping[str, str]:
-    """Return words of a language that have a class wherever they occur; none of English.
-
-    The tagger read too few texts in other languages to be asked about them alone.
-    """
-    return _told_by_list(language) if language in FOREIGN else {}
-
-
-@cache
-def _told_by_list(language: str) -> Mapping[str, str]:
-    lines = (line.split() for line in word_list(f"told_{language}.txt", "forms"))
-    return {word: kind for kind, *words in lines for word in words}
-
-
-@cache
-def known_to_all(kind: str) -> frozenset[str]:
-    """Return names that everybody knows, as they are written; raise ModelError as `public_forms`.
-
-    Args:
-        kind: "peoples" and states of history, "makers", their "devices", "products", language
-            models ("assistants") and their "sizes", "functions" of spreadsheets, or
-            "abbreviations" with an ampersand.
-
-    Example:
-        >>> "Vikings" in known_to_all("peoples"), "VLOOKUP" in known_to_all("functions")
-        (True, True)
-    """
-    lines = (line.partition(" = ") for line in word_list("everybody.txt", "forms"))
-    return frozenset(name for key, _, names in lines if key == kind for name in names.split(", "))
-
-
-@cache
-def given_names() -> frozenset[str]:
-    """Return the packaged given names, in lower case; raise ModelError as `public_forms`."""
-    return frozenset(word_list("given_names.txt", "classes"))
-
-
-@cache
-def gazetteers() -> Gazetteers:
-    """Return the packaged names of drugs and conditions; raise ModelError as `public_forms`."""
-    kinds = dict.fromkeys(word_list("drugs.txt", "forms"), "TREATMENT")
-    return Gazetteers(kinds | dict.fromkeys(word_list("conditions.txt", "forms"), "CONDITION"))
-
-
-def class_of(word: str) -> str | None:
-    """Return the class of a word that a list of sensitive classes has by itself, or None.
-
-    Example:
-        >>> class_of("epilepsy"), class_of("Chemotherapy"), class_of("table")
-        ('CONDITION', 'TREATMENT', None)
-    """
-    listed = (kind for kind in DRAWN if concept_of(kind, word, typed=False) is not None)
-    treated = "TREATMENT" if word.lower() in words_of("treatments") else None
-    found = next(listed, None) or gazetteers().kind_of(word) or treated
-    return found or _told_by_list("en").get(word.lower())
-
-
-class Said(NamedTuple):
-    """A stretch that tells something of somebody, though no word in it does by itself.
-
-    Attributes:
-        start, end: character offsets. kind: its class.
-    """
-
-    start: int
-    end: int
-    kind: str
-
-
-_MOST_SAID = 6  # words of the longest phrase
-_SAID_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
-_BETWEEN = re.compile(r" |-")
-_POSSESSIVES = dict.fromkeys("his her their our your".split(), "my")
-_OF_WHOM = frozenset(["his", "her"])
-
-
-@cache
-def _phrases(language: str) -> Mapping[tuple[str, ...], str]:
-    """Return the packaged phrases of a language, words in lower case, and their classes."""
-    lines = (line.partition(" = ") for line in word_list(f"phrases_{language}.txt", "forms"))
-    return {
-        tuple(name.replace("-", " ").split()): kind
-        for kind, _, names in lines
-        for name in names.split(", ")
-    }
-
-
-@cache
-def _last_words(language: str) -> frozenset[str]:
-    return frozenset(phrase[-1] for phrase in _phrases(language))
-
-
-def phrases_in(text: str, low: int, high: int, language: str = "en") -> Iterator[Said]:
-    """Yield the listed phrases between two offsets, ascending, the longest where several end.
-
-    Example:
-        >>> list(phrases_in("has a bad back and", 0, 18))
-        [Said(start=6, end=14, kind='CONDITION')]
-    """
-    known, last_words = _phrases(language), _last_words(language)
-    words = [match.span() for match in _SAID_WORD.finditer(text, low, high)]
-    plain = [straight(text[a:b].lower()) for a, b in words]
-    for last, word in enumerate(plain):
-        if word not in last_words:
-            continue
-        first = last
-        while (
-            first
-            and last - first + 1 < _MOST_SAID
-            and _BETWEEN.fullmatch(text, words[first - 1][1], words[first][0])
-        ):
-            first -= 1
-        for begin in range(first, last):
-            said = tuple(plain[begin : last + 1])
-            kind = known.get(said) or known.get(
-                tuple(_POSSESSIVES.get(each, each) for each in said)
-            )
-            if kind is not None:
-                # Whose husband it is stays, though it is what tells.
-                told = words[begin + (plain[begin] in _OF_WHOM)]
-                yield Said(told[0], words[last][1], kind)
-                break

@@ -7,27 +7,14 @@ puts the rest of the text to the policy word by word.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from sanitizer.detect.classes import (
-    MOST_WORDS,
-    adjective_of,
-    concept_of,
-    gazetteers,
-    is_adjective,
-    listed_in,
-    may_be_phrase,
-    may_name,
-    told_in,
-)
-from sanitizer.detect.detector import Detector
-from sanitizer.detect.extents import Finding
-from sanitizer.detect.skeleton import FOREIGN, public_forms
-from sanitizer.detect.surroundings import is_treated, with_name
+from sanitizer.detect.classes import concept_of, is_adjective
+from sanitizer.detect.detector import FACT, UNKNOWN, Detector, Finding
+from sanitizer.detect.links import Known, linked, listed_public
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers import KINDS, find
-from sanitizer.storage import same_thing
 from sanitizer.text import (
     CLASSES,
     Article,
@@ -44,25 +31,12 @@ from sanitizer.text import (
     segment_taken,
     straight,
     stretches,
-    without_clitic,
     word_spans,
 )
 
 Span = tuple[int, int, str]
 Offsets = Sequence[tuple[int, int]]
-_NUMBERED = re.compile(r"(?<!\w)type (?:(?:[12]|i{1,2}|one|two)[ -])?\Z", re.I)
-_LETTER = re.compile(r"[ -][a-z](?!\w)")
-_BY_ROLE = frozenset(["NUMBER", "DATE", "MONEY"])
-Known = Callable[[Collection[str]], Mapping[str, str]]
-"""Function: forms -> the class of those that are things of the conversation already."""
-_NAMED = frozenset(["PERSON", "ORGANIZATION", "PLACE", "PRODUCT"])
-_TOLD = frozenset(
-    ["CONDITION", "BELIEF", "ORIGIN", "CRIME", "SEXUALITY", "TREATMENT", "OCCUPATION", "TERM"]
-)
-"""Classes whose findings may hold a name that is listed, of the same class or another."""
 _ARTICLE = re.compile(r"(?<!\w)(an?) \Z", re.I)
-_LEAST_MEANT = 8
-"""Letters of the shortest illness that a name in lower case may be, with a typing error."""
 _OPENS = re.compile(r"(?:\A|[.!?\u2026][\"')\]]*\s+|\n\s*)[\"'(*_]*\Z")
 
 _KINDS = "|".join(
@@ -125,7 +99,11 @@ def split(
     """
     if policy.refuses:
         policy.check(text, (text[begin:end] for begin, end in word_spans(text)))
-    spans = _hidden_spans(text, policy)
+    if detector is None:
+        spans = _hidden_spans(text, policy)
+    else:
+        of = ("spans", text, policy.digest)
+        spans = detector.memory.get(of, lambda: _hidden_spans(text, policy))
     if identifiers:
         spans = sorted([*spans, *_clear_of(identifiers, spans)])
     declared = _with_phrases(text, policy, spans, declared, keep)
@@ -209,255 +187,52 @@ def _detected(
             if unit is None and not shown and policy.is_sensitive(text[begin:end])
         ]
         taken = sorted([*taken, *listed], key=lambda unit: unit.start)
-    reading = detector.read(text, taken, declared)
-    if reading.language is None:
+    reading = detector.read(text, taken, declared, policy.thresholds)
+    if reading.language is None and policy.refuse_unlisted:
         raise PolicyError(
-            f'policy "{policy.name}" knows English, German, French and Spanish, and this text is '
-            'in none of them; policy "identifiers" works in any language, without a claim'
+            f"policy {policy.name!r} refuses texts in a language without a list of words"
         )
     names = {text[start:end] for start, end in reading.code}  # shown elsewhere: one name stays one
     found = [
         unit
         for each in reading.findings
-        if not _listed_public(text[each.start : each.end], policy)
+        if not listed_public(text[each.start : each.end], policy)
         and text[each.start : each.end] not in names
         and (unit := _unit(text, each, policy)) is not None
     ]
-    found = _apart(text, found)
     clear = merged([*((unit.start, unit.end) for unit in taken), *declared, *reading.code])
     words = [
         (low + a, low + b)
         for low, high in outside(clear, 0, len(text))
         for a, b in word_spans(text[low:high])
     ]
-    found = _Linked(text, found, reading.everyday, words, known, policy).units()
+    found = linked(text, found, reading.everyday, words, known, policy)
     units = sorted([*taken, *found], key=lambda unit: unit.start)
     units = _with_literals(text, units, declared)
     units = _in_code(text, units, reading.pieces)
     split_text = segment_taken(text, units, declared)
+    facts = () if policy.hides(FACT, "") else tuple(
+        (each.start, each.end) for each in reading.findings if each.kind == FACT
+    )
     articles = _articles(text, units, declared)
-    return replace(split_text, articles=articles, facts=reading.facts, language=reading.language)
-
-
-def _apart(text: str, units: Iterable[Unit]) -> list[Unit]:
-    """Return units that share no character: one may have taken in words of its neighbours.
-
-    A unit that another takes in whole goes; of one that reaches into the unit before, the rest
-    stays.
-    """
-    kept: list[Unit] = []
-    for unit in units:
-        while kept and unit.start <= kept[-1].start:
-            kept.pop()
-        start = max(unit.start, kept[-1].end if kept else 0)
-        rest = text[start : unit.end].lstrip() if start > unit.start else unit.text
-        if rest:
-            kept.append(replace(unit, start=unit.end - len(rest), text=rest))
-    return kept
+    return replace(split_text, articles=articles, facts=facts, language=reading.language)
 
 
 def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
     """Return the unit of a finding, None if the policy lets it pass.
 
-    Of a class that is drawn it is the listed name inside, if what is left are everyday words; if
-    none is listed, it is drawn no more than other things are.
+    Of a class that is drawn, what is on its list is drawn; all else goes to the vault.
     """
-    start, end, kind = finding.start, finding.end, _hidden_kind(finding.kind)
-    if kind in _NAMED:
-        kind = adjective_of(text[start:end]) or _meant(text[start:end]) or kind
-    listed = None
-    if kind in _TOLD:
-        numbered = _NUMBERED.search(text, max(0, start - 9), start)
-        if kind == "CONDITION" and numbered is not None:
-            start = numbered.start()
-        listed = listed_in(text, start, _with_letter(text, end), kind)
-    if listed is not None and kind == "TREATMENT" and is_treated(text, listed.end):
-        listed = None
-    if listed is not None:
-        end = max(end, listed.end)
-        rest = [text[a:b] for a, b in _parts(text, [listed[:2]], start, end)]
-        words = [part[a:b] for part in rest for a, b in word_spans(part)]
-        if not policy.drawn:
-            end = finding.end
-        elif not all(map(public_forms().listed, words)):
-            listed = None
-        elif policy.treatments.get(listed.kind) == "draw":
-            kind = listed.kind
-            start, end = with_name(text, kind, listed.start, listed.end, start, end)
+    start, end, kind = finding.start, finding.end, finding.kind
     written = text[start:end]
-    if (
-        policy.treatments.get(kind, "pass") == "pass"
-        and listed is None
-        and _unlisted(written, kind)
-    ):
-        kind = "TERM"
     if not policy.hides(kind, written):
         return None
-    if listed is None or kind not in policy.drawn or is_adjective(text[slice(*listed[:2])]):
-        return Unit(start, end, written, kind, False)
     opens = _OPENS.search(text[max(0, start - 8) : start]) is not None
-    return Unit(start, end, written, kind, opens, concept=listed.concept)
-
-
-def _meant(written: str) -> str | None:
-    """Return CONDITION if what was read as a name is a listed illness with a typing error.
-
-    Names have capitals: only what is written without one, "hepatits C", is looked up, and no short
-    word: a host is called "hermes".
-    """
-    long = len(written) >= _LEAST_MEANT and written[0].islower()
-    return "CONDITION" if long and concept_of("CONDITION", written) else None
-
-
-def _unlisted(written: str, kind: str) -> bool:
-    """Return True if a word with a capital is on no list: it may be a name, whatever else.
-
-    Figures of sums, dates and quantities are no names: what may pass passes.
-    """
-    by_role = kind in _BY_ROLE
-    words = [written[a:b] for a, b in word_spans(written)]
-    forms, names = public_forms(), gazetteers()
-    return any(
-        not (
-            word.islower()
-            or (by_role and _is_figure(word))
-            or forms.listed(without_clitic(word))
-            or names.kind_of(word)
-            or any(told_in(each).get(word.lower()) == kind for each in FOREIGN)  # German nouns
-        )
-        for word in words
-    )
-
-
-def _is_figure(word: str) -> bool:
-    return any(map(str.isdigit, word)) and not any(map(str.isalpha, word))
-
-
-def _with_letter(text: str, end: int) -> int:
-    """Return the end of a visible single letter after a finding: the "c" of "hep c"."""
-    letter = _LETTER.match(text, end)
-    return letter.end() if letter else end
-
-
-_OTHER_NAMES = frozenset(["ORGANIZATION", "PLACE", "PRODUCT"])
-
-
-class _Linked:
-    """Links the places of a text to its things and to those of the conversation.
-
-    A thing is hidden wherever it stands, whatever a single place looks like; one of several words
-    wherever they all stand, if one of them is not visible. Numbers are things by their role, and
-    not linked. The first class found holds: "HCV" may be read as a name beside "hepatitis C".
-
-    Args:
-        units: what was found. passing: hidden words that would pass, as offsets.
-        words: of the text, where nothing was taken or declared.
-    """
-
-    def __init__(
-        self,
-        text: str,
-        units: Sequence[Unit],
-        passing: Offsets,
-        words: Sequence[tuple[int, int]],
-        known: Known,
-        policy: Policy,
-    ) -> None:
-        self._text, self._units, self._policy = text, units, policy
-        self._places = [(unit.start, unit.end, unit) for unit in units]
-        self._runs = sorted(self._around(passing, words), key=lambda run: (run[0], -run[1]))
-        forms = {text[begin:end] for begin, end in self._runs}
-        self._concepts = _concepts_of(forms, policy)
-        self._concepts |= {unit.text: (unit.concept, unit.kind) for unit in units if unit.concept}
-        things = [unit for unit in units if unit.kind not in _BY_ROLE]
-        self._here = {same_thing(unit.text): unit.kind for unit in reversed(things)}
-        self._here |= {
-            word: unit.kind
-            for unit in things
-            if unit.kind == "PERSON" and " " in unit.text
-            for word in unit.text.split()
-            if word[:1].isupper()
-        }
-        self._drawn = {unit.concept.lower(): unit.kind for unit in reversed(things) if unit.concept}
-        keys = {concept.lower() for concept, _ in self._concepts.values()}
-        self._table = known(forms | keys) if forms else {}
-
-    def units(self) -> list[Unit]:
-        """Return all units, in order: those found, and in place of some those of known things."""
-        linked: list[Unit] = []
-        for begin, end in self._runs:
-            if not (linked and begin < linked[-1].end):
-                unit = self._unit(begin, end)
-                linked += [] if unit is None else [unit]
-        spans = [(unit.start, unit.end) for unit in linked]
-        kept = [unit for unit in self._units if not overlapping(spans, unit.start, unit.end)]
-        return sorted([*kept, *linked], key=lambda unit: unit.start)
-
-    def _around(
-        self, passing: Offsets, words: Sequence[tuple[int, int]]
-    ) -> Iterator[tuple[int, int]]:
-        """Yield the runs of words, with one that is hidden or would pass, that may be things."""
-        numbers = {begin: number for number, (begin, _) in enumerate(words)}
-        wholes = [(unit.start, unit.end) for unit in self._units]
-        found = {*passing, *wholes}  # "Lund" of "Lund's" is no word of its own
-        for begin, _ in [*passing, *wholes]:
-            at = numbers.get(begin, len(words))
-            found.update(
-                (words[first][0], words[last][1])
-                for first in range(max(0, at - MOST_WORDS + 1), at + 1)
-                for last in range(at, min(first + MOST_WORDS, len(words)))
-            )
-        for begin, end in found:
-            cut = any(low < begin or end < high for low, high in overlapping(wholes, begin, end))
-            if not cut and may_be_phrase(self._text[begin:end]):
-                yield begin, end
-
-    def _unit(self, begin: int, end: int) -> Unit | None:
-        """Return the unit of a run of words that is a thing; None if there is none to add."""
-        form = self._text[begin:end]
-        concept, own_class = self._concepts.get(form, ("", ""))
-        inside = [unit for *_, unit in overlapping(self._places, begin, end)]
-        kind = self._kind(form, concept)
-        if kind is None and any(unit.kind == own_class for unit in inside):
-            kind = own_class  # a part of its name was found
-        if kind is None or kind in _BY_ROLE or _listed_public(form, self._policy):
-            return None
-        concept = concept if kind in self._policy.drawn else ""
-        alone = len(inside) == 1 and inside[0].text == form
-        # "Lund" after "Peter Lund", though this place reads like a firm's or a town's.
-        part = alone and kind == "PERSON" and inside[0].kind in _OTHER_NAMES and " " not in form
-        if alone and not part and not (concept and inside[0].kind != kind):
-            return None
-        # "sick" is a word of every text, even if one place tells of an illness.
-        if not concept and kind not in _NAMED and public_forms().listed(form):
-            return None
-        opens = _OPENS.search(self._text[max(0, begin - 8) : begin]) is not None
-        concept = "" if is_adjective(form) else concept
-        return Unit(begin, end, form, kind, bool(concept) and opens, concept=concept)
-
-    def _kind(self, form: str, concept: str) -> str | None:
-        """Return the class of a thing, None for what is none yet; of a drawn one its own."""
-        key = concept.lower()
-        drawn = self._table.get(key) or self._drawn.get(key)
-        if drawn in self._policy.drawn:
-            return drawn
-        return (
-            self._table.get(form)
-            or self._here.get(same_thing(form))
-            or self._here.get(form)  # a part of a name, written as it is there
-            or drawn
-        )
-
-
-def _concepts_of(forms: Iterable[str], policy: Policy) -> dict[str, tuple[str, str]]:
-    """Return form -> the member that it names, and its class, of those that are drawn."""
-    listed = [form for form in forms if may_name(form)]
-    return {
-        form: (concept, kind)
-        for form in listed
-        for kind in sorted(policy.drawn, reverse=True)
-        if (concept := concept_of(kind, form, typed=False)) is not None
-    }
+    concept = concept_of(kind, written) if kind in policy.drawn else None
+    if concept is None or is_adjective(written):
+        kind = UNKNOWN if kind == FACT else kind
+        return Unit(start, end, written, kind, False, found=finding.source)
+    return Unit(start, end, written, kind, opens, concept=concept, found=finding.source)
 
 
 def _articles(text: str, units: Sequence[Unit], declared: Offsets) -> tuple[Article, ...]:
@@ -526,18 +301,6 @@ def _with_literals(text: str, units: list[Unit], declared: Offsets) -> list[Unit
         if not overlapping(declared, start + m.start(), start + m.end())
     ]
     return sorted([*units, *found], key=lambda unit: unit.start) if found else units
-
-
-def _hidden_kind(kind: str) -> str:
-    """Return the kind that the placeholder names: a word of a fact is a term like any other."""
-    return "TERM" if kind == "FACT" else kind
-
-
-def _listed_public(text: str, policy: Policy) -> bool:
-    """Return True if the policy file lists every word of a stretch as public."""
-    return bool(policy.public) and all(
-        straight(text[begin:end].lower()) in policy.public for begin, end in word_spans(text)
-    )
 
 
 def find_units(text: str, policy: Policy, declared: Offsets = ()) -> list[Unit]:

@@ -29,14 +29,16 @@ if TYPE_CHECKING:
     from sanitizer.lm.masked import Batch as Batch
     from sanitizer.lm.masked import MaskedLM as MaskedLM
     from sanitizer.lm.masked import OnnxMaskedLM as OnnxMaskedLM
-    from sanitizer.lm.masked import OnnxTagger as OnnxTagger
     from sanitizer.lm.masked import Row as Row
-    from sanitizer.lm.masked import Tagger as Tagger
     from sanitizer.lm.masked import batches as batches
     from sanitizer.lm.masked import centred_rows as centred_rows
     from sanitizer.lm.masked import read_settings as read_settings
     from sanitizer.lm.masked import rows as rows
     from sanitizer.lm.masked import session as session
+    from sanitizer.lm.reader import CLASSES as CLASSES
+    from sanitizer.lm.reader import OnnxReader as OnnxReader
+    from sanitizer.lm.reader import Reader as Reader
+    from sanitizer.lm.reader import Scores as Scores
     from sanitizer.lm.tokens import ByteTokens as ByteTokens
     from sanitizer.lm.tokens import ChatFormat as ChatFormat
     from sanitizer.lm.tokens import WordPieces as WordPieces
@@ -76,15 +78,14 @@ else:
                 "MAX_THREADS",
                 "MaskedLM",
                 "OnnxMaskedLM",
-                "OnnxTagger",
                 "Row",
-                "Tagger",
                 "batches",
                 "centred_rows",
                 "read_settings",
                 "rows",
                 "session",
             ),
+            "reader": ("CLASSES", "OnnxReader", "Reader", "Scores"),
             "tokens": ("ByteTokens", "ChatFormat", "WordPieces"),
             "weights_file": (
                 "BLOCK",

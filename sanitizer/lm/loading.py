@@ -6,12 +6,13 @@ import threading
 from pathlib import Path
 
 from sanitizer.lm.causal import CausalLM, OnnxCausalLM
-from sanitizer.lm.masked import MaskedLM, OnnxMaskedLM, OnnxTagger, Tagger
+from sanitizer.lm.masked import MaskedLM, OnnxMaskedLM
+from sanitizer.lm.reader import OnnxReader, Reader
 from sanitizer.lm.tokens import ByteTokens, WordPieces
 
 
 class Models:
-    """The masked and the causal language model with their tokenizers. Safe for many threads.
+    """The language models and the reader with their tokenizers. Safe for many threads.
 
     >>> import numpy as np
     >>> from sanitizer.testing import ToyBackbone
@@ -43,7 +44,7 @@ class Models:
         self._threads = threads
         self._masked: tuple[MaskedLM, WordPieces] | None = None
         self._causal: tuple[CausalLM, ByteTokens] | None = None
-        self._tagger: Tagger | None = None
+        self._reader: Reader | None = None
         self._lock = threading.Lock()
 
     def masked(self) -> tuple[MaskedLM, WordPieces]:
@@ -75,13 +76,13 @@ class Models:
                 self._causal = model, ByteTokens(model.folder / "tokenizer.json")
             return self._causal
 
-    def tagger(self) -> Tagger:
-        """Return the packaged tagger.
+    def reader(self) -> Reader:
+        """Return the packaged reader.
 
         Raises:
             ModelError: a file is missing or damaged.
         """
         with self._lock:
-            if self._tagger is None:
-                self._tagger = OnnxTagger(threads=self._threads)
-            return self._tagger
+            if self._reader is None:
+                self._reader = OnnxReader(threads=self._threads)
+            return self._reader

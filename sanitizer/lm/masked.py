@@ -1,13 +1,7 @@
-"""The masked language model: token sequences as rows, rows as padded batches, batches scored; and
-the tagger over its states: what each hidden word is, read from the word itself and visible text.
+"""The masked language model: token sequences as rows, rows as padded batches, batches scored.
 
 With the released context, rows depend on public tokens and on where the private words are, never
-on what they are. For the tagger a run's word pieces are extra rows that attend to the states of the
-skeleton (the text with one mask for each run, which the masked LM reads anyway) and to themselves,
-never to other runs. Rows are quantized one by one and their number and length are fixed by the
-skeleton, so that the scores of a run are equal to the bit whatever the other runs hold
-(docs/guarantees.md, "Local reading"). So are the facts about each word that a second stage reads:
-its vector and the lists that it is on.
+on what they are.
 """
 
 from __future__ import annotations
@@ -31,7 +25,7 @@ from sanitizer.lm.word_vectors import PieceTable, WordTable, mapped
 if TYPE_CHECKING:
     import onnxruntime
 
-DEFAULT_MASKED_MODEL, DEFAULT_TAGGER = "masked-lm", "tagger"
+DEFAULT_MASKED_MODEL = "masked-lm"
 MAX_THREADS = 4
 """Threads of one forward pass at most: more gain little on texts of this length."""
 FILES = (
@@ -267,14 +261,6 @@ class MaskedLM(Protocol):
             at: int64 [n], flat positions row * length + column.
         """
 
-    def states(self, ids: NDArray[np.int64], layers: Sequence[int]) -> dict[int, Floats]:
-        """Return what chosen layers read at every place of one row: layer -> float32 [length, d].
-
-        Args:
-            ids: int64 [length], without padding.
-            layers: numbers of layers, among those that the model offers.
-        """
-
 
 class OnnxMaskedLM:
     """A masked language model from a model folder. Implements `MaskedLM`; thread-safe.
@@ -339,20 +325,6 @@ class OnnxMaskedLM:
         states = self._run("states", ids, lengths, at)
         scores: NDArray[np.float32] = self.pieces.times(states) + self._bias
         return scores
-
-    def states(self, ids: NDArray[np.int64], layers: Sequence[int]) -> dict[int, Floats]:
-        """See `MaskedLM.states`."""
-        row = ids[None, :]
-        feed = {
-            "input_ids": row,
-            "attention_mask": np.ones_like(row),
-            "positions_at": np.zeros(1, dtype=np.int64),
-        }
-        try:
-            found = self._session.run([f"states_{layer}" for layer in layers], feed)
-        except Exception:  # as in _run
-            raise ModelError("the masked language model failed on this input") from None
-        return {layer: states[0] for layer, states in zip(layers, found, strict=True)}
 
 
 def read_settings(
@@ -449,84 +421,3 @@ def saturates() -> bool:
     except Exception:  # unknown: the precise mode is never wrong
         return True
     return bool((np.asarray(found) != 16 * 255 * 127).any())
-
-
-_HIDDEN = np.float32(-1e4)  # added to the attention scores of pieces that are not there
-
-
-class Tagger(Protocol):
-    """Scores of runs, given the states of the skeleton that they were cut out of."""
-
-    classes: tuple[str, ...]
-    layers: tuple[int, ...]
-    width: int
-    sha256: str
-
-    def scores(
-        self,
-        states: dict[int, Floats],
-        pieces: Floats,
-        lengths: NDArray[np.int64],
-        at: NDArray[np.int64],
-        known: Floats | None = None,
-    ) -> tuple[Floats, Floats]:
-        """Score the pieces of runs, and the places of the skeleton.
-
-        Args:
-            states: layer -> float32 [length, width], of one skeleton.
-            pieces: float32 [n_runs, `width`, d], input vectors of the runs' pieces, zero beyond
-                `lengths`. lengths: int64 [n_runs]. at: int64 [n_runs], the runs' places.
-            known: float32 [n_runs, `width`, n], what is known of the word that begins at a
-                piece, zero elsewhere; scores of other pieces mean nothing then. None: the first
-                stage alone, which reads pieces only.
-
-        Returns:
-            float32 [n_runs, `width`, 1 + n_classes], log odds with "no class" first; and float32
-            [length], the log odds that the visible words at each place tell something private.
-        """
-
-
-class OnnxTagger:
-    """A tagger from a model folder (see models/build/tagger). Thread-safe.
-
-    Args:
-        folder: holds manifest.json and the files it lists. threads: for one pass.
-
-    Raises:
-        ModelError: a file is missing or damaged.
-    """
-
-    def __init__(self, folder: Path | None = None, threads: int | None = None) -> None:
-        folder = folder or model_folder(DEFAULT_TAGGER)
-        manifest = Manifest.read(folder)
-        manifest.verify({*manifest.data["files"], "model.onnx"})
-        self.sha256 = manifest.sha256
-        try:
-            self.classes = tuple(str(name) for name in manifest.data["classes"])
-            self.layers = tuple(int(layer) for layer in manifest.data["layers"])
-            self.width = int(manifest.data["n_pieces"])
-            self._n_known = int(manifest.data["n_known"])
-        except (KeyError, TypeError, ValueError):
-            raise ModelError("the tagger has an unusable manifest") from None
-        self._session = session(folder / "model.onnx", threads)
-
-    def scores(
-        self,
-        states: dict[int, Floats],
-        pieces: Floats,
-        lengths: NDArray[np.int64],
-        at: NDArray[np.int64],
-        known: Floats | None = None,
-    ) -> tuple[Floats, Floats]:
-        """See `Tagger.scores`."""
-        output = "scores" if known is None else "known_scores"
-        if known is None:  # the runtime wants every input, whichever output it computes
-            known = np.zeros((len(pieces), self.width, self._n_known), np.float32)
-        absent = np.arange(self.width) >= lengths[:, None]
-        feed = {"pieces": pieces, "valid": absent * _HIDDEN, "at": at, "known": known}
-        feed |= {f"states_{layer}": states[layer] for layer in self.layers}
-        try:
-            scores, told = self._session.run([output, "told"], feed)
-        except Exception:  # onnxruntime's own errors derive from Exception; their text holds shapes
-            raise ModelError("the tagger failed on this input") from None
-        return scores, np.logaddexp.reduce(told[:, 1:], axis=1) - told[:, 0]

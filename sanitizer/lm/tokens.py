@@ -196,3 +196,34 @@ def _id(tokenizer: Tokenizer, token: str) -> int:
     if found is None:
         raise ModelError(f"tokenizer.json has no {token}")
     return int(found)
+
+
+class PlacedPieces:
+    """Tokenizer of the reader: tokens with offsets, of many stretches at once.
+
+    >>> from sanitizer.lm import model_folder
+    >>> pieces = PlacedPieces(model_folder("reader") / "tokenizer.json")
+    >>> [(a, b) for _, a, b in pieces.placed(["ein Haus"])[0]]
+    [(0, 3), (3, 8)]
+
+    Args:
+        path: tokenizer.json.
+
+    Raises:
+        ModelError: the file cannot be used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._tokenizer = _tokenizer(path)
+        self.mask = self._tokenizer.get_vocab_size()
+        self.line = _id(self._tokenizer, "\N{PILCROW SIGN}")
+        self.unknown = _id(self._tokenizer, "<unk>")
+
+    def placed(self, texts: Sequence[str]) -> list[list[tuple[int, int, int]]]:
+        """Return the tokens of each text with offsets, (id, start, end), without special ones."""
+        clean = [_SURROGATE.sub("\ufffd", text) for text in texts]
+        found = self._tokenizer.encode_batch(clean, add_special_tokens=False)
+        return [
+            [(i, begin, end) for i, (begin, end) in zip(e.ids, e.offsets, strict=True)]
+            for e in found
+        ]

@@ -419,7 +419,7 @@ class ModelLoader:
         self._mechanism = mechanism
         self._loaded: LoadedModels | None = None
         self._draws: ClassDraws | None = None
-        self._detectors: dict[str, Detector] = {}
+        self._detector: Detector | None = None
         self._lock = threading.Lock()
 
     def class_draws(self) -> ClassDraws:
@@ -429,12 +429,12 @@ class ModelLoader:
                 self._draws = ClassDraws(self._mechanism, *self.models.masked())
             return self._draws
 
-    def detector(self, mode: str) -> Detector:
+    def detector(self) -> Detector:
         """Return what finds private things; raise ModelError."""
         with self._lock:
-            if mode not in self._detectors:
-                self._detectors[mode] = detector_for(self.models, mode)
-            return self._detectors[mode]
+            if self._detector is None:
+                self._detector = detector_for(self.models)
+            return self._detector
 
     def load(self) -> LoadedModels:
         """Return the loaded models; the causal one is loaded only if the mechanism reads with it.

@@ -115,9 +115,9 @@ class Inner:
     @property
     def digest(self) -> str:
         """Digest of policy, mechanism and models: what decides how a thing is read and drawn."""
-        models = self._loader.models
-        tagger = models.tagger().sha256 if self.settings.policy.detector != "none" else ""
-        return hashlib.sha256(f"{self.settings.digest} {tagger}".encode()).hexdigest()
+        detector = self.detector()
+        reader = "" if detector is None else detector.sha256
+        return hashlib.sha256(f"{self.settings.digest} {reader}".encode()).hexdigest()
 
     def models(self) -> LoadedModels:
         """Return the loaded model, tokenizer and engine.
@@ -264,15 +264,15 @@ class Inner:
             charges.start_drawing()
             n_new += n_draws
 
+        detector = self.detector()
         masked = self.mask(text, source, role, charge)
         if masked.n_identifiers and self.says_again(text.text, role, masked.covered):
             masked = self.mask(text, source, role, charge)
-        if self.settings.policy.detector == "none":
+        if detector is None:
             record = plain_record(masked, self.settings.policy)
         else:
             drawn = self.released.vault.originals(self.released.conversation).drawn
-            sha256 = self._loader.models.tagger().sha256
-            record = detected_record(masked, self.settings, sha256, n_new, drawn)
+            record = detected_record(masked, self.settings, detector.sha256, n_new, drawn)
         warnings = tuple(FactWarning(begin, end) for begin, end in masked.facts)
         return SanitizedText(*Choices(masked).finish(), record, warnings)
 
@@ -282,10 +282,8 @@ class Inner:
         Raises:
             ModelError: a model or a list is missing or damaged.
         """
-        mode = self.settings.policy.detector
-        if mode == "none":
-            return None
-        return self._loader.detector(mode)
+        none = self.settings.policy.detector == "none"
+        return None if none else self._loader.detector()
 
     def again(self, result: SanitizedText) -> SanitizedText:
         """Return a preview with the stand-ins that things have here; raise VaultError."""

@@ -16,7 +16,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import islice
 
 from sanitizer.answers import Restorer
-from sanitizer.detect import public_forms
+from sanitizer.detect import is_everyday
 from sanitizer.storage import Originals
 from sanitizer.text import CLASSES
 
@@ -95,7 +95,7 @@ class KnownIdentifiers:
             return False
         if kind in CLASSES and sum(map(str.isalnum, form)) < LONG:
             return False
-        return not (form.isalpha() and public_forms().known(form.lower()))
+        return not (form.isalpha() and is_everyday(form))
 
     def _add(self, form: str, kind: str) -> None:
         self._kinds[form] = kind

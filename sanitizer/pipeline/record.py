@@ -19,15 +19,6 @@ BOUND_DELTA = 1e-6
 """Delta at which a record states a bound beside the plain sum."""
 
 
-MOVED_BY_OTHERS = 38
-"""Of 100 swaps of one thing for another of its class in held-out prompts, after how many something
-else was found in another way under `reading`: benchmarks/results/detectors.json."""
-_READS_ALL = (
-    "the detector reads private words together with all others: one thing put in place of another "
-    f"changed what is found elsewhere in {MOVED_BY_OTHERS} of 100 measured swaps"
-)
-
-
 @dataclass(frozen=True)
 class Settings:
     """The settings of one Sanitizer that decide what is released and what its record says.
@@ -293,14 +284,12 @@ def detected_record(
         drawn: all that were drawn in the conversation so far, with the epsilon of each.
     """
     policy = settings.policy
-    certified = policy.detector != "reading"
-    reason = None if certified else _READS_ALL
     record = _record_without_draws(
         "classes",
-        0.0 if certified else inf,
+        0.0,
         BY_CLASS,
         policy.name,
-        reason,
+        None,
         n_numbers=masked.n_numbers,
         n_identifiers=masked.n_identifiers,
         n_public=masked.n_public,

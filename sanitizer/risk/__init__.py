@@ -1,4 +1,4 @@
-"""How much a setting gives away: exact epsilon, attacks, advice.
+"""How much a setting gives away: exact epsilon, attacks, advice, what is hidden of labelled texts.
 
 What enters: a `Sanitizer` and texts. What leaves: reports without private words. Nothing is
 released and nothing is charged.
@@ -24,6 +24,18 @@ if TYPE_CHECKING:
     from sanitizer.risk.classes import ClassMeter as ClassMeter
     from sanitizer.risk.classes import ClassSetting as ClassSetting
     from sanitizer.risk.classes import advise_classes as advise_classes
+    from sanitizer.risk.evaluation import FAMILIES as FAMILIES
+    from sanitizer.risk.evaluation import MEASURES as MEASURES
+    from sanitizer.risk.evaluation import Evaluation as Evaluation
+    from sanitizer.risk.evaluation import Stretch as Stretch
+    from sanitizer.risk.evaluation import Treated as Treated
+    from sanitizer.risk.evaluation import counted as counted
+    from sanitizer.risk.evaluation import evaluate as evaluate
+    from sanitizer.risk.evaluation import hidden_in as hidden_in
+    from sanitizer.risk.evaluation import summed as summed
+    from sanitizer.risk.evaluation import treat as treat
+    from sanitizer.risk.evaluation import treated as treated
+    from sanitizer.risk.evaluation import words_in as words_in
     from sanitizer.risk.exact_audit import EXAMPLE as EXAMPLE
     from sanitizer.risk.exact_audit import EXAMPLE_POSITION as EXAMPLE_POSITION
     from sanitizer.risk.exact_audit import AuditReport as AuditReport
@@ -31,6 +43,10 @@ if TYPE_CHECKING:
     from sanitizer.risk.exact_audit import audit as audit
     from sanitizer.risk.exact_audit import domain as domain
     from sanitizer.risk.exact_audit import position_logits as position_logits
+    from sanitizer.risk.labelled import LabelledSpan as LabelledSpan
+    from sanitizer.risk.labelled import LabelledText as LabelledText
+    from sanitizer.risk.labelled import labelled_texts as labelled_texts
+    from sanitizer.risk.labelled import unmarked as unmarked
     from sanitizer.risk.posterior import Likelihood as Likelihood
     from sanitizer.risk.posterior import Likelihoods as Likelihoods
     from sanitizer.risk.posterior import Nearest as Nearest
@@ -47,6 +63,20 @@ else:
             "advice": ("Advice", "AdviceSetting", "NO_NOISE", "Risk", "RiskMeter", "advise"),
             "attacks": ("AttackReport", "PUBLISHED", "Rate", "rouge_l", "run_attacks"),
             "classes": ("ClassAdvice", "ClassMeter", "ClassSetting", "advise_classes"),
+            "evaluation": (
+                "Evaluation",
+                "FAMILIES",
+                "MEASURES",
+                "Stretch",
+                "Treated",
+                "counted",
+                "evaluate",
+                "hidden_in",
+                "summed",
+                "treat",
+                "treated",
+                "words_in",
+            ),
             "exact_audit": (
                 "AuditReport",
                 "EXAMPLE",
@@ -56,6 +86,7 @@ else:
                 "domain",
                 "position_logits",
             ),
+            "labelled": ("LabelledSpan", "LabelledText", "labelled_texts", "unmarked"),
             "posterior": (
                 "Likelihood",
                 "Likelihoods",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sanitizer.testing.models import SeededSource as SeededSource
     from sanitizer.testing.models import ToyBackbone as ToyBackbone
     from sanitizer.testing.models import ToyCausalLM as ToyCausalLM
-    from sanitizer.testing.models import ToyTagger as ToyTagger
+    from sanitizer.testing.models import ToyReader as ToyReader
     from sanitizer.testing.server import Answer as Answer
     from sanitizer.testing.server import Received as Received
     from sanitizer.testing.server import RecordingServer as RecordingServer
@@ -22,7 +22,7 @@ else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
-            "models": ("SeededSource", "ToyBackbone", "ToyCausalLM", "ToyTagger"),
+            "models": ("SeededSource", "ToyBackbone", "ToyCausalLM", "ToyReader"),
             "server": ("Answer", "Received", "RecordingServer", "calls", "echo"),
         },
     )

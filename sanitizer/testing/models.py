@@ -19,6 +19,8 @@ from sanitizer.lm import (
     model_folder,
     read_settings,
 )
+from sanitizer.lm.reader import CLASSES, ELIGIBLE, GENDERS, Read, Scores
+from sanitizer.lm.tokens import PlacedPieces
 
 
 class SeededSource:
@@ -80,47 +82,42 @@ class ToyBackbone:
         """Return the chosen scores over the whole vocabulary, float32 [n, n_vocabulary]."""
         return self._scores(len(at), self.pieces.n_rows)
 
-    def states(
-        self, ids: NDArray[np.int64], layers: Sequence[int]
-    ) -> dict[int, NDArray[np.float32]]:
-        """Return the input vectors of the tokens for every layer, float32 [length, d]."""
-        return dict.fromkeys(layers, self.pieces.vectors(ids))
 
+class ToyReader:
+    """A Reader that gives every hidden word the same class, and no visible word any.
 
-class ToyTagger:
-    """A Tagger that gives every hidden run the same class; no model is run.
-
-    >>> tagger = ToyTagger("PERSON")
-    >>> zeros = np.zeros((2, 4, 8), dtype=np.float32)
-    >>> states = {0: np.zeros((5, 8), dtype=np.float32)}
-    >>> scores, facts = tagger.scores(states, zeros, np.array([1, 1]), np.array([0, 1]))
-    >>> scores.shape, int(scores[0, 0].argmax())
-    ((2, 4, 3), 1)
+    >>> reader = ToyReader("PERSON")
+    >>> read = reader.read(([5, 6], [1], [0]), [([7], [0])])
+    >>> int(read.runs[0].classes[0].argmax()), int(read.visible.classes[0].argmax())
+    (1, 0)
 
     Args:
-        kind: class of every run; None for no class, so that lists and rules decide.
+        kind: class of every hidden word; None for no class.
     """
 
-    layers: tuple[int, ...] = (0,)
-    width = 4
-    sha256 = "toy tagger"
+    sha256 = "toy reader"
+    thresholds = dict.fromkeys([*CLASSES, "unknown", "visible"], 0.5)
 
     def __init__(self, kind: str | None = "PERSON") -> None:
-        self.classes: tuple[str, ...] = (kind or "PERSON", "FACT")
-        self._at = 0 if kind is None else 1
+        self.pieces = PlacedPieces(model_folder("reader") / "tokenizer.json")
+        self._at = 0 if kind is None else 1 + CLASSES.index(kind)
 
-    def scores(
+    def read(
         self,
-        states: dict[int, NDArray[np.float32]],
-        pieces: NDArray[np.float32],
-        lengths: NDArray[np.int64],
-        at: NDArray[np.int64],
-        known: NDArray[np.float32] | None = None,
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the same scores for each run, and no fact anywhere."""
-        scores = np.zeros((len(pieces), self.width, 1 + len(self.classes)), dtype=np.float32)
-        scores[:, :, self._at] = 10.0
-        return scores, np.full(len(states[0]), -10.0, dtype=np.float32)
+        view: tuple[Sequence[int], Sequence[int], Sequence[int]],
+        runs: Sequence[tuple[Sequence[int], Sequence[int]]],
+    ) -> Read:
+        """Return the same scores for each run."""
+        _, slots, words = view
+        told = [_scores(len(firsts), self._at) for _, firsts in runs]
+        needed = np.zeros((len(slots), len(ELIGIBLE)), np.float32)
+        return Read(_scores(len(words), 0), told, needed)
+
+
+def _scores(n: int, at: int) -> Scores:
+    classes = np.zeros((n, 1 + len(CLASSES)), np.float32)
+    classes[:, at] = 20.0
+    return Scores(classes, np.zeros(n, np.float32), np.zeros((n, len(GENDERS)), np.float32))
 
 
 class ToyCausalLM:

@@ -9,14 +9,6 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
-    from sanitizer.text.language import LANGUAGES as LANGUAGES
-    from sanitizer.text.language import NATIVE_ANYWHERE as NATIVE_ANYWHERE
-    from sanitizer.text.language import UNREAD as UNREAD
-    from sanitizer.text.language import UNREAD_ANYWHERE as UNREAD_ANYWHERE
-    from sanitizer.text.language import Language as Language
-    from sanitizer.text.language import language_lists as language_lists
-    from sanitizer.text.language import language_of as language_of
-    from sanitizer.text.language import languages_told as languages_told
     from sanitizer.text.lexers import TAGS as TAGS
     from sanitizer.text.policy import UNCLEAR as UNCLEAR
     from sanitizer.text.policy import Policy as Policy
@@ -32,9 +24,6 @@ if TYPE_CHECKING:
     from sanitizer.text.syntax import form_for as form_for
     from sanitizer.text.syntax import is_code_word as is_code_word
     from sanitizer.text.syntax import pieces as pieces
-    from sanitizer.text.tables import LISTED as LISTED
-    from sanitizer.text.tables import NAME_PARTS as NAME_PARTS
-    from sanitizer.text.tables import Fields as Fields
     from sanitizer.text.words import WORD_KINDS as WORD_KINDS
     from sanitizer.text.words import Article as Article
     from sanitizer.text.words import Segmented as Segmented
@@ -55,16 +44,6 @@ else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
-            "language": (
-                "LANGUAGES",
-                "Language",
-                "UNREAD",
-                "NATIVE_ANYWHERE",
-                "UNREAD_ANYWHERE",
-                "language_lists",
-                "language_of",
-                "languages_told",
-            ),
             "lexers": ("TAGS",),
             "policy": ("Policy", "UNCLEAR", "word_list"),
             "policy_file": ("CLASSES", "DRAWN", "PRESETS"),
@@ -79,11 +58,6 @@ else:
                 "form_for",
                 "is_code_word",
                 "pieces",
-            ),
-            "tables": (
-                "Fields",
-                "LISTED",
-                "NAME_PARTS",
             ),
             "words": (
                 "Article",

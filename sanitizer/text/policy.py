@@ -68,7 +68,7 @@ _BALANCED = {
     **_DEIDENTIFY,
     **dict.fromkeys(DRAWN, "draw"),
     # There are no 100 words of everyday language for sexuality; the others tell of a drawn thing.
-    **dict.fromkeys(("SEXUALITY", "TREATMENT", "OCCUPATION", "FAMILY", "FACT", "TERM"), "vault"),
+    **dict.fromkeys(("SEXUALITY", "TREATMENT", "OCCUPATION", "FAMILY", "TERM"), "vault"),
 }
 _TREATED = {"identifiers": {}, "deidentify": _DEIDENTIFY, "balanced": _BALANCED}
 _NAMES = ("will", "don", "ma", "may")
@@ -133,9 +133,11 @@ class Policy:
         wire: what an API request may hold beside text.
         mechanism: mechanism chosen by the policy file; None leaves it to the caller.
         options: arguments of the mechanism as written in the file.
-        detector: what reads the text for `treatments`: "none", "local" (each hidden word by itself,
-            in sight of public words), "skeleton" (public words only) or "reading" (the whole text;
-            not certified).
+        detector: what reads the text for `treatments`: "none", or "local": each hidden run by
+            itself, in sight of visible words.
+        thresholds: class -> least share from which the detector takes a word for private; the
+            model's own for those that are missing.
+        refuse_unlisted: texts in a language without a list of words make `sanitize` raise.
         treatments: class -> one of TREATMENTS; a class that is missing passes.
         max_drawn: things of one conversation that are drawn at most; others get placeholders.
         natural: classes (of NATURAL) whose things get natural names, "Lena Okoro", instead of
@@ -167,6 +169,8 @@ class Policy:
     options: dict[str, Any] = field(default_factory=dict)
     detector: str = "none"
     treatments: dict[str, str] = field(default_factory=dict)
+    thresholds: dict[str, float] = field(default_factory=dict)
+    refuse_unlisted: bool = False
     max_drawn: int = 3
     roles: dict[str, str] = field(default_factory=dict)
     values: frozenset[str] = field(default=frozenset(), repr=False)
@@ -269,6 +273,7 @@ class Policy:
         tables = file.tables()
         wire, mechanism = WireRules(**tables.pop("wire")), tables.pop("mechanism")
         classes, roles, styles = (tables.pop(name) for name in ("classes", "roles", "style"))
+        thresholds = tables.pop("thresholds")
         of_all = styles.pop("names", "placeholder")
         natural = [kind for kind in NATURAL if styles.get(kind, of_all) == "natural"]
         set_here = {name: value for table in tables.values() for name, value in table.items()}
@@ -284,6 +289,7 @@ class Policy:
                 classes = dict.fromkeys(_NAMED, "vault") | classes
         set_here["treatments"] = base.treatments | classes
         set_here["roles"] = roles
+        set_here["thresholds"] = thresholds
         set_here["natural"] = frozenset(natural)
         set_here["public"] = base.public | set_here.get("public", frozenset())
         return replace(

@@ -29,8 +29,8 @@ CLASSES = (
     *("CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "SEXUALITY", "CRIME", "OCCUPATION", "FAMILY"),
     *("FACT", "TERM"),
 )
-"""Classes of what a detector finds. FACT: a word of a sensitive fact; TERM: a word on no list."""
-DETECTORS = ("none", "local", "skeleton", "reading")
+"""Classes of what a detector finds. FACT: what is told in everyday words; TERM: a word on no list."""
+DETECTORS = ("none", "local")
 TREATMENTS = ("pass", "vault", "draw", "capitals", "refuse")
 """What happens to a class. "draw": its stand-in is drawn within the class, of DRAWN only.
 "capitals": goes to the vault if it is not written in lower case."""
@@ -183,6 +183,12 @@ def _count(value: int) -> int:
     return value
 
 
+def _share(value: float) -> float:
+    if not 0 <= value <= 1:
+        raise _Bad(f"must be from 0 to 1, got {value}")
+    return float(value)
+
+
 def _known(values: list[Any]) -> frozenset[str]:
     if not all(any(word_spans(value)) for value in _strings(values)):
         raise _Bad("each entry must hold a letter or a digit")
@@ -248,6 +254,7 @@ _KEYS: dict[str, dict[str, _Key]] = {
         name: _Key(read=one_of([how for how in TREATMENTS if name in DRAWN or how != "draw"]))
         for name in CLASSES
     },
+    "thresholds": {name: _Key(_NUMBER, _share) for name in CLASSES},
     "roles": {name: _Key(read=one_of(ROLES)) for name in ("system", "developer")},
     "wire": {
         "images": _Key(read=one_of(IMAGES)),
@@ -261,6 +268,7 @@ _KEYS: dict[str, dict[str, _Key]] = {
     "refuse": {
         "words": _Key(_LIST, _word_set, "refuse"),
         "patterns": _Key(_LIST, _patterns, "refuse_patterns"),
+        "unlisted_languages": _Key(_BOOL, attribute="refuse_unlisted"),
     },
     "mechanism": {
         "name": _Key(read=one_of(_MECHANISMS)),

@@ -75,6 +75,7 @@ class Unit:
             of code), "tag" (a name of code in angle brackets), or "quoted" (a string instead of a
             number).
         concept: member of its class's list that it names, where its stand-in is to be drawn.
+        found: what found it, in words: "pattern", "reader" with class and score, "list", "link".
     """
 
     start: int
@@ -84,6 +85,7 @@ class Unit:
     opens_sentence: bool
     form: str = "prose"
     concept: str = field(default="", repr=False)
+    found: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ def test_models_lists_and_verifies() -> None:
     assert b"{" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) < 300
     names = [json.loads(line)["name"] for line in run("models", "--json").stdout.splitlines()]
-    assert names == ["classes", "forms", "lm", "masked-lm", "tagger", "words"]
+    assert names == ["classes", "languages", "lm", "masked-lm", "reader", "words"]
 
 
 def test_fetching_needs_a_name_and_a_wheel_belongs_to_it() -> None:

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from sanitizer import Policy, PolicyError, Sanitizer
 from sanitizer.detect.classes import concept_of
-from sanitizer.detect.units import _apart, find_units
+from sanitizer.detect.units import find_units
 from sanitizer.identifiers.checks import MONTHS
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.storage.vault import MemoryVault
-from sanitizer.text.words import Unit
 
 MAIL = "Write to anna.lee@uni-x.org and anna.lee@uni-x.org, not bo@uni-x.org."
 PIECES = [
@@ -85,20 +84,6 @@ def test_a_password_that_is_all_public_prefix_gets_a_placeholder() -> None:
     object.__setattr__(policy, "style", "same-form")
     s = Sanitizer(policy=policy)
     assert s.sanitize("password=sk-ant-api03-").text == "password=<KEY_1>"
-
-
-def test_units_that_took_in_words_of_their_neighbours_stay_apart() -> None:
-    text = "has type 2 diabetes c x"
-    number = Unit(9, 10, "2", "NUMBER", False)
-    illness = Unit(4, 21, text[4:21], "CONDITION", False)
-    letter = Unit(20, 23, text[20:23], "TERM", False)
-    kept = _apart(text, [number, illness, letter])
-    assert [(unit.kind, unit.text) for unit in kept] == [
-        ("CONDITION", "type 2 diabetes c"),
-        ("TERM", "x"),
-    ]
-    assert all(text[unit.start : unit.end] == unit.text for unit in kept)
-    assert _apart(text, [illness, number]) == [illness]
 
 
 def test_conversations_share_nothing() -> None:

@@ -23,7 +23,7 @@ TEXT = "My father Peter has hepatitis and lives in Leeds."
 
 def test_every_model_is_put_into_the_file_however_the_package_is_installed() -> None:
     given = command(Path("launcher.py"), Path("built"))
-    for name in ("classes", "forms", "lm", "masked-lm", "tagger", "words"):
+    for name in ("classes", "languages", "lm", "masked-lm", "reader", "words"):
         folder = model_root() / name
         assert (folder / "manifest.json").is_file()
         assert f"--add-data={folder}:sanitizer/models/{name}" in given

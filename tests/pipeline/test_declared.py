@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sanitizer import Cape, Policy, PolicyError, Prompt, Sanitizer
 from sanitizer.lm import Models
-from sanitizer.testing.models import SeededSource, ToyBackbone, ToyTagger
+from sanitizer.testing.models import SeededSource, ToyBackbone, ToyReader
 from sanitizer.text.policy_file import WordSet
 from sanitizer.text.prompt import DeclaredText
 
@@ -23,7 +23,7 @@ PRESETS = ["identifiers", "deidentify", "balanced", "strict"]
 @pytest.fixture(autouse=True)
 def tagger(monkeypatch: pytest.MonkeyPatch) -> None:
     """No model is run: every hidden word is a person."""
-    monkeypatch.setattr(Models, "tagger", lambda self: ToyTagger("PERSON"))
+    monkeypatch.setattr(Models, "reader", lambda self: ToyReader("PERSON"))
 
 
 def of(policy: str | Policy, **roles: str) -> Sanitizer:

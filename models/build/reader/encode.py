@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from tokenizers import Tokenizer
 
 from models.build.reader.sources import CACHE
-from models.build.reader.texts import CLASSES, Labelled, Span
+from models.build.reader.texts import Labelled, Span
 from sanitizer.detect.encoding import encode_runs, encode_view
+from sanitizer.detect.layout import cells, syntax
 from sanitizer.detect.view import document
 from sanitizer.identifiers import find
-from sanitizer.lm.reader import BEGIN, ELIGIBLE, END, GENDERS, runs_of, windows_of
+from sanitizer.lm.reader import BEGIN, CLASSES, ELIGIBLE, END, GENDERS, runs_of, windows_of
+from sanitizer.text import merged, overlapping
+from sanitizer.text import pieces as pieces_of
 
 UNKNOWN = -1
 """Label of what nothing is known of."""
@@ -55,14 +58,19 @@ def encoded(each: Labelled, pieces: CutPieces, kinds: Sequence[str]) -> Iterator
     """Yield the windows of a text, its identifiers found as they are when it is read."""
     text = each.text
     taken = [(i.start, i.end, i.kind) for i in find(text, kinds)]
-    doc = document(text, taken)
+    parts = pieces_of(text)
+    spans = [(start, end) for start, end, _ in taken]
+    code = [span for span in merged(syntax(text, parts)) if not overlapping(spans, *span)]
+    doc = document(text, taken, code, cells(parts))
     view = encode_view(doc.view, pieces)
     runs = encode_runs(doc, pieces)
     ids = [BEGIN, *view.ids, END]
     # (start, token of the view or None, run, index of the word)
     order: list[tuple[int, int, int, int]] = []
     for i, (stretch, word) in enumerate(doc.view.words):
-        order.append((doc.gaps[stretch] + word.start, 0, -1, i))
+        start = doc.gaps[stretch] + word.start
+        if not overlapping(code, start, start + 1):
+            order.append((start, 0, -1, i))
     for number, run in enumerate(runs):
         order += [(doc.starts[number] + w.start, 1, number, i) for i, w in enumerate(run.words)]
     order.sort()
@@ -85,7 +93,7 @@ def encoded(each: Labelled, pieces: CutPieces, kinds: Sequence[str]) -> Iterator
     for low, high, first, end in windows_of(len(ids)):
         window = Window(ids[low:high], list(range(2, 2 + high - low)), [0] * (high - low))
         for i, token in enumerate(view.words):
-            if first <= token + 1 < end:
+            if first <= token + 1 < end and (-1, i) in labels:
                 window.words.append((token + 1 - low, *labels[-1, i]))
         part = 0
         for number, slot in enumerate(view.slots):

@@ -1,9 +1,13 @@
 """Write the lists of everyday words by language, models/languages/<code>.txt.
 
-English is written by hand (`english`), German, French and Spanish come from lists that were read
-word by word (`read`); the others are the most frequent words of wordfreq 3.1.1 (CC BY-SA 4.0) less
-what `excluded/<code>.txt` holds, which a reader of all of them wrote. What the labelled texts show
-to be private more than now and then is on no list. `python -m models.build.reader.languages`.
+English is `english.txt`, German, French and Spanish are `read/<code>.txt`, all read word by word;
+the others are the most frequent words of wordfreq 3.1.1 (CC BY-SA 4.0). On no list is what
+`excluded/<code>.txt` holds, which a reader of all candidates wrote (names and sensitive words of
+every class, and some that are no candidates, for the tests), and what the labelled texts show to be
+private more than now and then. A language that nobody has read gets its commonest words only.
+
+The least share of function words by which a language is told is the one below which
+`SHORT` of the labelled texts in it fall. `python -m models.build.reader.languages`.
 """
 
 from __future__ import annotations
@@ -24,10 +28,20 @@ LANGUAGES = MODELS / "languages"
 CODES = "de en es fr it pt nl pl sv da nb cs ro fi hu tr ru uk el id vi ko ar hi".split()
 N_CANDIDATES = 4000
 N_FUNCTIONS = 150
-N_UNREVIEWED = 4000  # draft
+N_UNREVIEWED = 300
+SHORT = 0.05
+LEAST = 0.12
+"""Least share of function words, whatever the labelled texts say."""
 OFTEN, OFTEN_COMMON = 0.2, 0.6
 """Share of a word's places at which it is private from which it is on no list; of the commonest."""
 COMMONEST = 400
+LONG = 12
+"""Function words and stretches of a text that is prose."""
+LICENCE = """Lists of words: made from wordfreq by Robyn Speer, whose data are under the Creative Commons
+Attribution-ShareAlike 4.0 International licence (CC BY-SA 4.0); so are these lists.
+Changed: cut to the most frequent words; names and sensitive words were taken out.
+English, German, French and Spanish: by this project, under the same licence.
+"""
 
 
 def ranked(code: str) -> list[str]:
@@ -97,26 +111,63 @@ def main() -> None:
     LANGUAGES.mkdir(exist_ok=True)
     ranks = {code: [plain(w) for w in ranked(code)] for code in CODES}
     of_code = {"nb": "no"}
-    sizes = {}
+    lists: dict[str, tuple[list[str], list[str]]] = {}
     for code in CODES:
-        its = [t for t in texts if t.language == of_code.get(code, code)]
+        its = of_language(texts, code)
         private = private_words(its, set(ranks[code][:COMMONEST]))
         if code == "en":
-            words = {w: f for w, f in english().items() if plain(w) not in private}
+            excluded = lines(HERE / "excluded" / "en.txt")
+            words = {
+                word: flag
+                for word, flag in english().items()
+                if plain(word) not in private and plain(word) not in excluded
+            }
         else:
-            words = dict.fromkeys(everyday(code, names, sensitive), "")
-            words = {w: f for w, f in words.items() if w not in private}
+            listed = everyday(code, names, sensitive)
+            words = {word: "" for word in listed if word not in private}
         functions = [
             w for w in ranks[code] if w in words and w not in names and (len(w) > 1 or code == "el")
         ][:N_FUNCTIONS]
         body = [f"{w}\t{f}" if f else w for w, f in sorted(words.items()) if w not in functions]
-        head = [f"# Everyday words, {code}: see models/build/reader/languages.py.", "0.2"]
-        (LANGUAGES / f"{code}.txt").write_text(
-            "\n".join([*head, *functions, "", *body]) + "\n", "utf-8"
-        )
-        sizes[code] = len(words)
-    manifest.write(LANGUAGES, [f"{code}.txt" for code in CODES], words=sizes)
-    print(sizes)
+        lists[code] = functions, body
+    for code, (functions, body) in lists.items():
+        least = least_share(of_language(texts, code), frozenset(functions))
+        head = [f"# Everyday words, {code}: see models/build/reader/languages.py.", f"{least:.3f}"]
+        text = "\n".join([*head, *functions, "", *body]) + "\n"
+        (LANGUAGES / f"{code}.txt").write_text(text, "utf-8")
+    (LANGUAGES / "LICENSE").write_text(LICENCE, "utf-8")
+    manifest.write(
+        LANGUAGES,
+        [*(f"{code}.txt" for code in CODES), "LICENSE"],
+        summary="everyday words by language: what everybody may see of a text",
+        licence="CC BY-SA 4.0",
+        sources=[{"source": "pypi:wordfreq@3.1.1", "licence": "CC BY-SA 4.0 (data)"}],
+        words={code: len(functions) + len(body) for code, (functions, body) in lists.items()},
+        least={code: least_share(of_language(texts, code), frozenset(f)) for code, (f, _) in lists.items()},
+    )
+
+
+def of_language(texts: list[Labelled], code: str) -> list[Labelled]:
+    """Return the texts in a language."""
+    return [each for each in texts if each.language == {"nb": "no"}.get(code, code)]
+
+
+def least_share(texts: list[Labelled], functions: frozenset[str]) -> float:
+    """Return the share of function words against stretches of others that all but a few texts of a
+    language have."""
+    shares = []
+    for each in texts:
+        hits = stretches = 0
+        inside = False
+        for start, end in word_spans(each.text):
+            hit = plain(each.text[start:end]) in functions
+            stretches += not hit and not inside
+            hits, inside = hits + hit, not hit
+        if hits + stretches >= LONG:
+            shares.append(hits / (hits + stretches))
+    if len(shares) < 20:
+        return LEAST
+    return round(max(LEAST, sorted(shares)[int(SHORT * len(shares))]), 3)
 
 
 if __name__ == "__main__":

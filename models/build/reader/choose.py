@@ -1,0 +1,117 @@
+"""Choose the reader's thresholds by the texts of hands that it was not trained on.
+
+`python -m models.build.reader.choose` reads `train.CHOOSE` with the packaged reader and writes
+thresholds.json: for each class the share of all classes from which a hidden word is private. What a
+missed word costs beside one that is hidden for nothing is `MISSED`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from models.build.reader.texts import Labelled, all_texts
+from models.build.reader.train import CHOOSE
+from sanitizer.detect.encoding import encode_runs, encode_view
+from sanitizer.detect.layout import cells, syntax
+from sanitizer.detect.view import document, is_everyday
+from sanitizer.identifiers import find
+from sanitizer.lm import OnnxReader
+from sanitizer.lm.reader import CLASSES
+from sanitizer.text import Policy, merged, overlapping, pieces
+
+MISSED = 2.0
+"""Words hidden for nothing that one missed private word outweighs."""
+GRID = np.round(np.arange(0.05, 0.96, 0.025), 3)
+LEAST_WORDS = 25
+"""Words of a class from which it gets a threshold of its own."""
+
+
+class Word(NamedTuple):
+    """One word of a labelled text: the likeliest class, the share of all, and its label."""
+
+    best: str
+    share: float
+    label: str | None
+    visible: bool
+    known: bool
+
+
+def read_words(each: Labelled, reader: OnnxReader, kinds: list[str]) -> Iterator[Word]:
+    """Yield the words of a text outside of found identifiers and syntax."""
+    text = each.text
+    taken = [(i.start, i.end, i.kind) for i in find(text, kinds)]
+    spans = [(start, end) for start, end, _ in taken]
+    parts = pieces(text)
+    code = [span for span in merged(syntax(text, parts)) if not overlapping(spans, *span)]
+    doc = document(text, taken, code, cells(parts))
+    view, runs = encode_view(doc.view, reader.pieces), encode_runs(doc, reader.pieces)
+    read = reader.read(
+        (view.ids, view.slots, view.words), [(run.ids, run.firsts) for run in runs]
+    )
+    found = [
+        (doc.gaps[n] + w.start, doc.gaps[n] + w.end, scores, True)
+        for (n, w), scores in zip(doc.view.words, read.visible.classes, strict=True)
+    ]
+    for start, run, scores in zip(doc.starts, runs, read.runs, strict=True):
+        found += [
+            (start + w.start, start + w.end, row, False)
+            for w, row in zip(run.words, scores.classes, strict=True)
+        ]
+    for start, end, row, visible in found:
+        if overlapping(code, start, end):
+            continue
+        odds = np.exp(row - row.max())
+        span = next((s for s in each.spans if s.start <= start < s.end), None)
+        word = text[start:end]
+        known = not word.isalpha() or len(word) == 1 or is_everyday(word)
+        best = CLASSES[int(odds[1:].argmax())]
+        share = float(1 - odds[0] / odds.sum())
+        yield Word(best, share, span.kind if span else None, visible, known)
+
+
+def best_threshold(words: list[Word]) -> float:
+    """Return the threshold of least cost, the highest of equal ones."""
+    shares = np.array([word.share for word in words])
+    private = np.array([word.label is not None for word in words])
+    costs = [
+        MISSED * int((private & (shares < t)).sum()) + int((~private & (shares >= t)).sum())
+        for t in GRID
+    ]
+    return float(GRID[len(GRID) - 1 - int(np.argmin(costs[::-1]))])
+
+
+def main() -> None:
+    """Write thresholds.json."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--folder", type=Path)
+    chosen = parser.parse_args()
+    reader = OnnxReader(chosen.folder, threads=1)
+    kinds = sorted(Policy.preset("balanced").identifiers)
+    texts = [each for each in all_texts() if each.hand in CHOOSE]
+    words = [word for each in texts for word in read_words(each, reader, kinds)]
+    hidden = [word for word in words if not word.visible]
+    of_all = best_threshold(hidden)
+    by_class: dict[str, list[Word]] = defaultdict(list)
+    for word in hidden:
+        by_class[word.best].append(word)
+    thresholds = {
+        kind: best_threshold(by_class[kind]) if len(by_class[kind]) >= LEAST_WORDS else of_all
+        for kind in CLASSES
+    }
+    strange = [word for word in hidden if not word.known]
+    thresholds["unknown"] = min(of_all, best_threshold(strange))
+    thresholds["visible"] = best_threshold([w for w in words if w.visible and w.best != "FACT"])
+    path = Path(__file__).parent / "thresholds.json"
+    path.write_text(json.dumps(thresholds, indent=1) + "\n", "utf-8")
+    print(len(texts), "texts,", len(hidden), "hidden words; of all", of_all, thresholds)
+
+
+if __name__ == "__main__":
+    main()

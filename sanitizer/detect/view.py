@@ -1,0 +1,382 @@
+"""The view of a text: what every reader of it sees, and the hidden runs that only one reader sees.
+
+A word is visible if its written form is on the list of everyday words of the text's language or of
+English. Hidden words that stand together are one run, and every run is one slot of the view.
+
+Guarantee: a run that is replaced by another hidden run (or an identifier by another of its kind)
+leaves the view as it is, byte for byte (docs/guarantees.md, "Local reading").
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from sanitizer.errors import ModelError
+from sanitizer.lm import Manifest, model_folder
+from sanitizer.text.words import folded, straight, word_spans
+
+RUN = "run"
+"""Kind of a slot that stands for hidden words; every other kind is one of identifiers."""
+ENGLISH = "en"
+_JOINS = re.compile(r"[ \u00a0\u202f./&_'’ʼ\u2010\u2011\u2013-]|\. | & ")
+_JOINS_DIGITS = re.compile(r"[.,:]")
+"""What parts two hidden words of one run; and two that meet with digits."""
+_OPENS = re.compile(r"(?:^|[.!?…:;•>|(\"“„«。！？؟\n]|^[ \t]*[-*#]+)[\"'“„«(*_\s]*$")
+"""Layout before a word that opens a sentence, a line or an item."""
+_NO_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+"""Letters of scripts that put no blanks between words."""
+_APOSTROPHE = re.compile("['’ʼ]+")
+_LEAST_LINE = 4
+"""Function words from which a line has a language of its own."""
+_LOWER, _ANY = "l", "a"
+
+
+class Word(NamedTuple):
+    """One word, as offsets in its text, or in its run."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """The everyday words of one language.
+
+    Attributes:
+        code: ISO 639-1 code. words: word in lower case, or its exact written form -> "" if it is
+            visible in lower case, where a sentence opens and in capitals; "l" if in lower case
+            only; "a" if in every case.
+        functions: words visible in every text, by which the language is told.
+        least: share of function words from which a text is in this language.
+    """
+
+    code: str
+    words: Mapping[str, str]
+    functions: frozenset[str]
+    least: float
+
+    @classmethod
+    def read(cls, path: Path) -> Language:
+        """Read a language's file: its least share, its function words, a blank line, the others."""
+        lines = path.read_text("utf-8").split("\n")
+        body = [line for line in lines if not line.startswith("#")]
+        end = body.index("")
+        entries = (line.partition("\t") for line in [*body[1:end], *body[end + 1 :]] if line)
+        words = {word: flag for word, _, flag in entries}
+        functions = frozenset(word.partition("\t")[0] for word in body[1:end])
+        return cls(path.stem, words, functions, float(body[0]))
+
+    def shows(self, word: str, opens: bool) -> bool:
+        """Return True if this written form is visible in a text of the language.
+
+        Args:
+            opens: a sentence, line or item opens with it, judged by layout.
+        """
+        if word in self.words:
+            return True
+        flag = self.words.get(plain(word))
+        if flag is None or flag == _LOWER:
+            return False
+        if word.isupper():
+            return len(word) > 3 or (flag == _ANY and len(word) == 1)
+        return flag == _ANY or (opens and word[1:].islower())
+
+
+def plain(word: str) -> str:
+    """Return the form in which words are listed: lower case, straight apostrophes, NFC."""
+    return straight(folded(word) if not word.isascii() else word.lower())
+
+
+@cache
+def languages() -> Mapping[str, Language]:
+    """Return all languages by code.
+
+    Raises:
+        ModelError: a list is missing or damaged.
+    """
+    folder = model_folder("languages")
+    manifest = Manifest.read(folder)
+    manifest.verify()
+    names = [name for name in manifest.data["files"] if name.endswith(".txt")]
+    try:
+        return {name[:-4]: Language.read(folder / name) for name in sorted(names)}
+    except (OSError, ValueError):
+        raise ModelError("a list of a language cannot be read") from None
+
+
+@cache
+def _functions() -> Mapping[str, tuple[str, ...]]:
+    """Function word -> the languages that have it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for code, language in languages().items():
+        for word in language.functions:
+            found[word] = (*found.get(word, ()), code)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What stands for hidden words or an identifier in the view: the kind alone is seen."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What everybody may see of a text.
+
+    Attributes:
+        shown: visible text around the slots, one stretch more than there are slots.
+        slots: in order.
+        words: visible words: number of the stretch, and offsets in it.
+        language: of the text, None if it has none of those with a list.
+    """
+
+    shown: tuple[str, ...]
+    slots: tuple[Slot, ...]
+    words: tuple[tuple[int, Word], ...]
+    language: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Hidden words that stand together; they are read in sight of the view alone.
+
+    Attributes:
+        written: their characters. words: offsets in `written`; empty for an identifier, which is
+            not read.
+    """
+
+    written: str = field(repr=False)
+    words: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text as a view and its runs.
+
+    Attributes:
+        view: what everybody may see. runs: one for each slot of the view. starts: offset of each
+            run in the text. gaps: offset of each visible stretch in the text.
+    """
+
+    view: View
+    runs: tuple[Run, ...]
+    starts: tuple[int, ...]
+    gaps: tuple[int, ...]
+
+
+def document(
+    text: str,
+    identifiers: Sequence[tuple[int, int, str]] = (),
+    declared: Sequence[tuple[int, int]] = (),
+    cells: Sequence[int] = (),
+) -> Document:
+    """Part a text into what is visible and what is hidden.
+
+    Args:
+        identifiers: (start, end, kind) of what is hidden as a whole, ascending, apart.
+        declared: stretches that are visible whatever they hold, ascending, apart from those.
+        cells: where cells of a table begin, ascending; no run goes across.
+
+    Raises:
+        ModelError: a list is missing or damaged.
+    """
+    words = _words(text, identifiers, declared)
+    shown, language = _shown(text, words, declared)
+    return _parted(text, _runs(text, words, shown, identifiers, cells), words, shown, language)
+
+
+class _Stretch(NamedTuple):
+    start: int
+    end: int
+    kind: str
+    words: tuple[Word, ...]
+
+
+def _words(
+    text: str, taken: Sequence[tuple[int, int, str]], declared: Sequence[tuple[int, int]]
+) -> list[Word]:
+    """Return the words of a text outside of what is taken; none crosses a border of a stretch."""
+    found: list[Word] = []
+    at = 0
+    wholes = [(start, end, True) for start, end, _ in taken]
+    wholes += [(start, end, False) for start, end in declared]
+    for start, end, hidden in [*sorted(wholes), (len(text), len(text), True)]:
+        found += [Word(at + a, at + b) for a, b in word_spans(text[at:start])]
+        if not hidden:
+            found += [Word(start + a, start + b) for a, b in word_spans(text[start:end])]
+        at = end
+    return found
+
+
+def _shown(
+    text: str, words: list[Word], declared: Sequence[tuple[int, int]]
+) -> tuple[set[Word], str | None]:
+    """Return the visible words and the language; split hidden words at their apostrophes."""
+    functions, lists = _functions(), languages()
+    ascending = iter([*declared, (len(text), len(text) + 1)])
+    open_from, open_to = next(ascending)
+    told: list[tuple[Word, bool, str]] = []
+    hits: Counter[str] = Counter()
+    by_line: list[tuple[int, Counter[str], int]] = []  # first word of a line, hits, stretches
+    n_stretches = line_stretches = 0
+    line_hits: Counter[str] = Counter()
+    line_first = last = 0
+    inside = False
+    for number, word in enumerate(words):
+        if "\n" in text[last : word.start]:
+            by_line.append((line_first, line_hits, line_stretches))
+            line_first, line_hits, line_stretches, inside = number, Counter(), 0, False
+        written = text[word.start : word.end]
+        opens = _OPENS.search(text[max(0, last, word.start - 24) : word.start]) is not None
+        last = word.end
+        told.append((word, opens, written))
+        its = functions.get(plain(written), ()) if written.islower() or opens else ()
+        if its:
+            hits.update(its)
+            line_hits.update(its)
+            inside = False
+        elif not inside:
+            n_stretches += 1
+            line_stretches += 1
+            inside = True
+    by_line.append((line_first, line_hits, line_stretches))
+    language = _language(hits, n_stretches, 1)
+    at_words = {ENGLISH, language or ENGLISH}
+    shown: set[Word] = set()
+    parts: list[Word] = []
+    lines = iter([*by_line[1:], (len(words), Counter(), 0)])
+    current, following = by_line[0], next(lines)
+    active = [lists[code] for code in sorted(at_words | _of_line(current))]
+    for number, (word, opens, written) in enumerate(told):
+        if number == following[0]:
+            current, following = following, next(lines, (len(words), Counter(), 0))
+            active = [lists[code] for code in sorted(at_words | _of_line(current))]
+        while word.start >= open_to:
+            open_from, open_to = next(ascending)
+        if word.start >= open_from:
+            parts.append(word)
+            shown.add(word)
+            continue
+        for part in [word] if _shows(active, written, opens) else _split(text, word):
+            inner = text[part.start : part.end]
+            if _shows(active, inner, opens and part.start == word.start):
+                shown.add(part)
+            parts.append(part)
+    words[:] = parts
+    return shown, language
+
+
+def _of_line(line: tuple[int, Counter[str], int]) -> set[str]:
+    language = _language(line[1], line[2], _LEAST_LINE)
+    return {language} if language else set()
+
+
+def _language(hits: Mapping[str, int], n_stretches: int, least: int) -> str | None:
+    """Return the language with most function words, if they are enough; English needs one."""
+    if not hits:
+        return None
+    code = max(hits, key=lambda each: (hits[each], each == ENGLISH, each))
+    if code == ENGLISH and least == 1:
+        return code
+    share = hits[code] / (hits[code] + n_stretches)
+    return code if hits[code] >= least and share >= languages()[code].least else None
+
+
+def _shows(active: Iterable[Language], written: str, opens: bool) -> bool:
+    if written.islower() and plain(written) in _functions():
+        return True
+    if opens and written[1:].islower() and plain(written) in _functions():
+        return True
+    return any(language.shows(written, opens) for language in active)
+
+
+def _split(text: str, word: Word) -> list[Word]:
+    """Return the parts of a word between its apostrophes."""
+    parts, at = [], word.start
+    for mark in _APOSTROPHE.finditer(text, word.start, word.end):
+        parts.append(Word(at, mark.start()))
+        at = mark.end()
+    return [*parts, Word(at, word.end)]
+
+
+def _runs(
+    text: str,
+    words: Sequence[Word],
+    shown: set[Word],
+    identifiers: Sequence[tuple[int, int, str]],
+    cells: Sequence[int],
+) -> list[_Stretch]:
+    """Return hidden runs and identifiers in order."""
+    found = [_Stretch(*span, ()) for span in identifiers]
+    run: list[Word] = []
+    for word in words:
+        if word in shown:
+            continue
+        if run and not _joined(text, run[-1], word, cells):
+            found.append(_Stretch(run[0].start, run[-1].end, RUN, tuple(run)))
+            run = []
+        run.append(word)
+    if run:
+        found.append(_Stretch(run[0].start, run[-1].end, RUN, tuple(run)))
+    return sorted(found)
+
+
+def _joined(text: str, word: Word, following: Word, cells: Sequence[int]) -> bool:
+    border = bisect_right(cells, word.end)
+    if border < len(cells) and cells[border] <= following.start:
+        return False
+    gap = text[word.end : following.start]
+    if _JOINS.fullmatch(gap):
+        return True
+    digits = text[word.end - 1].isdecimal() and text[following.start].isdecimal()
+    return digits and _JOINS_DIGITS.fullmatch(gap) is not None
+
+
+def _parted(
+    text: str,
+    stretches: Sequence[_Stretch],
+    words: Sequence[Word],
+    shown: set[Word],
+    language: str | None,
+) -> Document:
+    ends = [0, *(each.end for each in stretches)]
+    starts = [*(each.start for each in stretches), len(text)]
+    visible: list[tuple[int, Word]] = []
+    number = 0
+    for word in words:
+        if word not in shown:
+            continue
+        while word.start >= starts[number]:
+            number += 1
+        visible.append((number, Word(word.start - ends[number], word.end - ends[number])))
+    view = View(
+        tuple(text[a:b] for a, b in zip(ends, starts, strict=True)),
+        tuple(Slot(each.kind) for each in stretches),
+        tuple(visible),
+        language,
+    )
+    runs = [
+        Run(text[s.start : s.end], tuple(Word(a - s.start, b - s.start) for a, b in s.words))
+        for s in stretches
+    ]
+    return Document(view, tuple(runs), tuple(starts[:-1]), tuple(ends))
+
+
+def is_everyday(word: str) -> bool:
+    """Return True if a word is on the list of any language, in whatever case it is written."""
+    form = plain(word)
+    return any(form in language.words for language in languages().values())
+
+
+def has_no_blanks(written: str) -> bool:
+    """Return True for a word of a script that puts no blanks between words."""
+    return _NO_BLANKS.search(written) is not None

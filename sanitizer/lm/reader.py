@@ -1,0 +1,239 @@
+"""The reader: a small multilingual encoder that reads a view, and each hidden run by itself.
+
+Tokens of the view attend to the view, pieces of a run to the view and to their own run: what is
+said of a run is a function of the view and of its own characters, whatever else is hidden.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sanitizer.errors import ModelError
+from sanitizer.lm.files import Manifest, model_folder
+from sanitizer.lm.masked import session
+from sanitizer.lm.tokens import PlacedPieces
+from sanitizer.progress import report
+
+Floats = NDArray[np.float32]
+
+CLASSES = (
+    "PERSON ORGANIZATION PLACE PRODUCT CONDITION TREATMENT BELIEF ORIGIN SEXUALITY CRIME "
+    "OCCUPATION FAMILY MONEY DATE NUMBER ID FACT IDENTIFIER"
+).split()
+"""Classes in the order of the scores; the score before them is that of none."""
+ELIGIBLE = (
+    "PLACE MONEY DATE NUMBER CONDITION TREATMENT BELIEF ORIGIN SEXUALITY CRIME OCCUPATION FAMILY"
+).split()
+"""Classes of what a request may need."""
+GENDERS = "fmp"
+"""Grammatical gender of a person, or several: feminine, masculine, plural."""
+BEGIN, END = 0, 2
+"""Tokens before and after a view."""
+MARGIN, STEP = 32, 160
+"""Tokens of a view that are decided at once, and those on each side that give context alone."""
+ROW, ROW_MARGIN = 32, 4
+"""Most pieces of a run that are read at once, and those on each side that give context alone."""
+WIDTHS = (4, 8, 16, 32)
+CELLS = 64
+"""Pieces of a row, and of all rows of one call: a call has a fixed shape, whatever is hidden."""
+POSITIONS = 511
+_ABSENT = np.float32(-1e4)
+
+
+class Scores(NamedTuple):
+    """What the reader says of words.
+
+    Attributes:
+        classes: float32 [n, 1 + n_classes], log odds; the first is that of no class.
+        begins: float32 [n], log odds that an entity begins. genders: float32 [n, 3], log odds.
+    """
+
+    classes: Floats
+    begins: Floats
+    genders: Floats
+
+
+class Read(NamedTuple):
+    """What the reader says of one document.
+
+    Attributes:
+        visible: scores of the visible words. runs: of each run, the scores of its words.
+        needed: float32 [n_slots, n_eligible], log odds that a request needs what is there.
+    """
+
+    visible: Scores
+    runs: list[Scores]
+    needed: Floats
+
+
+class Reader(Protocol):
+    """Scores of the words of a document."""
+
+    sha256: str
+    thresholds: dict[str, float]
+    pieces: PlacedPieces
+
+    def read(
+        self,
+        view: tuple[Sequence[int], Sequence[int], Sequence[int]],
+        runs: Sequence[tuple[Sequence[int], Sequence[int]]],
+    ) -> Read:
+        """Read one document.
+
+        Args:
+            view: tokens of the view, places of its slots, places of its visible words.
+            runs: of each slot, tokens of the run (none for an identifier), and the place of the
+                first token of each of its words.
+
+        Raises:
+            ModelError: the model failed.
+        """
+
+
+def windows_of(n: int) -> Iterator[tuple[int, int, int, int]]:
+    """Cover the tokens of a view: (low, high, first, end), where `first` to `end` is decided.
+
+    Example:
+        >>> list(windows_of(200))
+        [(0, 192, 0, 160), (128, 200, 160, 200)]
+    """
+    for first in range(0, n, STEP):
+        end = min(n, first + STEP)
+        yield max(0, first - MARGIN), min(n, end + MARGIN), first, end
+
+
+def runs_of(n: int) -> Iterator[tuple[int, int, range]]:
+    """Cover the pieces of a run: (begin, stop, what is decided)."""
+    if n <= ROW:
+        yield 0, n, range(n)
+        return
+    step = ROW - 2 * ROW_MARGIN
+    for first in range(0, n, step):
+        end = min(n, first + step)
+        yield max(0, first - ROW_MARGIN), min(n, end + ROW_MARGIN), range(first, end)
+
+
+class _Row(NamedTuple):
+    run: int
+    begin: int
+    ids: Sequence[int]
+    decides: range
+    at: int
+
+
+class OnnxReader:
+    """The reader from a model folder. Implements `Reader`; safe for many threads.
+
+    Args:
+        folder: holds manifest.json and the files it lists. threads: of one pass.
+
+    Raises:
+        ModelError: a file is missing or damaged.
+    """
+
+    def __init__(self, folder: Path | None = None, threads: int | None = None) -> None:
+        folder = folder or model_folder("reader")
+        manifest = Manifest.read(folder)
+        manifest.verify()
+        self.sha256 = manifest.sha256
+        try:
+            self.thresholds = {k: float(v) for k, v in manifest.data["thresholds"].items()}
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise ModelError("the reader has an unusable manifest") from None
+        self.pieces = PlacedPieces(folder / "tokenizer.json")
+        self._packed = np.load(folder / "embeddings.npy", mmap_mode="r")
+        self._scales = np.load(folder / "scales.npy", mmap_mode="r")
+        self._positions: Floats = np.load(folder / "positions.npy")
+        self._view = session(folder / "view.onnx", threads)
+        self._runs = session(folder / "runs.onnx", threads)
+
+    def _embedded(self, ids: Sequence[int], positions: NDArray[np.int64], own: int) -> Floats:
+        """Return the input vectors of tokens, float32 [n, width]."""
+        packed = self._packed[np.asarray(ids, np.int64)]
+        values = np.empty((len(packed), 2 * packed.shape[1]), np.float32)
+        values[:, 0::2], values[:, 1::2] = packed & 15, packed >> 4
+        scales = self._scales[np.asarray(ids, np.int64)].astype(np.float32)
+        blocks = (values - 8).reshape(len(packed), scales.shape[1], -1) * scales[:, :, None]
+        return blocks.reshape(len(packed), -1) + self._positions[own, positions]
+
+    def read(
+        self,
+        view: tuple[Sequence[int], Sequence[int], Sequence[int]],
+        runs: Sequence[tuple[Sequence[int], Sequence[int]]],
+    ) -> Read:
+        """See `Reader.read`."""
+        view_ids, slots, words = view
+        ids = [BEGIN, *view_ids, END]
+        n_scores = 1 + len(CLASSES) + 1 + len(GENDERS)
+        seen = np.zeros((len(words), n_scores), np.float32)
+        needed = np.zeros((len(slots), len(ELIGIBLE)), np.float32)
+        told = [np.zeros((len(firsts), n_scores), np.float32) for _, firsts in runs]
+        word_at, slot_at = (np.asarray(each, np.int64) + 1 for each in (words, slots))
+        for low, high, first, end in windows_of(len(ids)):
+            places = np.minimum(POSITIONS, 2 + np.arange(high - low))
+            vectors = self._embedded(ids[low:high], places, 0)
+            scores, needs, keys, values = self._run(self._view, {"vectors": vectors})
+            inside = (word_at >= first) & (word_at < end)
+            seen[inside] = scores[word_at[inside] - low]
+            here = (slot_at >= first) & (slot_at < end)
+            needed[here] = needs[slot_at[here] - low]
+            rows = [
+                _Row(number, begin, runs[number][0][begin:stop], decides, int(slot_at[number]) - low)
+                for number in np.flatnonzero(here)
+                if runs[number][0]
+                for begin, stop, decides in runs_of(len(runs[number][0]))
+            ]
+            self._read_rows(rows, keys, values, [firsts for _, firsts in runs], told)
+            report(end, len(ids))
+        return Read(_parted(seen), [_parted(each) for each in told], needed)
+
+    def _read_rows(
+        self,
+        rows: Sequence[_Row],
+        keys: Floats,
+        values: Floats,
+        firsts: Sequence[Sequence[int]],
+        told: Sequence[Floats],
+    ) -> None:
+        """Fill in the scores of the words of runs of one window."""
+        by_width: dict[int, list[_Row]] = defaultdict(list)
+        for row in rows:
+            by_width[next(w for w in WIDTHS if w >= len(row.ids))].append(row)
+        for width, those in by_width.items():
+            n = CELLS // width
+            for some in (those[i : i + n] for i in range(0, len(those), n)):
+                ids = np.ones((n, width), np.int64)
+                places = np.full((n, width), 2, np.int64)
+                absent = np.full((n, width), _ABSENT, np.float32)
+                for number, row in enumerate(some):
+                    length = len(row.ids)
+                    ids[number, :length] = row.ids
+                    places[number] = np.minimum(POSITIONS, 2 + row.at + np.arange(width))
+                    absent[number, :length] = 0
+                absent[:, 0] = 0  # a row that attends to nothing of its own gives no numbers
+                vectors = self._embedded(ids.reshape(-1), places.reshape(-1), 1)
+                feed = {"vectors": vectors.reshape(n, width, -1), "absent": absent}
+                (scores,) = self._run(self._runs, feed | {"keys": keys, "values": values})
+                for number, row in enumerate(some):
+                    for word, piece in enumerate(firsts[row.run]):
+                        if piece in row.decides:
+                            told[row.run][word] = scores[number, piece - row.begin]
+
+    @staticmethod
+    def _run(model: object, feed: dict[str, Floats]) -> list[Floats]:
+        try:
+            found: list[Floats] = model.run(None, feed)  # type: ignore[attr-defined]
+        except Exception:  # onnxruntime's own errors derive from Exception; their text holds shapes
+            raise ModelError("the reader failed on this input") from None
+        return found
+
+
+def _parted(scores: Floats) -> Scores:
+    n = 1 + len(CLASSES)
+    return Scores(scores[:, :n], scores[:, n], scores[:, n + 1 :])

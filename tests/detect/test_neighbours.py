@@ -1,0 +1,109 @@
+"""Theorem B: of two conversations that differ in one thing, the same bytes leave.
+
+The claim is in docs/guarantees.md. What neighbours share is computed from the reading alone
+(`neighbours.shared`); what leaves comes from the whole program, with draws forced to one outcome.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from models.build.reader.texts import load
+from sanitizer import Policy, Sanitizer
+from sanitizer.detect import Detector
+from sanitizer.detect.units import find_units
+from sanitizer.pipeline.classes import ClassDraws
+from sanitizer.storage.vault import MemoryVault
+from sanitizer.wire.filter import Filter
+from tests.detect.neighbours import Pair, pairs, shared
+
+PROMPTS = Path(__file__).resolve().parents[2] / "benchmarks" / "usefulness" / "prompts"
+MOST_WORDS = 20
+QUICK, NIGHTLY = 2_000, 20_000
+POLICY = Policy.preset("balanced")
+WRITTEN = (
+    ("write to Lund. Marsh will come", "and what did Marsh say?"),
+    ("write to J. Marsh will come", "Lund"),
+    ("at Halden of Leeds", "is Halden still open?"),
+    ("at quorn of Leeds", "who pays quorn"),
+    ("Anna paid £1,240 on 2 January 2023 for my asthma", "is asthma worse in January"),
+    ("call Chief Grace, she owes Baker 15k", "Baker again"),
+    ("Ich war am 3. Mai bei Frau Müller in Köln", "Was sagte Müller?"),
+    ("他叫王小明，住在上海。", "王小明几岁？"),
+)
+
+
+def conversations() -> Iterator[tuple[str, str]]:
+    """Yield two short turns each: sentences of prompts that everybody has read."""
+    yield from WRITTEN
+    for name in ("open", "dev", "second_open", "third_open", "fourth_open"):
+        for each in load(PROMPTS / f"{name}.txt"):
+            words = each.text.replace("\n", " ").split(" ")
+            first = " ".join(words[:12])
+            second = " ".join(words[12:MOST_WORDS])
+            if len(second) > 1:
+                yield first, second
+
+
+ROOT = Sanitizer(policy=POLICY)
+
+
+def sanitizer() -> Sanitizer:
+    return ROOT.derive(vault=MemoryVault(numbers="from 1"))
+
+
+def sent(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what leaves of each text alone, of both turns of a conversation, and of a request."""
+    alone = [sanitizer().sanitize(text).text for text in texts]
+    both = sanitizer()
+    turns = [both.sanitize(text).text for text in texts]
+    request = {"model": "m", "messages": [{"role": "user", "content": t} for t in texts]}
+    headers = {"content-type": "application/json"}
+    body = json.dumps(request, ensure_ascii=False).encode()
+    exchange = Filter(sanitizer()).request("POST", "/v1/chat/completions", headers, body)
+    return (*alone, *turns, exchange.body.decode())
+
+
+def compared(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ClassDraws, "draw", lambda self, kind, *rest: f"some {kind.lower()}")
+    detector = sanitizer().inner.detector()
+    assert detector is not None
+    n_pairs = n_neighbours = 0
+    different: list[Pair] = []
+    for texts in conversations():
+        readings = [detector.read(text, find_units(text, POLICY)) for text in texts]
+        before: tuple[str, ...] | None = None
+        for pair in islice(pairs(texts, readings), 24):
+            n_pairs += 1
+            if any(
+                shared(detector, POLICY, text, pair.value)
+                != shared(detector, POLICY, other, pair.new)
+                for text, other in zip(pair.texts, pair.others, strict=True)
+            ):
+                continue
+            n_neighbours += 1
+            before = before or sent(pair.texts)
+            after = sent(pair.others)
+            # Where the thing itself is left, its own bytes differ.
+            left = [each.replace(pair.value, "\0") for each in before]
+            if before != after and left != [each.replace(pair.new, "\0") for each in after]:
+                different.append(pair)
+        if n_pairs >= n:
+            break
+    print(f"{n_pairs} pairs, {n_neighbours} neighbours: stability {n_neighbours / n_pairs:.3f}")
+    assert not different, different[:3]
+    assert n_neighbours > n_pairs // 2
+
+
+def test_neighbours_leave_as_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared(QUICK, monkeypatch)
+
+
+@pytest.mark.nightly
+def test_many_neighbours_leave_as_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared(NIGHTLY, monkeypatch)
