@@ -92,6 +92,8 @@ class Replacement:
             capitals, what it is in the vault, such as "EMAIL" or "NUMBER".
         original: the private characters; never in a repr, and in JSON only on request. "" after
             pickling.
+        found: what found it, such as "reader PERSON 0.98" or "pattern EMAIL"; shown where the
+            original is.
 
     >>> Replacement(0, 4, "Anna", "word", "Jane")
     Replacement(start=0, end=4, replacement='Anna', kind='word')
@@ -102,6 +104,7 @@ class Replacement:
     replacement: str
     kind: str
     original: str = field(repr=False)
+    found: str = field(default="", repr=False, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A pickle may be stored or sent to other machines, so that it holds no private word.
@@ -117,7 +120,7 @@ class Replacement:
         """Return plain values for JSON; the original only when `reveal` is true."""
         values = asdict(self)
         if not reveal:
-            del values["original"]
+            del values["original"], values["found"]
         return values
 
 
@@ -265,6 +268,16 @@ class SanitizedText:
             at, gap = start + len(each.original), each.end
             found.append((start, at))
         return found
+
+    def explain(self) -> str:
+        """Return a line for each replacement: what stands for what, and what found it.
+
+        It holds the originals, and so it stays on the machine.
+        """
+        return "\n".join(
+            f"{each.replacement}\t{each.original}\t{each.kind}\t{each.found or 'drawn'}"
+            for each in self.replacements
+        )
 
     @property
     def hints(self) -> tuple[str, ...]:

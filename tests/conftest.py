@@ -18,7 +18,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
-from sanitizer.lm import MaskedLM, OnnxMaskedLM, OnnxReader, loading, model_folder, tokens
+from sanitizer.lm import MaskedLM, Models, OnnxMaskedLM, OnnxReader, loading, model_folder, tokens
 from sanitizer.lm import masked as masked_module
 from sanitizer.lm.word_vectors import PieceTable, WordTable
 from sanitizer.pipeline import engines
@@ -35,6 +35,9 @@ settings.load_profile("quick")
 PROGRAMS = {"browser", "display"}
 
 QUICK = "not slow and not nightly"  # the -m of pyproject.toml
+
+Told = Callable[..., None]
+"""The fixture `told`."""
 
 
 # Files that take a worker longest, longest first; the others follow in the order of their names. A
@@ -188,6 +191,22 @@ def shared_spaces() -> Callable[[Outputs, tokens.WordPieces], WordSpace]:
         return same
 
     return space
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    """Let every Sanitizer read words as a test says, and no other word as private.
+
+    `told(PERSON="Elena Marsh", CONDITION="asthma")`: what a model finds is not the subject then.
+    A text that was read before is not read again.
+    """
+    reader = models.ToyReader(None)
+
+    def tell(**classes: str) -> None:
+        reader.words = {word: kind for kind, those in classes.items() for word in those.split()}
+
+    monkeypatch.setattr(Models, "reader", lambda self: reader)
+    return tell
 
 
 @pytest.fixture(scope="module")

@@ -288,14 +288,17 @@ def short_speed() -> str:
     """The main README's sentence on speed."""
     usefulness, proxy_ = load("usefulness"), load("proxy")
     found = import_module("benchmarks.report.usefulness").group(usefulness["results"])[1]["tools"]
-    times = {name: shown(own["ms"], " ms") for name, own in found.items()}
-    presidio = f", and {times['presidio']} with Presidio" if "presidio" in times else ""
+    ways = {
+        "balanced": "under `balanced`",
+        "identifiers": "under `identifiers`",
+        "presidio": "with Presidio",
+    }
+    times = [f"{shown(found[k]['ms'], ' ms')} {way}" for k, way in ways.items() if k in found]
     figure, load_ = "whole_median_ms", proxy_["results"]["load"]
     added = shown(proxy_["results"]["whole"]["identifiers"]["added"][figure], " ms")
     return (
         f"On {usefulness['circumstances']['machine'].split(', ')[1]} one of these prompts takes "
-        f"{times['balanced']} under `balanced`, {times['identifiers']} under `identifiers`"
-        f"{presidio}; under `identifiers` the proxy adds {added} to an answer and carried "
+        f"{', '.join(times)}; under `identifiers` the proxy adds {added} to an answer and carried "
         f"{load_['requests_per_second']:.0f} requests a second with {load_['n_errors']} errors."
     )
 

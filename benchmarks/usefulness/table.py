@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from benchmarks.common.tables import table
-from benchmarks.usefulness.prompts import HELD
+from benchmarks.usefulness.prompts import HELD, OPEN
 from benchmarks.usefulness.tab import DIRECT, PRECISION, QUASI
 from sanitizer.risk.evaluation import ALL_BUT_FACTS, BESIDE, OTHERS, TASKS, TOLD, UNTOUCHED
 
@@ -45,6 +45,7 @@ LINES = (
     Line(WHOLE, PEOPLE, ".81", ".94"),
     Line(WHOLE, JOBS, ".74", ".90"),
     Line("facts, whole", PEOPLE, ".06", ".75"),
+    Line("facts, whole", HELD_SETS),
     Line(TOLD, PEOPLE),
     Line(TOLD, HELD_SETS),
     Line(TASKS, HELD_SETS),
@@ -98,17 +99,19 @@ def _tools(results: Mapping[str, Any]) -> list[str]:
 
 
 def _lines(results: Mapping[str, Any]) -> Iterator[list[str]]:
-    sets, held = results["sets"], [name for name in HELD if name in results["sets"]]
-    for line in LINES:
-        places = held if line.where == HELD_SETS else [line.where]
-        found = [sets[place] for place in places if place in sets]
+    sets = results["sets"]
+    groups = {
+        HELD_SETS: [name for name in HELD if name in sets],
+        OPEN_SETS: [name for name in OPEN if name in sets],
+    }
+    for each in LINES:
+        line = each
+        if line.where == HELD_SETS and not groups[HELD_SETS]:
+            line = Line(line.measure, OPEN_SETS)  # the others say nothing of these
+        found = [sets[name] for name in groups.get(line.where, [line.where]) if name in sets]
         if found:
             name = f"{line.measure}: {SHORT.get(line.where, line.where)}"
             yield [name, line.rules, line.aim, *_cells(found, line.measure)]
-        elif not held and line.where == HELD_SETS:
-            found = [results["groups"][name] for name in (OPEN_SETS,) if name in results["groups"]]
-            cells = _cells(found, line.measure) if found else ()
-            yield from ([f"{line.measure}: {OPEN_SETS}", "-", "-", *cells] for _ in found)
 
 
 def _cells(found: Sequence[Mapping[str, Any]], measure: str) -> Iterator[str]:
@@ -123,12 +126,11 @@ def _cells(found: Sequence[Mapping[str, Any]], measure: str) -> Iterator[str]:
 
 def _languages(results: Mapping[str, Any]) -> Iterator[list[str]]:
     for language, found in results["languages"].items():
-        known = language in READ_BY_RULES
-        whole = ".69 to .78" if known else "refused"
-        aim = ".93" if known else ".75" if language in NO_BLANKS else ".90"
-        yield [f"{WHOLE}: {language}", whole, aim, *_cells([found], WHOLE)]
-        changed = (".06 to .11", ".03") if known else ("refused", ".05")
-        yield [f"{OTHERS}: {language}", *changed, *_cells([found], OTHERS)]
+        rules, aims = ("refused", "refused"), (".75" if language in NO_BLANKS else ".90", ".05")
+        if language in READ_BY_RULES:
+            rules, aims = (".69 to .78", ".06 to .11"), (".93", ".03")
+        for measure, told, aim in zip((WHOLE, OTHERS), rules, aims, strict=True):
+            yield [f"{measure}: {language}", told, aim, *_cells([found], measure)]
 
 
 def _of_tab(results: Mapping[str, Any]) -> Iterator[list[str]]:

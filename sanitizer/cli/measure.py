@@ -333,7 +333,7 @@ def _described(name: str, manifest: Manifest, fetched: bool | None) -> Iterator[
         size = manifest.data["weights"]["bytes"] / 1e6
         missing = f"not fetched; run: sanitizer models fetch {name}"
         yield f"  weights, {size:.1f} MB: {'fetched, hash matches' if fetched else missing}"
-    for measure, figures in manifest.data["quality"].items():
+    for measure, figures in manifest.data.get("quality", {}).items():
         shown = figures.get("shipped", figures.get("all", figures))
         parts = {key: each for key, each in shown.items() if isinstance(each, dict)}
         for key, each in parts.items():  # a set of texts each; its classes are in --json

@@ -186,6 +186,7 @@ def destinations(output: Path | None, inputs: Sequence[Source]) -> list[Path | N
 @click.option("--lines", is_flag=True, help="each line of the input is a text of its own")
 @json_option
 @click.option("--reveal", is_flag=True, help="show the private words beside their replacements")
+@click.option("--explain", is_flag=True, help="say what found each private thing")
 @click.option("--record", is_flag=True, help="say in full what was done, and what is not protected")
 @click.option(
     "--keep",
@@ -209,6 +210,7 @@ def sanitize(
     lines: bool,
     as_json: bool,
     reveal: bool,
+    explain: bool,
     record: bool,
     keep: tuple[str, ...],
     **setting: Any,
@@ -244,6 +246,9 @@ def sanitize(
         _save(inputs, places, texts, results, lines)
     else:
         _show(inputs, texts, results, as_json, reveal, lines)
+    if explain:
+        for result in results:
+            click.echo(result.explain(), err=True)
     if results and not as_json:
         _account(results, reveal, record, output)
     if stopped:

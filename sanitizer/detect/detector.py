@@ -142,7 +142,7 @@ class Detector:
         plain = Decoded.of(text)
         spans = plain.inside([(unit.start, unit.end) for unit in taken])
         hidden = [(a, b, unit.kind) for (a, b), unit in zip(spans, taken, strict=True)]
-        at = [start for start, _ in plain.inside([(place, place) for place in cells(parts)])]
+        at = [start for start, _ in plain.inside([(place, place) for place in cells(text, parts)])]
         found = document(plain.text, hidden, plain.inside(shown), at)
         said = self._said(found, thresholds)
         said = [each for each in said if not _within(plain, shown, each)]

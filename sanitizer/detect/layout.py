@@ -42,9 +42,18 @@ def _is_everyday(name: str) -> bool:
     return all(is_everyday(part) for part in _NAME_PARTS.findall(name))
 
 
-def cells(parts: Sequence[Piece]) -> list[int]:
-    """Return where the cells of tables begin, ascending: no run goes across."""
-    return [piece.start for piece in parts if piece.language == "csv"]
+def cells(text: str, parts: Sequence[Piece]) -> list[int]:
+    """Return where the cells of tables begin, ascending: no run goes across.
+
+    Where a line has a blank behind its commas, one without is a part of a number: "Lund, £2,310".
+    """
+    found = []
+    for piece in parts:
+        if piece.language == "csv":
+            line = text[text.rfind("\n", 0, piece.start) + 1 : piece.start]
+            if text[piece.start - 1 : piece.start] != "," or ", " not in line:
+                found.append(piece.start)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,17 @@ memory belongs to one detector, and so to one tenant: nobody can time what anoth
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeVar
 
+from sanitizer.randomness import secret_key
+
 _T = TypeVar("_T")
 MOST = 4096
 """Texts of which something is kept; the one that was not asked for longest goes first."""
-_KEY = os.urandom(32)
+_KEY = secret_key()
 
 
 class Memory:

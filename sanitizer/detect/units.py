@@ -142,16 +142,26 @@ def _may_pass(text: str, policy: Policy, spans: list[Span], start: int, end: int
 def _cut(text: str, policy: Policy, spans: Iterable[Span], declared: Offsets) -> list[Unit]:
     """Return what is hidden as a whole; of what reaches into declared text, the rest is hidden."""
     if not declared:
-        return [Unit(start, end, text[start:end], kind, False) for start, end, kind in spans]
+        return [
+            Unit(start, end, text[start:end], kind, False, found=_source(kind))
+            for start, end, kind in spans
+        ]
     units: list[Unit] = []
     for start, end, kind in spans:
         if not overlapping(declared, start, end):
-            units.append(Unit(start, end, text[start:end], kind, False))
+            units.append(Unit(start, end, text[start:end], kind, False, found=_source(kind)))
             continue
         for begin, stop in _parts(text, declared, start, end):
             part = text[begin:stop]
-            units.append(Unit(begin, stop, part, _kind_of(part, policy, kind), False))
+            own = _kind_of(part, policy, kind)
+            units.append(Unit(begin, stop, part, own, False, found=_source(own)))
     return units
+
+
+def _source(kind: str) -> str:
+    """Return in words what found a stretch that was taken before the text was read."""
+    named = {"TEXT": "reads as a stand-in", "TERM": "policy"}
+    return named.get(kind, f"pattern {kind}")
 
 
 def _parts(text: str, spans: Offsets, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -182,7 +192,7 @@ def _detected(
         return segment_taken(text, taken, declared)  # nothing is left to be read
     if policy.sensitive or policy.patterns:
         listed = [
-            Unit(begin, end, text[begin:end], "TERM", False)
+            Unit(begin, end, text[begin:end], "TERM", False, found=_source("TERM"))
             for begin, end, unit, shown in stretches(text, taken, declared)
             if unit is None and not shown and policy.is_sensitive(text[begin:end])
         ]
@@ -294,7 +304,7 @@ def _with_literals(text: str, units: list[Unit], declared: Offsets) -> list[Unit
     ends = [0, *(unit.end for unit in units)]
     begins = [*(unit.start for unit in units), len(text)]
     found = [
-        Unit(start + m.start(), start + m.end(), m.group(), "TEXT", False)
+        Unit(start + m.start(), start + m.end(), m.group(), "TEXT", False, found=_source("TEXT"))
         for start, end in zip(ends, begins, strict=True)
         if start < end and "_" in (between := text[start:end])
         for m in _LITERAL_IN_CODE.finditer(between)

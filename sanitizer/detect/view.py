@@ -28,8 +28,8 @@ ENGLISH = "en"
 _JOINS = re.compile(r"[ \u00a0\u202f./&_'’ʼ\u2010\u2011\u2013-]|\. | & ")
 _JOINS_DIGITS = re.compile(r"[.,:]")
 """What parts two hidden words of one run; and two that meet with digits."""
-_OPENS = re.compile(r"(?:^|[.!?…:;•>|(\"“„«。！？؟\n]|^[ \t]*[-*#]+)[\"'“„«(*_\s]*$")
-"""Layout before a word that opens a sentence, a line or an item."""
+_OPENS = re.compile(r"[.!?…:;•>|\"“„«。！？؟\n][\"'“„«(*_#\s-]*\Z")
+"""What is between words where the second opens a sentence, a line or an item."""
 _NO_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 """Letters of scripts that put no blanks between words."""
 _APOSTROPHE = re.compile("['’ʼ]+")
@@ -84,9 +84,9 @@ class Language:
         flag = self.words.get(plain(word))
         if flag is None or flag == _LOWER:
             return False
-        if word.isupper():
-            return len(word) > 3 or (flag == _ANY and len(word) == 1)
-        return flag == _ANY or (opens and word[1:].islower())
+        if word.isupper() and len(word) > 1:
+            return len(word) > 3
+        return (flag == _ANY and len(word) > 1) or (opens and _is_capitalized(word))
 
 
 def plain(word: str) -> str:
@@ -236,10 +236,12 @@ def _shown(
             by_line.append((line_first, line_hits, line_stretches))
             line_first, line_hits, line_stretches, inside = number, Counter(), 0, False
         written = text[word.start : word.end]
-        opens = _OPENS.search(text[max(0, last, word.start - 24) : word.start]) is not None
+        gap = text[max(last, word.start - 24) : word.start]
+        opens = not number or _OPENS.search(gap) is not None
         last = word.end
         told.append((word, opens, written))
-        its = functions.get(plain(written), ()) if written.islower() or opens else ()
+        shows = written.islower() or (opens and _is_capitalized(written))
+        its = functions.get(plain(written), ()) if shows else ()
         if its:
             hits.update(its)
             line_hits.update(its)
@@ -294,9 +296,13 @@ def _language(hits: Mapping[str, int], n_stretches: int, least: int) -> str | No
 def _shows(active: Iterable[Language], written: str, opens: bool) -> bool:
     if written.islower() and plain(written) in _functions():
         return True
-    if opens and written[1:].islower() and plain(written) in _functions():
+    if opens and _is_capitalized(written) and plain(written) in _functions():
         return True
     return any(language.shows(written, opens) for language in active)
+
+
+def _is_capitalized(word: str) -> bool:
+    return len(word) == 1 or word[1:].islower()
 
 
 def _split(text: str, word: Word) -> list[Word]:

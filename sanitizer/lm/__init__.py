@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sanitizer.lm.files import model_folder as model_folder
     from sanitizer.lm.files import model_root as model_root
     from sanitizer.lm.loading import Models as Models
+    from sanitizer.lm.loading import Tables as Tables
     from sanitizer.lm.masked import DEFAULT_MASKED_MODEL as DEFAULT_MASKED_MODEL
     from sanitizer.lm.masked import FILES as FILES
     from sanitizer.lm.masked import MAX_THREADS as MAX_THREADS
@@ -70,7 +71,7 @@ else:
                 "TokenLists",
             ),
             "files": ("Manifest", "fetch", "model_folder", "model_root"),
-            "loading": ("Models",),
+            "loading": ("Models", "Tables"),
             "masked": (
                 "Batch",
                 "DEFAULT_MASKED_MODEL",

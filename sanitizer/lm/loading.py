@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from sanitizer.lm.causal import CausalLM, OnnxCausalLM
-from sanitizer.lm.masked import MaskedLM, OnnxMaskedLM
+from sanitizer.lm.files import Manifest, model_folder
+from sanitizer.lm.masked import DEFAULT_MASKED_MODEL, MaskedLM, OnnxMaskedLM
 from sanitizer.lm.reader import OnnxReader, Reader
 from sanitizer.lm.tokens import ByteTokens, WordPieces
+from sanitizer.lm.word_vectors import PieceTable, WordTable
+
+
+class Tables(Protocol):
+    """Word and piece vectors of a masked model, which need no pass of it."""
+
+    words: WordTable
+    pieces: PieceTable
+
+
+@dataclass(frozen=True)
+class _Tables:
+    words: WordTable
+    pieces: PieceTable
 
 
 class Models:
@@ -44,6 +61,7 @@ class Models:
         self._threads = threads
         self._masked: tuple[MaskedLM, WordPieces] | None = None
         self._causal: tuple[CausalLM, ByteTokens] | None = None
+        self._tables: tuple[Tables, WordPieces] | None = None
         self._reader: Reader | None = None
         self._lock = threading.Lock()
 
@@ -60,6 +78,26 @@ class Models:
                     model = OnnxMaskedLM(model, self._threads)
                 self._masked = model, WordPieces(model.folder / "tokenizer.json")
             return self._masked
+
+    def tables(self) -> tuple[Tables, WordPieces]:
+        """Return the masked model's vectors and tokenizer; the model itself is not loaded.
+
+        Raises:
+            ModelError: a file is missing or damaged.
+        """
+        with self._lock:
+            if self._masked is not None:
+                return self._masked
+            model = self._masked_model
+            if model is not None and not isinstance(model, Path):
+                return model, WordPieces(model.folder / "tokenizer.json")
+            if self._tables is None:
+                folder = model or model_folder(DEFAULT_MASKED_MODEL)
+                manifest = Manifest.read(folder)
+                manifest.verify(name for name in manifest.data["files"] if name != "model.onnx")
+                tables = _Tables(WordTable.load(folder), PieceTable.load(folder))
+                self._tables = tables, WordPieces(folder / "tokenizer.json")
+            return self._tables
 
     def causal(self) -> tuple[CausalLM, ByteTokens]:
         """Return the causal model and its tokenizer.

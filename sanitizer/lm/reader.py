@@ -6,6 +6,7 @@ said of a run is a function of the view and of its own characters, whatever else
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -149,7 +150,8 @@ class OnnxReader:
         self.pieces = PlacedPieces(folder / "tokenizer.json")
         self._packed = np.load(folder / "embeddings.npy", mmap_mode="r")
         self._scales = np.load(folder / "scales.npy", mmap_mode="r")
-        self._positions: Floats = np.load(folder / "positions.npy")
+        added = np.load(folder / "positions.npy").astype(np.float32)
+        self._positions: Floats = added[None, :-2] + added[-2:, None]  # of the view, and of runs
         self._view = session(folder / "view.onnx", threads)
         self._runs = session(folder / "runs.onnx", threads)
 
@@ -221,9 +223,11 @@ class OnnxReader:
                 feed = {"vectors": vectors.reshape(n, width, -1), "absent": absent}
                 (scores,) = self._run(self._runs, feed | {"keys": keys, "values": values})
                 for number, row in enumerate(some):
-                    for word, piece in enumerate(firsts[row.run]):
-                        if piece in row.decides:
-                            told[row.run][word] = scores[number, piece - row.begin]
+                    its = firsts[row.run]
+                    low = bisect_left(its, row.decides.start)
+                    high = bisect_left(its, row.decides.stop)
+                    pieces = np.asarray(its[low:high], np.int64) - row.begin
+                    told[row.run][low:high] = scores[number, pieces]
 
     @staticmethod
     def _run(model: object, feed: dict[str, Floats]) -> list[Floats]:

@@ -227,3 +227,7 @@ class PlacedPieces:
             [(i, begin, end) for i, (begin, end) in zip(e.ids, e.offsets, strict=True)]
             for e in found
         ]
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Return what tokens of a text say, for tests: those of no text are left out."""
+        return str(self._tokenizer.decode([i for i in ids if i < self.mask]))

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanitizer.detect import LISTS, class_members, content_words, group_of, plain_name
-from sanitizer.lm import PieceTable, WordPieces, WordTable
-from sanitizer.pipeline.outputs import Outputs, known_pieces
+from sanitizer.lm import PieceTable, Tables, WordPieces, WordTable
+from sanitizer.pipeline.outputs import known_pieces
 from sanitizer.privacy import (
     Cape,
     Coverage,
@@ -159,11 +159,11 @@ class ClassDraws:
 
     Args:
         mechanism: Cape or DynText, certified.
-        model: its word and piece vectors are used, its scores are not.
+        model: word and piece vectors.
         pieces: its tokenizer.
     """
 
-    def __init__(self, mechanism: Cape | DynText, model: Outputs, pieces: WordPieces) -> None:
+    def __init__(self, mechanism: Cape | DynText, model: Tables, pieces: WordPieces) -> None:
         self.mechanism = mechanism
         self._vectors = _Vectors(model.words, model.pieces, pieces)
         self._classes: dict[str, _Class] = {}

@@ -426,7 +426,7 @@ class ModelLoader:
         """Return what draws stand-ins within classes; raise ModelError."""
         with self._lock:
             if self._draws is None:
-                self._draws = ClassDraws(self._mechanism, *self.models.masked())
+                self._draws = ClassDraws(self._mechanism, *self.models.tables())
             return self._draws
 
     def detector(self) -> Detector:

@@ -46,7 +46,7 @@ class MaskedText:
     Attributes:
         ids: int64 [n_tokens], read-only: public tokens, and one [MASK] for each word.
         slots: int [n_words], ascending positions of the words in `ids`.
-        words: the word units, in order.
+        words: the word units, in order. found: of each unit, what found it.
         drawn: numbers of the words that get a draw of their own, ascending.
         followers: drawn word -> the words that take its output, itself first.
         n_public: number of words released as they are. n_declared: those declared public.
@@ -69,6 +69,7 @@ class MaskedText:
         self.stand_ins = tuple(stand_ins)
         self._pieces = pieces
         units, articles = segmented.units, segmented.articles
+        self.found = [unit.found for unit in units]
         cuts = [Cut(unit.start, unit.end, i, unit.kind) for i, unit in enumerate(units)]
         cuts += [Cut(each.start, each.end, each.unit, "article") for each in articles]
         self.cuts = sorted(cuts) if articles else cuts
@@ -222,7 +223,10 @@ class Choices:
             written += (masked.text[at:start], value)
             length += start - at
             if kind != "article" or value != original:
-                replacements.append(Replacement(length, length + len(value), value, kind, original))
+                found = "" if kind == "article" else masked.found[unit]
+                replacements.append(
+                    Replacement(length, length + len(value), value, kind, original, found)
+                )
             at = end
             length += len(value)
         written.append(masked.text[at:])

@@ -659,6 +659,8 @@ class Sanitizer:
             return
         if self.policy.perturb:
             self.inner.models()
+        if self.policy.drawn:
+            self.inner.class_draws()
         self.inner.detector()
         extractor = self.inner.answers.extractor
         if extractor is not None and not isinstance(extractor, str):

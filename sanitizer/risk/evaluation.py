@@ -55,6 +55,8 @@ MEASURES = (
     *(TOLD, TASKS, OTHERS, BESIDE, UNTOUCHED),
 )
 """What is counted, in the order of tables; beside these `CLASS, whole` and `CLASS, touched`."""
+WARMING = "Mail ada@example.org about Quorn, 12 May."
+"""What is treated once before times are taken."""
 _WORD = re.compile(r"[^\W_]+")
 _PLACEHOLDER = re.compile(r"<?[A-Z_]+(?:_\d+)+>?")
 Place = tuple[int, int]
@@ -138,8 +140,7 @@ def evaluate(
         ((1, 1), (0, 1))
     """
     kinds = sanitizer.policy.identifiers
-    for each in texts[:1]:
-        treat(sanitizer, each.text, source)  # models are loaded at the first use
+    treat(sanitizer, WARMING, source)  # models are loaded at the first use
     found: list[tuple[LabelledText, Treated, Counts]] = []
     with progress_bar(len(texts), progress) as advance:
         for each in texts:

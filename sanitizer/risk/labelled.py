@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -130,8 +131,10 @@ def _of_line(line: str) -> LabelledText:
         raise ValueError('it has no "text"')
     text = row["text"]
     try:
-        spans = tuple(sorted(LabelledSpan(*each) for each in row.get("spans", ())))
-        tasks = tuple(sorted((int(start), int(end)) for start, end in row.get("tasks", ())))
+        spans = tuple(
+            sorted(LabelledSpan(index(a), index(b), k) for a, b, k in row.get("spans", ()))
+        )
+        tasks = tuple(sorted((index(start), index(end)) for start, end in row.get("tasks", ())))
     except (TypeError, ValueError):
         raise ValueError('"spans" must be [[start, end, "CLASS"], ...]') from None
     if any(span.kind not in CLASSES for span in spans):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,9 @@ from sanitizer.lm import (
 )
 from sanitizer.lm.reader import CLASSES, ELIGIBLE, GENDERS, Read, Scores
 from sanitizer.lm.tokens import PlacedPieces
+
+_WORD = re.compile(r"[^\W_]+")
+_VISIBLE = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 class SeededSource:
@@ -86,6 +90,8 @@ class ToyBackbone:
 class ToyReader:
     """A Reader that gives every hidden word the same class, and no visible word any.
 
+    Hidden words that stand together are one thing.
+
     >>> reader = ToyReader("PERSON")
     >>> read = reader.read(([5, 6], [1], [0]), [([7], [0])])
     >>> int(read.runs[0].classes[0].argmax()), int(read.visible.classes[0].argmax())
@@ -93,30 +99,50 @@ class ToyReader:
 
     Args:
         kind: class of every hidden word; None for no class.
+        words: word -> its class instead, whether it is hidden or visible; None for no class.
+
+    Attributes:
+        words: as given.
     """
 
     sha256 = "toy reader"
     thresholds = dict.fromkeys([*CLASSES, "unknown", "visible"], 0.5)
 
-    def __init__(self, kind: str | None = "PERSON") -> None:
+    def __init__(
+        self, kind: str | None = "PERSON", words: Mapping[str, str | None] | None = None
+    ) -> None:
         self.pieces = PlacedPieces(model_folder("reader") / "tokenizer.json")
-        self._at = 0 if kind is None else 1 + CLASSES.index(kind)
+        self._kind, self.words = kind, words or {}
 
     def read(
         self,
         view: tuple[Sequence[int], Sequence[int], Sequence[int]],
         runs: Sequence[tuple[Sequence[int], Sequence[int]]],
     ) -> Read:
-        """Return the same scores for each run."""
-        _, slots, words = view
-        told = [_scores(len(firsts), self._at) for _, firsts in runs]
+        """Return the scores of the class that each word has."""
+        ids, slots, words = view
+        ends = [*sorted([*words, *slots]), len(ids)]
+        shown = [self._word(ids[at : ends[ends.index(at) + 1]]) for at in words]
+        told = []
+        for its, firsts in runs:
+            # A token may reach over words, so that they are told by their order.
+            found = _WORD.findall(self.pieces.text(its))
+            whole = found if len(found) == len(firsts) else [""] * len(firsts)
+            told.append(_scores([self.words.get(word, self._kind) for word in whole]))
+            told[-1].begins[:1] = 1.0
         needed = np.zeros((len(slots), len(ELIGIBLE)), np.float32)
-        return Read(_scores(len(words), 0), told, needed)
+        return Read(_scores([self.words.get(word) for word in shown]), told, needed)
+
+    def _word(self, ids: Sequence[int]) -> str:
+        found = _VISIBLE.search(self.pieces.text(ids))
+        return found.group() if found else ""
 
 
-def _scores(n: int, at: int) -> Scores:
+def _scores(kinds: Sequence[str | None]) -> Scores:
+    n = len(kinds)
     classes = np.zeros((n, 1 + len(CLASSES)), np.float32)
-    classes[:, at] = 20.0
+    for number, kind in enumerate(kinds):
+        classes[number, 0 if kind is None else 1 + CLASSES.index(kind)] = 20.0
     return Scores(classes, np.zeros(n, np.float32), np.zeros((n, len(GENDERS)), np.float32))
 
 

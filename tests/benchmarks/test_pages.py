@@ -56,7 +56,6 @@ READ_BY = {
     "causal_quality": "causal_speed",
     "audits_causal": "audits",
     "limits": "tasks",
-    "detectors": "usefulness",
 }
 """Results without a page of their own, and the page of tables that reads them."""
 

@@ -35,7 +35,7 @@ def test_phrases_are_added_listed_and_removed(capfdbinary: pytest.CaptureFixture
 def test_a_list_of_customers_is_imported(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    (tmp_path / "customers.csv").write_text("Customer,City\nCaldwell Foods,Leeds\nRose,Bath\n")
+    (tmp_path / "customers.csv").write_text("Customer,City\nCaldwell Foods,Leeds\nYoung,Will\n")
     assert main(["corrections", "import", str(tmp_path / "customers.csv")]) == 0
     assert capfdbinary.readouterr().err == b"customers.csv: 1 found, 1 new; 1 left out\n"
     team = tmp_path / "team"

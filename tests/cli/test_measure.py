@@ -1,4 +1,4 @@
-"""`sanitizer audit`, `attack` and `advise` as a user meets them."""
+"""`sanitizer audit`, `attack`, `advise` and `evaluate` as a user meets them."""
 
 from __future__ import annotations
 
@@ -43,3 +43,30 @@ def test_a_preset_that_draws_classes_is_referred_to_advise() -> None:
     done = run("audit", "--policy", "balanced")
     assert b"strict, words" in done.stderr
     assert b"sanitizer advise --classes" in done.stderr
+
+
+def test_a_policy_is_evaluated_on_labelled_texts_of_both_forms(tmp_path: Path) -> None:
+    marked, lines = tmp_path / "own.txt", tmp_path / "own.jsonl"
+    marked.write_text("### 1 | en | mail\nMail ⟦IDENTIFIER:anna@example.org⟧ now.\n", "utf-8")
+    row = {"text": "Ask Zorblax.", "spans": [[4, 11, "PERSON"]], "language": "de"}
+    lines.write_text(json.dumps(row), "utf-8")
+    done = run("evaluate", "--policy", "identifiers", str(marked), str(lines))
+    shown = done.stdout.decode().splitlines()
+    assert shown[0].startswith("policy identifiers, 2 texts, "), done.stderr
+    assert "|  | all | de | en |" in shown
+    assert "| identifiers, whole | 1.000 of 1 | - | 1.000 of 1 |" in shown
+    assert "| names, whole | 0.000 of 1 | 0.000 of 1 | - |" in shown
+    found = json.loads(run("evaluate", "--policy", "identifiers", "--json", str(lines)).stdout)
+    assert found["counts"]["PERSON, whole"] == [0, 1]
+    assert b"Zorblax" not in done.stdout + done.stderr
+
+
+def test_a_file_that_is_not_labelled_is_refused_without_showing_it(tmp_path: Path) -> None:
+    file = tmp_path / "own.txt"
+    file.write_text("My father Zorblax", "utf-8")
+    done = run("evaluate", str(file))
+    assert done.returncode == 2
+    assert one_line(done.stderr)
+    assert b"each begins with ###" in done.stderr
+    assert b"Zorblax" not in done.stderr
+    assert b"No such file" in run("evaluate", str(tmp_path / "none.txt")).stderr

@@ -201,9 +201,9 @@ def test_lists_are_read_before_workers_begin_and_models_are_not(tmp_path: Path) 
     program = (
         "import sys; from pathlib import Path; from sanitizer.cli.api import _read_lists; "
         "_read_lists(Path(sys.argv[1])); "
-        "from sanitizer.detect.detector import public_forms, gazetteers; "
+        "from sanitizer.detect.view import languages; "
         "from sanitizer.identifiers.search import _finders; "
-        "assert all(f.cache_info().currsize for f in (public_forms, gazetteers, _finders)); "
+        "assert all(f.cache_info().currsize for f in (languages, _finders)); "
         "assert 'sanitizer.proxy.server' in sys.modules; "
         "assert 'onnxruntime' not in sys.modules"
     )

@@ -19,6 +19,7 @@ from sanitizer.progress import report
 from sanitizer.results import SanitizedText
 from sanitizer.storage import Drawn, FileVault
 from tests.cli.running import PROMPT, one_line, run, run_process
+from tests.conftest import Told
 
 KEY = "a key of at least sixteen bytes"
 
@@ -41,7 +42,8 @@ def test_json_has_no_originals_unless_revealed() -> None:
     assert [r["original"] for r in revealed["replacements"]] == ["Peter", "hepatitis", "Leeds"]
 
 
-def test_kept_phrases_leave_as_they_are() -> None:
+def test_kept_phrases_leave_as_they_are(told: Told) -> None:
+    told(PERSON="Elena Marsh", MONEY="30 50 12 euros", PLACE="Leeds Hexford")
     prompt = "Add up what Elena Marsh spent: 30.50 in Leeds and 12 euros in Hexford."
     arguments = ("sanitize", "--policy=deidentify", "--json", "--reveal", prompt)
     hidden = {each["original"] for each in json.loads(run(*arguments).stdout)["replacements"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sanitizer.detect.classes import concept_of
+from sanitizer.detect.classes import concept_of, is_adjective
 from sanitizer.detect.detector import Detector, Reading
 from sanitizer.detect.units import find_units
 from sanitizer.detect.view import View, document
@@ -74,12 +74,17 @@ class Shared:
     """What neighbours share (docs/guarantees.md): the view, and what is said of every word.
 
     Attributes:
-        said: for each entity its class, whether it is on a drawn list, whether it is the thing, and
-            its letters if it is not; for each hidden word of none, that it passes, and the same.
+        said: for each entity whether it is the thing, its class, whether it is drawn, and its
+            letters beside the thing; for each hidden word of none the same, and that it passes.
     """
 
     view: View
     said: tuple[tuple[object, ...], ...]
+
+    @property
+    def others(self) -> tuple[tuple[object, ...], ...]:
+        """What is said of all but the thing."""
+        return tuple(each for each in self.said if not each[0])
 
 
 def shared(detector: Detector, policy: Policy, text: str, value: str) -> Shared:
@@ -96,10 +101,11 @@ def shared(detector: Detector, policy: Policy, text: str, value: str) -> Shared:
         written = text[each.start : each.end]
         own = any(each.start <= at and at + len(value) <= each.end for at in places)
         around = written.replace(value, "", 1) if own else written
-        drawn = each.kind in policy.drawn and concept_of(each.kind, written) is not None
-        said.append((each.start, (each.kind, drawn, own, around, each.visible)))
+        listed = each.kind in policy.drawn and concept_of(each.kind, written) is not None
+        drawn = listed and not is_adjective(written)
+        said.append((each.start, (own, each.kind, drawn, around, each.visible)))
     for start, end in reading.everyday:
         inside = any(at <= start and end <= at + len(value) for at in places)
-        said.append((start, ("passes", inside, "" if inside else text[start:end])))
+        said.append((start, (inside, "passes", "" if inside else text[start:end])))
     ordered = tuple(each for _, each in sorted(said, key=lambda pair: pair[0]))
     return Shared(document(text, hidden).view, ordered)

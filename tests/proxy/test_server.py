@@ -198,14 +198,19 @@ def test_a_port_that_is_taken_is_told(up: Upstream) -> None:
     assert "cannot listen" in said
 
 
+@pytest.mark.parametrize(
+    ("policy", "file"), [("strict", "model.onnx"), ("balanced", "vectors.npy")]
+)
 @pytest.mark.parametrize("harm", ["missing", "damaged"])
-def test_it_does_not_start_without_its_model(model_copy: Path, harm: str) -> None:
-    (model_copy / "model.onnx").unlink()
+def test_it_does_not_start_without_its_model(
+    model_copy: Path, harm: str, policy: str, file: str
+) -> None:
+    (model_copy / file).unlink()
     if harm == "damaged":
-        (model_copy / "model.onnx").write_bytes(b"\0" * 1000)
-    status, said = refused(*UP, "--model", str(model_copy))
+        (model_copy / file).write_bytes(b"\0" * 1000)
+    status, said = refused(*UP, "--policy", policy, "--model", str(model_copy))
     assert status == 1
-    assert "model.onnx" in said
+    assert file in said
 
 
 def test_it_does_not_start_with_a_wrong_ledger_or_vault(tmp_path: Path) -> None:

@@ -209,9 +209,9 @@ class TestSplit:
 
 class TestReading:
     def test_declared_words_are_visible_and_part_runs(self) -> None:
-        filled = Prompt("Call {a} Smith{b}").fill(a="Otto", b="son")
+        filled = Prompt("Call {a} Smith{b}").fill(a="Otto", b="qzson")
         found = document(filled.text, (), filled.declared)
-        assert [run.written for run in found.runs] == ["Otto", "son"]
+        assert [run.written for run in found.runs] == ["Otto", "qzson"]
         assert len(found.view.words) == 2
         apart = Prompt("{a} {b}").fill(a="Otto", b="Quorn")
         assert len(document(apart.text, (), apart.declared).runs) == 2
@@ -239,3 +239,5 @@ class TestReading:
         reading = detector.read(filled.text, (), filled.declared)
         found = [filled.text[f.start : f.end] for f in reading.findings]
         assert found == ["Quorn", "Zoltania", "32"]
+        beside = Prompt("{a} {b}").fill(a="Quorn", b="Zoltania")
+        assert len(detector.read(beside.text, (), beside.declared).findings) == 2

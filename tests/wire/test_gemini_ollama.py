@@ -98,7 +98,7 @@ def test_ollama_streams_unless_told_not_to() -> None:
 
 TEXTS = st.lists(
     st.sampled_from(["<EMAIL_1>", "<EMA", "IL_1>", " to ", "x", '"', "\\", "é", "\n"]), max_size=6
-)
+).filter(lambda texts: "\\\\" not in "".join(texts))  # in quotes that opens a link
 
 
 def shown_of_gemini(body: bytes) -> tuple[str, str]:

@@ -50,7 +50,7 @@ def read_words(each: Labelled, reader: OnnxReader, kinds: list[str]) -> Iterator
     spans = [(start, end) for start, end, _ in taken]
     parts = pieces(text)
     code = [span for span in merged(syntax(text, parts)) if not overlapping(spans, *span)]
-    doc = document(text, taken, code, cells(parts))
+    doc = document(text, taken, code, cells(text, parts))
     view, runs = encode_view(doc.view, reader.pieces), encode_runs(doc, reader.pieces)
     read = reader.read(
         (view.ids, view.slots, view.words), [(run.ids, run.firsts) for run in runs]
@@ -101,16 +101,39 @@ def main() -> None:
     by_class: dict[str, list[Word]] = defaultdict(list)
     for word in hidden:
         by_class[word.best].append(word)
+    # Half way to the threshold of all: a class has few words near its own.
     thresholds = {
-        kind: best_threshold(by_class[kind]) if len(by_class[kind]) >= LEAST_WORDS else of_all
+        kind: round((best_threshold(by_class[kind]) + of_all) / 2, 4)
+        if len(by_class[kind]) >= LEAST_WORDS
+        else of_all
         for kind in CLASSES
     }
     strange = [word for word in hidden if not word.known]
     thresholds["unknown"] = min(of_all, best_threshold(strange))
     thresholds["visible"] = best_threshold([w for w in words if w.visible and w.best != "FACT"])
+    told = [(word, word.share >= _limit(word, thresholds)) for word in words]
+    private = [found for word, found in told if word.label not in (None, "FACT")]
+    others = [found for word, found in told if word.label is None]
+    quality = {
+        "words of the texts for thresholds": {
+            "private words found": round(sum(private) / len(private), 4),
+            "other words found": round(sum(others) / len(others), 4),
+            "n_private": len(private),
+            "n_others": len(others),
+        }
+    }
     path = Path(__file__).parent / "thresholds.json"
-    path.write_text(json.dumps(thresholds, indent=1) + "\n", "utf-8")
-    print(len(texts), "texts,", len(hidden), "hidden words; of all", of_all, thresholds)
+    written = json.dumps({"thresholds": thresholds, "quality": quality}, indent=1)
+    path.write_text(written + "\n", "utf-8")
+    print(len(texts), "texts; of all", of_all, thresholds, quality)
+
+
+def _limit(word: Word, thresholds: dict[str, float]) -> float:
+    """Return the share from which a word is hidden, as the detector has it."""
+    least = thresholds[word.best]
+    if word.visible:
+        return max(least, thresholds["visible"])
+    return least if word.known else min(least, thresholds["unknown"])
 
 
 if __name__ == "__main__":

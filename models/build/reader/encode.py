@@ -61,7 +61,7 @@ def encoded(each: Labelled, pieces: CutPieces, kinds: Sequence[str]) -> Iterator
     parts = pieces_of(text)
     spans = [(start, end) for start, end, _ in taken]
     code = [span for span in merged(syntax(text, parts)) if not overlapping(spans, *span)]
-    doc = document(text, taken, code, cells(parts))
+    doc = document(text, taken, code, cells(text, parts))
     view = encode_view(doc.view, pieces)
     runs = encode_runs(doc, pieces)
     ids = [BEGIN, *view.ids, END]

@@ -111,6 +111,7 @@ def main() -> None:
     LANGUAGES.mkdir(exist_ok=True)
     ranks = {code: [plain(w) for w in ranked(code)] for code in CODES}
     of_code = {"nb": "no"}
+    in_english = lines(HERE / "excluded" / "en.txt") | {w for w in words_of(ranks) if w in sensitive}
     lists: dict[str, tuple[list[str], list[str]]] = {}
     for code in CODES:
         its = of_language(texts, code)
@@ -125,8 +126,14 @@ def main() -> None:
         else:
             listed = everyday(code, names, sensitive)
             words = {word: "" for word in listed if word not in private}
+        # What is visible in every text must be harmless in English: "die" and "war" are German.
         functions = [
-            w for w in ranks[code] if w in words and w not in names and (len(w) > 1 or code == "el")
+            word
+            for word in ranks[code]
+            if word in words
+            and word not in names
+            and word not in in_english
+            and (len(word) > 1 or code == "el")
         ][:N_FUNCTIONS]
         body = [f"{w}\t{f}" if f else w for w, f in sorted(words.items()) if w not in functions]
         lists[code] = functions, body
@@ -145,6 +152,11 @@ def main() -> None:
         words={code: len(functions) + len(body) for code, (functions, body) in lists.items()},
         least={code: least_share(of_language(texts, code), frozenset(f)) for code, (f, _) in lists.items()},
     )
+
+
+def words_of(ranks: dict[str, list[str]]) -> set[str]:
+    """Return the candidates that are English words too."""
+    return {word for code in CODES for word in ranks[code]} & {plain(word) for word in english()}
 
 
 def of_language(texts: list[Labelled], code: str) -> list[Labelled]:

@@ -40,18 +40,22 @@ def main() -> None:
     rows = values.reshape(-1, width, BLOCK)[kept].reshape(len(kept), -1)
     np.save(folder / "embeddings.npy", rows[:, 0::2] | rows[:, 1::2] << 4)
     np.save(folder / "scales.npy", scales.reshape(-1, width)[kept].astype(np.float16))
-    added = state["pos"][None] + state["typ"][:, None]
-    np.save(folder / "positions.npy", added.astype(np.float32)[:, : 2 + 512])
+    added = np.concatenate([state["pos"], state["typ"]]).astype(np.float16)
+    np.save(folder / "positions.npy", added)
     shutil.copy(CACHE / "tokenizer.json", folder / "tokenizer.json")
     (folder / "LICENSE.txt").write_text(mit(), "utf-8")
-    thresholds = json.loads((Path(__file__).parent / "thresholds.json").read_text("utf-8"))
-    names = sorted(p.name for p in folder.iterdir() if not p.name.startswith("manifest"))
+    chosen_by = json.loads((Path(__file__).parent / "thresholds.json").read_text("utf-8"))
+    names = sorted(
+        path.name
+        for path in folder.iterdir()
+        if not path.name.startswith("manifest") and path.suffix != ".md"
+    )
     manifest.write(
         folder,
         names,
         summary="multilingual reader of hidden words: classes, begins, gender, needed",
         layers=layers,
-        thresholds=thresholds,
+        **chosen_by,
         sources=manifest.sources("e5", "e5_tokenizer"),
     )
     size = sum((folder / name).stat().st_size for name in names)

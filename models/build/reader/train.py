@@ -194,7 +194,7 @@ def main() -> None:
         if step % 50 == 0:
             rate = seen / (time.time() - begun)
             print(f"{done:.3f} step {step} loss {average:.4f}, {rate:.0f} tokens/s", flush=True)
-        if step % 300 == 299:
+        if step % 100 == 99:
             saved(model, chosen.out)
     saved(model, chosen.out)
 

@@ -115,7 +115,7 @@ function showRules() {
 export function openMenu(piece, anchor) {
   const drawn = isDrawn(piece);
   byId("menu-title").replaceChildren(own(piece.original), " → ", own(piece.replacement));
-  byId("menu-why").textContent = [...new Set([said(piece), how(piece)])].join(", ") + ".";
+  byId("menu-why").textContent = [...new Set([said(piece), how(piece), ...(piece.found ? [`found by ${piece.found}`] : [])])].join(", ") + ".";
   const cost = epsilon ? `Free: saves its epsilon of ${epsilon}, since nothing is drawn.` : "Free.";
   const keeps = piece.left
     ? `Free, and no protection: a reader can then tell what ${piece.replacement} stood for.`

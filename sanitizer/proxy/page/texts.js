@@ -6,7 +6,7 @@
 
 /**
  * @typedef {{start: number, end: number, replacement: string, kind: string, original: string, drawn?: boolean,
- *   left?: boolean}} Replacement  left: this stand-in has left in the conversation
+ *   left?: boolean, found?: string}} Replacement  left: this stand-in has left in the conversation; found: by what
  * @typedef {Replacement & {from: number, to: number}} Piece  places in both texts, in UTF-16 units; from, to: original
  */
 
