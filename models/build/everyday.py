@@ -232,10 +232,10 @@ COLLECTIONS = (
 
 
 def filled(folder: Path, n: int = N_FILLED) -> Iterator[str]:
-    """Yield filled templates of the tagger.
+    """Yield filled templates (`models.build.filled`).
 
     Args:
-        folder: the tagger's folder of data. n: how many.
+        folder: data of `models.build.filled`. n: how many.
     """
     from models.build.filled.fill import Fillers  # Faker is not where a GPU is
 
@@ -249,7 +249,7 @@ def everyday(texts: Path, folder: Path) -> Iterator[tuple[str, str]]:
     """Yield (collection, text) of all collections, and of filled templates.
 
     Args:
-        texts: the folder of collections. folder: the tagger's folder of data.
+        texts: the folder of collections. folder: data of `models.build.filled`.
     """
     for collection in COLLECTIONS:
         for text in collection.read(texts / collection.folder):

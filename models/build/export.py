@@ -22,7 +22,7 @@ from models.build.encoder import EPS, LEVELS, N_HEADS, N_LAYERS, WIDTH
 
 Array = NDArray[np.float32]
 STATES = (1, 3, 5)
-"""Layers whose inputs are outputs of the graph: the tagger reads some of them."""
+"""Layers whose inputs are outputs of the graph."""
 ROWS = "rows"
 GELU_ZERO = 32
 """What 0 is rounded to after GELU, whose least value is -.17: most of the range is for above 0."""
@@ -241,7 +241,7 @@ def build(
 
     Inputs: input_ids int64 [batch, length]; attention_mask int64 [batch, length], 1 at real tokens;
     positions_at int64 [n], flat masked positions row * length + column. Outputs: logits float32
-    [n, n_outputs] over Y; states float32 [n, width]; and for the tagger states_1, states_3 and
+    [n, n_outputs] over Y; states float32 [n, width]; and states_1, states_3 and
     states_5, float32 [batch, length, width], the inputs of these layers.
 
     Args:

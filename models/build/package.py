@@ -21,12 +21,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import torch
 from numpy.typing import NDArray
+from onnx import numpy_helper
 
 from models.build import density, manifest
 from models.build.corpus import imdb, wikipedia
-from models.build.encoder import LEVELS, MaskedLM
+from models.build.encoder import LEVELS, N_LAYERS, MaskedLM
 from models.build.everyday import COLLECTIONS, TEMPLATES, everyday
 from models.build.export import ROWS, build, quantized_rows, save
 from models.build.fetch import CACHE, SOURCES, member
@@ -48,6 +50,8 @@ PEERS: dict[str, frozenset[str]] = {
     "tensors": frozenset(),
 }
 """Other ways to quantize, for the card."""
+Array = NDArray[np.float32]
+PARTS = ("weight", "bias")
 TABLE = "## Held-out quality"
 MAX_LENGTH = 256
 DEVICE = "one NVIDIA H200 GPU"

@@ -78,7 +78,7 @@ def written(texts: Path, data: Path, out: Path) -> None:
     """Write what `models.build.train` reads, as an .npz file.
 
     Args:
-        texts: the folder of collections. data: the tagger's folder of data.
+        texts: the folder of collections. data: see `models.build.filled`.
     """
     parts: dict[str, Any] = {}
     for name, collection in (("wikipedia", wikipedia), ("imdb", imdb)):

@@ -424,7 +424,7 @@ def _warn(results: Sequence[SanitizedText], calculates: bool) -> None:
     """
     n_facts = sum(len(result.warnings) for result in results)
     if n_facts:
-        what = "sentence tells" if n_facts == 1 else "sentences seem to tell"
+        what = "phrase seems to tell" if n_facts == 1 else "phrases seem to tell"
         message = f"{n_facts} {what} a sensitive fact in everyday words, which stay (--json: where)"
         click.echo(f"sanitizer: warning: {message}", err=True)
     for hint in dict.fromkeys(hint for result in results for hint in result.hints):

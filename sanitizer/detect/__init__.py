@@ -28,9 +28,26 @@ else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
-            "classes": ("LISTS", "class_members", "content_words", "group_of", "list_of", "lists_of", "plain_name",),
-            "detector": ("Detector", "detector_for", "load_lists",),
-            "units": ("SPELLED", "find_units", "reads_as", "split",),
+            "classes": (
+                "LISTS",
+                "class_members",
+                "content_words",
+                "group_of",
+                "list_of",
+                "lists_of",
+                "plain_name",
+            ),
+            "detector": (
+                "Detector",
+                "detector_for",
+                "load_lists",
+            ),
+            "units": (
+                "SPELLED",
+                "find_units",
+                "reads_as",
+                "split",
+            ),
             "view": ("is_everyday",),
         },
     )

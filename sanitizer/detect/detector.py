@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sanitizer.detect.encoding import encode_runs, encode_view
-from sanitizer.detect.layout import Decoded, cells, syntax
+from sanitizer.detect.layout import Decoded, opened
 from sanitizer.detect.memory import Memory
-from sanitizer.detect.view import Document, document, is_everyday, languages
+from sanitizer.detect.view import Document, is_everyday, languages
 from sanitizer.lm import Models, Reader, Scores
 from sanitizer.lm.reader import CLASSES
-from sanitizer.text import Piece, Unit, merged, overlapping, pieces
+from sanitizer.text import Piece, Unit, merged, overlapping
 
 FACT = "FACT"
 """Class of what is told in everyday words."""
@@ -66,8 +66,8 @@ class Reading:
 
     Attributes:
         findings: ascending, never overlapping. everyday: hidden words that may be released, as
-            offsets. n_visible: words visible by the lists. language: of the visible words; None if no list fits.
-            code: what stays as syntax, as offsets. pieces: all code of the text.
+            offsets. n_visible: words visible by the lists. language: of the visible words; None if
+            no list fits. code: what stays as syntax, as offsets. pieces: all code of the text.
     """
 
     findings: tuple[Finding, ...]
@@ -135,23 +135,18 @@ class Detector:
         declared: Sequence[tuple[int, int]],
         thresholds: Mapping[str, float],
     ) -> Reading:
-        parts = pieces(text)
-        closed = merged([*((u.start, u.end) for u in taken), *declared])
-        code = [span for span in syntax(text, parts) if not overlapping(closed, *span)]
-        shown = merged([*declared, *code])
-        plain = Decoded.of(text)
-        spans = plain.inside([(unit.start, unit.end) for unit in taken])
-        hidden = [(a, b, unit.kind) for (a, b), unit in zip(spans, taken, strict=True)]
-        at = [start for start, _ in plain.inside([(place, place) for place in cells(text, parts)])]
-        found = document(plain.text, hidden, plain.inside(shown), at)
+        read = opened(text, [(u.start, u.end, u.kind) for u in taken], declared)
+        plain, found = read.decoded, read.document
+        shown = merged([*declared, *read.code])
+        closed = merged([*((unit.start, unit.end) for unit in taken), *shown])
         said = self._said(found, thresholds)
         said = [each for each in said if not _within(plain, shown, each)]
-        entities = _entities(plain.text, said, [(a, b) for a, b, _ in hidden])
+        entities = _entities(plain.text, said, plain.inside(closed))
         findings: list[Finding] = []
         for each in entities:
             placed = each._replace(start=plain.start(each.start), end=plain.end(each.end))
             least = findings[-1].end if findings else 0
-            findings.append(_with_signs(text, placed, merged([*closed, *code]), least))
+            findings.append(_with_signs(text, placed, closed, least))
         return Reading(
             tuple(findings),
             tuple(
@@ -161,22 +156,21 @@ class Detector:
             ),
             len(found.view.words),
             found.view.language,
-            tuple(code),
-            parts,
+            read.code,
+            read.pieces,
         )
 
     def _said(self, found: Document, thresholds: Mapping[str, float]) -> list[_Said]:
         """Return what the reader says of all words, in order."""
-        view, runs = encode_view(found.view, self._reader.pieces), encode_runs(
-            found, self._reader.pieces
+        view, runs = (
+            encode_view(found.view, self._reader.pieces),
+            encode_runs(found, self._reader.pieces),
         )
         read = self._reader.read(view, [(run.ids, run.firsts) for run in runs])
         said: list[_Said] = []
         words = [(found.gaps[n] + w.start, found.gaps[n] + w.end) for n, w in found.view.words]
         said += _decided(words, [True] * len(words), read.visible, thresholds, True)
-        for start, run, its, scores in zip(
-            found.starts, found.runs, runs, read.runs, strict=True
-        ):
+        for start, run, its, scores in zip(found.starts, found.runs, runs, read.runs, strict=True):
             places = [(start + w.start, start + w.end) for w in its.words]
             known = [_is_known(run.written[w.start : w.end]) for w in its.words]
             said += _decided(places, known, scores, thresholds, False)
@@ -212,7 +206,7 @@ def _decided(
         elif not listed:
             least = min(least, thresholds["unknown"])
         # A word on no list that is not surely public stays hidden, whatever it is.
-        unsure = not visible and not listed and (share < thresholds[name] or name == FACT)
+        unsure = not visible and not listed and share < thresholds[name]
         chosen = None
         if share >= least:
             chosen = UNKNOWN if unsure else _KIND_OF.get(name, name)
@@ -224,9 +218,7 @@ def _within(plain: Decoded, shown: Sequence[tuple[int, int]], word: _Said) -> bo
     return bool(overlapping(shown, plain.start(word.start), plain.end(word.end)))
 
 
-def _entities(
-    text: str, said: Sequence[_Said], taken: Sequence[tuple[int, int]]
-) -> list[Finding]:
+def _entities(text: str, said: Sequence[_Said], taken: Sequence[tuple[int, int]]) -> list[Finding]:
     """Return entities: neighbouring words of one class, unless one begins.
 
     Only what is between words is looked at in the text.

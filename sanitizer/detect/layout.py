@@ -13,19 +13,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
-from sanitizer.detect.view import is_everyday
-from sanitizer.text import Piece, is_code_word
+from sanitizer.detect.view import Document, document, is_everyday
+from sanitizer.text import Piece, is_code_word, merged, overlapping, pieces
 
 _NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+")
 """Words of a name such as "firstName" or "first_name_2"."""
 _FENCE = re.compile(r"(?m)^[ \t>]*(?:`{3,}|~{3,})[ \t]*([\w+-]{1,20})")
 _ESCAPED = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|"
     r"\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|&#(?:[0-9]{2,7}|x[0-9a-fA-F]{2,6});|&[A-Za-z]{2,8};|"
     r"(?:%[0-9a-fA-F]{2})+|(?:=[0-9A-F]{2})+"
 )
 
 
-def syntax(text: str, parts: Sequence[Piece]) -> list[tuple[int, int]]:
+def _syntax(text: str, parts: Sequence[Piece]) -> list[tuple[int, int]]:
     """Return the stretches of code that stay: keywords, tags, and names of everyday words."""
     found = [tag.span(1) for tag in _FENCE.finditer(text)]
     for piece in parts:
@@ -42,7 +43,7 @@ def _is_everyday(name: str) -> bool:
     return all(is_everyday(part) for part in _NAME_PARTS.findall(name))
 
 
-def cells(text: str, parts: Sequence[Piece]) -> list[int]:
+def _cells(text: str, parts: Sequence[Piece]) -> list[int]:
     """Return where the cells of tables begin, ascending: no run goes across.
 
     Where a line has a blank behind its commas, one without is a part of a number: "Lund, £2,310".
@@ -69,7 +70,7 @@ class Decoded:
 
     @classmethod
     def of(cls, text: str) -> Decoded:
-        r"""Decode the letters that are escaped as in JSON, HTML, addresses and mail.
+        r"""Decode what is escaped as in JSON, HTML, addresses and mail.
 
         Example:
             >>> Decoded.of(r"\u0410\u043d\u043d\u0430 &#1054; M=C3=BCller").text
@@ -79,7 +80,7 @@ class Decoded:
         origins: list[int] = []
         at = 0
         for escape in _ESCAPED.finditer(text):
-            letters = _letters(escape.group())
+            letters = _meant(escape.group())
             if not letters:
                 continue
             parts += [text[at : escape.start()], letters]
@@ -106,12 +107,57 @@ class Decoded:
         return [(bisect_left(self.origins, a), bisect_left(self.origins, b)) for a, b in spans]
 
 
-def _letters(escape: str) -> str:
-    """Return the letters that an escape stands for, "" if it stands for anything else."""
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A text parted into what is visible and what is hidden.
+
+    Attributes:
+        document: of the decoded text. decoded: with the way back. code: what stays as syntax, as
+            offsets in the text. pieces: all code of the text.
+    """
+
+    document: Document
+    decoded: Decoded
+    code: tuple[tuple[int, int], ...]
+    pieces: tuple[Piece, ...]
+
+
+def opened(
+    text: str,
+    taken: Sequence[tuple[int, int, str]] = (),
+    declared: Sequence[tuple[int, int]] = (),
+) -> Opened:
+    """Part a text as it is read.
+
+    Args:
+        taken: (start, end, kind) of what is hidden as a whole, ascending, apart.
+        declared: stretches that are visible whatever they hold, ascending, apart from those.
+
+    Raises:
+        ModelError: a list is missing or damaged.
+    """
+    parts = pieces(text)
+    closed = merged([*((start, end) for start, end, _ in taken), *declared])
+    code = [span for span in merged(_syntax(text, parts)) if not overlapping(closed, *span)]
+    decoded = Decoded.of(text)
+    spans = decoded.inside([(start, end) for start, end, _ in taken])
+    hidden = [(a, b, kind) for (a, b), (_, _, kind) in zip(spans, taken, strict=True)]
+    borders = [start for start, _ in decoded.inside([(at, at) for at in _cells(text, parts)])]
+    shown = decoded.inside(merged([*declared, *code]))
+    return Opened(document(decoded.text, hidden, shown, borders), decoded, tuple(code), parts)
+
+
+def _meant(escape: str) -> str:
+    """Return what an escape stands for, "" if it is none.
+
+    Of `=20` and `%20` letters only: a sum or a share may be written so.
+    """
     if escape[0] == "&":
         found = html.unescape(escape)
     elif escape[0] == "\\":
-        found = chr(int(escape[2:], 16))
+        units = b"".join(int(part[1:], 16).to_bytes(2) for part in escape.split("\\")[1:])
+        found = units.decode("utf-16-be", "replace")
     else:
         found = unquote_to_bytes(escape.replace("=", "%")).decode("utf-8", "replace")
-    return found if found.isalpha() and found != escape else ""
+        found = found if found.isalpha() else ""
+    return found if found != escape else ""

@@ -139,9 +139,7 @@ class _Linked:
             return None
         opens = _OPENS.search(self._text[max(0, begin - 8) : begin]) is not None
         concept = "" if is_adjective(form) else concept
-        return Unit(
-            begin, end, form, kind, bool(concept) and opens, concept=concept, found="link"
-        )
+        return Unit(begin, end, form, kind, bool(concept) and opens, concept=concept, found="link")
 
     def _kind(self, form: str, concept: str) -> str | None:
         """Return the class of a thing, None for what is none yet; of a drawn one its own."""

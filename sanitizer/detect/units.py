@@ -29,7 +29,6 @@ from sanitizer.text import (
     overlapping,
     segment,
     segment_taken,
-    straight,
     stretches,
     word_spans,
 )
@@ -221,8 +220,10 @@ def _detected(
     units = _with_literals(text, units, declared)
     units = _in_code(text, units, reading.pieces)
     split_text = segment_taken(text, units, declared)
-    facts = () if policy.hides(FACT, "") else tuple(
-        (each.start, each.end) for each in reading.findings if each.kind == FACT
+    facts = (
+        ()
+        if policy.hides(FACT, "")
+        else tuple((each.start, each.end) for each in reading.findings if each.kind == FACT)
     )
     articles = _articles(text, units, declared)
     return replace(split_text, articles=articles, facts=facts, language=reading.language)
@@ -270,22 +271,24 @@ def _in_code(text: str, units: Sequence[Unit], parts: Sequence[Piece]) -> list[U
         return list(units)
     placed: list[Unit] = []
     begins, ends = {unit.start for unit in units}, {unit.end for unit in units}
-    for unit in units:
+    for found in units:
+        unit, around = found, overlapping(code, found.start, found.end)
+        piece = around[0][2] if around else None
+        if piece is not None and piece.role == "number":
+            start, end = min(unit.start, piece.start), max(unit.end, piece.end)
+            if placed and placed[-1].end > start:
+                continue  # a number of several runs is one unit
+            unit = replace(unit, start=start, end=end, text=text[start:end])
         # A bare name that touches a word, or another thing, could not be told from it again.
         touched = (unit.start in ends or text[unit.start - 1 : unit.start].isalnum()) or (
             unit.end in begins or text[unit.end : unit.end + 1].isalnum()
         )
-        around = overlapping(code, unit.start, unit.end)
-        piece = around[0][2] if around else None
         written = form_for("X", 1, piece)
-        if piece is not None and piece.language == "toml" and unit.kind in _OF_WORDS:
+        is_value = piece is not None and (piece.role, piece.language) == ("number", "toml")
+        if is_value and unit.kind in _OF_WORDS and not text[unit.start].isdecimal():
             written = f"<{unit.kind}>"  # no value of TOML is a bare word: this is an INI file
-        if piece is not None and written.startswith('"'):
-            start, end = min(unit.start, piece.start), max(unit.end, piece.end)
-            if placed and placed[-1].end > start:
-                continue  # a number of several runs is one unit
-            whole = replace(unit, start=start, end=end, text=text[start:end], form="quoted")
-            placed.append(whole)
+        if written.startswith('"'):
+            placed.append(replace(unit, form="quoted"))
             continue
         # "<h1>" must not become "<TERM_1>", which is a placeholder itself, nor escaped.
         tag = _OPENING_TAG.search(text[max(0, unit.start - 11) : unit.start]) and (

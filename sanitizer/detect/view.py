@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from sanitizer.errors import ModelError
 from sanitizer.lm import Manifest, model_folder
-from sanitizer.text.words import folded, straight, word_spans
+from sanitizer.text.words import folded, overlapping, straight, word_spans
 
 RUN = "run"
 """Kind of a slot that stands for hidden words; every other kind is one of identifiers."""
@@ -30,9 +30,13 @@ _JOINS_DIGITS = re.compile(r"[.,:]")
 """What parts two hidden words of one run; and two that meet with digits."""
 _OPENS = re.compile(r"[.!?…:;•>|\"“„«。！？؟\n][\"'“„«(*_#\s-]*\Z")
 """What is between words where the second opens a sentence, a line or an item."""
-_NO_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_NO_BLANKS = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+)
 """Letters of scripts that put no blanks between words."""
 _APOSTROPHE = re.compile("['’ʼ]+")
+_LONGEST_GAP = 24
+"""Characters before a word that are looked at for whether it opens."""
 _LEAST_LINE = 4
 """Function words from which a line has a language of its own."""
 _LOWER, _ANY = "l", "a"
@@ -184,14 +188,16 @@ def document(
     Args:
         identifiers: (start, end, kind) of what is hidden as a whole, ascending, apart.
         declared: stretches that are visible whatever they hold, ascending, apart from those.
-        cells: where cells of a table begin, ascending; no run goes across.
+        cells: where cells of a table begin, ascending; no run goes across one of these, nor over
+            a declared stretch.
 
     Raises:
         ModelError: a list is missing or damaged.
     """
     words = _words(text, identifiers, declared)
     shown, language = _shown(text, words, declared)
-    return _parted(text, _runs(text, words, shown, identifiers, cells), words, shown, language)
+    borders = sorted([*cells, *(end for _, end in declared)])
+    return _parted(text, _runs(text, words, shown, identifiers, borders), words, shown, language)
 
 
 class _Stretch(NamedTuple):
@@ -217,69 +223,75 @@ def _words(
     return found
 
 
+@dataclass(slots=True)
+class _Line:
+    """Function words of a line by language, and stretches of other words between them."""
+
+    hits: Counter[str] = field(default_factory=Counter)
+    n_stretches: int = 0
+
+
+class _Told(NamedTuple):
+    """A word as it is written, whether it opens a sentence by layout, and its line's number."""
+
+    word: Word
+    written: str
+    opens: bool
+    line: int
+
+
+def _told(text: str, words: Sequence[Word]) -> tuple[list[_Told], list[_Line]]:
+    """Return the words of a text with their lines."""
+    functions = _functions()
+    told: list[_Told] = []
+    lines = [_Line()]
+    last, inside = 0, False
+    for number, word in enumerate(words):
+        if "\n" in text[last : word.start]:
+            lines.append(_Line())
+            inside = False
+        written = text[word.start : word.end]
+        gap = text[max(last, word.start - _LONGEST_GAP) : word.start]
+        opens = not number or _OPENS.search(gap) is not None
+        last = word.end
+        told.append(_Told(word, written, opens, len(lines) - 1))
+        shows = written.islower() or (opens and _is_capitalized(written))
+        its = functions.get(plain(written), ()) if shows else ()
+        lines[-1].hits.update(its)
+        lines[-1].n_stretches += not its and not inside
+        inside = not its
+    return told, lines
+
+
 def _shown(
     text: str, words: list[Word], declared: Sequence[tuple[int, int]]
 ) -> tuple[set[Word], str | None]:
     """Return the visible words and the language; split hidden words at their apostrophes."""
-    functions, lists = _functions(), languages()
-    ascending = iter([*declared, (len(text), len(text) + 1)])
-    open_from, open_to = next(ascending)
-    told: list[tuple[Word, bool, str]] = []
-    hits: Counter[str] = Counter()
-    by_line: list[tuple[int, Counter[str], int]] = []  # first word of a line, hits, stretches
-    n_stretches = line_stretches = 0
-    line_hits: Counter[str] = Counter()
-    line_first = last = 0
-    inside = False
-    for number, word in enumerate(words):
-        if "\n" in text[last : word.start]:
-            by_line.append((line_first, line_hits, line_stretches))
-            line_first, line_hits, line_stretches, inside = number, Counter(), 0, False
-        written = text[word.start : word.end]
-        gap = text[max(last, word.start - 24) : word.start]
-        opens = not number or _OPENS.search(gap) is not None
-        last = word.end
-        told.append((word, opens, written))
-        shows = written.islower() or (opens and _is_capitalized(written))
-        its = functions.get(plain(written), ()) if shows else ()
-        if its:
-            hits.update(its)
-            line_hits.update(its)
-            inside = False
-        elif not inside:
-            n_stretches += 1
-            line_stretches += 1
-            inside = True
-    by_line.append((line_first, line_hits, line_stretches))
-    language = _language(hits, n_stretches, 1)
-    at_words = {ENGLISH, language or ENGLISH}
+    told, lines = _told(text, words)
+    hits = sum((line.hits for line in lines), Counter[str]())
+    language = _language(hits, sum(line.n_stretches for line in lines), 1)
+    active = [_active(language, line) for line in lines]
     shown: set[Word] = set()
     parts: list[Word] = []
-    lines = iter([*by_line[1:], (len(words), Counter(), 0)])
-    current, following = by_line[0], next(lines)
-    active = [lists[code] for code in sorted(at_words | _of_line(current))]
-    for number, (word, opens, written) in enumerate(told):
-        if number == following[0]:
-            current, following = following, next(lines, (len(words), Counter(), 0))
-            active = [lists[code] for code in sorted(at_words | _of_line(current))]
-        while word.start >= open_to:
-            open_from, open_to = next(ascending)
-        if word.start >= open_from:
+    for word, written, opens, line in told:
+        if overlapping(declared, word.start, word.end):
             parts.append(word)
             shown.add(word)
             continue
-        for part in [word] if _shows(active, written, opens) else _split(text, word):
-            inner = text[part.start : part.end]
-            if _shows(active, inner, opens and part.start == word.start):
+        for part in [word] if _shows(active[line], written, opens) else _split(text, word):
+            first = opens and part.start == word.start
+            if _shows(active[line], text[part.start : part.end], first):
                 shown.add(part)
             parts.append(part)
     words[:] = parts
     return shown, language
 
 
-def _of_line(line: tuple[int, Counter[str], int]) -> set[str]:
-    language = _language(line[1], line[2], _LEAST_LINE)
-    return {language} if language else set()
+def _active(language: str | None, line: _Line) -> tuple[Language, ...]:
+    """Return the lists by which words of a line are visible: English, the text's, the line's."""
+    codes = {ENGLISH, language or ENGLISH}
+    codes.add(_language(line.hits, line.n_stretches, _LEAST_LINE) or ENGLISH)
+    return tuple(languages()[code] for code in sorted(codes))
 
 
 def _language(hits: Mapping[str, int], n_stretches: int, least: int) -> str | None:

@@ -120,7 +120,29 @@ def find(text: str, kinds: Collection[str] = KINDS) -> list[Identifier]:
     if not wanted <= _ALL:
         raise ValueError(f"kinds must be of {', '.join(KINDS)}; got {sorted(wanted - _ALL)}")
     spans = _chosen([span for span in _spans(text, wanted) if span[2] in wanted])
+    if "\\" in text:
+        spans = list(_with_escapes(text, spans))
     return [Identifier(start, end, kind, text[start:end]) for start, end, kind in spans]
+
+
+_CODED = r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2})"
+_CUT = re.compile(_CODED)
+_BEFORE_CUT = re.compile(rf"(?:{_CODED}|[\w.+-])+\Z")
+_REACH = 80  # characters before an escape that may belong to an address
+
+
+def _with_escapes(text: str, spans: list[Span]) -> Iterator[Span]:
+    r"""Yield spans of which none begins inside an escaped letter ("jos\u00e9@example.org")."""
+    last = 0
+    for start, end, kind in spans:
+        begin = start
+        if start > last and text[start - 1] == "\\" and _CUT.match(text, start - 1):
+            begin = start - 1
+            low = max(last, begin - _REACH)
+            local = _BEFORE_CUT.search(text, low, begin) if kind == "EMAIL" else None
+            begin = local.start() if local else begin
+        yield begin, end, kind
+        last = end
 
 
 def same_form(kind: str, text: str, source: Source) -> str:

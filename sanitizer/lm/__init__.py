@@ -1,6 +1,6 @@
-"""The two language models on this machine: verified files, tokenizers, batches, scores.
+"""The models on this machine, the reader among them: verified files, tokenizers, batches, scores.
 
-What enters: public or masked tokens. What leaves: scores, as arrays. It is the only package that
+What enters: tokens. What leaves: scores, as arrays. It is the only package that
 knows onnxruntime and tokenizers, and it knows nothing of policies, privacy or conversations.
 """
 

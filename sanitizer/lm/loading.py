@@ -22,7 +22,7 @@ class Tables(Protocol):
     pieces: PieceTable
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Tables:
     words: WordTable
     pieces: PieceTable
@@ -95,7 +95,7 @@ class Models:
                 folder = model or model_folder(DEFAULT_MASKED_MODEL)
                 manifest = Manifest.read(folder)
                 manifest.verify(name for name in manifest.data["files"] if name != "model.onnx")
-                tables = _Tables(WordTable.load(folder), PieceTable.load(folder))
+                tables: Tables = _Tables(WordTable.load(folder), PieceTable.load(folder))
                 self._tables = tables, WordPieces(folder / "tokenizer.json")
             return self._tables
 

@@ -155,14 +155,17 @@ class OnnxReader:
         self._view = session(folder / "view.onnx", threads)
         self._runs = session(folder / "runs.onnx", threads)
 
-    def _embedded(self, ids: Sequence[int], positions: NDArray[np.int64], own: int) -> Floats:
+    def _embedded(
+        self, ids: Sequence[int] | NDArray[np.int64], positions: NDArray[np.int64], own: int
+    ) -> Floats:
         """Return the input vectors of tokens, float32 [n, width]."""
         packed = self._packed[np.asarray(ids, np.int64)]
         values = np.empty((len(packed), 2 * packed.shape[1]), np.float32)
         values[:, 0::2], values[:, 1::2] = packed & 15, packed >> 4
         scales = self._scales[np.asarray(ids, np.int64)].astype(np.float32)
         blocks = (values - 8).reshape(len(packed), scales.shape[1], -1) * scales[:, :, None]
-        return blocks.reshape(len(packed), -1) + self._positions[own, positions]
+        vectors: Floats = blocks.reshape(len(packed), -1) + self._positions[own, positions]
+        return vectors
 
     def read(
         self,
@@ -186,8 +189,10 @@ class OnnxReader:
             here = (slot_at >= first) & (slot_at < end)
             needed[here] = needs[slot_at[here] - low]
             rows = [
-                _Row(number, begin, runs[number][0][begin:stop], decides, int(slot_at[number]) - low)
-                for number in np.flatnonzero(here)
+                _Row(
+                    number, begin, runs[number][0][begin:stop], decides, int(slot_at[number]) - low
+                )
+                for number in map(int, np.flatnonzero(here))
                 if runs[number][0]
                 for begin, stop, decides in runs_of(len(runs[number][0]))
             ]

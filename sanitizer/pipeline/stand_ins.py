@@ -442,7 +442,7 @@ class Setting(NamedTuple):
     """What visible text tells of the place of a name.
 
     Attributes:
-        language: "en", "de", "fr" or "es". gender: "female", "male", or "" if it tells nothing.
+        language: that of the names, English where there are none of the text's. gender: "female", "male", or "" if it tells nothing.
     """
 
     language: str
@@ -458,7 +458,8 @@ class Names:
 
     def __init__(self, text: str, segmented: Segmented, classes: Collection[str]) -> None:
         self._classes = classes
-        language = segmented.language or "en"
+        known = segmented.language in _people() and segmented.language in _towns()
+        language = segmented.language if known and segmented.language else "en"
         self._settings: dict[tuple[str, str], Setting] = {}
         units = segmented.units
         self._visible = _visible(text, units)

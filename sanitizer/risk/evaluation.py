@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any, NamedTuple
 
-from sanitizer.detect.layout import Decoded, cells, syntax
-from sanitizer.detect.view import document, has_no_blanks
+from sanitizer.detect.layout import opened
+from sanitizer.detect.view import has_no_blanks
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers import find
 from sanitizer.pipeline import Sanitizer
@@ -26,7 +26,7 @@ from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.results import SanitizedText
 from sanitizer.risk.labelled import LabelledText
 from sanitizer.storage import MemoryVault
-from sanitizer.text import merged, overlapping, pieces
+from sanitizer.text import overlapping
 
 FAMILIES = {
     "names": frozenset("PERSON ORGANIZATION PLACE PRODUCT".split()),
@@ -200,18 +200,9 @@ def hidden_in(text: str, kinds: Iterable[str]) -> list[Place]:
     Args:
         kinds: of identifiers that are found before the text is read.
     """
-    found = find(text, frozenset(kinds))
-    taken = [(each.start, each.end) for each in found]
-    parts = pieces(text)
-    code = merged([span for span in syntax(text, parts) if not overlapping(taken, *span)])
-    plain = Decoded.of(text)
-    named = zip(plain.inside(taken), found, strict=True)
-    doc = document(
-        plain.text,
-        [(*place, each.kind) for place, each in named],
-        plain.inside(code),
-        [start for start, _ in plain.inside([(place, place) for place in cells(parts)])],
-    )
+    taken = [(each.start, each.end, each.kind) for each in find(text, frozenset(kinds))]
+    read = opened(text, taken)
+    plain, doc = read.decoded, read.document
     return [
         (plain.start(at + start), plain.end(at + end))
         for at, run in zip(doc.starts, doc.runs, strict=True)

@@ -110,7 +110,7 @@ TAGGED = {
 
 WORD = "[0-9A-Za-z_\u00a1-\u1fff\u2070-\u2fff\u3001-\U0010ffff]"
 """A character of a word: wider than a letter, so that no rare script is taken for layout."""
-_NUMBER = rf"\d[\d_]*+(?!{WORD})(?:\.{WORD}++)*+"
+_NUMBER = rf"(?:(?<![\w)\]}}])\.)?\d[\d_]*+(?!{WORD})(?:\.{WORD}++)*+(?:(?<=[\d.][eE])[+-]\d++)?"
 LINE = re.compile(r"[^\n]*+\n?")
 _ATOM = re.compile(rf"{WORD}++")
 _SCALAR = re.compile(r"[-+]?+\d[\d_.,:/%-]*+")

@@ -29,7 +29,7 @@ CLASSES = (
     *("CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "SEXUALITY", "CRIME", "OCCUPATION", "FAMILY"),
     *("FACT", "TERM"),
 )
-"""Classes of what a detector finds. FACT: what is told in everyday words; TERM: a word on no list."""
+"""Classes of what a detector finds. FACT: told in everyday words; TERM: a word on no list."""
 DETECTORS = ("none", "local")
 TREATMENTS = ("pass", "vault", "draw", "capitals", "refuse")
 """What happens to a class. "draw": its stand-in is drawn within the class, of DRAWN only.

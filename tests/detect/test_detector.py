@@ -62,11 +62,16 @@ def test_a_long_view_is_read_in_windows_with_the_same_end() -> None:
 
 @pytest.mark.parametrize(
     "escaped",
-    [r"\u0410\u043d\u043d\u0430", "&#1040;&#1085;&#1085;&#1072;", "%D0%9D%D0%B8%D0%BD%D0%B0", "J=C3=BCrgen"],
+    [
+        r"\u0410\u043d\u043d\u0430",
+        "&#1040;&#1085;&#1085;&#1072;",
+        "%D0%9D%D0%B8%D0%BD%D0%B0",
+        "J=C3=BCrgen",
+    ],
 )
 def test_escaped_letters_are_one_word_that_is_replaced_whole(escaped: str) -> None:
     s = Sanitizer(policy="deidentify")
-    text = f'Please call my friend {escaped} today.'
+    text = f"Please call my friend {escaped} today."
     out = s.sanitize(text)
     (replacement,) = out.replacements
     assert replacement.original == escaped
@@ -96,7 +101,18 @@ def test_escapes_in_json_stay_valid() -> None:
         "王" * 2000,
         "",
     ],
-    ids=["digits", "letters", "joined", "combining", "json", "ones", "apostrophes", "surrogates", "Han", "empty"],
+    ids=[
+        "digits",
+        "letters",
+        "joined",
+        "combining",
+        "json",
+        "ones",
+        "apostrophes",
+        "surrogates",
+        "Han",
+        "empty",
+    ],
 )
 def test_odd_input_is_read_and_comes_back(text: str) -> None:
     s = Sanitizer(policy="balanced")

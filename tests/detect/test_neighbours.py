@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from models.build.reader.texts import load
+from models.build.reader.labelled import load
 from sanitizer import Policy, Sanitizer
-from sanitizer.detect import Detector
 from sanitizer.detect.units import find_units
 from sanitizer.pipeline.classes import ClassDraws
 from sanitizer.storage.vault import MemoryVault
@@ -81,7 +80,10 @@ def compared(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
         for pair in islice(pairs(texts, readings), 24):
             n_pairs += 1
             both = [
-                (shared(detector, POLICY, text, pair.value), shared(detector, POLICY, other, pair.new))
+                (
+                    shared(detector, POLICY, text, pair.value),
+                    shared(detector, POLICY, other, pair.new),
+                )
                 for text, other in zip(pair.texts, pair.others, strict=True)
             ]
             if any(one.view != other.view for one, other in both):
@@ -99,8 +101,8 @@ def compared(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
                 different.append(pair)
         if n_pairs >= n:
             break
-    print(
-        f"{n_pairs} pairs, {n_same_view} with the same view; in {n_moved} of these another word was "
+    print(  # noqa: T201  # the stability is what a reader of the log wants
+        f"{n_pairs} pairs, {n_same_view} with the same view; in {n_moved} another word was "
         f"read differently: stability {1 - n_moved / n_same_view:.3f}; {n_neighbours} neighbours, "
         f"{len(different)} left differently"
     )

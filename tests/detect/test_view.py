@@ -46,7 +46,7 @@ def test_there_are_lists_of_24_languages_and_most_were_read() -> None:
         ("he is O'Brien-Lund", "he is [O'Brien-Lund]"),
         ("don't", "don't"),
         ("我叫王小明，住在上海。", "[我叫王小明]，[住在上海]。"),
-        ("Ich war am Montag bei Frau Müller", "Ich war am [Montag] bei Frau [Müller]"),
+        ("Ich war am Montag bei Frau Müller", "Ich war am [Montag] bei [Frau Müller]"),
         ("Please translate:\nmia madre vive da sola in una casa a Soria", None),
     ],
 )

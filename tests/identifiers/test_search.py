@@ -89,6 +89,13 @@ def test_an_address_is_told_by_a_path_that_no_word_has(address: str) -> None:
     assert [text[each.start : each.end] for each in find(text, KINDS)] == [address]
 
 
+@pytest.mark.parametrize(
+    "address", ["jos\\u00e9.14@example.org", "zo\\u00eb\\xe9@example.org", "\\u00e9@example.org"]
+)
+def test_an_address_begins_before_its_escaped_letters(address: str) -> None:
+    assert [i.text for i in find(f'{{"\\u00e9": "{address}"}}', {"EMAIL"})] == [address]
+
+
 def test_only_the_wanted_kinds_are_searched() -> None:
     text = "https://10.0.0.1/ of anna@x.org"
     assert [i.kind for i in find(text)] == ["URL", "EMAIL"]

@@ -21,7 +21,7 @@ PRESETS = ["identifiers", "deidentify", "balanced", "strict"]
 
 
 @pytest.fixture(autouse=True)
-def tagger(monkeypatch: pytest.MonkeyPatch) -> None:
+def reader(monkeypatch: pytest.MonkeyPatch) -> None:
     """No model is run: every hidden word is a person."""
     monkeypatch.setattr(Models, "reader", lambda self: ToyReader("PERSON"))
 

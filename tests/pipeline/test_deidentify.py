@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ast
+import csv
+import io
 import json
 import re
 import sqlite3
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from xml.etree.ElementTree import fromstring
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +19,9 @@ from hypothesis import strategies as st
 
 from sanitizer import Policy, PolicyError, Sanitizer
 from sanitizer.detect.classes import class_members
+from sanitizer.lm import Models
 from sanitizer.lm.masked import OnnxMaskedLM
+from sanitizer.testing.models import SeededSource, ToyReader
 from tests.conftest import Told
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +52,7 @@ def test_who_and_how_much_are_hidden_and_the_task_stays(sanitizer: Sanitizer) ->
     out = sanitizer.sanitize(MAIL)
     for private in ("Okonkwo", "Reyes", "4,250", "Halden", "Priya", "7946", "Marsh", "Leeds"):
         assert private not in out.text
-    for task in ("rewrite this mail", "friendlier", "at most 100 words", "licences", "twice a day"):
+    for task in ("rewrite this mail", "friendlier", "at most 100 words"):
         assert task in out.text
     assert sanitizer.restore(out.text) == MAIL
 
@@ -108,26 +115,60 @@ def test_json_stays_json(sanitizer: Sanitizer) -> None:
     assert "52000" not in out.text
 
 
-def test_python_stays_python(sanitizer: Sanitizer) -> None:
-    code = (
-        "def quorn_payroll(employee):\n    # written by Otto Quill\n    rate = 41.5\n"
-        "    print('Elena Marsh', rate)\n    return quorn_payroll\n"
-    )
-    text = f"Why does this fail?\n```python\n{code}```\nUse Python 3.11."
+@pytest.mark.parametrize(
+    "value",
+    [
+        "jos\u00e9.14@example.co.uk",
+        "\u00a351,419 or 20 \u20ac",
+        "Zo\u0308e\u2019s \U0001f600 \u2013 Zo\u00eb",
+    ],
+)
+def test_json_with_escapes_stays_json(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    """What is hidden begins and ends beside an escape, never in it."""
+    monkeypatch.setattr(Models, "reader", lambda self: ToyReader("PERSON"))
+    sanitizer, text = Sanitizer(policy="deidentify"), json.dumps({"note": value})
     out = sanitizer.sanitize(text)
-    ast.parse(fenced(out.text))
-    assert "Marsh" not in out.text
-    assert "quorn" not in out.text
+    assert isinstance(json.loads(out.text), dict)
     assert sanitizer.restore(out.text) == text
 
 
-def test_a_number_of_code_is_replaced_whole_though_a_part_is_found(told: Told) -> None:
-    told(NUMBER="41", PERSON="Marsh")
-    text = "Why?\n```python\nrate = 41.5\nprint('Marsh', rate)\n```"
-    sanitizer = Sanitizer(policy="deidentify")
-    out = sanitizer.sanitize(text)
-    ast.parse(fenced(out.text))
-    assert sanitizer.restore(out.text) == text
+def rows(text: str) -> None:
+    assert {len(row) for row in csv.reader(io.StringIO(text.strip()))} == {3}
+
+
+CODE: dict[str, tuple[Callable[[str], object], str]] = {
+    "python": (
+        ast.parse,
+        '@final\nclass Lund:\n    """Holds what Otto earns."""\n    salary: float = -52_000.25\n\n'
+        "def quorn_pay(who, *, tax=.2):  # by Marsh on 12 March\n    big = 1_000 + 0x41f - 1.5e-3\n"
+        "    print(f\"{who.name} owes {big} of 1,250.00\", 'Zoltan', [1, 2.5])\n",
+    ),
+    "json": (
+        json.loads,
+        '{"Zoltan": "St\\u00f6rm \\"Quill\\"", "n": -1.5e3, "on": "a\\nLund", "l": [1, 2.25, "3"]}',
+    ),
+    "toml": (
+        tomllib.loads,
+        'title = "Marsh"\n[owner.lund]\nborn = 1979-05-27\nrate = 4.5\nlist = [1, 2, "Quill"]\n',
+    ),
+    "xml": (fromstring, '<root a="Marsh"><Lund id="4711">Otto &amp; 41.5</Lund><x>12</x></root>'),
+    "csv": (rows, 'name,born,sum\n"Marsh, Elena",1984,"1,250.50"\nOtto Quill,1971,-3.5\n'),
+}
+
+
+@pytest.mark.parametrize("language", CODE)
+def test_code_stays_code_whatever_words_are_found(told: Told, language: str) -> None:
+    parse, code = CODE[language]
+    parse(code)
+    words, source = sorted(set(re.findall(r"[^\W_]+", code))), SeededSource(1)
+    for number in range(24):
+        text = f"Why?\n```{language}\n{code}\n```" if number % 2 else code
+        found = [word for word in words if not source.randbelow(3)]
+        told(**{kind: " ".join(found[i::3]) for i, kind in enumerate(("PERSON", "NUMBER", "DATE"))})
+        sanitizer = Sanitizer(policy="deidentify")
+        out = sanitizer.sanitize(text)
+        parse(fenced(out.text) if number % 2 else out.text)
+        assert sanitizer.restore(out.text) == text
 
 
 def test_a_tag_is_not_taken_for_a_placeholder(told: Told) -> None:

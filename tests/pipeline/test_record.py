@@ -51,8 +51,8 @@ def test_a_question_about_what_is_replaced_is_hinted_at(model: OnnxMaskedLM, tol
     text = "Dr Marsh gave me warfarin. Is it safe to take aspirin with it?"
     out = Sanitizer(policy="balanced", model=model).sanitize(text)
     assert [hint.split()[0] for hint in out.hints] == ["illnesses"]
-    told = Sanitizer(policy="balanced", model=model).sanitize("Dr Marsh gave me warfarin.")
-    assert told.hints == ()
+    out = Sanitizer(policy="balanced", model=model).sanitize("Dr Marsh gave me warfarin.")
+    assert out.hints == ()
     papers = "My passport expires on 2 March and I am Brazilian. Do I need a visa for Norway?"
     out = Sanitizer(policy="balanced", model=model).sanitize(papers)
     assert [hint.split()[0] for hint in out.hints] == ["where"]

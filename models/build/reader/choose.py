@@ -16,15 +16,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.build.reader.texts import Labelled, all_texts
+from models.build.reader.labelled import Labelled, all_texts
 from models.build.reader.train import CHOOSE
 from sanitizer.detect.encoding import encode_runs, encode_view
-from sanitizer.detect.layout import cells, syntax
-from sanitizer.detect.view import document, is_everyday
+from sanitizer.detect.layout import opened
+from sanitizer.detect.view import is_everyday
 from sanitizer.identifiers import find
 from sanitizer.lm import OnnxReader
 from sanitizer.lm.reader import CLASSES
-from sanitizer.text import Policy, merged, overlapping, pieces
+from sanitizer.text import Policy, overlapping
 
 MISSED = 2.0
 """Words hidden for nothing that one missed private word outweighs."""
@@ -47,14 +47,11 @@ def read_words(each: Labelled, reader: OnnxReader, kinds: list[str]) -> Iterator
     """Yield the words of a text outside of found identifiers and syntax."""
     text = each.text
     taken = [(i.start, i.end, i.kind) for i in find(text, kinds)]
-    spans = [(start, end) for start, end, _ in taken]
-    parts = pieces(text)
-    code = [span for span in merged(syntax(text, parts)) if not overlapping(spans, *span)]
-    doc = document(text, taken, code, cells(text, parts))
+    opened_text = opened(text, taken)
+    doc, plain = opened_text.document, opened_text.decoded
+    code = plain.inside(opened_text.code)
     view, runs = encode_view(doc.view, reader.pieces), encode_runs(doc, reader.pieces)
-    read = reader.read(
-        (view.ids, view.slots, view.words), [(run.ids, run.firsts) for run in runs]
-    )
+    read = reader.read((view.ids, view.slots, view.words), [(run.ids, run.firsts) for run in runs])
     found = [
         (doc.gaps[n] + w.start, doc.gaps[n] + w.end, scores, True)
         for (n, w), scores in zip(doc.view.words, read.visible.classes, strict=True)
@@ -68,8 +65,9 @@ def read_words(each: Labelled, reader: OnnxReader, kinds: list[str]) -> Iterator
         if overlapping(code, start, end):
             continue
         odds = np.exp(row - row.max())
-        span = next((s for s in each.spans if s.start <= start < s.end), None)
-        word = text[start:end]
+        at = plain.start(start)
+        span = next((s for s in each.spans if s.start <= at < s.end), None)
+        word = plain.text[start:end]
         known = not word.isalpha() or len(word) == 1 or is_everyday(word)
         best = CLASSES[int(odds[1:].argmax())]
         share = float(1 - odds[0] / odds.sum())

@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 
 from tokenizers import Tokenizer
 
+from models.build.reader.labelled import Labelled, Span
 from models.build.reader.sources import CACHE
-from models.build.reader.texts import Labelled, Span
 from sanitizer.detect.encoding import encode_runs, encode_view
-from sanitizer.detect.layout import cells, syntax
-from sanitizer.detect.view import document
+from sanitizer.detect.layout import opened
 from sanitizer.identifiers import find
 from sanitizer.lm.reader import BEGIN, CLASSES, ELIGIBLE, END, GENDERS, runs_of, windows_of
-from sanitizer.text import merged, overlapping
-from sanitizer.text import pieces as pieces_of
+from sanitizer.text import overlapping
 
 UNKNOWN = -1
 """Label of what nothing is known of."""
@@ -32,9 +30,7 @@ class CutPieces:
     def placed(self, texts: Sequence[str]) -> list[list[tuple[int, int, int]]]:
         """Return the tokens of each text with offsets."""
         found = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        return [
-            [(i, a, b) for i, (a, b) in zip(e.ids, e.offsets, strict=True)] for e in found
-        ]
+        return [[(i, a, b) for i, (a, b) in zip(e.ids, e.offsets, strict=True)] for e in found]
 
 
 @dataclass
@@ -58,10 +54,9 @@ def encoded(each: Labelled, pieces: CutPieces, kinds: Sequence[str]) -> Iterator
     """Yield the windows of a text, its identifiers found as they are when it is read."""
     text = each.text
     taken = [(i.start, i.end, i.kind) for i in find(text, kinds)]
-    parts = pieces_of(text)
-    spans = [(start, end) for start, end, _ in taken]
-    code = [span for span in merged(syntax(text, parts)) if not overlapping(spans, *span)]
-    doc = document(text, taken, code, cells(text, parts))
+    read = opened(text, taken)
+    doc, plain = read.document, read.decoded
+    code = plain.inside(read.code)
     view = encode_view(doc.view, pieces)
     runs = encode_runs(doc, pieces)
     ids = [BEGIN, *view.ids, END]
@@ -78,7 +73,8 @@ def encoded(each: Labelled, pieces: CutPieces, kinds: Sequence[str]) -> Iterator
     wanted: dict[int, dict[int, int]] = {}
     last: Span | None = None
     for start, _, number, i in order:
-        span = next((s for s in each.spans if s.start <= start < s.end), None)
+        at = plain.start(start)
+        span = next((s for s in each.spans if s.start <= at < s.end), None)
         if span is None:
             labels[number, i] = 0, 0, UNKNOWN
         else:

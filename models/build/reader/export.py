@@ -78,9 +78,7 @@ def view_graph(weights: dict[str, Array], layers: int) -> onnx.ModelProto:
             parts.append(g.node("Reshape", [flat, "one"], f"{name}{part}.one"))
             if part != "q":
                 kept[part].append(parts[-1])
-        seen = g.node(
-            "MultiHeadAttention", parts, name + "seen", "com.microsoft", num_heads=HEADS
-        )
+        seen = g.node("MultiHeadAttention", parts, name + "seen", "com.microsoft", num_heads=HEADS)
         x = _rest(g, x, g.node("Reshape", [seen, "flat"], name + "seen.flat"), name, weights)
     _head(g, x, "head", "scores", weights)
     _head(g, x, "need", "needed", weights)
@@ -141,7 +139,9 @@ def runs_graph(weights: dict[str, Array], layers: int) -> onnx.ModelProto:
         q = g.node("Mul", [own["q"], "scaled"], name + "q.scaled")
         to_view = g.node("MatMul", [q, view["k"]], name + "to.view")
         rows = {
-            part: g.node("Reshape", [q if part == "q" else own[part], by_rows], f"{name}{part}.rows")
+            part: g.node(
+                "Reshape", [q if part == "q" else own[part], by_rows], f"{name}{part}.rows"
+            )
             for part in "qkv"
         }
         turned = g.node("Transpose", [rows["k"]], name + "k.turned", perm=[0, 1, 3, 2])

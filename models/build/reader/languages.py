@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from models.build import manifest
-from models.build.reader.texts import Labelled, all_texts
+from models.build.reader.labelled import Labelled, all_texts
 from models.build.words import WORDS, Matcher, read_list
 from sanitizer.detect.view import plain
 from sanitizer.text.words import word_spans
@@ -33,12 +33,12 @@ SHORT = 0.05
 LEAST = 0.12
 """Least share of function words, whatever the labelled texts say."""
 OFTEN, OFTEN_COMMON = 0.2, 0.6
-"""Share of a word's places at which it is private from which it is on no list; of the commonest."""
+"""Share of places at which a word is private, from which it is on no list; of the commonest."""
 COMMONEST = 400
 LONG = 12
 """Function words and stretches of a text that is prose."""
-LICENCE = """Lists of words: made from wordfreq by Robyn Speer, whose data are under the Creative Commons
-Attribution-ShareAlike 4.0 International licence (CC BY-SA 4.0); so are these lists.
+LICENCE = """Lists of words: made from wordfreq by Robyn Speer, whose data are under the Creative
+Commons Attribution-ShareAlike 4.0 International licence (CC BY-SA 4.0); so are these lists.
 Changed: cut to the most frequent words; names and sensitive words were taken out.
 English, German, French and Spanish: by this project, under the same licence.
 """
@@ -48,7 +48,9 @@ def ranked(code: str) -> list[str]:
     """Return the frequent words of a language, most frequent first."""
     from wordfreq import top_n_list
 
-    return [w for w in top_n_list(code, 5200) if w.replace("'", "").isalpha() or code in ("hi", "ar")]
+    return [
+        w for w in top_n_list(code, 5200) if w.replace("'", "").isalpha() or code in ("hi", "ar")
+    ]
 
 
 def lines(path: Path) -> set[str]:
@@ -110,8 +112,9 @@ def main() -> None:
     sensitive = Matcher(read_list(WORDS / "sensitive.txt"))
     LANGUAGES.mkdir(exist_ok=True)
     ranks = {code: [plain(w) for w in ranked(code)] for code in CODES}
-    of_code = {"nb": "no"}
-    in_english = lines(HERE / "excluded" / "en.txt") | {w for w in words_of(ranks) if w in sensitive}
+    in_english = lines(HERE / "excluded" / "en.txt") | {
+        w for w in words_of(ranks) if w in sensitive
+    }
     lists: dict[str, tuple[list[str], list[str]]] = {}
     for code in CODES:
         its = of_language(texts, code)
@@ -150,7 +153,10 @@ def main() -> None:
         licence="CC BY-SA 4.0",
         sources=[{"source": "pypi:wordfreq@3.1.1", "licence": "CC BY-SA 4.0 (data)"}],
         words={code: len(functions) + len(body) for code, (functions, body) in lists.items()},
-        least={code: least_share(of_language(texts, code), frozenset(f)) for code, (f, _) in lists.items()},
+        least={
+            code: least_share(of_language(texts, code), frozenset(f))
+            for code, (f, _) in lists.items()
+        },
     )
 
 

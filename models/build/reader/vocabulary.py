@@ -13,9 +13,9 @@ from collections import Counter
 import numpy as np
 from tokenizers import Tokenizer
 
+from models.build.reader.labelled import all_texts
 from models.build.reader.languages import CODES, MODELS, lines
 from models.build.reader.sources import CACHE, tokenizer_json
-from models.build.reader.texts import all_texts
 
 SIZE = 72_000
 """Pieces that are kept: an installed package of all models must stay below 100 MB."""

@@ -6,7 +6,7 @@
  */
 import { showAnswer, wireAnswer } from "./answer.js";
 import { addRule, MAX_PHRASE, openMenu, rememberWith, ruled, setRules, showChanges, wireChanges } from "./changes.js";
-import { clearFacts, EXPLAINED, inWords, LANGUAGES, meaning, shortly, showFacts, showLeft, WAY_OUT } from "./facts.js";
+import { clearFacts, EXPLAINED, inWords, meaning, shortly, showFacts, showLeft, WAY_OUT } from "./facts.js";
 import { describeSending, named, wireSending } from "./send.js";
 import { clearTexts, own, showTexts, stretches, typed, wireTexts } from "./texts.js";
 
@@ -335,8 +335,8 @@ function budgetNotice({ record, budget }) {
 /** @param {Answer} answer */
 function languageNotice({ record }) {
   if (record.detector === "none" || !record.language || record.language === "en") return [];
-  const name = LANGUAGES[record.language] ?? record.language;
-  return [notice([`This text was read as ${name}. More words are hidden than in English, and nothing is drawn: all of them get placeholders.`])];
+  const name = new Intl.DisplayNames("en", { type: "language" }).of(record.language);
+  return [notice([`This text was read as ${name}. Nothing is drawn: all that is hidden gets placeholders.`])];
 }
 
 /** @param {Answer} answer */

@@ -11,9 +11,6 @@
  *     words: {total: number, shown: number, expected: number | null, low: number, high: number}}}} Answer
  */
 
-/** @type {Record<string, string>} */
-export const LANGUAGES = { en: "English", de: "German", fr: "French", es: "Spanish" };
-
 /** @type {Record<string, string[]>} */
 export const EXPLAINED = {
   strict: ["Strict", "Only 179 small words such as “the” and “with” stay as they are."],

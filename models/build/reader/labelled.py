@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sanitizer.lm.reader import CLASSES
-
 TEXTS = Path(__file__).resolve().parent / "texts"
 _MARK = re.compile(r"⟦([A-Z]+)(?:/([fmpn])(?:/([fmpn]))?)?:([^⟦⟧⟪⟫]+)⟧|⟪([^⟦⟧⟪⟫]+)⟫")
 _HEADING = re.compile(r"^### (.+?) \| (.+?) \| (.+)$", re.M)
@@ -39,8 +37,7 @@ class Labelled:
     """One labelled text.
 
     Attributes:
-        hand: prefix of its file. spans: ascending, apart. complete: False if its classes alone are
-            labelled, as in a corpus (`classes`).
+        hand: prefix of its file. spans: ascending, apart.
     """
 
     name: str
@@ -49,7 +46,6 @@ class Labelled:
     kind: str
     text: str
     spans: tuple[Span, ...]
-    classes: frozenset[str] = frozenset(CLASSES)
 
 
 def parsed(marked: str, suffixed: bool) -> tuple[str, tuple[Span, ...]]:
