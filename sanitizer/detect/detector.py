@@ -35,6 +35,9 @@ _SIGN = "[$\u00a2-\u00a5\u20a0-\u20cf]"
 _BEFORE = re.compile(rf"{_SIGN}[ \u00a0]?\Z")
 _AFTER = re.compile(rf"[ \u00a0]?(?:{_SIGN}|[%\u2030])|,-(?![\w-])")
 """Signs that belong to a number that is written beside them."""
+_IN_WORD = re.compile(r"[.,:'’\u2010\u2011-]")
+_IN_NUMBER = ".,:"
+"""What joins the parts of one word, and of one number."""
 _LONGEST = 24
 """Words of the longest entity."""
 
@@ -141,7 +144,11 @@ class Detector:
         closed = merged([*((unit.start, unit.end) for unit in taken), *shown])
         said = self._said(found, thresholds)
         said = [each for each in said if not _within(plain, shown, each)]
-        entities = _entities(plain.text, said, plain.inside(closed))
+        entities = [
+            each
+            for each in _entities(plain.text, said, plain.inside(closed))
+            if not each.visible or each.score >= thresholds["alone"]
+        ]
         findings: list[Finding] = []
         for each in entities:
             placed = each._replace(start=plain.start(each.start), end=plain.end(each.end))
@@ -173,7 +180,7 @@ class Detector:
         for start, run, its, scores in zip(found.starts, found.runs, runs, read.runs, strict=True):
             places = [(start + w.start, start + w.end) for w in its.words]
             known = [_is_known(run.written[w.start : w.end]) for w in its.words]
-            said += _decided(places, known, scores, thresholds, False)
+            said += _whole(run.written, start, _decided(places, known, scores, thresholds, False))
         return sorted(said)
 
 
@@ -212,6 +219,34 @@ def _decided(
             chosen = UNKNOWN if unsure else _KIND_OF.get(name, name)
         said.append(_Said(start, end, chosen, share, begins > 0, visible))
     return said
+
+
+def _whole(written: str, start: int, said: list[_Said]) -> list[_Said]:
+    """Return the words of a run, those that one mark joins read as one.
+
+    A number such as "1,240.50" has the class of its surest part; a name such as "Ji-woo" begins
+    once.
+
+    Args:
+        start: offset of the run in the text.
+    """
+    whole: list[_Said] = []
+    first = 0
+    for word in said:
+        gap = written[whole[-1].end - start : word.start - start] if whole else " "
+        digits = whole and written[whole[-1].end - start - 1].isdecimal()
+        if not _IN_WORD.fullmatch(gap):
+            first = len(whole)
+        elif not (gap in _IN_NUMBER and digits and written[word.start - start].isdecimal()):
+            first = len(whole)
+            word = word._replace(begins=word.begins and word.kind != whole[-1].kind)
+        else:
+            surest = max(whole[first], word, key=lambda each: each.score)
+            told = {"kind": surest.kind, "score": surest.score}
+            whole[first:] = [each._replace(**told) for each in whole[first:]]
+            word = word._replace(**told, begins=False)
+        whole.append(word)
+    return whole
 
 
 def _within(plain: Decoded, shown: Sequence[tuple[int, int]], word: _Said) -> bool:

@@ -442,7 +442,8 @@ class Setting(NamedTuple):
     """What visible text tells of the place of a name.
 
     Attributes:
-        language: that of the names, English where there are none of the text's. gender: "female", "male", or "" if it tells nothing.
+        language: that of the names, English where there are none of the text's. gender: "female",
+            "male", or "" if it tells nothing.
     """
 
     language: str

@@ -106,7 +106,7 @@ class ToyReader:
     """
 
     sha256 = "toy reader"
-    thresholds = dict.fromkeys([*CLASSES, "unknown", "visible"], 0.5)
+    thresholds = dict.fromkeys([*CLASSES, "unknown", "visible", "alone"], 0.5)
 
     def __init__(
         self, kind: str | None = "PERSON", words: Mapping[str, str | None] | None = None

@@ -26,9 +26,11 @@ from sanitizer.lm import OnnxReader
 from sanitizer.lm.reader import CLASSES
 from sanitizer.text import Policy, overlapping
 
-MISSED = 2.0
+MISSED = 3.0
 """Words hidden for nothing that one missed private word outweighs."""
 GRID = np.round(np.arange(0.05, 0.96, 0.025), 3)
+ALONE = 0.6
+"""Share from which words that are all visible are an entity."""
 LEAST_WORDS = 25
 """Words of a class from which it gets a threshold of its own."""
 
@@ -108,6 +110,7 @@ def main() -> None:
     }
     strange = [word for word in hidden if not word.known]
     thresholds["unknown"] = min(of_all, best_threshold(strange))
+    thresholds["alone"] = ALONE
     thresholds["visible"] = best_threshold([w for w in words if w.visible and w.best != "FACT"])
     told = [(word, word.share >= _limit(word, thresholds)) for word in words]
     private = [found for word, found in told if word.label not in (None, "FACT")]

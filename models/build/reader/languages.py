@@ -151,7 +151,7 @@ def main() -> None:
         [*(f"{code}.txt" for code in CODES), "LICENSE"],
         summary="everyday words by language: what everybody may see of a text",
         licence="CC BY-SA 4.0",
-        sources=[{"source": "pypi:wordfreq@3.1.1", "licence": "CC BY-SA 4.0 (data)"}],
+        sources=manifest.sources("wordfreq"),
         words={code: len(functions) + len(body) for code, (functions, body) in lists.items()},
         least={
             code: least_share(of_language(texts, code), frozenset(f))
