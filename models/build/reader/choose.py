@@ -23,7 +23,7 @@ from sanitizer.detect.layout import opened
 from sanitizer.detect.view import is_everyday
 from sanitizer.identifiers import find
 from sanitizer.lm import OnnxReader
-from sanitizer.lm.reader import CLASSES
+from sanitizer.lm.reader import CLASSES, ELIGIBLE, GENDERS
 from sanitizer.text import Policy, overlapping
 
 MISSED = 3.0
@@ -45,8 +45,19 @@ class Word(NamedTuple):
     known: bool
 
 
-def read_words(each: Labelled, reader: OnnxReader, kinds: list[str]) -> Iterator[Word]:
-    """Yield the words of a text outside of found identifiers and syntax."""
+class Asked(NamedTuple):
+    """Heads that say more of a labelled entity: whether they are right with it.
+
+    Attributes:
+        what: "needed" or "gender". right: True where the head's answer is the writer's.
+    """
+
+    what: str
+    right: bool
+
+
+def read_words(each: Labelled, reader: OnnxReader, kinds: list[str]) -> Iterator[Word | Asked]:
+    """Yield the words of a text outside of found identifiers and syntax, and what else is said."""
     text = each.text
     taken = [(i.start, i.end, i.kind) for i in find(text, kinds)]
     opened_text = opened(text, taken)
@@ -58,11 +69,18 @@ def read_words(each: Labelled, reader: OnnxReader, kinds: list[str]) -> Iterator
         (doc.gaps[n] + w.start, doc.gaps[n] + w.end, scores, True)
         for (n, w), scores in zip(doc.view.words, read.visible.classes, strict=True)
     ]
-    for start, run, scores in zip(doc.starts, runs, read.runs, strict=True):
+    for start, run, scores, needs in zip(doc.starts, runs, read.runs, read.needed, strict=True):
         found += [
             (start + w.start, start + w.end, row, False)
             for w, row in zip(run.words, scores.classes, strict=True)
         ]
+        for w, genders in zip(run.words, scores.genders, strict=True):
+            at = plain.start(start + w.start)
+            span = next((s for s in each.spans if s.start == at), None)
+            if span is not None and span.gender:
+                yield Asked("gender", GENDERS[int(genders.argmax())] == span.gender)
+            if span is not None and span.needed is not None and span.kind in ELIGIBLE:
+                yield Asked("needed", bool(needs[ELIGIBLE.index(span.kind)] > 0) == span.needed)
     for start, end, row, visible in found:
         if overlapping(code, start, end):
             continue
@@ -95,7 +113,12 @@ def main() -> None:
     reader = OnnxReader(chosen.folder, threads=1)
     kinds = sorted(Policy.preset("balanced").identifiers)
     texts = [each for each in all_texts() if each.hand in CHOOSE]
-    words = [word for each in texts for word in read_words(each, reader, kinds)]
+    read = [found for each in texts for found in read_words(each, reader, kinds)]
+    words = [found for found in read if isinstance(found, Word)]
+    asked: dict[str, list[bool]] = defaultdict(list)
+    for found in read:
+        if isinstance(found, Asked):
+            asked[found.what].append(found.right)
     hidden = [word for word in words if not word.visible]
     of_all = best_threshold(hidden)
     by_class: dict[str, list[Word]] = defaultdict(list)
@@ -113,15 +136,19 @@ def main() -> None:
     thresholds["alone"] = ALONE
     thresholds["visible"] = best_threshold([w for w in words if w.visible and w.best != "FACT"])
     told = [(word, word.share >= _limit(word, thresholds)) for word in words]
-    private = [found for word, found in told if word.label not in (None, "FACT")]
-    others = [found for word, found in told if word.label is None]
+    private = [hides for word, hides in told if word.label not in (None, "FACT")]
+    others = [hides for word, hides in told if word.label is None]
     quality = {
         "words of the texts for thresholds": {
             "private words found": round(sum(private) / len(private), 4),
             "other words found": round(sum(others) / len(others), 4),
             "n_private": len(private),
             "n_others": len(others),
-        }
+        },
+        "other heads on these texts": {
+            f"{what} right": f"{sum(right) / len(right):.3f} of {len(right)}"
+            for what, right in asked.items()
+        },
     }
     path = Path(__file__).parent / "thresholds.json"
     written = json.dumps({"thresholds": thresholds, "quality": quality}, indent=1)
