@@ -235,17 +235,18 @@ def _whole(written: str, start: int, said: list[_Said]) -> list[_Said]:
     for word in said:
         gap = written[whole[-1].end - start : word.start - start] if whole else " "
         digits = whole and written[whole[-1].end - start - 1].isdecimal()
+        whole.append(word)
         if not _IN_WORD.fullmatch(gap):
-            first = len(whole)
+            first = len(whole) - 1
         elif not (gap in _IN_NUMBER and digits and written[word.start - start].isdecimal()):
-            first = len(whole)
-            word = word._replace(begins=word.begins and word.kind != whole[-1].kind)
+            first = len(whole) - 1
+            whole[-1] = word._replace(begins=word.begins and word.kind != whole[-2].kind)
         else:
             surest = max(whole[first], word, key=lambda each: each.score)
-            told = {"kind": surest.kind, "score": surest.score}
-            whole[first:] = [each._replace(**told) for each in whole[first:]]
-            word = word._replace(**told, begins=False)
-        whole.append(word)
+            whole[first:] = [
+                each._replace(kind=surest.kind, score=surest.score) for each in whole[first:]
+            ]
+            whole[-1] = whole[-1]._replace(begins=False)
     return whole
 
 

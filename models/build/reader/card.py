@@ -70,7 +70,7 @@ Labels of hands differ most on FACT and OCCUPATION. Gender and "needed" are trai
 are those of the lists in models/languages; {n_lists} languages have one.
 """
 HISTORY = """The weights began as a prototype by the same recipe on the first 4,190 of these texts, on filled templates and on
-corpora (two hours on two cores; its mixture is in the history of this repository), and were then trained on labelled texts alone, {minutes} minutes on
+corpora (two hours on two cores, and eleven minutes more; its mixture is in the history of this repository), and were then trained on labelled texts alone, {minutes} minutes on
 two cores that other work used too: AdamW, rate 3e-4, linear decay, batches of 3,000 tokens, bfloat16."""
 
 
