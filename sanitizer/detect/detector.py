@@ -114,6 +114,7 @@ class Detector:
         taken: Sequence[Unit] = (),
         declared: Sequence[tuple[int, int]] = (),
         thresholds: Mapping[str, float] | None = None,
+        owner: str = "",
     ) -> Reading:
         """Find what is private in a text.
 
@@ -122,13 +123,14 @@ class Detector:
             declared: stretches that are visible text and no part of a finding, ascending.
             thresholds: class -> least share of all classes from which a word is hidden; for
                 those that are not named the model's own.
+            owner: whose readings are remembered apart from all others': the conversation's name.
 
         Raises:
             ModelError: the model failed.
         """
         least = {**self._reader.thresholds, **(thresholds or {})}
         spans = [(unit.start, unit.end, unit.kind) for unit in taken]
-        of = ("reading", text, spans, declared, sorted(least.items()))
+        of = ("reading", owner, text, spans, declared, sorted(least.items()))
         return self.memory.get(of, lambda: self._read(text, taken, declared, least))
 
     def _read(
@@ -151,13 +153,13 @@ class Detector:
         ]
         findings: list[Finding] = []
         for each in entities:
-            placed = each._replace(start=plain.start(each.start), end=plain.end(each.end))
+            placed = each._replace(start=plain.origin(each.start), end=plain.origin(each.end))
             least = findings[-1].end if findings else 0
             findings.append(_with_signs(text, placed, closed, least))
         return Reading(
             tuple(findings),
             tuple(
-                (plain.start(each.start), plain.end(each.end))
+                (plain.origin(each.start), plain.origin(each.end))
                 for each in said
                 if each.kind is None and not each.visible
             ),
@@ -180,7 +182,16 @@ class Detector:
         for start, run, its, scores in zip(found.starts, found.runs, runs, read.runs, strict=True):
             places = [(start + w.start, start + w.end) for w in its.words]
             known = [_is_known(run.written[w.start : w.end]) for w in its.words]
-            said += _whole(run.written, start, _decided(places, known, scores, thresholds, False))
+            decided = _decided(places, known, scores, thresholds, False)
+            ends = [*its.firsts, len(its.ids)][1:]
+            decided = [
+                # What the model has no piece for it cannot call public.
+                word._replace(kind=word.kind or UNKNOWN)
+                if self._reader.pieces.unknown in its.ids[first : max(end, first + 1)]
+                else word
+                for word, first, end in zip(decided, its.firsts, ends, strict=True)
+            ]
+            said += _whole(run.written, start, decided)
         return sorted(said)
 
 
@@ -251,7 +262,7 @@ def _whole(written: str, start: int, said: list[_Said]) -> list[_Said]:
 
 
 def _within(plain: Decoded, shown: Sequence[tuple[int, int]], word: _Said) -> bool:
-    return bool(overlapping(shown, plain.start(word.start), plain.end(word.end)))
+    return bool(overlapping(shown, plain.origin(word.start), plain.origin(word.end)))
 
 
 def _entities(text: str, said: Sequence[_Said], taken: Sequence[tuple[int, int]]) -> list[Finding]:

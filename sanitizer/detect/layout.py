@@ -92,12 +92,8 @@ class Decoded:
         parts.append(text[at:])
         return cls("".join(parts), (*origins, *range(at, len(text) + 1)))
 
-    def start(self, offset: int) -> int:
-        """Return where a character of the decoded text begins in the original."""
-        return self.origins[offset] if self.origins else offset
-
-    def end(self, offset: int) -> int:
-        """Return where what is before an offset of the decoded text ends in the original."""
+    def origin(self, offset: int) -> int:
+        """Return where an offset of the decoded text is in the original."""
         return self.origins[offset] if self.origins else offset
 
     def inside(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -1,7 +1,8 @@
 """Readings are remembered: a chat sends its whole history with each message.
 
-What is kept are offsets and classes, never text, under keys that only this process can make. A
-memory belongs to one detector, and so to one tenant: nobody can time what another has sent.
+What is kept are offsets and classes, never text, under keys that only this process can make. A key
+holds the name of the conversation, and so the tenant and the holder of an API key: nobody can time
+what another has sent.
 """
 
 from __future__ import annotations

@@ -75,6 +75,7 @@ def split(
     keep: tuple[str, ...] = (),
     known: Known = lambda forms: {},
     identifiers: Sequence[Span] = (),
+    owner: str = "",
 ) -> Segmented:
     """Split a text into public words and private units by a policy.
 
@@ -84,6 +85,7 @@ def split(
         keep: phrases that the caller declares public wherever they occur as whole words.
         known: what is a thing of the conversation already, wherever it stands.
         identifiers: (start, end, kind) of what is known to be one, ascending, apart.
+        owner: name of the conversation, by which readings are remembered.
 
     Raises:
         PolicyError: the text holds refused words or patterns.
@@ -101,14 +103,14 @@ def split(
     if detector is None:
         spans = _hidden_spans(text, policy)
     else:
-        of = ("spans", text, policy.digest)
+        of = ("spans", owner, text, policy.digest)
         spans = detector.memory.get(of, lambda: _hidden_spans(text, policy))
     if identifiers:
         spans = sorted([*spans, *_clear_of(identifiers, spans)])
     declared = _with_phrases(text, policy, spans, declared, keep)
     taken = _cut(text, policy, spans, declared)
     if detector is not None:
-        return _detected(text, policy, taken, detector, declared, known)
+        return _detected(text, policy, taken, detector, declared, known, owner)
     if policy.all_public:
         return segment_taken(text, taken, declared)
     found = segment(text, policy, taken, policy.kinds, declared)
@@ -185,6 +187,7 @@ def _detected(
     detector: Detector,
     declared: Offsets,
     known: Known,
+    owner: str,
 ) -> Segmented:
     """Split a text by what a detector finds in it; the policy decides which classes are hidden."""
     if declared and not any(not shown for *_, shown in stretches(text, (), declared)):
@@ -196,7 +199,7 @@ def _detected(
             if unit is None and not shown and policy.is_sensitive(text[begin:end])
         ]
         taken = sorted([*taken, *listed], key=lambda unit: unit.start)
-    reading = detector.read(text, taken, declared, policy.thresholds)
+    reading = detector.read(text, taken, declared, policy.thresholds, owner)
     if reading.language is None and policy.refuse_unlisted:
         raise PolicyError(
             f"policy {policy.name!r} refuses texts in a language without a list of words"

@@ -391,8 +391,12 @@ def _parted(
 
 def is_everyday(word: str) -> bool:
     """Return True if a word is on the list of any language, in whatever case it is written."""
-    form = plain(word)
-    return any(form in language.words for language in languages().values())
+    return plain(word) in _everyday()
+
+
+@cache
+def _everyday() -> frozenset[str]:
+    return frozenset(word for language in languages().values() for word in language.words)
 
 
 def has_no_blanks(written: str) -> bool:

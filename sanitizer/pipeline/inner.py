@@ -166,7 +166,10 @@ class Inner:
         apart = role == APART
         known = no_things if apart else self._stand_ins.known
         spans = () if apart else self.known_identifiers(text)
-        segmented = split(text, policy, self.detector(), read.declared, read.keep, known, spans)
+        owner = self.released.conversation
+        segmented = split(
+            text, policy, self.detector(), read.declared, read.keep, known, spans, owner
+        )
         draws = self._class_draws(segmented)
         place = APART if apart else ""
         values = self._stand_ins.values(text, segmented, source, draws, charge, place)

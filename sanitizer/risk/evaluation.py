@@ -204,7 +204,7 @@ def hidden_in(text: str, kinds: Iterable[str]) -> list[Place]:
     read = opened(text, taken)
     plain, doc = read.decoded, read.document
     return [
-        (plain.start(at + start), plain.end(at + end))
+        (plain.origin(at + start), plain.origin(at + end))
         for at, run in zip(doc.starts, doc.runs, strict=True)
         for start, end in run.words or ((0, len(run.written)),)
     ]

@@ -120,6 +120,13 @@ def test_odd_input_is_read_and_comes_back(text: str) -> None:
     assert s.restore(out.text, out) == text or any(r.kind == "CONDITION" for r in out.replacements)
 
 
+def test_a_word_that_the_model_has_no_piece_for_stays_hidden() -> None:
+    detector = Detector(ToyReader(None))
+    rare = "\U00016f00\U00016f01"  # letters of Miao
+    found = detector.read(f"Tell {rare} and Otto about it.").findings
+    assert [(each.start, each.end, each.kind) for each in found] == [(5, 7, "TERM")]
+
+
 def test_a_text_is_read_once() -> None:
     reader = Counting()
     detector = Detector(reader)
@@ -129,6 +136,16 @@ def test_a_text_is_read_once() -> None:
     detector.read("Call Otto Lund", (), ((5, 9),))
     detector.read("Call Otto Lund", (), (), {"PERSON": 0.9})
     assert reader.n_read == 3
+
+
+def test_nobody_can_time_what_another_has_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tenants and holders of keys have conversations of their own, derived from one Sanitizer."""
+    reader = Counting()
+    monkeypatch.setattr("sanitizer.lm.Models.reader", lambda self: reader)
+    base = Sanitizer(policy=Policy.preset("deidentify"))
+    for name in ("tenant a", "tenant b", "tenant a"):
+        base.derive(conversation=name).sanitize("Tell Otto Lund about it.")
+    assert reader.n_read == 2
 
 
 def test_ten_turns_of_a_conversation_read_ten_texts(monkeypatch: pytest.MonkeyPatch) -> None:

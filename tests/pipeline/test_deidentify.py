@@ -318,7 +318,7 @@ def test_a_part_of_a_name_belongs_to_it_though_it_reads_like_a_firm(
         "SELECT id FROM invoices WHERE paid = 0 AND total > 10 AND name = 'Lund';",
         "error[E0106]: missing lifetime specifier\n --> src/main.rs:1:33, seen by Ana Ruiz",
         "#include <DHT.h>\nDHT dht(4, DHT22); // Jo Marsh\nvoid setup() { dht.begin(); }",
-        "Explain ^(?<year>\\d{4})-(?<month>0[1-9]|1[0-2])$ to our tenant Farouk Haddad, call 020 7946 0958.",
+        "Explain ^(?<year>\\d{4})-(?<month>0[1-9]|1[0-2])$ to Farouk Haddad, call 020 7946 0958.",
         "Name, Mon, Tue\nLotte, 8, 7.5\nSamir, 8, 8",
         "nom;prénom;ville;salaire\nMarchand;Aurélie;Nantes;2380\nLeclerc;Paul;Calais;-2910",
         "| guest | room |\n|---|---|\n| **Judah** Ost | 12 |\n| _Olga_ | 9-b |",

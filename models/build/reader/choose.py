@@ -75,7 +75,7 @@ def read_words(each: Labelled, reader: OnnxReader, kinds: list[str]) -> Iterator
             for w, row in zip(run.words, scores.classes, strict=True)
         ]
         for w, genders in zip(run.words, scores.genders, strict=True):
-            at = plain.start(start + w.start)
+            at = plain.origin(start + w.start)
             span = next((s for s in each.spans if s.start == at), None)
             if span is not None and span.gender:
                 yield Asked("gender", GENDERS[int(genders.argmax())] == span.gender)
@@ -85,7 +85,7 @@ def read_words(each: Labelled, reader: OnnxReader, kinds: list[str]) -> Iterator
         if overlapping(code, start, end):
             continue
         odds = np.exp(row - row.max())
-        at = plain.start(start)
+        at = plain.origin(start)
         span = next((s for s in each.spans if s.start <= at < s.end), None)
         word = plain.text[start:end]
         known = not word.isalpha() or len(word) == 1 or is_everyday(word)

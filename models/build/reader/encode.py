@@ -73,7 +73,7 @@ def encoded(each: Labelled, pieces: CutPieces, kinds: Sequence[str]) -> Iterator
     wanted: dict[int, dict[int, int]] = {}
     last: Span | None = None
     for start, _, number, i in order:
-        at = plain.start(start)
+        at = plain.origin(start)
         span = next((s for s in each.spans if s.start <= at < s.end), None)
         if span is None:
             labels[number, i] = 0, 0, UNKNOWN
