@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
-    from sanitizer.identifiers.search import KINDS as KINDS
+    from sanitizer.identifiers.rows import KINDS as KINDS
     from sanitizer.identifiers.search import Identifier as Identifier
     from sanitizer.identifiers.search import find as find
     from sanitizer.identifiers.search import same_form as same_form
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
-        {"search": ("Identifier", "KINDS", "find", "same_form")},
+        {"rows": ("KINDS",), "search": ("Identifier", "find", "same_form")},
     )

@@ -580,3 +580,18 @@ def pairs(text: str, start: int) -> Iterator[Span]:
     m = _PAIR.match(text, begin)
     if m and 1 <= abs(float(m["lat"])) <= 90 and 1 <= abs(float(m["lon"])) <= 180:
         yield m.start(), m.end(), "COORDINATES"
+
+
+_RUN = re.compile(r"[A-Za-z0-9]{20,}")
+
+
+def is_no_word(secret: str) -> bool:
+    """Return True for what looks random, or is a run of letters of both cases that is no name."""
+    from sanitizer.identifiers.keys import is_mixed
+
+    return looks_random(secret) or any(is_mixed(run) for run in _RUN.findall(secret))
+
+
+def has_two_characters(secret: str) -> bool:
+    """Return True if a value is not one character repeated."""
+    return len(set(secret)) > 1

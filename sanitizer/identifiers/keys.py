@@ -206,10 +206,9 @@ _AWS_REACH = 300
 
 def keys(text: str) -> Iterator[Span]:
     """Yield keys with a public prefix or a form of their own, private key blocks and webhooks."""
-    for sign, marks in _MARKS.items():
-        if sign in text and _LONG[sign].search(text):
-            for mark in [mark for mark in marks if mark in text]:
-                yield from _marked(text, mark)
+    for mark in ("AKIA", "ASIA", "ABIA", "ACCA"):
+        if mark in text:
+            yield from _marked(text, mark)
     yield from _shaped(text)
     yield from _formed(text)
     if "-" in text and "-----BEGIN " in text:

@@ -1,13 +1,13 @@
-"""Identifiers in a text: e-mail, telephone, card, account, address, key, each checked.
+"""Identifiers in a text: e-mail, telephone, card, account, address, key: one loop over the rows.
 
 A text is read in several ways (`readings`): typographic and full-width characters and every decimal
 digit of Unicode count as their ASCII twins, invisible characters both as nothing and as a border,
 escapes such as `%40` and `&#64;` as what they stand for, and base64 or hexadecimal tokens as what
-they say. A span found holds the original characters.
+they say. A span found holds the original characters. What is found is said by rows of data files
+(`rows`); `sanitizer kinds` lists them.
 
 Not protected: identifiers of other forms, split over messages, spelled out in digits ("four one
-one one"), encoded twice, or announced by words of languages beside English, German, French,
-Spanish, Italian, Dutch and Portuguese (a few Chinese, Japanese and Korean ones are known).
+one one"), encoded twice, or announced by words of languages that the rows do not have.
 """
 
 from __future__ import annotations
@@ -17,74 +17,22 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import chain
+from importlib import import_module
 from typing import Any
 
-from sanitizer.identifiers.readings import (
-    Reading,
-    folded,
-    plain_texts,
-    readings,
-    token_around,
-    unescaped,
-    without_coded_ends,
-)
+from sanitizer.identifiers.announced import announced
+from sanitizer.identifiers.readings import Reading, folded, readings, unescaped
+from sanitizer.identifiers.rows import KINDS, Registry, Row, packaged
 from sanitizer.randomness import Source
 
-Span = tuple[int, int, str]
-
-KINDS: tuple[str, ...] = tuple(
-    """
-    KEY EMAIL URL LINK IBAN CARD SSN IP MAC DATE_OF_BIRTH DATE LICENCE PASSPORT NATIONAL_ID
-    MEDICAL INSURANCE VEHICLE DEVICE PLATE ACCOUNT WALLET COORDINATES PHONE ADDRESS POSTCODE HOST
-    ENCODED ID
-    """.split()
-)
-"""Kinds of identifiers, in order of precedence between spans of the same length.
-
-A LINK is the plain address of a page; a URL has a user, a query, a fragment, or a private host, or
-is the page of a person or what somebody shares. A HOST is a machine, or a name inside a private
-network, ENCODED an identifier in base64 or hexadecimal, an ID the number of a customer, an employee
-or a case.
-"""
+Span = tuple[int, int, Row]
 
 _ALL = frozenset(KINDS)
 _RANK = {kind: i for i, kind in enumerate(KINDS)}
-_DIGIT_KINDS = frozenset({"CARD", "IBAN", "SSN", "IP", "PHONE", "DATE", "DATE_OF_BIRTH"})
-_WEB_KINDS = frozenset({"URL", "LINK"})
-_ADDRESS_KINDS = frozenset({"IP", "MAC"})
-_ANNOUNCED_KINDS = frozenset({"POSTCODE", "LICENCE", "PASSPORT"})
-_BY_WORDS = frozenset(
-    """
-    KEY SSN LICENCE PASSPORT NATIONAL_ID MEDICAL INSURANCE VEHICLE DEVICE PLATE ACCOUNT
-    COORDINATES ID
-    """.split()
-)
-"""Kinds of numbers that a word before them announces."""
-_NUMBERS = _BY_WORDS | _DIGIT_KINDS
-_BY_FORM = frozenset({"NATIONAL_ID", "VEHICLE"})
-_TOKEN_KINDS = frozenset({"WALLET", "ENCODED"})
-_SHORTEST_TOKEN, _SHORTEST_HEX, _SHORTEST_WORD = 10, 14, 12
-"""Characters of the shortest word that can be such a one, of one without letters, and of one
-without digits."""
-_BETWEEN = 2
-"""Letters between two numbers of one token that can be no word which announces."""
-_GROUP = re.compile("[0-9]+")
-_MIXED = re.compile("[a-z+/][A-Z]")
-"""Matches in every word in base64 that has no digit."""
-# Addresses of pages: no user, query or fragment, and a host that may be public.
-_PLAIN_LINK = re.compile(
-    r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/[^?#@]*)?"
-    r"|(?:https?|wss?)://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d+)?"
-    r"(?:/(?!\S{0,200}[0-9a-f]{8}(?:-[0-9a-f]{4}|[0-9a-f]{8}))[^?#@]*)?",
-    re.I,
-)
-_LETTER = re.compile(r"[^\W\d_]")
-_LONG_WORD = re.compile(r"\S{16}")
-_IN_WORD = re.compile("[A-Za-z0-9]{3}")
-_OF_TABLES = ("password", "passwort", "token", "apikey", "secret")
 _AS_WRITTEN = frozenset({"KEY", "URL", "LINK", "ENCODED"})
 """Kinds whose percent signs belong to them."""
+_BEFORE = 100
+"""Characters before a string that may belong to the value which it marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +44,19 @@ class Identifier:
         end: offset after its last character.
         kind: one of `KINDS`.
         text: the private characters from `start` to `end`; not shown by `repr`.
+        row: name of the row that found it; see `sanitizer kinds`.
     """
 
     start: int
     end: int
     kind: str
     text: str = field(repr=False)
+    row: str = field(default="", compare=False)
 
 
-def find(text: str, kinds: Collection[str] = KINDS) -> list[Identifier]:
+def find(
+    text: str, kinds: Collection[str] = KINDS, registry: Registry | None = None
+) -> list[Identifier]:
     """Find the identifiers of the wanted kinds, ascending and without overlaps.
 
     Of overlapping ones the longest is returned. The time is close to linear in the length of the
@@ -113,16 +65,21 @@ def find(text: str, kinds: Collection[str] = KINDS) -> list[Identifier]:
     >>> [(i.kind, i.text) for i in find("Mail anna@example.org or call (555) 234-5678.")]
     [('EMAIL', 'anna@example.org'), ('PHONE', '(555) 234-5678')]
 
+    Args:
+        registry: the rows that are searched for; default those of the package.
+
     Raises:
         ValueError: a kind is not in KINDS.
     """
     wanted = _ALL if kinds is KINDS else frozenset(kinds)
     if not wanted <= _ALL:
         raise ValueError(f"kinds must be of {', '.join(KINDS)}; got {sorted(wanted - _ALL)}")
-    spans = _chosen([span for span in _spans(text, wanted) if span[2] in wanted])
+    spans = _spans(text, wanted, registry or packaged())
     if "\\" in text:
         spans = list(_with_escapes(text, spans))
-    return [Identifier(start, end, kind, text[start:end]) for start, end, kind in spans]
+    return [
+        Identifier(start, end, row.kind, text[start:end], row.name) for start, end, row in spans
+    ]
 
 
 _CODED = r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2})"
@@ -134,14 +91,14 @@ _REACH = 80  # characters before an escape that may belong to an address
 def _with_escapes(text: str, spans: list[Span]) -> Iterator[Span]:
     r"""Yield spans of which none begins inside an escaped letter ("jos\u00e9@example.org")."""
     last = 0
-    for start, end, kind in spans:
+    for start, end, row in spans:
         begin = start
         if start > last and text[start - 1] == "\\" and _CUT.match(text, start - 1):
             begin = start - 1
             low = max(last, begin - _REACH)
-            local = _BEFORE_CUT.search(text, low, begin) if kind == "EMAIL" else None
+            local = _BEFORE_CUT.search(text, low, begin) if row.kind == "EMAIL" else None
             begin = local.start() if local else begin
-        yield begin, end, kind
+        yield begin, end, row
         last = end
 
 
@@ -170,63 +127,54 @@ def same_form(kind: str, text: str, source: Source) -> str:
     return another_value(kind, plain if kind in _AS_WRITTEN else unescaped(plain), source)
 
 
-def _spans(text: str, wanted: frozenset[str]) -> Iterable[Span]:
-    """Return candidates in the original text, at its own offsets."""
+def _spans(text: str, wanted: frozenset[str], registry: Registry) -> list[Span]:
+    """Return what all readings of a text hold, at its own offsets, without overlaps."""
     first, *others = readings(text)
-    found = _candidates(first.text, wanted)
+    chosen = _chosen(candidates(first.text, wanted, registry))
     for reading in others:
         # What another reading finds counts only if it does not cut what was found before, and what
         # the last one finds only beside that.
-        apart = _chosen([span for span in found if span[2] in wanted])
-        placed = (_placed(reading, span) for span in _candidates(reading.text, wanted))
-        found = apart + [
-            span
-            for span in placed
-            if span and not (_cuts if reading.covers else _touches)(span, apart)
-        ]
-    return found
+        bars = _cuts if reading.covers else _touches
+        placed = (_placed(reading, span) for span in candidates(reading.text, wanted, registry))
+        chosen = _chosen([*chosen, *(span for span in placed if span and not bars(span, chosen))])
+    return chosen
 
 
 def _placed(reading: Reading, span: Span) -> Span | None:
     """Return a span of a reading at the offsets of the original; None if it had to hold an escape
     and does not.
     """
-    start, end, kind = span
+    start, end, row = span
     if reading.starts is None or reading.ends is None:
         return span
     if reading.escapes is not None:
         first = bisect_left(reading.escapes, start)
         if first == len(reading.escapes) or reading.escapes[first] >= end:
             return None
-    return reading.starts[start], reading.ends[end - 1], kind
+    return reading.starts[start], reading.ends[end - 1], row
 
 
 def _touches(span: Span, chosen: list[Span]) -> bool:
     """Return True if the span overlaps one of `chosen`, ascending spans without overlaps."""
-    first, last = bisect_left(chosen, (span[0],)), bisect_left(chosen, (span[1],))
+    first = bisect_left(chosen, span[0], key=lambda each: each[0])
+    last = bisect_left(chosen, span[1], key=lambda each: each[0])
     return last > first or (first > 0 and chosen[first - 1][1] > span[0])
 
 
 def _cuts(span: Span, chosen: list[Span]) -> bool:
-    """Return True if the span overlaps one of `chosen` without covering it.
-
-    Args:
-        span: the span.
-        chosen: ascending spans without overlaps.
-    """
-    first, last = bisect_left(chosen, (span[0],)), bisect_left(chosen, (span[1],))
+    """Return True if the span overlaps one of `chosen` without covering it."""
+    first = bisect_left(chosen, span[0], key=lambda each: each[0])
+    last = bisect_left(chosen, span[1], key=lambda each: each[0])
     before = first > 0 and chosen[first - 1][1] > span[0]
     return before or (last > first and chosen[last - 1][1] > span[1])
 
 
-def _chosen(spans: list[Span]) -> list[Span]:
+def _chosen(spans: Iterable[Span]) -> list[Span]:
     """Return spans without overlaps, the longest first, then by rank."""
-    if len(spans) < 2:
-        return spans
-    ordered = sorted(spans, key=lambda s: (s[0] - s[1], _RANK[s[2]], s[0]))
+    ordered = sorted(spans, key=lambda s: (s[0] - s[1], _RANK[s[2].kind], s[0]))
     chosen: list[Span] = []
     for span in ordered:
-        at = bisect_left(chosen, span)
+        at = bisect_left(chosen, span[0], key=lambda each: each[0])
         if (at == 0 or chosen[at - 1][1] <= span[0]) and (
             at == len(chosen) or span[1] <= chosen[at][0]
         ):
@@ -234,192 +182,64 @@ def _chosen(spans: list[Span]) -> list[Span]:
     return chosen
 
 
-def _of_networks(text: str, wanted: frozenset[str]) -> Iterator[Span]:
-    """Yield e-mail addresses, links and names of hosts."""
-    internet = _finders()[3]
-    if "HOST" in wanted:
-        yield from internet.shares(text)
-    text = without_coded_ends(text)
-    if "EMAIL" in wanted and "@" in text:
-        yield from internet.emails(text)
-    if "EMAIL" in wanted:
-        yield from internet.other_emails(text)
-    if "EMAIL" in wanted and ("[" in text or "(" in text or "{" in text):
-        yield from internet.spelled_emails(text)
-    if ("." in text or "://" in text) and not wanted.isdisjoint(_WEB_KINDS):
-        for start, end, _ in internet.urls(text):
-            plain = _PLAIN_LINK.fullmatch(text, start, end)
-            page = plain and not (
-                internet.OF_MACHINE.match(text, start, end)
-                or internet.OF_PERSON.match(text, start, end)
-            )
-            yield start, end, "LINK" if page else "URL"
-    if "HOST" in wanted:
-        yield from internet.hosts(text)
-
-
-@cache
-def _finders() -> tuple[Any, ...]:
-    """Return the modules that find; at the first search that compiles all patterns, which takes
-    tens of milliseconds.
-    """
-    from sanitizer.identifiers import (
-        announced,
-        checks,
-        credentials,
-        digits,
-        internet,
-        keys,
-        places,
-    )
-
-    return announced, credentials, digits, internet, keys, places, checks
-
-
-def _secrets(text: str, lowered: str) -> Iterator[Span]:
-    """Yield keys, passwords and tokens."""
-    _, credentials, _, _, keys, *_ = _finders()
-    if _LONG_WORD.search(text) or "-----BEGIN " in text:  # every other key has a long word
-        yield from keys.keys(text)
-    yield from credentials.secrets(text, lowered)
-    if "@" in text and "://" in text:
-        yield from credentials.of_urls(text)
-
-
-def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
-    """Return candidates, overlapping, in any order and of more kinds than wanted.
+def candidates(text: str, wanted: frozenset[str], registry: Registry) -> list[Span]:
+    """Return what the rows of the wanted kinds find in a text; spans may overlap.
 
     Args:
         text: the text with ASCII twins.
-        wanted: kinds that are searched for.
     """
-    announced, _, digits, internet, _, places, checks = _finders()
-    found = list(_of_networks(text, wanted))
-    has_digit = _GROUP.search(text) is not None
-    lowered = _lowered(text) if has_digit or "KEY" in wanted else ""
-    if "KEY" in wanted:
-        found += _secrets(text, lowered)
-    numbers = not wanted.isdisjoint(_NUMBERS)
-    if has_digit and numbers:
-        found += announced.by_other_words(text, lowered)
-    if numbers and not text.isascii():
-        found += announced.by_caseless_words(text)
-    if "ENCODED" in wanted:
-        for start, end in _words_without_digits(text):
-            found += _in_token(text, start, end, wanted)
-    if not has_digit:
-        return [*found, *_without_digits(text, lowered, wanted)]
-    if "COORDINATES" in wanted:
-        found += checks.coordinates(text)
-    if "CARD" in wanted:
-        found += digits.other_cards(text)
-    if not wanted.isdisjoint(_ADDRESS_KINDS):
-        found += internet.all_addresses(text, lowered)
-    if "ADDRESS" in wanted:
-        found += places.boxes(text, lowered)
-    if not wanted.isdisjoint(_ANNOUNCED_KINDS):
-        found += places.announced(text, lowered)
-    found += _of_digits(text, lowered, wanted)
+    lowered = lower(text)
+    found: list[Span] = []
+    for start, rows in registry.begun.items():
+        if start in text:
+            for row in rows:
+                found += _begun(text, start, row) if row.kind in wanted else ()
+    for row in registry.marked:
+        if row.kind in wanted and any(mark in lowered for mark in row.marks):
+            found += _searched(text, row)
+    found += (each for each in announced(text, lowered, registry) if each[2].kind in wanted)
+    for name, rows in registry.finders.items():
+        if not wanted.isdisjoint(row.kind for row in rows):
+            by_name = {row.name: row for row in rows}
+            for first, last, which in _finder(name)(text, lowered, wanted):
+                if which in by_name and by_name[which].kind in wanted:
+                    found.append((first, last, by_name[which]))
     return found
 
 
-def _without_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
-    """Yield MAC addresses, and the cells of tables of passwords, that are letters alone."""
-    announced, _, _, internet, *_ = _finders()
-    if "KEY" in wanted and "\n" in text and any(name in lowered for name in _OF_TABLES):
-        yield from announced.by_columns(text)
-    if "MAC" in wanted and text.count(":") > 4:
-        yield from internet.addresses(text)
+def _begun(text: str, start: str, row: Row) -> Iterator[Span]:
+    """Yield values of a row that begin with a string, or hold it."""
+    at = text.find(start)
+    while at >= 0:
+        end = at + len(start)
+        first = at
+        if row.before:
+            before = row.pattern_before.search(text, max(0, at - _BEFORE), at)
+            first = before.start() if before else -1
+        m = row.pattern.match(text, end) if first >= 0 else None
+        if m and (row.glued or first == 0 or not text[first - 1].isalnum()):
+            end = m.end() - (text[m.end() - 1] in "-_.")
+            if row.passes(text[at + len(start) : end]):
+                yield first, end, row
+        at = text.find(start, max(end, at + 1))
 
 
-def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
-    """Yield candidates that are found by their digits."""
-    announced, _, digits, _, _, places, checks = _finders()
-    numbers = not wanted.isdisjoint(_DIGIT_KINDS)
-    streets, postcodes = "ADDRESS" in wanted, "POSTCODE" in wanted
-    by_words, by_form = not wanted.isdisjoint(_BY_WORDS), not wanted.isdisjoint(_BY_FORM)
-    pairs, tokens, n = "COORDINATES" in wanted, not wanted.isdisjoint(_TOKEN_KINDS), len(text)
-    pairs = pairs and "." in text
-    done = 0  # where the word that was read as a whole last ends
-    last = 0  # where the number before ends
-    for chunk in digits.CHUNK.finditer(text):
-        start, end = chunk.span()
-        size, before = end - start, text[start - 1] if start else ""
-        after = text[end] if end < n else ""
-        letter = before.isalpha()
-        glued = letter or after.isalpha()
-        # What holds the second number of a token such as "aK3x9Q", or announces it, would have
-        # been found with the first.
-        inside = letter and last > 0 and text[last:start].isalpha()
-        announces = size > 2 or glued or before == "-"
-        if by_words and announces and not (inside and start - last <= _BETWEEN):
-            span = announced.by_words(text, lowered, start, end)
-            if span:
-                yield span
-        last = end
-        if by_form and (size > 6 or before.isupper() or after.isupper()) and not inside:
-            yield from checks.in_chunk(text, start, end)
-        if tokens and end > done and (glued or size >= _SHORTEST_HEX):
-            words = list(_words_with_digits(text, start, end, done))
-            done = words[-1][1] if words else done
-            yield from chain.from_iterable(_in_token(text, *word, wanted) for word in words)
-        if size < 5:
-            near = text[start - 3 if start > 3 else 0 : start]
-            # A small number is part of an identifier only beside words, or after two letters that
-            # belong to it, such as the country of an IBAN.
-            if not _LETTER.search(near + text[end : end + 3]) or _IN_WORD.fullmatch(near):
-                continue
-        if pairs and size > 5:
-            yield from checks.pairs(text, start)
-        if numbers:
-            yield from digits.in_chunk(text, start, end)
-        if streets and not letter:
-            yield from places.streets(text, start, end)
-        if postcodes and (letter or 5 <= size <= 10):
-            yield from places.postcodes(text, start, end)
+def _searched(text: str, row: Row) -> Iterator[Span]:
+    """Yield what the form of a row matches."""
+    group = "value" if "value" in row.pattern.groupindex else 0
+    for m in row.pattern.finditer(text):
+        if m[group] and row.passes(m[group]):
+            yield m.start(group), m.end(group), row
 
 
-def _words_with_digits(text: str, start: int, end: int, done: int) -> Iterator[tuple[int, int]]:
-    """Yield the words around the numbers of a chunk that are long enough to be encoded.
-
-    Args:
-        done: offset before which nothing is read.
-    """
-    for group in _GROUP.finditer(text, start, end):
-        first, last = group.span()
-        if first < done:
-            continue
-        before, after = text[first - 1 : first], text[last : last + 1]
-        if before.isalpha() or after.isalpha() or last - first >= _SHORTEST_HEX:
-            first, done = token_around(text, first, last, done)
-            if done - first >= _SHORTEST_TOKEN:
-                yield first, done
+@cache
+def _finder(name: str) -> Any:
+    """Return a function that finds, by "module.function" of this package."""
+    module, _, function = name.partition(".")
+    return getattr(import_module(f"sanitizer.identifiers.{module}"), function)
 
 
-def _words_without_digits(text: str) -> Iterator[tuple[int, int]]:
-    """Yield words in letters of both cases that are long enough to be encoded."""
-    done = 0
-    for match in _MIXED.finditer(text):
-        if match.start() >= done:
-            first, done = token_around(text, *match.span(), done)
-            if done - first >= _SHORTEST_WORD and not _GROUP.search(text, first, done):
-                yield first, done
-
-
-def _in_token(text: str, start: int, end: int, wanted: frozenset[str]) -> Iterator[Span]:
-    """Yield what a long word is: the address of a wallet, or an identifier that is encoded."""
-    checks = _finders()[-1]
-    if "WALLET" in wanted:
-        yield from checks.wallets(text, start, end)
-    if "ENCODED" in wanted:
-        inner = wanted - {"ENCODED", "DATE", "LINK"}
-        for plain in plain_texts(text[start:end]):
-            if any(span[2] in inner for span in _candidates(plain, inner)):
-                yield start, end, "ENCODED"
-                return
-
-
-def _lowered(text: str) -> str:
+def lower(text: str) -> str:
     """Return the text in lower case at the same offsets."""
     lowered = text.lower()
     if len(lowered) == len(text):

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sanitizer.identifiers.keys import KEY_FORMS
-from sanitizer.identifiers.search import KINDS, Identifier, find, same_form
+from sanitizer.identifiers.rows import KINDS
+from sanitizer.identifiers.search import Identifier, find, same_form
 from sanitizer.testing.models import SeededSource
 from tests.identifiers.samples import FOUND, JWT
 

@@ -1,0 +1,246 @@
+"""Kinds of identifiers as rows of data files: what is found, how it looks and what announces it.
+
+A row is a table `[[kind]]` of a TOML file in `kinds/`, or of a policy. Its examples are its tests:
+what is hidden stands in brackets ⟦ ⟧. `Registry` holds rows by what finds them in a text; `search`
+is the loop over it.
+
+Keys of a row:
+
+- `name`: unique, in lower case with hyphens. `class`: one of `KINDS`. `label`: what a user reads.
+- `form`: regular expression of the value. A group `value` in it is what is hidden, else all of it.
+- `at`: strings that a value begins with; `form` is matched behind each. `before`: pattern of what
+  stands before such a string and belongs to the value. `glued`: true if the string may stand
+  inside a word.
+- `marks`: strings in lower case of which a text must hold one, before `form` is searched in it.
+- `words`: words and phrases that announce a value, by language; `form` is matched behind them.
+  `numbered`: true if "number", ":" or the like must follow. `capitals`: true if the words count in
+  capitals only. `digits`: the fewest digits of a value.
+- `heads`: words that announce the cells of a column in its head, and nothing elsewhere.
+- `finder`: function of this package that finds the kind, in place of a form.
+- `check`: name of a function of `checks`, or `stdnum.` and a module of python-stdnum; a value that
+  is not announced must pass it. `proof`: true if an announced value must pass it too.
+- `alone`: form of values that count without words, if `check` accepts them.
+- `positive`, `negative`: examples. `source`: where form, words and lengths are documented.
+
+`[parts]` of a file names pieces of patterns; `<<name>>` in a form stands for one.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+KINDS: tuple[str, ...] = tuple(
+    """
+    KEY EMAIL URL LINK IBAN CARD SSN IP MAC DATE_OF_BIRTH DATE LICENCE PASSPORT NATIONAL_ID
+    MEDICAL INSURANCE VEHICLE DEVICE PLATE ACCOUNT WALLET COORDINATES PHONE ADDRESS POSTCODE HOST
+    ENCODED ID
+    """.split()
+)
+"""Classes of identifiers, in order of precedence between spans of the same length.
+
+A LINK is the plain address of a page; a URL has a user, a query, a fragment, or a private host, or
+is the page of a person or what somebody shares. A HOST is a machine, or a name inside a private
+network, ENCODED an identifier in base64 or hexadecimal, an ID the number of a customer, an employee
+or a case.
+"""
+
+_FOLDER = Path(__file__).parent / "kinds"
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_PART = re.compile(r"<<(\w+)>>")
+_LISTS = frozenset({"at", "marks", "heads", "positive", "negative"})
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kind of identifier; the module says what each field means."""
+
+    name: str
+    kind: str
+    label: str = ""
+    form: str = ""
+    at: tuple[str, ...] = ()
+    before: str = ""
+    glued: bool = False
+    marks: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    numbered: bool = False
+    capitals: bool = False
+    digits: int = 0
+    heads: tuple[str, ...] = ()
+    finder: str = ""
+    check: str = ""
+    proof: bool = False
+    alone: str = ""
+    positive: tuple[str, ...] = ()
+    negative: tuple[str, ...] = ()
+    source: str = ""
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """`form`, compiled at its first use."""
+        return re.compile(self.form)
+
+    @cached_property
+    def pattern_alone(self) -> re.Pattern[str]:
+        """`alone`, compiled at its first use."""
+        return re.compile(self.alone)
+
+    @cached_property
+    def pattern_before(self) -> re.Pattern[str]:
+        """`before`, compiled at its first use; it matches up to where the search ends."""
+        return re.compile(rf"(?:{self.before})\Z")
+
+    @cached_property
+    def checker(self) -> Callable[[str], bool]:
+        """Function that says whether a value passes the check of this kind."""
+        return _checker(self.check)
+
+    def passes(self, value: str) -> bool:
+        """Return True if a value passes the check, or the kind has none."""
+        return not self.check or self.checker(value)
+
+
+@cache
+def _checker(name: str) -> Callable[[str], bool]:
+    """Return the function of a check; raise ValueError if there is none of the name."""
+    if name.startswith("stdnum."):
+        try:
+            return _validator(import_module(name).validate)
+        except ImportError:
+            raise ValueError(f"check: python-stdnum has no module {name!r}") from None
+    found = getattr(import_module("sanitizer.identifiers.checks"), name, None)
+    if found is None:
+        raise ValueError(f"check: there is no function {name!r}")
+    checked: Callable[[str], bool] = found
+    return checked
+
+
+def _validator(validate: Callable[[str], str]) -> Callable[[str], bool]:
+    """Return whether python-stdnum accepts a number.
+
+    Some of its modules raise other errors than its own for numbers of no known form.
+    """
+
+    def accepts(value: str) -> bool:
+        try:
+            validate(value)
+        except Exception:  # noqa: BLE001: whatever a module raises, the number is not valid
+            return False
+        return True
+
+    return accepts
+
+
+def row_of(table: Mapping[str, Any], parts: Mapping[str, str] | None = None) -> Row:
+    """Return the row of a table as it stands in a file or a policy.
+
+    Raises:
+        ValueError: an unknown key, class or part, a value of another type, or nothing to find by.
+    """
+    given = dict(table)
+    name = given.get("name")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ValueError(f"kind: name must be in lower case with hyphens, got {name!r}")
+    given["kind"] = given.pop("class", None)
+    if given["kind"] not in KINDS:
+        raise ValueError(f"kind {name}: class must be of {', '.join(KINDS)}; got {given['kind']!r}")
+    words = given.pop("words", {})
+    listed = words.values() if isinstance(words, Mapping) else [words]
+    try:
+        given["words"] = tuple(dict.fromkeys(word.lower() for each in listed for word in each))
+        for key in _LISTS & set(given):
+            given[key] = tuple(str(each) for each in given[key])
+        for key in ("form", "alone", "before"):
+            given[key] = _PART.sub(lambda m: (parts or {})[m[1]], given.get(key, ""))
+            re.compile(given[key])
+        row = Row(**given)
+    except KeyError as error:
+        raise ValueError(f"kind {name}: there is no part {error.args[0]!r}") from None
+    except (TypeError, AttributeError):
+        known = ", ".join(sorted({f.name for f in fields(Row)} - {"kind"} | {"class"}))
+        raise ValueError(f"kind {name}: keys must be of {known}, with values of their type") from None
+    except re.error as error:
+        raise ValueError(f"kind {name}: a pattern is not valid: {error}") from None
+    if not (row.finder or row.alone or (row.form and (row.at or row.marks or row.words or row.heads))):
+        raise ValueError(f"kind {name}: it needs a form, and at, marks, words, heads or alone to find it by")
+    if row.check:
+        _checker(row.check)
+    return row
+
+
+class Registry:
+    """Rows, by what finds them.
+
+    Attributes:
+        rows: name -> row.
+        begun: string that values begin with -> rows.
+        marked: rows with marks.
+        announced: first word of a phrase -> phrases that begin with it, the longest first, each as
+            its words and the rows that it announces.
+        heads: word of the head of a column -> row.
+        finders: names of functions that find kinds of their own.
+        proved: rows of numbers that count alone.
+    """
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.rows = {row.name: row for row in rows}
+        self.begun: defaultdict[str, list[Row]] = defaultdict(list)
+        self.marked: list[Row] = []
+        self.finders: defaultdict[str, list[Row]] = defaultdict(list)
+        self.proved: list[Row] = []
+        self.heads = {word: row for row in self.rows.values() for word in row.heads}
+        phrases: defaultdict[tuple[str, ...], list[Row]] = defaultdict(list)
+        for row in self.rows.values():
+            for start in row.at:
+                self.begun[start].append(row)
+            if row.marks:
+                self.marked.append(row)
+            if row.finder:
+                self.finders[row.finder].append(row)
+            if row.alone:
+                self.proved.append(row)
+            for phrase in row.words:
+                phrases[tuple(phrase.split())].append(row)
+        self.announced: defaultdict[str, list[tuple[tuple[str, ...], list[Row]]]]
+        self.announced = defaultdict(list)
+        for phrase, found in sorted(phrases.items(), key=lambda item: -len(item[0])):
+            self.announced[phrase[0]].append((phrase, found))
+
+    def having(self, more: Iterable[Row] = (), off: Iterable[str] = ()) -> Registry:
+        """Return a registry with more rows, and without those whose names are given.
+
+        Raises:
+            ValueError: a name to switch off is unknown, or one of a new row is taken.
+        """
+        rows = dict(self.rows)
+        for name in off:
+            if rows.pop(name, None) is None:
+                raise ValueError(f"there is no kind {name!r}; see: sanitizer kinds")
+        for row in more:
+            if row.name in self.rows:
+                raise ValueError(f"kind {row.name}: the name is taken")
+            rows[row.name] = row
+        return Registry(rows.values())
+
+
+def rows_of(text: str) -> Iterator[Row]:
+    """Yield the rows of the text of a TOML file; raise ValueError."""
+    table = tomllib.loads(text)
+    yield from (row_of(each, table.get("parts")) for each in table.get("kind", ()))
+
+
+@cache
+def packaged() -> Registry:
+    """Return the registry of the kinds that come with the package."""
+    files = sorted(_FOLDER.glob("*.toml"))
+    rows = [row for path in files for row in rows_of(path.read_text("utf-8"))]
+    assert len(rows) == len({row.name for row in rows}), "two kinds have one name"
+    return Registry(rows)
