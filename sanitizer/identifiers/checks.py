@@ -587,7 +587,7 @@ _RUN = re.compile(r"[A-Za-z0-9]{20,}")
 
 def is_no_word(secret: str) -> bool:
     """Return True for what looks random, or is a run of letters of both cases that is no name."""
-    from sanitizer.identifiers.keys import is_mixed
+    from sanitizer.identifiers.secrets import is_mixed
 
     return looks_random(secret) or any(is_mixed(run) for run in _RUN.findall(secret))
 

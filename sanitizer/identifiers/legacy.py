@@ -107,8 +107,6 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
     found = list(_of_networks(text, wanted))
     has_digit = _GROUP.search(text) is not None
     lowered = _lowered(text) if has_digit or "KEY" in wanted else ""
-    if "KEY" in wanted:
-        found += _secrets(text, lowered)
     numbers = not wanted.isdisjoint(_NUMBERS)
     if has_digit and numbers:
         found += announced.by_other_words(text, lowered)

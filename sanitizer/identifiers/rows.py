@@ -12,13 +12,17 @@ Keys of a row:
   stands before such a string and belongs to the value. `glued`: true if the string may stand
   inside a word.
 - `marks`: strings in lower case of which a text must hold one, before `form` is searched in it.
+  `begins`: true if the form begins with one of them, which is far quicker. `also`: more such
+  strings, of which a text must hold one too. `near`: pattern of what must stand near a match.
 - `words`: words and phrases that announce a value, by language; `form` is matched behind them.
   `numbered`: true if "number", ":" or the like must follow. `capitals`: true if the words count in
   capitals only. `digits`: the fewest digits of a value.
 - `heads`: words that announce the cells of a column in its head, and nothing elsewhere.
 - `finder`: function of this package that finds the kind, in place of a form.
 - `check`: name of a function of `checks`, or `stdnum.` and a module of python-stdnum; a value that
-  is not announced must pass it. `proof`: true if an announced value must pass it too.
+  is not announced must pass it. `proof`: true if an announced value must pass it too. A group `name`
+  of a form is the name of a secret, which decides whether the value is one. `trim`: true if marks
+  at the end of a value belong to the sentence.
 - `alone`: form of values that count without words, if `check` accepts them.
 - `positive`, `negative`: examples. `source`: where form, words and lengths are documented.
 
@@ -55,7 +59,7 @@ or a case.
 _FOLDER = Path(__file__).parent / "kinds"
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _PART = re.compile(r"<<(\w+)>>")
-_LISTS = frozenset({"at", "marks", "heads", "positive", "negative"})
+_LISTS = frozenset({"at", "marks", "also", "heads", "positive", "negative"})
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,9 @@ class Row:
     before: str = ""
     glued: bool = False
     marks: tuple[str, ...] = ()
+    begins: bool = False
+    also: tuple[str, ...] = ()
+    near: str = ""
     words: tuple[str, ...] = ()
     numbered: bool = False
     capitals: bool = False
@@ -78,6 +85,7 @@ class Row:
     finder: str = ""
     check: str = ""
     proof: bool = False
+    trim: bool = False
     alone: str = ""
     positive: tuple[str, ...] = ()
     negative: tuple[str, ...] = ()
@@ -92,6 +100,11 @@ class Row:
     def pattern_alone(self) -> re.Pattern[str]:
         """`alone`, compiled at its first use."""
         return re.compile(self.alone)
+
+    @cached_property
+    def pattern_near(self) -> re.Pattern[str]:
+        """`near`, compiled at its first use."""
+        return re.compile(self.near)
 
     @cached_property
     def pattern_before(self) -> re.Pattern[str]:
@@ -116,7 +129,8 @@ def _checker(name: str) -> Callable[[str], bool]:
             return _validator(import_module(name).validate)
         except ImportError:
             raise ValueError(f"check: python-stdnum has no module {name!r}") from None
-    found = getattr(import_module("sanitizer.identifiers.checks"), name, None)
+    modules = ("sanitizer.identifiers.checks", "sanitizer.identifiers.secrets")
+    found = next((f for m in modules if (f := getattr(import_module(m), name, None))), None)
     if found is None:
         raise ValueError(f"check: there is no function {name!r}")
     checked: Callable[[str], bool] = found
@@ -158,7 +172,7 @@ def row_of(table: Mapping[str, Any], parts: Mapping[str, str] | None = None) -> 
         given["words"] = tuple(dict.fromkeys(word.lower() for each in listed for word in each))
         for key in _LISTS & set(given):
             given[key] = tuple(str(each) for each in given[key])
-        for key in ("form", "alone", "before"):
+        for key in ("form", "alone", "before", "near"):
             given[key] = _PART.sub(lambda m: (parts or {})[m[1]], given.get(key, ""))
             re.compile(given[key])
         row = Row(**given)

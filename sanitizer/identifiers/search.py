@@ -23,6 +23,7 @@ from typing import Any
 from sanitizer.identifiers.announced import announced
 from sanitizer.identifiers.readings import Reading, folded, readings, unescaped
 from sanitizer.identifiers.rows import KINDS, Registry, Row, packaged
+from sanitizer.identifiers.secrets import is_announced
 from sanitizer.randomness import Source
 
 Span = tuple[int, int, Row]
@@ -31,6 +32,8 @@ _ALL = frozenset(KINDS)
 _RANK = {kind: i for i, kind in enumerate(KINDS)}
 _AS_WRITTEN = frozenset({"KEY", "URL", "LINK", "ENCODED"})
 """Kinds whose percent signs belong to them."""
+_TRIMMED = ".,:;?"
+_NEAR = 60
 _BEFORE = 100
 """Characters before a string that may belong to the value which it marks."""
 
@@ -195,8 +198,8 @@ def candidates(text: str, wanted: frozenset[str], registry: Registry) -> list[Sp
             for row in rows:
                 found += _begun(text, start, row) if row.kind in wanted else ()
     for row in registry.marked:
-        if row.kind in wanted and any(mark in lowered for mark in row.marks):
-            found += _searched(text, row)
+        if row.kind in wanted and _holds(lowered, row.marks) and _holds(lowered, row.also):
+            found += _searched(text, lowered, row)
     found += (each for each in announced(text, lowered, registry) if each[2].kind in wanted)
     for name, rows in registry.finders.items():
         if not wanted.isdisjoint(row.kind for row in rows):
@@ -205,6 +208,15 @@ def candidates(text: str, wanted: frozenset[str], registry: Registry) -> list[Sp
                 if which in by_name and by_name[which].kind in wanted:
                     found.append((first, last, by_name[which]))
     return found
+
+
+def _holds(lowered: str, strings: tuple[str, ...]) -> bool:
+    """Return True if a text holds one of some strings, or there are none."""
+    # a loop, since a generator takes twice as long
+    for each in strings:  # noqa: SIM110
+        if each in lowered:
+            return True
+    return not strings
 
 
 def _begun(text: str, start: str, row: Row) -> Iterator[Span]:
@@ -219,17 +231,37 @@ def _begun(text: str, start: str, row: Row) -> Iterator[Span]:
         m = row.pattern.match(text, end) if first >= 0 else None
         if m and (row.glued or first == 0 or not text[first - 1].isalnum()):
             end = m.end() - (text[m.end() - 1] in "-_.")
-            if row.passes(text[at + len(start) : end]):
+            if "value" in row.pattern.groupindex:
+                if row.passes(m["value"]):
+                    yield *m.span("value"), row
+            elif row.passes(text[at + len(start) : end]):
                 yield first, end, row
         at = text.find(start, max(end, at + 1))
 
 
-def _searched(text: str, row: Row) -> Iterator[Span]:
+def _searched(text: str, lowered: str, row: Row) -> Iterator[Span]:
     """Yield what the form of a row matches."""
-    group = "value" if "value" in row.pattern.groupindex else 0
-    for m in row.pattern.finditer(text):
-        if m[group] and row.passes(m[group]):
-            yield m.start(group), m.end(group), row
+    groups = row.pattern.groupindex
+    group = "value" if "value" in groups else 0
+    for m in _beginning(text, lowered, row) if row.begins else row.pattern.finditer(text):
+        value = m[group].rstrip(_TRIMMED) if row.trim else m[group]
+        if not value or ("name" in groups and not is_announced(m["name"], value)):
+            continue
+        if row.near and not row.pattern_near.search(text, max(0, m.start() - _NEAR), m.end() + _NEAR):
+            continue
+        if row.passes(value):
+            yield m.start(group), m.start(group) + len(value), row
+
+
+def _beginning(text: str, lowered: str, row: Row) -> Iterator[re.Match[str]]:
+    """Yield the matches of a form that begins with one of the marks of its row."""
+    for mark in row.marks:
+        at = lowered.find(mark)
+        while at >= 0:
+            m = row.pattern.match(text, at)
+            if m:
+                yield m
+            at = lowered.find(mark, m.end() if m else at + len(mark))
 
 
 @cache

@@ -1,0 +1,615 @@
+"""Passwords, tokens and keys by the name that announces them, and what a secret value looks like.
+
+A value counts whatever its letters are if a name such as `password` stands before it in an
+assignment or a sentence; left out are expressions of code, variables, and words that say something
+about a password ("wrong", "required"). Headers, commands and statements are rows of
+`kinds/secrets.toml`, keys with a vendor's prefix rows of `kinds/vendors.toml`; the words are in
+`secret_words.toml`.
+
+Not protected: passwords of letters that no name announces, and those that are such words.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sanitizer.identifiers.checks import looks_random
+
+Named = tuple[int, int, str]
+
+_LISTS: dict[str, list[str]] = tomllib.loads(
+    (Path(__file__).parent / "secret_words.toml").read_text("utf-8")
+)
+_WORDS = {name: frozenset(words) for name, words in _LISTS.items()}
+_PASSWORDS, _SECRETS, _KEYS = _WORDS["passwords"], _WORDS["secrets"], _WORDS["keys"]
+_SECOND_WORDS = {"ordine": ("d", "parola"), "passe": ("de", "palavra"), "acceso": ("de", "clave")}
+"""Words that name a password behind one of these only."""
+_ENDINGS = tuple(
+    _PASSWORDS | _WORDS["stages"] | _SECRETS | _KEYS | _WORDS["behind_keys"] | _WORDS["tails"]
+)
+_PASSWORD_ENDINGS = tuple(_LISTS["password_endings"])
+_SECRET_ENDINGS = tuple(_LISTS["secret_endings"])
+_WHOLE_STATES = frozenset(word for word in _LISTS["states"] if not word.endswith("*"))
+_STATES = tuple(word[:-1] for word in _LISTS["states"] if word.endswith("*"))
+_STEMS = ("password", "passwd", "passwort", "pwd", "secret", "token", "apikey", "api_key", "pass_")
+
+# --- What a secret value looks like, and what is said of one
+
+_CODE = re.compile(
+    r"[A-Za-z_][\w.]*[(\[]|[$%{<&]|(?:os|self|this|settings|config|args|request|process|options"
+    r"|env|secrets|params|props|data|opts)[.\[]|https?:|[A-Za-z_]+(?:\.[A-Za-z_]+)+\Z"
+    r"|!(?:vault|Ref|Sub|GetAtt|ImportValue|secret|env|reference)\b"
+    r"|(?:[A-Za-z_]\w*\.)*[A-Z][A-Za-z0-9_]*(?:Keys?|Types?|Tokens?|Secrets?|Passwords?|Params?"
+    r"|Credentials?|Config|Provider|Manager|Client|Fields?|Info)[)\]:,]{0,3}\Z"
+    r"|(?:com|org|net|io|dev|app)(?:\.[a-z]\w*){2,}\Z|0x[0-9A-Fa-f]{1,16}\Z"
+    r"|(?:\S{0,40}?)(?:\(\?[:=!<P]|\[[^\]\s]{0,12}[a-zA-Z0-9]-[a-zA-Z0-9]"
+    r"[^\]\s]{0,20}\]|\\[dwsDWS][+*{?])"
+)
+"""Calls, variables, names of types, domains in reverse, numbers, regular expressions."""
+_SIGN = re.compile(r"[^\w\s.,:;-]")
+_STRONG = re.compile(r"[0-9!#$%&*@^+]")
+_PARTICIPLE = re.compile(
+    r"[a-z]{2,}(?:ed|ing|ly|able|ible|less|ful|ary|ous|ated)|ge[a-zäöüß]{3,}(?:t|en|d)"
+    r"|[a-zé]{3,}(?:ée?|iert|lich|ado|ada|ido|ida|ato|ata|uto|uta|itivo)"
+    r"|be\w{3,}(?:t|en)|ver\w{3,}(?:t|en)"
+)
+"""Endings of words that say what was done with a password: "saved", "gespeichert", "guardada"."""
+_NO_PASSWORD = re.compile(
+    r"(?i)v?[0-9][0-9.,:/-]*\Z|(?:[0-9]{1,2}:)?[0-9]+(?:\.[0-9]+)+[+~-][\w.+~-]*\Z"
+    r"|(?:sha|md|aes|pbkdf|argon|scrypt|bcrypt|base|utf|oauth|hs|rs|es|ed)"
+    r"-?[0-9]|[0-9]+(?:fa|th|st|nd|rd|[a-z]{1,2})\b"
+)
+_HIDDEN = re.compile(r"[*•.xX_?-]+\Z")
+_CALL = re.compile(r"[A-Za-z_][\w.]*[(\[].*[^)\]}]\Z")
+_VERSION = re.compile(r"(?:[0-9]{1,2}:)?[0-9]+(?:\.[0-9]+)+[+~][\w.+~-]*\Z")
+_NAMES_OF_IT = _PASSWORDS | {"username", "user", "userpass"}
+_LONG_NUMBER, _SHORTEST_SECRET, _LONGEST_PIN = 16, 8, 8
+
+
+def is_expression(value: str) -> bool:
+    """Return True for code, a variable, or what a sentence about passwords has in this place."""
+    return bool(_NO_PASSWORD.match(value) or _CODE.match(value)) or _is_variable(value)
+
+
+def _is_variable(value: str) -> bool:
+    return value.isidentifier() and "_" in value
+
+
+def is_mixed(value: str) -> bool:
+    """Return True for values with a digit, a sign, or both cases other than in a name."""
+    if any(c.isdigit() for c in value) or _SIGN.search(value):
+        return True
+    plain = value.isidentifier() and (value.islower() or value.isupper() or value.istitle())
+    return not plain and value.lower() != value and len(re.findall("[a-z][A-Z]", value)) > 1
+
+
+def is_state(value: str) -> bool:
+    """Return True for a word that says something about a password, or stands for one."""
+    word = value.strip("\"'`.,;:!?*").lower()
+    return word in _WHOLE_STATES or (word.isalpha() and word.startswith(_STATES))
+
+
+def is_remark(word: str) -> bool:
+    """Return True for a word that says something about a secret ("wrong", "required")."""
+    plain = word.lower()
+    return plain in _WORDS["remarks"] or any(stem in plain for stem in _STEMS)
+
+
+def _is_no_remark(word: str) -> bool:
+    return not is_remark(word) and _PARTICIPLE.fullmatch(word) is None
+
+
+# --- Checks of rows
+
+
+def is_no_name(value: str) -> bool:
+    """Return True for a token that does not hold the name of one, and no word about one."""
+    return not any(stem in value.lower() for stem in _STEMS) and not is_state(value)
+
+
+def is_written_out(value: str) -> bool:
+    """Return True for a value that is written out: no expression, variable or name of one."""
+    if value.lower() in _PASSWORDS or value.lower() in _SECRETS or is_state(value):
+        return False
+    return (value.isdigit() and len(value) >= _LONG_NUMBER) or not is_expression(value)
+
+
+def is_strong(value: str) -> bool:
+    """Return True for a value that is written out and mixes letters with digits or signs."""
+    return is_written_out(value) and _STRONG.search(value) is not None
+
+
+def is_argument(value: str) -> bool:
+    """Return True for an argument that is written out, whatever its letters are."""
+    return value[0] not in "-$%{`<" and not is_state(value) and value.lower() not in _PASSWORDS
+
+
+def has_letter_and_digit(value: str) -> bool:
+    """Return True for a value with letters and digits that is no expression."""
+    digit, letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
+    return digit and letter and len(value) > 5 and not is_expression(value)
+
+
+def is_mixed_secret(value: str) -> bool:
+    """Return True for a value that no word has, and that is no expression."""
+    return is_mixed(value) and not is_expression(value)
+
+
+def is_no_sentence(value: str) -> bool:
+    """Return True for words of which none shows that they are a sentence."""
+    return _WORDS["of_sentences"].isdisjoint(value.lower().split())
+
+
+def is_phrase(value: str) -> bool:
+    """Return True for words that may be a password: no sentence, and nothing said about one."""
+    words = value.lower().replace("-", " ").split()
+    return is_no_sentence(value) and not any(
+        word in _WORDS["no_values"] or (is_state(word) and word != "correct") for word in words
+    )
+
+
+def is_told(value: str) -> bool:
+    """Return True for a password or PIN that a sentence tells in other words than "is"."""
+    if is_state(value) or (is_expression(value) and not value.isdigit()):
+        return False
+    pin = value.isdigit() and 4 <= len(value) <= _LONGEST_PIN
+    word = len(value) > 4 and value.lower() not in _WORDS["no_values"] and _is_no_remark(value)
+    return pin or (is_mixed(value) and len(value) > 4) or word
+
+
+# --- Names
+
+_WORD = re.compile(r"[^\W\d_]+")
+_HUMPS = re.compile(r"[A-ZÄÖÜ]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[A-Z]")
+_NAME_SIZE = 32
+_AROUND_NAME = " \t\"'`])*_0123456789°\\?.+|"
+_TYPED = re.compile(
+    r"\s?:\s?(?:&?(?:'static )?str|string|secretstr|bytes|any|final|optional\[\w{1,12}\]?)"
+    r"(?: \| none|\?)?\Z|(?<=\w) string\Z"
+)
+"""The type of a variable, between its name and "=": `token: &str`, `password string`."""
+_QUALIFIED = re.compile(
+    r" (?:provisoire|temporaire|initial|actuel|provisional|temporal|actual|nueva|provvisoria"
+    r"|temporanea|attuale|provisória|provisoria|temporária|atual|tijdelijk|nieuw|tymczasowe"
+    r"|временный|новый)\Z"
+)
+"""What follows "password" in languages whose adjectives come last."""
+_PLAIN = r"[^\s\"'`<>(){}\[\],;|]"
+_VALUE = re.compile(
+    rf"(?:[=>]{{0,2}})\s{{0,3}}(?:!!(?:str|binary) {{1,2}})?"
+    rf"(?:\"((?:[^\"\\\n]|\\.){{1,300}})\"|'((?:[^'\\\n]|\\.){{1,300}})'|`([^`\n]{{1,300}})`"
+    rf"|\\{{1,3}}\"([^\"\\\n]{{1,300}})\\{{1,3}}\"|({_PLAIN}{{1,300}}+))"
+)
+_BRACED = re.compile(r"=\s{0,3}(?=[^\s\"'`]{0,60}[{}][^\s\"'`]{0,60}[0-9#$!@&*_-])(\w[^\s\"'`]{11,200})")
+"""A value without quotes that holds braces and signs, as no expression does."""
+_QUERY = re.compile(r"&[A-Za-z_][\w.-]*=")
+_HEADER = re.compile(r"(?i)(?<![\w-])x-[a-z-]{2,30}\Z")
+_COMMENT = re.compile(r"[ \t]{1,8}(?:#|//|--)[ \t]")
+_HYPHENED = re.compile(r"[a-z0-9]{2,20}(?:-[a-z0-9]{2,20}){1,8}")
+"""Words with hyphens between, which many write for a secret."""
+_UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+
+
+def class_of(name: str) -> str:
+    """Return what a name announces: "password", "secret", "random" (a random value only) or "".
+
+    >>> class_of("DB_PASSWORD"), class_of("tidewaterKey"), class_of("primary_key")
+    ('password', 'random', '')
+    """
+    for humps in (_WORD, _HUMPS):
+        for tail in ("", *_LISTS["tails"]):
+            if name.lower().endswith(tail):
+                words = humps.findall(name[: len(name) - len(tail)])[-3:]
+                if words and (found := _class_of_words([word.lower() for word in words])):
+                    return found
+    return ""
+
+
+def _class_of_words(words: list[str]) -> str:
+    if words[-1] in _WORDS["stages"] and len(words) > 1:
+        words = words[:-1]
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if last in _KEYS and before in _WORDS["networks"]:
+        return "password"
+    if (last in _KEYS and before in _WORDS["owners"]) or (
+        last in _WORDS["behind_keys"] and before in _KEYS
+    ):
+        return "secret"
+    if last == "key" and before and before not in _WORDS["no_owners"]:
+        return "random"
+    if last in _SECOND_WORDS:
+        return "password" if before in _SECOND_WORDS[last] else ""
+    if last in _SECRETS or last.endswith(_SECRET_ENDINGS):
+        return "secret"
+    return "password" if last in _PASSWORDS or last.endswith(_PASSWORD_ENDINGS) else ""
+
+
+def is_announced(name: str, value: str) -> bool:
+    """Return True if a value in a statement of its own is a secret by its name."""
+    kind = class_of(name.rstrip("_0123456789"))
+    if not kind or is_expression(value) or is_state(value) or _HIDDEN.match(value):
+        return False
+    if kind == "password" or looks_random(value) or _is_long_number(value):
+        return True
+    loud = name.isupper() and kind == "secret" and not is_remark(value)
+    return is_mixed(value) or (loud and len(value) >= _SHORTEST_SECRET and " " not in value)
+
+
+def _is_long_number(value: str) -> bool:
+    return (value.isdigit() and len(value) >= _LONG_NUMBER) or bool(_UUID.fullmatch(value))
+
+
+def find(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Named]:
+    """Yield values that a name announces, and each other place where they stand alone."""
+    named = [*_assigned_values(text, lowered), *_said_values(text, lowered)]
+    yield from ((start, end, "named-secret") for start, end in named)
+    values = {text[start:end] for start, end in named}
+    if "@" in text and "://" in text:
+        values |= {m[1] for m in _URL_PASSWORD.finditer(text) if not _stands_for_one(m[1])}
+    yield from _again(text, values)
+
+
+def _assigned_values(text: str, lowered: str) -> Iterator[tuple[int, int]]:
+    for sign in ("=", ":"):
+        at = text.find(sign)
+        while at >= 0:
+            low = at - _NAME_SIZE if at > _NAME_SIZE else 0
+            name = lowered[low:at].rstrip(_AROUND_NAME)
+            if sign == "=" and (typed := _TYPED.search(name)):
+                name = name[: typed.start()].rstrip(_AROUND_NAME)
+            elif sign == ":" and name[-1:].isalpha() and (said := _QUALIFIED.search(name)):
+                name = name[: said.start()]
+            if name.endswith(_ENDINGS):
+                yield from _assigned(text, text[low : low + len(name)], at)
+            at = text.find(sign, at + 1)
+
+
+def _assigned(text: str, name: str, sign: int) -> Iterator[tuple[int, int]]:
+    """Yield the value after a name and "=" or ":" at `sign`."""
+    kind = class_of(name)
+    if not kind or text[sign + 1 : sign + 3] == "//" or text[sign - 1] in "!<>":
+        return
+    m = _VALUE.match(text, sign + 1)
+    if braced := _BRACED.match(text, sign):
+        yield braced.span(1)
+        return
+    if m is None:
+        return
+    group = m.lastindex or 5
+    quoted, start, end = group < 5, m.start(group), m.end(group)
+    value = m[group]
+    if not quoted:
+        if cut := _QUERY.search(value):
+            value = value[: cut.start()]
+        value = value.rstrip(".,:?")
+        end = start + len(value)
+        if text[end : end + 1] in {"(", "[", "{"} and not _SIGN.search(value):
+            return
+    written = text[max(0, sign - _NAME_SIZE) : sign].rstrip(_AROUND_NAME)
+    if _counts(text, value, (start, end), kind, quoted, _place(text, sign, written)):
+        yield start, end
+
+
+_ONE_VALUE = re.compile(r": \S{1,80}[ \t]{0,8}(?:\n|\Z)")
+_IN_MAPPING = re.compile(r"[ \t]{2,24}[\w-]{3,40}")
+_QUALIFIED_SECRET = re.compile(
+    r"(?:api|access|auth|client|app|refresh|bot|admin|master|signing|webhook|session)[ _-]?"
+    r"(?:secret|token|key)\Z"
+)
+_USUAL_NAMES = frozenset({"password", "pass", "pwd", "passphrase", "passwd"})
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a value stands: the sign before it, and the name as it is written.
+
+    Attributes:
+        is_colon: the sign is ":". loud: the name is in capitals. is_folder: it is that of a shell's
+            folder. is_header: of a header. is_secret: it ends in "secret". is_nested: in a mapping
+            of YAML. is_qualified: it says whose secret. spaced: a space before the sign.
+        foreign: no usual English name. opens_line: nothing else stands before it.
+    """
+
+    is_colon: bool
+    loud: bool
+    is_folder: bool
+    is_header: bool
+    is_secret: bool
+    is_nested: bool
+    is_qualified: bool
+    spaced: bool
+    foreign: bool
+    opens_line: bool
+
+
+def _place(text: str, sign: int, written: str) -> _Place:
+    last = _WORD.findall(written)[-1:] or [""]
+    opening = text.rfind("\n", max(0, sign - 80), sign) + 1
+    is_secret = last[0].lower().endswith("secret")
+    return _Place(
+        is_colon=text[sign] == ":" and text[sign + 1 : sign + 2] != "=",
+        loud=last[0].isupper(),
+        is_folder=written.endswith("PWD") and last[0] in {"PWD", "OLDPWD"},
+        is_header=_HEADER.search(written) is not None,
+        is_secret=is_secret,
+        is_nested=is_secret
+        and opening > 0
+        and _IN_MAPPING.fullmatch(text, opening, sign) is not None
+        and _ONE_VALUE.match(text, sign) is not None,
+        is_qualified=_QUALIFIED_SECRET.search(written.lower()) is not None,
+        spaced=text[sign - 1] in " \t",
+        foreign=last[0].lower() not in _USUAL_NAMES,
+        opens_line=_WORD.fullmatch(text[opening:sign].strip(_AROUND_NAME)) is not None
+        and opening <= sign,
+    )
+
+
+def _counts(
+    text: str, value: str, span: tuple[int, int], kind: str, quoted: bool, place: _Place
+) -> bool:
+    """Return True if a value is written out, and no expression, variable or word about it."""
+    shells = place.is_folder and value[0] in "/~"  # the folder in which a shell is
+    if shells or len(value) < 4 or _is_code(value, quoted) or _HIDDEN.match(value):
+        return False
+    if is_state(value):
+        return False
+    if kind in {"secret", "random"}:
+        random = len(value) >= 20 and looks_random(value) and " " not in value
+        random = random or (_is_long_number(value) and not value.isdecimal() or len(value) >= 24 and value.isdigit())
+        return random or (kind == "secret" and _is_secret(value, quoted, place))
+    if is_mixed(value) and not (_is_variable(value) and not quoted and place.spaced):
+        return True
+    if any(stem in value.lower() for stem in _STEMS):
+        return False
+    if quoted:
+        return " " not in value or place.loud or _is_words_of_user(text, value, span)
+    return _ends_there(text, span[1], place)
+
+
+_WORDS_OF_IT = re.compile(r"[\w'’&!-]{1,20}(?: [\w'’&!-]{1,20}){1,4}")
+_USER_KEY = re.compile(
+    r"(?i)\b(?:user(?:name)?|user_?id|login|e-?mail|account|host|server|uid)"
+    r"[\"']?\s{0,2}(?:=>|[:=])"
+)
+_USER_REACH = 120
+_WORDS_STEMS = (*_STEMS, "wort", "passe", "contrase", "senha", "wachtwoord", "parola")
+
+
+def _is_words_of_user(text: str, value: str, span: tuple[int, int]) -> bool:
+    """Return True for words in quotes that are no sentence, near the name of a user."""
+    if not _WORDS_OF_IT.fullmatch(value) or not is_no_sentence(value):
+        return False
+    if any(word in _WORDS["no_values"] or is_state(word) for word in value.lower().split(" ")):
+        return False
+    if any(stem in value.lower() for stem in _WORDS_STEMS):
+        return False
+    start, end = span
+    before = _USER_KEY.search(text, max(0, start - _USER_REACH), start)
+    return bool(before or _USER_KEY.search(text, end, end + _USER_REACH))
+
+
+def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
+    if looks_random(value) and len(value) >= 12:
+        return True
+    mixed, loud = is_mixed(value), place.loud or place.is_header
+    named = place.is_secret or place.loud or place.is_header
+    if (quoted or loud) and named and _HYPHENED.fullmatch(value):
+        own = _WORDS["placeholders"].isdisjoint(value.split("-")) or place.loud
+        return own and not any(stem in value.lower() for stem in _STEMS if not place.loud)
+    if place.is_nested and value.islower() and value.isalpha() and len(value) >= _SHORTEST_SECRET:
+        return not is_remark(value)
+    qualified = place.is_qualified or (place.is_secret and not place.is_colon)
+    if quoted and qualified and value.isalpha() and len(value) >= _SHORTEST_SECRET:
+        return (value.islower() or value.istitle()) and not is_remark(value)
+    if len(value) < 8 or (not quoted and not loud and value.isidentifier() and not mixed):
+        return False
+    named = (place.loud and not place.is_colon) or place.is_header
+    return (mixed and any(c.isalpha() for c in value)) or (named and value.isalnum())
+
+
+def _is_code(value: str, quoted: bool) -> bool:
+    """Return True for an expression; a quoted one that goes on behind its brackets is none."""
+    if value.lower() in _NAMES_OF_IT or _VERSION.match(value):
+        return True
+    return _CODE.match(value) is not None and not (quoted and _CALL.match(value))
+
+
+_OPERATED = re.compile(r" (?:[+%*?|&]|if\b|or\b|and\b|==)")
+
+
+def _ends_there(text: str, end: int, place: _Place) -> bool:
+    """Return True if a password of letters alone stands where no variable or sentence goes on."""
+    following = text[end : end + 1]
+    if place.is_colon:
+        return (
+            following in {"", "\n", "\r", "<"}
+            or (following in {".", "!", ";"} and text[end + 1 : end + 2] in {"", " ", "\n"})
+            or _COMMENT.match(text, end) is not None
+        )
+    if place.spaced:
+        if _OPERATED.match(text, end):
+            return False
+        return place.foreign or place.loud or (place.opens_line and following in {"", "\n", "\r"})
+    return place.loud or following not in {")", ","}
+
+
+# --- Sentences: "my password is X"
+
+_COPULA_STEMS = tuple(
+    "pw mdp pass kennwort wachtwoord contrase senha clave ordine".split()
+)
+_COPULA = re.compile(
+    r"([a-zñ]{0,6})[\"'`]?(?: (?:for|to|on|für|zu[mr]?|pour|para|per|voor|van|of|von|vom|del?"
+    r"|du|d[aio]|della) [^\s.,:;]{1,30}(?: [^\s.,:;]{1,30})?)?"
+    r"(?:\s(?:is|was|ist|lautet|war|est|était|es|era|è|é|será|(?:has|had) been)\b|(?<=\w)['’]s\b"
+    r"|,? c['’]est\b)"
+    r"(?: (?:now|still|currently|always|just|jetzt|immer noch|noch|nun|toujours|encore|todavía"
+    r"|ancora|nog steeds|ainda))?(?: (?:re)?set to| changed to)?:?\s{1,2}"
+    rf"(?:\"([^\"\n]{{1,100}})\"|'([^'\n]{{1,100}})'|`([^`\n]{{1,100}})`|({_PLAIN}{{4,100}}+))"
+)
+_OWNED = re.compile(
+    r"(?i)\b(?:my|our|his|her|their|meine?|unser|seine?|ihre?|mon|notre|son|leur|mi|nuestra|mia"
+    r"|nostra|sua|mijn|onze|ons|minha|nossa|wi-?fi|wlan|de acceso)(?:['’]s)?\s"
+    r"(?:[\w-]{1,20}\s){0,2}\Z"
+)
+_OF_ACCOUNT = re.compile(
+    r"(?i)\b(?:wi-?fi|wlan|router|red|cuenta|correo|acceso|banco|conta|account"
+    r"|laptop|e-?mail|server|mail)\b"
+)
+"""What has a password, behind its name."""
+_GOES_ON = re.compile(
+    r"\s{1,2}(?:and|but|so|which|because|since|or|und|aber|weil|oder|mais|et|car|ou|pero|y|porque|e"
+    r"|ma|perché|maar|en|want|mas|if|does|doesn['’]?t|won['’]?t|now|please|thanks)\b|\s?[(—–]|\s-"
+)
+"""What may follow a password in a sentence that goes on."""
+
+
+def _said_values(text: str, lowered: str) -> Iterator[tuple[int, int]]:
+    for stem in _COPULA_STEMS:
+        at = lowered.find(stem)
+        while at >= 0:
+            end = at + len(stem)
+            if m := _COPULA.match(text, end):
+                yield from _said(text, lowered, at, m)
+                end = m.end()
+            at = lowered.find(stem, end)
+
+
+def _said(text: str, lowered: str, at: int, m: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Yield the value of a sentence such as "my password is X".
+
+    Args:
+        at: where the stem of the name stands.
+        m: what follows the stem, with the value.
+    """
+    begin = at
+    while begin > at - _NAME_SIZE and text[begin - 1 : begin].isalpha():
+        begin -= 1
+    name = lowered[begin : m.end(1)]
+    ambiguous = name in _WORDS["ambiguous"]
+    if not (ambiguous or name in _WORDS["spoken"] or name.endswith(_PASSWORD_ENDINGS)):
+        return
+    group = m.lastindex or 5
+    start, value = m.start(group), m[group]
+    if group < 5:
+        if not is_state(value) and len(value) >= 4 and not _CODE.match(value):
+            yield start, start + len(value)
+        return
+    bare = value.rstrip(".,:;!?")
+    verb = text[m.end(1) : start]
+    states = is_state(value) and not ("lautet" in verb and bare.lower() not in _WHOLE_STATES)
+    if len(bare) < 4 or _CODE.match(value) or states:
+        return
+    owned = (
+        _OWNED.search(text, max(0, begin - 48), begin) is not None
+        or _OF_ACCOUNT.search(verb) is not None
+        or (name == "pw" and text[begin - 1 : begin] in {"", "\n"})
+    )
+    ends = len(bare) < len(value) or text[m.end() : m.end() + 1] in {"", "\n", "\r", ")", ",", ";"}
+    ends = ends or owned or "lautet" in verb or _GOES_ON.match(text, m.end()) is not None
+    if is_mixed(bare) or (ends and (owned or not ambiguous) and _is_no_remark(bare)):
+        # an exclamation mark before the end of the sentence belongs to the password
+        yield start, start + len(value.rstrip(".,:;?"))
+
+
+# --- The same secret again, lists and blocks
+
+_URL_PASSWORD = re.compile(r"://[^\s/:@\"'<>]{0,100}:([^\s/@\"'<>]{3,200})@")
+_MOST_AGAIN = 64
+"""Distinct secrets of a text that are searched for where they stand alone."""
+
+
+def _stands_for_one(value: str) -> bool:
+    """Return True for a word that examples have in place of a password."""
+    word = value.lower().strip("_-")
+    return word in _NAMES_OF_IT or word in _SECRETS or is_state(word) or value[0] in "<{$%"
+
+
+def _again(text: str, values: set[str]) -> Iterator[Named]:
+    """Yield each other place where a secret stands as a whole word."""
+    for value in sorted(values)[:_MOST_AGAIN]:
+        if len(value) < 6 and not is_mixed(value):
+            continue
+        at = text.find(value)
+        while at >= 0:
+            end = at + len(value)
+            before, after = text[at - 1 : at], text[end : end + 1]
+            if not (before.isalnum() or before == "_" or after.isalnum() or after == "_"):
+                yield at, end, "named-secret"
+            at = text.find(value, end)
+
+
+_COOKIE = re.compile(r"(?P<name>[\w.$-]{1,80})=(?P<value>[^\s;,\"']{4,4000})")
+_COOKIES = re.compile(r"(?i)cookie[\"'`\])]{0,2}\s?:")
+
+
+def cookies(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Named]:
+    """Yield the values of a `Cookie:` or `Set-Cookie:` header, not its attributes."""
+    done = 0
+    for head in _COOKIES.finditer(text) if "cookie" in lowered else ():
+        if head.start() < done:
+            continue
+        line = text.find("\n", head.end())
+        done = line if line >= 0 else len(text)
+        for m in _COOKIE.finditer(text, head.end(), done):
+            named = m["name"].lower() not in _WORDS["cookie_attributes"]
+            if named and m["value"][0] not in "<{$%":
+                yield m.start("value"), m.end("value"), "cookie"
+
+
+_CODES = re.compile(
+    r"(?i)\b(?:recovery|backup|rescue|scratch|emergency|notfall|wiederherstellungs)"
+    r"[ -]?codes?(?: are| is)?\s?:?\s"
+    r"(?P<codes>(?:[\s,;*•-]{0,6}(?:[0-9]{1,2}[.)] )?"
+    r"[0-9A-Za-z]{4,8}(?:[ -][0-9A-Za-z]{4,8}){0,3}){1,20})"
+)
+_ONE_CODE = re.compile(r"(?=[A-Za-z-]{0,17}[0-9])[0-9A-Za-z]{4,8}(?:-[0-9A-Za-z]{4,8}){0,3}")
+_SHORTEST_CODE = 6
+
+
+def recovery_codes(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Named]:
+    """Yield the codes of a list that a line above announces."""
+    for m in _CODES.finditer(text) if "code" in lowered else ():
+        for code in _ONE_CODE.finditer(text, m.start("codes"), m.end("codes")):
+            if len(code[0]) >= _SHORTEST_CODE or not code[0].isdigit():
+                yield code.start(), code.end(), "recovery-code"
+
+
+_PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
+_PEM_BODY = re.compile(r"[\sA-Za-z0-9+/=]{0,20000}")
+_PEM_SIZE = 20_000
+
+
+def private_keys(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Named]:
+    """Yield private keys in PEM, also such as are cut off."""
+    begins = list(_PEM_BEGIN.finditer(text)) if "-----BEGIN " in text else []
+    limits = [*(m.start() for m in begins[1:]), len(text)]
+    for begin, limit in zip(begins, limits, strict=False):  # none begins: nothing to limit
+        stop = min(limit, begin.end() + _PEM_SIZE)
+        at = text.find("-----END ", begin.end(), stop)
+        end = (_PEM_END.match(text, at) if at >= 0 else None) or _PEM_BODY.match(
+            text, begin.end(), stop
+        )
+        if end:
+            size = len(text[begin.start() : end.end()].rstrip())
+            yield begin.start(), begin.start() + size, "private-key"
+
+
+_AWS_ID = re.compile(r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}")
+_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_AWS_REACH = 300
+
+
+def beside_aws_ids(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Named]:
+    """Yield the secret access keys near an access key id of AWS."""
+    for key in _AWS_ID.finditer(text):
+        for m in _AWS_SECRET.finditer(
+            text, max(0, key.start() - _AWS_REACH), key.end() + _AWS_REACH
+        ):
+            if not m[0].isalpha() and not re.fullmatch("[0-9a-f]{40}", m[0]):
+                yield m.start(), m.end(), "aws-secret-access-key"
