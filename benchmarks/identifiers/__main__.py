@@ -1,0 +1,111 @@
+"""Measure policy `identifiers` on the suites of others: see the package."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from benchmarks.common.machine import circumstances
+from benchmarks.common.tables import table
+from benchmarks.identifiers import detect_secrets, golang, libraries, presidio
+from benchmarks.identifiers.samples import Sample
+from sanitizer import Sanitizer
+
+FOLDERS: dict[str, Callable[[Path], Iterator[Sample]]] = {
+    "presidio": presidio.cases,
+    "gitleaks": golang.gitleaks,
+    "trufflehog": golang.trufflehog,
+    "detect-secrets": detect_secrets.cases,
+}
+"""Suites that are read from a checkout, by the option that names its folder."""
+
+
+def missed(sanitizer: Sanitizer, sample: Sample) -> str:
+    """Return what of a sample leaves, its hidden characters as dots; "" when nothing does.
+
+    Of a negative, where nothing has to be hidden, nothing must be.
+    """
+    covered = sanitizer.sanitize(sample.text).covered
+    hidden = {at for start, end in covered for at in range(start, end)}
+    if not sample.spans:
+        return ", ".join(repr(sample.text[start:end]) for start, end in covered)
+    left = [
+        "".join("." if at in hidden else sample.text[at] for at in range(start, end))
+        for start, end in sample.spans
+        if not hidden.issuperset(range(start, end))
+    ]
+    return ", ".join(map(repr, left))
+
+
+def main() -> None:
+    """Print the table, and the failures of the half that may be read."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.identifiers", description=__doc__)
+    for name in FOLDERS:
+        parser.add_argument(f"--{name}", type=Path, metavar="FOLDER", help=f"checkout of {name}")
+    parser.add_argument("--half", choices=("seen", "unseen", "both"), default="both")
+    parser.add_argument("--suite", default="", help="only suites whose name contains this")
+    parser.add_argument("--kind", default="", help="only kinds whose name contains this")
+    parser.add_argument("--failures", type=int, default=0, metavar="N", help="print the first N")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts")
+    options = vars(parser.parse_args())
+
+    sources = [
+        extract(options[name.replace("-", "_")])
+        for name, extract in FOLDERS.items()
+        if options[name.replace("-", "_")]
+    ]
+    samples = [
+        sample
+        for sample in dict.fromkeys(chain(*sources, libraries.numbers(), libraries.phones()))
+        if options["half"] in ("both", sample.half)
+        and options["suite"] in sample.suite
+        and options["kind"] in sample.kind
+    ]
+    counts, failures, seconds = measure(samples)
+    for sample, left in failures[: options["failures"]]:
+        label = "missed" if sample.spans else "alarm"
+        print(f"{label}\t{sample.suite}\t{sample.kind}\t{left}\t{sample.text!r}")
+    suites = list(dict.fromkeys(sample.suite for sample in samples))
+    header = ("suite", "seen half", "unseen half", "both", "alarms, seen", "alarms, unseen")
+    print(table(header, [row(counts, suite) for suite in suites]))
+    print(f"\n{len(samples)} texts, {1000 * seconds / max(1, len(samples)):.2f} ms a text")
+    if options["json"]:
+        figures = {" | ".join(key): n for key, n in sorted(counts.items())}
+        result = circumstances("python -m benchmarks.identifiers") | {"counts": figures}
+        options["json"].write_text(json.dumps(result, indent=1) + "\n")
+
+
+def measure(samples: Iterable[Sample]) -> tuple[Counter[tuple[str, ...]], list, float]:
+    """Return counts by suite, half and outcome, the failures of the seen half, and the seconds."""
+    sanitizer = Sanitizer(policy="identifiers")
+    counts: Counter[tuple[str, ...]] = Counter()
+    failures = []
+    start = time.perf_counter()
+    for sample in samples:
+        left = missed(sanitizer, sample)
+        outcome = ("found", "missed") if sample.spans else ("silent", "alarm")
+        counts[sample.suite, sample.half, outcome[bool(left)]] += 1
+        if left and sample.half == "seen":
+            failures.append((sample, left))
+    return counts, failures, time.perf_counter() - start
+
+
+def row(counts: Counter[tuple[str, ...]], suite: str) -> list[str]:
+    """Return the cells of a suite."""
+
+    def cell(good: str, bad: str, *halves: str) -> str:
+        n = sum(counts[suite, half, good] for half in halves)
+        total = n + sum(counts[suite, half, bad] for half in halves)
+        return f"{n} of {total} ({100 * n / total:.1f} %)" if total else ""
+
+    found = [cell("found", "missed", *each) for each in (["seen"], ["unseen"], ["seen", "unseen"])]
+    return [suite, *found, *(cell("alarm", "silent", half) for half in ("seen", "unseen"))]
+
+
+if __name__ == "__main__":
+    main()

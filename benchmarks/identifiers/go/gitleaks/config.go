@@ -1,0 +1,48 @@
+// Package config holds of gitleaks' own package what its rules name.
+package config
+
+import (
+	"strings"
+
+	"github.com/zricethezav/gitleaks/v8/regexp"
+)
+
+type Rule struct {
+	RuleID, Description string
+	Entropy             float64
+	SecretGroup         int
+	Regex, Path         *regexp.Regexp
+	Tags, Keywords      []string
+	Allowlists          []*Allowlist
+	RequiredRules       []*Required
+	SkipReport          bool
+}
+
+type Required struct {
+	RuleID                     string
+	WithinLines, WithinColumns *int
+}
+
+type AllowlistMatchCondition int
+
+const (
+	AllowlistMatchOr AllowlistMatchCondition = iota
+	AllowlistMatchAnd
+)
+
+type Allowlist struct {
+	Description, RegexTarget string
+	MatchCondition           AllowlistMatchCondition
+	Commits, StopWords       []string
+	Paths, Regexes           []*regexp.Regexp
+}
+
+// ContainsStopWord reports whether a secret has one of the words in it, and which.
+func (a *Allowlist) ContainsStopWord(secret string) (bool, string) {
+	for _, word := range a.StopWords {
+		if strings.Contains(strings.ToLower(secret), strings.ToLower(word)) {
+			return true, word
+		}
+	}
+	return false, ""
+}
