@@ -24,6 +24,9 @@ is a negative in which anything is. What counts as one sample, each once:
   generator of ours, the same in every run. Its forms of assignment are all there (25 a rule).
 - trufflehog: a wanted value that stands in the input as such; joined pairs do not and are left out.
 - detect-secrets: a payload that is to be flagged, with the value that the plugin reports in it.
-- python-stdnum: "The [long name] is N" for the examples of docstrings that validate.
-- phonenumbers: the examples of all regions, fixed and mobile, in national form.
+- python-stdnum: "The [long name] is N" for the examples of docstrings that validate, all of them.
+- phonenumbers: the examples of all regions, fixed and mobile, in national form: announced twice,
+  in a sentence with a word before ("call me on"), and in one that tells only behind.
+
+Blanks, quotes and operators around a value, which some patterns take with it, need not be hidden.
 """

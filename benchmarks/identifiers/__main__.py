@@ -51,7 +51,13 @@ def main() -> None:
     parser.add_argument("--half", choices=("seen", "unseen", "both"), default="both")
     parser.add_argument("--suite", default="", help="only suites whose name contains this")
     parser.add_argument("--kind", default="", help="only kinds whose name contains this")
-    parser.add_argument("--failures", type=int, default=0, metavar="N", help="print the first N")
+    parser.add_argument(
+        "--failures",
+        type=int,
+        default=0,
+        metavar="N",
+        help="print N of each suite, of the seen half",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts")
     options = vars(parser.parse_args())
 
@@ -68,9 +74,8 @@ def main() -> None:
         and options["kind"] in sample.kind
     ]
     counts, failures, seconds = measure(samples)
-    for sample, left in failures[: options["failures"]]:
-        label = "missed" if sample.spans else "alarm"
-        print(f"{label}\t{sample.suite}\t{sample.kind}\t{left}\t{sample.text!r}")
+    for line in shown(failures, options["failures"]):
+        print(line)
     suites = list(dict.fromkeys(sample.suite for sample in samples))
     header = ("suite", "seen half", "unseen half", "both", "alarms, seen", "alarms, unseen")
     print(table(header, [row(counts, suite) for suite in suites]))
@@ -99,6 +104,22 @@ def measure(samples: Sequence[Sample]) -> tuple[Counts, list[tuple[Sample, str]]
         if left and sample.half == "seen":
             failures.append((sample, left))
     return counts, failures, seconds
+
+
+def shown(failures: Sequence[tuple[Sample, str]], n: int) -> Iterator[str]:
+    """Yield n failures of each suite and outcome, of as many kinds as there are."""
+    of_kind: Counter[tuple[str, bool, str]] = Counter()
+    ranked = []
+    for sample, left in failures:
+        key = (sample.suite, not sample.spans, sample.kind)
+        of_kind[key] += 1
+        ranked.append((key[:2], of_kind[key], key[2], left, sample.text))
+    taken: Counter[tuple[str, bool]] = Counter()
+    for suite, _, kind, left, text in sorted(ranked):
+        taken[suite] += 1
+        if taken[suite] <= n:
+            label = "alarm" if suite[1] else "missed"
+            yield f"{label}\t{suite[0]}\t{kind}\t{left}\t{text[:1000]!r}"
 
 
 def row(counts: Counts, suite: str) -> list[str]:

@@ -25,7 +25,10 @@ VERDICTS = ("should_flag", "expected_secret", "should_be_caught")
 
 
 def cases(folder: Path) -> Iterator[Sample]:
-    """Yield payloads with their values, each once, and the payloads without any.
+    """Yield payloads with their values, each once.
+
+    Those that are not to be flagged are no negatives here: many hold a secret in a notation that
+    the language at hand does not have.
 
     Raises:
         RuntimeError: when pytest collects nothing there.
@@ -46,8 +49,7 @@ def cases(folder: Path) -> Iterator[Sample]:
         raise RuntimeError(f"pytest found nothing in {folder}:\n{done.stdout[-2000:]}")
     for row in dict.fromkeys(rows):
         kind, text, value = json.loads(row)
-        spans = occurrences(text, value or "")
-        if spans or not value:
+        if spans := occurrences(text, value):
             yield Sample("detect-secrets", kind, text, spans)
 
 
@@ -61,28 +63,28 @@ def pytest_itemcollected(item: Any) -> None:
     """Print the payload of a test and the value in it."""
     callspec = getattr(item, "callspec", None)
     values = dict(callspec.params) if callspec else {}
-    verdict = next((values[name] for name in VERDICTS if name in values), True)
     text = next((values[n] for n in ("payload", "line", "file_content") if n in values), None)
     if "format" in values and "num_results" not in values:
         text = values["format"].format(**values)
-    if not isinstance(text, str) or len(text) > 10_000:
+    verdict = next((values[name] for name in VERDICTS if name in values), True)
+    if not isinstance(text, str) or not verdict:
         return
     kind = item.module.__name__.rpartition(".")[2].removesuffix("_test")
-    value = None
-    if verdict and kind == "private_key":
-        value = text.partition("-----\n")[2].partition("\n-----")[0]
+    if kind == "private_key":
+        value: str | None = text.partition("-----\n")[2].partition("\n-----")[0]
     elif isinstance(verdict, str):
         value = verdict
-    elif verdict:
+    else:
         value = _reported(item.module, values, text)
     if kind == "keyword":
-        kind = _keyword(text, value)
-    print(f"{MARK}{json.dumps([kind, text, value])}")
+        kind = _keyword(text, value or "")
+    if value:
+        print(f"{MARK}{json.dumps([kind, text, value])}")
 
 
-def _keyword(text: str, value: str | None) -> str:
+def _keyword(text: str, value: str) -> str:
     """Return the line without its value: the same line, of two languages, falls in one half."""
-    return "keyword " + re.sub(r"\W+", " ", text.replace(value or "\n", "", 1)).strip()
+    return "keyword " + re.sub(r"\W+", " ", text.replace(value, "", 1)).strip()
 
 
 def _reported(module: Any, values: dict[str, Any], text: str) -> str | None:

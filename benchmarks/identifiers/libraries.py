@@ -6,6 +6,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+import warnings
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -14,16 +15,22 @@ import stdnum
 
 from benchmarks.identifiers.samples import Sample
 
-ANNOUNCED = ("Phone: {}", "tel. {}")
-IN_PROSE = "You can call me on {} in the evening"
+PHONES = (
+    ("phonenumbers, announced", "Phone: {}"),
+    ("phonenumbers, announced", "tel. {}"),
+    ("phonenumbers, in prose", "You can call me on {} in the evening"),
+    ("phonenumbers, told behind", "She gave me {} as the number of the clinic"),
+)
+"""What is said about a telephone number, by suite."""
 KINDS = (phonenumbers.PhoneNumberType.FIXED_LINE, phonenumbers.PhoneNumberType.MOBILE)
 
 
 def numbers() -> Iterator[Sample]:
     """Yield "The [long name] is N" for the examples of python-stdnum's modules that validate."""
     for info in pkgutil.walk_packages(stdnum.__path__, "stdnum."):
-        module = importlib.import_module(info.name)
-        if info.ispkg or not callable(getattr(module, "validate", None)):
+        with warnings.catch_warnings(action="ignore"):  # modules that have been renamed
+            module = importlib.import_module(info.name)
+        if info.ispkg or "algorithm" in _first_line(module):
             continue
         for number in _examples(module):
             yield _told("python-stdnum", info.name, f"The {long_name(module)} is {{}}", number)
@@ -34,10 +41,14 @@ def long_name(module: ModuleType) -> str:
 
     Of two names, the native and the English one, it is the English one, which comes last.
     """
-    line = (module.__doc__ or "").strip().splitlines()[0].rstrip(".")
+    line = _first_line(module)
     inner = re.search(r"\((.*)\)", line)
-    name = inner[1] if inner else line
-    return name.rpartition(", ")[2].removeprefix("the ")
+    name = (inner[1] if inner else line).rpartition(", ")[2]
+    return re.sub(r"^(the|an?) ", "", name, flags=re.IGNORECASE).strip(' "')
+
+
+def _first_line(module: ModuleType) -> str:
+    return (module.__doc__ or ".").strip().splitlines()[0].rstrip(".")
 
 
 def _examples(module: ModuleType) -> list[str]:
@@ -60,9 +71,8 @@ def phones() -> Iterator[Sample]:
             for each in examples
             if each
         ):
-            for form in ANNOUNCED:
-                yield _told("phonenumbers, announced", region, form, number)
-            yield _told("phonenumbers, in prose", region, IN_PROSE, number)
+            for suite, form in PHONES:
+                yield _told(suite, region, form, number)
 
 
 def _told(suite: str, kind: str, form: str, number: str) -> Sample:

@@ -30,10 +30,19 @@ class Sample:
         return ("seen", "unseen")[hashlib.sha256(self.kind.encode()).digest()[0] & 1]
 
 
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a span without the blanks, quotes and operators that some patterns take with it."""
+    while start < end and text[start] in " \t\n=:\"'":
+        start += 1
+    while start < end and text[end - 1] in " \t\n\"'":
+        end -= 1
+    return start, end
+
+
 def occurrences(text: str, value: str) -> Spans:
-    """Return all places of a value in a text."""
+    """Return all places of a value in a text, trimmed."""
     found, at = [], text.find(value) if value else -1
     while at >= 0:
-        found.append((at, at + len(value)))
+        found.append(trimmed(text, at, at + len(value)))
         at = text.find(value, at + len(value))
     return tuple(found)
