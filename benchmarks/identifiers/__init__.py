@@ -6,8 +6,8 @@
 FOLDER is a checkout; a suite without one is left out. Inputs and expectations are extracted from it
 at run time, and nothing of theirs is kept here: Presidio (MIT), gitleaks (MIT), detect-secrets
 (Apache-2.0), and trufflehog (AGPL-3.0), of which the tests alone are read, never a detector.
-python-stdnum (LGPL-2.1) and phonenumbers (Apache-2.0) are the installed packages. gitleaks and
-trufflehog need `go`, and none of their modules.
+python-stdnum (LGPL-2.1) and phonenumbers (Apache-2.0) are the installed packages. gitleaks needs
+`go`, and none of its modules.
 
 Halves: a suite is parted by the SHA-256 of the kind's name (recognizer, rule, detector, test,
 module, region). Whoever works on the detector reads failures of the seen half, and no others can be

@@ -117,7 +117,6 @@ def test_a_folder_without_tests_is_an_error(tmp_path: Path) -> None:
         list(detect_secrets.cases(tmp_path))
 
 
-@needs_go
 def test_of_trufflehog_values_that_stand_in_the_input_count(tmp_path: Path) -> None:
     write(
         tmp_path,
@@ -150,12 +149,10 @@ def test_of_gitleaks_rules_are_run_and_drawn_alike_each_time(tmp_path: Path) -> 
     assert negative == ("boats", "boat=none", [])
 
 
-def test_without_go_its_suites_are_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_go_gitleaks_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(RuntimeError, match="go is needed"):
-        list(golang.trufflehog(tmp_path))
+        list(golang.gitleaks(tmp_path))
 
 
 def test_libraries_give_a_number_of_each_kind_with_its_long_name() -> None:

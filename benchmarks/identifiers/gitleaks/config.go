@@ -12,35 +12,26 @@ type Rule struct {
 	Entropy             float64
 	SecretGroup         int
 	Regex, Path         *regexp.Regexp
-	Tags, Keywords      []string
+	Keywords            []string
 	Allowlists          []*Allowlist
-	RequiredRules       []*Required
-	SkipReport          bool
 }
-
-type Required struct {
-	RuleID                     string
-	WithinLines, WithinColumns *int
-}
-
-type AllowlistMatchCondition int
-
-const (
-	AllowlistMatchOr AllowlistMatchCondition = iota
-	AllowlistMatchAnd
-)
 
 type Allowlist struct {
 	Description, RegexTarget string
-	MatchCondition           AllowlistMatchCondition
-	Commits, StopWords       []string
+	MatchCondition           int
+	StopWords                []string
 	Paths, Regexes           []*regexp.Regexp
 }
+
+const (
+	AllowlistMatchOr = iota
+	AllowlistMatchAnd
+)
 
 // ContainsStopWord reports whether a secret has one of the words in it, and which.
 func (a *Allowlist) ContainsStopWord(secret string) (bool, string) {
 	for _, word := range a.StopWords {
-		if strings.Contains(strings.ToLower(secret), strings.ToLower(word)) {
+		if strings.Contains(strings.ToLower(secret), word) {
 			return true, word
 		}
 	}

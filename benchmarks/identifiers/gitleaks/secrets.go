@@ -2,13 +2,12 @@
 package secrets
 
 import (
-	"hash/fnv"
 	"math/rand"
 	"regexp/syntax"
 	"strings"
 )
 
-var calls int64
+var source = rand.New(rand.NewSource(39))
 
 // NewSecret returns a string that matches; open repetitions end at once, as in gitleaks' own.
 func NewSecret(regex string) string {
@@ -16,49 +15,36 @@ func NewSecret(regex string) string {
 	if err != nil {
 		panic(err)
 	}
-	hash := fnv.New64a()
-	hash.Write([]byte(regex))
-	calls++
 	var drawn strings.Builder
-	write(&drawn, tree, rand.New(rand.NewSource(int64(hash.Sum64())+calls)))
+	write(&drawn, tree.Simplify())
 	return drawn.String()
 }
 
-func write(drawn *strings.Builder, node *syntax.Regexp, source *rand.Rand) {
-	times, least, most := 1, node.Min, node.Max
+// write draws from a simplified tree, in which no repetition is counted.
+func write(drawn *strings.Builder, node *syntax.Regexp) {
+	parts := node.Sub
 	switch node.Op {
 	case syntax.OpLiteral:
 		drawn.WriteString(string(node.Rune))
 	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		drawn.WriteByte(character(node, source))
+		drawn.WriteByte(character(node))
 	case syntax.OpAlternate:
-		write(drawn, node.Sub[source.Intn(len(node.Sub))], source)
-		return
+		at := source.Intn(len(parts))
+		parts = parts[at : at+1]
 	case syntax.OpStar, syntax.OpQuest:
-		least, most = 0, 1
-	case syntax.OpPlus:
-		least, most = 1, 1
+		parts = parts[:source.Intn(2)]
 	}
-	switch node.Op {
-	case syntax.OpRepeat, syntax.OpStar, syntax.OpQuest, syntax.OpPlus:
-		if most < least {
-			most = least
-		}
-		times = least + source.Intn(most-least+1)
-	}
-	for ; times > 0; times-- {
-		for _, part := range node.Sub {
-			write(drawn, part, source)
-		}
+	for _, part := range parts {
+		write(drawn, part)
 	}
 }
 
 // character draws one of the printable ASCII characters that a class has.
-func character(node *syntax.Regexp, source *rand.Rand) byte {
+func character(node *syntax.Regexp) byte {
 	fitting := []byte{}
 	for c := rune(' '); c <= '~'; c++ {
 		fits := node.Op != syntax.OpCharClass
-		for i := 0; i+1 < len(node.Rune); i += 2 {
+		for i := 0; i < len(node.Rune); i += 2 {
 			fits = fits || node.Rune[i] <= c && c <= node.Rune[i+1]
 		}
 		if fits {
