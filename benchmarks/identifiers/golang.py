@@ -67,7 +67,7 @@ def gitleaks(folder: Path) -> Iterator[Sample]:
         raise RuntimeError(f"gitleaks' rules don't run:\n{done.stderr[:2000]}")
     for row in map(json.loads, done.stdout.splitlines()):
         spans = {span for each in row["secrets"] for span in occurrences(row["text"], each)}
-        if spans or row["negative"]:  # a few positives are of rules for file names alone
+        if spans or row["negative"]:  # without both: of a rule for names of files alone
             yield Sample("gitleaks", row["kind"], row["text"], tuple(sorted(spans)))
 
 
@@ -94,12 +94,14 @@ class Table:
     """The strings of a Go test: `name := "..."`, `input: ...` and `want: ...`, in order."""
 
     def __init__(self, source: str) -> None:
-        self.tokens = [each for each in TOKEN.findall(source) if each[:2] not in ("//", "/*")]
+        self.tokens: list[str] = [
+            each for each in TOKEN.findall(source) if each[:2] not in ("//", "/*")
+        ]
         self.at = 0
         self.known: dict[str, str | None] = {}
 
     def rows(self) -> Iterator[tuple[str, list[str]]]:
-        """Yield inputs with what is wanted of them; those that only a run would tell are left out."""
+        """Yield inputs with what is wanted of them, where reading is enough to tell."""
         text: str | None = None
         while self.at + 2 < len(self.tokens):
             name, sign = self.tokens[self.at : self.at + 2]
@@ -120,11 +122,11 @@ class Table:
 
     def string(self) -> str | None:
         """Read a sum of strings, names and calls of Sprintf; None for anything else."""
-        token = self.next()
-        value = self.known.get(token, token if token.isdigit() else None)
-        if token[0] in '"`':
-            value = ast.literal_eval(token) if token[0] == '"' else token[1:-1]
-        elif token == "fmt.Sprintf" and (parts := self.listed("(", ")")):
+        first = self.next()
+        value = self.known.get(first, first if first.isdigit() else None)
+        if first[0] in '"`':
+            value = ast.literal_eval(token) if first[0] == '"' else token[1:-1]
+        elif first == "fmt.Sprintf" and (parts := self.listed("(", ")")):
             value = re.sub("%[dv]", "%s", parts[0]) % tuple(parts[1:])
         if self.tokens[self.at] != "+":
             return value
@@ -134,8 +136,8 @@ class Table:
 
     def strings(self) -> list[str] | None:
         """Read `[]string{...}` or nil; None for anything else."""
-        token = self.next()
-        return [] if token == "nil" else self.listed("{", "}") if token == "[]string" else None
+        first = self.next()
+        return [] if first == "nil" else self.listed("{", "}") if first == "[]string" else None
 
     def listed(self, opening: str, closing: str) -> list[str] | None:
         """Read strings with commas between them."""

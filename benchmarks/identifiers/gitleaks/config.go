@@ -1,11 +1,7 @@
 // Package config holds of gitleaks' own package what its rules name.
 package config
 
-import (
-	"strings"
-
-	"github.com/zricethezav/gitleaks/v8/regexp"
-)
+import "github.com/zricethezav/gitleaks/v8/regexp"
 
 type Rule struct {
 	RuleID, Description string
@@ -28,12 +24,5 @@ const (
 	AllowlistMatchAnd
 )
 
-// ContainsStopWord reports whether a secret has one of the words in it, and which.
-func (a *Allowlist) ContainsStopWord(secret string) (bool, string) {
-	for _, word := range a.StopWords {
-		if strings.Contains(strings.ToLower(secret), word) {
-			return true, word
-		}
-	}
-	return false, ""
-}
+// ContainsStopWord lets every drawn secret pass: no rule is tested here.
+func (*Allowlist) ContainsStopWord(string) (bool, string) { return false, "" }

@@ -7,8 +7,6 @@ import (
 	"github.com/zricethezav/gitleaks/v8/config"
 )
 
-var output = json.NewEncoder(os.Stdout)
-
 // Validate prints the samples of a rule instead of testing them.
 func Validate(rule config.Rule, positives []string, negatives []string) *config.Rule {
 	for _, text := range positives {
@@ -20,7 +18,7 @@ func Validate(rule config.Rule, positives []string, negatives []string) *config.
 	return &rule
 }
 
-// ValidateWithPaths prints the samples of a rule that also looks at file names.
+// ValidateWithPaths prints the samples of a rule that also looks at the names of files.
 func ValidateWithPaths(rule config.Rule, positives, negatives map[string]string) *config.Rule {
 	for _, text := range positives {
 		Validate(rule, []string{text}, nil)
@@ -33,7 +31,7 @@ func ValidateWithPaths(rule config.Rule, positives, negatives map[string]string)
 
 func print(kind, text string, negative bool, secrets []string) {
 	row := map[string]any{"kind": kind, "text": text, "negative": negative, "secrets": secrets}
-	if err := output.Encode(row); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(row); err != nil {
 		panic(err)
 	}
 }
@@ -41,7 +39,7 @@ func print(kind, text string, negative bool, secrets []string) {
 // secrets returns what gitleaks reports as the secret: the rule's group, or the first with text.
 func secrets(rule config.Rule, text string) []string {
 	found := []string{}
-	if rule.Regex == nil {
+	if rule.Regex == nil { // a rule for names of files alone
 		return found
 	}
 	for _, groups := range rule.Regex.FindAllStringSubmatch(text, -1) {
