@@ -125,7 +125,7 @@ class Table:
         first = self.next()
         value = self.known.get(first, first if first.isdigit() else None)
         if first[0] in '"`':
-            value = ast.literal_eval(token) if first[0] == '"' else token[1:-1]
+            value = str(ast.literal_eval(first)) if first[0] == '"' else first[1:-1]
         elif first == "fmt.Sprintf" and (parts := self.listed("(", ")")):
             value = re.sub("%[dv]", "%s", parts[0]) % tuple(parts[1:])
         if self.tokens[self.at] != "+":
