@@ -1,0 +1,112 @@
+"""Measure policy `identifiers` on the suites of others: see the package."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+from benchmarks.common.machine import circumstances
+from benchmarks.common.tables import table
+from benchmarks.identifiers import golang, python_tests
+from benchmarks.identifiers.samples import Sample, digest, phones, stdnum_numbers
+from sanitizer import Sanitizer
+
+Counts = Counter[tuple[str, str, str]]
+"""Numbers of samples by suite, half and outcome."""
+FOLDERS: dict[str, Callable[[Path], Iterator[Sample]]] = {
+    "presidio": python_tests.presidio,
+    "gitleaks": golang.gitleaks,
+    "trufflehog": golang.trufflehog,
+    "detect-secrets": python_tests.detect_secrets,
+}
+"""Suites that are read from a checkout, by the option that names its folder."""
+
+
+def missed(sample: Sample, covered: Iterable[tuple[int, int]]) -> str:
+    """Return what of a sample leaves, its hidden characters as dots; "" when nothing does.
+
+    Of a negative, where nothing has to be hidden, nothing must be.
+    """
+    hidden = {at for start, end in covered for at in range(start, end)}
+    if not sample.spans:
+        return ", ".join(repr(sample.text[start:end]) for start, end in covered)
+    left = [
+        "".join("." if at in hidden else sample.text[at] for at in range(start, end))
+        for start, end in sample.spans
+        if not hidden.issuperset(range(start, end))
+    ]
+    return ", ".join(map(repr, left))
+
+
+def measure(samples: Sequence[Sample]) -> tuple[Counts, list[tuple[Sample, str]]]:
+    """Return counts by suite, half and outcome, and what is left in failures of the seen half.
+
+    Each text is a conversation of its own: a value found in one must not be known in the next.
+    """
+    texts = [sample.text for sample in samples]
+    results = Sanitizer(policy="identifiers").sanitize_batch(texts, together=False)
+    counts: Counts = Counter()
+    failures = []
+    for sample, result in zip(samples, results, strict=True):
+        left = missed(sample, result.covered)
+        outcome = ("found", "missed") if sample.spans else ("silent", "alarm")
+        counts[sample.suite, sample.half, outcome[bool(left)]] += 1
+        if left and sample.half == "seen":
+            failures.append((sample, f"{outcome[1]}\t{sample.suite}\t{sample.kind}\t{left}"))
+    return counts, failures
+
+
+def share(counts: Counts, suite: str, half: str, counted: str, other: str) -> str:
+    """Return a cell: how many of a half of a suite had an outcome."""
+    n, others = counts[suite, half, counted], counts[suite, half, other]
+    return f"{n} of {n + others} ({100 * n / (n + others):.1f} %)" if n + others else ""
+
+
+def main() -> None:
+    """Print the table, after failures of the half that may be read."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.identifiers", description=__doc__)
+    for name in FOLDERS:
+        parser.add_argument(f"--{name}", type=Path, metavar="FOLDER", help=f"checkout of {name}")
+    parser.add_argument("--half", choices=("seen", "unseen", "both"), default="both")
+    parser.add_argument("--suite", default="", help="only suites whose name contains this")
+    parser.add_argument("--kind", default="", help="only kinds whose name contains this")
+    parser.add_argument("--failures", type=int, default=0, help="print so many, of mixed kinds")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts")
+    options = parser.parse_args()
+    folders = {name: getattr(options, name.replace("-", "_")) for name in FOLDERS}
+    sources = [FOLDERS[name](folder) for name, folder in folders.items() if folder]
+    samples = [
+        sample
+        for sample in dict.fromkeys(chain(*sources, stdnum_numbers(), phones()))
+        if options.half in ("both", sample.half)
+        and options.suite in sample.suite
+        and options.kind in sample.kind
+    ]
+    start = time.perf_counter()
+    counts, failures = measure(samples)
+    milliseconds = 1000 * (time.perf_counter() - start) / max(1, len(samples))
+    mixed = sorted(failures, key=lambda failure: digest(failure[0].text))
+    for sample, line in mixed[: options.failures]:
+        print(f"{line}\t{sample.text!r}")
+    header = ("suite", "found, seen half", "found, unseen half", "alarms, seen", "alarms, unseen")
+    rows = [
+        [suite]
+        + [share(counts, suite, half, "found", "missed") for half in ("seen", "unseen")]
+        + [share(counts, suite, half, "alarm", "silent") for half in ("seen", "unseen")]
+        for suite in dict.fromkeys(sample.suite for sample in samples)
+    ]
+    print(table(header, rows))
+    print(f"\n{len(samples)} texts, {milliseconds:.2f} ms a text")
+    if options.json:
+        figures = {" | ".join(key): n for key, n in sorted(counts.items())}
+        result = circumstances("python -m benchmarks.identifiers") | {"counts": figures}
+        options.json.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
