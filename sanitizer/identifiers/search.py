@@ -33,6 +33,8 @@ _RANK = {kind: i for i, kind in enumerate(KINDS)}
 _AS_WRITTEN = frozenset({"KEY", "URL", "LINK", "ENCODED"})
 """Kinds whose percent signs belong to them."""
 _TRIMMED = ".,:;?"
+_BLANKS = frozenset("xX*#.-_")
+"""Characters of which examples make values that are none: "ghp_xxxxxxxx"."""
 _NEAR = 60
 _BEFORE = 100
 """Characters before a string that may belong to the value which it marks."""
@@ -230,12 +232,11 @@ def _begun(text: str, start: str, row: Row) -> Iterator[Span]:
             first = before.start() if before else -1
         m = row.pattern.match(text, end) if first >= 0 else None
         if m and (row.glued or first == 0 or not text[first - 1].isalnum()):
-            end = m.end() - (text[m.end() - 1] in "-_.")
-            if "value" in row.pattern.groupindex:
-                if row.passes(m["value"]):
-                    yield *m.span("value"), row
-            elif row.passes(text[at + len(start) : end]):
-                yield first, end, row
+            end = max(end, m.end() - (text[m.end() - 1] in "-_."))
+            whole = "value" not in row.pattern.groupindex
+            value = text[at + len(start) : end] if whole else m["value"]
+            if not _BLANKS.issuperset(value or start) and row.passes(value):
+                yield (first, end, row) if whole else (*m.span("value"), row)
         at = text.find(start, max(end, at + 1))
 
 

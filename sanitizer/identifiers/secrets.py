@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sanitizer.identifiers.checks import looks_random
+from sanitizer.identifiers.readings import plain_texts
 
 Named = tuple[int, int, str]
 
@@ -161,6 +162,18 @@ def is_told(value: str) -> bool:
     return pin or (is_mixed(value) and len(value) > 4) or word
 
 
+def is_password(value: str) -> bool:
+    """Return True for a value that somebody changed a password to, or uses as one."""
+    if is_state(value) or is_expression(value) or len(value) <= 4:
+        return False
+    return is_mixed(value) or not is_remark(value)
+
+
+def is_token(value: str) -> bool:
+    """Return True for a random value that is no name of code, and says nothing in base64."""
+    return looks_random(value) and not is_expression(value) and not any(plain_texts(value))
+
+
 # --- Names
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -258,7 +271,7 @@ def _assigned_values(text: str, lowered: str) -> Iterator[tuple[int, int]]:
         at = text.find(sign)
         while at >= 0:
             low = at - _NAME_SIZE if at > _NAME_SIZE else 0
-            name = lowered[low:at].rstrip(_AROUND_NAME)
+            name = lowered[low:at].rstrip(_AROUND_NAME + ":" if sign == "=" else _AROUND_NAME)
             if sign == "=" and (typed := _TYPED.search(name)):
                 name = name[: typed.start()].rstrip(_AROUND_NAME)
             elif sign == ":" and name[-1:].isalpha() and (said := _QUALIFIED.search(name)):
@@ -289,7 +302,7 @@ def _assigned(text: str, name: str, sign: int) -> Iterator[tuple[int, int]]:
         end = start + len(value)
         if text[end : end + 1] in {"(", "[", "{"} and not _SIGN.search(value):
             return
-    written = text[max(0, sign - _NAME_SIZE) : sign].rstrip(_AROUND_NAME)
+    written = text[max(0, sign - _NAME_SIZE) : sign].rstrip(_AROUND_NAME + ":")
     if _counts(text, value, (start, end), kind, quoted, _place(text, sign, written)):
         yield start, end
 
@@ -398,7 +411,7 @@ def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
     mixed, loud = is_mixed(value), place.loud or place.is_header
     named = place.is_secret or place.loud or place.is_header
     if (quoted or loud) and named and _HYPHENED.fullmatch(value):
-        own = _WORDS["placeholders"].isdisjoint(value.split("-")) or place.loud
+        own = not place.is_header or _WORDS["placeholders"].isdisjoint(value.split("-"))
         return own and not any(stem in value.lower() for stem in _STEMS if not place.loud)
     if place.is_nested and value.islower() and value.isalpha() and len(value) >= _SHORTEST_SECRET:
         return not is_remark(value)
