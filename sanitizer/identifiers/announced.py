@@ -80,7 +80,9 @@ def _end_of_phrase(
         return 0
     for i, wanted in enumerate(phrase[1:], number + 1):
         start, end = words[i].span()
-        if lowered[start:end] != wanted or not _BETWEEN.fullmatch(lowered, words[i - 1].end(), start):
+        if lowered[start:end] != wanted or not _BETWEEN.fullmatch(
+            lowered, words[i - 1].end(), start
+        ):
             return 0
     return words[number + len(phrase) - 1].end()
 
@@ -117,7 +119,9 @@ def _named_behind(text: str, registry: Registry) -> Iterator[Found]:
     """Yield numbers whose name stands in brackets behind them: "447 12 (his ssn)"."""
     for name in _BEHIND.finditer(text):
         first, *rest = name[1].lower().split()
-        rows = [r for words, r in registry.announced.get(first, ()) if list(words) == [first, *rest]]
+        rows = [
+            r for words, r in registry.announced.get(first, ()) if list(words) == [first, *rest]
+        ]
         value = _TOKEN_BEFORE.search(text, max(0, name.start() - 24), name.start())
         for row in rows[0] if rows and value else ():
             assert value

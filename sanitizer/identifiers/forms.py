@@ -34,7 +34,6 @@ from sanitizer.identifiers.checks import (
     with_check_character,
 )
 from sanitizer.identifiers.internet import MACHINE_ROLE, OF_MACHINE
-from sanitizer.identifiers.keys import KEY_FORMS
 from sanitizer.identifiers.places import (
     CANADA_FIRST,
     CANADA_LETTERS,
@@ -44,6 +43,7 @@ from sanitizer.identifiers.places import (
     UK_AREAS,
     UK_INWARD,
 )
+from sanitizer.identifiers.rows import packaged
 from sanitizer.randomness import Source
 
 _DIGITS, _LOWER = "0123456789", "abcdefghijklmnopqrstuvwxyz"
@@ -193,7 +193,7 @@ def _key(text: str, source: Source) -> str:
     if text.startswith(("https://", "http://")):
         host, slash, path = text.partition("/api/" if "/api/" in text else ".com/")
         return host + slash + _scrambled(path, source)
-    mark = max((m for m in KEY_FORMS if text.startswith(m)), key=len, default="")
+    mark = max((m for m in packaged().begun if text.startswith(m)), key=len, default="")
     if mark and (m := _SUB_PREFIX.match(text, len(mark))):
         mark = text[: m.end()]
     return mark + _scrambled(text[len(mark) :], source)

@@ -1,12 +1,14 @@
 """Old finders, until their rows are written."""
+
 from __future__ import annotations
+
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from itertools import chain
 from typing import Any
+
 from sanitizer.identifiers.readings import plain_texts, token_around, without_coded_ends
-from sanitizer.identifiers.rows import KINDS
 
 Span = tuple[int, int, str]
 _DIGIT_KINDS = frozenset({"CARD", "IBAN", "SSN", "IP", "PHONE", "DATE", "DATE_OF_BIRTH"})
@@ -75,25 +77,15 @@ def _finders() -> tuple[Any, ...]:
     """
     from sanitizer.identifiers import (
         announced_old as announced,
+    )
+    from sanitizer.identifiers import (
         checks,
-        credentials,
         digits,
         internet,
-        keys,
         places,
     )
 
-    return announced, credentials, digits, internet, keys, places, checks
-
-
-def _secrets(text: str, lowered: str) -> Iterator[Span]:
-    """Yield keys, passwords and tokens."""
-    _, credentials, _, _, keys, *_ = _finders()
-    if _LONG_WORD.search(text) or "-----BEGIN " in text:  # every other key has a long word
-        yield from keys.keys(text)
-    yield from credentials.secrets(text, lowered)
-    if "@" in text and "://" in text:
-        yield from credentials.of_urls(text)
+    return announced, None, digits, internet, None, places, checks
 
 
 def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
@@ -132,8 +124,6 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
 def _without_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
     """Yield MAC addresses, and the cells of tables of passwords, that are letters alone."""
     announced, _, _, internet, *_ = _finders()
-    if "KEY" in wanted and "\n" in text and any(name in lowered for name in _OF_TABLES):
-        yield from announced.by_columns(text)
     if "MAC" in wanted and text.count(":") > 4:
         yield from internet.addresses(text)
 

@@ -215,7 +215,7 @@ def candidates(text: str, wanted: frozenset[str], registry: Registry) -> list[Sp
 def _holds(lowered: str, strings: tuple[str, ...]) -> bool:
     """Return True if a text holds one of some strings, or there are none."""
     # a loop, since a generator takes twice as long
-    for each in strings:  # noqa: SIM110
+    for each in strings:
         if each in lowered:
             return True
     return not strings
@@ -248,7 +248,9 @@ def _searched(text: str, lowered: str, row: Row) -> Iterator[Span]:
         value = m[group].rstrip(_TRIMMED) if row.trim else m[group]
         if not value or ("name" in groups and not is_announced(m["name"], value)):
             continue
-        if row.near and not row.pattern_near.search(text, max(0, m.start() - _NEAR), m.end() + _NEAR):
+        if row.near and not row.pattern_near.search(
+            text, max(0, m.start() - _NEAR), m.end() + _NEAR
+        ):
             continue
         if row.passes(value):
             yield m.start(group), m.start(group) + len(value), row

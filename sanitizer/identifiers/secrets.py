@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sanitizer.identifiers.checks import looks_random
+from sanitizer.identifiers.checks import entropy, looks_random
 from sanitizer.identifiers.readings import plain_texts
 
 Named = tuple[int, int, str]
@@ -119,6 +119,11 @@ def is_written_out(value: str) -> bool:
     return (value.isdigit() and len(value) >= _LONG_NUMBER) or not is_expression(value)
 
 
+def is_plain(value: str) -> bool:
+    """Return True for a value that is no code and no word about a secret."""
+    return len(value) >= 4 and not _CODE.match(value) and not is_state(value)
+
+
 def is_strong(value: str) -> bool:
     """Return True for a value that is written out and mixes letters with digits or signs."""
     return is_written_out(value) and _STRONG.search(value) is not None
@@ -171,7 +176,12 @@ def is_password(value: str) -> bool:
 
 def is_token(value: str) -> bool:
     """Return True for a random value that is no name of code, and says nothing in base64."""
-    return looks_random(value) and not is_expression(value) and not any(plain_texts(value))
+    return looks_random(value) and not _CODE.match(value) and not any(plain_texts(value))
+
+
+def is_very_random(value: str) -> bool:
+    """Return True for a value that is random as keys are, and says nothing in base64."""
+    return looks_random(value) and entropy(value) > 4.3 and not any(plain_texts(value))
 
 
 # --- Names
@@ -194,11 +204,11 @@ _QUALIFIED = re.compile(
 _PLAIN = r"[^\s\"'`<>(){}\[\],;|]"
 _VALUE = re.compile(
     rf"(?:[=>]{{0,2}})\s{{0,3}}(?:!!(?:str|binary) {{1,2}})?"
-    rf"(?:\"((?:[^\"\\\n]|\\.){{1,300}})\"|'((?:[^'\\\n]|\\.){{1,300}})'|`([^`\n]{{1,300}})`"
+    rf"@?(?:\"((?:[^\"\\\n]|\\.){{1,300}})\"|'((?:[^'\\\n]|\\.){{1,300}})'|`([^`\n]{{1,300}})`"
     rf"|\\{{1,3}}\"([^\"\\\n]{{1,300}})\\{{1,3}}\"|({_PLAIN}{{1,300}}+))"
 )
-_BRACED = re.compile(r"=\s{0,3}(?=[^\s\"'`]{0,60}[{}][^\s\"'`]{0,60}[0-9#$!@&*_-])(\w[^\s\"'`]{11,200})")
-"""A value without quotes that holds braces and signs, as no expression does."""
+_RUN = re.compile(r"[=>]{0,2}\s{0,3}@?([^\s\"'`]{12,200})")
+_CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 _QUERY = re.compile(r"&[A-Za-z_][\w.-]*=")
 _HEADER = re.compile(r"(?i)(?<![\w-])x-[a-z-]{2,30}\Z")
 _COMMENT = re.compile(r"[ \t]{1,8}(?:#|//|--)[ \t]")
@@ -219,7 +229,9 @@ def class_of(name: str) -> str:
                 words = humps.findall(name[: len(name) - len(tail)])[-3:]
                 if words and (found := _class_of_words([word.lower() for word in words])):
                     return found
-    return ""
+    words = [word.lower() for word in _HUMPS.findall(name)[-4:]]
+    inside = any(_class_of_words(words[:end]) for end in range(1, len(words)))
+    return "random" if inside and words[-1] not in _WORDS["behind_names"] else ""
 
 
 def _class_of_words(words: list[str]) -> str:
@@ -244,12 +256,27 @@ def _class_of_words(words: list[str]) -> str:
 def is_announced(name: str, value: str) -> bool:
     """Return True if a value in a statement of its own is a secret by its name."""
     kind = class_of(name.rstrip("_0123456789"))
-    if not kind or is_expression(value) or is_state(value) or _HIDDEN.match(value):
+    if not kind or is_state(value) or _HIDDEN.match(value) or _CODE.match(value):
         return False
-    if kind == "password" or looks_random(value) or _is_long_number(value):
+    if looks_random(value) or _is_long_number(value):
+        return True
+    if is_expression(value):
+        return False
+    if kind == "password":
         return True
     loud = name.isupper() and kind == "secret" and not is_remark(value)
     return is_mixed(value) or (loud and len(value) >= _SHORTEST_SECRET and " " not in value)
+
+
+def _is_tangled(value: str) -> bool:
+    """Return True if brackets close in another order than they open, as no expression has it."""
+    opened: list[str] = []
+    for char in value:
+        if char in _CLOSED_BY:
+            opened.append(_CLOSED_BY[char])
+        elif char in ")]}" and opened and opened.pop() != char:
+            return True
+    return False
 
 
 def _is_long_number(value: str) -> bool:
@@ -284,15 +311,16 @@ def _assigned_values(text: str, lowered: str) -> Iterator[tuple[int, int]]:
 def _assigned(text: str, name: str, sign: int) -> Iterator[tuple[int, int]]:
     """Yield the value after a name and "=" or ":" at `sign`."""
     kind = class_of(name)
-    if not kind or text[sign + 1 : sign + 3] == "//" or text[sign - 1] in "!<>":
+    compared = text[sign - 1] == "!"
+    if not kind or text[sign + 1 : sign + 3] == "//" or text[sign - 1] in "<>":
+        return
+    if (run := _RUN.match(text, sign + 1)) and _is_tangled(run[1]) and not compared:
+        yield run.start(1), run.start(1) + len(run[1].rstrip(",;"))
         return
     m = _VALUE.match(text, sign + 1)
-    if braced := _BRACED.match(text, sign):
-        yield braced.span(1)
+    group = (m.lastindex or 5) if m else 5
+    if m is None or (compared and group == 5):
         return
-    if m is None:
-        return
-    group = m.lastindex or 5
     quoted, start, end = group < 5, m.start(group), m.end(group)
     value = m[group]
     if not quoted:
@@ -372,7 +400,7 @@ def _counts(
         return False
     if kind in {"secret", "random"}:
         random = len(value) >= 20 and looks_random(value) and " " not in value
-        random = random or (_is_long_number(value) and not value.isdecimal() or len(value) >= 24 and value.isdigit())
+        random = random or bool(_UUID.fullmatch(value)) or (value.isdigit() and len(value) >= 24)
         return random or (kind == "secret" and _is_secret(value, quoted, place))
     if is_mixed(value) and not (_is_variable(value) and not quoted and place.spaced):
         return True
@@ -452,9 +480,7 @@ def _ends_there(text: str, end: int, place: _Place) -> bool:
 
 # --- Sentences: "my password is X"
 
-_COPULA_STEMS = tuple(
-    "pw mdp pass kennwort wachtwoord contrase senha clave ordine".split()
-)
+_COPULA_STEMS = tuple("pw mdp pass kennwort wachtwoord contrase senha clave ordine".split())
 _COPULA = re.compile(
     r"([a-zñ]{0,6})[\"'`]?(?: (?:for|to|on|für|zu[mr]?|pour|para|per|voor|van|of|von|vom|del?"
     r"|du|d[aio]|della) [^\s.,:;]{1,30}(?: [^\s.,:;]{1,30})?)?"
