@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from datetime import date
 from functools import cache
 from hashlib import sha256
-from ipaddress import ip_address
 from math import log2
 
 Span = tuple[int, int, str]
@@ -190,15 +189,6 @@ def is_ssn(digits: str) -> bool:
     )
 
 
-def is_ip(text: str) -> bool:
-    """Return True if the standard library reads `text` as an IPv4 or IPv6 address."""
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
-
-
 def is_day(year: int, month: int, day: int) -> bool:
     """Return True if the day exists in the Gregorian calendar and the year is 1800 to 2199."""
     try:
@@ -236,62 +226,6 @@ def looks_random(secret: str) -> bool:
     n_runs = len(_RUNS.findall(secret))
     has_digit = any(c.isdigit() for c in secret)
     return has_digit and n_runs * 8 >= min(len(secret), 64) and entropy(secret) >= 2.8
-
-
-# Top-level domains under which a bare name is taken for a domain. Left out are those that are also
-# file extensions (py, sh, md, rs, zip), attributes in code (name, id, top, app) or words (in, is,
-# so, to).
-_BARE = frozenset(
-    """
-    com org net edu gov mil info biz io ai eu uk de fr nl se dk fi ch es pt cz sk hu ro bg
-    gr ie jp cn kr hk ca mx ru ua tv lu li lv lt ee si no pl at be it us
-    """.split()
-)
-# Those of them under which a name counts only with `www.`: they are also words or file types.
-_WORDS = frozenset("li lu lt no pl at be it us info ch ai io pt es ie ro".split())
-# Names of an object in code: "self.net" is no domain.
-_OBJECTS = frozenset("self this cls".split())
-_SECOND_LEVEL = frozenset("co com org net gov edu ac or ne go".split())
-_COUNTRIES = frozenset(
-    """
-    uk au nz br za jp kr in tr ar mx cn tw hk sg my th id ph vn il ke ng gh eg sa ae pk bd
-    lk cy pl ua pe co ve ec uy gt do pr
-    """.split()
-)
-FILE_ENDINGS = frozenset(
-    """
-    png jpg jpeg gif svg webp bmp ico tif tiff css js ts jsx tsx mjs json yml yaml toml xml
-    html htm txt csv tsv pdf doc docx xls xlsx ppt pptx zip gz tar rar py ipynb rb rs go
-    java kt cpp hpp sh bat ps sql md rst log lock exe dll mp3 mp4 wav mov avi service target
-    socket timer mount
-    """.split()
-)
-
-
-def is_top_level(label: str) -> bool:
-    """Return True if `label` (lower case) is a top-level domain that this package knows."""
-    return label in _BARE or label in _COUNTRIES
-
-
-def is_bare_domain(name: str) -> bool:
-    """Return True if dotted labels without a scheme are a domain name.
-
-    They may also be a file name, an attribute in code, or the end of one sentence and the beginning
-    of the next.
-
-    The top-level domain must be in lower case, unless the whole name is in upper case. Under
-    endings that are also words or file types, only names with `www.` or a second-level ending
-    (`co.pl`) count.
-    """
-    labels = name.split(".")
-    if not (labels[-1].islower() or name.isupper()) or labels[0] in _OBJECTS:
-        return False
-    lower = [label.lower() for label in labels]
-    if lower[-1] in _COUNTRIES and len(labels) > 2 and lower[-2] in _SECOND_LEVEL:
-        return True
-    if lower[-1] in _WORDS and lower[-1] not in {"io", "ai"}:
-        return lower[0] == "www"
-    return lower[-1] in _BARE and (len(labels[-2]) > 1 or lower[-1] in {"com", "org", "net"})
 
 
 # --- Numbers that prove themselves
@@ -595,3 +529,37 @@ def is_no_word(secret: str) -> bool:
 def has_two_characters(secret: str) -> bool:
     """Return True if a value is not one character repeated."""
     return len(set(secret)) > 1
+
+
+_NO_STREET = frozenset(
+    """
+    a an in on at to by for from per down up along across off near or with is was are were this
+    that each every more other different mile miles minute minutes hour hours day days year years
+    people cars feet meters blocks block times percent side dirt gravel busy month months week weeks
+    i we he she it they you my our his her their but who which pay paid live lives lived kids
+    children adults rooms bedrooms have has had be been way lane lanes and of the
+    """.split()
+)
+"""Words that no street has between its number and its type: "5 months old, and flat 12 is cold"."""
+_MOST_WORDS = 7
+UK_AREAS = frozenset(
+    """
+    AB AL B BA BB BD BF BH BL BN BR BS BT CA CB CF CH CM CO CR CT CV CW DA DD DE DG DH DL DN DT DY
+    E EC EH EN EX FK FY G GL GU GY HA HD HG HP HR HS HU HX IG IM IP IV JE KA KT KW KY L LA LD LE LL
+    LN LS LU M ME MK ML N NE NG NN NP NR NW OL OX PA PE PH PL PO PR RG RH RM S SA SE SG SK SL SM SN
+    SO SP SR SS ST SW SY TA TD TF TN TQ TR TS TW UB W WA WC WD WF WN WR WS WV YO ZE
+    """.split()
+)
+
+
+def is_street_name(words: str) -> bool:
+    """Return True if words between the number of a house and its street may be a name."""
+    found = re.findall(r"[^\W\d_]+", words.lower())
+    return 0 < len(found) <= _MOST_WORDS and _NO_STREET.isdisjoint(found)
+
+
+def is_uk_postcode(code: str) -> bool:
+    """Return True if a code begins with an area of Royal Mail and is no "b2 1st"."""
+    upper = code.upper()
+    area = upper[: 2 if upper[1].isalpha() else 1]
+    return area in UK_AREAS and code[-3:] not in {"1st", "2nd", "3rd"}

@@ -25,6 +25,7 @@ from datetime import date
 from sanitizer.identifiers.checks import (
     BASE58,
     MONTHS,
+    UK_AREAS,
     base58check,
     calling_code,
     iban_remainder,
@@ -33,16 +34,7 @@ from sanitizer.identifiers.checks import (
     version_of,
     with_check_character,
 )
-from sanitizer.identifiers.internet import MACHINE_ROLE, OF_MACHINE
-from sanitizer.identifiers.places import (
-    CANADA_FIRST,
-    CANADA_LETTERS,
-    STATES,
-    STREET_ENDINGS,
-    STREET_TYPES,
-    UK_AREAS,
-    UK_INWARD,
-)
+from sanitizer.identifiers.networks import MACHINE_ROLE, OF_MACHINE
 from sanitizer.identifiers.rows import packaged
 from sanitizer.randomness import Source
 
@@ -53,9 +45,22 @@ _ONSETS, _VOWELS = (
 )
 _CARD_PREFIX = {12: "5018", 13: "4", 14: "36", 15: "37", 16: "4", 17: "62", 18: "62", 19: "62"}
 _HOSTS = ("example.com", "example.net", "example.org")
-_STATE_NAMES = frozenset(STATES)
-_KEPT_WORDS = frozenset(STREET_TYPES.lower().split("|")) | frozenset(
+_STATES = (
+    "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM"
+    " NY NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY"
+).split()
+_STREET_ENDINGS = tuple(
+    "straße strasse str. gasse platz allee straat laan gracht plein gatan vägen gata gade vej"
+    " veien stræde torvet ntie katu kuja kaari raitti rinne polku weg steig promenade kade".split()
+)
+_UK_INWARD, _CANADA_FIRST = "ABDEFGHJLNPQRSTUWXYZ", "ABCEGHJKLMNPRSTVXY"
+_CANADA_LETTERS = "ABCEGHJKLMNPRSTVWXYZ"
+_KEPT_WORDS = frozenset(
     """
+    street st avenue ave av road rd boulevard blvd lane ln drive dr court ct place pl square sq
+    terrace ter way wy parkway pkwy highway hwy circle cir trail trl crescent cres close grove
+    gardens gdns mews alley aly plz row walk loop path broadway turnpike tpke freeway fwy expressway
+    quay esplanade promenade hill point pike run wharf parade crest croft
     apt apartment suite ste unit flat room rm floor bldg building lot p o po box post office
     postfach psc cmr apo fpo dpo n s e w ne nw se sw north south east west rua rue via viale
     calle c avenida av avda plaza piazza ul al pl boulevard chemin place quai carrer paseo
@@ -317,11 +322,11 @@ def _address(text: str, source: Source) -> str:
         part = m[0]
         if part.isdecimal():
             return _one("123456789", source) + _digits(len(part) - 1, source)
-        if part in _STATE_NAMES:
-            return _one(STATES[:50], source)
+        if part in _STATES:
+            return _one(_STATES, source)
         if part.lower() in _KEPT_WORDS or len(part) == 1:
             return part
-        kept = next((end for end in STREET_ENDINGS if part.lower().endswith(end)), "")
+        kept = next((end for end in _STREET_ENDINGS if part.lower().endswith(end)), "")
         return _cased(_word(source), part) + kept
 
     def agreeing(m: re.Match[str]) -> str:
@@ -338,17 +343,17 @@ def _postcode(text: str, source: Source) -> str:
         letters = len(text) - len(text.lstrip(_LOWER + _LOWER.upper()))
         area = _one(sorted(a for a in UK_AREAS if len(a) == letters), source)
         new = area + re.sub("[0-9]", lambda _: _one("123456789", source), text[letters:-2])
-        return new + _one(UK_INWARD, source) + _one(UK_INWARD, source)
+        return new + _one(_UK_INWARD, source) + _one(_UK_INWARD, source)
     if re.fullmatch(r"[A-Za-z][0-9][A-Za-z][ -]?[0-9][A-Za-z][0-9]", text):
         rest = (
-            _one(CANADA_LETTERS, source)
+            _one(_CANADA_LETTERS, source)
             if c.isalpha()
             else _one(_DIGITS, source)
             if c.isdecimal()
             else c
             for c in text[1:]
         )
-        return _one(CANADA_FIRST, source) + "".join(rest)
+        return _one(_CANADA_FIRST, source) + "".join(rest)
     first = re.search("[0-9]", text)
     if first is None:
         raise ValueError("a postal code has a digit")

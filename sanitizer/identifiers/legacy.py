@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import chain
 from typing import Any
 
-from sanitizer.identifiers.readings import plain_texts, token_around, without_coded_ends
+from sanitizer.identifiers.readings import token_around
 
 Span = tuple[int, int, str]
 _DIGIT_KINDS = frozenset({"CARD", "IBAN", "SSN", "IP", "PHONE", "DATE", "DATE_OF_BIRTH"})
@@ -46,30 +45,6 @@ _IN_WORD = re.compile("[A-Za-z0-9]{3}")
 _OF_TABLES = ("password", "passwort", "token", "apikey", "secret")
 
 
-def _of_networks(text: str, wanted: frozenset[str]) -> Iterator[Span]:
-    """Yield e-mail addresses, links and names of hosts."""
-    internet = _finders()[3]
-    if "HOST" in wanted:
-        yield from internet.shares(text)
-    text = without_coded_ends(text)
-    if "EMAIL" in wanted and "@" in text:
-        yield from internet.emails(text)
-    if "EMAIL" in wanted:
-        yield from internet.other_emails(text)
-    if "EMAIL" in wanted and ("[" in text or "(" in text or "{" in text):
-        yield from internet.spelled_emails(text)
-    if ("." in text or "://" in text) and not wanted.isdisjoint(_WEB_KINDS):
-        for start, end, _ in internet.urls(text):
-            plain = _PLAIN_LINK.fullmatch(text, start, end)
-            page = plain and not (
-                internet.OF_MACHINE.match(text, start, end)
-                or internet.OF_PERSON.match(text, start, end)
-            )
-            yield start, end, "LINK" if page else "URL"
-    if "HOST" in wanted:
-        yield from internet.hosts(text)
-
-
 @cache
 def _finders() -> tuple[Any, ...]:
     """Return the modules that find; at the first search that compiles all patterns, which takes
@@ -81,11 +56,9 @@ def _finders() -> tuple[Any, ...]:
     from sanitizer.identifiers import (
         checks,
         digits,
-        internet,
-        places,
     )
 
-    return announced, None, digits, internet, None, places, checks
+    return announced, None, digits, None, None, None, checks
 
 
 def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
@@ -96,36 +69,20 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         wanted: kinds that are searched for.
     """
     announced, _, digits, internet, _, places, checks = _finders()
-    found = list(_of_networks(text, wanted))
+    found: list[Span] = []
     has_digit = _GROUP.search(text) is not None
     lowered = _lowered(text) if has_digit or "KEY" in wanted else ""
     numbers = not wanted.isdisjoint(_NUMBERS)
     if has_digit and numbers:
         found += announced.by_other_words(text, lowered)
-    if "ENCODED" in wanted:
-        for start, end in _words_without_digits(text):
-            found += _in_token(text, start, end, wanted)
     if not has_digit:
-        return [*found, *_without_digits(text, lowered, wanted)]
+        return found
     if "COORDINATES" in wanted:
         found += checks.coordinates(text)
     if "CARD" in wanted:
         found += digits.other_cards(text)
-    if not wanted.isdisjoint(_ADDRESS_KINDS):
-        found += internet.all_addresses(text, lowered)
-    if "ADDRESS" in wanted:
-        found += places.boxes(text, lowered)
-    if not wanted.isdisjoint(_ANNOUNCED_KINDS):
-        found += places.announced(text, lowered)
     found += _of_digits(text, lowered, wanted)
     return found
-
-
-def _without_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
-    """Yield MAC addresses, and the cells of tables of passwords, that are letters alone."""
-    announced, _, _, internet, *_ = _finders()
-    if "MAC" in wanted and text.count(":") > 4:
-        yield from internet.addresses(text)
 
 
 def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
@@ -154,9 +111,8 @@ def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span
         if by_form and (size > 6 or before.isupper() or after.isupper()) and not inside:
             yield from checks.in_chunk(text, start, end)
         if tokens and end > done and (glued or size >= _SHORTEST_HEX):
-            words = list(_words_with_digits(text, start, end, done))
-            done = words[-1][1] if words else done
-            yield from chain.from_iterable(_in_token(text, *word, wanted) for word in words)
+            first, done = token_around(text, start, end, done)
+            yield from checks.wallets(text, first, done)
         if size < 5:
             near = text[start - 3 if start > 3 else 0 : start]
             # A small number is part of an identifier only beside words, or after two letters that
@@ -167,50 +123,6 @@ def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span
             yield from checks.pairs(text, start)
         if numbers:
             yield from digits.in_chunk(text, start, end)
-        if streets and not letter:
-            yield from places.streets(text, start, end)
-        if postcodes and (letter or 5 <= size <= 10):
-            yield from places.postcodes(text, start, end)
-
-
-def _words_with_digits(text: str, start: int, end: int, done: int) -> Iterator[tuple[int, int]]:
-    """Yield the words around the numbers of a chunk that are long enough to be encoded.
-
-    Args:
-        done: offset before which nothing is read.
-    """
-    for group in _GROUP.finditer(text, start, end):
-        first, last = group.span()
-        if first < done:
-            continue
-        before, after = text[first - 1 : first], text[last : last + 1]
-        if before.isalpha() or after.isalpha() or last - first >= _SHORTEST_HEX:
-            first, done = token_around(text, first, last, done)
-            if done - first >= _SHORTEST_TOKEN:
-                yield first, done
-
-
-def _words_without_digits(text: str) -> Iterator[tuple[int, int]]:
-    """Yield words in letters of both cases that are long enough to be encoded."""
-    done = 0
-    for match in _MIXED.finditer(text):
-        if match.start() >= done:
-            first, done = token_around(text, *match.span(), done)
-            if done - first >= _SHORTEST_WORD and not _GROUP.search(text, first, done):
-                yield first, done
-
-
-def _in_token(text: str, start: int, end: int, wanted: frozenset[str]) -> Iterator[Span]:
-    """Yield what a long word is: the address of a wallet, or an identifier that is encoded."""
-    checks = _finders()[-1]
-    if "WALLET" in wanted:
-        yield from checks.wallets(text, start, end)
-    if "ENCODED" in wanted:
-        inner = wanted - {"ENCODED", "DATE", "LINK"}
-        for plain in plain_texts(text[start:end]):
-            if any(span[2] in inner for span in _candidates(plain, inner)):
-                yield start, end, "ENCODED"
-                return
 
 
 def _lowered(text: str) -> str:

@@ -11,6 +11,7 @@ Keys of a row:
 - `at`: strings that a value begins with; `form` is matched behind each. `before`: pattern of what
   stands before such a string and belongs to the value. `glued`: true if the string may stand
   inside a word.
+- `numbers`: true if `form` is matched at every number of a text, behind `before` if it has that.
 - `marks`: strings in lower case of which a text must hold one, before `form` is searched in it.
   `begins`: true if the form begins with one of them, which is far quicker. `also`: more such
   strings, of which a text must hold one too. `near`: pattern of what must stand near a match.
@@ -73,6 +74,7 @@ class Row:
     at: tuple[str, ...] = ()
     before: str = ""
     glued: bool = False
+    numbers: bool = False
     marks: tuple[str, ...] = ()
     begins: bool = False
     also: tuple[str, ...] = ()
@@ -129,7 +131,7 @@ def _checker(name: str) -> Callable[[str], bool]:
             return _validator(import_module(name).validate)
         except ImportError:
             raise ValueError(f"check: python-stdnum has no module {name!r}") from None
-    modules = ("sanitizer.identifiers.checks", "sanitizer.identifiers.secrets")
+    modules = (f"sanitizer.identifiers.{each}" for each in ("checks", "secrets", "networks"))
     found = next((f for m in modules if (f := getattr(import_module(m), name, None))), None)
     if found is None:
         raise ValueError(f"check: there is no function {name!r}")
@@ -153,6 +155,13 @@ def _validator(validate: Callable[[str], str]) -> Callable[[str], bool]:
     return accepts
 
 
+def _whole(form: str, parts: Mapping[str, str]) -> str:
+    """Return a form with its parts, which may hold others; raise KeyError."""
+    while _PART.search(form):
+        form = _PART.sub(lambda m: parts[m[1]], form)
+    return form
+
+
 def row_of(table: Mapping[str, Any], parts: Mapping[str, str] | None = None) -> Row:
     """Return the row of a table as it stands in a file or a policy.
 
@@ -173,7 +182,7 @@ def row_of(table: Mapping[str, Any], parts: Mapping[str, str] | None = None) -> 
         for key in _LISTS & set(given):
             given[key] = tuple(str(each) for each in given[key])
         for key in ("form", "alone", "before", "near"):
-            given[key] = _PART.sub(lambda m: (parts or {})[m[1]], given.get(key, ""))
+            given[key] = _whole(given.get(key, ""), parts or {})
             re.compile(given[key])
         row = Row(**given)
     except KeyError as error:
@@ -186,7 +195,9 @@ def row_of(table: Mapping[str, Any], parts: Mapping[str, str] | None = None) -> 
     except re.error as error:
         raise ValueError(f"kind {name}: a pattern is not valid: {error}") from None
     if not (
-        row.finder or row.alone or (row.form and (row.at or row.marks or row.words or row.heads))
+        row.finder
+        or row.alone
+        or (row.form and (row.at or row.numbers or row.marks or row.words or row.heads))
     ):
         raise ValueError(
             f"kind {name}: it needs a form, and at, marks, words, heads or alone to find it by"
@@ -202,7 +213,7 @@ class Registry:
     Attributes:
         rows: name -> row.
         begun: string that values begin with -> rows.
-        marked: rows with marks.
+        marked: rows with marks. numbered: rows that are tried at every number.
         announced: first word of a phrase -> phrases that begin with it, the longest first, each as
             its words and the rows that it announces.
         heads: word of the head of a column -> row.
@@ -214,6 +225,7 @@ class Registry:
         self.rows = {row.name: row for row in rows}
         self.begun: defaultdict[str, list[Row]] = defaultdict(list)
         self.marked: list[Row] = []
+        self.numbered = [row for row in self.rows.values() if row.numbers]
         self.finders: defaultdict[str, list[Row]] = defaultdict(list)
         self.proved: list[Row] = []
         self.heads = {word: row for row in self.rows.values() for word in row.heads}

@@ -32,6 +32,7 @@ _ALL = frozenset(KINDS)
 _RANK = {kind: i for i, kind in enumerate(KINDS)}
 _AS_WRITTEN = frozenset({"KEY", "URL", "LINK", "ENCODED"})
 """Kinds whose percent signs belong to them."""
+_NUMBER = re.compile("[0-9]+")
 _TRIMMED = ".,:;?"
 _BLANKS = frozenset("xX*#.-_")
 """Characters of which examples make values that are none: "ghp_xxxxxxxx"."""
@@ -202,6 +203,9 @@ def candidates(text: str, wanted: frozenset[str], registry: Registry) -> list[Sp
     for row in registry.marked:
         if row.kind in wanted and _holds(lowered, row.marks) and _holds(lowered, row.also):
             found += _searched(text, lowered, row)
+    numbers = [number.start() for number in _NUMBER.finditer(text)]
+    for row in registry.numbered if numbers else ():
+        found += _at_numbers(text, numbers, row) if row.kind in wanted else ()
     found += (each for each in announced(text, lowered, registry) if each[2].kind in wanted)
     for name, rows in registry.finders.items():
         if not wanted.isdisjoint(row.kind for row in rows):
@@ -226,18 +230,41 @@ def _begun(text: str, start: str, row: Row) -> Iterator[Span]:
     at = text.find(start)
     while at >= 0:
         end = at + len(start)
-        first = at
-        if row.before:
-            before = row.pattern_before.search(text, max(0, at - _BEFORE), at)
-            first = before.start() if before else -1
-        m = row.pattern.match(text, end) if first >= 0 else None
-        if m and (row.glued or first == 0 or not text[first - 1].isalnum()):
-            end = max(end, m.end() - (text[m.end() - 1] in "-_."))
-            whole = "value" not in row.pattern.groupindex
-            value = text[at + len(start) : end] if whole else m["value"]
-            if not _BLANKS.issuperset(value or start) and row.passes(value):
-                yield (first, end, row) if whole else (*m.span("value"), row)
+        found = _found(text, at, end, row)
+        if found:
+            end = max(end, found[1])
+            yield found
         at = text.find(start, max(end, at + 1))
+
+
+def _at_numbers(text: str, numbers: list[int], row: Row) -> Iterator[Span]:
+    """Yield values of a row at the numbers of a text, which begin at some offsets."""
+    done = 0
+    for number in numbers:
+        if number >= done and (found := _found(text, number, number, row)):
+            done = found[1]
+            yield found
+
+
+def _found(text: str, at: int, end: int, row: Row) -> Span | None:
+    """Return the value of a row whose form begins at `end`, behind what marks it at `at`."""
+    first = at
+    if row.before:
+        before = row.pattern_before.search(text, max(0, at - _BEFORE), at)
+        if before is None:
+            return None
+        first = before.start()
+    m = row.pattern.match(text, end)
+    if m is None or not (row.glued or first == 0 or not text[first - 1].isalnum()):
+        return None
+    groups = row.pattern.groupindex
+    start, last = m.span("value") if "value" in groups else (first, m.end())
+    last = max(end, last - (text[last - 1] in "-_."))
+    checked = (
+        m["words"] if "words" in groups else text[max(end if end > at else first, start) : last]
+    )
+    blank = _BLANKS.issuperset(checked or text[at:end])
+    return None if blank or not row.passes(checked) else (start, last, row)
 
 
 def _searched(text: str, lowered: str, row: Row) -> Iterator[Span]:
