@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from functools import cache
 from html import unescape
 
-_NON_ASCII = re.compile(r"[^\x00-\x7f]")
+_ODD = re.compile(r"[^\t\n\r\x20-\x7e]")
+"""What is no printable ASCII character, a tab or a line end."""
 # Default_Ignorable_Code_Point of DerivedCoreProperties.txt, where the category is not Cf.
 _IGNORABLE = (
     (0x34F, 0x34F),
@@ -62,7 +63,7 @@ class Reading:
 def _twin(char: str) -> str:
     """Return the ASCII twin of a character, "" if it is invisible, itself if it has none."""
     category, number = unicodedata.category(char), ord(char)
-    if category in {"Cf", "Me"} or any(low <= number <= high for low, high in _IGNORABLE):
+    if category in {"Cc", "Cf", "Me"} or any(low <= number <= high for low, high in _IGNORABLE):
         return ""
     if char in _SIGNS or category == "Zs":
         return _SIGNS.get(char, " ")
@@ -93,15 +94,9 @@ def _seen_as(char: str) -> tuple[str, bool, bool]:
     return _twin(char), _is_small(char), _without_case(char)
 
 
-def _odd(text: str) -> set[str]:
-    return set(_NON_ASCII.findall(text))
-
-
 def folded(text: str) -> str:
     """Return the text with ASCII twins, without invisible characters."""
-    if text.isascii():
-        return text
-    return _translated(text, {char: _twin(char) for char in _odd(text)})
+    return _translated(text, {char: _twin(char) for char in set(_ODD.findall(text))})
 
 
 def _translated(text: str, table: Mapping[str, str]) -> str:
@@ -121,7 +116,7 @@ def readings(text: str) -> list[Reading]:
     (`%40`, `&#64;`, `=40`, `\\u0040`) as what they stand for; and those of strings of code for line
     ends and letters (`\\n`, `\\t`, `\\u00e9`) as a border.
     """
-    if text.isascii():
+    if not _ODD.search(text):
         found = [Reading(text)]
         plain = text
     else:
@@ -138,7 +133,7 @@ def _unicode_readings(text: str) -> tuple[list[Reading], str]:
     border: dict[str, str] = {}
     apart: dict[str, str] = {}
     small: dict[str, str] = {}
-    for char in _odd(text):
+    for char in set(_ODD.findall(text)):
         twin, is_small, is_foreign = _seen_as(char)
         if not twin:
             border[char] = " "
