@@ -370,7 +370,9 @@ _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 _LEFT_HEX = re.compile(r"[0-9A-Fa-f:]{1,40}\Z")
 _RIGHT_HEX = re.compile(r"[0-9A-Fa-f:.]*")
 _PARTS_OF_MAC = 6
-_OF_NOBODY = frozenset({"::1", "::", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00", "ff02::1", "ff02::2"})
+_OF_NOBODY = frozenset(
+    {"::1", "::", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00", "ff02::1", "ff02::2"}
+)
 """Addresses of the machine itself, of all machines and of none."""
 _MAC = re.compile(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\Z")
 # Compressed IPv6 addresses have a first group in use, and another one. So Python's slices

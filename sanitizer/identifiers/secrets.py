@@ -189,7 +189,9 @@ def is_very_random(value: str) -> bool:
 _WORD = re.compile(r"[^\W\d_]+")
 _HUMPS = re.compile(r"[A-ZÄÖÜ]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[A-Z]")
 _NAME_SIZE = 32
-_AROUND_NAME = " \t\"'`])*_0123456789°\\?.+|"
+_STEMS_OF_NAMES = ("_pass", "password", "secret", "apikey", "api_key")
+"""What the name of a secret holds whose last word says something else: "db_pass_secure"."""
+_AROUND_NAME = " \t\"'`[])*_0123456789°\\?!.+|"
 _TYPED = re.compile(
     r"\s?:\s?(?:&?(?:'static )?str|string|secretstr|bytes|any|final|optional\[\w{1,12}\]?)"
     r"(?: \| none|\?)?\Z|(?<=\w) string\Z"
@@ -204,8 +206,8 @@ _QUALIFIED = re.compile(
 _PLAIN = r"[^\s\"'`<>(){}\[\],;|]"
 _VALUE = re.compile(
     rf"(?:[=>]{{0,2}})\s{{0,3}}(?:!!(?:str|binary) {{1,2}})?"
-    rf"@?(?:\"((?:[^\"\\\n]|\\.){{1,300}})\"|'((?:[^'\\\n]|\\.){{1,300}})'|`([^`\n]{{1,300}})`"
-    rf"|\\{{1,3}}\"([^\"\\\n]{{1,300}})\\{{1,3}}\"|({_PLAIN}{{1,300}}+))"
+    rf"@?(?:\"((?:[^\"\\\n]|\\.){{1,4000}})\"|'((?:[^'\\\n]|\\.){{1,4000}})'|`([^`\n]{{1,4000}})`"
+    rf"|\\{{1,3}}\"([^\"\\\n]{{1,300}})\\{{1,3}}\"|({_PLAIN}{{1,4000}}+))"
 )
 _RUN = re.compile(r"[=>]{0,2}\s{0,3}@?([^\s\"'`]{12,200})")
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
@@ -303,7 +305,7 @@ def _assigned_values(text: str, lowered: str) -> Iterator[tuple[int, int]]:
                 name = name[: typed.start()].rstrip(_AROUND_NAME)
             elif sign == ":" and name[-1:].isalpha() and (said := _QUALIFIED.search(name)):
                 name = name[: said.start()]
-            if name.endswith(_ENDINGS):
+            if name.endswith(_ENDINGS) or any(stem in name for stem in _STEMS_OF_NAMES):
                 yield from _assigned(text, text[low : low + len(name)], at)
             at = text.find(sign, at + 1)
 
@@ -399,7 +401,9 @@ def _counts(
     if is_state(value):
         return False
     if kind in {"secret", "random"}:
-        random = len(value) >= 20 and looks_random(value) and " " not in value
+        random = " " not in value and (
+            (len(value) >= 20 and looks_random(value)) or _is_tangled(value)
+        )
         random = random or bool(_UUID.fullmatch(value)) or (value.isdigit() and len(value) >= 24)
         return random or (kind == "secret" and _is_secret(value, quoted, place))
     if is_mixed(value) and not (_is_variable(value) and not quoted and place.spaced):
