@@ -31,8 +31,6 @@ DRAWN = (
     "Without seeing the text it would be right in {blind:.0%} of all cases. Other hidden things "
     "tell their class only."
 )
-
-
 STRIDE = 17
 """Linked things: the second is this many places further in the list, so that both differ."""
 MOST_LINKED = 2
@@ -41,8 +39,7 @@ MOST_LINKED = 2
 def distributions(draws: ClassDraws, kind: str, taken: Collection[str] = ()) -> NDArray[np.float64]:
     """Return the probability of each stand-in for each member, float64 [n_members, n_members].
 
-    Args:
-        taken: stand-ins that may not come out any more.
+    Those that are taken may not come out any more.
     """
     names = class_members(kind)
     rows = np.zeros((len(names), len(names)))
@@ -53,12 +50,14 @@ def distributions(draws: ClassDraws, kind: str, taken: Collection[str] = ()) -> 
     return rows
 
 
-class ClassMeter:
-    """Measures texts in which things are drawn within their classes.
+def _joint(draws: ClassDraws, kind: str) -> NDArray[np.float64]:
+    """Return P(member, stand-in) if commoner members are likelier, float64 [n, n]."""
+    rows = distributions(draws, kind)
+    return np.asarray(rows * common_first(len(rows))[:, None])
 
-    Args:
-        draws: of the Sanitizer.
-    """
+
+class ClassMeter:
+    """Measures texts in which things are drawn within their classes."""
 
     def __init__(self, draws: ClassDraws) -> None:
         self._draws = draws
@@ -78,9 +77,7 @@ class ClassMeter:
 
     def _guess(self, kind: str) -> float:
         if kind not in self._guesses:
-            rows = distributions(self._draws, kind)
-            joint = rows * common_first(len(rows))[:, None]
-            self._guesses[kind] = float(joint.max(axis=0).sum())
+            self._guesses[kind] = float(_joint(self._draws, kind).max(axis=0).sum())
         return self._guesses[kind]
 
 
@@ -165,21 +162,16 @@ def advise_classes(
     if n_linked not in range(1, MOST_LINKED + 1):
         raise ValueError(f"n_linked must be 1 or {MOST_LINKED}, got {n_linked!r}")
     loaded = Models(model, None).masked()
-    settings = mechanism or Cape()
+    # Draws within classes read no shape.
+    settings = replace(mechanism or Cape(), n_shortlist=None, n_top=None, top_mass=None)
+    draws = {e: ClassDraws(replace(settings, epsilon=e), *loaded) for e in sorted(epsilons)}
     found: dict[str, float | None] = {}
     table: list[ClassSetting] = []
-    draws = {e: ClassDraws(_at(settings, e), *loaded) for e in sorted(epsilons)}
     for kind in DRAWN_CLASSES:
         rows = list(_within(draws, kind, risk, n_linked))
-        good = [row.epsilon for row in rows if row.guess <= risk]
-        found[kind] = max(good, default=None)
+        found[kind] = max((row.epsilon for row in rows if row.guess <= risk), default=None)
         table += rows
     return ClassAdvice(risk, n_linked, found, tuple(table))
-
-
-def _at(mechanism: Cape, epsilon: float) -> Cape:
-    """Return the mechanism at another epsilon; draws within classes read no shape."""
-    return replace(mechanism, epsilon=epsilon, n_shortlist=None, n_top=None, top_mass=None)
 
 
 def _within(
@@ -196,10 +188,9 @@ def _within(
 
 
 def _setting(draws: ClassDraws, name: str, n_linked: int) -> ClassSetting:
-    rows = distributions(draws, name)
-    joint = rows * common_first(len(rows))[:, None]
+    joint = _joint(draws, name)
     guess = joint.max(axis=0).sum() if n_linked == 1 else _two_linked(draws, name, joint)
-    blind = float(common_first(len(rows))[0])
+    blind = float(common_first(len(joint))[0])
     similarity = float((joint * draws.cosines(name)).sum())
     return ClassSetting(name, draws.epsilon, float(guess), blind, similarity)
 
@@ -208,9 +199,6 @@ def _two_linked(draws: ClassDraws, name: str, joint: NDArray[np.float64]) -> flo
     """Return how often the best guess is right at one of two things that tell each other.
 
     They are of one list: the first stand-in cannot come out for the second thing.
-
-    Args:
-        joint: float64 [n_members, n_members], P(member, first stand-in).
     """
     names, total = class_members(name), 0.0
     partner = np.roll(np.arange(len(names)), -STRIDE)

@@ -10,7 +10,7 @@ from sanitizer import Cape, Sanitizer
 from sanitizer.cli.display import attack_text
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.privacy.dyntext import DynText
-from sanitizer.risk.attacks import PUBLISHED, Rate, rouge_l, run_attacks
+from sanitizer.risk.attacks import Rate, rouge_l, run_attacks
 from sanitizer.risk.posterior import (
     Nearest,
     Vocabulary,
@@ -138,7 +138,6 @@ class TestReport:
         text = attack_text(
             run_attacks(Sanitizer(model=toy, policy="words"), [PROMPT], 2, source=SeededSource(1))
         )
-        assert {p.status for p in PUBLISHED} == {"published, other data"}
         for figure in ("published, other data", "SST-2", "IMDb", "94.4", "9.07"):
             assert figure in text
 
