@@ -18,26 +18,9 @@ from sanitizer.lm.files import model_folder
 from sanitizer.privacy.invisibleink import InvisibleInk
 from sanitizer.privacy.next_token import cost
 from sanitizer.storage.ledger import Ledger, Scope
-from sanitizer.synthesis.plan import (
-    RELATION,
-    UNIT,
-)
-from sanitizer.synthesis.texts import private_demonstrations
-from sanitizer.synthesis.writing import (
-    OptionKeywords,
-    SynthesisOptions,
-)
+from sanitizer.synthesis.plan import RELATION, UNIT, OptionKeywords, SynthesisOptions
 from sanitizer.testing.models import SeededSource
-
-QUERY = "Write a note."
-REFERENCES = [
-    "Tea at four.",
-    "Bring the red coat home, please.",
-    "No milk left!",
-    "Call Ann",
-    "Feed the cat",
-    "Done.",
-]
+from tests.synthesis.conftest import QUERY, REFERENCES
 
 
 def write_some(
@@ -65,12 +48,8 @@ def test_the_record_states_the_bound_that_the_decoder_gives(toy: OnnxCausalLM) -
     assert record.claimed_epsilon is not None
     assert record.claimed_epsilon >= record.epsilon
     assert record.certified
-    assert (record.delta, record.charged, record.fell_back, record.note) == (
-        1e-5,
-        record.epsilon,
-        False,
-        None,
-    )
+    paid = (record.delta, record.charged, record.fell_back, record.note)
+    assert paid == (1e-5, record.epsilon, False, None)
     assert (record.n_references, record.max_tokens, record.n_charged) == (6, 6, 6)
     assert 1 <= record.n_tokens <= 6
     assert record.settings | decoder.settings() == record.settings
@@ -214,16 +193,9 @@ def test_a_ledger_is_charged_once_before_the_texts(toy: OnnxCausalLM, tmp_path: 
         with pytest.raises(BudgetExceeded):
             write_some(toy, epsilon=3.0, ledger=ledger, scopes=[day])
         write_some(toy, epsilon=1e-6, ledger=ledger, scopes=[day])
+        published: Any = {"method": "dps-mozo", "variant": "published", "n_shots": 1}
         with pytest.raises(NotCertified):
-            write_some(
-                toy,
-                epsilon=2.0,
-                method="dps-mozo",
-                variant="published",
-                n_shots=1,
-                ledger=ledger,
-                scopes=[day],
-            )
+            write_some(toy, epsilon=2.0, ledger=ledger, scopes=[day], **published)
         with pytest.raises(ValueError, match="n_queries"):
             write_some(toy, epsilon=0.5, n_queries=2, ledger=ledger, scopes=[day])
         assert ledger.balance(day).spent == spent
@@ -269,14 +241,11 @@ def test_the_real_model_writes_a_review(real: OnnxCausalLM) -> None:
     [
         (synthesize, ["references", "query"]),
         (synthesize_batch, ["references", "query", "n_texts"]),
-        (private_demonstrations, ["references", "inputs"]),
     ],
 )
 def test_options_are_the_same_everywhere(function: Any, first: list[str]) -> None:
     shown = signature(function).parameters
     named = {field.name: field.default for field in fields(SynthesisOptions)}
-    if function is private_demonstrations:
-        named["method"] = "dps-mozo"
     assert list(shown) == [*first, *named]
     assert {name: shown[name].default for name in named} == named
     assert get_type_hints(SynthesisOptions) == get_type_hints(OptionKeywords)
