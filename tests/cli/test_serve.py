@@ -18,7 +18,7 @@ from sanitizer.cli.api import EVERYONE, everyones_sanitizer
 from sanitizer.cli.options import LEDGER_KEY
 from sanitizer.errors import BudgetExceeded
 from sanitizer.storage import DAY, Ledger, Scope
-from tests.cli.running import run
+from tests.cli.running import run_process
 from tests.proxy.replicas import KEY, configured
 from tests.proxy.servers import Upstream, upstream
 from tests.storage.postgres_server import PostgresServer, postgres_server
@@ -246,20 +246,8 @@ def test_workers_share_a_store_and_one_that_dies_is_replaced(
 @pytest.mark.slow
 def test_workers_without_a_store_are_refused(tmp_path: Path) -> None:
     (tmp_path / "proxy.toml").write_text(CONFIGURATION)
-    command = [sys.executable, "-m", "sanitizer", "serve", "--config"]
-    done = subprocess.run(
-        [*command, str(tmp_path / "proxy.toml"), "--port", "0", "--workers", "2"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    config = ("--config", str(tmp_path / "proxy.toml"))
+    done = run_process("serve", *config, "--port", "0", "--workers", "2")
     assert done.returncode == 2
-    assert "--workers needs [storage]" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_a_configuration_that_is_missing_is_told_in_words(tmp_path: Path) -> None:
-    done = run("serve", "--config", str(tmp_path / "none.toml"))
-    assert done.returncode == 1
-    assert b"none.toml: cannot be read: No such file or directory" in done.stderr
+    assert b"--workers needs [storage]" in done.stderr
+    assert b"Traceback" not in done.stderr

@@ -67,18 +67,9 @@ def test_a_policy_with_formulas_says_what_to_send_along(tmp_path: Path) -> None:
     assert b"hint: amounts" in run("sanitize", "--policy", str(policy), prompt).stderr
 
 
-def test_a_phrase_to_keep_needs_a_word() -> None:
-    done = run("sanitize", "--keep", " ", PROMPT)
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert b"keep must hold phrases" in done.stderr
-
-
 def test_published_claims_more_than_nominal() -> None:
-    record = json.loads(
-        run(
-            "sanitize", "--json", "--policy=strict", "--variant=published", "--epsilon=6", PROMPT
-        ).stdout
-    )["record"]
+    options = ("--json", "--policy=strict", "--variant=published", "--epsilon=6")
+    record = json.loads(run("sanitize", *options, PROMPT).stdout)["record"]
     assert record["certified"] is False
     assert record["claimed_epsilon"] > 6
 
@@ -131,19 +122,12 @@ def test_options_change_the_policys_mechanism_not_replace_it(tmp_path: Path) -> 
     )["record"]
     assert record["epsilon_per_unit"] == 1.5
     assert record["settings"]["consistent"] is True
-
-
-def test_options_change_a_policys_dyntext_too(tmp_path: Path) -> None:
-    path = tmp_path / "p.toml"
     path.write_text('[mechanism]\nname = "dyntext"\nepsilon = 8\nk_min = 10\n')
     record = json.loads(
         run("sanitize", "--json", "--policy", str(path), "--epsilon", "9", PROMPT).stdout
     )["record"]
-    assert (record["mechanism"], record["epsilon_per_unit"], record["settings"]["k_min"]) == (
-        "dyntext",
-        9.0,
-        10,
-    )
+    assert (record["mechanism"], record["epsilon_per_unit"]) == ("dyntext", 9.0)
+    assert record["settings"]["k_min"] == 10
     other = run("sanitize", "--json", "--policy", str(path), "--mechanism", "cape", PROMPT)
     assert json.loads(other.stdout)["record"]["mechanism"] == "cape"
 
@@ -187,9 +171,7 @@ def test_a_terminal_shows_the_text_and_few_lines(
     assert "not protected:" in capsysbinary.readouterr().out.decode()
 
 
-def test_several_words_without_quotes_and_a_short_key_are_named() -> None:
-    done = run("sanitize", "hello", "there")
-    assert "put the text in quotes" in done.stderr.decode()
+def test_a_short_key_is_named() -> None:
     short = {"SANITIZER_VAULT_KEY": "short"}
     done = run("restore", "hello", "--vault", "a.vault", environment=short)
     assert (
