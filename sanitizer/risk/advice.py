@@ -72,16 +72,14 @@ def mechanisms(epsilon: float) -> tuple[WordMechanism, ...]:
 
 @dataclass(frozen=True)
 class AdviceSetting:
-    """One mechanism on the texts; means over the private words measured.
+    """One mechanism, ready for `Sanitizer`, on the texts; means over the private words measured.
 
     Attributes:
-        mechanism: ready for `Sanitizer`.
         meaning: expected cosine of the word vectors of word and output, over words that have one.
         kept: probability that the word itself is released.
-        attack: success of the best guess from one output (`PosteriorAttack.success`), exact; None
-            where the ceiling alone rules the setting out.
-        ceiling: the most that epsilon lets anyone believe in the original, from the public prior;
-            mean over words.
+        attack: exact success of the best guess from one output; None where the ceiling alone rules
+            the setting out.
+        ceiling: the most that epsilon lets anyone believe in the original, from the public prior.
         worst_ceiling: the same for the word that its context gives away most.
     """
 
@@ -104,7 +102,7 @@ class AdviceSetting:
 
     @property
     def danger(self) -> tuple[float, float, float]:
-        """Sort key, safest first: the ceiling, then the attack, then the meaning lost."""
+        """Sort key, safest first."""
         return self.ceiling, 1.0 if self.attack is None else self.attack, -self.meaning
 
     def as_dict(self) -> dict[str, Any]:
@@ -120,17 +118,13 @@ class Advice:
     """The choice, and what it was chosen from.
 
     Attributes:
-        risk: tolerated attack success per word.
         met: True if any setting keeps both `ceiling` and `attack` within the risk.
         choice: of those that do, the one that keeps the most meaning; if none does, the safest.
         table: all settings, by epsilon.
-        prior: mean probability of the originals before any output is seen.
-        worst_prior: the largest of these probabilities.
+        prior, worst_prior: mean and largest probability of an original before any output is seen.
         context_alone: share of words that their context gives away with no output seen.
-        n_words: private words of the texts.
-        n_measured: how many of them, evenly spread, were measured.
-        samples: outputs of the choice for the first texts; see `note`.
-        note: how to use the samples.
+        n_measured: how many of the texts' `n_words` private words, evenly spread, were measured.
+        samples: outputs of the choice for the first texts; `note` says how to use them.
     """
 
     risk: float
@@ -158,19 +152,12 @@ class Advice:
 
 @dataclass(frozen=True)
 class _Case:
-    """One private word.
-
-    Attributes:
-        prior: from the released context; the original is among its words.
-        logits: that context's scores.
-        cosine: float32 [n_outputs] to each output; None without a vector.
-        own: positions of the outputs that spell the word itself.
-    """
+    """One private word in its context."""
 
     prior: Prior
     logits: Logits = field(repr=False)
-    cosine: Logits | None = field(repr=False)
-    own: NDArray[np.intp] = field(repr=False)
+    cosine: Logits | None = field(repr=False)  # [n_outputs] to each output; None without a vector
+    own: NDArray[np.intp] = field(repr=False)  # positions of the outputs that spell the word itself
 
 
 def advise(

@@ -113,17 +113,12 @@ class PosteriorAttack:
     Attributes:
         success: the most probable candidate is the original.
         context_alone: share of positions that the prior alone gets right, no output seen.
-        prior: mean probability of the original before the output.
-        belief: mean probability of the original after the output.
-        belief_ceiling: mean over positions of what epsilon allows `belief` to be; None if not
-            certified.
-        success_ceiling: mean over positions of what epsilon allows `success` to be where the
-            private words are drawn from the prior; None if not certified. Where the texts' words
-            are likelier than the model thinks, `success` may lie above it, as `context_alone` then
-            does.
+        prior, belief: mean probability of the original before and after the output.
+        belief_ceiling: mean of what epsilon allows `belief` to be; None if not certified.
+        success_ceiling: the same of `success`, if the words are drawn from the prior. Where they
+            are likelier than the model thinks, `success` and `context_alone` may lie above it.
         n_candidates: mean number of words the attacker weighs at a position: the likeliest there,
-            those nearest to the original, and the original, so an attacker who must weigh all words
-            does no better.
+            those nearest to the original, and the original. Weighing all does no better.
     """
 
     success: Rate
@@ -140,9 +135,7 @@ class RepeatedSends:
     """The best guess from several sends of one text.
 
     Attributes:
-        sends: how many.
-        fresh: success if each send is drawn anew.
-        remembered: success if each send repeats the first, from the memory.
+        fresh, remembered: success if each send is drawn anew, or repeats the first.
         success_ceiling: for fresh draws, at sends * epsilon; None if not certified.
     """
 
@@ -157,20 +150,13 @@ class AttackReport:
     """Results of all attacks; holds no text.
 
     Attributes:
-        mechanism, variant, epsilon, certified, policy: what was attacked.
-        n_texts: how many texts.
         n_words: private words attacked (with `consistent`, distinct ones).
         n_trials: draws of each text.
-        n_outside: private words outside Y: inference never names them, the posterior still weighs
-            them.
-        n_unmeasured: private words without a vector: found by `nearest` only where released as they
-            are.
-        nearest: attack by word vectors.
-        inference: attack by the masked LM.
-        posterior: best guess from one output.
-        repeated: best guess from several sends.
-        remembered_outputs: most distinct outputs of one text in one conversation, over as many
-            sends as attacked.
+        n_outside: private words outside Y, which inference never names.
+        n_unmeasured: those without a vector, found by `nearest` only where released as they are.
+        nearest, inference: attacks by word vectors, and by the masked LM.
+        posterior, repeated: best guess from one output, and from several sends.
+        remembered_outputs: most distinct outputs of one text in one conversation.
         rouge_l: mean Rouge-L F1 of text and output, over the trials that were inferred.
         mapping_size: S_t, mean number of distinct outputs of a word over the trials.
         retention: N_t, the word itself is released. Compared without case, like every hit.
@@ -204,17 +190,13 @@ class AttackReport:
 class Published:
     """Figures as their paper prints them, measured on other data with other models.
 
-    Attributes:
-        mechanism: as the paper names it.
-        data: what it was measured on.
-        measure: what the values are; percent or a share, as it says.
-        values: by epsilon, which is nominal, not that of the code (docs/guarantees.md).
+    Epsilons are nominal, not those of the code (docs/guarantees.md).
     """
 
     mechanism: str
     data: str
     measure: str
-    values: dict[float, float]
+    values: dict[float, float]  # by epsilon
 
 
 PUBLISHED = (
@@ -328,30 +310,17 @@ def run_attacks(
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """The trials of one private word.
+    """The trials of one private word."""
 
-    Attributes:
-        n_distinct: number of distinct outputs.
-        kept: bool [n_trials], the word itself was released.
-        near: int [n_trials], rank of the original among the words nearest to the output.
-        inferred: int [at most INFERRED_TRIALS], its rank by inference.
-        guesses: for each number of sends, where the best guess from as many outputs is right, bool
-            [n_trials // sends].
-        belief: mean probability of the original after one output.
-        prior: belief before the output.
-        outside: the word is not in Y.
-        unmeasured: the word has no vector.
-    """
-
-    n_distinct: int
-    kept: Hits
-    near: NDArray[np.intp]
-    inferred: NDArray[np.intp]
-    guesses: dict[int, Hits]
-    belief: float
+    n_distinct: int  # outputs
+    kept: Hits  # [n_trials], where the word itself was released
+    near: NDArray[np.intp]  # [n_trials], rank of the original among the words nearest to the output
+    inferred: NDArray[np.intp]  # [at most INFERRED_TRIALS], its rank by inference
+    guesses: dict[int, Hits]  # sends -> [n_trials // sends], where the best guess is right
     prior: Prior
-    outside: bool
-    unmeasured: bool
+    belief: float  # mean probability of the original after one output
+    outside: bool  # not in Y
+    unmeasured: bool  # without a vector
 
 
 class _Attacker:

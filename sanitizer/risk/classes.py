@@ -6,7 +6,7 @@ the stand-in. `advise_classes` picks an epsilon for each class by it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import exp
 from pathlib import Path
@@ -86,8 +86,6 @@ class ClassSetting:
     """One class of things at one epsilon, exactly.
 
     Attributes:
-        kind: the class.
-        epsilon: of one draw, in nats.
         guess: how often the best guess is right; of linked things at the first of them. Of a class
             with several lists the worst.
         blind: how often it is right if nothing is seen.
@@ -105,11 +103,7 @@ class ClassSetting:
 class ClassAdvice:
     """The largest epsilon of each class within a tolerated risk, and what it was chosen from.
 
-    Attributes:
-        risk: tolerated success of the best guess at one thing.
-        n_linked: things of a conversation of which one tells the others.
-        epsilons: class -> the epsilon; None where none is small enough: use the vault.
-        table: all settings looked at, by class and epsilon.
+    An epsilon is None where none is small enough: use the vault.
     """
 
     risk: float
@@ -137,21 +131,18 @@ def advise_classes(
     *,
     n_linked: int = 1,
     epsilons: Sequence[float] = (1.0, *EPSILONS),
-    mechanism: Cape | None = None,
     model: MaskedLM | Path | None = None,
 ) -> ClassAdvice:
     """Choose an epsilon for each class that can be drawn: the largest within the risk.
 
-    The risk is that of the best guess there is, computed from the exact probabilities: an attacker
-    who knows the mechanism, the class and how common its members are, and sees the stand-in, in as
-    many messages as a conversation has. What public words tell besides is not in it. No text is
-    read: a draw within a class does not depend on any.
+    The attacker knows the mechanism, the class and how common its members are, and sees the
+    stand-in, in as many messages as a conversation has. What public words tell besides is not in
+    the risk. No text is read: a draw within a class does not depend on any.
 
     Args:
         risk: tolerated success of the best guess at one thing, between 0 and 1.
         n_linked: 2 if the attacker may know how one drawn thing tells another of its class.
         epsilons: to choose from, in nats.
-        mechanism: its other settings; default `Cape()`.
         model: as for `Sanitizer`.
 
     Raises:
@@ -163,28 +154,20 @@ def advise_classes(
         raise ValueError(f"n_linked must be 1 or {MOST_LINKED}, got {n_linked!r}")
     loaded = Models(model, None).masked()
     # Draws within classes read no shape.
-    settings = replace(mechanism or Cape(), n_shortlist=None, n_top=None, top_mass=None)
+    settings = replace(Cape(), n_shortlist=None, n_top=None, top_mass=None)
     draws = {e: ClassDraws(replace(settings, epsilon=e), *loaded) for e in sorted(epsilons)}
-    found: dict[str, float | None] = {}
+    found: dict[str, float | None] = dict.fromkeys(DRAWN_CLASSES)
     table: list[ClassSetting] = []
     for kind in DRAWN_CLASSES:
-        rows = list(_within(draws, kind, risk, n_linked))
-        found[kind] = max((row.epsilon for row in rows if row.guess <= risk), default=None)
-        table += rows
+        for epsilon, own in draws.items():
+            each = [_setting(own, name, n_linked) for name in lists_of(kind)]
+            worst = max(each, key=lambda setting: setting.guess)
+            similarity = float(np.mean([setting.similarity for setting in each]))
+            table.append(replace(worst, kind=kind, epsilon=epsilon, similarity=similarity))
+            if worst.guess > risk:
+                break
+            found[kind] = epsilon
     return ClassAdvice(risk, n_linked, found, tuple(table))
-
-
-def _within(
-    draws: dict[float, ClassDraws], kind: str, risk: float, n_linked: int
-) -> Iterator[ClassSetting]:
-    """Yield the settings of a class, smallest epsilon first, up to the first beyond the risk."""
-    for epsilon, own in draws.items():
-        each = [_setting(own, name, n_linked) for name in lists_of(kind)]
-        worst = max(each, key=lambda setting: setting.guess)
-        similarity = float(np.mean([setting.similarity for setting in each]))
-        yield replace(worst, kind=kind, epsilon=epsilon, similarity=similarity)
-        if worst.guess > risk:
-            return
 
 
 def _setting(draws: ClassDraws, name: str, n_linked: int) -> ClassSetting:

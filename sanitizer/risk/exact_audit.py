@@ -33,14 +33,12 @@ class AuditReport:
     """Result of an enumeration at one position of one context. Epsilons are in nats.
 
     Attributes:
-        nominal: the setting.
+        nominal: the setting; `certified` is the same if it is a theorem, and else None.
         claimed: the largest published claim over the inputs; None if certified.
-        certified: the setting if it is a theorem; None otherwise.
         exact: largest log ratio of the probabilities of one output under two inputs; may be
             infinite. Where noise shapes the weights (DynText), over all its values: no smaller than
             that of the mixture.
-        worst_inputs: the two words of the domain that can be told apart best.
-        worst_output: the output that tells them apart.
+        worst_inputs, worst_output: the two words that can be told apart best, and by what.
         complete: True if the whole domain was enumerated.
     """
 

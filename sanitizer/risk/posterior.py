@@ -69,10 +69,7 @@ def spread(items: Sequence[Item], most: int) -> Sequence[Item]:
 class Prior:
     """Belief about one private word before its output is seen.
 
-    Attributes:
-        words: the candidates, most probable first; the original is always one of them.
-        mass: float64 [n_candidates], adds up to 1.
-        truth: position of the original.
+    The candidates are most probable first, and the original is always one of them, at `truth`.
 
     >>> prior = Prior(("Leeds", "Paris"), np.array([0.75, 0.25]), truth=1)
     >>> prior.p, prior.p_top, prior.original_first
@@ -262,12 +259,7 @@ def mean_ceiling(priors: Sequence[float], epsilon: float | None) -> float | None
 
 @dataclass(frozen=True)
 class Likelihood:
-    """P(output | word) in one context.
-
-    Attributes:
-        outputs: int [n].
-        p: float64 [n_words, n].
-    """
+    """P(output | word) in one context: int [n], and float64 [n_words, n]."""
 
     outputs: NDArray[np.intp] = field(repr=False)
     p: Floats = field(repr=False)
