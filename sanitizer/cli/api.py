@@ -27,10 +27,10 @@ from sanitizer.cli.options import (
     VAULT_KEY,
     budget_option,
     build_sanitizer,
+    command,
     context_option,
     conversation_option,
     decoded,
-    examples,
     file_option,
     flag,
     ledger_option,
@@ -97,9 +97,9 @@ _limit_options = together(
 # ---- serve ----
 
 
-@click.command(
-    short_help="run the proxy: the API's endpoints on this machine, and a page",
-    epilog=examples("sanitizer serve --upstream https://api.openai.com/v1"),
+@command(
+    "run the proxy: the API's endpoints on this machine, and a page",
+    "sanitizer serve --upstream https://api.openai.com/v1",
 )
 @option("--upstream", URL_HELP, "URL")
 @file_option(
@@ -329,9 +329,9 @@ def conversation_key() -> bytes | None:
 # ---- chat ----
 
 
-@click.command(
-    short_help="talk to an API through the filter, one message a line",
-    epilog=examples("sanitizer chat --upstream https://api.openai.com/v1 --key-env OPENAI_API_KEY"),
+@command(
+    "talk to an API through the filter, one message a line",
+    "sanitizer chat --upstream https://api.openai.com/v1 --key-env OPENAI_API_KEY",
 )
 @setting_options
 @context_option

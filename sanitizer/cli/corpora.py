@@ -20,8 +20,8 @@ from sanitizer.cli.options import (
     VAULT_KEY,
     build_sanitizer,
     choice,
+    command,
     context_option,
-    examples,
     file_option,
     flag,
     ledger_option,
@@ -37,12 +37,10 @@ if TYPE_CHECKING:
     from sanitizer.synthesis import Reference
 
 
-@click.command(
-    short_help="sanitize columns of CSV, JSONL and Parquet files",
-    epilog=examples(
-        "sanitizer bulk mails.csv out.csv --column body --vault mails.vault",
-        "sanitizer bulk reviews.parquet out.parquet --column text --drop-originals",
-    ),
+@command(
+    "sanitize columns of CSV, JSONL and Parquet files",
+    "sanitizer bulk mails.csv out.csv --column body --vault mails.vault",
+    "sanitizer bulk reviews.parquet out.parquet --column text --drop-originals",
 )
 @click.argument("source", metavar="IN", type=Path)
 @click.argument("target", metavar="OUT", type=Path)
@@ -160,11 +158,9 @@ def _described(report: BulkReport, job: BulkJob) -> str:
     return "\n".join(lines)
 
 
-@click.command(
-    short_help="write a text like your private documents, with a privacy bound",
-    epilog=examples(
-        'sanitizer synthesize --references reviews.jsonl --query "Write a review of a film."'
-    ),
+@command(
+    "write a text like your private documents, with a privacy bound",
+    'sanitizer synthesize --references reviews.jsonl --query "Write a review of a film."',
 )
 @file_option("--references", "folder of .txt files, or a .jsonl file", "PATH", required=True)
 @option(

@@ -16,8 +16,8 @@ import click
 from sanitizer.cli.options import (
     TextCommand,
     build_sanitizer,
+    command,
     context_option,
-    examples,
     file_option,
     flag,
     is_file_name,
@@ -52,11 +52,10 @@ def count(value: str) -> int | None:
     return None if value == "all" else int(value)
 
 
-@click.command(
-    short_help="exact epsilon of a setting, by enumerating all inputs",
-    epilog=examples(
-        "sanitizer audit --epsilon 4", "sanitizer audit --variant published --inputs 500"
-    ),
+@command(
+    "exact epsilon of a setting, by enumerating all inputs",
+    "sanitizer audit --epsilon 4",
+    "sanitizer audit --variant published --inputs 500",
 )
 @measured_options
 @context_option
@@ -89,13 +88,11 @@ def _texts(text: str | None, file: Path | None, lines: bool) -> list[str]:
     return texts_of(read_text(text, file), lines)
 
 
-@click.command(
+@command(
+    "attack a setting on texts of yours before trusting it",
+    'sanitizer attack "My father Peter has hepatitis."',
+    "sanitizer attack -f prompts.txt --lines --epsilon 5",
     cls=TextCommand,
-    short_help="attack a setting on texts of yours before trusting it",
-    epilog=examples(
-        'sanitizer attack "My father Peter has hepatitis."',
-        "sanitizer attack -f prompts.txt --lines --epsilon 5",
-    ),
 )
 @measured_options
 @context_option
@@ -115,14 +112,12 @@ def attack(
     write(json.dumps(report.as_dict()) if as_json else attack_text(report))
 
 
-@click.command(
+@command(
+    "find the setting that keeps the most meaning at a tolerated risk",
+    'sanitizer advise --risk 0.1 "My father Peter has hepatitis."',
+    "sanitizer advise -f prompts.txt --lines --risk 0.1",
+    "sanitizer advise --classes --risk 0.2",
     cls=TextCommand,
-    short_help="find the setting that keeps the most meaning at a tolerated risk",
-    epilog=examples(
-        'sanitizer advise --risk 0.1 "My father Peter has hepatitis."',
-        "sanitizer advise -f prompts.txt --lines --risk 0.1",
-        "sanitizer advise --classes --risk 0.2",
-    ),
 )
 @_texts_options
 @flag("--classes", "an epsilon for each class that balanced draws")
@@ -163,11 +158,10 @@ def advise(
     write(json.dumps(found.as_dict()) if as_json else advice_text(found))
 
 
-@click.command(
-    short_help="measure what a policy hides of labelled texts, and what it changes beside",
-    epilog=examples(
-        "sanitizer evaluate labelled.txt", "sanitizer evaluate --policy my.toml more.jsonl --json"
-    ),
+@command(
+    "measure what a policy hides of labelled texts, and what it changes beside",
+    "sanitizer evaluate labelled.txt",
+    "sanitizer evaluate --policy my.toml more.jsonl --json",
 )
 @click.argument("files", metavar="FILE...", type=Path, nargs=-1, required=True)
 @policy_option
@@ -188,12 +182,10 @@ def evaluate(files: tuple[Path, ...], policy: str, as_json: bool) -> None:
     write(json.dumps(report.as_dict()) if as_json else evaluation_text(report))
 
 
-@click.command(
-    short_help="show, set and export the budgets of a ledger",
-    epilog=examples(
-        "sanitizer budget team.ledger --create --limit user:ada 50 --limit 'user:*' 20",
-        "sanitizer budget team.ledger --show user:ada",
-    ),
+@command(
+    "show, set and export the budgets of a ledger",
+    "sanitizer budget team.ledger --create --limit user:ada 50 --limit 'user:*' 20",
+    "sanitizer budget team.ledger --show user:ada",
 )
 @click.argument("path", metavar="LEDGER", type=Path)
 @flag("--create", "make a new, empty ledger")
@@ -251,9 +243,10 @@ def _balance(ledger: Ledger, scope: str) -> str:
     return f"{scope}: {limit}, {balance.spent:g} spent, {balance.reserved:g} reserved"
 
 
-@click.command(
-    short_help="list the models, verify hashes, show quality; fetch weights",
-    epilog=examples("sanitizer models", "sanitizer models fetch lm"),
+@command(
+    "list the models, verify hashes, show quality; fetch weights",
+    "sanitizer models",
+    "sanitizer models fetch lm",
 )
 @click.argument("action", metavar="[fetch]", type=click.Choice(["fetch"]), required=False)
 @click.argument("name", metavar="[NAME]", required=False)

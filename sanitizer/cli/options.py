@@ -142,6 +142,13 @@ def examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
+def command(
+    about: str, *lines: str, cls: type[click.Command] = click.Command
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Return a decorator that makes a command: a line about it, and examples."""
+    return click.command(cls=cls, short_help=about, epilog=examples(*lines))
+
+
 class TextCommand(click.Command):
     """Command whose argument is a text, which may begin with a dash.
 

@@ -23,9 +23,9 @@ from sanitizer.cli.options import (
     TextCommand,
     budget_option,
     build_sanitizer,
+    command,
     context_option,
     conversation_option,
-    examples,
     file_option,
     flag,
     is_file_name,
@@ -168,15 +168,13 @@ def _read(path: Path, images: bool) -> Source:
 # ---- sanitize ----
 
 
-@click.command(
+@command(
+    "replace the private words of a text or of files",
+    'sanitizer sanitize "My father Peter has hepatitis."',
+    "sanitizer sanitize letter.docx --output out.docx --vault my.vault",
+    "sanitizer sanitize --lines --json -f prompts.txt",
+    "pbpaste | sanitizer sanitize",
     cls=TextCommand,
-    short_help="replace the private words of a text or of files",
-    epilog=examples(
-        'sanitizer sanitize "My father Peter has hepatitis."',
-        "sanitizer sanitize letter.docx --output out.docx --vault my.vault",
-        "sanitizer sanitize --lines --json -f prompts.txt",
-        "pbpaste | sanitizer sanitize",
-    ),
 )
 @_input_options
 @vault_option
@@ -405,13 +403,11 @@ def _warn(results: Sequence[SanitizedText], sanitizer: Sanitizer) -> None:
 # ---- restore ----
 
 
-@click.command(
+@command(
+    "put the originals back into an answer",
+    'sanitizer restore "Write to <EMAIL_1>." --vault my.vault',
+    "sanitizer restore answer.docx --output letter.docx --vault my.vault",
     cls=TextCommand,
-    short_help="put the originals back into an answer",
-    epilog=examples(
-        'sanitizer restore "Write to <EMAIL_1>." --vault my.vault',
-        "sanitizer restore answer.docx --output letter.docx --vault my.vault",
-    ),
 )
 @_input_options
 @conversation_option
@@ -459,10 +455,11 @@ EXAMPLE = (
 )
 
 
-@click.command(
+@command(
+    "show the way in and the way back, without an API",
+    "sanitizer demo",
+    'sanitizer demo "Call Anna at +44 20 7946 0958."',
     cls=TextCommand,
-    short_help="show the way in and the way back, without an API",
-    epilog=examples("sanitizer demo", 'sanitizer demo "Call Anna at +44 20 7946 0958."'),
 )
 @click.argument("text", required=False)
 @setting_options
