@@ -21,7 +21,7 @@ DOORS = [
     "sanitizer",
     *sorted(f"sanitizer.{path.parent.name}" for path in PACKAGE.glob("*/__init__.py")),
 ]
-MAX_FILES, MAX_FILES_IN_A_PACKAGE = 175, 12
+MAX_FILES, MAX_FILES_IN_A_PACKAGE = 177, 12
 
 
 def imports(tree: ast.Module) -> set[str]:
