@@ -94,26 +94,6 @@ def test_documents_may_be_multiplied_and_demonstrations_averaged(toy: OnnxCausal
     assert [text.record.n_references for text in texts] == [4, 4, 4]
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"template": "{input}"}, "two or more fields"),
-        ({"template": "{input} {input} {output}"}, "each once"),
-        ({"template": "{input} {answer}"}, "answer is missing"),
-        ({"query": {"output": "4"}}, "got output"),
-        ({"query": {}}, "input is missing"),
-        ({"references": [{"output": "12"}]}, "input is missing"),
-        ({"n_shots": 5, "variant": "published", "batch_size": 4}, "n_shots"),
-        ({"n_shots": 4}, "n_shots"),
-    ],
-)
-def test_fields_that_do_not_fit_are_named(
-    toy: OnnxCausalLM, options: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(ValueError, match=words):
-        answered(toy, options.pop("references", SHOTS), **options)
-
-
 def test_values_must_be_strings(toy: OnnxCausalLM) -> None:
     with pytest.raises(TypeError, match="input of references"):
         answered(toy, [{"input": 3, "output": "4"}])  # type: ignore[dict-item]
