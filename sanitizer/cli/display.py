@@ -7,7 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,12 @@ _UNSAFE = re.compile(
 def safe(text: str) -> str:
     """Return the text with control characters written out: a prompt must not drive the terminal."""
     return _UNSAFE.sub(lambda m: f"\\x{ord(m.group()):02x}", text)
+
+
+def page(lines: Iterable[str]) -> str:
+    """Return paragraphs wrapped to the terminal, one below the other."""
+    parts = (part for line in lines for part in line.split("\n"))
+    return "\n".join(textwrap.fill(part, width(), subsequent_indent="  ") for part in parts)
 
 
 # ---- one text ----
@@ -88,7 +94,7 @@ def in_short(results: Sequence[SanitizedText]) -> str:
         cost = f"epsilon {record.epsilon_per_unit:g} per word, {record.epsilon_total:g} in all"
     cost += ", certified" if record.certified else ", NOT certified"
     together = f"{len(results)} texts together: " if len(results) > 1 else ""
-    return _paragraphs([f"{together}hidden: {hidden}; {stay}", f"{cost} (--record: in full)"])
+    return page([f"{together}hidden: {hidden}; {stay}", f"{cost} (--record: in full)"])
 
 
 def _things_of(results: Sequence[SanitizedText]) -> set[tuple[str, str]]:
@@ -132,7 +138,7 @@ def describe(record: Record, n_texts: int = 1) -> str:
         ]
     else:
         claim = _claim(record)
-    return _paragraphs(
+    return page(
         [
             *([f"{n_texts} texts together:"] if n_texts > 1 else []),
             *claim,
@@ -250,16 +256,14 @@ def attack_text(report: AttackReport) -> str:
         + ", ".join(f"{epsilon:g}: {value:g}" for epsilon, value in each.values.items())
         for each in PUBLISHED
     ]
-    return "\n".join(
+    return page(
         [
             f"{report.mechanism} {report.variant}, epsilon {report.epsilon:g} ({certified}), "
             f"policy {report.policy}",
-            *_wrapped(
-                f"{words}; {report.n_outside} of the words are not in the output vocabulary, "
-                f"{report.n_unmeasured} have no vector. The best guess weighs "
-                f"{found.n_candidates:.0f} words, the original among them. In brackets: "
-                "95 % intervals over the draws."
-            ),
+            f"{words}; {report.n_outside} of the words are not in the output vocabulary, "
+            f"{report.n_unmeasured} have no vector. The best guess weighs "
+            f"{found.n_candidates:.0f} words, the original among them. In brackets: "
+            "95 % intervals over the draws.",
             "",
             *(f"{name:<28}{_rate(rate)}" for name, rate in rates.items()),
             f"{'distinct outputs (S_t)':<28}{report.mapping_size:8.1f} of {report.n_trials}",
@@ -282,7 +286,7 @@ def attack_text(report: AttackReport) -> str:
             f"with the memory one text had at most {report.remembered_outputs} distinct output(s)",
             "",
             "published, other data (nominal epsilon as printed; not comparable one to one):",
-            *(line for each in published for line in _wrapped(each)),
+            *published,
         ]
     )
 
@@ -301,24 +305,22 @@ def advice_text(advice: Advice) -> str:
         f"{advice.context_alone:.1%} of the words."
     )
     lines = [
-        *_wrapped(verdict),
-        *_wrapped(prior),
+        verdict,
+        prior,
         f"{advice.n_measured} of {advice.n_words} private words measured.",
         "",
         f"  {'setting':<17}{'epsilon':>8}{'meaning':>9}{'kept':>8}{'attack':>8}{'ceiling':>9}"
         f"{'worst':>8}",
         *(_row(setting, setting == advice.choice) for setting in advice.table),
         "",
-        *_wrapped(
-            "meaning: expected cosine; attack: best guess from one output "
-            "(- where the ceiling rules it out); ceiling: the most that epsilon lets anyone "
-            "believe in the original, on average and for the worst word."
-        ),
+        "meaning: expected cosine; attack: best guess from one output "
+        "(- where the ceiling rules it out); ceiling: the most that epsilon lets anyone "
+        "believe in the original, on average and for the worst word.",
         "",
-        *(line for sample in advice.samples for line in _wrapped(f"sample: {safe(sample)}")),
-        *_wrapped(advice.note),
+        *(f"sample: {safe(sample)}" for sample in advice.samples),
+        advice.note,
     ]
-    return "\n".join(lines)
+    return page(lines)
 
 
 def class_advice_text(advice: ClassAdvice) -> str:
@@ -339,20 +341,18 @@ def class_advice_text(advice: ClassAdvice) -> str:
         else f"All in one: Cape(epsilon={advice.epsilon:g})"
         + (f", and to the vault: {', '.join(advice.vault)}." if advice.vault else ".")
     )
-    return "\n".join(
+    return page(
         [
-            *_wrapped(f"At most {advice.risk:.1%} for the best guess at one thing{linked}:"),
+            f"At most {advice.risk:.1%} for the best guess at one thing{linked}:",
             *best,
-            *_wrapped(together),
+            together,
             "",
             f"  {'class':<12}{'epsilon':>8}{'guess':>9}{'blind':>9}{'meaning':>9}",
             *rows,
             "",
-            *_wrapped(
-                "guess: how often the best guess is right, exactly, by who knows the mechanism and "
-                "sees the stand-in, if commoner things are likelier; blind: the same with nothing "
-                "seen; meaning: expected cosine. What public words tell is not in these figures."
-            ),
+            "guess: how often the best guess is right, exactly, by who knows the mechanism and "
+            "sees the stand-in, if commoner things are likelier; blind: the same with nothing "
+            "seen; meaning: expected cosine. What public words tell is not in these figures.",
         ]
     )
 
@@ -397,11 +397,6 @@ def _bound(value: float | None) -> str:
     return "" if value is None else f"  ceiling {value:.2%}"
 
 
-def _wrapped(text: str) -> list[str]:
-    lines = [textwrap.wrap(line, width(), subsequent_indent="  ") for line in text.split("\n")]
-    return [each for wrapped in lines for each in wrapped]
-
-
 # ---- synthesis ----
 
 
@@ -415,7 +410,7 @@ def describe_synthesis(texts: Sequence[SynthesizedText]) -> str:
     strength = f"epsilon {record.epsilon:g} at delta {record.delta:g} per reference, certified"
     if not record.certified:
         strength = f"NOT certified, no bound is known at delta {record.delta:g}"
-    return _paragraphs(
+    return page(
         [
             f"{record.method} {record.variant}: {strength}{claim}",
             *([f"NOTE: {record.note}"] if record.note else []),
@@ -438,10 +433,6 @@ def speed(n_tokens: int, seconds: float) -> str:
     """
     can_be_told = seconds > 0 and n_tokens > 1
     return f"{(n_tokens - 1) / seconds:.1f} tokens per second\n" if can_be_told else ""
-
-
-def _paragraphs(lines: Sequence[str]) -> str:
-    return "\n".join(textwrap.fill(line, width(), subsequent_indent="  ") for line in lines)
 
 
 def told(drawn: Mapping[str, str], reveal: bool = False) -> Iterator[str]:
