@@ -6,6 +6,7 @@ Who may import whom is checked by import-linter (`lint-imports`, contracts in py
 from __future__ import annotations
 
 import ast
+import builtins
 import subprocess
 import sys
 from importlib import import_module
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import sanitizer
+from sanitizer.doors import lazily
 
 PACKAGE = Path(sanitizer.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -54,6 +56,13 @@ def test_the_package_offers_its_names_and_nothing_else() -> None:
     assert vars(sanitizer)["__all__"] == names
     for name in names:
         assert getattr(sanitizer, name).__name__ == name
+
+
+def test_imports_are_plain_again_behind_a_door() -> None:
+    plain = builtins.__import__
+    with pytest.raises(KeyError), lazily({"__name__": "door"}):
+        raise KeyError
+    assert builtins.__import__ is plain
 
 
 def test_packages_have_few_files() -> None:
