@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import reduce
 from itertools import islice
 from pathlib import Path
@@ -157,10 +157,6 @@ class TextCommand(click.Command):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, self._texts_last(ctx, args))
-
-    def _texts_last(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
-        """Return the arguments with all that are certainly texts behind "--"."""
         options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
         names = {name for each in options for name in each.opts}
         with_value = {name for each in options if not each.is_flag for name in each.opts}
@@ -180,7 +176,7 @@ class TextCommand(click.Command):
                 texts.append(arg)
             else:
                 before.append(arg)
-        return [*before, "--", *texts] if texts else before
+        return super().parse_args(ctx, [*before, "--", *texts] if texts else before)
 
 
 def build_sanitizer(options: Mapping[str, Any], **more: Any) -> Sanitizer:
@@ -273,23 +269,15 @@ def read_text(text: str | None, file: Path | None) -> str:
 
 def read_file(path: Path) -> str:
     """Return the text of a UTF-8 file; - is standard input."""
-    if is_standard_input(path):
+    if str(path) == "-":
         return decoded(sys.stdin.buffer.read())
     return decoded(path.read_bytes(), f"{path}:")
 
 
-def is_standard_input(path: Path) -> bool:
-    """Return True for the name that means standard input."""
-    return str(path) == "-"
-
-
 def decoded(content: bytes, what: str = "the input is") -> str:
-    """Return the text of UTF-8 bytes.
+    """Return the text of UTF-8 bytes; `what` begins the message if they are none.
 
     Letters in another encoding would look like characters between words, and pass as public.
-
-    Raises:
-        ValueError: the bytes are not UTF-8; `what` begins the message.
     """
     try:
         return content.decode("utf-8")

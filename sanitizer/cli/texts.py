@@ -29,7 +29,6 @@ from sanitizer.cli.options import (
     file_option,
     flag,
     is_file_name,
-    is_standard_input,
     json_option,
     ledger_option,
     model_option,
@@ -154,15 +153,13 @@ def _is(kind: Callable[[Path], bool], argument: str) -> bool:
 def _read(path: Path, images: bool) -> Source:
     from sanitizer.documents import is_document, open_document
 
-    if is_standard_input(path):
-        return Source(None, read_file(path))
-    if is_document(path):
-        try:
-            document = open_document(path, images)
-        except PolicyError as error:
-            raise PolicyError(f"{path}: {error}") from None
-        return Source(path, document.text, document)
-    return Source(path, read_file(path))
+    if not is_document(path):
+        return Source(None if str(path) == "-" else path, read_file(path))
+    try:
+        document = open_document(path, images)
+    except PolicyError as error:
+        raise PolicyError(f"{path}: {error}") from None
+    return Source(path, document.text, document)
 
 
 # ---- sanitize ----
