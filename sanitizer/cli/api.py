@@ -39,7 +39,6 @@ from sanitizer.cli.options import (
     option,
     secret,
     setting_options,
-    together,
     vault_option,
 )
 from sanitizer.errors import BudgetExceeded, SanitizerError
@@ -60,39 +59,6 @@ START_SECONDS = 1.0
 """Least time between two starts of one worker."""
 PROXY_LIBRARIES = ("aiohttp", "prometheus_client", "starlette", "uvicorn")
 
-_listener_options = together(
-    option("--host", "address to listen on (default 127.0.0.1)", default="127.0.0.1"),
-    option("--port", "default 8787; 0 takes a free one", type=int, default=8787),
-    flag("--expose", "allow a host that other machines reach; needs --token-env"),
-    file_option("--certfile", "PEM certificate, to serve https", None),
-    file_option("--keyfile", "its key, if in another file", None),
-    file_option("--client-ca", "PEM authorities of client certificates (with --config)", None),
-    option(
-        "--workers",
-        "processes that serve the address; more than one need a shared store (--config)",
-        "N",
-        type=click.IntRange(1, 64),
-        default=1,
-    ),
-)
-_access_options = together(
-    option("--key-env", "send the upstream the key in $NAME, not the client's", "NAME"),
-    option("--token-env", "clients must send the token in $NAME", "NAME"),
-    option("--allow-host", "another name of the proxy in Host headers", "NAME", multiple=True),
-    option("--allow-origin", "a web page that may use the proxy", "ORIGIN", multiple=True),
-)
-_limit_options = together(
-    option("--max-body", "of a request (default 10000000)", "BYTES", type=int, default=10_000_000),
-    option(
-        "--max-connections",
-        "requests at once (default 1000); twice as many open",
-        "N",
-        type=int,
-        default=1000,
-    ),
-    option("--timeout", "of silence (default 600)", "SECONDS", type=float, default=600.0),
-)
-
 
 # ---- serve ----
 
@@ -105,15 +71,37 @@ _limit_options = together(
 @file_option(
     "--config", "TOML file of tenants, upstreams, limits and storage, in place of --upstream", None
 )
-@_listener_options
+@option("--host", "address to listen on (default 127.0.0.1)", default="127.0.0.1")
+@option("--port", "default 8787; 0 takes a free one", default=8787)
+@flag("--expose", "allow a host that other machines reach; needs --token-env")
+@file_option("--certfile", "PEM certificate, to serve https", None)
+@file_option("--keyfile", "its key, if in another file", None)
+@file_option("--client-ca", "PEM authorities of client certificates (with --config)", None)
+@option(
+    "--workers",
+    "processes that serve the address; more than one need a shared store (--config)",
+    "N",
+    type=click.IntRange(1, 64),
+    default=1,
+)
 @setting_options
 @context_option
 @model_option
 @budget_option
 @ledger_option
 @vault_option
-@_access_options
-@_limit_options
+@option("--key-env", "send the upstream the key in $NAME, not the client's", "NAME")
+@option("--token-env", "clients must send the token in $NAME", "NAME")
+@option("--allow-host", "another name of the proxy in Host headers", "NAME", multiple=True)
+@option("--allow-origin", "a web page that may use the proxy", "ORIGIN", multiple=True)
+@option("--max-body", "of a request (default 10000000)", "BYTES", default=10_000_000)
+@option(
+    "--max-connections",
+    "requests at once (default 1000); twice as many open",
+    "N",
+    default=1000,
+)
+@option("--timeout", "of silence (default 600)", "SECONDS", default=600.0)
 @flag("--no-page", "do not serve the page")
 @file_option("--ca", "PEM certificates to trust for the upstream, in place of the usual ones", None)
 def serve(upstream: str | None, config: Path | None, workers: int, **options: Any) -> None:
@@ -239,8 +227,8 @@ def run_workers(count: int, work: Callable[[Callable[[], object]], None]) -> Non
     """
     running: dict[int, float] = {}  # process -> when it began
     ending = has_served = False
-    served, serve = os.pipe()
-    os.set_blocking(served, False)
+    news, tell = os.pipe()
+    os.set_blocking(news, False)
     signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
     def start() -> None:
@@ -254,7 +242,7 @@ def run_workers(count: int, work: Callable[[Callable[[], object]], None]) -> Non
             signal.signal(each, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
-        os._exit(_exit_status(lambda: work(partial(os.write, serve, b"."))))
+        os._exit(_exit_status(lambda: work(partial(os.write, tell, b"."))))
 
     def pass_on(number: int, frame: object) -> None:
         nonlocal ending
@@ -271,7 +259,7 @@ def run_workers(count: int, work: Callable[[Callable[[], object]], None]) -> Non
         process, status = os.wait()
         seconds = monotonic() - running.pop(process)
         with suppress(BlockingIOError):
-            has_served = has_served or bool(os.read(served, 1))
+            has_served = has_served or bool(os.read(news, 1))
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) and not has_served and not ending:
             pass_on(signal.SIGTERM, None)
             while running:

@@ -81,10 +81,7 @@ if TYPE_CHECKING:
     "keep outputs, charges and originals of this job in this encrypted file (key in "
     f"${VAULT_KEY}); made if it is not there",
 )
-@flag(
-    "--drop-originals",
-    "keep no originals once it is done; outputs and charges are in OUT.job",
-)
+@flag("--drop-originals", "keep no originals once it is done; outputs and charges are in OUT.job")
 @file_option("--report", "write the report as JSON")
 @flag("--restore", "put the originals of a job back; needs --vault")
 def bulk(source: Path, target: Path, report: Path | None, restore: bool, **options: Any) -> int:
@@ -186,7 +183,7 @@ def _described(report: BulkReport, job: BulkJob) -> str:
     "texts from these references that epsilon covers, this run's among them (default 1)",
     type=int,
 )
-@option("--n-texts", "each from references of its own (default 1)", "N", type=int, default=1)
+@option("--n-texts", "each from references of its own (default 1)", "N", default=1)
 @option("--template", "with {query} and {reference}, or a demonstration's fields")
 @model_option
 @flag("--json as_json", "one JSON object per text")

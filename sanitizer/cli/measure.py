@@ -98,7 +98,7 @@ def _texts(text: str | None, file: Path | None, lines: bool) -> list[str]:
 @context_option
 @model_option
 @_texts_options
-@option("--trials", "draws of each text (default 100)", "N", type=int, default=100)
+@option("--trials", "draws of each text (default 100)", "N", default=100)
 def attack(
     text: str | None, file: Path | None, lines: bool, as_json: bool, trials: int, **setting: Any
 ) -> None:
@@ -125,7 +125,6 @@ def attack(
     "--linked",
     "with --classes: things of which one tells the others, 1 (default) or 2",
     "N",
-    type=int,
     default=1,
 )
 @option("--risk", "tolerated attack success per word, between 0 and 1", type=float, required=True)
