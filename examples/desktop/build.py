@@ -28,7 +28,7 @@ UNUSED = (
 
 
 def command(launcher: Path, folder: Path) -> list[str]:
-    """Return PyInstaller's command line; doors load by name, so that all modules are named."""
+    """Return PyInstaller's command line; some modules load by name, so that all are named."""
     work = folder / "work"
     # An editable install has its models beside the package, where --collect-data does not look.
     models = [path.parent for path in sorted(model_root().glob("*/manifest.json"))]

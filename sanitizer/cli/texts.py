@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,19 +23,22 @@ from sanitizer.cli.options import (
     TextCommand,
     budget_option,
     build_sanitizer,
+    command,
     context_option,
     conversation_option,
-    examples,
+    file_option,
+    flag,
     is_file_name,
-    is_standard_input,
     json_option,
     ledger_option,
     model_option,
     open_vault,
+    option,
     read_file,
     read_text,
     setting_options,
     texts_of,
+    together,
     vault_option,
     write,
 )
@@ -44,64 +49,92 @@ if TYPE_CHECKING:
     from sanitizer.pipeline import Sanitizer
     from sanitizer.results import SanitizedText
 
-_file_option = click.option(
-    "-f", "--file", "files", type=Path, multiple=True, metavar="FILE", help="read this UTF-8 file"
-)
-_output_option = click.option(
-    "-o",
-    "--output",
-    type=Path,
-    metavar="PATH",
-    help="write here, in the format of the input; of several files: a folder",
+_input_options = together(
+    click.argument("arguments", metavar="[TEXT | FILE...]", nargs=-1),
+    file_option("-f --file files", "read this UTF-8 file", multiple=True),
+    file_option(
+        "-o --output",
+        "write here, in the format of the input; of several files: a folder",
+        "PATH",
+    ),
 )
 
 
 class Source(NamedTuple):
-    """One input of a command.
+    """One input of a command: what a file, or a text that was typed or piped in, says.
 
     Attributes:
-        path: the file; None for a text that was typed or came in by a pipe.
-        text: what it says.
         document: the file as a document, if it is one.
+        place: where the result is written; None: to standard output.
     """
 
     path: Path | None
     text: str
     document: Document | None = None
+    place: Path | None = None
 
 
 def sources(
-    arguments: Sequence[str], files: Sequence[Path], images: bool, must_exist: bool = False
+    arguments: Sequence[str], files: Sequence[Path], output: Path | None, images: bool
 ) -> list[Source]:
-    """Return the inputs of a command: files by option or argument, one text, or standard input.
+    """Return the inputs of a command, each with the place of its result, of which a folder is made.
+
+    An output in another format than its input is refused before anything is paid.
+
+    Args:
+        images: True if images inside documents may stay.
+    """
+    inputs = _read_all(arguments, files, images, must_exist=output is not None)
+    if output is None:
+        return inputs
+    if len(inputs) > 1 and not output.suffix and not output.exists():
+        output.mkdir()
+    if not output.is_dir() and len(inputs) > 1:
+        raise ValueError("--output must be a folder for several files, got a file")
+    found: list[Source] = []
+    for each in inputs:
+        place = output
+        if output.is_dir():
+            if each.path is None:
+                raise ValueError("--output must be a file for a text, got a folder")
+            place = output / each.path.name
+        if each.path is not None and place.exists() and place.samefile(each.path):
+            raise ValueError("--output must not be the input itself")
+        if each.document is not None and place.suffix.lower() != each.document.suffix:
+            name = place.name if is_file_name(place.name) else "--output"
+            raise ValueError(
+                f"{name}: must end in {each.document.suffix}, the format that is written"
+            )
+        found.append(each._replace(place=place))
+    if len({each.place for each in found}) < len(found):
+        raise ValueError("several files have one name; write them one by one")
+    return found
+
+
+def _read_all(
+    arguments: Sequence[str], files: Sequence[Path], images: bool, must_exist: bool
+) -> list[Source]:
+    """Read files by option or argument, one text, or standard input.
 
     Arguments that all name files are read as files.
 
     Args:
-        images: True if images inside documents may stay.
         must_exist: True if a text that looks like a file's name cannot be meant as a text.
-
-    Raises:
-        ValueError: both a text and files, several texts, or nothing on a terminal.
-        OSError: a file cannot be read.
-        SanitizerError: a document cannot be used.
     """
     from sanitizer.documents import is_document
 
-    paths = [Path(each) for each in arguments if _is_file(each)]
-    if arguments and len(paths) == len(arguments):
+    paths = [Path(each) for each in arguments if _is(Path.is_file, each)]
+    if (files or arguments) and len(paths) == len(arguments):
         return [_read(path, images) for path in (*files, *paths)]
-    if files and arguments:
-        raise ValueError("give a text or files (-f), not both")
     if files:
-        return [_read(path, images) for path in files]
+        raise ValueError("give a text or files (-f), not both")
     if len(arguments) > 1:
-        missing = [each for each in arguments if is_file_name(each) and not _is_file(each)]
+        missing = [each for each in arguments if is_file_name(each) and Path(each) not in paths]
         if len(paths) + len(missing) == len(arguments):
             raise ValueError(f"{missing[0]}: no such file")
         raise ValueError("several arguments (put the text in quotes: it is one argument)")
     text = arguments[0] if arguments else None
-    if text is not None and _is_folder(text):
+    if text is not None and os.sep in text and _is(Path.is_dir, text):
         raise ValueError("the argument is a folder: name files in it")
     if text is not None and is_file_name(text):
         if must_exist or is_document(Path(text)):
@@ -110,89 +143,49 @@ def sources(
     return [Source(None, read_text(text, None))]
 
 
-def _is_file(argument: str) -> bool:
+def _is(kind: Callable[[Path], bool], argument: str) -> bool:
     try:
-        return argument != "-" and Path(argument).is_file()
+        return argument != "-" and kind(Path(argument))
     except (OSError, ValueError):  # too long for a name, or with a zero byte
-        return False
-
-
-def _is_folder(argument: str) -> bool:
-    try:
-        return os.sep in argument and Path(argument).is_dir()
-    except (OSError, ValueError):
         return False
 
 
 def _read(path: Path, images: bool) -> Source:
     from sanitizer.documents import is_document, open_document
 
-    if is_standard_input(path):
-        return Source(None, read_file(path))
-    if is_document(path):
-        try:
-            document = open_document(path, images)
-        except PolicyError as error:
-            raise PolicyError(f"{path}: {error}") from None
-        return Source(path, document.text, document)
-    return Source(path, read_file(path))
-
-
-def destinations(output: Path | None, inputs: Sequence[Source]) -> list[Path | None]:
-    """Return where each input is written; None: to standard output. A folder is made.
-
-    Raises:
-        ValueError: several files for one file, or a place that is the input itself.
-        OSError: the folder cannot be made.
-    """
-    if output is None:
-        return [None] * len(inputs)
-    if len(inputs) > 1 and not output.suffix and not output.exists():
-        output.mkdir()
-    if output.is_dir():
-        if any(each.path is None for each in inputs):
-            raise ValueError("--output must be a file for a text, got a folder")
-        found = [output / each.path.name for each in inputs if each.path is not None]
-    elif len(inputs) > 1:
-        raise ValueError("--output must be a folder for several files, got a file")
-    else:
-        found = [output]
-    for path, each in zip(found, inputs, strict=True):
-        if each.path is not None and path.exists() and path.samefile(each.path):
-            raise ValueError("--output must not be the input itself")
-    if len(set(found)) < len(found):
-        raise ValueError("several files have one name; write them one by one")
-    return list(found)
+    if not is_document(path):
+        return Source(None if str(path) == "-" else path, read_file(path))
+    try:
+        document = open_document(path, images)
+    except PolicyError as error:
+        raise PolicyError(f"{path}: {error}") from None
+    return Source(path, document.text, document)
 
 
 # ---- sanitize ----
 
 
-@click.command(
+@command(
+    "replace the private words of a text or of files",
+    'sanitizer sanitize "My father Peter has hepatitis."',
+    "sanitizer sanitize letter.docx --output out.docx --vault my.vault",
+    "sanitizer sanitize --lines --json -f prompts.txt",
+    "pbpaste | sanitizer sanitize",
     cls=TextCommand,
-    short_help="replace the private words of a text or of files",
-    epilog=examples(
-        'sanitizer sanitize "My father Peter has hepatitis."',
-        "sanitizer sanitize letter.docx --output out.docx --vault my.vault",
-        "sanitizer sanitize --lines --json -f prompts.txt",
-        "pbpaste | sanitizer sanitize",
-    ),
 )
-@click.argument("arguments", metavar="[TEXT | FILE...]", nargs=-1)
-@_file_option
-@_output_option
+@_input_options
 @vault_option
 @conversation_option
-@click.option("--lines", is_flag=True, help="each line of the input is a text of its own")
+@flag("--lines", "each line of the input is a text of its own")
 @json_option
-@click.option("--reveal", is_flag=True, help="show the private words beside their replacements")
-@click.option("--explain", is_flag=True, help="say what found each private thing")
-@click.option("--record", is_flag=True, help="say in full what was done, and what is not protected")
-@click.option(
+@flag("--reveal", "show the private words beside their replacements")
+@flag("--explain", "say what found each private thing")
+@flag("--record", "say in full what was done, and what is not protected")
+@option(
     "--keep",
+    "let PHRASE leave as it is, written just like this; may be repeated",
+    "PHRASE",
     multiple=True,
-    metavar="PHRASE",
-    help="let PHRASE leave as it is, written just like this; may be repeated",
 )
 @budget_option
 @ledger_option
@@ -203,47 +196,35 @@ def sanitize(
     arguments: tuple[str, ...],
     files: tuple[Path, ...],
     output: Path | None,
-    conversation: str,
-    budget: float | None,
-    ledger: Path | None,
-    vault: Path | None,
     lines: bool,
     as_json: bool,
     reveal: bool,
     explain: bool,
     record: bool,
     keep: tuple[str, ...],
-    **setting: Any,
+    **options: Any,
 ) -> int:
     """Replace the private words of TEXT or of files; - or nothing reads standard input.
 
     Word, Excel, PowerPoint, mail (.eml) and PDF files need the extra "documents". With --output
     they are written in their own format (PDF: as text); restore brings the originals back.
     """
-    sanitizer = build_sanitizer(
-        setting, conversation=conversation, budget=budget, ledger=ledger, vault=vault
-    )
-    inputs = sources(arguments, files, sanitizer.policy.wire.images == "pass", output is not None)
-    places = destinations(output, inputs)
-    _check_formats(inputs, places)
-    texts = [text for each in inputs for text in texts_of(each.text, lines)]
+    sanitizer = build_sanitizer(options)
+    inputs = sources(arguments, files, output, sanitizer.policy.wire.images == "pass")
     _check_lengths(inputs, lines, sanitizer.inner.settings.max_chars)
+    texts = [text for each in inputs for text in texts_of(each.text, lines)]
     results: list[SanitizedText] = []
-    status, refusal = 0, None
+    stopped, refusal = False, None
+    # Each file or line is a conversation of its own, unless `restore` is to find them again.
+    together = options["vault"] is not None or bool(options["conversation"])
+    stream = sanitizer.sanitize_stream(texts, keep=keep, together=together)
     try:
-        # Each file or line is a conversation of its own, unless `restore` is to find them again.
-        together = vault is not None or bool(conversation)
-        bar = lines and sys.stderr.isatty()
-        stopped = _sanitize(sanitizer, texts, keep, results, together, bar)
+        stopped = _collect(stream, len(texts), results, bar=lines and sys.stderr.isatty())
     except SanitizerError as error:
-        stopped, refusal = False, error
-    told = sanitizer.inner.answers.instruction(results)
-    asked = any("write formulas" in hint for result in results for hint in result.hints)
-    _warn(results, calculates=bool(told))
-    if told and (asked or sanitizer.policy.wire.formulas is True):
-        click.echo(f"sanitizer: send this along:\n{told}", err=True)
+        refusal = error
+    _warn(results, sanitizer)
     if output is not None and not stopped and refusal is None:
-        _save(inputs, places, texts, results, lines)
+        _save(inputs, texts, results, lines)
     else:
         _show(inputs, texts, results, as_json, reveal, lines)
     if explain:
@@ -251,33 +232,24 @@ def sanitize(
             click.echo(result.explain(), err=True)
     if results and not as_json:
         _account(results, reveal, record, output)
-    if stopped:
-        done = f"{len(results)} of {len(texts)} texts were released, and are printed"
-        click.echo(
-            f"sanitizer: error: interrupted; {done if results else 'nothing was released'}",
-            err=True,
-        )
-        status = INTERRUPTED
     if refusal is not None:
         raise refusal  # whole texts that were released and paid for are printed already
-    return status
+    if stopped:
+        done = f"{len(results)} of {len(texts)} texts were released, and are printed"
+        said = f"sanitizer: error: interrupted; {done if results else 'nothing was released'}"
+        click.echo(said, err=True)
+    return INTERRUPTED if stopped else 0
 
 
-def _sanitize(
-    sanitizer: Sanitizer,
-    texts: Sequence[str],
-    keep: Sequence[str],
-    results: list[SanitizedText],
-    together: bool,
-    bar: bool,
+def _collect(
+    stream: Iterator[SanitizedText], n_texts: int, results: list[SanitizedText], bar: bool
 ) -> bool:
-    """Append the results of the texts in order; return True if the user stopped it.
+    """Append the results in order; return True if the user stopped it.
 
     After Ctrl-C what is paid for is finished and kept; a second one ends it at once.
     """
     from sanitizer.progress import counted, reading_bar, reported_to
 
-    stream = sanitizer.sanitize_stream(texts, keep=keep, together=together)
     with _stop_asked() as asked, reading_bar(sys.stderr.isatty() and not bar) as shown:
 
         def watcher(done: int, total: int, charged: bool) -> None:
@@ -287,9 +259,9 @@ def _sanitize(
 
         with reported_to(watcher):
             try:
-                for result in counted(stream, len(texts)) if bar else stream:
+                for result in counted(stream, n_texts) if bar else stream:
                     results.append(result)
-                    if asked.is_set() and len(results) < len(texts):
+                    if asked.is_set() and len(results) < n_texts:
                         return True
             except KeyboardInterrupt:
                 return True
@@ -328,25 +300,27 @@ def _show(
 ) -> None:
     """Print results: as JSON, side by side with the originals for a person, or as they are."""
     pretty = not as_json and (reveal or sys.stdout.isatty())
+    if not (as_json or lines or pretty):
+        # Files one after the other, as they are, but each on lines of its own.
+        shown = [result.text for result in results]
+        shown[:-1] = [text if text.endswith("\n") else f"{text}\n" for text in shown[:-1]]
+        write("".join(shown), bool(shown) and not inputs[-1].text.endswith("\n"))
+        return
     if as_json:
         shown = [json.dumps(result.as_dict(reveal)) for result in results]
     elif pretty:
         from sanitizer.cli.display import before_after
 
-        colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         named = len(inputs) > 1 and not lines
         names = [str(each.path or "standard input") for each in inputs] if named else []
-        found = before_after(texts, results, colour, names)
-        shown = [found] if found else []
+        shown = [before_after(texts, results, _is_coloured(), names)] if results else []
     else:
         shown = [result.text for result in results]
-    whole = inputs[-1].text
-    newline = as_json or lines or pretty or not whole.endswith("\n")
-    joined = "\n" if as_json or lines or pretty else ""
-    if not joined:
-        # Files one after the other, as they are, but each on lines of its own.
-        shown[:-1] = [text if text.endswith("\n") else f"{text}\n" for text in shown[:-1]]
-    write(joined.join(shown), newline and bool(shown))
+    write("\n".join(shown), bool(shown))
+
+
+def _is_coloured() -> bool:
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
 def _account(
@@ -377,29 +351,16 @@ def _check_lengths(inputs: Sequence[Source], lines: bool, most: int) -> None:
             )
 
 
-def _check_formats(inputs: Sequence[Source], places: Sequence[Path | None]) -> None:
-    """Raise ValueError for an output in another format than its input, before anything is paid."""
-    for each, place in zip(inputs, places, strict=True):
-        wanted = each.document.suffix if each.document else None
-        if place is not None and wanted is not None and place.suffix.lower() != wanted:
-            name = place.name if is_file_name(place.name) else "--output"
-            raise ValueError(f"{name}: must end in {wanted}, the format that is written")
-
-
 def _save(
-    inputs: Sequence[Source],
-    places: Sequence[Path | None],
-    texts: Sequence[str],
-    results: Sequence[SanitizedText],
-    lines: bool,
+    inputs: Sequence[Source], texts: Sequence[str], results: Sequence[SanitizedText], lines: bool
 ) -> None:
     """Write the results of each input to its place, and say so."""
     from sanitizer.documents import edits_of
 
-    rest = list(zip(texts, results, strict=True))
-    for each, place in zip(inputs, places, strict=True):
-        n_texts = len(texts_of(each.text, lines))
-        pairs, rest = rest[:n_texts], rest[n_texts:]
+    rest = iter(zip(texts, results, strict=True))
+    for each in inputs:
+        pairs = list(islice(rest, len(texts_of(each.text, lines))))
+        place = each.place
         assert place is not None
         if each.document is None:
             end = "\n" if lines and each.text.endswith("\n") else ""
@@ -416,44 +377,41 @@ def _save(
         click.echo(f"{place}: {n_replaced} replaced, epsilon {charged:g} charged", err=True)
 
 
-def _warn(results: Sequence[SanitizedText], calculates: bool) -> None:
+def _warn(results: Sequence[SanitizedText], sanitizer: Sanitizer) -> None:
     """Say on standard error what leaves although it may be sensitive; never the text itself.
 
-    Args:
-        calculates: the API is told to write formulas, so that no hint has to offer them.
+    If the API is to be told to write formulas, no hint has to offer them.
     """
     n_facts = sum(len(result.warnings) for result in results)
     if n_facts:
         what = "phrase seems to tell" if n_facts == 1 else "phrases seem to tell"
         message = f"{n_facts} {what} a sensitive fact in everyday words, which stay (--json: where)"
         click.echo(f"sanitizer: warning: {message}", err=True)
-    for hint in dict.fromkeys(hint for result in results for hint in result.hints):
-        if calculates and "write formulas" in hint:
-            continue
-        click.echo(f"sanitizer: hint: {hint}", err=True)
+    hints = dict.fromkeys(hint for result in results for hint in result.hints)
+    offers = [hint for hint in hints if "write formulas" in hint]
+    instruction = sanitizer.inner.answers.instruction(results)
+    for hint in hints:
+        if not (instruction and hint in offers):
+            click.echo(f"sanitizer: hint: {hint}", err=True)
+    if instruction and (offers or sanitizer.policy.wire.formulas is True):
+        click.echo(f"sanitizer: send this along:\n{instruction}", err=True)
 
 
 # ---- restore ----
 
 
-@click.command(
+@command(
+    "put the originals back into an answer",
+    'sanitizer restore "Write to <EMAIL_1>." --vault my.vault',
+    "sanitizer restore answer.docx --output letter.docx --vault my.vault",
     cls=TextCommand,
-    short_help="put the originals back into an answer",
-    epilog=examples(
-        'sanitizer restore "Write to <EMAIL_1>." --vault my.vault',
-        "sanitizer restore answer.docx --output letter.docx --vault my.vault",
-    ),
 )
-@click.argument("arguments", metavar="[TEXT | FILE...]", nargs=-1)
-@_file_option
-@_output_option
+@_input_options
 @conversation_option
-@click.option(
+@file_option(
     "--vault",
-    type=Path,
+    f"the vault that sanitize kept the originals in (key in ${VAULT_KEY})",
     required=True,
-    metavar="FILE",
-    help=f"the vault that sanitize kept the originals in (key in ${VAULT_KEY})",
 )
 def restore(
     arguments: tuple[str, ...],
@@ -465,25 +423,23 @@ def restore(
     """Put the originals back into the answer TEXT or files; - or nothing reads standard input."""
     from sanitizer.answers import Restorer
     from sanitizer.cli.display import told
+    from sanitizer.documents import edits_between
 
-    inputs = sources(arguments, files, images=True, must_exist=output is not None)
-    places = destinations(output, inputs)
-    _check_formats(inputs, places)
+    inputs = sources(arguments, files, output, images=True)
     restorer = Restorer(open_vault(vault, create=False).originals(conversation))
-    for each, place in zip(inputs, places, strict=True):
-        if each.document is not None and place is not None:
-            from sanitizer.documents import edits_between
-
-            restored = [restorer.text(line) for line in each.text.split("\n")]
-            each.document.save(place, edits_between(each.text.split("\n"), restored))
+    for each in inputs:
+        if each.document is not None and each.place is not None:
+            before = each.text.split("\n")
+            after = [restorer.text(line) for line in before]
+            each.document.save(each.place, edits_between(before, after))
         else:
             text = restorer.text(each.text)
-            if place is None:
+            if each.place is None:
                 write(text, newline=not text.endswith("\n"))
             else:
-                place.write_bytes(text.encode("utf-8", "surrogatepass"))
-        if place is not None:
-            click.echo(f"{place}: written, with the originals in it", err=True)
+                each.place.write_bytes(text.encode("utf-8", "surrogatepass"))
+        if each.place is not None:
+            click.echo(f"{each.place}: written, with the originals in it", err=True)
     originals = restorer.originals
     for note in told({value: originals[value] for value in originals.drawn}):
         click.echo(f"sanitizer: {note}", err=True)
@@ -496,10 +452,11 @@ EXAMPLE = (
 )
 
 
-@click.command(
+@command(
+    "show the way in and the way back, without an API",
+    "sanitizer demo",
+    'sanitizer demo "Call Anna at +44 20 7946 0958."',
     cls=TextCommand,
-    short_help="show the way in and the way back, without an API",
-    epilog=examples("sanitizer demo", 'sanitizer demo "Call Anna at +44 20 7946 0958."'),
 )
 @click.argument("text", required=False)
 @setting_options
@@ -508,16 +465,15 @@ def demo(text: str | None, **setting: Any) -> None:
 
     Nothing leaves the machine: the answer that comes back is what left, word for word.
     """
-    from sanitizer.cli.display import before_after, width
+    from sanitizer.cli.display import marked, width
 
     sanitizer = build_sanitizer(setting)
     text = EXAMPLE if text is None else read_text(text, None)
     result = sanitizer.sanitize(text)
     answer = f"You wrote: {result.text}"
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    before, after = before_after([text], [result], colour).split("\n\n", 1)[0].split("\nafter   ")
+    before, after = marked(text, result, _is_coloured())
     steps = [
-        ("1. You write", before.removeprefix("before  ")),
+        ("1. You write", before),
         ("2. What leaves this machine", after),
         ("3. The API answers (here: an echo, made on this machine)", answer),
         ("4. What you read", sanitizer.restore(answer, result)),
@@ -533,8 +489,6 @@ def demo(text: str | None, **setting: Any) -> None:
 
 def _indented(text: str, columns: int, indent: str = "   ") -> str:
     """Return a text wrapped to a width, terminal colours not counted."""
-    import re
-
     lines, line, n_shown = [], indent, len(indent)
     for word in re.findall(r"\S+\s*|\s+", text):
         n_word = len(re.sub("\x1b\\[[0-9]*m", "", word).rstrip())

@@ -8,23 +8,23 @@ measures single texts for the proxy's page.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from math import isfinite, nan
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.lm import Logits, MaskedLM, WordPieces
+from sanitizer.lm import Logits, MaskedLM
 from sanitizer.pipeline import Sanitizer, WordMechanism, engine_for
-from sanitizer.privacy import Cape, DynText
+from sanitizer.pipeline.engines import LoadedModels
+from sanitizer.privacy import PROFILES, Cape, DynText
 from sanitizer.progress import progress_bar
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.risk.posterior import (
-    Likelihood,
     Likelihoods,
     Nearest,
     Prior,
@@ -66,31 +66,20 @@ MEASURED = (
 
 
 def mechanisms(epsilon: float) -> tuple[WordMechanism, ...]:
-    """Return the mechanisms compared at one epsilon: the profiles of Cape, and DynText.
-
-    All are certified.
-    """
-    return (
-        Cape(epsilon),
-        Cape(epsilon, profile="geometric"),
-        Cape(epsilon, profile="prior"),
-        Cape(epsilon, profile="medoids"),
-        DynText(epsilon),
-    )
+    """Return what is compared at one epsilon: the profiles of Cape, and DynText; all certified."""
+    return (*(Cape(epsilon, profile=profile) for profile in PROFILES), DynText(epsilon))
 
 
 @dataclass(frozen=True)
 class AdviceSetting:
-    """One mechanism on the texts; means over the private words measured.
+    """One mechanism, ready for `Sanitizer`, on the texts; means over the private words measured.
 
     Attributes:
-        mechanism: ready for `Sanitizer`.
         meaning: expected cosine of the word vectors of word and output, over words that have one.
         kept: probability that the word itself is released.
-        attack: success of the best guess from one output (`PosteriorAttack.success`), exact; None
-            where the ceiling alone rules the setting out.
-        ceiling: the most that epsilon lets anyone believe in the original, from the public prior;
-            mean over words.
+        attack: exact success of the best guess from one output; None where the ceiling alone rules
+            the setting out.
+        ceiling: the most that epsilon lets anyone believe in the original, from the public prior.
         worst_ceiling: the same for the word that its context gives away most.
     """
 
@@ -104,12 +93,8 @@ class AdviceSetting:
     @property
     def name(self) -> str:
         """Name of mechanism and profile, such as "cape staircase"."""
-        mechanism = self.mechanism
-        return (
-            f"{mechanism.name} {mechanism.profile}"
-            if isinstance(mechanism, Cape)
-            else mechanism.name
-        )
+        profile = f" {self.mechanism.profile}" if isinstance(self.mechanism, Cape) else ""
+        return self.mechanism.name + profile
 
     def within(self, risk: float) -> bool:
         """Return True if ceiling and attack are at most `risk`."""
@@ -117,19 +102,15 @@ class AdviceSetting:
 
     @property
     def danger(self) -> tuple[float, float, float]:
-        """Sort key, safest first: the ceiling, then the attack, then the meaning lost."""
+        """Sort key, safest first."""
         return self.ceiling, 1.0 if self.attack is None else self.attack, -self.meaning
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        mechanism = self.mechanism
+        figures = dict(vars(self))
+        mechanism = figures.pop("mechanism")
         about = {"name": self.name, "variant": mechanism.variant, "settings": mechanism.settings()}
-        names = ("meaning", "kept", "attack", "ceiling", "worst_ceiling")
-        return {
-            **about,
-            "epsilon": mechanism.epsilon,
-            **{name: getattr(self, name) for name in names},
-        }
+        return {**about, "epsilon": mechanism.epsilon, **figures}
 
 
 @dataclass(frozen=True)
@@ -137,17 +118,13 @@ class Advice:
     """The choice, and what it was chosen from.
 
     Attributes:
-        risk: tolerated attack success per word.
         met: True if any setting keeps both `ceiling` and `attack` within the risk.
         choice: of those that do, the one that keeps the most meaning; if none does, the safest.
         table: all settings, by epsilon.
-        prior: mean probability of the originals before any output is seen.
-        worst_prior: the largest of these probabilities.
+        prior, worst_prior: mean and largest probability of an original before any output is seen.
         context_alone: share of words that their context gives away with no output seen.
-        n_words: private words of the texts.
-        n_measured: how many of them, evenly spread, were measured.
-        samples: outputs of the choice for the first texts; see `note`.
-        note: how to use the samples.
+        n_measured: how many of the texts' `n_words` private words, evenly spread, were measured.
+        samples: outputs of the choice for the first texts; `note` says how to use them.
     """
 
     risk: float
@@ -164,40 +141,23 @@ class Advice:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; the samples are sanitized texts."""
-        names = (
-            "risk",
-            "met",
-            "prior",
-            "worst_prior",
-            "context_alone",
-            "n_words",
-            "n_measured",
-            "samples",
-            "note",
-        )
-        table = [setting.as_dict() for setting in self.table]
+        figures = dict(vars(self))
+        choice, table = figures.pop("choice"), figures.pop("table")
         return {
-            **{n: getattr(self, n) for n in names},
-            "choice": self.choice.as_dict(),
-            "table": table,
+            **figures,
+            "choice": choice.as_dict(),
+            "table": [setting.as_dict() for setting in table],
         }
 
 
 @dataclass(frozen=True)
 class _Case:
-    """One private word.
-
-    Attributes:
-        prior: from the released context; the original is among its words.
-        logits: that context's scores.
-        cosine: float32 [n_outputs] to each output; None without a vector.
-        own: positions of the outputs that spell the word itself.
-    """
+    """One private word in its context."""
 
     prior: Prior
     logits: Logits = field(repr=False)
-    cosine: Logits | None = field(repr=False)
-    own: NDArray[np.intp] = field(repr=False)
+    cosine: Logits | None = field(repr=False)  # [n_outputs] to each output; None without a vector
+    own: NDArray[np.intp] = field(repr=False)  # positions of the outputs that spell the word itself
 
 
 def advise(
@@ -222,8 +182,7 @@ def advise(
         source: of the samples; replace it in tests only.
 
     Raises:
-        ValueError: naming argument and value.
-        TypeError: one str for texts.
+        ValueError, TypeError: naming argument and value.
         ModelError, PolicyError: as `Sanitizer.sanitize`.
 
     Example (with a toy model that has no preferences):
@@ -234,19 +193,18 @@ def advise(
         >>> advice.met, advice.choice.mechanism.epsilon, advice.n_measured
         (True, 2.0, 2)
     """
-    _check(texts, risk, epsilons)
+    check_texts(texts)
+    check_risk(risk, epsilons)
     sanitizer = Sanitizer(Cape(), policy, model=model)
-    cases = _cases(sanitizer, texts)
+    cases = list(_cases(sanitizer, texts))
     if not cases:
         raise no_private_word(len(texts))
     measured = spread(cases, N_ADVICE_WORDS)
     loaded = sanitizer.inner.models()
     wanted = [mechanism for epsilon in sorted(epsilons) for mechanism in mechanisms(epsilon)]
-    most = max(risk, _ceilings(measured, min(epsilons)).mean())
+    most = max(risk, float(np.mean([ceiling(case.prior.p, min(epsilons)) for case in measured])))
     with progress_bar(len(wanted) * len(measured), progress) as advance:
-        table = tuple(
-            _measure(m, measured, most, loaded.model, loaded.pieces, advance) for m in wanted
-        )
+        table = tuple(_measure(each, measured, most, loaded, advance) for each in wanted)
     good = [setting for setting in table if setting.within(risk)]
     choice = max(good, key=lambda s: s.meaning) if good else min(table, key=lambda s: s.danger)
     chosen = Sanitizer(choice.mechanism, sanitizer.policy, model=loaded.model)
@@ -268,84 +226,59 @@ def advise(
     )
 
 
-def _check(texts: Sequence[str], risk: float, epsilons: Sequence[float]) -> None:
-    """Raise TypeError or ValueError for arguments that cannot be used."""
-    check_texts(texts)
-    check_risk(risk, epsilons)
-
-
 def check_risk(risk: float, epsilons: Sequence[float]) -> None:
     """Raise ValueError for a risk, or epsilons, to which nothing can be chosen."""
-    if (
-        isinstance(risk, bool)
-        or not isinstance(risk, (int, float))
-        or not (isfinite(risk) and 0.0 < risk < 1.0)
-    ):
+    if isinstance(risk, bool) or not isinstance(risk, (int, float)) or not 0.0 < risk < 1.0:
         raise ValueError(f"risk must be above 0 and below 1, got {risk!r}")
     if not len(epsilons):
         raise ValueError("epsilons must not be empty")
 
 
-def _cases(sanitizer: Sanitizer, texts: Sequence[str]) -> list[_Case]:
-    """Return every private word of the texts."""
+def _cases(sanitizer: Sanitizer, texts: Sequence[str]) -> Iterator[_Case]:
+    """Yield every private word of the texts."""
     loaded = sanitizer.inner.models()
     model, vocabulary = loaded.model, Vocabulary(loaded.model)
     nearest, everything = Nearest(model, vocabulary), np.arange(len(model.outputs))
-    found: list[_Case] = []
     for text in texts:
         masked = sanitizer.inner.mask(text, SameNumbers())
         for at, logits in sorted(public_logits(model, loaded.pieces, masked).items()):
             word = masked.words[at].text
             row = model.words.row(word)
-            prior = nearest.prior(logits, word)
             cosine = 1 - model.words.distance(row, everything) if row >= 0 else None
             own = np.flatnonzero(vocabulary.fold == vocabulary.find(word))
-            found.append(_Case(prior, logits, cosine, own))
-    return found
-
-
-def _ceilings(cases: Sequence[_Case], epsilon: float) -> NDArray[np.float64]:
-    """Return what epsilon allows anyone to believe in each original, float64 [n_cases]."""
-    return np.array([ceiling(case.prior.p, epsilon) for case in cases])
+            yield _Case(nearest.prior(logits, word), logits, cosine, own)
 
 
 def _measure(
     mechanism: WordMechanism,
     cases: Sequence[_Case],
     most: float,
-    model: MaskedLM,
-    pieces: WordPieces,
+    loaded: LoadedModels,
     advance: Callable[[int], None],
 ) -> AdviceSetting:
     """Measure one setting on all cases; attack it only where the mean ceiling is at most `most`."""
+    model, pieces = loaded.model, loaded.pieces
     likelihoods = Likelihoods(engine_for(mechanism, model, pieces), mechanism, model, pieces)
-    ceilings = _ceilings(cases, mechanism.epsilon)
+    ceilings = np.array([ceiling(case.prior.p, mechanism.epsilon) for case in cases])
     attacked = bool(ceilings.mean() <= most)
     rows: list[tuple[float, float, float]] = []
     for case in cases:
         prior = case.prior if attacked else case.prior.alone
-        rows.append(_figures(case, prior, likelihoods.table(prior.words, case.logits)))
+        table = likelihoods.table(prior.words, case.logits)
+        p = table.p[prior.truth]
+        meaning = nan if case.cosine is None else float(p @ case.cosine[table.outputs])
+        kept = float(p[np.isin(table.outputs, case.own)].sum())
+        rows.append((meaning, kept, float(guessed(prior, table).sum())))
         advance(1)
-    meaning, kept, attack = np.array(rows).T
-    with_vector = meaning[~np.isnan(meaning)]
+    meanings, keeping, attack = np.array(rows).T
+    with_vector = meanings[~np.isnan(meanings)]
     return AdviceSetting(
         mechanism=mechanism,
         meaning=float(with_vector.mean()) if len(with_vector) else 0.0,
-        kept=float(kept.mean()),
+        kept=float(keeping.mean()),
         attack=float(attack.mean()) if attacked else None,
         ceiling=float(ceilings.mean()),
         worst_ceiling=float(ceilings.max()),
-    )
-
-
-def _figures(case: _Case, prior: Prior, table: Likelihood) -> tuple[float, float, float]:
-    """Return (expected cosine or nan, probability of the word itself, success of a guess)."""
-    p = table.p[prior.truth]
-    meaning = nan if case.cosine is None else float(p @ case.cosine[table.outputs])
-    return (
-        meaning,
-        float(p[np.isin(table.outputs, case.own)].sum()),
-        float(guessed(prior, table).sum()),
     )
 
 
@@ -373,9 +306,6 @@ class Risk:
 class RiskMeter:
     """Measures texts under one mechanism; one model pass per text. Safe for many threads.
 
-    Args:
-        sanitizer: its mechanism and model are measured.
-
     Example (with a toy model that has no preferences):
         >>> from sanitizer.testing import ToyBackbone
         >>> toy = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
@@ -392,21 +322,15 @@ class RiskMeter:
         self._lock = threading.Lock()
 
     @cached_property
-    def _nearest(self) -> Nearest:
-        return Nearest(self._loaded.model, Vocabulary(self._loaded.model))
-
-    @cached_property
-    def _likelihoods(self) -> Likelihoods:
-        return Likelihoods(
-            self._loaded.engine, self._mechanism, self._loaded.model, self._loaded.pieces
+    def _tools(self) -> tuple[Nearest, Likelihoods]:
+        loaded = self._loaded
+        return (
+            Nearest(loaded.model, Vocabulary(loaded.model)),
+            Likelihoods(loaded.engine, self._mechanism, loaded.model, loaded.pieces),
         )
 
     def measure(self, sanitizer: Sanitizer, text: str | DeclaredText) -> Risk:
-        """Measure a text under this mechanism and the sanitizer's policy.
-
-        Raises:
-            ValueError, ModelError, PolicyError: as `Sanitizer.sanitize`.
-        """
+        """Measure a text under this mechanism and the policy; raise as `Sanitizer.sanitize`."""
         masked = sanitizer.inner.mask(text, SYSTEM_RANDOM)
         if not masked.drawn:
             return Risk(0.0, 0.0, NOTHING_PRIVATE)
@@ -423,6 +347,7 @@ class RiskMeter:
         return Risk(float(most), float(expected), MEASURED.format(n=len(logits), some=some))
 
     def _of_word(self, word: str, scores: Logits) -> tuple[float, float]:
-        prior = self._nearest.prior(scores, word, METER_CANDIDATES)
-        table = self._likelihoods.table(prior.words, scores)
+        nearest, likelihoods = self._tools
+        prior = nearest.prior(scores, word, METER_CANDIDATES)
+        table = likelihoods.table(prior.words, scores)
         return ceiling(prior.p_top, self._mechanism.epsilon), float(guessed(prior, table).sum())

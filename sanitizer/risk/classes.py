@@ -6,7 +6,7 @@ the stand-in. `advise_classes` picks an epsilon for each class by it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import exp
 from pathlib import Path
@@ -31,8 +31,6 @@ DRAWN = (
     "Without seeing the text it would be right in {blind:.0%} of all cases. Other hidden things "
     "tell their class only."
 )
-
-
 STRIDE = 17
 """Linked things: the second is this many places further in the list, so that both differ."""
 MOST_LINKED = 2
@@ -41,8 +39,7 @@ MOST_LINKED = 2
 def distributions(draws: ClassDraws, kind: str, taken: Collection[str] = ()) -> NDArray[np.float64]:
     """Return the probability of each stand-in for each member, float64 [n_members, n_members].
 
-    Args:
-        taken: stand-ins that may not come out any more.
+    Those that are taken may not come out any more.
     """
     names = class_members(kind)
     rows = np.zeros((len(names), len(names)))
@@ -53,12 +50,14 @@ def distributions(draws: ClassDraws, kind: str, taken: Collection[str] = ()) -> 
     return rows
 
 
-class ClassMeter:
-    """Measures texts in which things are drawn within their classes.
+def _joint(draws: ClassDraws, kind: str) -> NDArray[np.float64]:
+    """Return P(member, stand-in) if commoner members are likelier, float64 [n, n]."""
+    rows = distributions(draws, kind)
+    return np.asarray(rows * common_first(len(rows))[:, None])
 
-    Args:
-        draws: of the Sanitizer.
-    """
+
+class ClassMeter:
+    """Measures texts in which things are drawn within their classes."""
 
     def __init__(self, draws: ClassDraws) -> None:
         self._draws = draws
@@ -78,9 +77,7 @@ class ClassMeter:
 
     def _guess(self, kind: str) -> float:
         if kind not in self._guesses:
-            rows = distributions(self._draws, kind)
-            joint = rows * common_first(len(rows))[:, None]
-            self._guesses[kind] = float(joint.max(axis=0).sum())
+            self._guesses[kind] = float(_joint(self._draws, kind).max(axis=0).sum())
         return self._guesses[kind]
 
 
@@ -89,8 +86,6 @@ class ClassSetting:
     """One class of things at one epsilon, exactly.
 
     Attributes:
-        kind: the class.
-        epsilon: of one draw, in nats.
         guess: how often the best guess is right; of linked things at the first of them. Of a class
             with several lists the worst.
         blind: how often it is right if nothing is seen.
@@ -108,11 +103,7 @@ class ClassSetting:
 class ClassAdvice:
     """The largest epsilon of each class within a tolerated risk, and what it was chosen from.
 
-    Attributes:
-        risk: tolerated success of the best guess at one thing.
-        n_linked: things of a conversation of which one tells the others.
-        epsilons: class -> the epsilon; None where none is small enough: use the vault.
-        table: all settings looked at, by class and epsilon.
+    An epsilon is None where none is small enough: use the vault.
     """
 
     risk: float
@@ -140,21 +131,18 @@ def advise_classes(
     *,
     n_linked: int = 1,
     epsilons: Sequence[float] = (1.0, *EPSILONS),
-    mechanism: Cape | None = None,
     model: MaskedLM | Path | None = None,
 ) -> ClassAdvice:
     """Choose an epsilon for each class that can be drawn: the largest within the risk.
 
-    The risk is that of the best guess there is, computed from the exact probabilities: an attacker
-    who knows the mechanism, the class and how common its members are, and sees the stand-in, in as
-    many messages as a conversation has. What public words tell besides is not in it. No text is
-    read: a draw within a class does not depend on any.
+    The attacker knows the mechanism, the class and how common its members are, and sees the
+    stand-in, in as many messages as a conversation has. What public words tell besides is not in
+    the risk. No text is read: a draw within a class does not depend on any.
 
     Args:
         risk: tolerated success of the best guess at one thing, between 0 and 1.
         n_linked: 2 if the attacker may know how one drawn thing tells another of its class.
         epsilons: to choose from, in nats.
-        mechanism: its other settings; default `Cape()`.
         model: as for `Sanitizer`.
 
     Raises:
@@ -165,41 +153,27 @@ def advise_classes(
     if n_linked not in range(1, MOST_LINKED + 1):
         raise ValueError(f"n_linked must be 1 or {MOST_LINKED}, got {n_linked!r}")
     loaded = Models(model, None).masked()
-    settings = mechanism or Cape()
-    found: dict[str, float | None] = {}
+    # Draws within classes read no shape.
+    settings = replace(Cape(), n_shortlist=None, n_top=None, top_mass=None)
+    draws = {e: ClassDraws(replace(settings, epsilon=e), *loaded) for e in sorted(epsilons)}
+    found: dict[str, float | None] = dict.fromkeys(DRAWN_CLASSES)
     table: list[ClassSetting] = []
-    draws = {e: ClassDraws(_at(settings, e), *loaded) for e in sorted(epsilons)}
     for kind in DRAWN_CLASSES:
-        rows = list(_within(draws, kind, risk, n_linked))
-        good = [row.epsilon for row in rows if row.guess <= risk]
-        found[kind] = max(good, default=None)
-        table += rows
+        for epsilon, own in draws.items():
+            each = [_setting(own, name, n_linked) for name in lists_of(kind)]
+            worst = max(each, key=lambda setting: setting.guess)
+            similarity = float(np.mean([setting.similarity for setting in each]))
+            table.append(replace(worst, kind=kind, epsilon=epsilon, similarity=similarity))
+            if worst.guess > risk:
+                break
+            found[kind] = epsilon
     return ClassAdvice(risk, n_linked, found, tuple(table))
 
 
-def _at(mechanism: Cape, epsilon: float) -> Cape:
-    """Return the mechanism at another epsilon; draws within classes read no shape."""
-    return replace(mechanism, epsilon=epsilon, n_shortlist=None, n_top=None, top_mass=None)
-
-
-def _within(
-    draws: dict[float, ClassDraws], kind: str, risk: float, n_linked: int
-) -> Iterator[ClassSetting]:
-    """Yield the settings of a class, smallest epsilon first, up to the first beyond the risk."""
-    for epsilon, own in draws.items():
-        each = [_setting(own, name, n_linked) for name in lists_of(kind)]
-        worst = max(each, key=lambda setting: setting.guess)
-        similarity = float(np.mean([setting.similarity for setting in each]))
-        yield replace(worst, kind=kind, epsilon=epsilon, similarity=similarity)
-        if worst.guess > risk:
-            return
-
-
 def _setting(draws: ClassDraws, name: str, n_linked: int) -> ClassSetting:
-    rows = distributions(draws, name)
-    joint = rows * common_first(len(rows))[:, None]
+    joint = _joint(draws, name)
     guess = joint.max(axis=0).sum() if n_linked == 1 else _two_linked(draws, name, joint)
-    blind = float(common_first(len(rows))[0])
+    blind = float(common_first(len(joint))[0])
     similarity = float((joint * draws.cosines(name)).sum())
     return ClassSetting(name, draws.epsilon, float(guess), blind, similarity)
 
@@ -208,9 +182,6 @@ def _two_linked(draws: ClassDraws, name: str, joint: NDArray[np.float64]) -> flo
     """Return how often the best guess is right at one of two things that tell each other.
 
     They are of one list: the first stand-in cannot come out for the second thing.
-
-    Args:
-        joint: float64 [n_members, n_members], P(member, first stand-in).
     """
     names, total = class_members(name), 0.0
     partner = np.roll(np.arange(len(names)), -STRIDE)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any, NamedTuple
@@ -40,18 +40,13 @@ FAMILIES = {
 """Family of private spans -> its classes."""
 ALL_BUT_FACTS = "all but facts"
 TOLD = "facts, hidden or warned about"
-TASKS, OTHERS, BESIDE, UNTOUCHED = (
-    "task words kept",
-    "other words changed",
-    "visible words beside a span changed",
-    "texts with nothing private changed",
-)
+TASKS = "task words kept"
+OTHERS = "other words changed"
+BESIDE = "visible words beside a span changed"
+UNTOUCHED = "texts with nothing private changed"
+_GROUPS = (*list(FAMILIES)[:-1], ALL_BUT_FACTS, "facts")
 MEASURES = (
-    *(
-        f"{name}, {how}"
-        for name in (*list(FAMILIES)[:-1], ALL_BUT_FACTS, "facts")
-        for how in ("whole", "touched")
-    ),
+    *(f"{name}, {how}" for name in _GROUPS for how in ("whole", "touched")),
     *(TOLD, TASKS, OTHERS, BESIDE, UNTOUCHED),
 )
 """What is counted, in the order of tables; beside these `CLASS, whole` and `CLASS, touched`."""
@@ -75,12 +70,7 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True)
 class Treated:
-    """What was done to one text.
-
-    Attributes:
-        stretches: what was replaced, ascending, apart. seconds: how long it took.
-        warned: stretches of the original text that were warned about.
-    """
+    """What was done to one text: what was replaced, ascending, and what was warned about."""
 
     stretches: tuple[Stretch, ...] = field(repr=False)
     seconds: float
@@ -141,12 +131,14 @@ def evaluate(
     """
     kinds = sanitizer.policy.identifiers
     treat(sanitizer, WARMING, source)  # models are loaded at the first use
-    found: list[tuple[LabelledText, Treated, Counts]] = []
+    found: list[tuple[LabelledText, Counts]] = []
+    seconds: list[float] = []
     with progress_bar(len(texts), progress) as advance:
         for each in texts:
             done = treat(sanitizer, each.text, source)
             if done is not None:
-                found.append((each, done, counted(each, done, hidden_in(each.text, kinds))))
+                found.append((each, counted(each, done, hidden_in(each.text, kinds))))
+                seconds.append(done.seconds)
             advance(1)
     if not found:
         raise ValueError("no text to measure: there is none, or the policy refuses all")
@@ -156,25 +148,22 @@ def evaluate(
         "" if detector is None else detector.sha256,
         len(found),
         len(texts) - len(found),
-        1000 * median(done.seconds for _, done, _ in found),
-        summed(counts for _, _, counts in found),
-        _by(lambda text: text.language, found),
-        _by(lambda text: text.origin, found),
+        1000 * median(seconds),
+        summed(counts for _, counts in found),
+        _by_name((text.language, counts) for text, counts in found),
+        _by_name((text.origin, counts) for text, counts in found),
     )
 
 
-def _by(
-    name: Callable[[LabelledText], str], found: Iterable[tuple[LabelledText, Treated, Counts]]
-) -> dict[str, Counts]:
+def _by_name(found: Iterable[tuple[str, Counts]]) -> dict[str, Counts]:
     parts: defaultdict[str, list[Counts]] = defaultdict(list)
-    for text, _, counts in found:
-        if name(text):
-            parts[name(text)].append(counts)
-    return {each: summed(parts[each]) for each in sorted(parts)}
+    for name, counts in found:
+        parts[name].append(counts)
+    return {name: summed(parts[name]) for name in sorted(parts) if name}
 
 
 def treat(sanitizer: Sanitizer, text: str, source: Source) -> Treated | None:
-    """Return what a setting does to a text, a conversation of its own; None if it refuses it."""
+    """Return what a setting does to a text, a conversation of its own; None if refused."""
     alone = sanitizer.derive(vault=MemoryVault(), charged=False)
     begin = time.perf_counter()
     try:
@@ -197,8 +186,7 @@ def treated(result: SanitizedText, seconds: float) -> Treated:
 def hidden_in(text: str, kinds: Iterable[str]) -> list[Place]:
     """Return what the detector's view of a text does not show: identifiers, and words on no list.
 
-    Args:
-        kinds: of identifiers that are found before the text is read.
+    Identifiers of these kinds are found before the text is read.
     """
     taken = [(each.start, each.end, each.kind) for each in find(text, frozenset(kinds))]
     read = opened(text, taken)
@@ -213,9 +201,8 @@ def hidden_in(text: str, kinds: Iterable[str]) -> list[Place]:
 def words_in(text: str, start: int = 0, end: int | None = None) -> Iterator[Place]:
     """Yield the words of a stretch of a text.
 
-    Example:
-        >>> list(words_in("don't 東京"))
-        [(0, 3), (4, 5), (6, 7), (7, 8)]
+    >>> list(words_in("don't 東京"))
+    [(0, 3), (4, 5), (6, 7), (7, 8)]
     """
     for word in _WORD.finditer(text, start, len(text) if end is None else end):
         if has_no_blanks(word[0]):
@@ -225,17 +212,12 @@ def words_in(text: str, start: int = 0, end: int | None = None) -> Iterator[Plac
 
 
 def counted(labelled: LabelledText, done: Treated, hidden: Iterable[Place]) -> Counts:
-    """Count what happened to one labelled text.
-
-    Args:
-        hidden: what the view does not show, as `hidden_in` finds it.
-    """
+    """Count what happened to one labelled text, of which the view does not show `hidden`."""
     text, stretches = labelled.text, done.stretches
     counts: defaultdict[str, Share] = defaultdict(lambda: (0, 0))
 
     def count(name: str, hit: bool) -> None:
-        hits, n = counts[name]
-        counts[name] = hits + hit, n + 1
+        counts[name] = counts[name][0] + hit, counts[name][1] + 1
 
     unseen, replaced = _flags(text, hidden), _flags(text, stretches)
     told = _flags(text, [*stretches, *done.warned])
@@ -244,19 +226,18 @@ def counted(labelled: LabelledText, done: Treated, hidden: Iterable[Place]) -> C
         words = [word for word in words if any(unseen[slice(*word)])] or words
         whole = all(all(replaced[slice(*word)]) for word in words)
         touched = any(any(replaced[slice(*word)]) for word in words)
-        for name in (*_families(kind), kind):
+        families = [name for name, kinds in FAMILIES.items() if kind in kinds]
+        for name in (*families, *[ALL_BUT_FACTS] * ("facts" not in families), kind):
             count(f"{name}, whole", whole)
             count(f"{name}, touched", touched)
-        if kind in FAMILIES["facts"]:
+        if "facts" in families:
             count(TOLD, all(all(told[slice(*word)]) for word in words))
     words = list(words_in(text))
     changed = [_is_changed(text, word, stretches) for word in words]
     inside = _flags(text, labelled.spans)
     private = [any(inside[slice(*word)]) for word in words]
-    beside = _beside(
-        private,
-        [now and not any(unseen[slice(*w)]) for w, now in zip(words, changed, strict=True)],
-    )
+    visible = [not any(unseen[slice(*word)]) for word in words]
+    beside = _beside(private, [a and b for a, b in zip(changed, visible, strict=True)])
     for is_private, is_beside, now in zip(private, beside, changed, strict=True):
         if not is_private:
             count(OTHERS, now and not is_beside)
@@ -277,12 +258,6 @@ def summed(counts: Iterable[Counts]) -> dict[str, Share]:
             before = found.get(name, (0, 0))
             found[name] = before[0] + hits, before[1] + n
     return found
-
-
-def _families(kind: str) -> Iterator[str]:
-    yield from (name for name, kinds in FAMILIES.items() if kind in kinds)
-    if kind not in FAMILIES["facts"]:
-        yield ALL_BUT_FACTS
 
 
 def _flags(text: str, places: Iterable[tuple[Any, ...]]) -> bytearray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -33,18 +33,12 @@ class AuditReport:
     """Result of an enumeration at one position of one context. Epsilons are in nats.
 
     Attributes:
-        mechanism: its name.
-        variant: "certified" or "published".
-        nominal: the setting.
+        nominal: the setting; `certified` is the same if it is a theorem, and else None.
         claimed: the largest published claim over the inputs; None if certified.
-        certified: the setting if it is a theorem; None otherwise.
         exact: largest log ratio of the probabilities of one output under two inputs; may be
             infinite. Where noise shapes the weights (DynText), over all its values: no smaller than
             that of the mixture.
-        worst_inputs: the two words of the domain that can be told apart best.
-        worst_output: the output that tells them apart.
-        n_inputs: how many inputs were enumerated.
-        n_outputs: how many outputs there are.
+        worst_inputs, worst_output: the two words that can be told apart best, and by what.
         complete: True if the whole domain was enumerated.
     """
 
@@ -72,12 +66,8 @@ class AuditReport:
 class Extremes:
     """Per output the largest and smallest probability so far, and the inputs that have them.
 
-    Attributes:
-        highest: float64 [n_outputs].
-        lowest: float64 [n_outputs].
-        who_highest: int [n_outputs], position of the input.
-        who_lowest: int [n_outputs], position of the input.
-        claimed: largest published claim so far; None if there is none.
+    Arrays are float64 and int [n_outputs]; `claimed` is the largest published claim so far, None if
+    there is none.
     """
 
     highest: NDArray[np.float64]
@@ -89,27 +79,24 @@ class Extremes:
     @classmethod
     def none(cls, n: int) -> Extremes:
         """Return the extremes of no input over n outputs."""
-        return cls(
-            np.full(n, -1.0),
-            np.full(n, 2.0),
-            np.zeros(n, dtype=np.intp),
-            np.zeros(n, dtype=np.intp),
-        )
+        nobody = np.zeros(n, dtype=np.intp)
+        return cls(np.full(n, -1.0), np.full(n, 2.0), nobody, nobody.copy())
 
     def add(self, p: NDArray[np.float64], who: int) -> None:
         """Add one input's distribution, float64 [n_outputs]."""
-        above, below = p > self.highest, p < self.lowest
-        self.highest[above], self.who_highest[above] = p[above], who
-        self.lowest[below], self.who_lowest[below] = p[below], who
+        each = np.full(len(p), who, dtype=np.intp)
+        self.merge(Extremes(p, p, each, each))
 
     def merge(self, other: Extremes) -> None:
         """Add the extremes of another part of the domain."""
         above, below = other.highest > self.highest, other.lowest < self.lowest
-        self.highest[above], self.who_highest[above] = (
-            other.highest[above],
-            other.who_highest[above],
-        )
-        self.lowest[below], self.who_lowest[below] = other.lowest[below], other.who_lowest[below]
+        for mine, theirs, better in (
+            (self.highest, other.highest, above),
+            (self.who_highest, other.who_highest, above),
+            (self.lowest, other.lowest, below),
+            (self.who_lowest, other.who_lowest, below),
+        ):
+            mine[better] = theirs[better]
         claims = [c for c in (self.claimed, other.claimed) if c is not None]
         self.claimed = max(claims, default=None)
 
@@ -135,7 +122,6 @@ def audit(
     """Enumerate one position; return its exact epsilon.
 
     Args:
-        sanitizer: the setting.
         text: a context with private words.
         position: which of them, from 0.
         n_inputs: how many words of the domain, evenly spaced; None for all.
@@ -160,7 +146,7 @@ def audit(
     models = sanitizer.inner.models()
     everything = domain(sanitizer)
     step = 1 if n_inputs is None else max(1, len(everything) // n_inputs)
-    words = everything[::step] if n_inputs is None else everything[::step][:n_inputs]
+    words = everything[::step][:n_inputs]
     logits = (
         position_logits(sanitizer, text, position, source) if models.engine.reads_context else None
     )
@@ -170,6 +156,7 @@ def audit(
     worst, exact = found.worst()
     outputs, _ = next(models.engine.distributions(words[:1], logits))
     mechanism = sanitizer.mechanism
+    shown = ["(a word without a vector)" if word == UNKNOWN else word for word in words]
     return AuditReport(
         mechanism=mechanism.name,
         variant=mechanism.variant,
@@ -177,10 +164,7 @@ def audit(
         claimed=found.claimed,
         certified=mechanism.epsilon if mechanism.certified else None,
         exact=exact,
-        worst_inputs=(
-            _shown(words[found.who_highest[worst]]),
-            _shown(words[found.who_lowest[worst]]),
-        ),
+        worst_inputs=(shown[found.who_highest[worst]], shown[found.who_lowest[worst]]),
         worst_output=models.engine.space.text(int(outputs[worst])),
         n_inputs=len(words),
         n_outputs=n_outputs,
@@ -233,8 +217,10 @@ def _enumerate(
 
     def of_chunk(begin: int) -> Extremes:
         found = Extremes.none(n)
-        for who, weights in _walk(engine, words, begin, logits):
-            found.add(weights.probabilities(n), who)
+        chunk = words[begin : begin + _CHUNK]
+        for i, (_, weights) in enumerate(engine.distributions(chunk, logits)):
+            # An input comes once for each value of its noise.
+            found.add(weights.probabilities(n), begin + i // engine.n_weights)
             if (claimed := claim(weights)) is not None:
                 found.claimed = max(found.claimed or 0.0, claimed)
         return found
@@ -246,18 +232,3 @@ def _enumerate(
             whole.merge(found)
             advance(min(_CHUNK, len(words) - begin))
     return whole, n
-
-
-def _walk(
-    engine: Engine, words: Sequence[str], begin: int, logits: NDArray[np.float32] | None
-) -> Iterator[tuple[int, Weights]]:
-    """Yield (input, weights) for one chunk; an input comes once for each value of its noise."""
-    chunk = words[begin : begin + _CHUNK]
-    per_word = engine.n_weights
-    for i, (_, weights) in enumerate(engine.distributions(chunk, logits)):
-        yield begin + i // per_word, weights
-
-
-def _shown(word: str) -> str:
-    """Return a word of the domain as a report shows it."""
-    return "(a word without a vector)" if word == UNKNOWN else word

@@ -51,17 +51,14 @@ class LabelledText:
     origin: str = ""
 
 
-def unmarked(
-    marked: str,
-) -> tuple[str, tuple[LabelledSpan, ...], tuple[tuple[int, int], ...]]:
+def unmarked(marked: str) -> tuple[str, tuple[LabelledSpan, ...], tuple[tuple[int, int], ...]]:
     """Return a marked text without its marks, its private spans and its task words.
+
+    >>> unmarked("⟪Greet⟫ ⟦PERSON/f:Marta⟧.")
+    ('Greet Marta.', (LabelledSpan(start=6, end=11, kind='PERSON'),), ((0, 5),))
 
     Raises:
         ValueError: an unknown class, or a mark that is not closed or inside another.
-
-    Example:
-        >>> unmarked("⟪Greet⟫ ⟦PERSON/f:Marta⟧.")
-        ('Greet Marta.', (LabelledSpan(start=6, end=11, kind='PERSON'),), ((0, 5),))
     """
     parts: list[str] = []
     spans: list[LabelledSpan] = []
@@ -92,10 +89,11 @@ def labelled_texts(path: Path) -> list[LabelledText]:
         OSError: it cannot be read.
     """
     content = path.read_text("utf-8")
-    read = _from_lines if content.lstrip().startswith("{") else _from_marks
+    lines = (_of_line(line) for line in content.splitlines() if line.strip())
+    read = lines if content.lstrip().startswith("{") else _from_marks(content)
     found: list[LabelledText] = []
     try:
-        found.extend(read(content))
+        found.extend(read)
     except (TypeError, ValueError) as error:  # UnicodeDecodeError quotes nothing either
         raise ValueError(f"{path.name}, text {len(found) + 1}: {error}") from None
     if not found:
@@ -116,12 +114,6 @@ def _from_marks(content: str) -> Iterator[LabelledText]:
         yield LabelledText(text, spans, tasks, *told)
 
 
-def _from_lines(content: str) -> Iterator[LabelledText]:
-    for line in content.splitlines():
-        if line.strip():
-            yield _of_line(line)
-
-
 def _of_line(line: str) -> LabelledText:
     try:
         row: Any = json.loads(line)
@@ -139,14 +131,9 @@ def _of_line(line: str) -> LabelledText:
         raise ValueError('"spans" must be [[start, end, "CLASS"], ...]') from None
     if any(span.kind not in CLASSES for span in spans):
         raise ValueError(f"a span must have one of the classes {', '.join(CLASSES)}")
-    for each in (tuple(span[:2] for span in spans), tasks):
-        _check(each, len(text))
+    for places in ([span[:2] for span in spans], tasks):
+        inside = all(0 <= start < end <= len(text) for start, end in places)
+        if not inside or any(one[1] > other[0] for one, other in pairwise(places)):
+            raise ValueError("spans must lie inside their text, and apart from each other")
     told = (str(row.get(name, "")) for name in ("id", "language", "kind", "origin"))
     return LabelledText(text, spans, tasks, *told)
-
-
-def _check(places: tuple[tuple[int, int], ...], size: int) -> None:
-    """Raise ValueError unless the places are inside a text and apart."""
-    inside = all(0 <= start < end <= size for start, end in places)
-    if not inside or any(one[1] > other[0] for one, other in pairwise(places)):
-        raise ValueError("spans must lie inside their text, and apart from each other")

@@ -59,9 +59,8 @@ def no_private_word(n_texts: int) -> ValueError:
 def spread(items: Sequence[Item], most: int) -> Sequence[Item]:
     """Return at most `most` of the items, evenly spaced.
 
-    Example:
-        >>> spread("abcdefg", 3)
-        'adg'
+    >>> spread("abcdefg", 3)
+    'adg'
     """
     return items[:: max(1, -(-len(items) // most))]
 
@@ -70,15 +69,11 @@ def spread(items: Sequence[Item], most: int) -> Sequence[Item]:
 class Prior:
     """Belief about one private word before its output is seen.
 
-    Attributes:
-        words: the candidates, most probable first; the original is always one of them.
-        mass: float64 [n_candidates], adds up to 1.
-        truth: position of the original.
+    The candidates are most probable first, and the original is always one of them, at `truth`.
 
-    Example:
-        >>> prior = Prior(("Leeds", "Paris"), np.array([0.75, 0.25]), truth=1)
-        >>> prior.p, prior.p_top, prior.original_first
-        (0.25, 0.75, False)
+    >>> prior = Prior(("Leeds", "Paris"), np.array([0.75, 0.25]), truth=1)
+    >>> prior.p, prior.p_top, prior.original_first
+    (0.25, 0.75, False)
     """
 
     words: tuple[str, ...] = field(repr=False)
@@ -142,10 +137,9 @@ class Vocabulary:
         What is left adds up to 1.
 
         Args:
-            logits: float32 [n_outputs].
             word: the original, always a candidate.
             n_likely: how many of the most probable words are candidates.
-            near: int [n], positions of further candidates: words easily taken for the original.
+            near: positions of further candidates: words easily taken for the original.
         """
         odds = np.exp(logits.astype(np.float64) - float(logits.max()))
         mass = np.maximum(np.bincount(self.fold, weights=odds / odds.sum()), self._floor)
@@ -154,14 +148,9 @@ class Vocabulary:
         chosen = np.union1d(chosen, [own]) if own >= 0 else chosen
         chosen = chosen[np.argsort(-mass[chosen], kind="stable")].astype(np.intp)
         words, kept = [self.words[i] for i in chosen], mass[chosen]
-        if own < 0:
-            return Prior(
-                (*words, word),
-                np.append(kept, self._floor) / (kept.sum() + self._floor),
-                len(words),
-            )
-        truth = int(np.flatnonzero(chosen == own)[0])
-        words[truth] = word
+        truth = int(np.flatnonzero(chosen == own)[0]) if own >= 0 else len(words)
+        words[truth : truth + 1] = [word]
+        kept = kept if own >= 0 else np.append(kept, self._floor)
         return Prior(tuple(words), kept / kept.sum(), truth)
 
 
@@ -202,8 +191,6 @@ class Nearest:
         """Return the prior of a word from one context's logits; see `Vocabulary.prior`.
 
         Args:
-            logits: float32 [n_outputs].
-            word: the original.
             candidates: how many of the likeliest, and of the nearest words.
         """
         n_likely, n_near = candidates
@@ -220,31 +207,24 @@ class Nearest:
     def ranks(
         self, original: str, released: Sequence[str], private: Sequence[str]
     ) -> NDArray[np.intp]:
-        """Count the candidates nearer to each released word than the original is.
+        """Count the candidates nearer to each released word than the original is, int [n_trials].
 
-        The released word itself counts.
+        The released word itself counts. 0 where the original itself was released, the number of
+        candidates if it is out of reach.
 
         Args:
-            original: the private word.
-            released: its output in each trial.
+            released: the output in each trial.
             private: all private words of the text; those outside Y are candidates too.
-
-        Returns:
-            int [n_trials]; 0 where the original itself was released, the number of candidates if it
-                is out of reach.
         """
-        out_of_reach = len(self._table)
-        ranks = {word.lower(): out_of_reach for word in released}
-        rows = {word: self._words.row(word) for word in ranks}
-        measured = [word for word, row in rows.items() if row >= 0]
+        ranks = {word.lower(): len(self._table) for word in released}
+        measured = [word for word in ranks if self._words.row(word) >= 0]
         own = self._words.row(original)
         if own >= 0 and measured:
-            others = self._others(original, private)
+            others, vector = self._others(original, private), self._unit([own])[0]
             for begin in range(0, len(measured), CHUNK):
                 chunk = measured[begin : begin + CHUNK]
-                closer = self._closer(
-                    self._unit([rows[word] for word in chunk]), self._unit([own])[0], others
-                )
+                vectors = self._unit([self._words.row(word) for word in chunk])
+                closer = (vectors @ others.T > (vectors @ vector)[:, None]).sum(axis=1)
                 ranks |= dict(zip(chunk, closer.tolist(), strict=True))
         ranks[original.lower()] = 0
         return np.array([ranks[word.lower()] for word in released], dtype=np.intp)
@@ -253,16 +233,10 @@ class Nearest:
         """Return the vectors of all candidates but the original, float32 [n, n_dimensions]."""
         place = self._at.get(self._vocabulary.find(original))
         inside = self._table if place is None else np.delete(self._table, place, axis=0)
-        outside = {word.lower() for word in private if self._vocabulary.find(word) < 0} - {
-            original.lower()
-        }
-        rows = [row for word in sorted(outside) if (row := self._words.row(word)) >= 0]
+        outside = {word.lower() for word in private if self._vocabulary.find(word) < 0}
+        words = sorted(outside - {original.lower()})
+        rows = [row for word in words if (row := self._words.row(word)) >= 0]
         return np.concatenate([inside, self._unit(rows)]) if rows else inside
-
-    @staticmethod
-    def _closer(released: Logits, original: Logits, others: Logits) -> NDArray[np.intp]:
-        """Count the others nearer to each released vector than the original is, int [n]."""
-        return np.asarray((released @ others.T > (released @ original)[:, None]).sum(axis=1))
 
 
 def ceiling(prior: float, epsilon: float) -> float:
@@ -271,26 +245,21 @@ def ceiling(prior: float, epsilon: float) -> float:
     Guarantee: for epsilon-DP outputs p e^eps / (1 + p (e^eps - 1)), from Bayes' rule with every
     other word's likelihood at its least.
 
-    Args:
-        prior: in [0, 1].
-        epsilon: in nats, at least 0.
-
-    Example:
-        >>> from math import log
-        >>> round(ceiling(0.5, log(3)), 9)
-        0.75
+    >>> from math import log
+    >>> round(ceiling(0.5, log(3)), 9)
+    0.75
     """
     return prior / (prior + (1 - prior) * exp(-epsilon)) if prior > 0 else 0.0
 
 
+def mean_ceiling(priors: Sequence[float], epsilon: float | None) -> float | None:
+    """Return the mean ceiling over several words; None without an epsilon that is a theorem."""
+    return None if epsilon is None else float(np.mean([ceiling(p, epsilon) for p in priors]))
+
+
 @dataclass(frozen=True)
 class Likelihood:
-    """P(output | word) in one context.
-
-    Attributes:
-        outputs: int [n].
-        p: float64 [n_words, n].
-    """
+    """P(output | word) in one context: int [n], and float64 [n_words, n]."""
 
     outputs: NDArray[np.intp] = field(repr=False)
     p: Floats = field(repr=False)
@@ -305,10 +274,8 @@ class Likelihoods:
     """Exact output distributions of private words under one setting.
 
     Where noise decides on the length of DynText's list, the lists are weighted by the exact
-    probabilities of the noise.
-
-    Raises:
-        ValueError: DynText with replacement "noise" has no exact probabilities.
+    probabilities of the noise. DynText with replacement "noise" has no exact probabilities, which
+    raises ValueError.
     """
 
     def __init__(
@@ -316,36 +283,23 @@ class Likelihoods:
     ) -> None:
         if isinstance(mechanism, DynText) and mechanism.replacement == "noise":
             raise ValueError("mechanism must have exact probabilities, got replacement='noise'")
-        self._engine = engine
-        self._mechanism = mechanism
-        self._model = model
-        self._pieces = pieces
+        self._engine, self._mechanism = engine, mechanism
+        self._model, self._pieces = model, pieces
         self._kept: dict[str, tuple[NDArray[np.intp], Floats, float]] = {}
         self._n_outputs = 0
 
     def table(self, words: Sequence[str], logits: Logits | None) -> Likelihood:
-        """Return the distributions of the words in one context.
-
-        Args:
-            words: the inputs.
-            logits: float32 [n_outputs]; None if context is not read.
-        """
-        if isinstance(self._mechanism, DynText):
-            return self._mixed(words)
-        found = list(self._engine.distributions(words, logits))
-        outputs = found[0][0]
-        return Likelihood(
-            outputs, np.stack([weights.probabilities(len(outputs)) for _, weights in found])
-        )
-
-    def _mixed(self, words: Sequence[str]) -> Likelihood:
-        """Return DynText's distributions; it reads no context, so each word is computed once.
-
-        A word is kept as its few list members, and one probability for all other outputs.
-        """
+        """Return the distributions of the words in one context; None if context is not read."""
+        if not isinstance(self._mechanism, DynText):
+            found = list(self._engine.distributions(words, logits))
+            outputs = found[0][0]
+            rows = [weights.probabilities(len(outputs)) for _, weights in found]
+            return Likelihood(outputs, np.stack(rows))
+        # DynText reads no context, so each word is computed once. It is kept as its few list
+        # members, and one probability for all other outputs.
         for word in words:
             if word not in self._kept:
-                self._kept[word] = self._sparse(word)
+                self._kept[word] = self._sparse(word, self._mechanism)
         p = np.empty((len(words), self._n_outputs))
         for row, word in zip(p, words, strict=True):
             members, values, rest = self._kept[word]
@@ -353,11 +307,18 @@ class Likelihoods:
             row[members] = values
         return Likelihood(np.arange(self._n_outputs), p)
 
-    def _sparse(self, word: str) -> tuple[NDArray[np.intp], Floats, float]:
+    def _sparse(self, word: str, mechanism: DynText) -> tuple[NDArray[np.intp], Floats, float]:
         """Return (list members, their probabilities, the probability of each other output)."""
         found = list(self._engine.distributions([word], None))
+        near, densities = self._neighborhoods
+        neighborhood, mixture = near(word), np.ones(1)
+        if len(found) > 1:
+            mixture = (
+                np.eye(1, len(found)).ravel()
+                if neighborhood is None
+                else list_shares(mechanism, neighborhood, densities)
+            )
         self._n_outputs = len(found[0][0])
-        mixture = self._list_shares(word, len(found))
         p = np.zeros(self._n_outputs)
         for share, (_, weights) in zip(mixture, found, strict=True):
             if share:
@@ -365,15 +326,6 @@ class Likelihoods:
         rest = float(p.min())
         members = np.flatnonzero(p > rest)
         return members, p[members], rest
-
-    def _list_shares(self, word: str, n: int) -> Floats:
-        """Return the probability of each list length, float64 [n]."""
-        assert isinstance(self._mechanism, DynText)
-        near, densities = self._neighborhoods
-        neighborhood = near(word)
-        if n == 1 or neighborhood is None:
-            return np.eye(1, n).ravel()
-        return list_shares(self._mechanism, neighborhood, densities)
 
     @cached_property
     def _neighborhoods(self) -> tuple[Callable[[str], Neighborhood | None], DensityRange]:
@@ -393,13 +345,11 @@ def list_shares(mechanism: DynText, neighborhood: Neighborhood, densities: Densi
     Lengths go from `shortest` to `k_max`. Noise beyond the width of the densities gives the
     shortest or the longest list, each half of the time.
     """
-    width = max(1, densities.highest - densities.lowest)
+    lowest, highest = densities.lowest, densities.highest
+    width = max(1, highest - lowest)
     noise = np.arange(-width, width + 1)
     p = _discrete_gaussian(noise, float(mechanism.variance(neighborhood, densities)))
-    above = (
-        np.clip(neighborhood.density + noise, densities.lowest, densities.highest)
-        - densities.lowest
-    )
+    above = np.clip(neighborhood.density + noise, lowest, highest) - lowest
     lengths = np.maximum(mechanism.shortest, mechanism.k_max * (width - above) // width)
     counted = np.bincount(lengths - mechanism.shortest, p, mechanism.k_max - mechanism.shortest + 1)
     shares = np.asarray(counted, dtype=np.float64)
@@ -413,11 +363,8 @@ def _discrete_gaussian(x: NDArray[np.intp], variance: float) -> Floats:
         return np.asarray(x == 0, dtype=np.float64)
     # From 4 on the sum over all integers is the integral, up to e^(-8 pi^2) (Poisson summation).
     near = np.arange(-WIDEST, WIDEST + 1, dtype=np.float64)
-    total = (
-        sqrt(2 * pi * variance)
-        if variance >= 4
-        else float(np.exp(-(near**2) / (2 * variance)).sum())
-    )
+    few = float(np.exp(-(near**2) / (2 * variance)).sum())
+    total = sqrt(2 * pi * variance) if variance >= 4 else few
     return np.asarray(np.exp(-(x.astype(np.float64) ** 2) / (2 * variance)) / total)
 
 
@@ -427,11 +374,10 @@ def guessed(prior: Prior, table: Likelihood) -> Floats:
     The sum of these, float64 [n], is the success of the best guesser from one output. Ties go to
     the word that is more probable beforehand.
 
-    Example:
-        >>> prior = Prior(("Leeds", "Paris"), np.array([0.5, 0.5]), truth=0)
-        >>> table = Likelihood(np.arange(2), np.array([[0.75, 0.25], [0.25, 0.75]]))
-        >>> guessed(prior, table)
-        array([0.75, 0.  ])
+    >>> prior = Prior(("Leeds", "Paris"), np.array([0.5, 0.5]), truth=0)
+    >>> table = Likelihood(np.arange(2), np.array([[0.75, 0.25], [0.25, 0.75]]))
+    >>> guessed(prior, table)
+    array([0.75, 0.  ])
     """
     best = (prior.mass[:, None] * table.p).argmax(axis=0)
     return np.where(best == prior.truth, table.p[prior.truth], 0.0)
@@ -463,9 +409,7 @@ class Trials:
     ) -> None:
         self._loaded = sanitizer.inner.models()
         self._engine = self._loaded.engine
-        self._likelihoods = likelihoods
-        self._priors = priors
-        self._source = source
+        self._likelihoods, self._priors, self._source = likelihoods, priors, source
         self._fixed: dict[int, dict[int, Logits | None]] = {}
         self._weights: dict[int, tuple[NDArray[np.intp], Weights]] = {}
         self._logs: dict[int, list[Floats]] = {}
@@ -481,18 +425,15 @@ class Trials:
         for step in range(self._engine.n_steps):
             # The first step reads public words only, so every trial has the same context.
             always = step == 0 or self._engine.context != "released"
-            by_word = self._fixed.get(step) or self._contexts(choices, step)
+            by_word = self._fixed.get(step) or {
+                word: logits
+                for units, scores in contexts(self._loaded, [choices], step)
+                for word, logits in _by_word(units, scores).items()
+            }
             if always:
                 self._fixed[step] = by_word
             self._release(choices, by_word, always)
         return choices
-
-    def _contexts(self, choices: Choices, step: int) -> dict[int, Logits | None]:
-        """Return drawn word -> the scores its draw reads, float32 [n_outputs], or None."""
-        found: dict[int, Logits | None] = {}
-        for units, scores in contexts(self._loaded, [choices], step):
-            found |= _by_word(units, scores)
-        return found
 
     def _release(self, choices: Choices, by_word: dict[int, Logits | None], always: bool) -> None:
         space = self._engine.space
@@ -501,7 +442,7 @@ class Trials:
             choices.release(word, space.text(output), space.token(output))
             self.outputs[word].append(output)
             if not always:
-                self._logs.setdefault(word, []).append(self._columns(word, logits, [output])[0])
+                self._logs.setdefault(word, []).append(self._table(word, logits).log_column(output))
 
     def _output(self, word: int, original: str, logits: Logits | None, always: bool) -> int:
         """Draw one output; where the context is always the same, the weights are computed once."""
@@ -513,17 +454,16 @@ class Trials:
         outputs, weights = self._weights[word]
         return int(outputs[weights.draw(self._source)])
 
-    def _columns(self, word: int, logits: Logits | None, outputs: list[int]) -> list[Floats]:
-        """Return ln P(output | candidate) for each output, float64 [n_candidates]."""
-        table = self._likelihoods.table(self._priors[word].words, logits)
-        return [table.log_column(output) for output in outputs]
+    def _table(self, word: int, logits: Logits | None) -> Likelihood:
+        return self._likelihoods.table(self._priors[word].words, logits)
 
     def log_likelihoods(self, word: int) -> Floats:
         """Return ln P(output | candidate), float64 [n_trials, n_candidates]."""
         if word in self._logs:
             return np.stack(self._logs[word])
         logits = next(contexts[word] for contexts in self._fixed.values() if word in contexts)
-        return np.stack(self._columns(word, logits, self.outputs[word]))
+        table = self._table(word, logits)
+        return np.stack([table.log_column(output) for output in self.outputs[word]])
 
 
 def _by_word(units: Sequence[tuple[int, int]], scores: Logits | None) -> dict[int, Logits | None]:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from sanitizer.synthesis.plan import Reference as Reference
     from sanitizer.synthesis.plan import SynthesisRecord as SynthesisRecord
     from sanitizer.synthesis.plan import SynthesizedText as SynthesizedText
-    from sanitizer.synthesis.texts import answer_privately as answer_privately
-    from sanitizer.synthesis.texts import private_demonstrations as private_demonstrations
     from sanitizer.synthesis.texts import synthesize as synthesize
     from sanitizer.synthesis.texts import synthesize_batch as synthesize_batch
     from sanitizer.synthesis.writing import AllScores as AllScores
@@ -34,8 +32,6 @@ else:
                 "TEMPLATE",
             ),
             "texts": (
-                "answer_privately",
-                "private_demonstrations",
                 "synthesize",
                 "synthesize_batch",
             ),

@@ -7,13 +7,14 @@ the budget allows, and what its tokens cost.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import inf, isfinite
+from pathlib import Path
 from string import Formatter
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
-from sanitizer.lm import ByteTokens, ChatFormat
+from sanitizer.lm import ByteTokens, ChatFormat, OnnxCausalLM
 from sanitizer.privacy import (
     DPSMOZO,
     VARIANTS,
@@ -26,6 +27,9 @@ from sanitizer.privacy import (
     solve_clip_norm,
     solve_range,
 )
+from sanitizer.privacy.weights import check_one_of
+from sanitizer.randomness import SYSTEM_RANDOM, Source
+from sanitizer.storage import Ledger, Scope
 
 UNIT = "one reference document"
 RELATION = "replace-by-null"
@@ -51,8 +55,7 @@ class SynthesisRecord:
     """What was released, and what that costs. Holds no text. Epsilons are in nats.
 
     Attributes:
-        method: "invisibleink" or "dps-mozo".
-        variant: "certified" or "published".
+        method, variant: as for `synthesize`.
         settings: the resolved parameters, all public.
         unit: whose data the guarantee protects, in words.
         relation: which inputs are neighbours, in words.
@@ -158,21 +161,15 @@ class Template:
     Attributes:
         parts: (text, name of the field after it, or None at the end) in order.
 
-    Example:
-        >>> Template.parse("{{x}} {a} and {b}.").filled({"a": "1", "b": "2"})
-        '{x} 1 and 2.'
+    >>> Template.parse("{{x}} {a} and {b}.").filled({"a": "1", "b": "2"})
+    '{x} 1 and 2.'
     """
 
     parts: tuple[tuple[str, str | None], ...]
 
     @classmethod
     def parse(cls, text: str) -> Template:
-        """Parse a template.
-
-        Raises:
-            ValueError: unpaired braces, or fields that are not plain names.
-            TypeError: not a string.
-        """
+        """Parse a template; refuse unpaired braces, and fields that are not plain names."""
         _is_str("template", text)
         try:
             parsed = list(Formatter().parse(text))
@@ -199,22 +196,15 @@ class Template:
     def around(self, field: str) -> tuple[Template, Template]:
         """Return the template before a field, and the one after it."""
         at = next(i for i, (_, name) in enumerate(self.parts) if name == field)
-        return Template((*self.parts[:at], (self.parts[at][0], None))), Template(
-            self.parts[at + 1 :]
-        )
+        before = (*self.parts[:at], (self.parts[at][0], None))
+        return Template(before), Template(self.parts[at + 1 :])
 
 
 class DocumentPrompts:
     """Prompts for whole documents: they ask the query, with a document as an example of the answer.
 
-    Args:
-        query: not empty.
-        template: of the message with a document, fields {query} and {reference}; None: `TEMPLATE`.
-        tokens: the model's tokenizer.
-
-    Raises:
-        ValueError: an empty query, unknown fields, or {reference} not exactly once.
-        TypeError: not a string.
+    The template is of the message with a document; it may have the field {query}, and has
+    {reference} once. None is `TEMPLATE`.
     """
 
     def __init__(self, query: Reference, template: str | None, tokens: ByteTokens) -> None:
@@ -240,7 +230,6 @@ class DocumentPrompts:
         self.beginning = self._format.beginning(self._before, SYSTEM_PROMPT)
 
     def private(self, reference: Reference, limit: int) -> list[int]:
-        """Return the prompt with one document; see `Prompts`."""
         document = self._tokens.encode(str(reference))[:limit]
         return self._format.chat([[*self._before, *document, *self._after]], SYSTEM_PROMPT)
 
@@ -248,16 +237,8 @@ class DocumentPrompts:
 class ShotPrompts:
     """Prompts for demonstrations: one as an earlier turn of the chat, then the query's own turn.
 
-    The last field of the template is the one to be generated.
-
-    Args:
-        query: values of the other fields; or the value, if there is only one.
-        template: of a demonstration; None: `DEMONSTRATION`.
-        tokens: the model's tokenizer.
-
-    Raises:
-        ValueError: fewer than two fields, or fields missing or unknown.
-        TypeError: not strings.
+    The template is of a demonstration, `DEMONSTRATION` if None. Its last field is the one to be
+    generated; the query has the values of the others, or the value, if there is only one.
     """
 
     def __init__(self, query: Reference, template: str | None, tokens: ByteTokens) -> None:
@@ -276,31 +257,22 @@ class ShotPrompts:
                 f"query may have the fields {', '.join(self.fields[:-1])}, got {', '.join(unknown)}"
             )
         self._query = self._asked(_checked("query", query, self.fields[:-1]))
-        self.public = self.after([])
+        self.public = self._after([])
         self.end = self._format.end
-        self.n_public = len(self.after([([], [])]))
+        self.n_public = len(self._after([[], []]))
         self.beginning = self._format.beginning([], SYSTEM_PROMPT)
 
     def private(self, reference: Reference, limit: int) -> list[int]:
-        """Return the prompt with one demonstration; see `Prompts`."""
-        return self.after([self.example(reference, limit)])
-
-    def after(self, examples: Sequence[tuple[list[int], list[int]]]) -> list[int]:
-        """Return the query after worked examples, as tokens."""
-        return self._format.chat(
-            [*(turn for example in examples for turn in example), self._query], SYSTEM_PROMPT
-        )
-
-    def example(self, reference: Reference, limit: int) -> tuple[list[int], list[int]]:
-        """Return input and output of a worked example as tokens, together at most `limit`.
-
-        The input is cut before the output is, which keeps at least half of the limit.
-        """
+        # The input is cut before the output is, which keeps at least half of the limit.
         values = _checked("references", reference, self.fields)
         shown = self._asked(values)
         output = self._tokens.encode(values[self.fields[-1]] + self._closing.filled({}))
         output = output[: max(limit - len(shown), limit // 2)]
-        return shown[: limit - len(output)], output
+        return self._after([shown[: limit - len(output)], output])
+
+    def _after(self, example: Sequence[list[int]]) -> list[int]:
+        """Return the query after a worked example, its input and output, as tokens."""
+        return self._format.chat([*example, self._query], SYSTEM_PROMPT)
 
     def _asked(self, values: Mapping[str, str]) -> list[int]:
         return self._tokens.encode(self._asking.filled(values).rstrip())
@@ -320,21 +292,13 @@ def check_references(references: Sequence[Reference]) -> None:
 def prompts_for(
     references: Sequence[Reference], query: Reference, template: str | None, tokens: ByteTokens
 ) -> Prompts:
-    """Return prompts for documents if the references are strings, else for demonstrations.
-
-    Raises:
-        ValueError, TypeError: as `DocumentPrompts` and `ShotPrompts`.
-    """
+    """Return prompts for documents if the references are strings, else for demonstrations."""
     kind = DocumentPrompts if isinstance(references[0], str) else ShotPrompts
     return kind(query, template, tokens)
 
 
 def _checked(what: str, values: Reference, fields: Sequence[str]) -> Mapping[str, str]:
-    """Return `values` if it has these fields, as strings; messages show no value.
-
-    Raises:
-        TypeError, ValueError: otherwise.
-    """
+    """Return `values` if it has these fields, as strings; messages show no value."""
     if not isinstance(values, Mapping):
         raise TypeError(
             f"{what} must have the fields {', '.join(fields)}, got {type(values).__name__}"
@@ -360,53 +324,91 @@ packaged one they draw too much nonsense.
 """
 
 
-def redraws(method: str, variant: str) -> bool:
-    """Return True if the references read are drawn anew for each token."""
-    return (method, variant) == ("dps-mozo", "published")
+class OptionKeywords(TypedDict, total=False):
+    """Types of the fields of `SynthesisOptions` as keyword arguments, for type checkers."""
+
+    epsilon: float
+    delta: float
+    method: str
+    variant: str
+    max_tokens: int
+    temperature: float | None
+    top_k: int | None
+    batch_size: int | None
+    n_shots: int | None
+    n_queries: int
+    template: str | None
+    max_reference_tokens: int | None
+    model: OnnxCausalLM | Path | None
+    ledger: Ledger | None
+    scopes: Iterable[Scope]
+    progress: bool
+    on_token: Callable[[int], None] | None
+    source: Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthesisOptions:
+    """Keyword arguments of `synthesize` and similar functions, with their defaults; see there."""
+
+    epsilon: float = 10.0
+    delta: float = 1e-6
+    method: str = "invisibleink"
+    variant: str = "certified"
+    max_tokens: int = 64
+    temperature: float | None = None
+    top_k: int | None = None
+    batch_size: int | None = None
+    n_shots: int | None = None
+    n_queries: int = 1
+    template: str | None = None
+    max_reference_tokens: int | None = None
+    model: OnnxCausalLM | Path | None = None
+    ledger: Ledger | None = None
+    scopes: Iterable[Scope] = ()
+    progress: bool = False
+    on_token: Callable[[int], None] | None = None
+    source: Source = SYSTEM_RANDOM
+
+    @classmethod
+    def of(cls, function: str, keywords: OptionKeywords) -> SynthesisOptions:
+        """Take a function's keyword arguments apart; refuse unknown ones, as Python does."""
+        for name in keywords:
+            if name not in cls.__dataclass_fields__:
+                raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+        return cls(**keywords)
+
+    @property
+    def redraws(self) -> bool:
+        """True if the references read are drawn anew for each token."""
+        return (self.method, self.variant) == ("dps-mozo", "published")
 
 
 @dataclass(frozen=True)
 class SynthesisSetting:
-    """One synthesis as planned, all public; the arguments of `synthesize` resolved to numbers.
+    """One synthesis as planned: the options, and public numbers that follow from them.
 
     Attributes:
         n_rows: references read at each token.
         n_pool: references from which they come.
         n_charged: tokens, of all texts, that one reference pays for.
-        method, variant, epsilon, delta, temperature, top_k: as for `synthesize`.
-
-    Raises:
-        ValueError: naming argument and value.
     """
 
-    method: str
-    variant: str
-    epsilon: float
-    delta: float
-    temperature: float | None
-    top_k: int | None
+    options: SynthesisOptions
     n_rows: int
     n_pool: int
     n_charged: int
 
     def __post_init__(self) -> None:
-        check_number("epsilon", self.epsilon, 0.0)
-        check_number("delta", self.delta, 0.0, 1.0 - 1e-12)
-        for name, value, allowed in (
-            ("method", self.method, METHODS),
-            ("variant", self.variant, VARIANTS),
-        ):
-            if value not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
-        if self.method == "dps-mozo" and self.temperature is not None:
+        options = self.options
+        check_number("epsilon", options.epsilon, 0.0)
+        check_number("delta", options.delta, 0.0, 1.0 - 1e-12)
+        check_one_of("method", options.method, METHODS)
+        check_one_of("variant", options.variant, VARIANTS)
+        if options.method == "dps-mozo" and options.temperature is not None:
             raise ValueError(
-                f"temperature belongs to invisibleink, not to dps-mozo, got {self.temperature!r}"
+                f"temperature belongs to invisibleink, not to dps-mozo, got {options.temperature!r}"
             )
-
-    @property
-    def redraws(self) -> bool:
-        """True if the references read are drawn anew for each token."""
-        return redraws(self.method, self.variant)
 
 
 @dataclass(frozen=True)
@@ -433,34 +435,33 @@ class Plan:
         return self.epsilon if self.epsilon < inf else self.claimed or 0.0
 
     def record(
-        self, rule: str, extra: dict[str, Any], max_tokens: int, n_tokens: int, model_sha256: str
+        self, rule: str, extra: dict[str, Any], n_tokens: int, model_sha256: str
     ) -> SynthesisRecord:
         """Return the record of one text.
 
         Args:
             rule: which text reads which references, in words.
             extra: settings besides the decoder's.
-            max_tokens: of one text.
             n_tokens: how many were drawn.
-            model_sha256: hash of the model's manifest.
         """
-        setting = self.setting
+        setting, options = self.setting, self.setting.options
         return SynthesisRecord(
-            method=setting.method,
-            variant=setting.variant,
+            method=options.method,
+            variant=options.variant,
             settings=self.decoder.settings() | extra,
             unit=UNIT,
             relation=NEIGHBOURS,
             public=PUBLIC.format(rule=rule),
             not_protected=NOT_PROTECTED,
             epsilon=self.epsilon,
-            delta=setting.delta,
+            delta=options.delta,
             claimed_epsilon=self.claimed,
             certified=self.decoder.reason is None,
             reason=self.decoder.reason,
-            charged=self.charged,
+            # The bound, or if there is none the claim.
+            charged=self.epsilon if self.epsilon < inf else self.claimed or 0.0,
             n_references=0 if self.public_only else setting.n_pool,
-            max_tokens=max_tokens,
+            max_tokens=options.max_tokens,
             n_charged=0 if self.public_only else setting.n_charged,
             n_tokens=n_tokens,
             fell_back=self.public_only,
@@ -472,29 +473,23 @@ class Plan:
 def plan(setting: SynthesisSetting) -> Plan:
     """Choose the decoder with the largest signal that the budget allows.
 
-    Raises:
-        ValueError: naming argument and value.
-
-    Example:
-        >>> setting = SynthesisSetting(
-        ...     method="invisibleink", variant="certified", epsilon=10.0, delta=1e-6,
-        ...     temperature=0.8, top_k=50, n_rows=8, n_pool=8, n_charged=64,
-        ... )
-        >>> 9.9 < plan(setting).epsilon <= 10.0
-        True
+    >>> setting = SynthesisSetting(SynthesisOptions(), n_rows=8, n_pool=8, n_charged=64)
+    >>> 9.9 < plan(setting).epsilon <= 10.0
+    True
     """
-    return _ink(setting) if setting.method == "invisibleink" else _mozo(setting)
+    return _ink(setting) if setting.options.method == "invisibleink" else _mozo(setting)
 
 
 def _ink(setting: SynthesisSetting) -> Plan:
     """Plan InvisibleInk: the largest clip norm that the budget allows."""
-    temperature = TEMPERATURE if setting.temperature is None else setting.temperature
-    top_k = TOP_K if setting.top_k is None else setting.top_k
+    options = setting.options
+    temperature = TEMPERATURE if options.temperature is None else options.temperature
+    top_k = TOP_K if options.top_k is None else options.top_k
     shape: tuple[int, float] = setting.n_rows, temperature
     found = solve_clip_norm(
-        setting.epsilon, setting.delta, setting.n_charged, *shape, setting.variant
+        options.epsilon, options.delta, setting.n_charged, *shape, options.variant
     )
-    decoder = InvisibleInk(found, *shape, top_k, setting.variant)
+    decoder = InvisibleInk(found, *shape, top_k, options.variant)
     if decoder.public_only:
         return Plan(setting, decoder, 0.0, 0.0, True)
     published = InvisibleInk(found, *shape, top_k, "published")
@@ -503,28 +498,25 @@ def _ink(setting: SynthesisSetting) -> Plan:
 
 def _mozo(setting: SynthesisSetting) -> Plan:
     """Plan DPS-MOZO: the widest range, or for the published variant the largest beta."""
-    top_k = DPSMOZO.top_k if setting.top_k is None else setting.top_k
-    public = DPSMOZO(setting.n_rows, 0.0, top_k=top_k)
-    if setting.redraws:
-        shape = setting.n_charged, setting.n_rows, setting.n_pool
-        beta, order = solve_beta(setting.epsilon, setting.delta, *shape)
-        if not beta:
-            return Plan(setting, public, 0.0, 0.0, True)
-        decoder = DPSMOZO(setting.n_rows, beta=beta, order=order, top_k=top_k, variant="published")
-        claim = claimed_epsilon(
-            beta, setting.n_rows, setting.n_pool, setting.n_charged, setting.delta, order
-        )
-        return Plan(setting, decoder, inf, claim, False)
-    found = solve_range(setting.epsilon, setting.delta, setting.n_charged)
-    if not found:
-        return Plan(setting, public, 0.0, 0.0, True)
-    decoder = DPSMOZO(setting.n_rows, found, top_k=top_k)
-    return Plan(setting, decoder, _cost(decoder, setting), None, False)
+    options, n_rows, n_charged = setting.options, setting.n_rows, setting.n_charged
+    top_k = DPSMOZO.top_k if options.top_k is None else options.top_k
+    public = Plan(setting, DPSMOZO(n_rows, 0.0, top_k=top_k), 0.0, 0.0, True)
+    budget = options.epsilon, options.delta
+    if not options.redraws:
+        found = solve_range(*budget, n_charged)
+        decoder = DPSMOZO(n_rows, found, top_k=top_k)
+        return Plan(setting, decoder, _cost(decoder, setting), None, False) if found else public
+    beta, order = solve_beta(*budget, n_charged, n_rows, setting.n_pool)
+    if not beta:
+        return public
+    claim = claimed_epsilon(beta, n_rows, setting.n_pool, n_charged, options.delta, order)
+    decoder = DPSMOZO(n_rows, beta=beta, order=order, top_k=top_k, variant="published")
+    return Plan(setting, decoder, inf, claim, False)
 
 
 def _cost(decoder: InvisibleInk | DPSMOZO, setting: SynthesisSetting) -> float:
     """Return epsilon of all tokens that one reference pays for."""
-    return cost(decoder.event(UNIT, RELATION), setting.n_charged, setting.delta)
+    return cost(decoder.event(UNIT, RELATION), setting.n_charged, setting.options.delta)
 
 
 def reference_batches(
@@ -533,17 +525,10 @@ def reference_batches(
     """Return disjoint runs of positions: the first `size` references, the next, and so on.
 
     Args:
-        n_references: how many there are.
-        n_batches: how many runs to make.
-        size: of a run; None: as large as possible, up to `default`.
-        default: the largest size if none is given; None: no limit.
+        size: of a run; None: as large as possible, up to `default`, if that is not None.
 
-    Raises:
-        ValueError: too few references, or a size below 1.
-
-    Example:
-        >>> reference_batches(7, 3, None, 8)
-        [range(0, 2), range(2, 4), range(4, 6)]
+    >>> reference_batches(7, 3, None, 8)
+    [range(0, 2), range(2, 4), range(4, 6)]
     """
     check_count("batches", n_batches)
     if not n_references:

@@ -8,11 +8,10 @@ digits of a row's scores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TypedDict
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -23,8 +22,8 @@ from sanitizer.lm import ByteTokens, Logits, Models, OnnxCausalLM, OnnxRows, Rea
 from sanitizer.privacy import NextScores, check_count
 from sanitizer.privacy import tokens as next_tokens
 from sanitizer.progress import progress_bar
-from sanitizer.randomness import SYSTEM_RANDOM, Source
-from sanitizer.storage import Ledger, Scope, budget_for
+from sanitizer.randomness import Source
+from sanitizer.storage import budget_for
 from sanitizer.synthesis.plan import (
     Plan,
     Prompts,
@@ -32,7 +31,6 @@ from sanitizer.synthesis.plan import (
     SynthesizedText,
     check_references,
     prompts_for,
-    redraws,
 )
 
 MIN_REFERENCE_TOKENS = 16
@@ -47,14 +45,9 @@ def room(
     """Return how many tokens of each reference can be read; it depends on public numbers only.
 
     Args:
-        model: its window and memory are the limit.
         n_rows: of a batch, the public one included.
         n_public: tokens of the longest prompt without its reference.
-        max_tokens: to be generated.
-        asked: exactly this many, if they fit; None: as many as fit.
-
-    Raises:
-        ValueError: fewer than asked, or than MIN_REFERENCE_TOKENS.
+        asked: exactly this many, if they fit; None: as many as fit, MIN_REFERENCE_TOKENS at least.
     """
     columns = min(model.max_length, model.max_cells // n_rows)
     left = columns - n_public - max_tokens
@@ -77,17 +70,12 @@ def read_rows(
     the other prompts but the first are, now and in all later steps.
 
     Args:
-        model: reads them.
         prompts: as tokens, the public one first.
-        beginning: public; what all prompts but the first begin with. It is read once.
+        beginning: public; what all prompts but the first begin with, and go on. It is read once.
         everywhere: True to score all rows, False for the first one only.
 
     Returns:
         The rows, to be advanced token by token, and what the model makes of their ends.
-
-    Raises:
-        ValueError: as `OnnxCausalLM.prefill`, or if a private prompt is not longer than the
-            beginning, or begins differently.
     """
     n = len(beginning)
     for prompt in prompts:
@@ -121,9 +109,7 @@ class RowScores:
     """
 
     def __init__(self, model: OnnxCausalLM, hidden: NDArray[np.float32], public: Logits) -> None:
-        self._model = model
-        self.hidden = hidden
-        self.public = public
+        self._model, self.hidden, self.public = model, hidden, public
         self.n_rows = len(hidden)
 
     def at(self, tokens: NDArray[np.int64]) -> Logits:
@@ -138,37 +124,9 @@ class RowScores:
 
 
 class _Text:
-    """The rows of one text, read again from the beginning whenever the text begins."""
-
-    def __init__(
-        self, model: OnnxCausalLM, prompts: TokenLists, n_references: int, beginning: Sequence[int]
-    ) -> None:
-        self.model = model
-        self._prompts = prompts
-        self._n_rows = 1 + n_references
-        self._beginning = beginning
-        self._rows: OnnxRows | None = None
-
-    def read(self, token: int | None, everywhere: bool) -> Read:
-        """Read one more token; return what the model makes of each row's end.
-
-        If the references are not read, the only row is copied for them.
-        """
-        n = len(self._prompts)
-        if self._rows is None or token is None:
-            self._rows, read = read_rows(self.model, self._prompts, self._beginning, everywhere)
-        else:
-            read = self._rows.advance([token] * n, range(n if everywhere else 1))
-        return (
-            read if n > 1 else Read(*(np.repeat(values, self._n_rows, axis=0) for values in read))
-        )
-
-
-class ModelScores:
-    """Scores of one text, private rows at the tokens that a decoder asks for; a `NextScores`.
+    """The rows of one text, read again from the beginning whenever the text begins.
 
     Args:
-        model: scores the tokens.
         prompts: the public one first; only that one for a text that reads no reference.
         n_references: how many rows follow the public one; copies of it if only that one is given.
         beginning: see `read_rows`.
@@ -181,47 +139,44 @@ class ModelScores:
         n_references: int,
         beginning: Sequence[int] = (),
     ) -> None:
-        self._text = _Text(model, prompts, n_references, beginning)
+        self._model, self._prompts, self._beginning = model, prompts, beginning
+        self._n_rows = 1 + n_references
+        self._rows: OnnxRows | None = None
+
+    def read(self, token: int | None, everywhere: bool) -> Read:
+        """Read one more token; return what the model makes of each row's end."""
+        n = len(self._prompts)
+        if self._rows is None or token is None:
+            self._rows, read = read_rows(self._model, self._prompts, self._beginning, everywhere)
+        else:
+            read = self._rows.advance([token] * n, range(n if everywhere else 1))
+        if n > 1:
+            return read
+        return Read(*(np.repeat(values, self._n_rows, axis=0) for values in read))
+
+
+class ModelScores(_Text):
+    """Scores of one text, private rows at the tokens that a decoder asks for; a `NextScores`."""
 
     def __call__(self, token: int | None) -> RowScores:
         """Return the scores of the next token."""
-        read = self._text.read(token, everywhere=False)
-        return RowScores(self._text.model, read.hidden, read.logits[0])
+        read = self.read(token, everywhere=False)
+        return RowScores(self._model, read.hidden, read.logits[0])
 
 
-class AllScores:
-    """Scores of one text, all rows at all tokens; a `NextScores` for a decoder that asks for most.
-
-    Args:
-        model, prompts, n_references, beginning: as for `ModelScores`.
-    """
-
-    def __init__(
-        self,
-        model: OnnxCausalLM,
-        prompts: TokenLists,
-        n_references: int,
-        beginning: Sequence[int] = (),
-    ) -> None:
-        self._text = _Text(model, prompts, n_references, beginning)
+class AllScores(_Text):
+    """Scores of one text, all rows at all tokens, for a decoder that asks for most."""
 
     def __call__(self, token: int | None) -> Logits:
         """Return the scores of the next token, float32 [1 + n_references, n_vocabulary]."""
-        return self._text.read(token, everywhere=True).logits
+        return self.read(token, everywhere=True).logits
 
 
 class DrawnScores:
     """Scores of one text, with a fresh draw of references at each token, without replacement.
 
     Every token costs as much as reading the drawn references; memory does not grow with their
-    number.
-
-    Args:
-        model: scores the tokens.
-        prompts: the public one, then those of the whole pool.
-        n_drawn: how many rows follow the public one.
-        source: of the draws.
-        beginning: see `read_rows`.
+    number. The prompts are the public one, then those of the whole pool.
     """
 
     def __init__(
@@ -232,11 +187,8 @@ class DrawnScores:
         source: Source,
         beginning: Sequence[int] = (),
     ) -> None:
-        self._model = model
-        self._prompts = prompts
-        self._n_drawn = n_drawn
-        self._source = source
-        self._beginning = beginning
+        self._model, self._prompts, self._beginning = model, prompts, beginning
+        self._n_drawn, self._source = n_drawn, source
         self._written: list[int] = []
 
     def __call__(self, token: int | None) -> RowScores:
@@ -250,82 +202,12 @@ class DrawnScores:
 
 
 def drawn_without_replacement(n: int, k: int, source: Source) -> Sequence[int]:
-    """Draw k of the numbers 0..n-1, every ordered choice equally likely (Fisher and Yates).
-
-    Example:
-        >>> from sanitizer.testing import SeededSource
-        >>> sorted(drawn_without_replacement(3, 3, SeededSource(0)))
-        [0, 1, 2]
-    """
+    """Draw k of the numbers 0..n-1, every ordered choice equally likely (Fisher and Yates)."""
     numbers = list(range(n))
     for i in range(k):
         j = i + source.randbelow(n - i)
         numbers[i], numbers[j] = numbers[j], numbers[i]
     return numbers[:k]
-
-
-class OptionKeywords(TypedDict, total=False):
-    """Types of the fields of `SynthesisOptions` as keyword arguments, for type checkers."""
-
-    epsilon: float
-    delta: float
-    method: str
-    variant: str
-    max_tokens: int
-    temperature: float | None
-    top_k: int | None
-    batch_size: int | None
-    n_shots: int | None
-    n_queries: int
-    template: str | None
-    max_reference_tokens: int | None
-    model: OnnxCausalLM | Path | None
-    ledger: Ledger | None
-    scopes: Iterable[Scope]
-    progress: bool
-    on_token: Callable[[int], None] | None
-    source: Source
-
-
-@dataclass(frozen=True, kw_only=True)
-class SynthesisOptions:
-    """Keyword arguments of `synthesize` and similar functions, with their defaults; see there."""
-
-    epsilon: float = 10.0
-    delta: float = 1e-6
-    method: str = "invisibleink"
-    variant: str = "certified"
-    max_tokens: int = 64
-    temperature: float | None = None
-    top_k: int | None = None
-    batch_size: int | None = None
-    n_shots: int | None = None
-    n_queries: int = 1
-    template: str | None = None
-    max_reference_tokens: int | None = None
-    model: OnnxCausalLM | Path | None = None
-    ledger: Ledger | None = None
-    scopes: Iterable[Scope] = ()
-    progress: bool = False
-    on_token: Callable[[int], None] | None = None
-    source: Source = SYSTEM_RANDOM
-
-    @classmethod
-    def of(cls, function: str, keywords: OptionKeywords) -> SynthesisOptions:
-        """Take a function's keyword arguments apart.
-
-        Raises:
-            TypeError: an unknown keyword, as Python raises it for `function`.
-        """
-        for name in keywords:
-            if name not in cls.__dataclass_fields__:
-                raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
-        return cls(**keywords)
-
-    @property
-    def redraws(self) -> bool:
-        """True if the references read are drawn anew for each token."""
-        return redraws(self.method, self.variant)
 
 
 @dataclass(frozen=True)
@@ -346,42 +228,39 @@ def write(
     tasks: Sequence[Task],
     plan: Plan,
     rule: str,
-    options: SynthesisOptions,
 ) -> list[SynthesizedText]:
     """Write all texts; references pay for all tasks that read them.
 
     Args:
-        references: of all tasks.
-        tasks: the texts to write.
         plan: the decoder, for batches of `plan.setting.n_pool`.
         rule: which text reads which references, in words.
-        options: as the caller gave them.
-
-    Raises:
-        ValueError, TypeError, ModelError, BudgetExceeded, LedgerError: before anything was drawn.
-        NotCertified: a score is not finite, or a ledger cannot pay for an uncertified variant.
     """
+    options = plan.setting.options
     check_references(references)
     model, tokens = load_model(options.model)
     prompts = [prompts_for(references, task.query, options.template, tokens) for task in tasks]
-    limit = _limit(model, prompts, plan, options)
+    asked = options.max_reference_tokens
+    if asked is not None:
+        check_count("max_reference_tokens", asked)
+    n_public = max(p.n_public for p in prompts)
+    limit = room(model, 1 + plan.setting.n_rows, n_public, options.max_tokens, asked)
     read = [
         [] if plan.public_only else [p.private(references[i], limit) for i in task.reads]
         for task, p in zip(tasks, prompts, strict=True)
     ]
     # From here on the charge stays, whatever happens: an error already tells about the references.
-    _pay(plan, options)
+    _pay(plan)
     texts: list[SynthesizedText] = []
     extra = {"batch_size": plan.setting.n_pool, "max_reference_tokens": limit}
     with progress_bar(options.max_tokens * len(tasks), options.progress) as advance:
         for p, private in zip(prompts, read, strict=True):
             drawn: list[int] = []
-            for token in _draw(model, p, private, plan, options):
+            for token in _draw(model, p, private, plan):
                 drawn.append(token)
                 advance(1)
                 if options.on_token is not None:
                     options.on_token(1)
-            record = plan.record(rule, extra, options.max_tokens, len(drawn), model.sha256)
+            record = plan.record(rule, extra, len(drawn), model.sha256)
             body = [token for token in drawn if token not in p.end]
             texts.append(SynthesizedText(tokens.decode(body).strip(), record))
             advance(options.max_tokens - len(drawn))
@@ -389,12 +268,7 @@ def write(
 
 
 def load_model(model: OnnxCausalLM | Path | None) -> tuple[OnnxCausalLM, ByteTokens]:
-    """Return the model with its tokenizer; tokenizers and the packaged model are loaded once.
-
-    Raises:
-        ModelError: files are missing or damaged.
-        TypeError: neither a folder nor a model.
-    """
+    """Return the model with its tokenizer; tokenizers and the packaged model are loaded once."""
     if model is None or isinstance(model, Path):
         found, tokens = (_PACKAGED if model is None else Models(None, None, model)).causal()
         assert isinstance(found, OnnxCausalLM)
@@ -410,19 +284,9 @@ _PACKAGED = Models(None, None)
 _TOKENS: WeakKeyDictionary[OnnxCausalLM, ByteTokens] = WeakKeyDictionary()
 
 
-def _limit(
-    model: OnnxCausalLM, prompts: Sequence[Prompts], plan: Plan, options: SynthesisOptions
-) -> int:
-    """Return how many tokens of each reference are read; it depends on public numbers only."""
-    asked = options.max_reference_tokens
-    if asked is not None:
-        check_count("max_reference_tokens", asked)
-    n_public = max(p.n_public for p in prompts)
-    return room(model, 1 + plan.setting.n_rows, n_public, options.max_tokens, asked)
-
-
-def _pay(plan: Plan, options: SynthesisOptions) -> None:
+def _pay(plan: Plan) -> None:
     """Charge the ledger, if there is one."""
+    options = plan.setting.options
     scopes = tuple(options.scopes)
     if options.ledger is None and not scopes:
         return
@@ -438,19 +302,16 @@ def _pay(plan: Plan, options: SynthesisOptions) -> None:
 
 
 def _draw(
-    model: OnnxCausalLM,
-    prompts: Prompts,
-    private: Sequence[list[int]],
-    plan: Plan,
-    options: SynthesisOptions,
+    model: OnnxCausalLM, prompts: Prompts, private: Sequence[list[int]], plan: Plan
 ) -> Iterator[int]:
     """Draw the tokens of one text, the one that ends it included."""
-    rows = [prompts.public, *private]
-    n_rows = plan.setting.n_rows
+    rows, options = [prompts.public, *private], plan.setting.options
+    place = (model, rows, plan.setting.n_rows)
     scores: NextScores
-    if plan.setting.redraws and not plan.public_only:
-        scores = DrawnScores(model, rows, n_rows, options.source, prompts.beginning)
+    if options.redraws and not plan.public_only:
+        scores = DrawnScores(*place, options.source, prompts.beginning)
+    elif plan.decoder.top_k is None:
+        scores = AllScores(*place, prompts.beginning)
     else:
-        kind = AllScores if plan.decoder.top_k is None else ModelScores
-        scores = kind(model, rows, n_rows, prompts.beginning)
+        scores = ModelScores(*place, prompts.beginning)
     return next_tokens(plan.decoder, scores, options.max_tokens, prompts.end, options.source)

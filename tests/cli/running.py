@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -31,6 +32,11 @@ def run(*arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | No
     ):
         status = main(arguments)
     return Done(arguments, status, out.getvalue(), err.getvalue())
+
+
+def as_json(*arguments: str, stdin: bytes = b"") -> Any:
+    """Return what `sanitize --json` prints."""
+    return json.loads(run("sanitize", "--json", *arguments, stdin=stdin).stdout)
 
 
 def run_process(*arguments: str, stdin: bytes = b"") -> Done:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from sanitizer.cli.api import Chat
 from sanitizer.cli.display import WIDTH
-from sanitizer.cli.program import main
 from sanitizer.clients.chat import ChatConnection
 from sanitizer.storage import Drawn, MemoryVault
 from sanitizer.testing.server import Answer, RecordingServer, error, says
-from tests.cli.running import one_line, run
+from tests.cli.running import one_line, run, run_process
 from tests.clients.tool_calls import toy
 
 MAIL, CARD = "peter.quill@example.com", "4111 1111 1111 1111"
@@ -47,15 +42,11 @@ def cut_off() -> Iterator[bytes]:
     raise ConnectionError
 
 
-def received(server: RecordingServer) -> str:
-    return server.received.decode()
-
-
 def test_only_sanitized_text_leaves(
     capsys: pytest.CaptureFixture[str], server: RecordingServer
 ) -> None:
     shown = talk(capsys, server, f"My Zorblaxian, {MAIL}.", f"and {CARD}?", extractor="lexical")
-    assert [word for word in PRIVATE if word in received(server)] == []
+    assert [word for word in PRIVATE if word in server.received.decode()] == []
     assert f"My Zorblaxian, {MAIL}." in shown
     assert f"\nand {CARD}?\n" in shown
     assert "sent: My " in shown
@@ -67,15 +58,12 @@ def test_only_sanitized_text_leaves(
 def test_the_history_goes_back_as_it_came_and_is_free(
     capsys: pytest.CaptureFixture[str], server: RecordingServer
 ) -> None:
-    shown = talk(
-        capsys, server, "My Zorblaxian has it", "My Quizzik has it", extractor="lexical", budget=10
-    )
+    lines = ("My Zorblaxian has it", "My Quizzik has it")
+    shown = talk(capsys, server, *lines, extractor="lexical", budget=10)
     first, second = (request.json["messages"] for request in server.requests)
     assert second[0] == first[0]
-    assert second[1] == {
-        "role": "assistant",
-        "content": first[0]["content"],
-    }  # the server is an echo
+    echo = {"role": "assistant", "content": first[0]["content"]}
+    assert second[1] == echo
     assert shown.count("charged 5, ") == 2
     assert "spent 10, left 0" in shown
 
@@ -177,51 +165,19 @@ def test_an_answer_that_could_not_be_extracted_says_why(capsys: pytest.CaptureFi
     assert "\nand now\nnote: no word of the answer" in shown
 
 
-def test_the_command_reads_lines_to_their_end(server: RecordingServer, tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "sanitizer",
-        "chat",
-        "--upstream",
-        server.url,
-        "--policy",
-        "identifiers",
-    ]
-    done = subprocess.run(
-        [*command, "--api-model", "tiny"],
-        input=f"Write to {MAIL}\n\nThanks\n".encode(),
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0
-    assert done.stderr == b""
+def test_the_command_reads_lines_to_their_end(server: RecordingServer) -> None:
+    chat = ("chat", "--upstream", server.url, "--policy", "identifiers", "--api-model", "tiny")
+    done = run_process(*chat, stdin=f"Write to {MAIL}\n\nThanks\n".encode())
+    assert (done.returncode, done.stderr) == (0, b"")
     assert f"\nWrite to {MAIL}\n" in done.stdout.decode()
     assert [len(r.json["messages"]) for r in server.requests] == [1, 3]
     assert MAIL.encode() not in server.received
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        ["--upstream", "nowhere"],
-        ["--upstream", "http://127.0.0.1:9/v1", "--extractor", "magic"],
-        ["--upstream", "http://127.0.0.1:9/v1", "--extractor", "https://api.example.com/v1"],
-        ["--upstream", "http://127.0.0.1:9/v1", "--key-env", "NOT_SET_ANYWHERE"],
-    ],
-)
-def test_bad_arguments_are_one_line(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["chat", *wrong, "--policy", "identifiers"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_input_that_is_no_utf_8_is_refused(
-    server: RecordingServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9\n")))
-    assert main(["chat", "--upstream", server.url, "--policy", "identifiers"]) == 2
-    assert "not UTF-8" in capsys.readouterr().err
-    assert server.requests == []
+def test_input_that_is_no_utf_8_is_refused(server: RecordingServer) -> None:
+    done = run("chat", "--upstream", server.url, "--policy", "identifiers", stdin=b"caf\xe9\n")
+    assert (done.returncode, server.requests) == (2, [])
+    assert b"not UTF-8" in done.stderr
 
 
 def test_the_status_tells_that_a_message_was_not_answered(

@@ -1,4 +1,4 @@
-"""`sanitizer audit`, `attack`, `advise` and `evaluate` as a user meets them."""
+"""`sanitizer audit`, `attack`, `advise`, `evaluate`, `models` and `budget` as a user meets them."""
 
 from __future__ import annotations
 
@@ -26,23 +26,6 @@ def test_attack_and_advise_take_a_text_or_the_name_of_a_file(tmp_path: Path) -> 
         done = run("attack", "--json", "--trials", "2", *where)
         assert json.loads(done.stdout)["policy"] == "strict", done.stderr
     assert b"give TEXT or --file" in run("attack", "-f", str(file), "We met Zorblax.").stderr
-    assert str(tmp_path).encode() in run("attack", str(tmp_path / "none.txt")).stderr
-    done = run("advise", "--risk", "0.1")
-    assert done.returncode
-    assert b"give TEXT, --file FILE, or --classes" in done.stderr
-
-
-def test_several_words_without_quotes_are_told_from_an_option() -> None:
-    done = run("attack", "Peter", "Lund")
-    assert one_line(done.stderr)
-    assert b"put the text in quotes" in done.stderr
-    assert b"Lund" not in done.stderr
-
-
-def test_a_preset_that_draws_classes_is_referred_to_advise() -> None:
-    done = run("audit", "--policy", "balanced")
-    assert b"strict, words" in done.stderr
-    assert b"sanitizer advise --classes" in done.stderr
 
 
 def test_a_policy_is_evaluated_on_labelled_texts_of_both_forms(tmp_path: Path) -> None:
@@ -69,4 +52,28 @@ def test_a_file_that_is_not_labelled_is_refused_without_showing_it(tmp_path: Pat
     assert one_line(done.stderr)
     assert b"each begins with ###" in done.stderr
     assert b"Zorblax" not in done.stderr
-    assert b"No such file" in run("evaluate", str(tmp_path / "none.txt")).stderr
+
+
+def test_models_lists_and_verifies() -> None:
+    done = run("models")
+    assert done.returncode == 0
+    assert b"masked-lm" in done.stdout
+    assert b"hashes match" in done.stdout
+    assert b"{" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) < 300
+    names = [json.loads(line)["name"] for line in run("models", "--json").stdout.splitlines()]
+    assert names == ["classes", "languages", "lm", "masked-lm", "reader", "words"]
+
+
+def test_a_ledger_s_changes_are_confirmed(tmp_path: Path) -> None:
+    ledger, key = str(tmp_path / "ledger"), {"SANITIZER_LEDGER_KEY": "a key of sixteen bytes"}
+    done = run("budget", ledger, "--create", "--limit", "user:ada", "5", environment=key)
+    assert done.stdout.decode() == (
+        f"{ledger}: made, without limits\nlimit set; user:ada: 5 of 5 left, 0 spent, 0 reserved\n"
+    )
+    done = run("budget", ledger, "--limit", "user:*", "7", environment=key)
+    assert done.stdout == b"user:*: limit 7 set, for each user without one of its own\n"
+    assert b"0 of 5" not in run("budget", ledger, "--show", "user:ada", environment=key).stdout
+    rows = run("budget", ledger, "--limit", "day", "9", "--json", environment=key)
+    assert b"limit set; day: 9 of 9 left" in rows.stderr
+    assert all(json.loads(line) for line in rows.stdout.splitlines())

@@ -18,10 +18,17 @@ from sanitizer.pipeline.inner import Inner
 from sanitizer.progress import report
 from sanitizer.results import SanitizedText
 from sanitizer.storage import Drawn, FileVault
-from tests.cli.running import PROMPT, one_line, run, run_process
+from tests.cli.running import PROMPT, Done, as_json, one_line, run, run_process
 from tests.conftest import Told
 
 KEY = "a key of at least sixteen bytes"
+
+
+def refused(done: Done, said: str) -> None:
+    """Expect that a command printed nothing and said why in one line."""
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert one_line(done.stderr)
+    assert said in done.stderr.decode()
 
 
 def test_plain_text_comes_out() -> None:
@@ -33,21 +40,21 @@ def test_plain_text_comes_out() -> None:
 
 
 def test_json_has_no_originals_unless_revealed() -> None:
-    found = json.loads(run("sanitize", "--json", PROMPT).stdout)
+    found = as_json(PROMPT)
     assert set(found) == {"text", "replacements", "record", "warnings", "hints"}
     assert found["record"]["certified"] is True
     assert found["record"]["epsilon_per_unit"] == 5.0
     assert all(set(r) == {"start", "end", "replacement", "kind"} for r in found["replacements"])
-    revealed = json.loads(run("sanitize", "--json", "--reveal", PROMPT).stdout)
-    assert [r["original"] for r in revealed["replacements"]] == ["Peter", "hepatitis", "Leeds"]
+    revealed = as_json("--reveal", PROMPT)["replacements"]
+    assert [r["original"] for r in revealed] == ["Peter", "hepatitis", "Leeds"]
 
 
 def test_kept_phrases_leave_as_they_are(told: Told) -> None:
     told(PERSON="Elena Marsh", MONEY="30 50 12 euros", PLACE="Leeds Hexford")
     prompt = "Add up what Elena Marsh spent: 30.50 in Leeds and 12 euros in Hexford."
-    arguments = ("sanitize", "--policy=deidentify", "--json", "--reveal", prompt)
-    hidden = {each["original"] for each in json.loads(run(*arguments).stdout)["replacements"]}
-    kept = json.loads(run(*arguments, "--keep", "30.50", "--keep=12 euros").stdout)
+    arguments = ("--policy=deidentify", "--reveal", prompt)
+    hidden = {each["original"] for each in as_json(*arguments)["replacements"]}
+    kept = as_json(*arguments, "--keep", "30.50", "--keep=12 euros")
     assert {"30.50", "12 euros", "Leeds", "Elena Marsh"} <= hidden
     assert hidden - {each["original"] for each in kept["replacements"]} == {"30.50", "12 euros"}
     assert kept["record"]["declared"] == 4, "30 and 50 are two"
@@ -67,18 +74,8 @@ def test_a_policy_with_formulas_says_what_to_send_along(tmp_path: Path) -> None:
     assert b"hint: amounts" in run("sanitize", "--policy", str(policy), prompt).stderr
 
 
-def test_a_phrase_to_keep_needs_a_word() -> None:
-    done = run("sanitize", "--keep", " ", PROMPT)
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert b"keep must hold phrases" in done.stderr
-
-
 def test_published_claims_more_than_nominal() -> None:
-    record = json.loads(
-        run(
-            "sanitize", "--json", "--policy=strict", "--variant=published", "--epsilon=6", PROMPT
-        ).stdout
-    )["record"]
+    record = as_json("--policy=strict", "--variant=published", "--epsilon=6", PROMPT)["record"]
     assert record["certified"] is False
     assert record["claimed_epsilon"] > 6
 
@@ -100,17 +97,13 @@ def test_bytes_between_words_come_out_as_they_went_in(content: bytes, tmp_path: 
     "content", ["Пётр болен".encode("cp1251"), "tommy".encode("utf-16"), b"caf\xe9"]
 )
 def test_other_encodings_are_refused_not_passed_through(content: bytes) -> None:
-    done = run("sanitize", "-", stdin=content)
-    assert done.returncode == 2
-    assert done.stdout == b""
-    assert one_line(done.stderr)
-    assert b"UTF-8" in done.stderr
+    refused(run("sanitize", "-", stdin=content), "UTF-8")
 
 
 def test_what_was_paid_for_is_printed_before_the_refusal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SANITIZER_LEDGER_KEY", "a key of at least sixteen bytes")
+    monkeypatch.setenv("SANITIZER_LEDGER_KEY", KEY)
     ledger = str(tmp_path / "ledger")
     assert run("budget", ledger, "--create", "--limit", "conversation:c", "10").returncode == 0
     options = ("--policy=strict", "--lines", "--ledger", ledger, "--conversation", "c")
@@ -126,38 +119,20 @@ def test_what_was_paid_for_is_printed_before_the_refusal(
 def test_options_change_the_policys_mechanism_not_replace_it(tmp_path: Path) -> None:
     path = tmp_path / "p.toml"
     path.write_text('base = "strict"\n[mechanism]\nepsilon = 1.5\n')
-    record = json.loads(
-        run("sanitize", "--json", "--policy", str(path), "--consistent", PROMPT).stdout
-    )["record"]
+    record = as_json("--policy", str(path), "--consistent", PROMPT)["record"]
     assert record["epsilon_per_unit"] == 1.5
     assert record["settings"]["consistent"] is True
-
-
-def test_options_change_a_policys_dyntext_too(tmp_path: Path) -> None:
-    path = tmp_path / "p.toml"
     path.write_text('[mechanism]\nname = "dyntext"\nepsilon = 8\nk_min = 10\n')
-    record = json.loads(
-        run("sanitize", "--json", "--policy", str(path), "--epsilon", "9", PROMPT).stdout
-    )["record"]
-    assert (record["mechanism"], record["epsilon_per_unit"], record["settings"]["k_min"]) == (
-        "dyntext",
-        9.0,
-        10,
-    )
-    other = run("sanitize", "--json", "--policy", str(path), "--mechanism", "cape", PROMPT)
-    assert json.loads(other.stdout)["record"]["mechanism"] == "cape"
+    record = as_json("--policy", str(path), "--epsilon", "9", PROMPT)["record"]
+    assert (record["mechanism"], record["epsilon_per_unit"]) == ("dyntext", 9.0)
+    assert record["settings"]["k_min"] == 10
+    other = as_json("--policy", str(path), "--mechanism", "cape", PROMPT)
+    assert other["record"]["mechanism"] == "cape"
 
 
 def test_each_line_can_be_a_text_of_its_own() -> None:
     done = run("sanitize", "--policy=strict", "--lines", "--json", stdin=b"Peter\n\nAnna and Eve\n")
     assert [json.loads(line)["record"]["n_units"] for line in done.stdout.splitlines()] == [1, 0, 2]
-
-
-def test_a_text_that_is_too_long_is_refused_in_one_line() -> None:
-    done = run("sanitize", "-", stdin=b"Peter " * 1_800_000)
-    assert done.returncode == 2
-    assert one_line(done.stderr)
-    assert b"can be one text" in done.stderr
 
 
 def test_a_failure_prints_nothing_partial(
@@ -187,9 +162,7 @@ def test_a_terminal_shows_the_text_and_few_lines(
     assert "not protected:" in capsysbinary.readouterr().out.decode()
 
 
-def test_several_words_without_quotes_and_a_short_key_are_named() -> None:
-    done = run("sanitize", "hello", "there")
-    assert "put the text in quotes" in done.stderr.decode()
+def test_a_short_key_is_named() -> None:
     short = {"SANITIZER_VAULT_KEY": "short"}
     done = run("restore", "hello", "--vault", "a.vault", environment=short)
     assert (
@@ -204,10 +177,8 @@ def test_a_text_that_is_too_long_is_named_before_anything_is_paid(tmp_path: Path
     short.write_text("Peter is here.")
     long.write_text("one line\n" * 120_000)
     done = run("sanitize", "--policy", "identifiers", str(short), str(long))
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert b"long.txt has 1,080,000 characters" in done.stderr
+    refused(done, "long.txt has 1,080,000 characters, at most 1,000,000 can be one text")
     assert b"--lines" in done.stderr
-    assert one_line(done.stderr)
 
 
 def test_several_files_are_shown_by_name(tmp_path: Path) -> None:
@@ -269,7 +240,7 @@ def test_restore_says_what_the_model_was_told_and_never_what_was_written(
 def test_an_answer_gets_its_originals_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    monkeypatch.setenv("SANITIZER_VAULT_KEY", "a key of at least sixteen bytes")
+    monkeypatch.setenv("SANITIZER_VAULT_KEY", KEY)
     vault = ["--vault", str(tmp_path / "vault"), "--conversation", "c"]
     assert main(["sanitize", *vault, "--policy", "identifiers", "Write to a@b.com"]) == 0
     assert main(["restore", *vault, "- to <EMAIL_1>"]) == 0
@@ -302,16 +273,12 @@ def test_a_file_in_another_encoding_is_named(tmp_path: Path) -> None:
     (tmp_path / "good.txt").write_text("Hello.", "utf-8")
     (tmp_path / "bad.txt").write_bytes("Köln".encode("latin-1"))
     done = run("sanitize", str(tmp_path / "good.txt"), str(tmp_path / "bad.txt"))
-    assert (done.returncode, done.stdout) == (2, b"")
-    told = f"sanitizer: error: {tmp_path / 'bad.txt'}: not UTF-8; convert it first\n"
-    assert done.stderr == told.encode()
+    refused(done, f"{tmp_path / 'bad.txt'}: not UTF-8; convert it first\n")
 
 
 def test_a_missing_file_among_files_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
-    done = run("sanitize", str(tmp_path / "a.txt"), "nosuch.txt")
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert b"nosuch.txt: no such file" in done.stderr
+    refused(run("sanitize", str(tmp_path / "a.txt"), "nosuch.txt"), "nosuch.txt: no such file")
 
 
 def test_a_text_that_looks_like_a_file_is_said_to_be_none() -> None:
@@ -331,9 +298,7 @@ def test_files_are_written_to_a_folder_and_never_over_the_input(tmp_path: Path) 
     assert (done.returncode, done.stdout) == (0, b"")
     assert [(out / path.name).read_text() for path in files] == ["To <EMAIL_1>\n"] * 2
     for wrong in (tmp_path, files[0], tmp_path / "both.txt"):
-        done = run(*IDENTIFIERS, *map(str, files), "-o", str(wrong))
-        assert (done.returncode, done.stdout) == (2, b"")
-        assert one_line(done.stderr)
+        refused(run(*IDENTIFIERS, *map(str, files), "-o", str(wrong)), "--output must")
     assert files[0].read_text() == f"To {MAIL}\n"
 
 

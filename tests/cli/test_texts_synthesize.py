@@ -96,28 +96,13 @@ def test_demonstrations_are_objects(home: Path, capsys: pytest.CaptureFixture[st
     for query in ("2 and 2", '{"input": "2 and 2"}'):
         assert run(home, "shots.jsonl", *options, query=query) == 0
         record = json.loads(capsys.readouterr().out)["record"]
-        assert (record["method"], record["settings"]["n_shots"], record["certified"]) == (
-            "dps-mozo",
-            2,
-            True,
-        )
+        found = (record["method"], record["settings"]["n_shots"], record["certified"])
+        assert found == ("dps-mozo", 2, True)
 
 
 def test_uncertified_and_unread_are_said(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        run(
-            home,
-            "shots.jsonl",
-            "--method",
-            "dps-mozo",
-            "--variant",
-            "published",
-            "--epsilon",
-            "30",
-            query="1",
-        )
-        == 0
-    )
+    options = ("--method=dps-mozo", "--variant=published", "--epsilon=30")
+    assert run(home, "shots.jsonl", *options, query="1") == 0
     assert "NOT certified, no bound is known" in capsys.readouterr().err
     assert run(home, "texts", "--epsilon", "1e-6") == 0
     assert "NOTE: epsilon is too small for these settings: no reference was read" in " ".join(

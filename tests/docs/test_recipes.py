@@ -288,13 +288,14 @@ def test_streaming(tmp_path: Path) -> None:
         assert not d.received(MAIL, PHONE)
 
 
+def orders(received: Received) -> Answer:
+    asked = received.json["messages"][-1]["role"] == "user"
+    return calls("find_orders")(received) if asked else echo(received)
+
+
 @pytest.mark.slow
 def test_tool_calls(tmp_path: Path) -> None:
-    def respond(received: Received) -> Answer:
-        asked = received.json["messages"][-1]["role"] == "user"
-        return calls("find_orders")(received) if asked else echo(received)
-
-    with desk(tmp_path, responder=respond) as d:
+    with desk(tmp_path, responder=orders) as d:
         tool, answer = d.run("tools").splitlines()
         assert tool == f"the tool reads: What did {MAIL} order?"
         assert answer == f"Order 1, paid from {GERMAN}"
@@ -324,15 +325,33 @@ def test_openai_2(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_langchain(tmp_path: Path) -> None:
-    with desk(tmp_path, "langchain_openai") as d:
-        assert d.run("langchain") == LINE * 2
+@pytest.mark.parametrize(
+    ("name", "needed", "n_lines"),
+    [
+        ("langchain", ("langchain_openai",), 2),
+        ("llama-index", ("llama_index.llms.openai",), 2),
+        ("openai-agents", ("agents",), 1),
+        ("pydantic-ai", ("pydantic_ai",), 1),
+    ],
+)
+def test_frameworks(tmp_path: Path, name: str, needed: tuple[str, ...], n_lines: int) -> None:
+    with desk(tmp_path, *needed) as d:
+        assert d.run(name) == LINE * n_lines
+        assert len(d.server.requests) == n_lines
         assert not d.received(MAIL)
 
 
-def orders(received: Received) -> Answer:
-    asked = received.json["messages"][-1]["role"] == "user"
-    return calls("find_orders")(received) if asked else echo(received)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [("dspy", ("dspy",)), ("haystack", ("haystack",)), ("llm", ("llm",)), ("base-url", ())],
+)
+def test_programs_with_a_base_url(tmp_path: Path, name: str, needed: tuple[str, ...]) -> None:
+    with proxied(tmp_path, needed=needed) as d:
+        if name == "llm":
+            d.write("extra-openai-models.yaml")
+        assert d.run(name).strip() == LINE.strip()
+        assert not d.received(MAIL)
 
 
 @pytest.mark.slow
@@ -345,37 +364,9 @@ def test_langchain_agent(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "package", "n_lines"),
-    [
-        ("llama-index", "llama_index.llms.openai", 2),
-        ("openai-agents", "agents", 1),
-        ("pydantic-ai", "pydantic_ai", 1),
-    ],
-)
-def test_frameworks(tmp_path: Path, name: str, package: str, n_lines: int) -> None:
-    with desk(tmp_path, package) as d:
-        assert d.run(name) == LINE * n_lines
-        assert len(d.server.requests) == n_lines
-        assert not d.received(MAIL)
-
-
-@pytest.mark.slow
 def test_instructor(tmp_path: Path) -> None:
     with desk(tmp_path, "instructor", responder=calls("Letter")) as d:
         assert d.run("instructor") == LINE
-        assert not d.received(MAIL)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "package"), [("dspy", "dspy"), ("haystack", "haystack"), ("llm", "llm")]
-)
-def test_programs_with_a_base_url(tmp_path: Path, name: str, package: str) -> None:
-    with proxied(tmp_path, needed=(package,)) as d:
-        if name == "llm":
-            d.write("extra-openai-models.yaml")
-        assert d.run(name).strip() == LINE.strip()
         assert not d.received(MAIL)
 
 
@@ -392,37 +383,38 @@ def test_aider(tmp_path: Path) -> None:
         assert not d.received(MAIL)
 
 
-def needs_node(package: str) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "package"), [("npm-openai", "openai"), ("vercel", "ai"), ("codex", "@openai/codex")]
+)
+def test_javascript(tmp_path: Path, name: str, package: str) -> None:
     if shutil.which("node") is None or not (PROGRAMS.parent / package).exists():
         pytest.skip(f"SANITIZER_TEST_CLIENTS has no {package} (.ci/clients installs it)")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "package"), [("npm-openai", "openai"), ("vercel", "ai")])
-def test_javascript(tmp_path: Path, name: str, package: str) -> None:
-    needs_node(package)
     (tmp_path / "node_modules").symlink_to(PROGRAMS.parent)
     with proxied(tmp_path) as d:
-        assert d.run(name) == LINE.strip()
-        assert d.server.requests[0].json["stream"] is True
+        shown = d.run(name)
+        if name == "codex":
+            assert LINE in shown
+        else:
+            assert shown == LINE.strip()
+            assert d.server.requests[0].json["stream"] is True
         assert not d.received(MAIL)
 
 
 @pytest.mark.slow
-def test_codex(tmp_path: Path) -> None:
-    needs_node("@openai/codex")
-    with proxied(tmp_path) as d:
-        assert LINE in d.run("codex")
-        assert not d.received(MAIL)
-
-
-@pytest.mark.slow
-def test_litellm_proxy_with_a_guardrail(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("file", "server"),
+    [("litellm-guard.yaml", "litellm-guard"), ("litellm.yaml", "litellm-proxy")],
+    ids=["guardrail", "in front"],
+)
+def test_litellm_proxy(tmp_path: Path, file: str, server: str) -> None:
     with proxied(tmp_path, needed=("litellm", "apscheduler")) as d:
-        d.write("litellm-guard.yaml")
-        with d.serving("litellm-guard", "Uvicorn running", 4000):
+        d.write(file)
+        with d.serving(server, "Uvicorn running", 4000):
             answer = json.loads(d.run("litellm-proxy"))
         assert answer["choices"][0]["message"]["content"] == LINE.strip()
+        n_asked = [request.method for request in d.server.requests].count("POST")
+        assert n_asked == 1 or server == "litellm-guard"
         assert not d.received(MAIL)
 
 
@@ -435,13 +427,6 @@ def test_litellm(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_any_client_with_a_base_url(tmp_path: Path) -> None:
-    with proxied(tmp_path) as d:
-        assert d.run("base-url") == f"Write a line to {MAIL}.\n"
-        assert not d.received(MAIL)
-
-
-@pytest.mark.slow
 def test_curl(tmp_path: Path) -> None:
     with proxied(tmp_path) as d:
         head, body = d.run("curl").split("\n\n", 1)
@@ -449,17 +434,6 @@ def test_curl(tmp_path: Path) -> None:
         assert json.loads(body)["choices"][0]["message"]["content"] == f"Is {CARD} a card number?"
         assert "<CARD_" in d.server.requests[0].json["messages"][0]["content"]
         assert not d.received(CARD)
-
-
-@pytest.mark.slow
-def test_litellm_proxy_in_front(tmp_path: Path) -> None:
-    with proxied(tmp_path, needed=("litellm", "apscheduler")) as d:
-        d.write("litellm.yaml")
-        with d.serving("litellm-proxy", "Uvicorn running", 4000):
-            answer = json.loads(d.run("litellm-proxy"))
-        assert answer["choices"][0]["message"]["content"] == f"Write a line to {MAIL}."
-        assert [request.method for request in d.server.requests].count("POST") == 1
-        assert not d.received(MAIL)
 
 
 @pytest.mark.slow

@@ -9,15 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from examples.desktop import wish
 from examples.desktop.desk import Desk
-from examples.desktop.wish import (
-    DEFAULT_EPSILON,
-    DEFAULT_POLICY,
-    POLICIES,
-    REDRAWN,
-    Cancelled,
-    Wish,
-)
+from examples.desktop.wish import REDRAWN, Cancelled, Wish
 from sanitizer import Sanitizer
 from sanitizer.pipeline.classes import ClassDraws
 from sanitizer.testing.server import Answer, error, html, says
@@ -38,9 +32,8 @@ def test_what_is_seen_is_what_leaves_and_nothing_private_does(someone: Person, a
     assert someone.sends(api.url) == ""
     (received,) = api.requests
     assert received.json["messages"] == [{"role": "user", "content": someone.reads()}]
-    private = [
-        secret for secret in SECRETS if secret not in someone.reads()
-    ]  # a word may be drawn for itself, rarely
+    # A word may be drawn for itself, rarely.
+    private = [secret for secret in SECRETS if secret not in someone.reads()]
     assert {"Peter", "Leeds", "peter@example.org"} <= set(private)
     assert not [secret for secret in private if secret.encode() in api.received]
 
@@ -64,10 +57,8 @@ def test_the_answer_is_restored(someone: Person, api: Api) -> None:
     api.script(says("I will write to <EMAIL_1>. <EMAIL_2> is not known to me."))
     someone.types(TEXT)
     someone.sends(api.url)
-    assert (
-        someone.window.answer.toPlainText()
-        == "I will write to peter@example.org. <EMAIL_2> is not known to me."
-    )
+    restored = "I will write to peter@example.org. <EMAIL_2> is not known to me."
+    assert someone.window.answer.toPlainText() == restored
 
 
 def test_separators_inside_an_answer_are_kept_apart_from_those_of_events(
@@ -146,9 +137,8 @@ def test_a_text_that_is_paid_for_can_be_sent_to_another_address(api: Api) -> Non
 )
 def test_an_address_that_is_none(someone: Person, address: str) -> None:
     someone.types("Hello.")
-    assert (
-        someone.sends(address) == "The address must begin with http:// or https:// and name a host."
-    )
+    said = "The address must begin with http:// or https:// and name a host."
+    assert someone.sends(address) == said
 
 
 @pytest.mark.parametrize(
@@ -199,9 +189,8 @@ def test_identifiers_have_no_differential_privacy(someone: Person, api: Api) -> 
     someone.window.policy.setCurrentText("identifiers")
     someone.types(TEXT)
     assert someone.reads() == TEXT.replace("peter@example.org", "<EMAIL_1>")
-    assert someone.window.guarantee.text().startswith(
-        "No differential privacy. 1 identifier replaced"
-    )
+    said = someone.window.guarantee.text()
+    assert said.startswith("No differential privacy. 1 identifier replaced")
     assert not someone.window.epsilon.isEnabled()
     someone.sends(api.url)
     assert someone.window.balance.text().startswith("Budget: spent 0 of 200.")
@@ -223,9 +212,8 @@ def test_the_slider_sets_epsilon(someone: Person) -> None:
     QTest.keyClick(someone.window.epsilon, Qt.Key.Key_Right)
     someone.reads()
     assert someone.window.meaning.text().startswith("5.5 ")
-    assert someone.window.guarantee.text().startswith(
-        "Certified: epsilon 5.5 per word, 27.5 in all."
-    )
+    said = someone.window.guarantee.text()
+    assert said.startswith("Certified: epsilon 5.5 per word, 27.5 in all.")
 
 
 def test_a_text_that_is_too_long_is_refused(someone: Person) -> None:
@@ -265,11 +253,9 @@ def test_the_clipboard_is_left_alone(someone: Person, api: Api) -> None:
 
 
 def test_the_window_offers_what_the_sdk_has() -> None:
-    assert list(POLICIES) == list(PRESETS)
-    assert (Sanitizer().policy.name, Sanitizer().mechanism.epsilon) == (
-        DEFAULT_POLICY,
-        DEFAULT_EPSILON,
-    )
+    assert list(wish.POLICIES) == list(PRESETS)
+    default = (wish.DEFAULT_POLICY, wish.DEFAULT_EPSILON)
+    assert (Sanitizer().policy.name, Sanitizer().mechanism.epsilon) == default
 
 
 def test_previews_that_nobody_waits_for_are_not_drawn() -> None:

@@ -14,10 +14,9 @@ ROOT = Path(__file__).parents[2]
 MAIL, ACCOUNT = "peter.lund@example.com", "DE89 3704 0044 0532 0130 00"
 
 
-@pytest.mark.slow
-def test_the_server_sees_no_identifier_and_the_application_gets_all_back() -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "examples.what_the_server_sees"],
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -25,6 +24,11 @@ def test_the_server_sees_no_identifier_and_the_application_gets_all_back() -> No
         timeout=120,
         check=False,
     )
+
+
+@pytest.mark.slow
+def test_the_server_sees_no_identifier_and_the_application_gets_all_back() -> None:
+    done = python("-W", "error", "-m", "examples.what_the_server_sees")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     shown = {
@@ -47,14 +51,6 @@ def test_an_identifier_that_arrives_is_told_by_the_exit_status() -> None:
         "e.shield = lambda client, sanitizer: client;"
         "e.show = lambda *given: None; sys.exit(e.main())"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = python("-c", code)
     assert done.returncode == 1, done.stderr
     assert "that arrived: 5" in done.stdout

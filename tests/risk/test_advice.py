@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from math import inf, nan
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,16 +105,9 @@ def test_no_private_word_is_shown(advice: Advice) -> None:
 
 @pytest.mark.slow
 def test_long_texts_are_measured_in_part(toy: ToyBackbone) -> None:
-    found = advise(
-        ["Peter met Anna in Leeds. " * 10],
-        0.5,
-        "words",
-        epsilons=(2.0,),
-        model=toy,
-        source=SeededSource(1),
-    )
-    assert found.n_words == 30
-    assert found.n_measured == 15
+    texts, source = ["Peter met Anna in Leeds. " * 10], SeededSource(1)
+    found = advise(texts, 0.5, "words", epsilons=(2.0,), model=toy, source=source)
+    assert (found.n_words, found.n_measured) == (30, 15)
 
 
 def test_control_characters_in_a_sample_do_not_reach_the_terminal(advice: Advice) -> None:
@@ -121,23 +116,22 @@ def test_control_characters_in_a_sample_do_not_reach_the_terminal(advice: Advice
     assert "\\x1b[7m Peter \\x00" in text
 
 
-@pytest.mark.parametrize("risk", [0.0, 1.0, -0.1, 1.5, float("nan"), float("inf"), True])
-def test_bad_risks_are_named(risk: float) -> None:
-    with pytest.raises(ValueError, match="risk"):
-        advise([PROMPT], risk)
-
-
-def test_other_bad_arguments_are_named(toy: ToyBackbone) -> None:
-    with pytest.raises(ValueError, match="texts"):
-        advise([], 0.1, model=toy)
-    with pytest.raises(TypeError, match="texts"):
-        advise("London", 0.1, model=toy)
-    with pytest.raises(ValueError, match="texts"):
-        advise(["the of"], 0.1, model=toy)
-    with pytest.raises(ValueError, match="epsilons"):
-        advise([PROMPT], 0.1, epsilons=(), model=toy)
-    with pytest.raises(ValueError, match="epsilon"):
-        advise([PROMPT], 0.1, epsilons=(-1.0,), model=toy)
+@pytest.mark.parametrize(
+    ("texts", "options", "said"),
+    [
+        *(([PROMPT], {"risk": r}, "risk") for r in (0.0, 1.0, -0.1, 1.5, nan, inf, True)),
+        ([], {}, "texts"),
+        ("London", {}, "texts"),
+        (["the of"], {}, "texts"),
+        ([PROMPT], {"epsilons": ()}, "epsilons"),
+        ([PROMPT], {"epsilons": (-1.0,)}, "epsilon"),
+    ],
+)
+def test_bad_arguments_are_named(
+    toy: ToyBackbone, texts: Any, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(TypeError if texts == "London" else ValueError, match=said):
+        advise(texts, **{"risk": 0.1, "model": toy, **options})
 
 
 def test_the_choice_can_be_used(advice: Advice, toy: ToyBackbone) -> None:

@@ -4,24 +4,29 @@ really releases.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sanitizer import Cape, Sanitizer
 from sanitizer.cli.display import attack_text
 from sanitizer.lm.tokens import WordPieces
+from sanitizer.pipeline.engines import WordMechanism
 from sanitizer.privacy.dyntext import DynText
-from sanitizer.risk.attacks import PUBLISHED, Rate, rouge_l, run_attacks
-from sanitizer.risk.posterior import (
-    Nearest,
-    Vocabulary,
-    ceiling,
-    guessed,
-)
+from sanitizer.risk.attacks import AttackReport, Rate, rouge_l, run_attacks
+from sanitizer.risk.posterior import Nearest, Vocabulary, ceiling, guessed
 from sanitizer.testing.models import SeededSource, ToyBackbone
-from tests.risk.toy_models import bumpy, likelihoods, shouting
+from tests.risk.conftest import bumpy, likelihoods, shouting
 
 PROMPT = "My father Peter has hepatitis and lives in Leeds."
 PRIVATE = ("Peter", "hepatitis", "Leeds")
+
+
+def attacked(
+    mechanism: WordMechanism, toy: ToyBackbone, *texts: str, trials: int = 5, seed: int = 1
+) -> AttackReport:
+    sanitizer = Sanitizer(mechanism, model=toy, policy="words")
+    return run_attacks(sanitizer, texts, trials, source=SeededSource(seed))
 
 
 class TestRate:
@@ -50,12 +55,7 @@ class TestReport:
         self, toy: ToyBackbone, pieces: WordPieces, vocabulary: Vocabulary
     ) -> None:
         mechanism, word, scores = Cape(4.0), "London", bumpy(1, len(toy.outputs))[0]
-        found = run_attacks(
-            Sanitizer(mechanism, model=toy, policy="words"),
-            ["We met in London."],
-            300,
-            source=SeededSource(2),
-        )
+        found = attacked(mechanism, toy, "We met in London.", trials=300, seed=2)
         prior = Nearest(toy, vocabulary).prior(scores, word)
         exact = guessed(prior, likelihoods(mechanism, toy, pieces).table(prior.words, scores)).sum()
         assert found.n_words == 1
@@ -68,9 +68,7 @@ class TestReport:
         assert found.posterior.belief <= found.posterior.belief_ceiling
 
     def test_fresh_draws_average_out_and_the_memory_stops_that(self, toy: ToyBackbone) -> None:
-        found = run_attacks(
-            Sanitizer(DynText(8.0), model=toy, policy="words"), [PROMPT], 40, source=SeededSource(4)
-        )
+        found = attacked(DynText(8.0), toy, PROMPT, trials=40, seed=4)
         assert [r.sends for r in found.repeated] == [1, 5, 20]
         once, several, many = found.repeated
         assert once.fresh == found.posterior.success
@@ -79,48 +77,30 @@ class TestReport:
         assert found.remembered_outputs == 1
 
     def test_a_published_variant_has_no_ceiling(self, toy: ToyBackbone) -> None:
-        found = run_attacks(
-            Sanitizer(DynText(3.0, variant="published"), model=toy, policy="words"),
-            ["In London."],
-            5,
-        )
+        found = attacked(DynText(3.0, variant="published"), toy, "In London.")
         assert not found.certified
         assert found.posterior.success_ceiling is found.posterior.belief_ceiling is None
         assert [r.success_ceiling for r in found.repeated] == [None, None]
         assert "NOT certified" in attack_text(found)
 
     def test_inference_finds_what_the_model_is_sure_of(self, toy: ToyBackbone) -> None:
-        sure = Sanitizer(Cape(), model=shouting(toy, "london"), policy="words")
-        found = run_attacks(sure, ["We met in London."], 5, source=SeededSource(1)).inference
+        sure = shouting(toy, "london")
+        found = attacked(Cape(), sure, "We met in London.").inference
         assert found.top_1.share == found.top_10.share == 1.0
-        other = run_attacks(sure, ["We met in Qzylph."], 5, source=SeededSource(1)).inference
+        other = attacked(Cape(), sure, "We met in Qzylph.").inference
         assert other.top_10.share == 0.0
 
     def test_a_word_that_is_always_kept(self, toy: ToyBackbone) -> None:
         """With the word itself in the list and a huge epsilon every attack wins."""
         mechanism = Cape(40.0, lambda_l=0.0, demote_self=False, n_shortlist=20_000, n_top=1)
-        found = run_attacks(
-            Sanitizer(mechanism, model=toy, policy="words"),
-            ["We met in London."],
-            20,
-            source=SeededSource(1),
-        )
-        assert (
-            found.retention.share
-            == found.nearest.top_1.share
-            == found.posterior.success.share
-            == 1.0
-        )
+        found = attacked(mechanism, toy, "We met in London.", trials=20)
+        won = (found.retention, found.nearest.top_1, found.posterior.success)
+        assert [rate.share for rate in won] == [1.0] * 3
         assert found.mapping_size == 1.0
 
     def test_counts(self, toy: ToyBackbone) -> None:
         texts = ["In London.", "The of and", "", "Qzylphon has 17 in London, and London has."]
-        found = run_attacks(
-            Sanitizer(Cape(consistent=True), model=toy, policy="words"),
-            texts,
-            3,
-            source=SeededSource(1),
-        )
+        found = attacked(Cape(consistent=True), toy, *texts, trials=3)
         assert (found.n_texts, found.n_words, found.n_trials) == (4, 3, 3)
         assert found.n_outside == found.n_unmeasured == 1
         assert found.retention.n == 9
@@ -135,34 +115,30 @@ class TestReport:
         assert sanitizer.spent == 0.0
 
     def test_published_figures_stand_beside_ours_and_say_so(self, toy: ToyBackbone) -> None:
-        text = attack_text(
-            run_attacks(Sanitizer(model=toy, policy="words"), [PROMPT], 2, source=SeededSource(1))
-        )
-        assert {p.status for p in PUBLISHED} == {"published, other data"}
+        text = attack_text(attacked(Cape(), toy, PROMPT, trials=2))
         for figure in ("published, other data", "SST-2", "IMDb", "94.4", "9.07"):
             assert figure in text
 
 
-class TestBadArguments:
-    @pytest.mark.parametrize("n_trials", [0, -1, 1.5, True])
-    def test_trials(self, toy: ToyBackbone, n_trials: int) -> None:
-        with pytest.raises(ValueError, match="n_trials"):
-            run_attacks(Sanitizer(model=toy, policy="words"), [PROMPT], n_trials)
-
-    @pytest.mark.parametrize("texts", [[], ["the of"], [""]])
-    def test_texts(self, toy: ToyBackbone, texts: list[str]) -> None:
-        with pytest.raises(ValueError, match="texts"):
-            run_attacks(Sanitizer(model=toy, policy="words"), texts, 1)
-
-    def test_one_text_is_not_a_sequence_of_texts(self, toy: ToyBackbone) -> None:
-        with pytest.raises(TypeError, match="texts"):
-            run_attacks(Sanitizer(model=toy, policy="words"), "London", 1)
-
-    def test_a_mechanism_without_exact_probabilities(self, toy: ToyBackbone) -> None:
-        with pytest.raises(ValueError, match="replacement='noise'"):
-            run_attacks(
-                Sanitizer(DynText(5.0, replacement="noise"), model=toy, policy="words"), [PROMPT], 1
-            )
+@pytest.mark.parametrize(
+    ("texts", "trials", "mechanism", "error", "said"),
+    [
+        *(([PROMPT], n, Cape(), ValueError, "n_trials") for n in (0, -1, 1.5, True)),
+        *((texts, 1, Cape(), ValueError, "texts") for texts in ([], ["the of"], [""])),
+        ("London", 1, Cape(), TypeError, "texts"),
+        ([PROMPT], 1, DynText(5.0, replacement="noise"), ValueError, "replacement='noise'"),
+    ],
+)
+def test_bad_arguments_are_named(
+    toy: ToyBackbone,
+    texts: Any,
+    trials: Any,
+    mechanism: WordMechanism,
+    error: type[Exception],
+    said: str,
+) -> None:
+    with pytest.raises(error, match=said):
+        run_attacks(Sanitizer(mechanism, model=toy, policy="words"), texts, trials)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from sanitizer.risk.posterior import (
     public_logits,
 )
 from sanitizer.testing.models import SeededSource, ToyBackbone
-from tests.risk.toy_models import bumpy, likelihoods, shouting
+from tests.risk.conftest import bumpy, likelihoods, shouting
 
 WORDS = ("London", "Paris", "doctor", "lawyer", "guitar", "cancer", "xyzzyq")
 

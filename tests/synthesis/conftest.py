@@ -8,6 +8,16 @@ from sanitizer.lm.causal import OnnxCausalLM
 from sanitizer.lm.files import Manifest, model_folder
 from tests.lm.toy_text import load_toy
 
+QUERY = "Write a note."
+REFERENCES = [
+    "Tea at four.",
+    "Bring the red coat home, please.",
+    "No milk left!",
+    "Call Ann",
+    "Feed the cat",
+    "Done.",
+]
+
 
 @pytest.fixture(scope="session")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> OnnxCausalLM:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from inspect import signature
@@ -18,26 +19,12 @@ from sanitizer.lm.files import model_folder
 from sanitizer.privacy.invisibleink import InvisibleInk
 from sanitizer.privacy.next_token import cost
 from sanitizer.storage.ledger import Ledger, Scope
-from sanitizer.synthesis.plan import (
-    RELATION,
-    UNIT,
-)
-from sanitizer.synthesis.texts import private_demonstrations
-from sanitizer.synthesis.writing import (
-    OptionKeywords,
-    SynthesisOptions,
-)
+from sanitizer.synthesis.plan import RELATION, UNIT, OptionKeywords, SynthesisOptions
 from sanitizer.testing.models import SeededSource
+from tests.synthesis.conftest import QUERY, REFERENCES
 
-QUERY = "Write a note."
-REFERENCES = [
-    "Tea at four.",
-    "Bring the red coat home, please.",
-    "No milk left!",
-    "Call Ann",
-    "Feed the cat",
-    "Done.",
-]
+REFUSED = Path(__file__).with_name("cases_refused.jsonl").read_text("utf-8").splitlines()
+"""Options that are refused, with a part of what is said."""
 
 
 def write_some(
@@ -65,12 +52,8 @@ def test_the_record_states_the_bound_that_the_decoder_gives(toy: OnnxCausalLM) -
     assert record.claimed_epsilon is not None
     assert record.claimed_epsilon >= record.epsilon
     assert record.certified
-    assert (record.delta, record.charged, record.fell_back, record.note) == (
-        1e-5,
-        record.epsilon,
-        False,
-        None,
-    )
+    paid = (record.delta, record.charged, record.fell_back, record.note)
+    assert paid == (1e-5, record.epsilon, False, None)
     assert (record.n_references, record.max_tokens, record.n_charged) == (6, 6, 6)
     assert 1 <= record.n_tokens <= 6
     assert record.settings | decoder.settings() == record.settings
@@ -136,45 +119,12 @@ def test_the_published_accounting_is_the_claim(toy: OnnxCausalLM) -> None:
     assert published.certified  # its theorem holds; it only costs more
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"max_tokens": 0}, "max_tokens"),
-        ({"epsilon": 0.0}, "epsilon"),
-        ({"epsilon": float("nan")}, "epsilon"),
-        ({"delta": 0.0}, "delta"),
-        ({"delta": 1.0}, "delta"),
-        ({"method": "magic"}, "method"),
-        ({"variant": "proved"}, "variant"),
-        ({"temperature": -1.0}, "temperature"),
-        ({"top_k": 0}, "top_k"),
-        ({"batch_size": 0}, "batch_size"),
-        ({"batch_size": 7}, "at least 1 batches of 7, got 6"),
-        ({"n_queries": 0}, "n_queries"),
-        ({"n_shots": 2}, "n_shots"),
-        ({"method": "dps-mozo", "temperature": 1.0}, "temperature"),
-        ({"max_reference_tokens": 0}, "max_reference_tokens"),
-        ({"max_reference_tokens": 250}, "room for 250 tokens"),
-        ({"query": " "}, "query"),
-        ({"query": "w" * 300}, "query and template"),
-        ({"max_tokens": 250}, "max_tokens"),
-        ({"template": "{reference} {who}"}, "got who"),
-        ({"template": "{query}"}, "once"),
-        ({"template": "{reference}{reference}"}, "once"),
-        ({"template": "{reference!r}"}, "plain names"),
-        ({"template": "{reference:>5}"}, "plain names"),
-        ({"template": "{query.real}{reference}"}, "plain names"),
-        ({"template": "{reference"}, "pairs"),
-        ({"references": []}, "empty"),
-        ({"scopes": [Scope("day")]}, "ledger"),
-    ],
-)
-def test_bad_arguments_are_named_before_anything_is_drawn(
-    toy: OnnxCausalLM, options: dict[str, Any], words: str
-) -> None:
-    source = SeededSource(0)
-    with pytest.raises(ValueError, match=words) as error:
-        write_some(toy, options.pop("references", REFERENCES), source=source, **options)
+@pytest.mark.parametrize("line", REFUSED)
+def test_bad_arguments_are_named_before_anything_is_drawn(toy: OnnxCausalLM, line: str) -> None:
+    source, case = SeededSource(0), json.loads(line)
+    options = {"references": REFERENCES, "source": source} | case["options"]
+    with pytest.raises(ValueError, match=case["said"]) as error:
+        write_some(toy, options.pop("references"), **options)
     assert "coat" not in str(error.value)
     assert source.randbelow(10**9) == SeededSource(0).randbelow(10**9)
 
@@ -214,16 +164,11 @@ def test_a_ledger_is_charged_once_before_the_texts(toy: OnnxCausalLM, tmp_path: 
         with pytest.raises(BudgetExceeded):
             write_some(toy, epsilon=3.0, ledger=ledger, scopes=[day])
         write_some(toy, epsilon=1e-6, ledger=ledger, scopes=[day])
+        with pytest.raises(ValueError, match="ledger"):
+            write_some(toy, scopes=[day])
+        published: Any = {"method": "dps-mozo", "variant": "published", "n_shots": 1}
         with pytest.raises(NotCertified):
-            write_some(
-                toy,
-                epsilon=2.0,
-                method="dps-mozo",
-                variant="published",
-                n_shots=1,
-                ledger=ledger,
-                scopes=[day],
-            )
+            write_some(toy, epsilon=2.0, ledger=ledger, scopes=[day], **published)
         with pytest.raises(ValueError, match="n_queries"):
             write_some(toy, epsilon=0.5, n_queries=2, ledger=ledger, scopes=[day])
         assert ledger.balance(day).spent == spent
@@ -269,14 +214,11 @@ def test_the_real_model_writes_a_review(real: OnnxCausalLM) -> None:
     [
         (synthesize, ["references", "query"]),
         (synthesize_batch, ["references", "query", "n_texts"]),
-        (private_demonstrations, ["references", "inputs"]),
     ],
 )
 def test_options_are_the_same_everywhere(function: Any, first: list[str]) -> None:
     shown = signature(function).parameters
     named = {field.name: field.default for field in fields(SynthesisOptions)}
-    if function is private_demonstrations:
-        named["method"] = "dps-mozo"
     assert list(shown) == [*first, *named]
     assert {name: shown[name].default for name in named} == named
     assert get_type_hints(SynthesisOptions) == get_type_hints(OptionKeywords)

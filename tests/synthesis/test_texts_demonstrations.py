@@ -1,4 +1,4 @@
-"""Demonstrations: worked examples as references, for one answer or for private demonstrations."""
+"""Demonstrations: worked examples as references."""
 
 from __future__ import annotations
 
@@ -13,13 +13,7 @@ from sanitizer.lm.tokens import ByteTokens
 from sanitizer.privacy.dps_mozo import DPSMOZO, claimed_epsilon
 from sanitizer.privacy.next_token import cost
 from sanitizer.synthesis.plan import RELATION, UNIT, ShotPrompts, SynthesizedText
-from sanitizer.synthesis.texts import (
-    Demonstrations,
-    answer_privately,
-    private_demonstrations,
-    synthesize,
-    synthesize_batch,
-)
+from sanitizer.synthesis.texts import synthesize, synthesize_batch
 from sanitizer.synthesis.writing import DrawnScores, read_rows
 from sanitizer.testing.models import SeededSource
 
@@ -47,12 +41,8 @@ def test_the_published_variant_draws_from_a_pool_and_is_not_certified(toy: OnnxC
     settings = record.settings
     claim = claimed_epsilon(settings["beta"], 1, 10, 4, 1e-6, settings["order"])
     assert record.claimed_epsilon == record.charged == claim <= 4.0
-    assert (record.epsilon, record.certified, record.n_references, settings["n_shots"]) == (
-        inf,
-        False,
-        10,
-        1,
-    )
+    found = (record.epsilon, record.certified, record.n_references, settings["n_shots"])
+    assert found == (inf, False, 10, 1)
     assert record.as_dict()["epsilon"] is None
     assert record.reason
 
@@ -104,95 +94,9 @@ def test_documents_may_be_multiplied_and_demonstrations_averaged(toy: OnnxCausal
     assert [text.record.n_references for text in texts] == [4, 4, 4]
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"template": "{input}"}, "two or more fields"),
-        ({"template": "{input} {input} {output}"}, "each once"),
-        ({"template": "{input} {answer}"}, "answer is missing"),
-        ({"query": {"output": "4"}}, "got output"),
-        ({"query": {}}, "input is missing"),
-        ({"references": [{"output": "12"}]}, "input is missing"),
-        ({"n_shots": 5, "variant": "published", "batch_size": 4}, "n_shots"),
-        ({"n_shots": 4}, "n_shots"),
-    ],
-)
-def test_fields_that_do_not_fit_are_named(
-    toy: OnnxCausalLM, options: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(ValueError, match=words):
-        answered(toy, options.pop("references", SHOTS), **options)
-
-
 def test_values_must_be_strings(toy: OnnxCausalLM) -> None:
     with pytest.raises(TypeError, match="input of references"):
         answered(toy, [{"input": 3, "output": "4"}])  # type: ignore[dict-item]
-
-
-def made(toy: OnnxCausalLM, inputs: Sequence[Any], **options: Any) -> Demonstrations:
-    settings: Any = {"max_tokens": 3, "source": SeededSource(5)} | options
-    return private_demonstrations(SHOTS, inputs, model=toy, **settings)
-
-
-def test_inputs_share_the_runs_of_demonstrations(toy: OnnxCausalLM) -> None:
-    demonstrations = made(toy, ["1 and 2", {"input": "3 and 4"}, "5 and 6", "7 and 8"])
-    assert [example["input"] for example in demonstrations.examples] == [
-        "1 and 2",
-        "3 and 4",
-        "5 and 6",
-        "7 and 8",
-    ]
-    record = demonstrations.record
-    # Four inputs over three runs: one run answers two of them.
-    assert (record.n_charged, record.n_references, record.settings["n_shots"]) == (6, 12, 4)
-    assert record.epsilon == cost(
-        DPSMOZO(4, record.settings["range_"]).event(UNIT, RELATION), 6, 1e-6
-    )
-    assert "3 and 4" not in repr(demonstrations)
-    assert demonstrations.as_dict()["examples"][1] == dict(demonstrations.examples[1])
-
-
-def test_the_published_pool_pays_for_every_input(toy: OnnxCausalLM) -> None:
-    record = made(toy, ["1 and 2", "3 and 4"], variant="published", batch_size=8).record
-    assert (record.n_charged, record.n_references, record.certified) == (6, 8, False)
-
-
-def test_answers_after_private_demonstrations_read_nothing_private(toy: OnnxCausalLM) -> None:
-    demonstrations = made(toy, ["1 and 2", "3 and 4"])
-    first, again = (
-        answer_privately(demonstrations, "9 and 9", max_tokens=5, model=toy) for _ in range(2)
-    )
-    assert first == again
-    assert type(first) is str
-    drawn = {
-        answer_privately(
-            demonstrations,
-            "9 and 9",
-            max_tokens=5,
-            temperature=50.0,
-            top_k=90,
-            model=toy,
-            source=SeededSource(i),
-        )
-        for i in range(4)
-    }
-    assert len(drawn) > 1
-
-
-def test_bad_arguments_are_named(toy: OnnxCausalLM) -> None:
-    wrong: list[Any] = [[], "1 and 2", {"input": "1"}]
-    for inputs in wrong:
-        with pytest.raises(ValueError, match="inputs"):
-            made(toy, inputs)
-    with pytest.raises(ValueError, match="n_queries"):
-        made(toy, ["1"], n_queries=2)
-    demonstrations = made(toy, ["1 and 2"])
-    settings: list[Any] = [{"n_shots": 0}, {"max_tokens": 0}, {"top_k": 0}, {"temperature": 0.0}]
-    for options in settings:
-        with pytest.raises(ValueError, match=next(iter(options))):
-            answer_privately(demonstrations, "9 and 9", model=toy, **options)
-    with pytest.raises(ValueError, match="room"):
-        answer_privately(demonstrations, "9" * 300, model=toy)
 
 
 def test_the_real_model_follows_demonstrations(real: OnnxCausalLM) -> None:

@@ -21,40 +21,28 @@ from sanitizer.synthesis.plan import (
     Prompts,
     Reference,
     ShotPrompts,
+    SynthesisOptions,
+    Template,
     plan,
+    reference_batches,
 )
 from sanitizer.synthesis.texts import setting_for
 from sanitizer.synthesis.writing import (
     AllScores,
     ModelScores,
     RowScores,
-    SynthesisOptions,
     Task,
     drawn_without_replacement,
     read_rows,
     write,
 )
 from sanitizer.testing.models import SeededSource
+from tests.synthesis.conftest import QUERY, REFERENCES
 
-QUERY = "Write a note."
-REFERENCES = [
-    "Tea at four.",
-    "Bring the red coat home, please.",
-    "No milk left!",
-    "Call Ann",
-    "Feed the cat",
-    "Done.",
-]
-# a block and one token
 SHARED = "The coat hangs by the door of the house near the river; take it to Ann. Bye."
-
-
+"""A block and one token."""
 ALIKE = [SHARED, REFERENCES[1], REFERENCES[2], SHARED]
-
-
 OTHERS = ["", "Gone", REFERENCES[1], "x" * 300, SHARED + "Never."]
-
-
 SEEN: list[NDArray[np.float32]] = []
 
 
@@ -73,12 +61,11 @@ def recorded(
     model: OnnxCausalLM, references: Sequence[str], max_tokens: int = 5
 ) -> tuple[list[Any], SynthesizedText]:
     """The scores of each step, and the text."""
-    found = plan(setting_for(SynthesisOptions(), len(references), max_tokens))
+    options = SynthesisOptions(max_tokens=max_tokens, model=model, source=SeededSource(3))
+    found = plan(setting_for(options, len(references), max_tokens))
     recording = Plan(found.setting, Recording(1.0, len(references)), 1.0, 1.0, False)
     SEEN.clear()
-    tasks = [Task(QUERY, range(len(references)))]
-    options = SynthesisOptions(max_tokens=max_tokens, model=model, source=SeededSource(3))
-    (text,) = write(references, tasks, recording, "", options)
+    (text,) = write(references, [Task(QUERY, range(len(references)))], recording, "")
     return list(SEEN), text
 
 
@@ -158,3 +145,18 @@ def test_draws_without_replacement_are_even() -> None:
         counts[first, second] += 1
     assert counts.trace() == 0
     assert abs(counts[~np.eye(5, dtype=bool)] - 200).max() < 70
+
+
+def test_runs_of_references_follow_from_numbers_only() -> None:
+    assert reference_batches(7, 3, None, 8) == [range(2), range(2, 4), range(4, 6)]
+    assert reference_batches(100, 1, None, 8) == [range(8)]
+    assert reference_batches(100, 2, 30, 8) == [range(30), range(30, 60)]
+
+
+def test_templates_take_doubled_braces_for_text() -> None:
+    template = Template.parse("{{x}} {a} and {b}.")
+    assert template.fields == ["a", "b"]
+    assert template.filled({"a": "{b}", "b": "2"}) == "{x} {b} and 2."
+    before, after = template.around("b")
+    assert before.filled({"a": "1"}) == "{x} 1 and "
+    assert after.filled({}) == "."
