@@ -22,12 +22,14 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass
+from itertools import chain
 from queue import SimpleQueue
 from typing import Protocol, Self
 
 import numpy as np
 
-from sanitizer.answers.restorer import MappedStream, Part, Restorer, WordMap
+from sanitizer.answers.lexical import MappedStream, WordMap, between
+from sanitizer.answers.restorer import Part, Restorer
 from sanitizer.errors import ModelError
 from sanitizer.lm import MAX_CELLS, ByteTokens, CausalLM, ChatFormat, Logits, Models
 from sanitizer.results import SanitizedText
@@ -95,9 +97,6 @@ class RestoredAnswer(str):
         answer.extracted, answer.note, answer.notes = extracted, note, notes
         return answer
 
-    def __reduce__(self) -> tuple[type[Self], tuple[str, bool, str | None, tuple[str, ...]]]:
-        return type(self), (str(self), self.extracted, self.note, self.notes)
-
 
 class NotExtracted(Exception):
     """No better answer than the noisy one was made; the message says why, and quotes nothing."""
@@ -145,13 +144,8 @@ class Extractor(Protocol):
 
 def original_prompt(result: SanitizedText) -> str:
     """Return the prompt before it was sanitized, with placeholders for its identifiers."""
-    stretches: list[str] = []
-    at = 0
-    for r in result.replacements:
-        stretches.append(result.text[at : r.start])
-        stretches.append(r.original if r.kind in _REVERTED else r.replacement)
-        at = r.end
-    return "".join([*stretches, result.text[at:]])
+    own = [r.original if r.kind in _REVERTED else r.replacement for r in result.replacements]
+    return "".join(chain.from_iterable(zip(between(result), [*own, ""], strict=True)))
 
 
 def replaced_words(result: SanitizedText) -> bool:
@@ -587,7 +581,7 @@ class AnswerStream(Iterator[str]):
         stream = self._context.restorer.stream()
         for piece in pieces:
             yield from stream.parts(piece)
-        yield from stream.last_parts()
+        yield from stream.parts("", final=True)
 
 
 _Passed = str | BaseException | None
