@@ -29,20 +29,9 @@ from html import unescape
 from statistics import mean, median
 from typing import Any
 
+from sanitizer.answers.amounts import MOST_DIGITS, PERCENT, Amount
 from sanitizer.answers.links import MAY_LINK
-from sanitizer.answers.values import (
-    DAY,
-    MOST_DIGITS,
-    PERCENT,
-    TIMED,
-    Amount,
-    Moment,
-    Reader,
-    Value,
-    first_name,
-    in_form,
-    last_name,
-)
+from sanitizer.answers.values import DAY, TIMED, Moment, Reader, Value, in_form, parts_of_name
 
 OPENS, CLOSES = "{{=", "}}"
 LONGEST, MOST_ROWS, DEEPEST = 12_000, 200, 20
@@ -98,16 +87,14 @@ _RANGE = re.compile(
     r"([0-9]+(?:[.,][0-9]+)?) ?[-\u2013] ?([0-9]+(?:[.,][0-9]+)?) ?(?P<unit>[^0-9\n]{0,20})"
 )
 """Two numbers and what is between them, such as the norm of a laboratory."""
-_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
-    ">": operator.gt,
-    "<": operator.lt,
-    ">=": operator.ge,
-    "<=": operator.le,
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<>": operator.ne,
+_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Gt: operator.gt,
+    ast.Lt: operator.lt,
+    ast.GtE: operator.ge,
+    ast.LtE: operator.le,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
 }
-_NODES = {"Gt": ">", "Lt": "<", "GtE": ">=", "LtE": "<=", "Eq": "=", "NotEq": "!="}
 _PYTHON = {"=": "==", "<>": "!="}
 """Signs that Python writes otherwise."""
 _HALF_YEAR = timedelta(days=182)
@@ -116,8 +103,8 @@ _LEAST_MONTH = 28  # days
 _HUNDRED = Decimal(100)
 _PARTICLES = "van|von|de|der|den|del|della|da|di|dos|du|la|le|ten|ter|zu|bin|ibn|al"
 _OF_NAMES: dict[str, Callable[[str], str]] = {
-    "FIRST": first_name,
-    "LAST": last_name,
+    "FIRST": lambda name: parts_of_name(name)[0],
+    "LAST": lambda name: parts_of_name(name)[1],
     "UPPER": str.upper,
     "LOWER": str.lower,
     "TITLE": lambda name: re.sub(
@@ -192,8 +179,10 @@ def _sorted(rows: re.Match[str], reader: Reader, restore: Callable[[str], str]) 
     keyed = [(_key(key, reader, restore), text.strip()) for key, _, text in lines]
     n_first = int(rows["first"] or MOST_ROWS)
     if rows["op"]:
-        limit = _Expression(rows["limit"], reader).value
-        keyed = [each for each in keyed if _passes(rows["op"], each[0], limit)]
+        _Expression(rows["limit"], reader)  # has a value
+        tests = [f"IF({key} {rows['op']} {rows['limit']}, 1, 0)" for key, _, _ in lines]
+        holds = [str(_key(test, reader, restore)) != "0" for test in tests]
+        keyed = [each for each, held in zip(keyed, holds, strict=True) if held]
     descending = rows["how"].strip() == "DESC"
     last: list[str] = []
     if rows["how"] and all(isinstance(key, str) for key, _ in keyed):
@@ -214,17 +203,6 @@ def _key(written: str, reader: Reader, restore: Callable[[str], str]) -> Value |
         return _readable(value, reader) or restore(str(value))
     except _FAILED:
         return None
-
-
-def _passes(sign: str, key: Value | None, limit: Value) -> bool:
-    """Return True for a row that is shown; what cannot be compared is."""
-    if isinstance(key, str):
-        return _same(key, limit) == (sign == "=") if sign in ("=", "!=") else True
-    return key is None or _compared(sign, key, limit)
-
-
-def _same(first: Value, second: Value) -> bool:
-    return str(first).strip().casefold() == str(second).strip().casefold()
 
 
 def _readable(value: Value, reader: Reader) -> Amount | Moment | None:
@@ -280,23 +258,26 @@ class _Expression:
 
     def _of(self, node: ast.AST) -> Value:
         """Return the value of a part."""
+        value: Value
         match node:
             case ast.Name(name) if name in self._leaves:
-                return self._leaves[name]
+                value = self._leaves[name]
             case ast.UnaryOp(ast.USub(), operand):
-                return _multiplied(Amount(Decimal(-1)), _amount(self._of(operand)), "*")
+                value = _multiplied(Amount(Decimal(-1)), _amount(self._of(operand)), "*")
             case ast.BinOp(left, ast.Add() | ast.Sub() as op, right):
-                return _added(self._read(left), self._read(right), isinstance(op, ast.Sub))
+                value = _added(self._read(left), self._read(right), isinstance(op, ast.Sub))
             case ast.BinOp(left, op, right):
                 sign = "*" if isinstance(op, ast.Mult) else "/"
-                return _multiplied(_amount(self._read(left)), _amount(self._read(right)), sign)
+                value = _multiplied(_amount(self._read(left)), _amount(self._read(right)), sign)
             case ast.Call(ast.Name("IF"), [ast.Compare(left, [op], [right]), yes, no]):
-                return self._of(yes if self._holds(type(op).__name__, left, right) else no)
+                value = self._of(yes if self._holds(op, left, right) else no)
             case ast.Call(ast.Name(name), [first, *others]) if name in _OF_TEXT:
-                return self._shown(name, first, *others)
+                value = self._shown(name, first, *others)
             case ast.Call(ast.Name(name), arguments):
-                return _function(name, [each for node in arguments for each in self._ends(node)])
-        raise _Unclear
+                value = _function(name, [each for node in arguments for each in self._ends(node)])
+            case _:
+                raise _Unclear
+        return value
 
     def _read(self, node: ast.AST) -> Amount | Moment:
         """Return the value of a part to calculate with."""
@@ -313,14 +294,14 @@ class _Expression:
             return [each for each in found if each is not None]
         return [self._read(node)]
 
-    def _holds(self, sign: str, left: ast.AST, right: ast.AST) -> bool:
-        first, second = self._of(left), self._of(right)
-        if sign in ("Eq", "NotEq") and None in (
-            _readable(first, self._reader),
-            _readable(second, self._reader),
-        ):
-            return _same(first, second) == (sign == "Eq")
-        return _compared(_NODES[sign], self._read(left), self._read(right))
+    def _holds(self, sign: ast.cmpop, left: ast.AST, right: ast.AST) -> bool:
+        values = self._of(left), self._of(right)
+        compared = _COMPARED[type(sign)]
+        if None in [_readable(each, self._reader) for each in values]:
+            if not isinstance(sign, ast.Eq | ast.NotEq):
+                raise _Unclear
+            return compared(*(str(each).strip().casefold() for each in values))
+        return compared(*_comparable(self._read(left), self._read(right)))
 
     def _shown(self, name: str, first: ast.AST, *others: ast.AST) -> str:
         """Return a value written in another way; of a placeholder its original, as it is."""
@@ -380,10 +361,6 @@ def _as_share(amount: Amount) -> Decimal:
     return amount.value
 
 
-def _compared(sign: str, first: Value, second: Value) -> bool:
-    return _COMPARED[sign](*_comparable(first, second))
-
-
 def _added(first: Amount | Moment, second: Amount | Moment, less: bool) -> Value:
     if isinstance(first, Moment) and isinstance(second, Moment) and less:
         return _between("DAYS" if first.day else "MINUTES", [first, second])
@@ -430,26 +407,24 @@ def _moved(moment: Moment, number: Decimal, unit: str) -> Moment:
 
 
 def _multiplied(one: Amount, two: Amount, sign: str) -> Amount:
-    by_hundred = sign == "/" and two.literal and two.value == _HUNDRED
-    if by_hundred and one.shared:
-        return replace(one, shared=False)  # per cents were taken already
-    if by_hundred and one.unit == PERCENT:
-        return Amount(one.value, decimals=2)
     value = one.value * two.value if sign == "*" else one.value / two.value
+    if sign == "/" and two.literal and two.value == _HUNDRED:  # per cents were taken already
+        value = one.value if one.shared or one.unit == PERCENT else value
     if PERCENT in (one.unit, two.unit):
-        if one.unit == two.unit:
-            return Amount(value, decimals=2)
         other = two if one.unit == PERCENT else one
+        if other.unit == PERCENT or (other.literal and other.value == _HUNDRED and sign == "/"):
+            return Amount(value, decimals=2)
         return replace(other.lasting().like(value), shared=sign == "*")
-    if two.is_money and (sign == "/" or one.is_money) and one.unit != two.unit:
+    if (
+        two.is_money
+        and (sign == "/" or one.is_money)
+        and not (sign == "/" and one.unit == two.unit)
+    ):
         raise _Unclear
-    if two.is_money and one.is_money and sign == "*":
-        raise _Unclear
-    if one.is_money != two.is_money:  # "5.40 a square foot" times "1,840 sq ft"
-        return (one if one.is_money else two).lasting().like(value)
-    if two.unit and (one.unit or sign == "/"):
+    if two.unit and one.is_money == two.is_money and (one.unit or sign == "/"):
         return Amount(value, decimals=0 if sign == "/" else max(one.decimals, two.decimals))
-    other = max(one, two, key=lambda each: (bool(each.unit), not each.literal))
+    # "5.40 a square foot" times "1,840 sq ft" is money
+    other = max(one, two, key=lambda each: (each.is_money, bool(each.unit), not each.literal))
     return other.lasting().like(value)
 
 

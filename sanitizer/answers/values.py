@@ -1,5 +1,5 @@
-"""The hidden values of a conversation: amounts, dates and times of day as people write them, read,
-and written again in the same way; and parts of names.
+"""The hidden values of a conversation: dates and times of day as people write them, read, and
+written again in the same way; parts of names; and amounts (`amounts`).
 
 By hand, since libraries guess: a value that can be read in two ways ("1.240", "03/04/2025") is not
 read at all, unless the other values of the conversation show which way is theirs.
@@ -8,55 +8,36 @@ read at all, unless the other values of the conversation show which way is their
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
-from decimal import Decimal
 from functools import cached_property
-from importlib.resources import files
 
-MOST_DIGITS = 30
-"""Digits of a value at most."""
-PERCENT = "%"
-"""Unit of per cents."""
+from sanitizer.answers.amounts import FORMS, Amount, read_amount
+
 TIMED = {"minute": 1, "hour": 60, "day": 1440, "week": 10080}
 """Unit of time -> its minutes."""
 DAY = TIMED["day"]
 """Minutes of a day."""
-_GROUPED = 1000
-"""Least sum whose digits are grouped, if those that it is made of do not show how."""
 _NO_LEAP = 2001  # stands for a year that nobody knows
-_LAST_MONTH = 12
-
-_FORMS = tomllib.loads(files("sanitizer.answers").joinpath("forms.toml").read_text("utf-8"))
-_CURRENCIES = {
-    name: code for code, names in _FORMS["currencies"].items() for name in names.split(" ")
-}
-CODES = frozenset(_FORMS["currencies"])
-"""Currencies that are known."""
+_THREE_MONTHS = 92  # days
+_LAST_MONTH = _NOON = 12
 
 
 @dataclass(frozen=True)
 class Language:
     """How a language writes dates, times, durations and sums: see forms.toml."""
 
-    months: tuple[str, ...]
-    weekdays: tuple[str, ...]
+    months: Sequence[str]
+    weekdays: Sequence[str]
     dated: str = "{d} {m} {y}"
     led: str = "{w} {date}"
     clock: str = "{h}:{n}"
-    units: tuple[str, ...] = ()
+    units: Sequence[str] = ()
     aged: str = "{n} {unit}"
     money: str = "{n}\u00a0{s}"
     signs: str = ".,"
-
-    @classmethod
-    def of(cls, words: Mapping[str, str]) -> Language:
-        """Return a language from its table, whose lists are words with spaces between them."""
-        lists = {name: tuple(words.get(name, "").split()) for name in _LISTS}
-        return cls(**{**words, **lists})  # type: ignore[arg-type]
 
     def duration(self, value: Amount) -> str | None:
         """Return a duration or an age as this language says it, None for other amounts."""
@@ -69,7 +50,7 @@ class Language:
 
     def sum(self, value: Amount) -> str:
         """Return a sum with its sign where this language has it: "23.500 €", "€ 23.500"."""
-        group, point = self.signs
+        group, point = self.signs[0], self.signs[1]
         value = replace(value, point=point, group=group if value.group else "", text="")
         sign = value.before.strip() or value.after.strip()
         if sign not in tuple("€£$¥") or (value.before.strip() and value.after.strip()):
@@ -77,14 +58,13 @@ class Language:
         return self.money.format(n=replace(value, before="", after=""), s=sign)
 
 
-_LISTS = ("months", "weekdays", "units")
 _UNITS = ("minute", "hour", "day", "week", "month", "year")
-_EVERY = {name: Language.of(words) for name, words in _FORMS["languages"].items()}
+_EVERY = {name: Language(**table) for name, table in FORMS["languages"].items()}
 LANGUAGES = {name: language for name, language in _EVERY.items() if name != "short"}
 """Languages that a value can be written in, by their English names."""
 
 
-def _numbered(names_of: str) -> dict[str, tuple[tuple[str, ...], int]]:
+def _numbered(names_of: str) -> dict[str, tuple[Sequence[str], int]]:
     """Return name of a month or weekday in any language -> the names that it is of, its number."""
     return {
         name.lower(): (names, number)
@@ -97,199 +77,6 @@ def _numbered(names_of: str) -> dict[str, tuple[tuple[str, ...], int]]:
 _MONTHS = _numbered("months")
 _MONTHS["sept"] = _MONTHS["sep"]
 _WEEKDAYS = _numbered("weekdays")
-
-
-# ---- amounts ----
-
-_SAME_UNIT = {
-    **dict.fromkeys(("min", "mins"), "minute"),
-    **dict.fromkeys(("h", "hr", "hrs"), "hour"),
-    **dict.fromkeys(("wk", "wks"), "week"),
-    **dict.fromkeys(("yr", "yrs"), "year"),
-    **dict.fromkeys(("percent", "per cent", "pct"), PERCENT),
-}
-_SCALES = {
-    name: Decimal(10) ** power
-    for power, names in {
-        3: "k thousand grand",
-        5: "lakh lakhs",
-        6: "m mn mio million",
-        7: "crore crores",
-        9: "bn billion",
-    }.items()
-    for name in names.split()
-}
-_AMOUNT = re.compile(
-    r"(?:about |around |approx\.? |ca\.? |~)?"
-    r"(?P<before>[^\w\s.,+-]{0,3}\s?|[A-Za-z]{1,3}\$?[ .]{0,2})"
-    rf"(?P<number>[0-9](?:[0-9.,'\u2019\u00a0 ]{{0,{MOST_DIGITS}}}[0-9])?)"
-    rf"(?:\s?(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})\b)?"
-    r"(?P<after>[^0-9\n]{0,30})",
-    re.I,
-)
-_NUMERALS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty"
-).split()
-_SAID = re.compile(
-    r"(?i)(?:\s*\b(?:net|gross|brutto|netto|each|total|pcm|pw|p\.?a\.?|excl\.?|incl\.?|vat|plus)\b\.?)+\s*\Z"
-)
-"""What is said of a sum behind it and holds for no other one."""
-_GROUPS = "[0-9]{{1,3}}(?:{0}[0-9]{{3}})+|[0-9]{{1,2}}(?:{0}[0-9]{{2}})+{0}[0-9]{{3}}"
-"""Digits in groups, in thousands or as in India; to be filled with the sign between them."""
-
-
-@dataclass(frozen=True)
-class Amount:
-    """A number with its unit, and how it was written.
-
-    Attributes:
-        unit: in one spelling; "" for a plain number. before, after: as written around the number.
-        decimals: digits after the point. point, group: the signs. scale: "k" or the like.
-        literal: it is written in the formula, and takes the unit of what it is added to.
-        shared: it was multiplied with per cents last, so that "/ 100" behind says it twice.
-        text: all of it as it was written; "" if it was computed.
-    """
-
-    value: Decimal
-    unit: str = ""
-    before: str = ""
-    after: str = ""
-    decimals: int = 0
-    point: str = "."
-    group: str = ""
-    scale: str = ""
-    literal: bool = False
-    shared: bool = False
-    text: str = ""
-
-    def like(self, value: Decimal, *others: Amount) -> Amount:
-        """Return another value, written like this one and these."""
-        every = (self, *others)
-        styled = next((each for each in every if each.unit), self)
-        group = next((each.group for each in every if each.group), "")
-        small = all(abs(each.value) < _GROUPED for each in every)
-        if not group and styled.is_money and small and abs(value) >= _GROUPED:
-            group = "." if styled.point == "," else ","
-        return replace(
-            styled,
-            value=value,
-            group=group,
-            scale=styled.scale if all(each.scale == styled.scale for each in every) else "",
-            decimals=max(each.decimals for each in every),
-            literal=False,
-            shared=False,
-            text="",
-        )
-
-    def lasting(self) -> Amount:
-        """Return a sum without what it is paid for: twelve times "890 a month" is none a month."""
-        if not self.is_money:
-            return self
-        named = re.match(r"\s?\S+", self.after) if not self.before.strip() else None
-        return replace(self, unit=self.unit.partition(" ")[0], after=named[0] if named else "")
-
-    @property
-    def shown(self) -> Decimal:
-        """The number as it is written: 19 of "19 %", whose value is .19."""
-        return self.value * 100 if self.unit == PERCENT else self.value
-
-    @property
-    def is_money(self) -> bool:
-        """Whether its unit is a currency."""
-        return self.unit.partition(" ")[0] in CODES
-
-    def bare(self) -> str:
-        """Return the number alone, with a point and without groups, as data has it."""
-        written = f"{self.shown:f}"
-        return written.rstrip("0").rstrip(".") if "." in written and not self.decimals else written
-
-    def __str__(self) -> str:
-        if self.text:
-            return self.text
-        value = self.shown / _SCALES[self.scale.lower()] if self.scale else self.shown
-        exact = value == value.to_integral_value()
-        places = self.decimals if exact else max(self.decimals, 2)
-        if exact and self.unit and not self.is_money:
-            places = 0  # "2,015 kg" of 310 times "6.5 kg"
-        digits = f"{abs(value):,.{places}f}"
-        if not exact and places > self.decimals and not self.is_money:
-            digits = digits.rstrip("0").rstrip(".")
-        written = digits.translate({ord(","): self.group, ord("."): self.point})
-        return f"{'-' * (value < 0)}{self.before}{written}{self.scale}{self.after}"
-
-
-def read_amount(text: str, point: str = "") -> Amount | None:
-    """Return a number with its unit; None for any other text, and where its signs are unclear.
-
-    Args:
-        point: the sign before decimals where a number alone does not show it.
-    """
-    word, _, rest = text.partition(" ")
-    plain = f"{_NUMERALS.index(word.lower())} {rest}".strip() if word.lower() in _NUMERALS else text
-    match = _AMOUNT.fullmatch(plain)
-    if match is None:
-        return None
-    before, number, after = match["before"], match["number"], _SAID.sub("", match["after"])
-    unit = _unit(before, after)
-    signs = _signs(number, unit, point)
-    if signs is None:
-        return None
-    group, found = signs
-    whole, _, decimals = number.partition(found) if found else (number, "", "")
-    if group and not re.fullmatch(_GROUPS.format(re.escape(group)), whole):
-        return None
-    scale = match["scale"] or ""
-    value = Decimal(f"{re.sub('[^0-9]', '', whole)}.{decimals}")
-    return Amount(
-        value * _SCALES.get(scale.lower(), Decimal(1)) / (100 if unit == PERCENT else 1),
-        unit,
-        before,
-        after,
-        len(decimals),
-        found or ("," if group == "." else "."),
-        group,
-        scale,
-        text=text,
-    )
-
-
-def _unit(before: str, after: str) -> str:
-    """Return the unit that is written around a number, in one spelling."""
-    sign, words = before.strip(" .").lower(), after.strip(" .").lower().split(" ")
-    if sign in _CURRENCIES:
-        return " ".join([_CURRENCIES[sign], *words]).strip()
-    if words[0] in _CURRENCIES:
-        return " ".join([_CURRENCIES[words[0]], *words[1:]])
-    written = " ".join([sign, *words]).strip()
-    if written in _SAME_UNIT:
-        return _SAME_UNIT[written]
-    singular = (_SAME_UNIT.get(word, word) for word in written.split())
-    return " ".join(word.removesuffix("s") if len(word) > 2 else word for word in singular)
-
-
-def _signs(number: str, unit: str, point: str) -> tuple[str, str] | None:
-    """Return the sign between groups and the point of a number, "" where it has none.
-
-    Args:
-        point: as for `read_amount`.
-    """
-    space = next((c for c in number if c in "'\u2019\u00a0 "), "")
-    dots, commas = number.count("."), number.count(",")
-    if dots and commas:
-        last = max(".,", key=number.rfind)
-        return ("," if last == "." else ".", last) if number.count(last) == 1 else None
-    sign = "." if dots else "," if commas else ""
-    if dots + commas > 1:
-        return sign, ""
-    behind = number.rpartition(sign)[2] if sign else ""
-    if len(behind) != len("000") or len(number) > len("999,000") or space:
-        return space, sign
-    # No sum has three decimals, but prices of fuel have.
-    thousands = unit in CODES
-    if number.startswith("0") or (sign == point and not thousands):
-        return space, sign
-    return (sign, "") if point or thousands or sign == "," else None
 
 
 # ---- dates and times of day ----
@@ -360,28 +147,29 @@ class Moment:
 
     def _part(self, code: str, old: str) -> str:
         """Return what stands in place of a part."""
-        if code in "wdmy" and self.day and self.read:
-            if self.day == self.read:
-                return old
-            if code == "y":
-                return f"{self.day.year:04}"[-len(old) :]
-            if code in "wm" and old[0].isalpha():
-                names, number = (_WEEKDAYS if code == "w" else _MONTHS)[old.lower()]
-                moved = (number + (self.day - self.read).days) % 7
-                name = names[moved if code == "w" else self.day.month - 1]
-                return name.lower() if old.islower() else name
-            width = 2 if self._padded or old[0] == "0" else 1
-            return f"{self.day.day if code == 'd' else self.day.month:0{width}}"
-        hour, minute = divmod(self.minutes or 0, 60)
+        if code in "hnp":
+            return self._clock_part(code, old)
+        if self.day is None or self.read is None or self.day == self.read:
+            return old
+        if code == "y":
+            return f"{self.day.year:04}"[-len(old) :]
+        if old[0].isalpha():
+            names, number = (_WEEKDAYS if code == "w" else _MONTHS)[old.lower()]
+            moved = (number + (self.day - self.read).days) % 7
+            name = names[moved if code == "w" else self.day.month - 1]
+            return name.lower() if old.islower() else name
+        width = 2 if self._padded or old[0] == "0" else 1
+        return f"{self.day.day if code == 'd' else self.day.month:0{width}}"
+
+    def _clock_part(self, code: str, old: str) -> str:
+        hour, minute = self.clock.hour, self.clock.minute
         if code == "n":
             return f"{minute:02}"
         if code == "p":
-            half = "p" if hour >= _LAST_MONTH else "a"
+            half = "p" if hour >= _NOON else "a"
             return (half.upper() if old[0].isupper() else half) + old[1:]
-        added = f":{minute:02}" if minute and "n" not in self.codes else ""
-        if "p" in self.codes:
-            return f"{hour % 12 or 12}{added}"
-        return f"{hour:0{len(old)}}{added}"
+        shown = f"{hour % _NOON or _NOON}" if "p" in self.codes else f"{hour:0{len(old)}}"
+        return f"{shown}:{minute:02}" if minute and "n" not in self.codes else shown
 
     @property
     def _padded(self) -> bool:
@@ -426,7 +214,7 @@ class Moment:
 
     def formatted(self, form: str) -> str | None:
         """Return it in a form such as "DD/MM/YYYY" or "HH:mm", None if that says too much."""
-        day, shown = self.day, {}
+        day, shown = self.day, dict[str, str]()
         if day is not None:
             month = LANGUAGES["english"].months[day.month - 1]
             shown |= {"MMMM": month, "MMM": month[:3], "MM": f"{day:%m}", "M": str(day.month)}
@@ -454,10 +242,10 @@ def read_moment(
     if match is None:
         return None
     found = {name: match.span(name) for name, part in match.groupdict().items() if part}
-    if "h" in found and match["named"] is None and match["p"] is None:
-        if "n" not in found or (match["dot"] == "." and not dated):
-            return None
-    if "b2" in found and not dated:
+    doubtful = "n" not in found or (match["dot"] == "." and not dated)
+    if ("b2" in found and not dated) or (
+        "h" in found and doubtful and not (match["named"] or match["p"])
+    ):
         return None
     if "a" in found:
         first, second = int(match["a"]), int(match["b"] or match["b2"])
@@ -507,9 +295,9 @@ def _minutes_of(parts: Mapping[str, str]) -> int | None:
         return None
     hour, minute = int(parts["h"]), int(parts.get("n", 0))
     if "p" in parts:
-        if not 1 <= hour <= _LAST_MONTH:
+        if not 1 <= hour <= _NOON:
             raise ValueError
-        hour = hour % 12 + 12 * (parts["p"][0].lower() == "p")
+        hour = hour % _NOON + _NOON * (parts["p"][0].lower() == "p")
     return 60 * hour + minute
 
 
@@ -560,15 +348,17 @@ class Reader:
         """
         names = [name for name in self.originals if name.startswith("<DATE")]
         at = names.index(placeholder)
-        ways = ((1, reversed(names[:at])), (-1, iter(names[at + 1 :])))
-        for way, others in ways:
-            days = (self._dated(self.originals[name]) for name in others)
-            near = next((each for each in days if each and each.day), None)
-            if near is not None and near.day is not None:
-                break
-        else:
+        before, after = (
+            next(
+                (day for name in others if (day := self._dated(self.originals[name])) and day.day),
+                None,
+            )
+            for others in (reversed(names[:at]), names[at + 1 :])
+        )
+        near = before or after
+        if near is None or near.day is None:
             return None
-        passed = (near.day + timedelta(way * n) for n in range(92))
+        passed = (near.day + timedelta(n if before else -n) for n in range(_THREE_MONTHS))
         found = next((day for day in passed if day.day == int(match["d"])), None)
         weekday = match["w"] and _WEEKDAYS.get(match["w"].lower())
         if found is None or (weekday and near.sure and found.weekday() != weekday[1]):
@@ -636,29 +426,29 @@ def in_form(name: str, value: Amount | Moment | None, original: str, how: str) -
             can be read.
         how: a language, or a form with "YYYY", "MM", "DD", "HH" and "mm", or with "0".
     """
+    language = LANGUAGES.get(how.strip().lower())
     if name == "IN":
-        return _in_language(value, original, LANGUAGES.get(how.strip().lower()))
-    if name in ("VALUE", "FORMAT") and value is None:
+        return original if language is None else _in_language(value, original, language)
+    if value is None and name in ("VALUE", "FORMAT"):
         value = read_amount(original)  # "0012", whatever it was taken for
+    shown: str | None = None
     if isinstance(value, Moment):
-        if name == "ISO" and (value.sure or value.day is None):
-            return value.iso()
-        if name == "WEEKDAY" and value.day is not None and value.sure:
-            language = LANGUAGES.get(how.strip().lower(), LANGUAGES["english"])
-            return language.weekdays[value.day.weekday()]
-        return value.formatted(how) if name == "FORMAT" and how else None
-    if value is None:
-        return None
-    if name == "CURRENCY":
-        return value.unit[:3] if value.is_money else None
-    return _digits(value, how) if name in ("VALUE", "FORMAT") else None
+        known = value.day is not None and value.sure
+        if name == "ISO" and (known or value.day is None):
+            shown = value.iso()
+        elif name == "WEEKDAY" and value.day is not None and known:
+            shown = (language or LANGUAGES["english"]).weekdays[value.day.weekday()]
+        elif name == "FORMAT" and how:
+            shown = value.formatted(how)
+    elif value is not None and name == "CURRENCY":
+        shown = value.unit[:3] if value.is_money else None
+    elif value is not None and name in ("VALUE", "FORMAT"):
+        shown = _digits(value, how)
+    return shown
 
 
-def _in_language(
-    value: Amount | Moment | None, original: str, language: Language | None
-) -> str | None:
-    if language is None:
-        return original  # as it is written
+def _in_language(value: Amount | Moment | None, original: str, language: Language) -> str:
+    """Return a value in another language; of what has none, the names in it and ordinals."""
     if isinstance(value, Moment) and not _alone(original):
         return value.within(language)
     if isinstance(value, Amount) and (value.is_money or language.duration(value)):
@@ -686,27 +476,18 @@ def _digits(value: Amount, form: str) -> str | None:
     return written.replace(".", ",") if "," in form else written
 
 
-def first_name(name: str) -> str:
-    """Return the given names of a person: "Jan" of "Jan van der Berg", and of "BERG Jan"."""
-    n_capitals = _n_capitals(name)
-    if n_capitals:
-        return " ".join(name.split()[n_capitals:])
-    return name.rpartition(",")[2].split(maxsplit=1)[0]
+def parts_of_name(name: str) -> tuple[str, str]:
+    """Return the given names and the family name of a person, with what belongs to it.
 
-
-def _n_capitals(name: str) -> int:
-    """Return how many words of a last name come first: "GRZYBOWSKA Halina"."""
-    words = name.split()
-    n = next((i for i, word in enumerate(words) if not word.isupper() or len(word) == 1), 0)
-    return n if "," not in name else 0
-
-
-def last_name(name: str) -> str:
-    """Return the family name of a person, with what belongs to it: "van der Berg"."""
+    >>> parts_of_name("Jan van der Berg"), parts_of_name("HOLM, Eva"), parts_of_name("BERG Jan")
+    (('Jan', 'van der Berg'), ('Eva', 'HOLM'), ('Jan', 'BERG'))
+    """
     if "," in name:
-        return name.partition(",")[0].strip()
+        last, _, first = name.partition(",")
+        return "".join(first.split()[:1]), last.strip()
     words = name.split()
-    if n_capitals := _n_capitals(name):
-        return " ".join(words[:n_capitals])
-    particles = [i for i, word in enumerate(words[1:-1], 1) if word.islower()]
-    return " ".join(words[particles[0] if particles else -1 :])
+    n_capitals = next((i for i, w in enumerate(words) if not w.isupper() or len(w) == 1), 0)
+    if n_capitals:
+        return " ".join(words[n_capitals:]), " ".join(words[:n_capitals])
+    particle = next((i for i, word in enumerate(words[1:-1], 1) if word.islower()), -1)
+    return "".join(words[:1]), " ".join(words[particle:])
