@@ -26,6 +26,7 @@ from decimal import (
 )
 from functools import partial
 from html import unescape
+from importlib.resources import files
 from statistics import mean, median
 from typing import Any
 
@@ -36,36 +37,7 @@ from sanitizer.answers.values import DAY, TIMED, Moment, Reader, Value, in_form,
 OPENS, CLOSES = "{{=", "}}"
 LONGEST, MOST_ROWS, DEEPEST = 12_000, 200, 20
 """Characters of a formula, its rows, and its parentheses."""
-INSTRUCTION = """\
-Some values of this conversation are hidden behind placeholders such as <MONEY_A> or <DATE_A>; the \
-reader's machine puts them back. You cannot see them: never guess them, and write them exactly as \
-they are. Where the answer has to calculate with them, compare, sort, translate or reformat them, \
-write a formula; it is computed where they are:
-{{= SUM(<MONEY_A>, <MONEY_B>) * (1 + <NUMBER_A>) }} with + - * / ( ), SUM, AVERAGE, MEDIAN, MIN, \
-MAX, COUNT, ABS, FLOOR, CEILING, ROUND(x, 2), POWER(x, 3), PMT(rate a month, months, loan). A \
-hidden "19 %" is used as it is: do not divide it \
-by 100. Units and currencies are part of the values: one may \
-stand for "7 months old" or "£1,250 net".
-{{= DAYS(<DATE_B>, <DATE_A>) }} for the days from the second to the first; WEEKS, MONTHS, YEARS \
-for whole ones; HOURS, MINUTES between times of day. {{= <DATE_A> + 14 }} for 14 days later, \
-{{= <DATE_A> + "3 months" }}, {{= <DATE_A> + "45 minutes" }} for a time of day. Visible dates, \
-times and sums stand in quotes: DAYS("12 May 2025", <DATE_A>).
-{{= IF(<MONEY_A> > 500, "yes", "no") }}
-{{= ROWS DESC FIRST 3 WHERE > 100
-<MONEY_A> :: <ORGANIZATION_A>: <MONEY_A>
-<MONEY_B> :: <ORGANIZATION_B>: <MONEY_B>
-}} sorts lines by what stands before "::" (ASC or DESC), keeps those above 100, of these the first \
-3, and shows what stands behind "::" (formulas too); each of the three may be left out. A name \
-before "::" sorts by the alphabet.
-{{= VALUE(<NUMBER_A>) }} for the number alone (JSON, SQL), ISO(<DATE_A>) for 2025-05-12, \
-FORMAT(<DATE_A>, "DD/MM/YYYY"), FORMAT(<NUMBER_A>, "0.00"), IN(<DATE_A>, "German") for a date, \
-time, duration or sum as that language writes it (in translations), CURRENCY(<MONEY_A>) for EUR, \
-WEEKDAY(<DATE_A>), \
-FIRST(<PERSON_A>) and LAST(<PERSON_A>) for parts of a name (FIRST behind "Hi", LAST behind \
-"Dear Mr"), UPPER, LOWER, \
-TITLE(<PERSON_A>).
-Formulas stand in the text where their result belongs, without code marks. Calculate with visible \
-numbers yourself; everything else is written as usual."""
+INSTRUCTION = files("sanitizer.answers").joinpath("instruction.txt").read_text("utf-8").rstrip("\n")
 """What an API must be told. It is the same in every conversation."""
 
 _PLACEHOLDER = r"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){1,3}>"
