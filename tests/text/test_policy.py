@@ -15,8 +15,8 @@ import pytest
 from sanitizer import Cape, DynText, Sanitizer
 from sanitizer.errors import PolicyError
 from sanitizer.lm.files import Manifest, model_folder
-from sanitizer.text.policy import Policy, word_list
-from sanitizer.text.policy_file import _KEYS, PRESETS, WordSet
+from sanitizer.text.policy import PRESETS, Policy, WordSet, word_list
+from sanitizer.text.policy_file import _KEYS
 
 
 def test_strict_has_the_179_stopwords() -> None:
