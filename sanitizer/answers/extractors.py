@@ -12,7 +12,15 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from dataclasses import dataclass
 from itertools import chain
 from queue import SimpleQueue
@@ -564,42 +572,34 @@ class AsyncAnswerStream(AsyncIterator[str]):
         self._pieces = pieces
         self._opened = opened
         self._given: SimpleQueue[_Passed] = SimpleQueue()
-        self._shown: asyncio.Queue[_Passed] = asyncio.Queue()
-        self._feeder: asyncio.Task[None] | None = None
-        self._ended = False
+        self._shown = self._restored()
 
     async def __anext__(self) -> str:
-        if self._ended:
-            raise StopAsyncIteration
-        if self._feeder is None:
-            self._begin()
-        try:
-            shown = await self._shown.get()
-        except asyncio.CancelledError:
-            await self.aclose()
-            raise
-        if isinstance(shown, str):
-            return shown
-        await self.aclose()
-        raise StopAsyncIteration if shown is None else shown
+        return await anext(self._shown)
 
     async def aclose(self) -> None:
         """End the stream: nothing more is read or shown."""
-        self._ended = True
-        if self._feeder is not None:
-            self._feeder.cancel()
-            await asyncio.gather(self._feeder, return_exceptions=True)
+        await self._shown.aclose()
 
-    def _begin(self) -> None:
-        self._feeder = asyncio.create_task(self._feed())
+    async def _restored(self) -> AsyncGenerator[str, None]:
+        shown: asyncio.Queue[_Passed] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
         def show(piece: _Passed) -> None:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(self._shown.put_nowait, piece)
+                loop.call_soon_threadsafe(shown.put_nowait, piece)
 
+        feeder = asyncio.create_task(self._feed())
         # Not of the loop's pool: one that waits for a slow API would keep others from working.
         threading.Thread(target=self._restore, args=(show,), daemon=True).start()
+        try:
+            while isinstance(piece := await shown.get(), str):
+                yield piece
+            if piece is not None:
+                raise piece
+        finally:
+            feeder.cancel()
+            await asyncio.gather(feeder, return_exceptions=True)
 
     async def _feed(self) -> None:
         """Hand each piece to the thread, then how it ended."""

@@ -140,7 +140,7 @@ class Prompt:
 
 
 def _parts(template: str) -> Iterator[tuple[str, str, bool]]:
-    """Yield the parts of a template: literal text, name of a field (one of both is ""), if public."""
+    """Yield the parts of a template: literal text or "", the name of a field or "", if public."""
     if not isinstance(template, str):
         raise TypeError(f"template must be a str, got {type(template).__name__}")
     try:
