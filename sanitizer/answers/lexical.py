@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from sanitizer.answers.amounts import FORMS
 from sanitizer.answers.links import LinkReader, Links
 from sanitizer.results import Replacement, SanitizedText
 from sanitizer.text import WORD_KINDS, Policy, article_for, folded, without_clitic, word_spans
@@ -33,27 +34,8 @@ _TIED_AFTER = re.compile(r"[@/\\_]|[.,:]\w")
 # Adding an -s is more than spelling here, so it is not done: "bus", "quiz", "potato", "leaf",
 # "stomach", "monarch", "taxi", "menu", "woman", "Chinese".
 _UNSURE_WITH_S = re.compile(r"(?:[szoiuf]|fe|[ao]ch|arch|man|nese|guese)\Z")
-_PEOPLE = (
-    "ahmadi alevi bahraini bangladeshi emirati hanafi ibadi iraqi ismaili israeli kuwaiti omani "
-    "pakistani qatari salafi saudi shafi'i sindhi somali sufi sunni wahhabi yemeni zaidi"
-)
-_IRREGULAR = {name: f"{name}s" for name in _PEOPLE.split()} | {
-    "man": "men",
-    "woman": "women",
-    "child": "children",
-    "person": "people",
-    "wife": "wives",
-    "foot": "feet",
-    "tooth": "teeth",
-}
-_SINGULARS = {plural: singular for singular, plural in _IRREGULAR.items()}
-# With an -s these are other words, which an answer may hold for its own reasons.
-_OTHER_WITH_S = frozenset(
-    """
-    arm brief content custom due glass good green mean minute new odd outskirt pain pant premise
-    regard respect saving short spectacle term thank time trouser work
-    """.split()
-)
+_PLURALS: dict[str, str] = FORMS["plurals"]
+_SINGULARS = {plural: singular for singular, plural in _PLURALS.items()}
 
 
 class _Pair(NamedTuple):
@@ -276,10 +258,10 @@ def _inflections(pair: _Pair) -> Iterator[_Pair]:
     plural, plural_original = plural_of(word), plural_of(original)
     if plural_original is None and plural_of(original[:-1]) == original:
         plural_original = original  # a name that is a plural already, such as "Quakers"
-    if plural and plural_original and released not in _OTHER_WITH_S:
+    if plural and plural_original and released not in FORMS["other"]["with_s"]:
         yield _Pair(plural, plural_original, released)
     singular, singular_original = _without_s(word), _without_s(original)
-    if singular and singular_original and folded(singular) not in _OTHER_WITH_S:
+    if singular and singular_original and folded(singular) not in FORMS["other"]["with_s"]:
         yield _Pair(singular, singular_original, released)
 
 
@@ -288,8 +270,8 @@ def plural_of(word: str) -> str | None:
     if not re.fullmatch("[A-Za-z][a-z]{2,}", word):
         return None
     lower = word.lower()
-    if lower in _IRREGULAR:
-        return word[0] + _IRREGULAR[lower][1:]
+    if lower in _PLURALS:
+        return word[0] + _PLURALS[lower][1:]
     if _UNSURE_WITH_S.search(lower) or lower in _SINGULARS:
         return None
     regular = not re.search(r"(?:x|[cs]h|[^aeiou]y)\Z", lower)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import regex
 
+from sanitizer.answers.amounts import FORMS
 from sanitizer.detect import SPELLED
 from sanitizer.storage import Originals
 from sanitizer.text import article_for
@@ -24,25 +25,8 @@ from sanitizer.text import article_for
 LONGEST_PLACEHOLDER = 120
 """Characters of the longest way to write a placeholder that is recognized."""
 
-_IN_OTHER_WORDS = {
-    "PERSON": "NAME PERSONA PERSONNE",
-    "ORGANIZATION": "COMPANY EMPRESA ENTREPRISE FIRMA ORGANISATION ORGANIZACI\u00d3N UNTERNEHMEN",
-    "PLACE": "LIEU LOCATION LUGAR ORT",
-    "PRODUCT": "PRODUCTO PRODUIT PRODUKT",
-    "MONEY": "AMOUNT BETRAG DINERO GELD IMPORTE MONTANT",
-    "DATE": "DATUM FECHA",
-    "NUMBER": "NOMBRE NUM\u00c9RO N\u00daMERO NUMMER ZAHL",
-    "ADDRESS": "ADRESSE DIRECCI\u00d3N",
-    "PHONE": "TELEFON TEL\u00c9FONO TELEPHONE T\u00c9L\u00c9PHONE",
-    "EMAIL": "CORREO COURRIEL E-MAIL MAIL",
-    "CONDITION": "ENFERMEDAD ERKRANKUNG KRANKHEIT MALADIE",
-    "TREATMENT": "BEHANDLUNG TRAITEMENT TRATAMIENTO",
-    "OCCUPATION": "BERUF M\u00c9TIER OCUPACI\u00d3N PROFESSION",
-    "TERM": "BEGRIFF TERME T\u00c9RMINO",
-    "ORIGIN": "HERKUNFT ORIGEN ORIGINE",
-}
-"""How answers translate the names of classes, or put them in other words."""
-_CLASS_OF = {name: kind for kind, names in _IN_OTHER_WORDS.items() for name in names.split()}
+_CLASS_OF = {name: kind for kind, names in FORMS["classes"].items() for name in names.split()}
+"""How answers translate the names of classes, or put them in other words -> the name."""
 _DASH = "[-\u2010\u2011]"
 _BAR = r"(?:\\{0,2}_|%5F|&#95;)"
 _GAP = "[ \u00a0]{0,2}"
