@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from math import comb, exp, expm1, inf, isfinite, lgamma, log, nan, sqrt
 from typing import TYPE_CHECKING, Any
@@ -51,28 +51,22 @@ EXACT = 0.0  # cut no tail: its mass would count as lost
 ORDERS = 1 + np.geomspace(1e-4, 1e5, 2000)
 
 
-def pure(epsilon: float) -> PureEvent:
-    return PureEvent(epsilon, unit="word", relation="replace-one")
+WORD: dict[str, Any] = {"unit": "word", "relation": "replace-one"}
+pure: Callable[[float], PureEvent] = partial(PureEvent, **WORD)
+bounded_range: Callable[[float], BoundedRangeEvent] = partial(BoundedRangeEvent, **WORD)
+zcdp: Callable[[float], ZCDPEvent] = partial(ZCDPEvent, **WORD)
 
 
 def staircase(epsilon: float, n_top: int = 1, n_outputs: int = 200) -> StaircaseEvent:
-    return StaircaseEvent(epsilon, n_top, n_outputs, unit="word", relation="replace-one")
-
-
-def bounded_range(range_: float) -> BoundedRangeEvent:
-    return BoundedRangeEvent(range_, unit="word", relation="replace-one")
-
-
-def zcdp(rho: float) -> ZCDPEvent:
-    return ZCDPEvent(rho, unit="word", relation="replace-one")
+    return StaircaseEvent(epsilon, n_top, n_outputs, **WORD)
 
 
 def gaussian(sigma: float, sensitivity: float = 1.0) -> GaussianEvent:
-    return GaussianEvent(sigma, sensitivity, unit="word", relation="replace-one")
+    return GaussianEvent(sigma, sensitivity, **WORD)
 
 
 def approximate(epsilon: float, delta: float = 1e-9) -> ApproximateEvent:
-    return ApproximateEvent(epsilon, delta, unit="word", relation="replace-one")
+    return ApproximateEvent(epsilon, delta, **WORD)
 
 
 def remade(event: Event, name: str, value: object) -> Event:
