@@ -230,7 +230,7 @@ class SolvedContract:
         raise AssertionError("override me")
 
     @staticmethod
-    def decoder(parameter: float) -> Decoder:
+    def decoder(parameter: float) -> Any:
         """The decoder of a parameter."""
         raise AssertionError("override me")
 
