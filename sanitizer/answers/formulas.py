@@ -428,18 +428,21 @@ def _payment(rate: Amount, months: Amount, loan: Amount) -> Amount:
 
 _OF_ALL: dict[str, Callable[[Sequence[Decimal]], Decimal]] = {
     "SUM": lambda values: sum(values, Decimal(0)),
-    "AVERAGE": mean,
+    **dict.fromkeys(("AVERAGE", "AVG", "MEAN"), mean),
     "MEDIAN": median,
 }
-_OF_AMOUNTS: dict[str, tuple[int, Callable[..., Amount]]] = {
-    "ROUND": (2, partial(_rounded, ROUND_HALF_UP)),
-    "FLOOR": (2, partial(_rounded, ROUND_FLOOR)),
-    "CEILING": (2, partial(_rounded, ROUND_CEILING)),
-    "ABS": (1, lambda one: one.like(abs(one.value))),
-    "POWER": (2, _power),
-    "PMT": (3, _payment),
+_ROUNDED = {
+    "ROUND": ROUND_HALF_UP,
+    "FLOOR": ROUND_FLOOR,
+    **dict.fromkeys(("CEILING", "CEIL"), ROUND_CEILING),
 }
-"""Function -> how many amounts it takes at most, and what it does."""
+_OF_AMOUNTS: dict[tuple[str, int], Callable[..., Amount]] = {
+    **{(name, n): partial(_rounded, how) for name, how in _ROUNDED.items() for n in (1, 2)},
+    ("ABS", 1): lambda one: one.like(abs(one.value)),
+    ("POWER", 2): _power,
+    ("PMT", 3): _payment,
+}
+"""Function, and how many amounts it takes -> what it gives."""
 
 
 def _function(name: str, given: Sequence[Amount | Moment]) -> Amount | Moment:
@@ -457,10 +460,9 @@ def _function(name: str, given: Sequence[Amount | Moment]) -> Amount | Moment:
     if name in _OF_ALL:
         _shared_unit(*amounts)
         return amounts[0].like(_OF_ALL[name]([each.value for each in amounts]), *amounts[1:])
-    most, function = _OF_AMOUNTS.get(name, (0, _power))
-    if not 0 <= most - len(amounts) <= (function.__class__ is partial):
+    if (name, len(amounts)) not in _OF_AMOUNTS:
         raise _Unclear
-    return function(*amounts)
+    return _OF_AMOUNTS[name, len(amounts)](*amounts)
 
 
 def _between(name: str, given: Sequence[Amount | Moment]) -> Amount:
