@@ -7,11 +7,12 @@ names of its class in other languages (`<PERSONNE_48213_1>`). A stand-in that wa
 a phrase of everyday language: it is found as whole words, in any case, with an ending; so is a
 natural name, and each word of it stands for its part.
 
-The patterns are those of `regex`, which can say that a text ends in what may become a match.
+Some patterns are those of `regex`, which can say that a text ends in what may become a match.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -122,25 +123,29 @@ class Variants:
     def _by_tag(self, text: str, at: int, before: str) -> Found | None:
         """Return the first placeholder by the number that no other conversation has."""
         tags, kinds = self._originals.tags, self._originals.kinds
-        if not kinds or not any(tag in text for tag in tags):
-            return None
-        shift = len(before)
-        for match in _tagged(kinds, tags)[0].finditer(before + text, at + shift):
-            name = regex.sub(r"[\W_]+", "_", match["kind"]).upper()
+        whole, shift = before + text, len(before)
+        least = begin = at + shift
+        while kinds and (places := [p for tag in tags if (p := whole.find(tag, begin)) >= 0]):
+            begin = min(places) + 1
+            around = max(least, begin - LONGEST_PLACEHOLDER), begin + LONGEST_PLACEHOLDER
+            match = _tagged(kinds, tags)[0].search(whole, *around)
+            if match is None:
+                continue
+            name = re.sub(r"[\W_]+", "_", match["kind"]).upper()
             numbers = [match["tag"], match["n"], *([match["form"]] if match["form"] else [])]
             bare = "_".join([_CLASS_OF.get(name, name), *numbers])
             original = self._originals.get(f"<{bare}>", self._originals.get(bare))
             if original is not None:
-                own = match["own"] and bare in self._originals
-                start, end = match.span("name" if own else 0)
+                start, end = match.span("name" if match["own"] and bare in self._originals else 0)
                 return Found(start - shift, end - shift, original)
+            least = match.end()
         return None
 
     def _placeholder(self, text: str, at: int) -> Found | None:
         if not (self._escaped and self._originals.kinds):
             return None
         for match in SPELLED.finditer(text, at):
-            name = _NAME.search(match[0].removeprefix("%3C").removeprefix("%3c"))[0]
+            (name,) = _NAME.findall(match[0].removeprefix("%3C").removeprefix("%3c"))
             if match[0][0] == "[" and name in self._originals:
                 continue  # as code has it: the brackets are the text's own
             value = f"<{name.replace(chr(92), '').upper()}>"
@@ -180,7 +185,7 @@ class Variants:
         return self._of_words
 
 
-_NAME = regex.compile(r"[A-Z]+(?:\\?_[A-Z]+)*(?:\\?_[0-9]+)+", regex.I)
+_NAME = re.compile(r"[A-Z]+(?:\\?_[A-Z]+)*(?:\\?_[0-9]+)+", re.I)
 
 
 @cache
@@ -193,12 +198,12 @@ def _spelled() -> Pattern:
 def _words_in_text(words: tuple[str, ...]) -> tuple[Pattern, Pattern]:
     """Return the pattern of whole words, the longest first, and of what may become one."""
     ordered = sorted(words, key=len, reverse=True)
-    values = "|".join(r"\s+".join(map(regex.escape, value.split())) for value in ordered)
+    values = "|".join(r"\s+".join(map(re.escape, value.split())) for value in ordered)
     pattern = (
         rf"(?<!\w)(?:(?P<article>an?)(?P<gap>\s+))?(?P<value>{values})"
         r"(?P<ending>['\u2019]s|s)?(?!\w)"
     )
-    return regex.compile(pattern, regex.I), regex.compile(pattern + _MORE, regex.I)
+    return re.compile(pattern, re.I), regex.compile(pattern + _MORE, regex.I)
 
 
 @lru_cache(maxsize=64)
