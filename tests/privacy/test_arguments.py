@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from sanitizer.privacy.accounting import (
+    Accountant,
+    ApproximateEvent,
+    BoundedRangeEvent,
+    GaussianEvent,
+    PureEvent,
+    StaircaseEvent,
+    ZCDPEvent,
+)
 from sanitizer.privacy.cape import Cape
 from sanitizer.privacy.dps_mozo import DPSMOZO, solve_beta
 from sanitizer.privacy.dyntext import DynText
@@ -20,9 +30,27 @@ MOZO_PUBLISHED = {"n_shots": 3, "beta": 0.1, "order": 5, **PUBLISHED}
 INK = {"clip_norm": 1.0, "n_references": 3}
 BETA = {"epsilon": 1.0, "delta": 1e-5, "n_tokens": 10, "n_shots": 4, "n_references": 100}
 CLIP = {"epsilon": 1.0, "delta": 1e-6, "max_tokens": 10, "n_references": 3}
+WORD = {"unit": "word", "relation": "replace-one"}
+PURE = {"epsilon": 1.0, **WORD}
+STAIRCASE = {"epsilon": 1.0, "n_top": 1, "n_outputs": 5, **WORD}
+NOT_POSITIVE = (0, -1.0, NAN, INF, True, "1", None)
+NO_DELTA = (1, 1.0, -1e-9, NAN, INF, True, "0.1")
 NO_EPSILON = (0, -1.0, NAN, INF, MAX_EPSILON * 2, True, "5")
 
 ROWS: list[tuple[Callable[..., object], dict[str, Any], str, tuple[object, ...]]] = [
+    (PureEvent, PURE, "epsilon", NOT_POSITIVE),
+    (PureEvent, PURE, "unit", ("", None)),
+    (PureEvent, PURE, "relation", ("", None)),
+    (ApproximateEvent, {**PURE, "delta": 0.1}, "epsilon", NOT_POSITIVE),
+    (ApproximateEvent, {**PURE, "delta": 0.1}, "delta", NO_DELTA),
+    (StaircaseEvent, STAIRCASE, "epsilon", NOT_POSITIVE),
+    (StaircaseEvent, STAIRCASE, "n_top", (0, -1, 1.0, True, 5)),
+    (StaircaseEvent, STAIRCASE, "n_outputs", (0, -1, 1.0, True)),
+    (BoundedRangeEvent, {"range_": 1.0, **WORD}, "range_", NOT_POSITIVE),
+    (ZCDPEvent, {"rho": 1.0, **WORD}, "rho", NOT_POSITIVE),
+    (GaussianEvent, {"sigma": 1.0, **WORD}, "sigma", NOT_POSITIVE),
+    (GaussianEvent, {"sigma": 1.0, **WORD}, "sensitivity", NOT_POSITIVE),
+    (Accountant().epsilon, {}, "delta", NO_DELTA),
     (Cape, {}, "variant", ("proven",)),
     (Cape, {}, "context", ("all",)),
     (Cape, {}, "profile", ("flat",)),
@@ -85,5 +113,5 @@ def test_bad_arguments_are_named(
 ) -> None:
     make(**others)
     for value in values:
-        with pytest.raises(ValueError, match=name):
+        with pytest.raises(ValueError, match=f"{name} .*got {re.escape(repr(value))}|^{name}"):
             make(**{**others, name: value})
