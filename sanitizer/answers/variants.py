@@ -41,7 +41,7 @@ _BRACKETS = {
     r"\\\[": r"\\\]",
     r"\\\\\[": r"\\\\\]",
     rf"(?P<own>{_NO_CODE}{{{{)": "}}",
-    rf"(?P<own>{_NO_CODE}{{)": "}",
+    rf"(?P<own>{_NO_CODE}(?<!{{){{)": "}",
     "\u2039": "\u203a",
     "\u27e8": "\u27e9",
     "\uff1c": "\uff1e",
@@ -161,12 +161,15 @@ class Variants:
                 continue  # a letter that is another one in lower case
             value, original = self._words[written.lower()]
             original = self._originals.names.get(written) or _cased(written, value, original)
-            ending, article = match["ending"] or "", match["article"] or ""
+            ending = match["ending"] or ""
             if ending == "s" and original.endswith("s"):
                 ending = ""
-            article = article and article_for(original, article) + match["gap"]
-            start, end = match.start() - shift, match.end() - shift
-            return Found(start, end, article + original + ending)
+            begin = match.start("value")
+            if match["article"] and value in self._originals.drawn:
+                # The one that was sent fits the stand-in, as does the answer's.
+                begin = match.start()
+                original = article_for(original, match["article"]) + match["gap"] + original
+            return Found(begin - shift, match.end() - shift, original + ending)
         return None
 
     def _word_patterns(self) -> tuple[Pattern, Pattern] | None:
