@@ -140,6 +140,8 @@ def read_amount(text: str, point: str = "") -> Amount | None:
     whole, _, decimals = number.partition(found) if found else (number, "", "")
     if group and not re.fullmatch(_GROUPS.format(re.escape(group)), whole):
         return None
+    if unit in ("p", "pence") and not group:
+        return Amount(Decimal(number) / 100, "GBP", "\u00a3", decimals=2, text=text)
     scale = match["scale"] or ""
     value = Decimal(f"{re.sub('[^0-9]', '', whole)}.{decimals}")
     return Amount(

@@ -163,8 +163,9 @@ def _sorted(rows: re.Match[str], reader: Reader, restore: Callable[[str], str]) 
         last = [text for key, text in keyed if not isinstance(key, Amount | Moment)]
         keyed = [each for each in keyed if isinstance(each[0], Amount | Moment)]
         if rows["how"]:
-            first = keyed[0][0] if keyed else None
-            keyed.sort(key=lambda each: _comparable(each[0], first)[0], reverse=descending)
+            places = _places([key for key, _ in keyed])
+            order = sorted(range(len(keyed)), key=places.__getitem__, reverse=descending)
+            keyed = [keyed[i] for i in order]
     return "\n".join(map(restore, [*(text for _, text in keyed[:n_first]), *last]))
 
 
@@ -246,7 +247,8 @@ class _Expression:
             case ast.Call(ast.Name(name), [first, *others]) if name in _OF_TEXT:
                 value = self._shown(name, first, *others)
             case ast.Call(ast.Name(name), arguments):
-                value = _function(name, [each for node in arguments for each in self._ends(node)])
+                read = self._ends if name in ("MIN", "MAX") else lambda node: [self._read(node)]
+                value = _function(name, [each for node in arguments for each in read(node)])
             case _:
                 raise _Unclear
         return value
@@ -261,19 +263,20 @@ class _Expression:
     def _ends(self, node: ast.AST) -> list[Amount | Moment]:
         """Return the value of an argument; of a hidden range both ends: MIN of "12.0-15.5"."""
         original = self._originals.get(node.id, "") if isinstance(node, ast.Name) else ""
-        if ends := _RANGE.fullmatch(original.strip()):
-            found = [self._reader.read(f"{end} {ends['unit']}".strip()) for end in ends.group(1, 2)]
-            return [each for each in found if each is not None]
-        return [self._read(node)]
+        ends = _RANGE.fullmatch(original.strip())
+        if ends is None:
+            return [self._read(node)]
+        found = [self._reader.read(f"{end} {ends['unit']}".strip()) for end in ends.group(1, 2)]
+        return [each for each in found if each is not None]
 
     def _holds(self, sign: ast.cmpop, left: ast.AST, right: ast.AST) -> bool:
         values = self._of(left), self._of(right)
         compared = _COMPARED[type(sign)]
-        if None in [_readable(each, self._reader) for each in values]:
-            if not isinstance(sign, ast.Eq | ast.NotEq):
-                raise _Unclear
-            return compared(*(str(each).strip().casefold() for each in values))
-        return compared(*_comparable(self._read(left), self._read(right)))
+        if [_readable(each, self._reader) for each in values] != [None, None]:
+            return compared(*_comparable(self._read(left), self._read(right)))
+        if not isinstance(sign, ast.Eq | ast.NotEq):
+            raise _Unclear
+        return compared(*(str(each).strip().casefold() for each in values))
 
     def _shown(self, name: str, first: ast.AST, *others: ast.AST) -> str:
         """Return a value written in another way; of a placeholder its original, as it is."""
@@ -298,8 +301,9 @@ def _amount(value: Value) -> Amount:
 
 
 def _shared_unit(*amounts: Amount) -> None:
-    """Raise unless amounts have one unit; a plain number has that of the others."""
-    if len({each.unit for each in amounts if each.unit}) > 1:
+    """Raise unless amounts have one unit; a plain number has that of the others, but no per cents."""
+    units = {each.unit for each in amounts}
+    if len(units - {""}) > 1 or units == {"", PERCENT}:
         raise _Unclear
 
 
@@ -308,13 +312,15 @@ def _comparable(first: Value | None, second: Value | None) -> tuple[Any, Any]:
     if isinstance(first, Moment) and isinstance(second, Moment):
         if first.day and second.day and first.sure == second.sure:
             return (first.day, first.minutes or 0), (second.day, second.minutes or 0)
-        if (first.day and second.day) or first.minutes is None or second.minutes is None:
+        if first.day or second.day or first.minutes is None or second.minutes is None:
             raise _Unclear
         return first.minutes, second.minutes
     if not (isinstance(first, Amount) and isinstance(second, Amount)):
         raise _Unclear
-    if first.unit in TIMED and second.unit in TIMED:
-        return first.value * TIMED[first.unit], second.value * TIMED[second.unit]
+    units = {first.unit, second.unit} - {""}
+    if units and units <= TIMED.keys():
+        ones, twos = TIMED[first.unit or second.unit], TIMED[second.unit or first.unit]
+        return first.value * ones, second.value * twos
     if PERCENT in (first.unit, second.unit) and first.unit != second.unit:
         return _as_share(first), _as_share(second)
     _shared_unit(first, second)
@@ -324,11 +330,17 @@ def _comparable(first: Value | None, second: Value | None) -> tuple[Any, Any]:
     return first.value, second.value
 
 
+def _places(values: Sequence[Value | None]) -> list[Any]:
+    """Return what several values are sorted by; plain numbers have the unit of the others."""
+    like = next((each for each in values if isinstance(each, Amount) and each.unit), None)
+    return [_comparable(each, like or values[0])[0] for each in values]
+
+
 def _as_share(amount: Amount) -> Decimal:
     """Return what an amount is beside one in per cent: a visible 20 is a fifth, and so is .2."""
     if amount.literal and abs(amount.value) >= 1:
         return amount.value / _HUNDRED
-    if not amount.unit and abs(amount.value) > 1:
+    if amount.unit != PERCENT and (amount.unit or abs(amount.value) > 1):
         raise _Unclear
     return amount.value
 
@@ -382,17 +394,14 @@ def _multiplied(one: Amount, two: Amount, sign: str) -> Amount:
     value = one.value * two.value if sign == "*" else one.value / two.value
     if sign == "/" and two.literal and two.value == _HUNDRED:  # per cents were taken already
         value = one.value if one.shared or one.unit == PERCENT else value
-    if PERCENT in (one.unit, two.unit):
-        other = two if one.unit == PERCENT else one
-        if other.unit == PERCENT or (other.literal and other.value == _HUNDRED and sign == "/"):
-            return Amount(value, decimals=2)
-        return replace(other.lasting().like(value), shared=sign == "*")
-    if (
-        two.is_money
-        and (sign == "/" or one.is_money)
-        and not (sign == "/" and one.unit == two.unit)
-    ):
+    if two.is_money and (one.is_money or sign == "/") and (sign == "*" or one.unit != two.unit):
         raise _Unclear
+    if PERCENT in (one.unit, two.unit):
+        by_hundred = two.literal and two.value == _HUNDRED and sign == "/"
+        if one.unit == two.unit or (one.unit == PERCENT and by_hundred):
+            return Amount(value, decimals=2)
+        other = two if one.unit == PERCENT and sign == "*" else one
+        return replace(other.lasting().like(value), shared=sign == "*")
     if two.unit and one.is_money == two.is_money and (one.unit or sign == "/"):
         return Amount(value, decimals=0 if sign == "/" else max(one.decimals, two.decimals))
     # "5.40 a square foot" times "1,840 sq ft" is money
@@ -454,8 +463,8 @@ def _function(name: str, given: Sequence[Amount | Moment]) -> Amount | Moment:
     if name == "COUNT":
         return Amount(Decimal(len(given)))
     if name in ("MIN", "MAX"):
-        keys = [_comparable(each, given[0])[0] for each in given]
-        return given[keys.index(min(keys) if name == "MIN" else max(keys))]
+        places = _places(given)
+        return given[places.index(min(places) if name == "MIN" else max(places))]
     amounts = [_amount(each) for each in given]
     if name in _OF_ALL:
         _shared_unit(*amounts)

@@ -142,7 +142,9 @@ class Moment:
             parts += [self.text[at:start], self._part(code, self.text[start:end])]
             at = end
             if new_year and self.day and self.guessed and span == dated[-1]:
-                parts.append(f"{',' * (dated[0][0] == 'm')} {self.day.year}")
+                named = any(self.text[at].isalpha() for code, at, _ in dated if code == "m")
+                between = ", " if dated[0][0] == "m" else " "
+                parts.append(f"{between if named else '/'}{self.day.year}")
         return "".join([*parts, self.text[at:]])
 
     def _part(self, code: str, old: str) -> str:
@@ -348,22 +350,24 @@ class Reader:
         """
         names = [name for name in self.originals if name.startswith("<DATE")]
         at = names.index(placeholder)
-        before, after = (
-            next(
-                (day for name in others if (day := self._dated(self.originals[name])) and day.day),
-                None,
-            )
-            for others in (reversed(names[:at]), names[at + 1 :])
+        earlier, later = (
+            [n for n in each if not self._says_no_day(n)] for each in (names[:at], names[at + 1 :])
         )
-        near = before or after
+        nearest = [*earlier[-1:], *later[:1]][:1]
+        near = self._dated(self.originals[nearest[0]]) if nearest else None
         if near is None or near.day is None:
             return None
-        passed = (near.day + timedelta(n if before else -n) for n in range(_THREE_MONTHS))
+        passed = (near.day + timedelta(n if earlier else -n) for n in range(_THREE_MONTHS))
         found = next((day for day in passed if day.day == int(match["d"])), None)
         weekday = match["w"] and _WEEKDAYS.get(match["w"].lower())
         if found is None or (weekday and near.sure and found.weekday() != weekday[1]):
             return None
         return replace(near.dated(), day=found)
+
+    def _says_no_day(self, name: str) -> bool:
+        """Return True for a day without its month, and for a time of day."""
+        moment = self._dated(self.originals[name])
+        return bool(_alone(self.originals[name]) or (moment and moment.day is None))
 
     @cached_property
     def _year(self) -> int:
@@ -429,7 +433,7 @@ def in_form(name: str, value: Amount | Moment | None, original: str, how: str) -
     language = LANGUAGES.get(how.strip().lower())
     if name == "IN":
         return original if language is None else _in_language(value, original, language)
-    if value is None and name in ("VALUE", "FORMAT"):
+    if value is None and name in ("VALUE", "FORMAT") and original.strip().isdecimal():
         value = read_amount(original)  # "0012", whatever it was taken for
     shown: str | None = None
     if isinstance(value, Moment):
@@ -454,15 +458,16 @@ def _in_language(value: Amount | Moment | None, original: str, language: Languag
     if isinstance(value, Amount) and (value.is_money or language.duration(value)):
         return language.duration(value) or language.sum(value)
 
-    def named(match: re.Match[str]) -> str:
-        for numbered, names in ((_MONTHS, language.months), (_WEEKDAYS, language.weekdays)):
-            if match[0].lower() in numbered:
-                return names[numbered[match[0].lower()][1]]
-        return match[0]
-
     nth = r"\1." if language.dated.startswith("{d}.") else r"\1"
-    plain = re.sub(r"(?:\bthe )?\b([0-9]{1,2})(?:st|nd|rd|th)\b", nth, original)
-    return re.sub(r"[^\W\d_]+(?:-feira)?", named, plain)
+    shown = re.sub(r"(?:\bthe )?\b([0-9]{1,2})(?:st|nd|rd|th)\b", nth, original)
+    for word in set(re.findall(r"[^\W\d_]+(?:-feira)?", shown)):
+        names, numbered = language.months, _MONTHS.get(word.lower())
+        if numbered is None:
+            names, numbered = language.weekdays, _WEEKDAYS.get(word.lower())
+        if numbered is None:
+            return original  # it says more than that
+        shown = re.sub(rf"\b{word}\b", names[numbered[1]], shown)
+    return shown
 
 
 def _digits(value: Amount, form: str) -> str | None:

@@ -123,6 +123,20 @@ def test_however_a_stream_is_split_it_says_the_same(cuts: list[int]) -> None:
     assert "".join([*map(stream.feed, pieces), stream.finish()]) == restored(ANSWER)
 
 
+@pytest.mark.parametrize(
+    ("formula", "result"),
+    [
+        ("MAX(<DATE_10>, <DATE_12>, <DATE_1>)", None),  # days and times of day
+        ("MAX(<NUMBER_4>, 9, <NUMBER_3>)", "three weeks"),  # nine days
+        ('MIN("10 minutes", <NUMBER_4>, 9)', "9"),
+    ],
+)
+def test_what_is_compared_has_one_measure(formula: str, result: str | None) -> None:
+    assert compute(f"{{{{= {formula} }}}}", HIDDEN, str) == result
+    rows = "<DATE_10> :: a\n<DATE_12> :: b\n<DATE_1> :: c\n}}"
+    assert compute(f"{{{{= ROWS ASC\n{rows}", HIDDEN, str) is None
+
+
 @given(st.text(alphabet='<>MONEY_1{}=+-*/() ROWSIF,\n:19.%"', max_size=80))
 def test_no_formula_raises(inner: str) -> None:
     restored(f"{{{{= <MONEY_1>{inner} }}}}")
