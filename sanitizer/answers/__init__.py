@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from sanitizer.answers.extractors import extractor_for as extractor_for
     from sanitizer.answers.formulas import INSTRUCTION as INSTRUCTION
     from sanitizer.answers.formulas import OPENS as OPENS
+    from sanitizer.answers.lexical import plural_of as plural_of
     from sanitizer.answers.links import MAY_LINK as MAY_LINK
     from sanitizer.answers.links import Links as Links
     from sanitizer.answers.restorer import RestoredStream as RestoredStream
     from sanitizer.answers.restorer import Restorer as Restorer
-    from sanitizer.answers.restorer import plural_of as plural_of
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
@@ -56,7 +56,8 @@ else:
                 "extractor_for",
             ),
             "formulas": ("INSTRUCTION", "OPENS"),
+            "lexical": ("plural_of",),
             "links": ("Links", "MAY_LINK"),
-            "restorer": ("RestoredStream", "Restorer", "plural_of"),
+            "restorer": ("RestoredStream", "Restorer"),
         },
     )

@@ -12,8 +12,8 @@ import asyncio
 import json
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import (
+    AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
     Callable,
@@ -22,14 +22,16 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass
+from itertools import chain
 from queue import SimpleQueue
 from typing import Protocol, Self
 
 import numpy as np
 
-from sanitizer.answers.restorer import MappedStream, Part, Restorer, WordMap
+from sanitizer.answers.lexical import MappedStream, WordMap, between
+from sanitizer.answers.restorer import Part, Restorer
 from sanitizer.errors import ModelError
-from sanitizer.lm import MAX_CELLS, ByteTokens, CausalLM, ChatFormat, Logits, Models
+from sanitizer.lm import MAX_CELLS, ByteTokens, CausalLM, ChatFormat, Models
 from sanitizer.results import SanitizedText
 from sanitizer.text import WORD_KINDS, Policy
 from sanitizer.urls import check_base_url, is_loopback
@@ -95,9 +97,6 @@ class RestoredAnswer(str):
         answer.extracted, answer.note, answer.notes = extracted, note, notes
         return answer
 
-    def __reduce__(self) -> tuple[type[Self], tuple[str, bool, str | None, tuple[str, ...]]]:
-        return type(self), (str(self), self.extracted, self.note, self.notes)
-
 
 class NotExtracted(Exception):
     """No better answer than the noisy one was made; the message says why, and quotes nothing."""
@@ -113,9 +112,7 @@ class Extractor(Protocol):
     It must be safe for many threads, and send nothing off the machine.
 
     >>> class Shouting:
-    ...     def load(self) -> None:
-    ...         pass
-    ...
+    ...     def load(self) -> None: ...
     ...     def rewrite(self, prompt: str, noisy_answer: str) -> Iterator[str]:
     ...         yield noisy_answer.upper()
     >>> from sanitizer import Policy, Sanitizer
@@ -145,13 +142,8 @@ class Extractor(Protocol):
 
 def original_prompt(result: SanitizedText) -> str:
     """Return the prompt before it was sanitized, with placeholders for its identifiers."""
-    stretches: list[str] = []
-    at = 0
-    for r in result.replacements:
-        stretches.append(result.text[at : r.start])
-        stretches.append(r.original if r.kind in _REVERTED else r.replacement)
-        at = r.end
-    return "".join([*stretches, result.text[at:]])
+    own = [r.original if r.kind in _REVERTED else r.replacement for r in result.replacements]
+    return "".join(chain.from_iterable(zip(between(result), [*own, ""], strict=True)))
 
 
 def replaced_words(result: SanitizedText) -> bool:
@@ -167,16 +159,16 @@ class RecentPrompts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._results: OrderedDict[tuple[str, str], SanitizedText] = OrderedDict()
+        self._results: dict[tuple[str, str], SanitizedText] = {}
 
     def add(self, result: SanitizedText) -> None:
         """Add the newest prompt; of more than MAX_PROMPTS, the oldest is forgotten."""
         key = (result.text, original_prompt(result))
         with self._lock:
+            self._results.pop(key, None)
             self._results[key] = result
-            self._results.move_to_end(key)
             if len(self._results) > MAX_PROMPTS:
-                self._results.popitem(last=False)
+                del self._results[next(iter(self._results))]
 
     def last(self) -> tuple[SanitizedText, ...]:
         """Return the prompts that are remembered, the newest last."""
@@ -193,16 +185,10 @@ class LmExtractor:
 
     Args:
         load: returns model and tokenizer; called before each answer.
-        max_tokens: longer answers are not rewritten.
     """
 
-    def __init__(
-        self, load: Callable[[], tuple[CausalLM, ByteTokens]], max_tokens: int = MAX_TOKENS
-    ) -> None:
-        if max_tokens < 1:
-            raise ValueError(f"max_tokens must be at least 1, got {max_tokens!r}")
+    def __init__(self, load: Callable[[], tuple[CausalLM, ByteTokens]]) -> None:
         self._load = load
-        self._max_tokens = max_tokens
 
     def load(self) -> None:
         """See `Extractor.load`."""
@@ -217,64 +203,54 @@ class LmExtractor:
         chat_format = ChatFormat(tokens)
         asked = INSTRUCTIONS.format(prompt=prompt, noisy_answer=noisy_answer)
         ids = chat_format.prompt(asked, SYSTEM_PROMPT)
-        cursor = DraftCursor(tokens.encode(noisy_answer), chat_format.end)
-        n_most = len(cursor.ids) * 3 // 2 + 16
-        room = min(model.max_length, MAX_CELLS)
-        if len(cursor.ids) > self._max_tokens or len(ids) + n_most > room:
+        draft = tokens.encode(noisy_answer)
+        n_most = len(draft) * 3 // 2 + 16
+        if len(draft) > MAX_TOKENS or len(ids) + n_most > min(model.max_length, MAX_CELLS):
             raise NotExtracted("prompt and answer are too long for the local model")
+        read: list[int] = []
+        shown = 0
         try:
-            yield from _texts(tokens, _continued(model, ids, cursor, n_most))
+            for token in _edited(model, ids, draft, chat_format.end, n_most):
+                read.append(token)
+                text = tokens.decode(read).lstrip()
+                # U+FFFD at the end may be a character whose last bytes are still to come.
+                if (done := len(text.rstrip("\ufffd").rstrip())) > shown:
+                    yield text[shown:done]
+                    shown = done
         except ModelError:
             raise NotExtracted("the local model failed on this answer") from None
 
 
-class DraftCursor:
-    """Tokens of the noisy answer, and how far the new answer has come in them.
+def _edited(
+    model: CausalLM, ids: Sequence[int], draft: Sequence[int], end: frozenset[int], n_most: int
+) -> Iterator[int]:
+    """Yield the tokens of the new answer, an edition of a draft.
+
+    A token that continues the draft gets a bonus, and an end after its last one; an end long before
+    loses as much. Of all other tokens, none comes that would repeat a run of REPEATED tokens.
 
     Args:
-        ids: the tokens.
-        end: tokens at which an answer ends.
+        ids: tokens of the prompt. end: tokens at which an answer ends.
     """
-
-    def __init__(self, ids: Sequence[int], end: frozenset[int]) -> None:
-        self.ids = ids
-        self.end = end
-        self._at = 0
-
-    def next(self, scores: Logits, written: Sequence[int]) -> int:
-        """Return the token of the highest score, and move on.
-
-        A token that continues the noisy answer gets a bonus, and an end after its last one; an end
-        long before loses as much. Of all other tokens, none comes that would repeat a run of
-        REPEATED tokens.
-
-        Args:
-            scores: float32 [n_vocabulary], scores of the model.
-            written: tokens of the new answer so far.
-        """
-        scores = scores.copy()
-        ahead = list(self.ids[self._at : self._at + AHEAD])
+    rows = model.prefill([ids])
+    written: list[int] = []
+    at = 0
+    while True:
+        scores = rows.logits[0].copy()
+        ahead = list(draft[at : at + AHEAD])
         scores[list(_repeating(written) - set(ahead))] = -np.inf
         for token in set(ahead):
             scores[token] += BONUS - SKIP * ahead.index(token)
-        scores[list(self.end)] += BONUS if not ahead else -BONUS if len(ahead) == AHEAD else 0
+        scores[list(end)] += BONUS if not ahead else -BONUS if len(ahead) == AHEAD else 0
         best = int(scores.argmax())
-        self._at += ahead.index(best) + 1 if best in ahead else 0
-        return best
-
-
-def _continued(
-    model: CausalLM, ids: Sequence[int], cursor: DraftCursor, n_most: int
-) -> Iterator[int]:
-    """Yield the tokens of the new answer."""
-    rows = model.prefill([ids])
-    written: list[int] = []
-    while (token := cursor.next(rows.logits[0], written)) not in cursor.end:
-        yield token
-        written.append(token)
+        if best in end:
+            return
+        at += ahead.index(best) + 1 if best in ahead else 0
+        yield best
+        written.append(best)
         if len(written) == n_most:
             raise EndedEarly(f"the local model came to no end within {n_most} tokens")
-        rows.step([token])
+        rows.step([best])
 
 
 def _repeating(written: Sequence[int]) -> set[int]:
@@ -282,19 +258,6 @@ def _repeating(written: Sequence[int]) -> set[int]:
     n = REPEATED - 1
     last = tuple(written[len(written) - n :])
     return {written[i + n] for i in range(len(written) - n) if tuple(written[i : i + n]) == last}
-
-
-def _texts(tokens: ByteTokens, ids: Iterator[int]) -> Iterator[str]:
-    """Yield tokens as text, without the spaces at both ends."""
-    read: list[int] = []
-    shown = 0
-    for token in ids:
-        read.append(token)
-        text = tokens.decode(read).lstrip()
-        # U+FFFD at the end may be a character whose last bytes are still to come.
-        if (done := len(text.rstrip("\ufffd").rstrip())) > shown:
-            yield text[shown:done]
-            shown = done
 
 
 class RemoteExtractor:
@@ -306,7 +269,6 @@ class RemoteExtractor:
 
     Args:
         url: base URL, such as "http://127.0.0.1:8080/v1".
-        model: name of the model, for servers that hold several.
         timeout: seconds for the whole answer.
         trusted_extractor_host: allow a host that is not this machine: original prompts are sent
             there.
@@ -320,7 +282,6 @@ class RemoteExtractor:
         self,
         url: str,
         *,
-        model: str = "local",
         timeout: float = 120.0,
         trusted_extractor_host: bool = False,
     ) -> None:
@@ -333,7 +294,6 @@ class RemoteExtractor:
         if not timeout > 0:
             raise ValueError(f"timeout must be above 0, got {timeout!r}")
         self._url = url.rstrip("/") + "/chat/completions"
-        self._model = model
         self._timeout = timeout
 
     def load(self) -> None:
@@ -348,53 +308,40 @@ class RemoteExtractor:
             {"role": "system", "content": SYSTEM_PROMPT},
             {"role": "user", "content": asked},
         ]
-        body = {"model": self._model, "messages": messages, "temperature": 0, "stream": False}
+        body = {"model": "local", "messages": messages, "temperature": 0, "stream": False}
+        ends = time.monotonic() + self._timeout
+        received = bytearray()
         try:
-            yield _said(self._post(body))
+            with (
+                httpx.Client(
+                    trust_env=False, follow_redirects=False, timeout=self._timeout
+                ) as client,
+                client.stream(
+                    "POST", self._url, json=body, headers={"accept-encoding": "identity"}
+                ) as response,
+            ):
+                if response.status_code != httpx.codes.OK:
+                    raise NotExtracted(
+                        f"the extractor's server answered with status {response.status_code}"
+                    )
+                for piece in response.iter_raw():
+                    received += piece
+                    if len(received) > MAX_BYTES or time.monotonic() > ends:
+                        raise NotExtracted(
+                            "the extractor's server answered with too much, or too slowly"
+                        )
+            text = json.loads(received)["choices"][0]["message"]["content"]
         except httpx.HTTPError as error:  # its message may hold the address only
             raise NotExtracted(
                 f"the extractor's server could not be asked ({type(error).__name__})"
             ) from None
-
-    def _post(self, body: object) -> bytes:
-        """Return the body of the server's answer.
-
-        Raises:
-            NotExtracted: it is not bounded in size and time, or an error.
-        """
-        import httpx
-
-        ends = time.monotonic() + self._timeout
-        received = bytearray()
-        headers = {"accept-encoding": "identity"}
-        with (
-            httpx.Client(trust_env=False, follow_redirects=False, timeout=self._timeout) as client,
-            client.stream("POST", self._url, json=body, headers=headers) as response,
-        ):
-            if response.status_code != httpx.codes.OK:
-                raise NotExtracted(
-                    f"the extractor's server answered with status {response.status_code}"
-                )
-            for piece in response.iter_raw():
-                received += piece
-                if len(received) > MAX_BYTES or time.monotonic() > ends:
-                    raise NotExtracted(
-                        "the extractor's server answered with too much, or too slowly"
-                    )
-        return bytes(received)
-
-
-def _said(body: bytes) -> str:
-    """Return the text of a chat completion's first choice."""
-    try:
-        text = json.loads(body)["choices"][0]["message"]["content"]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        text = None
-    if not isinstance(text, str):
-        raise NotExtracted(
-            "the extractor's server answered with something that is no chat completion"
-        )
-    return text.strip()
+        except (ValueError, LookupError, TypeError, RecursionError):
+            text = None
+        if not isinstance(text, str):
+            raise NotExtracted(
+                "the extractor's server answered with something that is no chat completion"
+            )
+        yield text.strip()
 
 
 def extractor_for(
@@ -494,12 +441,14 @@ class AnswerStream(Iterator[str]):
     Attributes:
         extracted: True if the answer was rewritten; final after the last piece.
         note: as in `RestoredAnswer`; final after the last piece.
+        notes: as those of `RestoredAnswer`.
         drawn: what the model was told instead of something private -> what that is.
     """
 
     def __init__(self, pieces: Iterable[str], context: AnswerContext, whole: bool = False) -> None:
         self.extracted = False
         self.note = context.note()
+        self.notes = context.notes()
         self.drawn = context.drawn()
         self._context = context
         self._whole = whole
@@ -514,15 +463,10 @@ class AnswerStream(Iterator[str]):
     def __next__(self) -> str:
         return next(self._shown)
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """As those of `RestoredAnswer`."""
-        return self._context.notes()
-
     def answer(self) -> RestoredAnswer:
         """Return all that is left of the answer, as one string."""
         text = "".join(self)
-        return RestoredAnswer(text, self.extracted, self.note, self._context.notes())
+        return RestoredAnswer(text, self.extracted, self.note, self.notes)
 
     def _restored(self, pieces: Iterable[str]) -> Iterator[str]:
         """Yield the answer with its identifiers restored, and nothing else."""
@@ -532,11 +476,14 @@ class AnswerStream(Iterator[str]):
 
     def _mapped(self, pieces: Iterable[str]) -> Iterator[str]:
         """Yield the answer with identifiers restored and words mapped."""
-        words_map = WordMap(self._context.prompts, self._context.policy)
-        mapped = words_map.stream(self._context.restorer.links)
+        mapped = self._words(self._context.prompts)
         yield from self._around(mapped, pieces, restored=True)
         self.extracted = mapped.n_mapped > 0
         self.note = None if self.extracted else NO_RELEASED
+
+    def _words(self, prompts: Iterable[SanitizedText]) -> MappedStream:
+        words_map = WordMap(prompts, self._context.policy)
+        return words_map.stream(self._context.restorer.links)
 
     def _rewritten(self, pieces: Iterable[str], extractor: Extractor) -> Iterator[str]:
         """Yield what the extractor writes, or the answer as it came.
@@ -551,7 +498,9 @@ class AnswerStream(Iterator[str]):
         text = ""
         stream = self._context.restorer.stream()
         try:
-            for piece in extractor.rewrite(prompt, self._with_mapped_words(noisy)):
+            # Its words are mapped, and identifiers are as the API wrote them.
+            mapped = self._around(self._words(self._context.prompts[-1:]), [noisy], restored=False)
+            for piece in extractor.rewrite(prompt, "".join(mapped)):
                 text += piece
                 if not checked:
                     yield stream.feed(piece)
@@ -567,12 +516,6 @@ class AnswerStream(Iterator[str]):
         self.note = self.note or (LOST if text else NOTHING)
         yield self._context.restorer.text(noisy)
 
-    def _with_mapped_words(self, noisy: str) -> str:
-        """Return the answer with its words mapped, and identifiers as the API wrote them."""
-        words_map = WordMap(self._context.prompts[-1:], self._context.policy)
-        mapped = words_map.stream(self._context.restorer.links)
-        return "".join(self._around(mapped, [noisy], restored=False))
-
     def _around(self, mapped: MappedStream, pieces: Iterable[str], restored: bool) -> Iterator[str]:
         """Yield an answer with the words between its identifiers mapped."""
         for part in self._parts(pieces):
@@ -587,7 +530,7 @@ class AnswerStream(Iterator[str]):
         stream = self._context.restorer.stream()
         for piece in pieces:
             yield from stream.parts(piece)
-        yield from stream.last_parts()
+        yield from stream.parts("", final=True)
 
 
 _Passed = str | BaseException | None
@@ -629,42 +572,34 @@ class AsyncAnswerStream(AsyncIterator[str]):
         self._pieces = pieces
         self._opened = opened
         self._given: SimpleQueue[_Passed] = SimpleQueue()
-        self._shown: asyncio.Queue[_Passed] = asyncio.Queue()
-        self._feeder: asyncio.Task[None] | None = None
-        self._ended = False
+        self._shown = self._restored()
 
     async def __anext__(self) -> str:
-        if self._ended:
-            raise StopAsyncIteration
-        if self._feeder is None:
-            self._begin()
-        try:
-            shown = await self._shown.get()
-        except asyncio.CancelledError:
-            await self.aclose()
-            raise
-        if isinstance(shown, str):
-            return shown
-        await self.aclose()
-        raise StopAsyncIteration if shown is None else shown
+        return await anext(self._shown)
 
     async def aclose(self) -> None:
         """End the stream: nothing more is read or shown."""
-        self._ended = True
-        if self._feeder is not None:
-            self._feeder.cancel()
-            await asyncio.gather(self._feeder, return_exceptions=True)
+        await self._shown.aclose()
 
-    def _begin(self) -> None:
-        self._feeder = asyncio.create_task(self._feed())
+    async def _restored(self) -> AsyncGenerator[str, None]:
+        shown: asyncio.Queue[_Passed] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
         def show(piece: _Passed) -> None:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(self._shown.put_nowait, piece)
+                loop.call_soon_threadsafe(shown.put_nowait, piece)
 
+        feeder = asyncio.create_task(self._feed())
         # Not of the loop's pool: one that waits for a slow API would keep others from working.
         threading.Thread(target=self._restore, args=(show,), daemon=True).start()
+        try:
+            while isinstance(piece := await shown.get(), str):
+                yield piece
+            if piece is not None:
+                raise piece
+        finally:
+            feeder.cancel()
+            await asyncio.gather(feeder, return_exceptions=True)
 
     async def _feed(self) -> None:
         """Hand each piece to the thread, then how it ended."""

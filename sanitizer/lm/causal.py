@@ -72,7 +72,8 @@ class PrefixCache:
             float32 [..., PREFIX_BLOCK, head] each.
         """
         with self._lock:
-            keys = self._kept_keys(ids)
+            begun = (tuple(ids[:end]) for end in range(PREFIX_BLOCK, len(ids) + 1, PREFIX_BLOCK))
+            keys = list(takewhile(self._blocks.__contains__, begun))
             # Later blocks are useless without the earlier ones, so these are displaced last.
             for key in reversed(keys):
                 self._blocks.move_to_end(key)
@@ -96,10 +97,6 @@ class PrefixCache:
                 self._blocks.move_to_end(key)
             while len(self._blocks) > self._n_blocks:
                 self._blocks.popitem(last=False)
-
-    def _kept_keys(self, ids: Sequence[int]) -> list[tuple[int, ...]]:
-        keys = (tuple(ids[:end]) for end in range(PREFIX_BLOCK, len(ids) + 1, PREFIX_BLOCK))
-        return list(takewhile(self._blocks.__contains__, keys))
 
     def clear(self) -> None:
         """Forget everything."""
@@ -229,7 +226,7 @@ class OnnxCausalLM:
             raise ValueError(f"max_cells must be at least 1, got {max_cells}")
         self.folder = folder or model_folder(DEFAULT_CAUSAL_MODEL)
         self.max_cells = max_cells
-        self._kept = PrefixCache(max_kept)
+        self.kept = PrefixCache(max_kept)
         manifest = Manifest.read(self.folder)
         manifest.verify({*manifest.data["files"], "model.onnx", "tokenizer.json"})
         weights = manifest.verify_weights()
@@ -256,9 +253,9 @@ class OnnxCausalLM:
         rows = OnnxRows(self, [len(prompt) for prompt in prompts])
         for row, prompt in enumerate(prompts):
             # without the last token: at least one must be read to have scores
-            begin = rows.place(row, self._kept.find(prompt[:-1]))
+            begin = rows.place(row, self.kept.find(prompt[:-1]))
             rows.logits[row] = rows.read(row, prompt[begin:], begin, [len(prompt) - 1]).logits
-            self._kept.keep(prompt, partial(rows.seen, row))
+            self.kept.keep(prompt, partial(rows.seen, row))
         return rows
 
     def scores(self, ids: Sequence[int], at: Sequence[int]) -> Logits:
@@ -278,12 +275,7 @@ class OnnxCausalLM:
 
     def forget(self) -> None:
         """See `CausalLM.forget`."""
-        self._kept.clear()
-
-    @property
-    def kept_tokens(self) -> int:
-        """Number of tokens of earlier prompts' beginnings that are kept now."""
-        return len(self._kept)
+        self.kept.clear()
 
     def check_ids(self, ids: Sequence[int]) -> None:
         """Check that there is a token, and that every token is in the vocabulary.

@@ -253,13 +253,7 @@ class MaskedLM(Protocol):
     def full_logits(
         self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """Return scores over the whole vocabulary, float32 [n, n_vocabulary].
-
-        Args:
-            ids: int64 [batch, length], rows padded at the end.
-            lengths: int64 [batch], real tokens per row.
-            at: int64 [n], flat positions row * length + column.
-        """
+        """Return as `logits`, but over the whole vocabulary, float32 [n, n_vocabulary]."""
 
 
 class OnnxMaskedLM:

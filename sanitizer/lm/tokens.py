@@ -48,13 +48,6 @@ class WordPieces:
         ids: list[int] = self._tokenizer.encode(clean, add_special_tokens=False).ids
         return ids
 
-    def placed(self, text: str) -> list[tuple[int, int]]:
-        """Return the token ids of a stretch of text, each with the character it begins at."""
-        if not text or text.isspace():
-            return []
-        found = self._tokenizer.encode(_SURROGATE.sub("\ufffd", text), add_special_tokens=False)
-        return [(i, begin) for i, (begin, _) in zip(found.ids, found.offsets, strict=True)]
-
     def token(self, index: int) -> str:
         """Return a token as a word or word piece, without its continuation marks."""
         return str(self._tokenizer.id_to_token(index)).removeprefix("##")

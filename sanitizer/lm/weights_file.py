@@ -185,15 +185,9 @@ class ModelShape:
     """Sizes of a Llama-like model.
 
     Attributes:
-        n_layers: number of layers.
-        width: width of the hidden states.
-        n_heads: number of attention heads.
-        n_kv_heads: number of heads of keys and values, which several attention heads share.
-        n_inner: width of the feed-forward part.
-        n_vocabulary: number of tokens in the vocabulary.
+        n_kv_heads: heads of keys and values, which several attention heads share.
         n_positions: tokens that the model can read at most.
-        theta: base of the rotary embedding.
-        eps: number added to variances before they divide.
+        theta: base of the rotary embedding. eps: number added to variances before they divide.
     """
 
     n_layers: int

@@ -10,12 +10,12 @@ from sanitizer import lazy_door
 
 if TYPE_CHECKING:
     from sanitizer.text.lexers import TAGS as TAGS
+    from sanitizer.text.policy import CLASSES as CLASSES
+    from sanitizer.text.policy import DRAWN as DRAWN
+    from sanitizer.text.policy import PRESETS as PRESETS
     from sanitizer.text.policy import UNCLEAR as UNCLEAR
     from sanitizer.text.policy import Policy as Policy
     from sanitizer.text.policy import word_list as word_list
-    from sanitizer.text.policy_file import CLASSES as CLASSES
-    from sanitizer.text.policy_file import DRAWN as DRAWN
-    from sanitizer.text.policy_file import PRESETS as PRESETS
     from sanitizer.text.prompt import DeclaredText as DeclaredText
     from sanitizer.text.prompt import Prompt as Prompt
     from sanitizer.text.prompt import kept_phrases as kept_phrases
@@ -45,8 +45,7 @@ else:
         __name__,
         {
             "lexers": ("TAGS",),
-            "policy": ("Policy", "UNCLEAR", "word_list"),
-            "policy_file": ("CLASSES", "DRAWN", "PRESETS"),
+            "policy": ("CLASSES", "DRAWN", "PRESETS", "Policy", "UNCLEAR", "word_list"),
             "prompt": (
                 "DeclaredText",
                 "Prompt",

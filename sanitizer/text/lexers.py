@@ -7,106 +7,39 @@ in syntax.py, which finds the regions.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, partial
+from importlib.resources import files
 from typing import Literal
 
 Role = Literal["keyword", "name", "string", "comment", "number", "tag", "text"]
 Found = tuple[int, int, Role]
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+_WORDS = {
+    language: {name: words.split() for name, words in table.items()}
+    for language, table in tomllib.loads(
+        files("sanitizer.text").joinpath("code_words.toml").read_text("utf-8")
+    ).items()
+}
 
 
-_KEYWORDS = {
-    "python": _words("""False None True and as assert async await break class continue def del elif
-        else except finally for from global if import in is lambda nonlocal not or pass raise return
-        try while with yield match case self cls"""),
-    "javascript": _words("""async await break case catch class const continue debugger default
-        delete do else enum export extends false finally for from function if implements import in
-        instanceof interface let new null of private protected public return static super switch
-        this throw true try type typeof undefined var void while with yield"""),
-    "sql": _words("""add all alter and any as asc begin between by cascade case check column commit
-        constraint create cross database default delete desc distinct drop else end except exists
-        explain false foreign from full group having if in index inner insert intersect into is join
-        key left like limit not null offset on or order outer over partition primary references
-        returning right rollback select set table then transaction true truncate union unique update
-        using values view when where with"""),
-    "shell": _words("""if then else elif fi for while until do done case esac in function select
-        time return export local readonly declare unset shift exit break continue true false"""),
-    "json": _words("true false null"),
-    "yaml": _words("true false null yes no on off True False Null"),
-    "csv": _words("true false null TRUE FALSE NULL"),
-    "toml": _words("true false inf nan"),
-    "html": frozenset(),
-    "other": _words("""abstract auto bool boolean break byte case catch char class const continue
-        def default defer delete do double else elsif end enum extends extern false final finally
-        float fn for foreach func function go goto if impl implements import in include int
-        interface let long loop match mod mut namespace new nil null package private protected pub
-        public return self short signed static string struct super switch this throw throws trait
-        true try type typedef union unsigned use using var virtual void volatile while"""),
-}
-TAGS = _words("""a abbr address article aside audio b blockquote body br button canvas caption code
-    col colgroup dd details div dl dt em embed fieldset figcaption figure footer form h1 h2 h3 h4 h5
-    h6 head header hr html i iframe img input label legend li link main map mark meta nav object ol
-    optgroup option p param path picture pre q s script section select small source span strong
-    style sub summary sup svg table tbody td template textarea tfoot th thead time title tr u ul var
-    video""")
-VOID = _words("area base br col embed hr img input link meta param source track wbr")
-LIBRARY = {
-    "python": _words("""abs all any append args array ascending axis bool bytes columns compile
-        concat csv dataclass DataFrame date datetime decode dict dtype dumps encode encoding
-        enumerate Exception extend filter float format get groupby head header how index index_col
-        inplace input int isinstance items join json keys kwargs len list loads logging lower main
-        map math max merge min name np numpy object open os pandas path pd plot plt pop print range
-        read read_csv replace requests reversed round sep set sort sorted split str strip sum super
-        sys time tuple type typing update upper ValueError values write zip"""),
-    "javascript": _words("""any Array addEventListener alert assign axios body boolean catch
-        console constructor createElement data Date document entries Error event every express
-        fetch filter find forEach function getElementById headers id includes indexOf innerHTML
-        join json JSON key keys length localStorage log map Map Math method module never number
-        Number Object onclick parse parseFloat parseInt path process Promise prototype props push
-        querySelector React reduce replace require res req resolve response setState setTimeout
-        slice some sort split state string String stringify then toFixed toLowerCase toString trim
-        unknown useEffect useState value values window"""),
-    "sql": _words("""abs array autoincrement avg bigint blob boolean cast char coalesce concat count
-        current_date current_timestamp date datetime decimal double extract float id int integer
-        json jsonb lag lead length lower max min money now numeric nvarchar rank real replace round
-        row_number serial smallint substr substring sum text time timestamp tinyint trim upper uuid
-        varchar year"""),
-    "shell": _words("""apt awk bash brew cat cd chmod chown cp curl cut date df docker du echo env
-        find ftp gcc git grep gunzip gzip head helm ifconfig java kill kubectl less ln ls make mkdir
-        mv mysql nano npm npx node nslookup openssl php ping pip pip3 pnpm ps psql pwd python
-        python3 rm rsync scp sed set sh sleep sort ssh sudo systemctl tail tar tee telnet test touch
-        tr traceroute uniq unzip vi vim wc wget which xargs yarn zip"""),
-    "html": _words("""action alt charset checked class colspan content data disabled enctype for
-        height href id lang max maxlength media method min name onclick placeholder readonly rel
-        required role rowspan selected src style tabindex target title type value version encoding
-        width xml xmlns DOCTYPE doctype amp lt gt quot apos nbsp"""),
-    "other": _words("""append args ArrayList Boolean Console count cout cpp cs Double echo endl err
-        error Exception File fmt get go HashMap id in Integer iostream java js key kt len length
-        line List Main main Map map Math name Object Ok Option out php print printf Println println
-        Program push put puts py rb require Result set size Some std str String sum System toString
-        ts value Vec vec vector Write WriteLine"""),
-}
-TAGGED = {
-    tag: language
-    for language, tags in {
-        "python": "python py python3 pycon ipython",
-        "javascript": "javascript js jsx ts tsx typescript node mjs",
-        "sql": "sql postgres postgresql mysql sqlite plsql tsql",
-        "json": "json jsonc json5 jsonl ndjson geojson",
-        "yaml": "yaml yml",
-        "csv": "csv tsv",
-        "shell": "bash sh shell zsh console terminal dockerfile",
-        "html": "html xml svg xhtml vue htm",
-        "toml": "toml ini",
-        "other": "java c cpp csharp cs go rust ruby rb php kotlin swift scala perl r lua dart",
-    }.items()
-    for tag in tags.split()
-}
+def _of(name: str) -> dict[str, frozenset[str]]:
+    """Return language -> its words of one kind."""
+    return {language: frozenset(kinds.get(name, ())) for language, kinds in _WORDS.items()}
+
+
+_KEYWORDS = _of("keywords")
+LIBRARY = _of("library")
+"""Names of well-known libraries by language."""
+TAGS = frozenset(_WORDS["html"]["tags"])
+"""Tags of HTML."""
+VOID = frozenset(_WORDS["html"]["void"])
+"""Tags of HTML that are never closed."""
+TAGGED = {tag: language for language, tags in _of("fences").items() for tag in tags}
+"""Tag of a fenced block -> the language."""
 
 WORD = "[0-9A-Za-z_\u00a1-\u1fff\u2070-\u2fff\u3001-\U0010ffff]"
 """A character of a word: wider than a letter, so that no rare script is taken for layout."""
@@ -117,7 +50,7 @@ _SCALAR = re.compile(r"[-+]?+\d[\d_.,:/%-]*+")
 _ESCAPE = re.compile(rf"\\(?:[abfnrtv0]|(?!{WORD}).)", re.S)
 _F_HOLE = re.compile(r"\{\{|\{([^{}]*+)\}")
 _JS_HOLE = re.compile(r"\$\{([^{}]*+)\}")
-_PREFIXES = _words("r b f u rb br fr rf R B F U")
+_PREFIXES = frozenset("r b f u rb br fr rf R B F U".split())
 
 
 def _body(quote: str, more: str = "", escape: str = r"\\.") -> re.Pattern[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,26 +15,45 @@ from sanitizer.errors import PolicyError
 from sanitizer.identifiers import KINDS
 from sanitizer.lm import Manifest, model_folder
 from sanitizer.privacy import Cape, DynText
-from sanitizer.storage import NATURAL
-from sanitizer.text.policy_file import (
-    CLASSES,
-    DRAWN,
-    NUMBERS,
-    PATTERN_SECONDS,
-    PRESETS,
-    WORDS,
-    PolicyFile,
-    WordSet,
-    is_word,
-    limited,
-    meant,
-    of_names,
-    one_of,
-)
 from sanitizer.text.prompt import Phrases
-from sanitizer.text.words import straight, without_clitic
+from sanitizer.text.words import straight, without_clitic, word_spans
 
-_COMMENT = re.compile("#.*")
+PRESETS = ("identifiers", "deidentify", "balanced", "strict")
+"""Names of the packaged policies."""
+WORDS = "words"
+"""Name of one more policy, for comparison: 3,000 frequent words are public, others are drawn."""
+CLASSES = (
+    *("PERSON", "ORGANIZATION", "PLACE", "PRODUCT", "ID", "MONEY", "DATE", "NUMBER"),
+    *("CONDITION", "TREATMENT", "BELIEF", "ORIGIN", "SEXUALITY", "CRIME", "OCCUPATION", "FAMILY"),
+    *("FACT", "TERM"),
+)
+"""Classes of what a detector finds. FACT: told in everyday words; TERM: a word on no list."""
+TREATMENTS = ("pass", "vault", "draw", "capitals", "refuse")
+"""What happens to a class. "draw": its stand-in is drawn within the class, of DRAWN only.
+"capitals": goes to the vault if it is not written in lower case."""
+DRAWN = ("CONDITION", "BELIEF", "ORIGIN", "CRIME")
+"""Classes with a list of at least 100 members, from which a stand-in can be drawn."""
+UNCLEAR = frozenset({"DATE", "LINK"})
+"""Kinds that are often public: they stay under a policy that leaves other words as they are."""
+PATTERN_SECONDS = 1.0
+"""Seconds that a pattern of a policy may take for a text or a word."""
+
+_DEIDENTIFY = {
+    **dict.fromkeys(CLASSES, "pass"),
+    **dict.fromkeys(CLASSES[: CLASSES.index("CONDITION")], "vault"),
+    "TERM": "capitals",
+}
+_BALANCED = {
+    **_DEIDENTIFY,
+    **dict.fromkeys(DRAWN, "draw"),
+    # There are no 100 words of everyday language for sexuality; the others tell of a drawn thing.
+    **dict.fromkeys(("SEXUALITY", "TREATMENT", "OCCUPATION", "FAMILY", "TERM"), "vault"),
+}
+_TREATED = {"identifiers": {}, "deidentify": _DEIDENTIFY, "balanced": _BALANCED}
+_ALIASES = {"preset": "base", "policy": "base", "extends": "base", "inherits": "base"}
+"""What other programs and our own help call a key."""
+_NAMES = ("will", "don", "ma", "may")
+"""Stopwords that are names when capitalized."""
 
 
 @cache
@@ -45,34 +65,43 @@ def word_list(name: str, folder: str = "words") -> tuple[str, ...]:
     """
     path = model_folder(folder)
     Manifest.read(path).verify([name])
-    lines = _COMMENT.sub("", (path / name).read_text("utf-8")).splitlines()
-    return tuple(filter(None, map(str.strip, lines)))
+    lines = (
+        line.partition("#")[0].strip() for line in (path / name).read_text("utf-8").splitlines()
+    )
+    return tuple(filter(None, lines))
 
 
-def forms(word: str) -> set[str]:
-    """Return the forms in which a list may name a word: as written, lower case, no clitic."""
-    bases = (word, without_clitic(word))
-    return {form for base in bases for form in (base, base.lower(), straight(base.lower()))}
+@dataclass(frozen=True)
+class WordSet:
+    """Words and prefixes, compared without case. In a list, "cancer*" is a prefix.
 
+    Attributes:
+        exact, prefixes: in lower case.
+        phrases: entries of several words, as written; no word is "in" the set for them.
 
-UNCLEAR = frozenset({"DATE", "LINK"})
-"""Kinds that are often public: they stay under a policy that leaves other words as they are."""
-_ENTITIES = ("PERSON", "ORGANIZATION", "PLACE", "PRODUCT", "ID", "MONEY", "DATE", "NUMBER")
-_NAMED = ("PERSON", "PLACE", "ORGANIZATION")  # classes of the key "names"
-_DEIDENTIFY = {
-    **dict.fromkeys(CLASSES, "pass"),
-    **dict.fromkeys(_ENTITIES, "vault"),
-    "TERM": "capitals",
-}
-_BALANCED = {
-    **_DEIDENTIFY,
-    **dict.fromkeys(DRAWN, "draw"),
-    # There are no 100 words of everyday language for sexuality; the others tell of a drawn thing.
-    **dict.fromkeys(("SEXUALITY", "TREATMENT", "OCCUPATION", "FAMILY", "TERM"), "vault"),
-}
-_TREATED = {"identifiers": {}, "deidentify": _DEIDENTIFY, "balanced": _BALANCED}
-_NAMES = ("will", "don", "ma", "may")
-"""Stopwords that are names when capitalized."""
+    Example:
+        >>> words = WordSet.of(["Acme", "cancer*"])
+        >>> "ACME" in words, "cancerous" in words, "Acmes" in words
+        (True, True, False)
+    """
+
+    exact: frozenset[str] = frozenset()
+    prefixes: tuple[str, ...] = ()
+    phrases: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, entries: Iterable[str]) -> WordSet:
+        """Return the set of listed words; empty entries are ignored."""
+        lowered = [e.strip().lower() for e in entries]
+        prefixes = tuple(sorted({e[:-1] for e in lowered if e.endswith("*") and len(e) > 1}))
+        return cls(frozenset(e for e in lowered if e and not e.endswith("*")), prefixes)
+
+    def __bool__(self) -> bool:
+        return bool(self.exact or self.prefixes)
+
+    def __contains__(self, word: str) -> bool:
+        lowered = word.lower()
+        return lowered in self.exact or (bool(self.prefixes) and lowered.startswith(self.prefixes))
 
 
 @dataclass(frozen=True)
@@ -252,7 +281,9 @@ class Policy:
         Raises:
             PolicyError: naming file, line and key.
         """
-        return cls._of_file(PolicyFile.read(Path(path)))
+        from sanitizer.text.policy_file import PolicyFile
+
+        return PolicyFile.read(Path(path)).policy()
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Policy:
@@ -265,40 +296,9 @@ class Policy:
             >>> Policy.from_dict({"base": "strict", "mechanism": {"epsilon": 2}}).mechanism.epsilon
             2
         """
-        return cls._of_file(PolicyFile(dict(values)))
+        from sanitizer.text.policy_file import PolicyFile
 
-    @classmethod
-    def _of_file(cls, file: PolicyFile) -> Policy:
-        """Return the policy of a file, or raise PolicyError."""
-        tables = file.tables()
-        wire, mechanism = WireRules(**tables.pop("wire")), tables.pop("mechanism")
-        classes, roles, styles = (tables.pop(name) for name in ("classes", "roles", "style"))
-        thresholds = tables.pop("thresholds")
-        of_all = styles.pop("names", "placeholder")
-        natural = [kind for kind in NATURAL if styles.get(kind, of_all) == "natural"]
-        set_here = {name: value for table in tables.values() for name, value in table.items()}
-        base = cls.preset(set_here.pop("base", "balanced"))
-        if "numbers" in set_here:
-            # Numbers may pass only where all words do.
-            known = one_of(NUMBERS[: 2 if base.perturb else 3])
-            file.checked("numbers", "to", known, set_here["numbers"])
-        if (names := set_here.pop("names", None)) is not None:
-            read = of_names(base.perturb, base.detector != "none")
-            if file.checked("identifiers", "names", read, names):
-                base = replace(base, detector="local")
-                classes = dict.fromkeys(_NAMED, "vault") | classes
-        set_here["treatments"] = base.treatments | classes
-        set_here["roles"] = roles
-        set_here["thresholds"] = thresholds
-        set_here["natural"] = frozenset(natural)
-        set_here["public"] = base.public | set_here.get("public", frozenset())
-        return replace(
-            base,
-            **{"name": file.name, **set_here},
-            wire=wire,
-            mechanism=file.mechanism(**mechanism) if mechanism else None,
-            options={key: value for key, value in mechanism.items() if key != "name"},
-        )
+        return PolicyFile(dict(values)).policy()
 
     def __repr__(self) -> str:
         return f"Policy({self.name!r})"
@@ -306,17 +306,16 @@ class Policy:
     @cached_property
     def digest(self) -> str:
         """Hash of all settings; the name does not tell which lists a file holds today."""
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, WordSet):
+                return sorted(value.exact), value.prefixes, sorted(value.phrases)
+            return sorted(value) if isinstance(value, frozenset) else value
+
         # A hash of private phrases could be guessed at; what they are replaced by cannot.
-        named = [f.name for f in fields(self) if f.name not in ("hidden", "kept")]
-        values = {name: getattr(self, name) for name in named}
-        sets = {k: sorted(v) if isinstance(v, frozenset) else v for k, v in values.items()}
-        words = {
-            k: (sorted(v.exact), v.prefixes, sorted(v.phrases)) if isinstance(v, WordSet) else v
-            for k, v in sets.items()
-        }
-        return hashlib.sha256(
-            repr(sorted(words.items())).encode("utf-8", "surrogatepass")
-        ).hexdigest()
+        names = sorted(f.name for f in fields(self) if f.name not in ("hidden", "kept"))
+        settings = repr([(name, plain(getattr(self, name))) for name in names])
+        return hashlib.sha256(settings.encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def kinds(self) -> tuple[str, str]:
@@ -354,16 +353,15 @@ class Policy:
         """True if the policy lists words or patterns as private."""
         return bool(self.sensitive or self.patterns)
 
-    @cached_property
+    @property
     def refuses(self) -> bool:
         """True if the policy lists words or patterns that refuse a text."""
         return bool(self.refuse or self.refuse_patterns)
 
-    @cached_property
+    @property
     def lists_private(self) -> bool:
         """True if the policy lists words, patterns, phrases or values as private."""
-        listed = self.sensitive.phrases or self.values or self.hidden
-        return self._lists_words or bool(listed)
+        return bool(self._lists_words or self.sensitive.phrases or self.values or self.hidden)
 
     def with_corrections(
         self, hidden: frozenset[str], kept: frozenset[str], corrected: str
@@ -425,7 +423,7 @@ class Policy:
         """Return True if a word, with or without its clitic, is listed as sensitive."""
         return self._lists_words and any(
             f in self.sensitive or self._matches("sensitive", self.patterns, f, whole=True)
-            for f in forms(word)
+            for f in _forms(word)
         )
 
     def check(self, text: str, words: Iterable[str]) -> None:
@@ -437,7 +435,7 @@ class Policy:
         Raises:
             PolicyError: without quoting the text; also if a pattern takes too long.
         """
-        listed = bool(self.refuse) and any(f in self.refuse for w in words for f in forms(w))
+        listed = bool(self.refuse) and any(f in self.refuse for w in words for f in _forms(w))
         if listed or self._matches("refuse", self.refuse_patterns, text, whole=False):
             raise PolicyError(f"policy {self.name!r} refuses this text")
 
@@ -450,8 +448,8 @@ class Policy:
             PolicyError: a pattern took longer than PATTERN_SECONDS, so what it says is not known.
         """
         for number, pattern in enumerate(patterns, 1):
-            timed = limited(pattern)
-            find = timed.fullmatch if whole else timed.search
+            bounded = timed(pattern)
+            find = bounded.fullmatch if whole else bounded.search
             try:
                 if find(text, timeout=PATTERN_SECONDS):
                     return True
@@ -468,3 +466,39 @@ class Policy:
 def _finder(phrases: frozenset[str], private: bool) -> Phrases:
     """Return the finder of phrases; of many it takes a second to make."""
     return Phrases(phrases, private)
+
+
+@cache
+def timed(pattern: re.Pattern[str]) -> Any:
+    """Return the pattern in a library whose searches end after a time, unlike those of `re`."""
+    import regex
+
+    return regex.compile(pattern.pattern, pattern.flags & ~re.UNICODE & ~re.DEBUG)
+
+
+def _forms(word: str) -> set[str]:
+    """Return the forms in which a list may name a word: as written, lower case, no clitic."""
+    bases = (word, without_clitic(word))
+    return {form for base in bases for form in (base, base.lower(), straight(base.lower()))}
+
+
+@cache
+def is_word(entry: str) -> bool:
+    """Return True if an entry is one word and nothing else."""
+    return list(word_spans(entry)) == [(0, len(entry))]
+
+
+def is_phrase(entry: str) -> bool:
+    """Return True for several words, and for a word with other characters at its edges."""
+    return "*" not in entry and any(word_spans(entry)) and not is_word(entry)
+
+
+def meant(name: str, known: Collection[str]) -> str:
+    """Return a question after the name that was probably meant, or "" if none is known.
+
+    >>> meant("balancd", PRESETS)
+    '; did you mean balanced?'
+    """
+    near = get_close_matches(name, known, 1, 0.6)
+    near = near or [own for own in known if _ALIASES.get(name.lower()) == own]
+    return f"; did you mean {near[0]}?" if near else ""

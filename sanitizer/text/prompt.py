@@ -11,7 +11,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from string import Formatter
 from typing import Any, NamedTuple
 
@@ -105,9 +105,9 @@ class Prompt:
         self.template = template
         self._parts = tuple(_parts(template))
         rules: dict[str, bool] = {}
-        for part in self._parts:
-            if part.field and rules.setdefault(part.field, part.public) != part.public:
-                raise ValueError(f"field {part.field!r} must be either public or private")
+        for _, name, public in self._parts:
+            if name and rules.setdefault(name, public) != public:
+                raise ValueError(f"field {name!r} must be either public or private")
         self.fields = tuple(rules)
 
     def __repr__(self) -> str:
@@ -134,40 +134,29 @@ class Prompt:
             unknown = [name for name in values if name not in self.fields]
             raise TypeError(f"fill: missing fields {missing}, unknown fields {unknown}")
         return _joined(
-            (_text_of(values[part.field], part.field) if part.field else part.literal, part.public)
-            for part in self._parts
+            (_text_of(values[name], name) if name else literal, public)
+            for literal, name, public in self._parts
         )
 
 
-class _Part(NamedTuple):
-    """A literal part of a template, or a field."""
-
-    literal: str
-    field: str
-    public: bool
-
-
-def _parts(template: str) -> Iterator[_Part]:
-    """Yield the parts of a template in order."""
+def _parts(template: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield the parts of a template: literal text or "", the name of a field or "", if public."""
     if not isinstance(template, str):
         raise TypeError(f"template must be a str, got {type(template).__name__}")
-    for literal, name, form, conversion in _parsed(template):
+    try:
+        parsed = list(Formatter().parse(template))
+    except ValueError as error:
+        raise ValueError(f"template: {error}; a brace itself is written twice") from None
+    for literal, name, form, conversion in parsed:
         if literal:
-            yield _Part(literal, "", True)
+            yield literal, "", True
         if name is None:
             continue
         if not name.isidentifier():
             raise ValueError(f"template: a field must have a plain name, got {name!r}")
         if form not in ("", _PUBLIC) or conversion:
             raise ValueError(f"template: field {name!r} takes no format but 'public'")
-        yield _Part("", name, form == _PUBLIC)
-
-
-def _parsed(template: str) -> Iterator[tuple[str, str | None, str | None, str | None]]:
-    try:
-        yield from Formatter().parse(template)
-    except ValueError as error:
-        raise ValueError(f"template: {error}; a brace itself is written twice") from None
+        yield "", name, form == _PUBLIC
 
 
 def _text_of(value: object, name: str) -> str | DeclaredText:
@@ -259,7 +248,7 @@ class Phrases:
     """
 
     def __init__(self, phrases: Iterable[str], private: bool = False) -> None:
-        self._form = _folded if private else _plain
+        self._form = partial(_form, private=private)
         self._private = private
         self._by_first: defaultdict[str, list[_Phrase]] = defaultdict(list)
         for text in phrases:
@@ -269,7 +258,7 @@ class Phrases:
     def _read(self, text: str) -> _Phrase:
         spans = list(word_spans(text))
         ends, begins = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(text)]
-        gaps = (_gap(text[a:b]) for a, b in zip(ends, begins, strict=True))
+        gaps = (_SPACE.sub(" ", text[a:b]) for a, b in zip(ends, begins, strict=True))
         return _Phrase(tuple(self._form(text[a:b]) for a, b in spans), tuple(gaps))
 
     def spans(self, text: str) -> tuple[tuple[int, int], ...]:
@@ -297,7 +286,7 @@ class Phrases:
             zip(phrase.words[:-1], phrase.gaps[1:-1], strict=True), number
         ):
             between = text[words[i][1] : words[i + 1][0]]
-            if self._form(text[slice(*words[i])]) != wanted or _gap(between) != gap:
+            if self._form(text[slice(*words[i])]) != wanted or _SPACE.sub(" ", between) != gap:
                 return None
         start, end = words[last]
         if self._form(word := text[start:end]) != phrase.words[-1]:
@@ -319,12 +308,10 @@ def kept_phrases(keep: tuple[str, ...]) -> Phrases:
     return Phrases(keep)
 
 
-def _plain(word: str) -> str:
-    return unicodedata.normalize("NFC", word).translate(_APOSTROPHES)
-
-
-def _folded(word: str) -> str:
-    return folded(word.translate(_APOSTROPHES))
+def _form(word: str, private: bool) -> str:
+    """Return the form in which words are compared."""
+    plain = word.translate(_APOSTROPHES)
+    return folded(plain) if private else unicodedata.normalize("NFC", plain)
 
 
 def _in_number(text: str, at: int) -> bool:
@@ -334,7 +321,3 @@ def _in_number(text: str, at: int) -> bool:
         before[-1:].isdecimal() and _SEPARATED.fullmatch(after) is not None
         for before, after in (around, (around[1][:1], around[0][::-1]))
     )
-
-
-def _gap(text: str) -> str:
-    return _SPACE.sub(" ", text)

@@ -23,6 +23,7 @@ from sanitizer.text.lexers import (
     roles,
     separator,
 )
+from sanitizer.text.words import outside
 
 Region = tuple[int, int, str]
 Finder = Callable[[str, int, int], Iterator[Region]]
@@ -113,17 +114,6 @@ _TOML_HEAD = re.compile(
 _YAML_KEY = re.compile(
     rf"(?P<dash>[ \t]*(?:-[ ]+)*)(?:{WORD}|[-.])++:(?P<value>[ ][^\n]*|[ \t\r]*$)"
 )
-
-
-def _gaps(taken: list[Region], end: int) -> Iterator[tuple[int, int]]:
-    """Yield what lies between the regions."""
-    at = 0
-    for start, stop, _ in sorted(taken):
-        if at < start:
-            yield at, start
-        at = stop
-    if at < end:
-        yield at, end
 
 
 def _fences(text: str) -> Iterator[Region]:
@@ -258,6 +248,10 @@ def _data_regions(text: str, start: int, end: int) -> Iterator[Region]:
         at = match.end() if match else end
 
 
+_FEW = 2
+"""Rows, and separators in a row, that may be there by chance in running text."""
+
+
 def _tables_inside(text: str, start: int, end: int) -> Iterator[Region]:
     """Yield the rows of a paragraph that have as many cells, three in each of three rows or more.
 
@@ -268,15 +262,11 @@ def _tables_inside(text: str, start: int, end: int) -> Iterator[Region]:
         span = line.span() if line else (end, end)
         row = text[slice(*span)].rstrip("\n")
         if rows and not _is_table([text[slice(*rows[0])].rstrip("\n"), row]):
-            if len(rows) > _FEW_ROWS:
+            if len(rows) > _FEW:
                 yield rows[0][0], rows[-1][1], "csv"
             rows = []
-        if rows or row.count(separator(row)) >= _FEW_CELLS:
+        if rows or row.count(separator(row)) >= _FEW:
             rows.append(span)
-
-
-_FEW_ROWS, _FEW_CELLS = 2, 2
-"""Rows, and separators in a row, that may be there by chance in running text."""
 
 
 def _data_language(paragraph: str) -> str:
@@ -333,7 +323,7 @@ def _within(text: str, start: int, end: int) -> list[Region]:
     """Return the regions of code that show by their structure."""
     found: list[Region] = []
     for finder in (*_FINDERS, _inline):
-        for first, last in [(max(a, start), b) for a, b in _gaps(found, end) if b > start]:
+        for first, last in list(outside(sorted(found), start, end)):
             found.extend(finder(text, first, last))
     return found
 
@@ -347,19 +337,15 @@ def pieces(text: str) -> tuple[Piece, ...]:
     """
     regions: list[Region] = []
     for start, end, language in _fences(text):
-        inner = [] if language else _within(text, start, end)
-        regions.extend(inner)
-        if language:
-            regions.append((start, end, language))
-        else:
-            regions.extend((max(a, start), b, "") for a, b in _gaps(inner, end) if b > start)
-    for start, end in list(_gaps(regions, len(text))):
-        regions.extend(_within(text, start, end))
-    found: list[Piece] = []
-    for start, end, language in sorted(regions):
-        parts = roles(text, start, end, language)
-        found.extend(Piece(*part, language or "other") for part in parts)
-    return tuple(found)
+        inner = [(start, end, language)] if language else _within(text, start, end)
+        regions += [*inner, *((a, b, "") for a, b in outside(sorted(inner), start, end))]
+    for start, end in list(outside(sorted(regions), 0, len(text))):
+        regions += _within(text, start, end)
+    return tuple(
+        Piece(*part, language or "other")
+        for start, end, language in sorted(regions)
+        for part in roles(text, start, end, language)
+    )
 
 
 def form_for(kind: str, number: int, piece: Piece | None) -> str:

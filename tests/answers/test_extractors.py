@@ -17,6 +17,7 @@ from sanitizer.answers.extractors import (
     LOST,
     MAX_BYTES,
     MAX_PROMPTS,
+    MAX_TOKENS,
     NO_PROMPT,
     NO_RELEASED,
     NO_WORDS,
@@ -234,10 +235,9 @@ class TestModel:
 
     def test_too_long_a_draft_is_not_cut_short(self) -> None:
         model = ScriptedLM(None)
-        sanitizer, _ = made(LmExtractor(lambda: (model, TOKENS), max_tokens=10))
-        assert sanitizer.restore("one two three").extracted
-        answer = sanitizer.restore("one two three four five six seven eight nine ten eleven")
-        assert (answer.split()[-1], answer.extracted) == ("eleven", False)
+        sanitizer, _ = made(LmExtractor(lambda: (model, TOKENS)))
+        answer = sanitizer.restore("one two " * (MAX_TOKENS // 2) + "three")
+        assert (answer.split()[-1], answer.extracted) == ("three", False)
 
     def test_it_ends_even_if_the_model_does_not(self) -> None:
         sanitizer, _ = made(scripted(" ".join(map(str, range(99))), ends=False)[0])
@@ -360,7 +360,7 @@ def asked(server: RecordingServer, answer: str = "Hm.", **settings: Any) -> Rest
 
 def test_the_server_writes_the_answer() -> None:
     with RecordingServer(says("Your Zorblaxian wrote to <EMAIL_1>.")) as server:
-        answer = asked(server, "The draft, <EMAIL_1>.", model="tiny")
+        answer = asked(server, "The draft, <EMAIL_1>.")
         (request,) = server.requests
     assert (answer, answer.extracted, answer.note) == (
         f"Your Zorblaxian wrote to {MAIL}.",
@@ -368,7 +368,6 @@ def test_the_server_writes_the_answer() -> None:
         None,
     )
     assert request.endpoint == "chat/completions"
-    assert request.json["model"] == "tiny"
     assert "Zorblaxian" in request.json["messages"][-1]["content"]
     assert "The draft, <EMAIL_1>." in request.json["messages"][-1]["content"]
     assert MAIL not in json.dumps(request.json)

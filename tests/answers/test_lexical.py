@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from sanitizer import Policy, Replacement, SanitizedText
 from sanitizer.answers.extractors import AnswerContext, AnswerStream, RestoredAnswer
-from sanitizer.answers.restorer import LONGEST, Restorer, WordMap
+from sanitizer.answers.lexical import LONGEST, WordMap
+from sanitizer.answers.restorer import Restorer
 from sanitizer.pipeline.record import answer_record
 
 STRICT = Policy.preset("strict")

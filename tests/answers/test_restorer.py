@@ -65,9 +65,9 @@ def test_only_what_may_become_a_released_value_is_held_back(text: str) -> None:
         fed += c
         stream.feed(c)
         assert re.fullmatch(
-            r"|[<[&%\\]|(?:\\?[<[]|&lt;|%3C) ?[A-Z_0-9\\ ]*\\?|&lt?|%3", stream._held, re.I
+            r"|[<[&%\\]|(?:\\?[<[]|&lt;|%3C) ?[A-Z_0-9\\ ]*\\?|&lt?|%3", stream.held, re.I
         )
-        assert fed.endswith(stream._held)
+        assert fed.endswith(stream.held)
 
 
 @pytest.mark.parametrize("text", ["", "no values", "<EMAIL_2>", "<EMAIL_1"])

@@ -49,6 +49,13 @@ def test_spellings_and_endings(answer: str, shown: str) -> None:
     assert Restorer(table()).text(answer) == shown
 
 
+def test_an_article_before_a_name_stays_as_it_was_written() -> None:
+    named = table()
+    named.add_name("Tom Okoro", "Elena Marsh", "PERSON")
+    answer = "a Tom Okoro, a TOM's, an Okoro"
+    assert Restorer(named).text(answer) == "a Elena Marsh, a ELENA's, an Marsh"
+
+
 @pytest.mark.parametrize(
     "answer",
     [

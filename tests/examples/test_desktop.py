@@ -15,7 +15,7 @@ from examples.desktop.wish import REDRAWN, Cancelled, Wish
 from sanitizer import Sanitizer
 from sanitizer.pipeline.classes import ClassDraws
 from sanitizer.testing.server import Answer, error, html, says
-from sanitizer.text.policy_file import PRESETS
+from sanitizer.text.policy import PRESETS
 from tests.examples.conftest import Api
 from tests.examples.screens import SECRETS, TEXT, Person, application, person, until
 

@@ -23,7 +23,7 @@ from importlib.util import find_spec
 import pytest
 
 from sanitizer import Policy, Sanitizer
-from sanitizer.text.policy_file import PRESETS
+from sanitizer.text.policy import PRESETS
 from tests.proxy.servers import proxy
 
 pytestmark = [

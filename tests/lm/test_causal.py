@@ -101,12 +101,12 @@ def test_a_shared_beginning_is_read_once_and_changes_nothing(toy: OnnxCausalLM) 
     begin = [(5 * i) % 96 for i in range(2 * PREFIX_BLOCK + 3)]
     texts = [[*begin, 1, 2], [*begin, 3], begin]
     fresh = [last(toy, text) for text in texts]
-    assert toy.kept_tokens == 0
+    assert len(toy.kept) == 0
     for _ in range(2):
         np.testing.assert_allclose(toy.prefill(texts).logits, fresh, atol=CLOSE)
-        assert toy.kept_tokens == 2 * PREFIX_BLOCK
+        assert len(toy.kept) == 2 * PREFIX_BLOCK
     toy.forget()
-    assert toy.kept_tokens == 0
+    assert len(toy.kept) == 0
 
 
 def test_other_texts_do_not_take_a_kept_beginning(toy: OnnxCausalLM) -> None:
@@ -124,7 +124,7 @@ def test_kept_beginnings_are_bounded(home: Path, toy: OnnxCausalLM) -> None:
             np.testing.assert_allclose(
                 model.prefill([prompt]).logits[0], last(toy, prompt), atol=CLOSE
             )
-    assert (small.kept_tokens, none.kept_tokens) == (PREFIX_BLOCK, 0)
+    assert (len(small.kept), len(none.kept)) == (PREFIX_BLOCK, 0)
 
 
 def test_a_row_that_grows_alone_scores_as_read_at_once(toy: OnnxCausalLM) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sanitizer import Cape, Policy, PolicyError, Prompt, Sanitizer
 from sanitizer.lm import Models
 from sanitizer.testing.models import SeededSource, ToyBackbone, ToyReader
-from sanitizer.text.policy_file import WordSet
+from sanitizer.text.policy import WordSet
 from sanitizer.text.prompt import DeclaredText
 
 PROMPT = Prompt("Tell Zoltan of {team:public} in 3 words: {letter} Signed, Quorn")

@@ -382,7 +382,7 @@ def test_a_budget_is_kept_and_what_exceeds_it_is_refused(model: OnnxMaskedLM) ->
 def test_a_policy_can_refuse(model: OnnxMaskedLM, tmp_path: object) -> None:
     policy = Policy("mine", frozenset({"the"}), refuse=Policy.preset("strict").refuse)
     assert Sanitizer(policy=policy, model=model).sanitize("the end").record.policy == "mine"
-    from sanitizer.text.policy_file import WordSet
+    from sanitizer.text.policy import WordSet
 
     strictest = Policy("no", frozenset(), refuse=WordSet.of(["zebra*"]))
     with pytest.raises(PolicyError):

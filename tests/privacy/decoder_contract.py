@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from fractions import Fraction
-from itertools import permutations
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as arrays
 
 from sanitizer.errors import NotCertified
 from sanitizer.privacy.accounting import Accountant, BoundedRangeEvent, Event, renyi_divergence
-from sanitizer.privacy.next_token import Decoder, generate
+from sanitizer.privacy.next_token import Decoder, cost, generate
 from sanitizer.testing.models import SeededSource
 from tests.privacy.toy_scores import (
     LARGEST,
@@ -216,3 +216,46 @@ class _NoSource:
 
     def randbelow(self, n: int, /) -> int:
         raise AssertionError("something was drawn")
+
+
+class SolvedContract:
+    """For parameters that are solved for: inherit, and override the three."""
+
+    least: float
+    delta = 0.0
+
+    @staticmethod
+    def solved(epsilon: float, delta: float, n_tokens: int) -> float:
+        """The largest parameter within a budget."""
+        raise AssertionError("override me")
+
+    @staticmethod
+    def decoder(parameter: float) -> Any:
+        """The decoder of a parameter."""
+        raise AssertionError("override me")
+
+    def test_it_spends_the_budget_and_no_more(self) -> None:
+        for epsilon in (0.5, 1.0, 4.0, 10.0):
+            found = self.decoder(self.solved(epsilon, 1e-6, 200))
+            assert epsilon * (1 - 1e-6) <= cost(event_of(found), 200, 1e-6) <= epsilon
+
+    def test_it_grows_with_the_budget_and_shrinks_with_the_length(self) -> None:
+        by_epsilon = [self.solved(e, 1e-6, 100) for e in (0.5, 1, 2, 4, 8)]
+        by_length = [self.solved(3.0, 1e-6, n) for n in (1, 10, 100, 1000)]
+        by_delta = [self.solved(3.0, d, 100) for d in (1e-9, 1e-6, 1e-3)]
+        for grows in (by_epsilon, by_length[::-1], by_delta):
+            assert all(a < b for a, b in pairwise(grows))
+
+    def test_a_budget_too_small_says_public_only(self) -> None:
+        just = cost(event_of(self.decoder(self.least)), 100, 1e-6)
+        assert self.solved(just * 1.001, 1e-6, 100) >= self.least
+        assert self.solved(just * 0.999, 1e-6, 100) == 0.0
+        assert self.decoder(0.0).public_only
+        assert not self.decoder(self.least).public_only
+        assert cost(event_of(self.decoder(0.0)), 1000, self.delta) < 1e-7
+
+    def test_without_a_parameter_references_are_not_read(self) -> None:
+        decoder = self.decoder(0.0)
+        for scores in toy_scores(2):
+            alone = np.tile(scores[0], (3, 1))
+            assert decoder.weights(scores).weights == decoder.weights(alone).weights

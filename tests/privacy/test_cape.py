@@ -4,8 +4,11 @@ promise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from math import log
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,79 +29,48 @@ from tests.privacy.mechanism_contract import (
 from tests.privacy.medoid_positions import Covering
 
 
-class TestStaircase(CertifiedContract):
-    """Two levels over a shortlist smaller than the vocabulary."""
-
-    @staticmethod
-    def mechanism(epsilon: float) -> Cape:
-        return Cape(epsilon, n_shortlist=7, n_top=2)
+def form(**options: Any) -> Callable[[float], Cape]:
+    return partial(Cape, **options)
 
 
-class TestLeftContext(CertifiedContract):
-    """Scores of another model are scores like any other."""
-
-    @staticmethod
-    def mechanism(epsilon: float) -> Cape:
-        return Cape(epsilon, backbone="causal", n_shortlist=7, n_top=2)
-
-
-class TestStaircaseKeepingTheWordItself(CertifiedContract):
-    """Without demotion."""
-
-    @staticmethod
-    def mechanism(epsilon: float) -> Cape:
-        return Cape(epsilon, n_shortlist=9, n_top=1, demote_self=False)
-
-
-class TestGeometric(CertifiedContract):
-    """Several levels."""
-
-    @staticmethod
-    def mechanism(epsilon: float) -> Cape:
-        return Cape(epsilon, profile="geometric", n_shortlist=11, n_top=1)
+MEDOIDS = {
+    "medoids": form(profile="medoids", n_shortlist=8, n_top=1),
+    "for nothing but similarity": form(
+        profile="medoids", n_shortlist=12, n_top=1, demote_self=False, guess_price=0.0
+    ),
+    "several at the top": form(profile="medoids", n_shortlist=9, n_top=3, guess_price=2.0),
+}
+RANKED = {
+    "staircase": form(n_shortlist=7, n_top=2),
+    "scores of another model": form(backbone="causal", n_shortlist=7, n_top=2),
+    "keeping the word itself": form(n_shortlist=9, n_top=1, demote_self=False),
+    "geometric": form(profile="geometric", n_shortlist=11, n_top=1),
+    "prior": form(profile="prior", n_shortlist=11, n_top=1, top_mass=0.2),
+    "prior, even the best raised in part": form(
+        profile="prior", n_shortlist=12, n_top=1, top_mass=0.001
+    ),
+    "whole vocabulary": form(n_shortlist=500, n_top=3),
+    "defaults": form(),
+}
 
 
-class TestPrior(CertifiedContract):
-    """A public prior, raised for a fixed prior mass."""
+class TestRanked(CertifiedContract):
+    """Outputs ranked by utility."""
 
-    @staticmethod
-    def mechanism(epsilon: float) -> Cape:
-        return Cape(epsilon, profile="prior", n_shortlist=11, n_top=1, top_mass=0.2)
-
-
-class TestPriorOverTheWholeVocabulary(CertifiedContract):
-    """A small mass, so that even the best output is raised in part only."""
-
-    @staticmethod
-    def mechanism(epsilon: float) -> Cape:
-        return Cape(epsilon, profile="prior", n_shortlist=12, n_top=1, top_mass=0.001)
-
-
-class TestWholeVocabulary(CertifiedContract):
-    """A shortlist longer than the vocabulary takes all of it."""
-
-    @staticmethod
-    def mechanism(epsilon: float) -> Cape:
-        return Cape(epsilon, n_shortlist=500, n_top=3)
-
-
-class TestDefaults(CertifiedContract):
-    """As users get it."""
-
-    @staticmethod
-    def mechanism(epsilon: float) -> Cape:
-        return Cape(epsilon)
+    @pytest.fixture(autouse=True, params=RANKED.values(), ids=list(RANKED))
+    def _form(self, request: pytest.FixtureRequest) -> None:
+        self.form = request.param
 
 
 class TestMedoids(CertifiedContract):
     """Outputs chosen for coverage; how many there are follows from the context."""
 
-    @staticmethod
-    def mechanism(epsilon: float) -> Cape:
-        return Cape(epsilon, profile="medoids", n_shortlist=8, n_top=1)
+    @pytest.fixture(autouse=True, params=MEDOIDS.values(), ids=list(MEDOIDS))
+    def _form(self, request: pytest.FixtureRequest) -> None:
+        self.form = request.param
 
     def position(self, epsilon: float, logits: NDArray[np.float32]) -> Covering:
-        return Covering(self.mechanism(epsilon), logits)
+        return Covering(self.form(epsilon), logits)
 
     def test_the_draw_is_as_tight_as_it_says(self) -> None:
         for logits in toy_contexts():
@@ -107,36 +79,10 @@ class TestMedoids(CertifiedContract):
             assert log(max(ratios)) == pytest.approx(5.0, abs=1e-9)
 
 
-class TestMedoidsKeepingTheWordItself(TestMedoids):
-    """Without demotion, for nothing but similarity."""
-
-    @staticmethod
-    def mechanism(epsilon: float) -> Cape:
-        return Cape(
-            epsilon,
-            profile="medoids",
-            n_shortlist=12,
-            n_top=1,
-            demote_self=False,
-            guess_price=0.0,
-        )
-
-
-class TestMedoidsThatRaiseThree(TestMedoids):
-    """Several outputs at the top, at a high price of being guessed."""
-
-    @staticmethod
-    def mechanism(epsilon: float) -> Cape:
-        return Cape(epsilon, profile="medoids", n_shortlist=9, n_top=3, guess_price=2.0)
-
-
 class TestPublished(MechanismContract):
     """The contract without the bound; that it does not hold is shown below."""
 
-    @staticmethod
-    def mechanism(epsilon: float) -> Cape:
-        return Cape(epsilon, variant="published")
-
+    form = partial(Cape, variant="published")
     epsilons = (0.1, 1.0, 5.0, 12.0)
 
 
@@ -238,32 +184,6 @@ def test_published_buckets_are_equal_width_intervals(values: list[float], n_buck
     assert means == sorted(means)
     assert all(np.ptp(utility[m]) <= width * (1 + 1e-6) + 1e-12 for m in weights.members)
     assert list(weights.totals) == sorted(weights.totals)
-
-
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [
-        ({"variant": "proven"}, "variant"),
-        ({"context": "all"}, "context"),
-        ({"profile": "flat"}, "profile"),
-        ({"backbone": "recurrent"}, "backbone"),
-        ({"backbone": "causal", "n_steps": 2}, "n_steps"),
-        ({"n_steps": 0}, "n_steps"),
-        ({"n_top": 0}, "n_top"),
-        ({"n_shortlist": 1}, "n_shortlist"),
-        ({"n_top": 9, "n_shortlist": 9}, "n_top"),
-        ({"n_buckets": 2.5}, "n_buckets"),
-        ({"top_mass": 0.0}, "top_mass"),
-        ({"top_mass": float("nan")}, "top_mass"),
-        ({"lambda_l": float("nan")}, "lambda_l"),
-        ({"lambda_d": -1.0}, "lambda_d"),
-        ({"guess_price": -0.1}, "guess_price"),
-        ({"guess_price": float("inf")}, "guess_price"),
-    ],
-)
-def test_bad_arguments_are_named(options: dict[str, object], name: str) -> None:
-    with pytest.raises(ValueError, match=name):
-        Cape(**options)  # type: ignore[arg-type]
 
 
 @given(st.floats(0.01, MAX_EPSILON), st.sampled_from(PROFILES), st.integers(1, 30))

@@ -411,45 +411,6 @@ class TestNoiseOnTheEmbedding:
         )
 
 
-@pytest.mark.parametrize("bad", [0, -1.0, float("nan"), float("inf"), MAX_EPSILON * 2, True, "5"])
-@pytest.mark.parametrize("variant", ["certified", "published"])
-def test_bad_epsilon_is_named(bad: float, variant: str) -> None:
-    with pytest.raises(ValueError, match="epsilon"):
-        DynText(bad, variant)
-
-
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [
-        ({"variant": "proven"}, "variant"),
-        ({"density": "local"}, "density"),
-        ({"list_size": "long"}, "list_size"),
-        ({"replacement": "swap"}, "replacement"),
-        *(
-            ({"delta": bad}, "delta")
-            for bad in (0, 0.0, 1, 1.0, -0.1, 2.0, float("nan"), "small", True)
-        ),
-        *(
-            ({"epsilon_density": bad}, "epsilon_density")
-            for bad in (0.0, -1.0, float("nan"), float("inf"), 65.0)
-        ),
-        *(({"k_max": bad}, "k_max") for bad in (1, 21, 2.5, True)),
-        *(({"k_min": bad}, "k_min") for bad in (0, 21, 5.0)),
-        ({"k_min": 9, "k_max": 8}, "k_min"),
-        *(
-            ({"epsilon_replacement": bad}, "epsilon_replacement")
-            for bad in (-0.1, 24.1, float("nan"))
-        ),
-        ({"epsilon_replacement": 0.0, "replacement": "noise"}, "epsilon_replacement"),
-        ({"epsilon_replacement": 1.0, "variant": "published"}, "epsilon_replacement"),
-        ({"epsilon": 0.5, "variant": "published"}, "epsilon_density"),
-    ],
-)
-def test_bad_arguments_are_named(options: dict[str, object], name: str) -> None:
-    with pytest.raises(ValueError, match=name):
-        DynText(**options)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("k", [0, 4, 21])
 def test_a_list_size_out_of_range_is_named(k: int) -> None:
     with pytest.raises(ValueError, match="k must be"):

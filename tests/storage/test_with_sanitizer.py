@@ -13,7 +13,7 @@ from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.pipeline.masked_text import Choices
 from sanitizer.storage.budget import LocalBudget
 from sanitizer.storage.ledger import DAY, Ledger, Scope
-from sanitizer.text.policy_file import WordSet
+from sanitizer.text.policy import WordSet
 
 PROMPT = "My father Peter has hepatitis and lives in Leeds."
 KEY = b"a key of at least sixteen bytes"
