@@ -20,6 +20,7 @@ import click
 from sanitizer.cli.api import chat, serve
 from sanitizer.cli.corpora import bulk, synthesize
 from sanitizer.cli.corrections import corrections
+from sanitizer.cli.kinds import kinds
 from sanitizer.cli.measure import advise, attack, audit, budget, evaluate, models
 from sanitizer.cli.options import (
     INTERRUPTED,
@@ -195,7 +196,7 @@ GROUPS = {
     "Texts and files": ("demo", "sanitize", "restore"),
     "APIs and the programs that use them": ("run", "serve", "chat"),
     "What a setting gives away": ("audit", "attack", "advise", "evaluate"),
-    "Corrections, budgets and models": ("corrections", "budget", "models"),
+    "Corrections, budgets, models and kinds": ("corrections", "budget", "models", "kinds"),
     "Many rows, and private documents as examples": ("bulk", "synthesize"),
 }
 """The commands by what they are for, in the order of the help; others come last."""
@@ -266,7 +267,7 @@ def program(context: click.Context) -> None:
 
 for _each in (
     *(demo, sanitize, restore, bulk, run, serve, chat),
-    *(audit, attack, advise, evaluate, corrections, budget, models, synthesize),
+    *(audit, attack, advise, evaluate, corrections, budget, models, kinds, synthesize),
 ):
     _each.context_class = HelpContext
     program.add_command(_each)

@@ -93,6 +93,9 @@ class Row:
     negative: tuple[str, ...] = ()
     source: str = ""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Row, tuple(getattr(self, each.name) for each in fields(self))
+
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         """`form`, compiled at its first use."""
@@ -117,6 +120,18 @@ class Row:
     def checker(self) -> Callable[[str], bool]:
         """Function that says whether a value passes the check of this kind."""
         return _checker(self.check)
+
+    @property
+    def found_by(self) -> str:
+        """How values are found, in words."""
+        parts = {
+            "its beginning": self.at,
+            "words": self.words,
+            "the head of a column": self.heads,
+            "its form": self.alone or self.numbers or self.marks or self.finder,
+        }
+        found = " or ".join(part for part, given in parts.items() if given) or "its form"
+        return f"{found}, checked" if self.check and not self.words else found
 
     def passes(self, value: str) -> bool:
         """Return True if a value passes the check, or the kind has none."""
@@ -194,14 +209,8 @@ def row_of(table: Mapping[str, Any], parts: Mapping[str, str] | None = None) -> 
         ) from None
     except re.error as error:
         raise ValueError(f"kind {name}: a pattern is not valid: {error}") from None
-    if not (
-        row.finder
-        or row.alone
-        or (row.form and (row.at or row.numbers or row.marks or row.words or row.heads))
-    ):
-        raise ValueError(
-            f"kind {name}: it needs a form, and at, marks, words, heads or alone to find it by"
-        )
+    if not (row.finder or row.alone or row.form):
+        raise ValueError(f"kind {name}: it needs a form")
     if row.check:
         _checker(row.check)
     return row
@@ -213,7 +222,7 @@ class Registry:
     Attributes:
         rows: name -> row.
         begun: string that values begin with -> rows.
-        marked: rows with marks. numbered: rows that are tried at every number.
+        marked: rows with marks, and those of a form alone. numbered: rows that are tried at every number.
         announced: first word of a phrase -> phrases that begin with it, the longest first, each as
             its words and the rows that it announces.
         heads: word of the head of a column -> row.
@@ -233,7 +242,8 @@ class Registry:
         for row in self.rows.values():
             for start in row.at:
                 self.begun[start].append(row)
-            if row.marks:
+            anchored = row.at or row.words or row.heads or row.numbers
+            if row.marks or (row.form and not anchored):
                 self.marked.append(row)
             if row.finder:
                 self.finders[row.finder].append(row)

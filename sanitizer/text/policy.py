@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from sanitizer.errors import PolicyError
-from sanitizer.identifiers import KINDS
+from sanitizer.identifiers.rows import KINDS, Registry, Row, packaged
+from sanitizer.identifiers.search import Identifier, find
 from sanitizer.lm import Manifest, model_folder
 from sanitizer.privacy import Cape, DynText
 from sanitizer.text.prompt import Phrases
@@ -156,7 +157,9 @@ class Policy:
         refuse_patterns: patterns that make `sanitize` raise PolicyError.
         perturb: whether private words are drawn anew. If not, there is no differential privacy:
             identifiers and sensitive words go to the vault, and all other words are public.
-        identifiers: kinds of identifiers that go to the vault.
+        identifiers: classes of identifiers that go to the vault.
+        kinds_off: names of kinds (see `sanitizer kinds`) that are not searched for.
+        own_kinds: kinds beside those of the package.
         style: values released for identifiers: "placeholder" or "same-form".
         numbers: where numbers go: "vault", "random" (of the same length), or "pass".
         wire: what an API request may hold beside text.
@@ -191,6 +194,8 @@ class Policy:
     refuse_patterns: tuple[re.Pattern[str], ...] = ()
     perturb: bool = True
     identifiers: frozenset[str] = frozenset(KINDS)
+    kinds_off: frozenset[str] = frozenset()
+    own_kinds: tuple[Row, ...] = ()
     style: str = "placeholder"
     numbers: str = "random"
     wire: WireRules = WireRules()
@@ -370,6 +375,22 @@ class Policy:
         if (hidden, kept, corrected) == (self.hidden, self.kept, self.corrected):
             return self
         return replace(self, hidden=hidden, kept=kept, corrected=corrected)
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The kinds of identifiers that are searched for."""
+        if not (self.kinds_off or self.own_kinds):
+            return packaged()
+        return packaged().having(self.own_kinds, self.kinds_off)
+
+    def find_identifiers(self, text: str) -> list[Identifier]:
+        """Return the identifiers of a text that go to the vault, ascending, apart from each other.
+
+        Example:
+            >>> [each.kind for each in Policy.preset("balanced").find_identifiers("Mail a@x.org")]
+            ['EMAIL']
+        """
+        return find(text, self.identifiers, self.registry)
 
     def identifiers_only(self) -> Policy:
         """Return a copy that replaces identifiers only, without dates, links, numbers and words.

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sanitizer.errors import PolicyError
-from sanitizer.identifiers import KINDS
+from sanitizer.identifiers.rows import KINDS, Row, packaged, row_of
 from sanitizer.privacy import Cape, DynText
 from sanitizer.storage import NATURAL
 from sanitizer.text.policy import (
@@ -66,6 +66,24 @@ def _kinds(values: list[Any]) -> frozenset[str]:
     return frozenset(_one_of(KINDS, value) for value in _strings(values))
 
 
+def _rows_off(values: list[Any]) -> frozenset[str]:
+    unknown = set(_strings(values)) - set(packaged().rows)
+    if unknown:
+        raise _Bad(f"there is no kind {min(unknown)!r}; see: sanitizer kinds")
+    return frozenset(values)
+
+
+def _own_rows(values: list[Any]) -> tuple[Row, ...]:
+    if not all(isinstance(value, dict) for value in values):
+        raise _Bad("must be tables: [[identifiers.rows]]")
+    try:
+        rows = tuple(map(row_of, values))
+        packaged().having(rows)
+    except ValueError as error:
+        raise _Bad(str(error)) from None
+    return rows
+
+
 def _words(values: list[Any]) -> WordSet:
     words = list(map(straight, _strings(values)))
     if not all(is_word(word.removesuffix("*")) for word in words):
@@ -107,6 +125,13 @@ def _patterns(values: list[Any]) -> tuple[re.Pattern[str], ...]:
     return patterns
 
 
+def _word_patterns(values: list[Any]) -> tuple[re.Pattern[str], ...]:
+    patterns = _patterns(values)
+    if any(re.search(r" |\\s", pattern.pattern) for pattern in patterns):
+        raise _Bad("a pattern is compared with one word: several are a row of [[identifiers.rows]]")
+    return patterns
+
+
 class _Key(NamedTuple):
     """One key of a policy file: types of its value, how it is read, and the attribute it sets."""
 
@@ -126,10 +151,12 @@ _KEYS: dict[str, dict[str, _Key]] = {
     "sensitive": {
         "words": _Key(_LIST, _sensitive, "sensitive"),
         "values": _Key(_LIST, _known),
-        "patterns": _Key(_LIST, _patterns, "patterns"),
+        "patterns": _Key(_LIST, _word_patterns, "patterns"),
     },
     "identifiers": {
         "kinds": _Key(_LIST, _kinds, "identifiers"),
+        "off": _Key(_LIST, _rows_off, "kinds_off"),
+        "rows": _Key(_LIST, _own_rows, "own_kinds"),
         "style": _choice("placeholder", "same-form"),
         "names": _Key(_BOOL),
     },
