@@ -11,25 +11,25 @@ from sanitizer import lazy_door
 
 if TYPE_CHECKING:
     from sanitizer.storage.budget import LocalBudget as LocalBudget
-    from sanitizer.storage.budget import MemoryLedger as MemoryLedger
     from sanitizer.storage.budget import budget_for as budget_for
-    from sanitizer.storage.file_vault import KEY_VARIABLE as KEY_VARIABLE
-    from sanitizer.storage.file_vault import FileVault as FileVault
+    from sanitizer.storage.databases import Database as Database
     from sanitizer.storage.ledger import DAY as DAY
     from sanitizer.storage.ledger import Budget as Budget
     from sanitizer.storage.ledger import Budgets as Budgets
     from sanitizer.storage.ledger import Charge as Charge
     from sanitizer.storage.ledger import Ledger as Ledger
+    from sanitizer.storage.ledger import MemoryLedger as MemoryLedger
+    from sanitizer.storage.ledger import PostgresLedger as PostgresLedger
     from sanitizer.storage.ledger import Scope as Scope
     from sanitizer.storage.ledger import as_printed as as_printed
-    from sanitizer.storage.postgres.ledger import PostgresLedger as PostgresLedger
-    from sanitizer.storage.postgres.store import Database as Database
-    from sanitizer.storage.postgres.store import PostgresStore as PostgresStore
-    from sanitizer.storage.postgres.vault import PostgresVault as PostgresVault
+    from sanitizer.storage.postgres_store import PostgresStore as PostgresStore
     from sanitizer.storage.sealing import Keys as Keys
     from sanitizer.storage.sealing import derived_keys as derived_keys
     from sanitizer.storage.sealing import key_bytes as key_bytes
     from sanitizer.storage.sealing import read_secret as read_secret
+    from sanitizer.storage.stored_vault import KEY_VARIABLE as KEY_VARIABLE
+    from sanitizer.storage.stored_vault import FileVault as FileVault
+    from sanitizer.storage.stored_vault import PostgresVault as PostgresVault
     from sanitizer.storage.table import MAX_FORMED as MAX_FORMED
     from sanitizer.storage.table import NATURAL as NATURAL
     from sanitizer.storage.table import Cache as Cache
@@ -49,20 +49,21 @@ else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
-            "budget": ("LocalBudget", "MemoryLedger", "budget_for"),
-            "file_vault": ("FileVault", "KEY_VARIABLE"),
+            "budget": ("LocalBudget", "budget_for"),
             "ledger": (
                 "DAY",
                 "Budget",
                 "Budgets",
                 "Charge",
                 "Ledger",
+                "MemoryLedger",
+                "PostgresLedger",
                 "Scope",
                 "as_printed",
             ),
-            "postgres.store": ("Database", "PostgresStore"),
-            "postgres.ledger": ("PostgresLedger",),
-            "postgres.vault": ("PostgresVault",),
+            "databases": ("Database", "SQLite"),
+            "postgres_store": ("PostgresStore",),
+            "stored_vault": ("KEY_VARIABLE", "FileVault", "PostgresVault"),
             "sealing": ("Keys", "derived_keys", "key_bytes", "read_secret"),
             "table": (
                 "Cache",

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import hmac
 import threading
-from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from sanitizer.errors import VaultError
@@ -152,9 +151,7 @@ class MemoryVault:
         max_entries: int = MAX_ENTRIES,
         numbers: str = "apart",
     ) -> None:
-        for name, value in (("max_messages", max_messages), ("max_entries", max_entries)):
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value!r}")
+        check_limits(max_messages, max_entries)
         self._max_entries = max_entries
         self._messages, self._answers = _Messages(max_messages), _Messages(max_messages)
         self._conversations: OrderedDict[str, Entries] = OrderedDict()
@@ -292,65 +289,11 @@ def message_key(secret: bytes, *fields: str) -> bytes:
     return hmac.digest(secret, framed, "sha256")
 
 
-class StoredVault(ABC):
-    """What vaults outside the memory share: limits, and what they answer about one table.
-
-    Args:
-        max_messages, max_entries: as of the vault; at least 1.
-
-    Raises:
-        ValueError: a limit below 1.
-    """
-
-    def __init__(self, max_messages: int, max_entries: int) -> None:
-        for name, value in (("max_messages", max_messages), ("max_entries", max_entries)):
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value!r}")
-        self._max_messages = max_messages
-        self._max_entries = max_entries
-
-    @abstractmethod
-    def _alone(self, conversation: str) -> AbstractContextManager[None]:
-        """Let one thread of this process at a time read and change a conversation."""
-
-    @abstractmethod
-    def _entries_of(self, conversation: str) -> Entries:
-        """Return a conversation's table as it is stored now. Raises VaultError."""
-
-    def _entries_seen(self, conversation: str) -> Entries:
-        """Return a table as it is stored, or was when this thread read it in `read_once`."""
-        return self._entries_of(conversation)
-
-    def read_once(self, conversation: str) -> AbstractContextManager[None]:
-        """Let this thread read a table at most once in the block, but for what it assigns.
-
-        That of the conversation may be read with the first message.
-
-        What others add meanwhile is seen afterwards, as if they had come later.
-        """
-        return nullcontext()
-
-    def originals(self, conversation: str) -> Originals:
-        """Return released value -> original, as `Vault.originals`."""
-        with self._alone(conversation):
-            return self._entries_seen(conversation).originals
-
-    def known(self, conversation: str, forms: Collection[str]) -> dict[str, str]:
-        """Return form -> class, as `Vault.known`."""
-        with self._alone(conversation):
-            return self._entries_seen(conversation).kinds(forms)
-
-    def scratch(self, conversation: str) -> MemoryVault:
-        """Return a vault with a copy of one table, as `Vault.scratch`."""
-        with self._alone(conversation):
-            return MemoryVault.of(conversation, self._entries_of(conversation))
-
-    def _check_room(self, n_held: int, n_new: int, what: str) -> None:
-        """Raise VaultError if so many more forms do not fit."""
-        if n_held + n_new > self._max_entries:
-            raise VaultError(
-                f"{what}: full, it holds at most max_entries={self._max_entries} identifiers"
-            )
+def check_limits(max_messages: int, max_entries: int) -> None:
+    """Raise ValueError if a vault may keep nothing."""
+    for name, value in (("max_messages", max_messages), ("max_entries", max_entries)):
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value!r}")
 
 
 def placeholders(

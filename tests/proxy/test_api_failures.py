@@ -19,8 +19,8 @@ import pytest
 from sanitizer import Policy, Sanitizer
 from sanitizer.errors import VaultError
 from sanitizer.proxy.api import log_failure
-from sanitizer.storage.file_vault import FileVault
 from sanitizer.storage.ledger import Ledger
+from sanitizer.storage.stored_vault import FileVault
 from sanitizer.storage.vault import MemoryVault
 from sanitizer.wire.event_streams import EventStream
 from tests.proxy.servers import (

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sanitizer.storage.file_vault import FileVault
 from sanitizer.storage.ledger import DAY, Ledger
-from sanitizer.storage.postgres.store import PostgresStore
+from sanitizer.storage.postgres_store import PostgresStore
+from sanitizer.storage.stored_vault import FileVault
 from tests.storage import ledgers, vault_contract
 from tests.storage.ledgers import ADA, TALK, Clock
 from tests.storage.postgres_server import PostgresServer, postgres_server
@@ -21,8 +21,8 @@ QUICK_SCRYPT = 2**4
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The work of deriving keys is not the subject here."""
-    monkeypatch.setattr("sanitizer.storage.file_vault.SCRYPT_N", QUICK_SCRYPT)
-    monkeypatch.setattr("sanitizer.storage.postgres.store.SCRYPT_N", QUICK_SCRYPT)
+    monkeypatch.setattr("sanitizer.storage.sealing.SCRYPT_N", QUICK_SCRYPT)
+    monkeypatch.setattr("sanitizer.storage.sealing.SCRYPT_N", QUICK_SCRYPT)
 
 
 @pytest.fixture

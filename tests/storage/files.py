@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sanitizer.storage.sqlite_file import MARK_BYTES, mark
+from sanitizer.storage.store import MARK_BYTES, mark
 
 DATA = Path(__file__).parent.parent / "data"
 

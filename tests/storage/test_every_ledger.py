@@ -16,18 +16,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sanitizer.errors import BudgetExceeded, LedgerError
-from sanitizer.storage.budget import MemoryLedger
 from sanitizer.storage.ledger import (
     DAY,
     DAY_SECONDS,
     NANO,
     Budgets,
     Ledger,
+    MemoryLedger,
+    PostgresLedger,
     Reservation,
     Scope,
 )
-from sanitizer.storage.postgres.ledger import PostgresLedger
-from sanitizer.storage.postgres.store import PostgresStore
+from sanitizer.storage.postgres_store import PostgresStore
 from tests.storage.ledgers import ADA, KEY, NOON, OTHER, TALK, TEAM, Clock, charged
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sanitizer.errors import VaultError
-from sanitizer.storage.file_vault import FileVault
+from sanitizer.storage.stored_vault import FileVault
 from sanitizer.storage.table import Wanted
 from sanitizer.storage.vault import Vault, placeholders
 from tests.storage.files import contents
@@ -147,7 +147,7 @@ def test_forgotten_rows_leave_no_bytes(vault: FileVault, vault_path: Path) -> No
     vault.put_first(b"1", result("one"), "c")
     db = sqlite3.connect(vault_path)
     bodies = [
-        body for (body,) in db.execute("SELECT body FROM entry UNION ALL SELECT body FROM item")
+        body for (body,) in db.execute("SELECT body FROM entry UNION ALL SELECT body FROM message")
     ]
     db.close()
     assert all(any(body[:32] in content for content in contents(vault_path)) for body in bodies)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sanitizer.errors import VaultError
-from sanitizer.storage.file_vault import FileVault
+from sanitizer.storage.stored_vault import FileVault
 from tests.storage.files import another_file, crash, cut, directory, edits
 from tests.storage.processes import run
 from tests.storage.vault_contract import (
@@ -43,7 +43,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "another SQLite file": another_file,
     "cut to half": cut(0.5),
     "cut by a page": lambda path: os.truncate(path, path.stat().st_size - 4096),
-    "another version": edits("PRAGMA user_version = 2"),
+    "another version": edits("PRAGMA user_version = 1"),
     "another application": edits("PRAGMA application_id = 1"),
     "another journal": edits("PRAGMA journal_mode = DELETE"),
     "a table more": edits("CREATE TABLE t (a)"),
@@ -78,17 +78,18 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     ),
     "an entry that is a number": edits("UPDATE entry SET body = 7"),
     "an entry of text": edits("UPDATE entry SET body = 'x', seal = 'y'"),
-    "no conversations": edits("DELETE FROM item WHERE age = 0"),
-    "a lost message": edits("DELETE FROM item WHERE age = 2"),
-    "messages of another age": edits("UPDATE item SET age = age + 1 WHERE age > 0"),
-    "a message without an owner": edits("UPDATE item SET owner = NULL WHERE age = 1"),
+    "no conversations": edits("DELETE FROM conversation"),
+    "a lost message": edits("DELETE FROM message WHERE number = 2"),
+    "messages in another order": edits("UPDATE message SET number = 9 WHERE number = 1"),
+    "a message without an owner": edits("UPDATE message SET owner = x'' WHERE number = 1"),
     "a copied message": edits(
-        "UPDATE item SET (seal, body) = (SELECT seal, body FROM item WHERE age = 1) WHERE age = 2"
+        "UPDATE message SET (seal, body) = (SELECT seal, body FROM message WHERE number = 1) "
+        "WHERE number = 2"
     ),
-    "a message under another id": edits("UPDATE item SET id = randomblob(32) WHERE age = 1"),
-    "an id that is text": edits("UPDATE item SET id = 'x' WHERE age = 1"),
-    "changed bodies": edits("UPDATE item SET body = zeroblob(length(body))"),
-    "cut bodies": edits("UPDATE item SET body = substr(body, 1, length(body) - 1)"),
+    "a message under another id": edits("UPDATE message SET id = randomblob(32) WHERE number = 1"),
+    "an id that is text": edits("UPDATE message SET id = 'x' WHERE number = 1"),
+    "changed bodies": edits("UPDATE message SET body = zeroblob(length(body))"),
+    "cut bodies": edits("UPDATE conversation SET body = substr(body, 1, length(body) - 1)"),
     "no mark": lambda path: path.with_name("vault-mark").unlink(),
     "an empty mark": lambda path: path.with_name("vault-mark").write_bytes(b""),
     "a higher mark": lambda path: path.with_name("vault-mark").write_bytes(bytes(7) + b"\xff"),
@@ -184,7 +185,14 @@ def put_back(path: Path, table: str, old: list[tuple[object, ...]]) -> None:
 
 
 @pytest.mark.parametrize(
-    "tables", [["item"], ["entry"], ["head"], ["entry", "item"], ["head", "item", "entry"]]
+    "tables",
+    [
+        ["conversation"],
+        ["entry"],
+        ["head"],
+        ["entry", "conversation"],
+        ["head", "conversation", "entry"],
+    ],
 )
 def test_rows_put_back_to_an_earlier_state_under_a_running_vault_are_found(
     vault: FileVault, vault_path: Path, tables: list[str]
@@ -215,7 +223,7 @@ def test_a_file_deleted_or_replaced_under_a_running_vault_gives_nothing(
             vault.originals("c")
 
 
-@pytest.mark.parametrize("deleted", ["item", "entry"])
+@pytest.mark.parametrize("deleted", ["conversation", "message", "entry"])
 def test_rows_deleted_under_a_running_vault_do_not_start_afresh(
     vault: FileVault, vault_path: Path, deleted: str
 ) -> None:
@@ -223,21 +231,26 @@ def test_rows_deleted_under_a_running_vault_do_not_start_afresh(
     vault.put_first(b"1", result("one"))
     with FileVault(vault_path, KEY) as other:
         put_back(vault_path, deleted, [])
+        act = {
+            "message": lambda: vault.get(b"1"),
+            "conversation": lambda: vault.originals("c"),
+            "entry": lambda: vault.originals("c"),
+        }[deleted]
         with pytest.raises(VaultError):
-            substitutes(other, "c", [BERTA], placeholder)
-        if deleted == "item":
+            act()
+        if deleted != "message":
             with pytest.raises(VaultError):
-                vault.get(b"1")
+                substitutes(other, "c", [BERTA], placeholder)
 
 
 def test_entries_of_a_forgotten_conversation_cannot_be_brought_back(
     vault: FileVault, vault_path: Path
 ) -> None:
     substitutes(vault, "c", [ANNA], placeholder)
-    entries, items = rows(vault_path, "entry"), rows(vault_path, "item")
+    old = {table: rows(vault_path, table) for table in ("entry", "conversation")}
     vault.forget("c")
-    put_back(vault_path, "entry", entries)
-    put_back(vault_path, "item", items)
+    for table, its_rows in old.items():
+        put_back(vault_path, table, its_rows)
     with pytest.raises(VaultError):
         vault.originals("c")
 
@@ -290,13 +303,13 @@ def test_a_full_disk_assigns_nothing_and_hurts_nothing(vault: FileVault) -> None
 
 READER = """
 import os, sys
-import sanitizer.storage.file_vault
+import sanitizer.storage.sealing, sanitizer.storage.stored_vault
 from sanitizer.errors import VaultError
-sanitizer.storage.file_vault.SCRYPT_N = 16
+sanitizer.storage.sealing.SCRYPT_N = 16
 if os.geteuid() == 0:
     os.seteuid(65534)  # modes do not bind root
 try:
-    sanitizer.storage.file_vault.FileVault(sys.argv[1], bytes.fromhex(sys.argv[2]))
+    sanitizer.storage.stored_vault.FileVault(sys.argv[1], bytes.fromhex(sys.argv[2]))
 except VaultError as error:
     print(error)
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sanitizer.errors import VaultError
-from sanitizer.storage.file_vault import KEY_VARIABLE, FileVault
+from sanitizer.storage.stored_vault import KEY_VARIABLE, FileVault
 from tests.storage.files import contents, made_from
 from tests.storage.vault_contract import (
     ANNA,
@@ -66,7 +66,8 @@ def test_equal_content_is_sealed_differently_each_time(vault: FileVault, vault_p
         substitutes(vault, str(i), [ANNA], placeholder)
     db = sqlite3.connect(vault_path)
     seals = [
-        seal for (seal,) in db.execute("SELECT seal FROM entry UNION ALL SELECT seal FROM item")
+        seal
+        for (seal,) in db.execute("SELECT seal FROM entry UNION ALL SELECT seal FROM conversation")
     ]
     db.close()
     assert len({seal[:12] for seal in seals}) == len(seals) == 40
@@ -106,7 +107,7 @@ def test_another_key_is_told(vault: FileVault, vault_path: Path) -> None:
 def test_a_file_of_an_earlier_version_of_this_package_opens(
     vault_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sanitizer.storage.file_vault.SCRYPT_N", 2**15)
+    monkeypatch.setattr("sanitizer.storage.sealing.SCRYPT_N", 2**15)
     with FileVault(made_from("vault.sql", vault_path, 4), KEY, create=False) as vault:
         assert vault.originals("c") == {
             "<EMAIL_1>": ANNA[1],

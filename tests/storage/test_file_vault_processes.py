@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sanitizer.errors import VaultError
-from sanitizer.storage.file_vault import FileVault
+from sanitizer.storage.stored_vault import FileVault
 from tests.storage.processes import started
 from tests.storage.vault_contract import (
     ANNA,
@@ -24,7 +24,7 @@ from tests.storage.vault_contract import (
 def test_a_file_that_stays_locked_is_an_error(
     vault_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sanitizer.storage.sqlite_file.BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("sanitizer.storage.databases.BUSY_SECONDS", 0.01)
     with FileVault(vault_path, KEY) as vault:
         other = sqlite3.connect(vault_path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
@@ -55,10 +55,10 @@ def test_another_process_must_open_it_again(
 
 WORKER = """
 import json, sys
-import sanitizer.storage.file_vault
+import sanitizer.storage.sealing, sanitizer.storage.stored_vault
 from sanitizer.storage import Wanted
-sanitizer.storage.file_vault.SCRYPT_N = 16
-vault = sanitizer.storage.file_vault.FileVault(sys.argv[1], bytes.fromhex(sys.argv[2]))
+sanitizer.storage.sealing.SCRYPT_N = 16
+vault = sanitizer.storage.stored_vault.FileVault(sys.argv[1], bytes.fromhex(sys.argv[2]))
 for i in range(int(sys.argv[3]), int(sys.argv[4])):
     wanted = [("EMAIL", f"{i}@example.org"), ("EMAIL", f"{i + 1}@example.org")]
     with vault.edit("c") as table:

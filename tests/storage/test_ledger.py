@@ -61,4 +61,4 @@ def test_a_grant_is_on_the_disk_before_anything_can_be_drawn(ledger: Ledger) -> 
     settled = ledger.reserve([TALK], 1.0)
     for act, synchronous in ((settled.commit, 1), (lambda: ledger.reserve([TALK], 1.0), 2)):
         act()
-        assert ledger._store._db.execute("PRAGMA synchronous").fetchone() == (synchronous,)
+        assert ledger._store.rows("PRAGMA synchronous")[0][0] == synchronous

@@ -9,6 +9,7 @@ import pytest
 
 from sanitizer.errors import BudgetExceeded, LedgerError
 from sanitizer.storage.ledger import NANO, Ledger
+from tests.storage.files import edit
 from tests.storage.ledgers import ADA, KEY, OTHER, TALK
 
 NAME = b"a name of 16 b.."
@@ -49,7 +50,7 @@ def test_a_deleted_charge_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "named"
     with Ledger.create(path, KEY) as ledger:
         ledger.charge_once({ADA: Fraction(2)}, NAME)
-        ledger._store._db.execute("DELETE FROM account WHERE kind = 'charge'")
+        edit(path, "DELETE FROM charge")
         with pytest.raises(LedgerError, match="rows are missing"):
             ledger.charge_once({ADA: Fraction(2)}, NAME)
 

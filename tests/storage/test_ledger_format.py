@@ -138,7 +138,7 @@ def test_a_file_of_an_earlier_version_of_this_package_opens(
 ) -> None:
     """It was written with the same steps: nothing in the rows and their HMACs may have changed."""
     with (
-        Ledger(made_from("ledger.sql", tmp_path / "earlier", 2), KEY, clock=clock) as earlier,
+        Ledger(made_from("ledger.sql", tmp_path / "earlier", 4), KEY, clock=clock) as earlier,
         Ledger(used_ledger, KEY, clock=clock) as used,
     ):
         assert earlier.export() == used.export()

@@ -39,14 +39,14 @@ def test_threads_share_a_ledger_without_overspending(ledger: Ledger) -> None:
 
 WORKER = """
 import sys
-import sanitizer.storage.ledger
+import sanitizer.storage.ledger, sanitizer.storage.store
 from sanitizer.errors import BudgetExceeded
 from sanitizer.storage.ledger import DAY, Ledger, Scope
 path, key = sys.argv[1], bytes.fromhex(sys.argv[2])
 number, n_requests = int(sys.argv[3]), int(sys.argv[4])
 user = Scope("user", "ada")
 # A killed process loses nothing it wrote; only a power cut needs FULL.
-sanitizer.storage.ledger.GRANT_SYNC = "NORMAL"
+sanitizer.storage.store.DURABLE = "NORMAL"
 with Ledger(path, key) as ledger:
     for i in range(n_requests):
         nano = (number * 7_919_777 + i * 618_033_989) % 10**9 + 1

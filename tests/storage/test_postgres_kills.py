@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 import sanitizer
-from sanitizer.storage.ledger import DAY, NANO, Scope
-from sanitizer.storage.postgres.ledger import PostgresLedger
-from sanitizer.storage.postgres.store import PostgresStore
-from sanitizer.storage.postgres.vault import PostgresVault
+from sanitizer.storage.ledger import DAY, NANO, PostgresLedger, Scope
+from sanitizer.storage.postgres_store import PostgresStore
+from sanitizer.storage.stored_vault import PostgresVault
 from tests.storage.postgres_server import PostgresServer, postgres_server
 from tests.storage.vault_contract import KEY, result
 

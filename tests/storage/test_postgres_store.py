@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from sanitizer.errors import LedgerError, SanitizerError, VaultError
-from sanitizer.storage.postgres.ledger import PostgresLedger
-from sanitizer.storage.postgres.store import PostgresStore
-from sanitizer.storage.postgres.vault import PostgresVault
+from sanitizer.storage.ledger import PostgresLedger
+from sanitizer.storage.postgres_store import PostgresStore
 from sanitizer.storage.sealing import read_secret
+from sanitizer.storage.stored_vault import PostgresVault
 from tests.storage.ledgers import TALK
 from tests.storage.postgres_server import PostgresServer, postgres_server
 from tests.storage.vault_contract import ANNA, BERTA, KEY, PHONE, placeholder, result, substitutes

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from sanitizer.errors import BudgetExceeded, VaultError
-from sanitizer.storage.ledger import DAY, Scope
-from sanitizer.storage.postgres.ledger import PostgresLedger
-from sanitizer.storage.postgres.store import PostgresStore
-from sanitizer.storage.postgres.vault import PostgresVault
+from sanitizer.storage.ledger import DAY, PostgresLedger, Scope
+from sanitizer.storage.postgres_store import PostgresStore
+from sanitizer.storage.stored_vault import PostgresVault
 from sanitizer.storage.table import Drawn, Entries, Wanted
 from sanitizer.storage.vault import Vault, placeholders
 from tests.storage.ledgers import ADA, TALK
