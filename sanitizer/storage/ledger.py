@@ -1,22 +1,15 @@
-"""Budgets of epsilon in one file that outlives the process, and what every ledger offers.
+"""Budgets of epsilon, which belong to scopes: a conversation, a user, a team, or the day (UTC).
 
-A `Ledger` is a file that many threads and processes may use at once. In it a budget belongs to a
-scope: a conversation, a user, a team, or the day (UTC). Epsilon is reserved before anything is
-drawn and committed afterwards; what is never settled stays charged.
+Epsilon is reserved before anything is drawn and committed afterwards; what is never settled stays
+charged. Ledgers differ in the store that their rows are in: memory, a file, or PostgreSQL.
 
-Guarantee: no scope is granted more than its limit, and no grant is forgotten. Reservations and
-their sums are changed in one SQLite transaction under the write lock (BEGIN IMMEDIATE). A killed
-process leaves its reservations charged. So does a power cut: a grant is on the disk before
-`reserve` returns (WAL, synchronous=FULL). Commits and releases are not waited for (NORMAL): losing
-one charges more, never less.
+Guarantee: no scope is granted more than its limit, and no grant is forgotten. A charge and the sums
+of its scopes are changed in one transaction, under locks. A killed process leaves its reservations
+charged. So does a power cut: a grant is on the disk before `reserve` returns. Commits and releases
+in a file are not waited for: losing one charges more, never less.
 
-Stored: HMAC-SHA256 of kind and name, amounts in whole nano-epsilon, times in seconds. No text, no
-names, no history of requests. Damage and edits are found at opening and when a row is used (see
-`store`).
-Not protected: all files replaced together by older copies; whoever holds the key; network file
-systems, on which WAL does not work. Keep `PATH`, `PATH-wal` and `PATH-mark` together.
-
-`Budget` is what a Sanitizer charges (see `budget`); `Budgets` is what every ledger offers.
+Stored: HMAC-SHA256 of kind and name, amounts in whole nano-epsilon, times in seconds, digests of
+policy and model. No text, no names. Every row carries an HMAC of its content.
 """
 
 from __future__ import annotations
@@ -25,25 +18,17 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 from sanitizer.errors import BudgetExceeded, LedgerError
 from sanitizer.randomness import secret_key
 from sanitizer.storage.postgres_store import PATIENCE, PostgresStore
 from sanitizer.storage.sealing import Keys, hmac_of
-from sanitizer.storage.store import (
-    LATEST,
-    LEDGER,
-    MemoryStore,
-    Rows,
-    SqliteStore,
-    Store,
-    mark,
-)
+from sanitizer.storage.store import LATEST, LEDGER, MemoryStore, Rows, SqliteStore, mark
 
 KINDS = ("conversation", "user", "team", "day")
 NANO = 10**9
@@ -152,61 +137,29 @@ class Budget(Protocol):
         """
 
 
-class Budgets(Protocol):
-    """Budgets of many scopes: in this process, in a file (`Ledger`), or on PostgreSQL."""
-
-    def set_limit(self, scope: Scope, epsilon: float) -> None:
-        """Set the most that a scope may spend; for `DAY`: on every day."""
-
-    def set_default_limit(self, kind: str, epsilon: float) -> None:
-        """Set the limit of every scope of a kind that has none of its own."""
-
-    def balance(self, scope: Scope) -> Balance:
-        """Return what a scope (for `DAY`: today) has spent, reserved and left."""
-
-    def reserve(
-        self, scopes: Iterable[Scope], epsilon: float, key: bytes | None = None
-    ) -> Reservation:
-        """Charge epsilon to every scope or to none, before anything is drawn.
-
-        Args:
-            key: of what is drawn for it. A store that other processes share charges a key once:
-                whoever reserves it again joins the charge, until a result is kept under the key.
-                Others charge again, and give back what was not used.
-
-        Raises:
-            BudgetExceeded: a scope has not enough left; nothing is charged.
-            LedgerError: nothing is granted.
-        """
-
-    def charge_once(self, amounts: Mapping[Scope, Fraction], name: bytes) -> bool:
-        """Charge each scope its own amount, once for a name; see `Ledger.charge_once`."""
-
-    def resolve_stale(self, older_than: float = 3600.0) -> int:
-        """Count reservations open for `older_than` seconds as spent; return how many."""
-
-    def export(self) -> list[dict[str, object]]:
-        """Return every balance and open reservation, for JSON."""
-
-    def close(self) -> None:
-        """Close it; open reservations stay charged."""
-
-    def _settle(self, number: int, charged: int | None) -> bool:
-        """Settle a reservation; False if it was resolved as spent before."""
-
-
 class Reservation:
     """Epsilon set aside by `Budgets.reserve`, charged unless `release` is called.
 
     As a context manager it is committed in full at the end, after an exception too (something may
     have been drawn), unless it was settled inside.
+
+    Args:
+        shared: whether others may use the charge too, so that it may be settled already.
+        settled: whether it was spent at once.
     """
 
-    def __init__(self, ledger: Budgets, number: int, amount: int) -> None:
+    def __init__(
+        self,
+        ledger: Budgets,
+        number: int,
+        amount: int,
+        *,
+        shared: bool = False,
+        settled: bool = False,
+    ) -> None:
         self.id = number
-        self._ledger = ledger
-        self._amount = amount
-        self._settled = False
+        self._ledger, self._amount = ledger, amount
+        self._shared, self._settled = shared, settled
         self._lock = threading.Lock()
 
     @property
@@ -222,7 +175,7 @@ class Reservation:
             LedgerError: it was settled before, or the file cannot be written and all of it stays
                 charged.
         """
-        charged = self._amount if epsilon is None else nano_up(epsilon)
+        charged = self._amount if epsilon is None else math.ceil(_nano(epsilon))
         if charged > self._amount:
             raise ValueError(
                 f"epsilon must be at most the {self.epsilon!r} reserved, got {epsilon!r}"
@@ -240,11 +193,11 @@ class Reservation:
 
     def _settle(self, charged: int) -> bool:
         with self._lock:
-            if self._settled:
+            if self._settled and not self._shared:
                 raise LedgerError(f"reservation {self.id} is settled already")
-            found = self._ledger._settle(self.id, charged)
+            found = self._settled or self._ledger.settle(self.id, charged)
             self._settled = True
-            return found
+            return found or self._shared
 
     def __enter__(self) -> Self:
         return self
@@ -259,8 +212,7 @@ class Reservation:
                 raise
 
 
-@dataclass(frozen=True)
-class _Charge:
+class _Charge(NamedTuple):
     """One charge, as its row holds it.
 
     Attributes:
@@ -290,10 +242,15 @@ class _Charge:
         return [self.accounts[i : i + ID_BYTES] for i in range(0, len(self.accounts), ID_BYTES)]
 
 
-class StoredLedger:
-    """Budgets of many scopes in a store; what the ledgers of all stores share."""
+AnyRow = TypeVar("AnyRow", Account, _Charge)
 
-    def __init__(self, store: Store, clock: Callable[[], float] | None) -> None:
+
+class Budgets:
+    """Budgets of many scopes in a store; what all ledgers are."""
+
+    def __init__(
+        self, store: MemoryStore | SqliteStore | PostgresStore, clock: Callable[[], float] | None
+    ) -> None:
         self._store = store
         self._clock = clock
 
@@ -334,12 +291,17 @@ class StoredLedger:
         twice is charged once. In a transaction of a vault of the same store it is spent at once:
         the charge is there if and only if the stand-in is.
 
+        Args:
+            key: of what is drawn for it. A store that other processes share charges a key once:
+                whoever reserves it again joins the charge, until a result is kept under the key.
+                Others charge again, and give back what was not used.
+
         Raises:
             ValueError: no scope, or epsilon not positive and at most 1e9.
             BudgetExceeded: a scope has not enough left; nothing is charged.
             LedgerError: damaged, not writable, or busy for a minute; nothing is granted.
         """
-        amount, distinct = nano_up(epsilon), list(dict.fromkeys(scopes))
+        amount, distinct = math.ceil(_nano(epsilon)), list(dict.fromkeys(scopes))
         if not distinct:
             raise ValueError("scopes must name at least one scope, got none")
         with self._store.write(LedgerError) as rows:
@@ -350,14 +312,13 @@ class StoredLedger:
             old = self._named(rows, name) if joins else None
             if old is not None and self._is_joined(rows, old):
                 if old.state == OPEN:
-                    self._put(rows, replace(old, holders=old.holders + 1))
-                return _SharedReservation(self, old.number, old.amount)
+                    self._put(rows, "charge", old._replace(holders=old.holders + 1))
+                return Reservation(self, old.number, old.amount, shared=True)
             for account in accounts:
                 _check_room(account, self._cap(account, caps), amount)
             number = self._grant(rows, accounts, name, amount, now, spent=rows.spends)
-        if joins or rows.spends:
-            return _SharedReservation(self, number, amount, settled=rows.spends)
-        return Reservation(self, number, amount)
+        shared = joins or rows.spends
+        return Reservation(self, number, amount, shared=shared, settled=rows.spends)
 
     def charge_once(self, amounts: Mapping[Scope, Fraction], name: bytes) -> bool:
         """Charge each scope its own amount, all of them or none, and only once for this name.
@@ -373,11 +334,9 @@ class StoredLedger:
             False if the charge of this name was made before: nothing is charged again.
 
         Raises:
-            ValueError: an amount is not positive and at most 1e9.
-            BudgetExceeded: a scope has not enough left; nothing is charged.
-            LedgerError: damaged, not writable, or busy for a minute; nothing is granted.
+            SanitizerError, ValueError: as `reserve`.
         """
-        nano = {scope: nano_up(amount) for scope, amount in amounts.items()}
+        nano = {scope: math.ceil(_nano(amount)) for scope, amount in amounts.items()}
         with self._store.write(LedgerError) as rows:
             now = self._now(rows)
             accounts, caps = self._locked(rows, list(nano), now)
@@ -404,7 +363,7 @@ class StoredLedger:
                 "SELECT number FROM charge WHERE state = 'open' AND created <= ? ORDER BY number",
                 last,
             )
-        return sum(self._settle(row["number"], None) for row in found)
+        return sum(self.settle(row["number"], None) for row in found)
 
     def export(self) -> list[dict[str, object]]:
         """Return every balance and open reservation, for JSON.
@@ -413,26 +372,17 @@ class StoredLedger:
         """
         with self._store.read(LedgerError) as rows:
             accounts, open_ones = self._all(rows, f"WHERE state = '{OPEN}'")
-        balances: list[dict[str, object]] = [
-            {
-                "scope": each.id.hex(),
-                "kind": each.kind,
-                "limit": each.cap,
-                "spent": each.spent,
-                "reserved": each.reserved,
-                "updated": each.updated,
-            }
-            for each in accounts
-        ]
-        return balances + [
-            {
-                "reservation": each.number,
-                "amount": each.amount,
-                "scopes": [account_id.hex() for account_id in each.account_ids()],
-                "created": each.created,
-            }
-            for each in open_ones
-        ]
+        exported: list[dict[str, object]] = []
+        for each in accounts:
+            sums = {"limit": each.cap, "spent": each.spent, "reserved": each.reserved}
+            exported.append(
+                {"scope": each.id.hex(), "kind": each.kind, **sums, "updated": each.updated}
+            )
+        for charge in open_ones:
+            scopes = [account_id.hex() for account_id in charge.account_ids()]
+            about = {"amount": charge.amount, "created": charge.created}
+            exported.append({"reservation": charge.number, "scopes": scopes, **about})
+        return exported
 
     def close(self) -> None:
         """Close the store; open reservations stay charged."""
@@ -448,9 +398,12 @@ class StoredLedger:
         """Return all accounts, and the charges that a condition names, verified."""
         accounts = rows.rows("SELECT * FROM account ORDER BY kind, id")
         charges = rows.rows(f"SELECT * FROM charge {which} ORDER BY number")  # noqa: S608
-        return [self._account(row) for row in accounts], [self._charge(row) for row in charges]
+        return (
+            [self._read(Account, row) for row in accounts],
+            [self._read(_Charge, row) for row in charges],
+        )
 
-    def _settle(self, number: int, charged: int | None) -> bool:
+    def settle(self, number: int, charged: int | None) -> bool:
         """Settle a charge; return False if it was settled before, and stays as it is.
 
         One that others use, or whose result was kept, is not given back.
@@ -469,16 +422,14 @@ class StoredLedger:
             if charge is None or charge.state != OPEN:
                 return False
             if charged == 0 and (charge.holders > 1 or charge.kept):
-                self._put(rows, replace(charge, holders=charge.holders - 1))
+                self._put(rows, "charge", charge._replace(holders=charge.holders - 1))
                 return True
             if not accounts.keys() >= set(ids):
                 raise self._damaged("a balance is missing")
             spent = charge.amount if charged is None else charged
-            self._change(
-                rows, [accounts[each] for each in ids], spent=spent, reserved=-charge.amount
-            )
+            self._add(rows, [accounts[each] for each in ids], spent, -charge.amount)
             if self._store.shared:
-                self._put(rows, replace(charge, state=SPENT, spent=spent))
+                self._put(rows, "charge", charge._replace(state=SPENT, spent=spent))
             else:  # a settled charge leaves only its sum
                 rows.drop("charge", [number])
         return True
@@ -494,12 +445,12 @@ class StoredLedger:
         spent: bool,
     ) -> int:
         """Raise the accounts and keep the charge; return its number."""
-        sums = {"spent" if spent else "reserved": amount}
-        self._change(rows, [each._replace(updated=now) for each in accounts], **sums)
+        now_accounts = [each._replace(updated=now) for each in accounts]
+        self._add(rows, now_accounts, amount * spent, amount * (not spent))
         ids = b"".join(account.id for account in accounts)
         state = SPENT if spent else OPEN
         charge = _Charge(0, name, amount, amount * spent, ids, state, 1, now, rows.about)
-        number = rows.add("charge", *astuple(charge)[1:], self._charge_mac(charge))
+        number = rows.add("charge", *charge[1:], self._mac(charge))
         if number is None:
             raise LedgerError(f"{self._store.where}: a charge of this name is there already")
         return number
@@ -512,7 +463,7 @@ class StoredLedger:
         """
         if rows.find("message", [old.name]) or (old.state == OPEN and not old.kept):
             return True
-        self._put(rows, replace(old, name=secret_key()))
+        self._put(rows, "charge", old._replace(name=secret_key()))
         return False
 
     def _locked(
@@ -522,30 +473,26 @@ class StoredLedger:
         kinds = {self._id(scope, now): scope.kind for scope in scopes}
         fresh = {each: Account(each, kind) for each, kind in kinds.items()}
         every = [self._every(kind) for kind in set(kinds.values())]
-        made = {each: self._account_row(account) for each, account in fresh.items()}
+        made = {each: (*account, self._mac(account)) for each, account in fresh.items()}
         found = self._accounts(rows.locked("account", made, every))
         return [found.get(each, account) for each, account in fresh.items()], found
 
-    def _change(
-        self, rows: Rows, accounts: Sequence[Account], spent: int = 0, reserved: int = 0
-    ) -> None:
-        """Write accounts with other sums."""
-        changed = [
+    def _add(self, rows: Rows, accounts: Sequence[Account], spent: int, reserved: int) -> None:
+        """Write accounts with higher sums."""
+        raised = [
             each._replace(spent=each.spent + spent, reserved=each.reserved + reserved)
             for each in accounts
         ]
-        rows.put("account", [self._account_row(each) for each in changed])
+        self._put(rows, "account", *raised)
 
     def _set_cap(self, account_id: bytes, kind: str, epsilon: float) -> None:
-        cap = nano_down(epsilon)
+        cap = math.floor(_nano(epsilon))
         with self._store.write(LedgerError) as rows:
             fresh = Account(account_id, kind, updated=self._now(rows))
-            there = self._accounts(rows.find("account", [account_id])).get(account_id)
-            if there is not None and there.cap == cap:
-                return
-            found = self._accounts(rows.locked("account", {account_id: self._account_row(fresh)}))
-            account = found.get(account_id, fresh)._replace(cap=cap, updated=fresh.updated)
-            rows.put("account", [self._account_row(account)])
+            found = rows.locked("account", {account_id: (*fresh, self._mac(fresh))})
+            account = self._accounts(found).get(account_id, fresh)
+            if account.cap != cap:
+                self._put(rows, "account", account._replace(cap=cap, updated=fresh.updated))
 
     def _cap(self, account: Account, found: Mapping[bytes, Account]) -> int | None:
         every = found.get(self._every(account.kind))
@@ -554,37 +501,30 @@ class StoredLedger:
     def _named(self, rows: Rows, name: bytes) -> _Charge | None:
         rows.check(name)
         row = rows.row(f"SELECT * FROM charge WHERE name = ?{rows.locks}", name)  # noqa: S608
-        return None if row is None else self._charge(row)
+        return None if row is None else self._read(_Charge, row)
 
     def _numbered(self, rows: Rows, number: int, *, lock: bool = False) -> _Charge | None:
         row = rows.find("charge", [number], lock=lock).get(number)
-        return None if row is None else self._charge(row)
-
-    def _put(self, rows: Rows, charge: _Charge) -> None:
-        rows.put("charge", [(*astuple(charge), self._charge_mac(charge))])
+        return None if row is None else self._read(_Charge, row)
 
     def _accounts(self, found: Mapping[bytes, Any]) -> dict[bytes, Account]:
-        return {account_id: self._account(row) for account_id, row in found.items()}
+        return {account_id: self._read(Account, row) for account_id, row in found.items()}
 
-    def _account(self, row: Any) -> Account:
+    def _put(self, rows: Rows, table: str, *changed: Account | _Charge) -> None:
+        rows.put(table, [(*each, self._mac(each)) for each in changed])
+
+    def _read(self, kind: type[AnyRow], row: Any) -> AnyRow:
+        """Return a verified row."""
         *fields, mac = row
-        account = Account(*fields)
-        if mac != self._store.mac("account", *account):
+        made = kind(*fields)
+        if mac != self._mac(made):
             raise self._damaged("a row does not match its HMAC")
-        return account
+        return made
 
-    def _account_row(self, account: Account) -> tuple[object, ...]:
-        return (*account, self._store.mac("account", *account))
-
-    def _charge(self, row: Any) -> _Charge:
-        *fields, mac = row
-        charge = _Charge(*fields)
-        if mac != self._charge_mac(charge):
-            raise self._damaged("a row does not match its HMAC")
-        return charge
-
-    def _charge_mac(self, charge: _Charge) -> bytes:
-        return self._store.mac("charge row", *astuple(charge)[1:-1])
+    def _mac(self, row: Account | _Charge) -> bytes:
+        if isinstance(row, Account):
+            return self._store.mac("account", *row)
+        return self._store.mac("charge row", *row[1:-1])  # without what others may set
 
     def _every(self, kind: str) -> bytes:
         return self._store.mac("every", kind)
@@ -600,10 +540,13 @@ class StoredLedger:
         return LedgerError(f"{self._store.where}: damaged or edited: {what}")
 
 
-class Ledger(StoredLedger):
-    """Budgets of many scopes in one file.
+class Ledger(Budgets):
+    """Budgets of many scopes in one file, for many threads and processes.
 
-    Serves many threads; each process opens its own, after a fork again.
+    Each process opens its own, after a fork again. No history of requests is kept. Damage and edits
+    are found at opening and when a row is used.
+    Not protected: all files replaced together by older copies; whoever holds the key; network file
+    systems, on which WAL does not work. Keep `PATH`, `PATH-wal` and `PATH-mark` together.
 
     Time never runs backwards here: it is the latest the file has seen. A clock set back opens no
     fresh day and revives no old one; after one set ahead, the day it named stays the day until the
@@ -662,10 +605,8 @@ class Ledger(StoredLedger):
         return cls(path, key, clock=clock)
 
 
-class MemoryLedger(StoredLedger):
-    """Budgets of many scopes in this process, gone with it; implements `Budgets`.
-
-    For a server of one process: `Ledger` and `PostgresLedger` outlive it.
+class MemoryLedger(Budgets):
+    """Budgets of many scopes in this process, gone with it; for a server of one process.
 
     Args:
         clock: seconds since 1970 (UTC). Set back, it opens no other day.
@@ -681,13 +622,10 @@ class MemoryLedger(StoredLedger):
         super().__init__(MemoryStore(), clock)
 
 
-class PostgresLedger(StoredLedger):
-    """Budgets of many scopes in a store on PostgreSQL; implements `Budgets`.
+class PostgresLedger(Budgets):
+    """Budgets of many scopes in a store on PostgreSQL, over all processes.
 
-    Guarantee: no scope is granted more than its limit, and no grant is forgotten, over all
-    processes. The accounts of a charge are locked in the order of their ids, checked and raised in
-    one transaction, which is on the server's disk before `reserve` returns. What is drawn is
-    charged once, however often it is tried:
+    What is drawn is charged once, however often it is tried:
 
     - for a thing, the charge is part of the transaction that keeps its stand-in;
     - for a message, the charge has its HMAC as a name. Whoever tries again joins the open charge,
@@ -732,21 +670,6 @@ class PostgresLedger(StoredLedger):
         """Do nothing: the store is closed by whoever opened it."""
 
 
-class _SharedReservation(Reservation):
-    """A charge that has a name, so that others may use it too: it may be settled already."""
-
-    def __init__(self, ledger: Budgets, number: int, amount: int, settled: bool = False) -> None:
-        super().__init__(ledger, number, amount)
-        self._settled = settled
-
-    def _settle(self, charged: int) -> bool:
-        with self._lock:
-            if not self._settled:
-                self._ledger._settle(self.id, charged)
-                self._settled = True
-        return True
-
-
 def _keys(path: Path, key: bytes) -> Callable[[bytes], Keys]:
     """Return what makes the keys of a ledger from the salt of its file."""
     if len(key) < MIN_KEY_BYTES:
@@ -782,18 +705,8 @@ def _check_room(account: Account, cap: int | None, amount: int) -> None:
         )
 
 
-def nano_up(epsilon: float | Fraction) -> int:
-    """Return whole nano-epsilon, rounded up. Raises ValueError: not positive, or above 1e9."""
-    return math.ceil(_nano(epsilon))
-
-
-def nano_down(epsilon: float) -> int:
-    """Return whole nano-epsilon, rounded down. Raises ValueError: not positive, or above 1e9."""
-    return math.floor(_nano(epsilon))
-
-
 def _nano(epsilon: float | Fraction) -> Fraction:
-    """Return exact nano-epsilon, unrounded."""
+    """Return exact nano-epsilon. Raises ValueError: not positive, or above 1e9."""
     if not 0 < epsilon <= MAX_CHARGE:
         raise ValueError(f"epsilon must be positive and at most {MAX_CHARGE:g}, got {epsilon!r}")
     return (epsilon if isinstance(epsilon, Fraction) else as_printed(epsilon)) * NANO

@@ -1,7 +1,8 @@
 """Stores: the rows of vaults and ledgers, in a SQLite file or in memory, found by their ids.
 
-`PostgresStore` is the third. All of them have the same tables, keep them under keys, and give
-transactions as `Rows`, against which vault and ledger are written.
+`PostgresStore` is the third. All of them have the same tables, keep them under keys, and have the
+methods of `SqliteStore`; they give transactions as `Rows`, against which vault and ledger are
+written.
 
 Each row of a file is authenticated for its place. A single row cannot tell that another is missing,
 older than the rest, or there twice; sums tell that: the head row holds, for each bucket of ids, the
@@ -18,10 +19,10 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Self
 
 from sanitizer.errors import LedgerError, SanitizerError, VaultError
 from sanitizer.randomness import secret_key
@@ -166,69 +167,6 @@ class Rows:
         return len(self.rows(statement, conversation))
 
 
-class Store(Protocol):
-    """Rows that ledgers need.
-
-    Attributes:
-        where: what it is called in messages.
-        shared: True if other machines use it too. Then limits are those of a conversation, and a
-            charge with a key is joined by whoever tries again.
-    """
-
-    where: str
-    shared: bool
-
-    def mac(self, *fields: object) -> bytes:
-        """Return the HMAC-SHA256 of fields whose repr tells them apart, 32 bytes."""
-
-    def read(self, error: type[SanitizerError]) -> AbstractContextManager[Rows]:
-        """Read rows."""
-
-    def write(
-        self, error: type[SanitizerError], *, durable: bool = True
-    ) -> AbstractContextManager[Rows]:
-        """Run one transaction, all of it or nothing.
-
-        Args:
-            durable: False where losing it in a power cut charges more, never less.
-        """
-
-    def now(self, rows: Any, clock: Callable[[], float] | None) -> int:
-        """Return the time in seconds since 1970, never before the latest that was seen."""
-
-    def close(self) -> None:
-        """Close it."""
-
-
-class SealedStore(Store, Protocol):
-    """Rows that vaults need.
-
-    Attributes:
-        patience: seconds that a thread waits for another.
-    """
-
-    patience: float
-
-    @property
-    def secret(self) -> bytes:
-        """Key of the message hashes, 32 bytes."""
-
-    def seal(self, plain: bytes, *bound: object) -> tuple[bytes, bytes]:
-        """Encrypt padded content; return (seal, ciphertext).
-
-        It opens only with equal `bound` values.
-        """
-
-    def open(self, seal: Any, body: Any, *bound: object) -> bytes:
-        """Return the content. Raises VaultError if it was not sealed for this place."""
-
-    def write_one(self, error: type[SanitizerError]) -> AbstractContextManager[Rows]:
-        """Write rows, each statement by itself where that is quicker."""
-
-    def version(self) -> int | None:
-        """Return a number that changes when others change something; None: unknown."""
-
-
 def seconds_of(reading: float) -> int:
     """Return what a clock reads in whole seconds. Raises LedgerError: no usable time."""
     if not 0 <= reading < LATEST:
@@ -260,7 +198,7 @@ class MemoryStore(SQLite):
 
     read = write
 
-    def now(self, rows: Rows, clock: Callable[[], float] | None) -> int:
+    def now(self, rows: Any, clock: Callable[[], float] | None) -> int:
         self._seen = max(self._seen, seconds_of(clock() if clock else 0))
         return self._seen
 
@@ -440,12 +378,14 @@ class SqliteStore(SQLite):
 
     Args:
         path: absolute path of the file.
-        kind: of the file.
+        kind: of the file; it says which error is raised for whatever goes wrong.
         keys: called with the file's salt; returns the keys.
 
-    Raises:
-        LedgerError, VaultError: here and from every method, whatever goes wrong with the file; the
-            kind says which.
+    Attributes:
+        where: what the store is called in messages.
+        shared: whether other machines use it too. Then limits are those of a conversation, and a
+            charge with a key is joined by whoever tries again.
+        patience: seconds that a thread waits for another.
     """
 
     shared = False
@@ -504,24 +444,34 @@ class SqliteStore(SQLite):
 
     @property
     def secret(self) -> bytes:
+        """Key of the message hashes, 32 bytes."""
         return self._secret
 
     def mac(self, *fields: object) -> bytes:
+        """Return the HMAC-SHA256 of fields whose repr tells them apart, 32 bytes."""
         return self._keys.mac(*fields)
 
     def seal(self, plain: bytes, *bound: object) -> tuple[bytes, bytes]:
+        """Encrypt padded content; it opens only with equal `bound` values."""
         return self._keys.seal(plain, *bound)
 
     def open(self, seal: object, body: object, *bound: object) -> bytes:
+        """Return the content. Raises if it was not sealed for this place."""
         return self._keys.open(seal, body, *bound)
 
     @contextmanager
     def read(self, error: type[SanitizerError]) -> Iterator[CheckedRows]:
+        """Read rows, all of them of one moment."""
         with self.transaction("DEFERRED"):
             yield CheckedRows(self, self._head()[0])
 
     @contextmanager
     def write(self, error: type[SanitizerError], *, durable: bool = True) -> Iterator[CheckedRows]:
+        """Run one transaction, all of it or nothing.
+
+        Args:
+            durable: False where losing it in a power cut charges more, never less.
+        """
         self.check_process()
         with self._lock, self.failures():
             with self.transaction("IMMEDIATE", DURABLE if durable else "NORMAL"):
@@ -540,12 +490,14 @@ class SqliteStore(SQLite):
 
     write_one = write
 
-    def now(self, rows: Rows, clock: Callable[[], float] | None) -> int:
-        assert isinstance(rows, CheckedRows)
-        rows.head.seen = max(rows.head.seen, seconds_of(clock() if clock else 0))
-        return rows.head.seen
+    def now(self, rows: Any, clock: Callable[[], float] | None) -> int:
+        """Return the time in seconds since 1970, never before the latest that was seen."""
+        head: Head = rows.head
+        head.seen = max(head.seen, seconds_of(clock() if clock else 0))
+        return head.seen
 
     def version(self) -> int | None:
+        """Return a number that changes when another connection changes the file."""
         self.check_process()
         with self.failures():
             self.check_identity()

@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 import os
 import threading
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,7 +23,7 @@ from sanitizer.randomness import secret_key
 from sanitizer.results import SanitizedText
 from sanitizer.storage.postgres_store import PostgresRows, PostgresStore
 from sanitizer.storage.sealing import decoded, derived_keys, dumped, encoded, key_bytes
-from sanitizer.storage.store import VAULT, CheckedRows, Rows, SealedStore, SqliteStore
+from sanitizer.storage.store import VAULT, Rows, SqliteStore
 from sanitizer.storage.table import Cache, Entries, Originals, Row
 from sanitizer.storage.vault import (
     MAX_ENTRIES,
@@ -83,7 +82,7 @@ class _Thread(threading.local):
     ahead: str | None = None
 
 
-class StoredVault(ABC):
+class StoredVault:
     """What the vaults of all stores share; implements the protocol `Vault`.
 
     Args:
@@ -92,8 +91,22 @@ class StoredVault(ABC):
         max_messages, max_entries, numbers: as of the vaults.
     """
 
+    _changing: Callable[[], AbstractContextManager[Rows]]
+    """Runs a transaction in which things are assigned."""
+    _limits: Callable[[Any, _Conversation], tuple[int, int]]
+    """Returns how many forms count as held, and the number above which new ones start."""
+    _drop_oldest: Callable[[Any, bytes, int], None]
+    """Drops messages that are too many, once one of an owner got a number."""
+    _forgotten: Callable[[Any, bytes, int], list[bytes]]
+    """Puts a conversation's row away, and its floor; returns the owners of messages that go too."""
+
     def __init__(
-        self, store: SealedStore, about: str, max_messages: int, max_entries: int, numbers: str
+        self,
+        store: SqliteStore | PostgresStore,
+        about: str,
+        max_messages: int,
+        max_entries: int,
+        numbers: str,
     ) -> None:
         self._store = store
         self._about = about
@@ -159,7 +172,7 @@ class StoredVault(ABC):
                     if rows is None:
                         state.is_sure = False
                         rows = stack.enter_context(self._changing())
-                        row = self._locked(rows, conversation_id)
+                        row = self._row(rows, conversation_id, lock=True)
                         self._load(rows, conversation_id, row, state)
                     n_held, entries.floor = self._limits(rows, state)
                     if n_held + n > self._max_entries:
@@ -204,7 +217,7 @@ class StoredVault(ABC):
         """Remove a conversation's identifiers and messages; its numbers are not used again."""
         conversation_id, state = self._id(conversation), _Conversation()
         with self._alone(conversation), self._store.write(VaultError) as rows:
-            self._load(rows, conversation_id, self._locked(rows, conversation_id), state)
+            self._load(rows, conversation_id, self._row(rows, conversation_id, lock=True), state)
             rows.drop_entries(conversation_id)
             floor = max(state.floor, state.entries.floor_without())
             for owner in self._forgotten(rows, conversation_id, floor):
@@ -212,41 +225,19 @@ class StoredVault(ABC):
                 rows.drop("message", [row["id"] for row in found])
 
     def __repr__(self) -> str:
+        select = "SELECT (SELECT count(*) FROM message), (SELECT count(*) FROM entry)"
         try:
             with self._store.read(VaultError) as rows:
-                counts = [
-                    rows.rows(f"SELECT count(*) FROM {table}")[0][0]  # noqa: S608
-                    for table in ("message", "entry")
-                ]
+                shown = "{} messages, {} identifiers".format(*rows.row(select))
         except VaultError:
-            return f"{type(self).__name__}(cannot be read)"
-        return f"{type(self).__name__}({counts[0]} messages, {counts[1]} identifiers)"
-
-    # ---- what differs ----
-
-    @abstractmethod
-    def _changing(self) -> AbstractContextManager[Rows]:
-        """Run a transaction in which things are assigned."""
-
-    @abstractmethod
-    def _limits(self, rows: Rows, state: _Conversation) -> tuple[int, int]:
-        """Return how many forms count as held, and the number above which new ones start."""
-
-    @abstractmethod
-    def _drop_oldest(self, rows: Rows, owner: bytes, number: int) -> None:
-        """Drop messages that are too many, once one was added."""
-
-    @abstractmethod
-    def _forgotten(self, rows: Rows, conversation_id: bytes, floor: int) -> list[bytes]:
-        """Put away the row of a conversation; return the owners of messages that go too."""
-
-    # ---- the tables ----
+            shown = "cannot be read"
+        return f"{type(self).__name__}({shown})"
 
     def _id(self, conversation: str) -> bytes:
         return self._store.mac("conversation", conversation)
 
-    def _locked(self, rows: Rows, conversation_id: bytes) -> Any:
-        return rows.find("conversation", [conversation_id], lock=True).get(conversation_id)
+    def _row(self, rows: Rows, conversation_id: bytes, *, lock: bool = False) -> Any:
+        return rows.find("conversation", [conversation_id], lock=lock).get(conversation_id)
 
     def _found(self, rows: Rows, message_id: bytes) -> SanitizedText | None:
         row = rows.find("message", [message_id]).get(message_id)
@@ -274,31 +265,25 @@ class StoredVault(ABC):
         found = (self._thread.seen or {}).get(conversation)
         return found if found and found.is_sure else self._stored(conversation)
 
-    def _see(self, conversation: str, state: _Conversation) -> None:
+    def _see(self, conversation: str, state: _Conversation) -> _Conversation:
+        state.entries.tag = self._tags.of(conversation)
         if self._thread.seen is not None:
             self._thread.seen[conversation] = state
             self._thread.ahead = None
+        return state
 
     def _stored(self, conversation: str) -> _Conversation:
         """Return a conversation as the store has it now."""
-        conversation_id = self._id(conversation)
-        version = self._store.version()
+        conversation_id, version = self._id(conversation), self._store.version()
         with self._lock:
             state = self._cache.get(conversation_id)
         if state is None or version is None or state.version != version:
             with self._store.read(VaultError) as rows:
-                found = rows.find("conversation", [conversation_id]).get(conversation_id)
-                state = self._current(rows, conversation_id, found)
-        state.entries.tag = self._tags.of(conversation)
-        self._see(conversation, state)
-        return state
+                state = self._current(rows, conversation_id, self._row(rows, conversation_id))
+        return self._see(conversation, state)
 
     def _current(self, rows: Rows, conversation_id: bytes, found: Any) -> _Conversation:
-        """Return the conversation as the store has it now.
-
-        Args:
-            found: its row, just read; None if it has none.
-        """
+        """Return the conversation whose row was just read; None if it has none."""
         with self._lock:
             state = self._cache.get(conversation_id) or _Conversation()
         while found is not None:
@@ -306,8 +291,7 @@ class StoredVault(ABC):
                 self._load(rows, conversation_id, found, state)
             except VaultError:
                 # It may have been forgotten between the two reads.
-                before = found
-                found = rows.find("conversation", [conversation_id]).get(conversation_id)
+                before, found = found, self._row(rows, conversation_id)
                 if found is None or found["seal"] == before["seal"]:
                     raise
             else:
@@ -497,26 +481,20 @@ class FileVault(StoredVault):
     def _changing(self) -> AbstractContextManager[Rows]:
         return self._file.write(VaultError)
 
-    def _limits(self, rows: Rows, state: _Conversation) -> tuple[int, int]:
-        assert isinstance(rows, CheckedRows)
+    def _limits(self, rows: Any, state: _Conversation) -> tuple[int, int]:
         n_new = len(state.entries.rows) - state.n
         return rows.head.held["entry"] + n_new, rows.head.floor
 
-    def _drop_oldest(self, rows: Rows, owner: bytes, number: int) -> None:
-        assert isinstance(rows, CheckedRows)
+    def _drop_oldest(self, rows: Any, owner: bytes, number: int) -> None:
         n_over = max(0, rows.head.held["message"] - self._max_messages)
         found = rows.rows("SELECT id FROM message ORDER BY number LIMIT ?", n_over)
         rows.drop("message", [row["id"] for row in found])
 
-    def _forgotten(self, rows: Rows, conversation_id: bytes, floor: int) -> list[bytes]:
-        assert isinstance(rows, CheckedRows)
+    def _forgotten(self, rows: Any, conversation_id: bytes, floor: int) -> list[bytes]:
         rows.head.floor = max(rows.head.floor, floor)
         rows.drop("conversation", [conversation_id])
-        return [
-            each
-            for owner in (conversation_id, b"")
-            for each in (owner, self._store.mac("answers", owner))
-        ]
+        owners = (conversation_id, b"")
+        return [*owners, *(self._store.mac("answers", owner) for owner in owners)]
 
 
 class PostgresVault(StoredVault):
@@ -567,7 +545,6 @@ class PostgresVault(StoredVault):
             found = rows.row(_BOTH, *ids)
             row = {"seal": found["its_seal"], "body": found["its_body"]}
             state = self._current(rows, ids[1], row if row["seal"] is not None else None)
-            state.entries.tag = self._tags.of(conversation)
             self._see(conversation, state)
         return self._message(found) if found["id"] is not None else None
 
@@ -583,12 +560,12 @@ class PostgresVault(StoredVault):
     def _changing(self) -> AbstractContextManager[PostgresRows]:
         return self._shared.spending(self._about)
 
-    def _locked(self, rows: Rows, conversation_id: bytes) -> Any:
-        found = super()._locked(rows, conversation_id)
-        if found is None:  # its id is locked, so that nobody else makes the row meanwhile
+    def _row(self, rows: Rows, conversation_id: bytes, *, lock: bool = False) -> Any:
+        found = super()._row(rows, conversation_id, lock=lock)
+        if lock and found is None:  # its id is locked, so that nobody else makes the row meanwhile
             number = int.from_bytes(conversation_id[:8], "big", signed=True)
             rows.rows("SELECT pg_advisory_xact_lock(?)", number)
-            found = super()._locked(rows, conversation_id)
+            found = super()._row(rows, conversation_id, lock=True)
         return found
 
     def _limits(self, rows: Rows, state: _Conversation) -> tuple[int, int]:
