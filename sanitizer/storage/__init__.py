@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sanitizer.storage.budget import LocalBudget as LocalBudget
     from sanitizer.storage.budget import budget_for as budget_for
     from sanitizer.storage.databases import Database as Database
+    from sanitizer.storage.databases import SQLite as SQLite
     from sanitizer.storage.ledger import DAY as DAY
     from sanitizer.storage.ledger import Budget as Budget
     from sanitizer.storage.ledger import Budgets as Budgets
@@ -23,9 +24,13 @@ if TYPE_CHECKING:
     from sanitizer.storage.ledger import Scope as Scope
     from sanitizer.storage.ledger import as_printed as as_printed
     from sanitizer.storage.postgres_store import PostgresStore as PostgresStore
+    from sanitizer.storage.sealing import SALT_BYTES as SALT_BYTES
+    from sanitizer.storage.sealing import SEAL_BYTES as SEAL_BYTES
     from sanitizer.storage.sealing import Keys as Keys
     from sanitizer.storage.sealing import derived_keys as derived_keys
+    from sanitizer.storage.sealing import dumped as dumped
     from sanitizer.storage.sealing import key_bytes as key_bytes
+    from sanitizer.storage.sealing import new_cost as new_cost
     from sanitizer.storage.sealing import read_secret as read_secret
     from sanitizer.storage.stored_vault import KEY_VARIABLE as KEY_VARIABLE
     from sanitizer.storage.stored_vault import FileVault as FileVault
@@ -64,7 +69,16 @@ else:
             "databases": ("Database", "SQLite"),
             "postgres_store": ("PostgresStore",),
             "stored_vault": ("KEY_VARIABLE", "FileVault", "PostgresVault"),
-            "sealing": ("Keys", "derived_keys", "key_bytes", "read_secret"),
+            "sealing": (
+                "SALT_BYTES",
+                "SEAL_BYTES",
+                "Keys",
+                "derived_keys",
+                "dumped",
+                "key_bytes",
+                "new_cost",
+                "read_secret",
+            ),
             "table": (
                 "Cache",
                 "Drawn",

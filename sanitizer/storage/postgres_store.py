@@ -19,9 +19,16 @@ from typing import Any, Self
 
 from sanitizer.errors import LedgerError, SanitizerError, VaultError
 from sanitizer.randomness import secret_key
-from sanitizer.storage import sealing
 from sanitizer.storage.databases import CONNECTIONS, SECONDS, Database, Executor, Transaction
-from sanitizer.storage.sealing import SALT_BYTES, Keys, derived_keys, dumped, hmac_of, key_bytes
+from sanitizer.storage.sealing import (
+    SALT_BYTES,
+    Keys,
+    derived_keys,
+    dumped,
+    hmac_of,
+    key_bytes,
+    new_cost,
+)
 from sanitizer.storage.store import COLUMNS, TABLES, Rows, schema, seconds_of
 
 VERSION = 1
@@ -349,7 +356,7 @@ class PostgresStore:
         sealed = derived_keys(self.where, key, salt).seal(ring.encoded(), "ring", slot)
         rows.rows(
             "INSERT INTO keyring VALUES (?, ?, ?, ?, ?)",
-            *(slot, salt, sealing.SCRYPT_N, *sealed),
+            *(slot, salt, new_cost(), *sealed),
         )
 
     def _slot(self, key: bytes) -> tuple[bytes, Ring]:

@@ -23,6 +23,8 @@ from sanitizer.results import Record, Replacement, SanitizedText
 
 MIN_KEY_LENGTH = 16
 NONCE_BYTES, TAG_BYTES, SALT_BYTES = 12, 16, 16
+SEAL_BYTES = NONCE_BYTES + TAG_BYTES
+"""Length of a seal."""
 MIN_BLOCK = 128
 """Smallest padded content in bytes: most identifiers fit, so that their sizes tell nothing."""
 SCRYPT_N = 2**15
@@ -64,7 +66,7 @@ class Keys:
             if (
                 not isinstance(seal, bytes)
                 or not isinstance(body, bytes)
-                or len(seal) != NONCE_BYTES + TAG_BYTES
+                or len(seal) != SEAL_BYTES
             ):
                 raise InvalidTag
             padded = self._aes.decrypt(
@@ -78,6 +80,11 @@ class Keys:
 
     def mac(self, *fields: object) -> bytes:
         return hmac_of(self._mac_key, *fields)
+
+
+def new_cost() -> int:
+    """Return scrypt's N of stores that are made now."""
+    return SCRYPT_N
 
 
 def derived_keys(where: object, key: bytes, salt: bytes, cost: int | None = None) -> Keys:
