@@ -25,10 +25,10 @@ from sanitizer.storage import (
     MemoryVault,
     Originals,
     Row,
-    Tags,
     Wanted,
     as_printed,
     placeholders,
+    tag_of,
 )
 
 if TYPE_CHECKING:
@@ -309,7 +309,7 @@ class RowSanitizer:
         """Sanitize a row, and add it to the chunk."""
         unit = b"" if each.unit is None else self.store.unit_key(each.unit)
         # Both keys are HMACs under the secret of the store.
-        tag = Tags(unit or each.key, "apart").of("")
+        tag = tag_of(unit or each.key, "")
         if unit and unit not in chunk.units:
             chunk.units[unit] = self.store.unit(unit)
             state = chunk.units[unit]

@@ -86,7 +86,7 @@ class StoredRow:
     def of(cls, values: Sequence[Any]) -> Self:
         """Return the row that has these values, which may have been JSON."""
         digest, cells, nano, n_things, n_drawn, refused, unit, table = values
-        rows = tuple(Row.of(row) for row in table)
+        rows = tuple(Row(*row) for row in table)
         return cls(digest, tuple(cells), nano, n_things, n_drawn, refused, unit, rows)
 
 
@@ -409,7 +409,7 @@ class JobStore:
             read = self._db.rows("SELECT body FROM batch WHERE id = ?", number)
             body = read[0][0] if read else None
             found = json.loads(self._open(body, "batch", number))
-            self._decoded[number] = [StoredRow.of(values) for values in found]
+            self._decoded[number] = [StoredRow(*values) for values in found]
             if len(self._decoded) > MAX_DECODED:
                 self._decoded.popitem(last=False)
         self._decoded.move_to_end(number)
@@ -417,7 +417,7 @@ class JobStore:
 
     def _unit(self, key: bytes, version: int, body: bytes) -> UnitState:
         spent, rows, numbers = json.loads(self._open(body, "unit", key, version))
-        return UnitState(version, spent, [Row.of(row) for row in rows], numbers)
+        return UnitState(version, spent, [Row(*row) for row in rows], numbers)
 
     def _unit_body(self, key: bytes, version: int, state: UnitState) -> bytes:
         return self._seal(dumped([state.spent, state.rows, state.numbers]), "unit", key, version)

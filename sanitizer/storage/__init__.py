@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
+    from sanitizer.storage.budget import Budget as Budget
+    from sanitizer.storage.budget import Charge as Charge
     from sanitizer.storage.budget import LocalBudget as LocalBudget
     from sanitizer.storage.budget import budget_for as budget_for
     from sanitizer.storage.databases import Database as Database
     from sanitizer.storage.databases import SQLite as SQLite
     from sanitizer.storage.ledger import DAY as DAY
-    from sanitizer.storage.ledger import Budget as Budget
     from sanitizer.storage.ledger import Budgets as Budgets
-    from sanitizer.storage.ledger import Charge as Charge
     from sanitizer.storage.ledger import Ledger as Ledger
     from sanitizer.storage.ledger import MemoryLedger as MemoryLedger
     from sanitizer.storage.ledger import PostgresLedger as PostgresLedger
@@ -46,20 +46,18 @@ if TYPE_CHECKING:
     from sanitizer.storage.table import name_marks as name_marks
     from sanitizer.storage.table import same_thing as same_thing
     from sanitizer.storage.vault import MemoryVault as MemoryVault
-    from sanitizer.storage.vault import Tags as Tags
     from sanitizer.storage.vault import Vault as Vault
     from sanitizer.storage.vault import message_key as message_key
     from sanitizer.storage.vault import placeholders as placeholders
+    from sanitizer.storage.vault import tag_of as tag_of
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
-            "budget": ("LocalBudget", "budget_for"),
+            "budget": ("Budget", "Charge", "LocalBudget", "budget_for"),
             "ledger": (
                 "DAY",
-                "Budget",
                 "Budgets",
-                "Charge",
                 "Ledger",
                 "MemoryLedger",
                 "PostgresLedger",
@@ -91,6 +89,6 @@ else:
                 "name_marks",
                 "same_thing",
             ),
-            "vault": ("MemoryVault", "Tags", "Vault", "message_key", "placeholders"),
+            "vault": ("MemoryVault", "tag_of", "Vault", "message_key", "placeholders"),
         },
     )

@@ -7,7 +7,7 @@ import threading
 from fractions import Fraction
 
 from sanitizer.errors import BudgetExceeded
-from sanitizer.storage.ledger import Budget, Budgets, Charge, Scope, as_printed
+from sanitizer.storage.ledger import Budgets, Reservation, Scope, as_printed
 
 
 class LocalBudget:
@@ -144,3 +144,9 @@ def budget_for(
     elif limit is not None:
         raise ValueError("budget with a ledger needs a conversation, got ''")
     return LedgerBudget(ledger, scopes)
+
+
+Budget = LocalBudget | LedgerBudget
+"""Epsilon that may be spent: an amount is checked first, then set aside."""
+Charge = _LocalCharge | Reservation
+"""Epsilon set aside; it counts as spent until it is released."""

@@ -17,7 +17,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
@@ -195,53 +195,45 @@ class Transaction:
     _failed: bool = False
 
     def rows(self, statement: str, *values: object) -> list[Any]:
-        """Return the rows of a statement, whose columns are found by name."""
-        return list(self._wait(self._fetch(statement, values)))
+        """Return the rows of a statement."""
+        return list(self._run("fetch", statement, *values))
 
     def many(self, statement: str, values: Sequence[Sequence[object]]) -> None:
         """Run a statement for each tuple of values."""
         if values:
-            self._wait(self._execute_many(statement, values))
+            self._run("executemany", statement, values)
 
     def commit(self) -> None:
         """End the transaction; once this returns, the server has all of it on its disk."""
         if self._connection is not None:
-            self._wait(self._end("COMMIT"))
+            self._run("execute", "COMMIT")
 
     def roll_back(self) -> None:
         """Undo everything without raising; a connection in doubt is closed, to the same effect."""
         if self._connection is None:
             return
-        try:
+        with suppress(SanitizerError):
             if not self._failed:
-                self._wait(self._end("ROLLBACK"))
-        except SanitizerError:
-            pass
+                self._run("execute", "ROLLBACK")
         if self._failed:
             self._database.drop(self._connection)
 
-    def _wait(self, work: Coroutine[Any, Any, Result]) -> Result:
+    def _run(self, method: str, statement: str, *values: object) -> Any:
+        work = self._call(method, numbered(statement), values)
         try:
             return self._database.wait(work, self.seconds, self._error)
         except BaseException:
             self._failed = True
             raise
 
-    async def _begun(self) -> Any:
+    async def _call(self, method: str, statement: str, values: tuple[object, ...]) -> Any:
         if self._connection is None:
             self._connection = await self._database.acquire()
             await self._connection.execute("BEGIN")
-        return self._connection
-
-    async def _fetch(self, statement: str, values: tuple[object, ...]) -> list[Any]:
-        return list(await (await self._begun()).fetch(numbered(statement), *values))
-
-    async def _execute_many(self, statement: str, values: Sequence[Sequence[object]]) -> None:
-        await (await self._begun()).executemany(numbered(statement), values)
-
-    async def _end(self, statement: str) -> None:
-        await self._connection.execute(statement)
-        self._database.release(self._connection)
+        result = await getattr(self._connection, method)(statement, *values)
+        if statement in ("COMMIT", "ROLLBACK"):
+            self._database.release(self._connection)
+        return result
 
 
 class Database:

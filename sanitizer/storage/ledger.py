@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from sanitizer.errors import BudgetExceeded, LedgerError
 from sanitizer.randomness import secret_key
@@ -102,39 +102,6 @@ class Account(NamedTuple):
     spent: int = 0
     reserved: int = 0
     updated: int = 0
-
-
-class Charge(Protocol):
-    """Epsilon set aside; it counts as spent until it is released."""
-
-    def commit(self) -> None:
-        """Mark it as spent."""
-
-    def release(self) -> None:
-        """Give it back. Only where nothing was drawn."""
-
-
-class Budget(Protocol):
-    """Epsilon that may be spent: an amount is checked first, then set aside."""
-
-    @property
-    def limited(self) -> bool:
-        """True if a limit could be exceeded."""
-
-    @property
-    def spent(self) -> float:
-        """Epsilon charged so far."""
-
-    @property
-    def left(self) -> float | None:
-        """Epsilon that may still be spent; None without a limit."""
-
-    def reserve(self, epsilon: float, key: bytes | None = None) -> Charge:
-        """Set epsilon aside. Raises BudgetExceeded.
-
-        Args:
-            key: of what is drawn for it; see `Budgets.reserve`.
-        """
 
 
 class Reservation:

@@ -12,7 +12,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -29,8 +29,8 @@ from sanitizer.storage.vault import (
     MAX_ENTRIES,
     MAX_MESSAGES,
     MemoryVault,
-    Tags,
-    check_limits,
+    check_settings,
+    tag_of,
 )
 
 KEY_VARIABLE = "SANITIZER_VAULT_KEY"
@@ -108,10 +108,11 @@ class StoredVault:
         max_entries: int,
         numbers: str,
     ) -> None:
+        check_settings(max_messages, max_entries, numbers)
         self._store = store
         self._about = about
         self._max_messages, self._max_entries = max_messages, max_entries
-        self._tags = Tags(store.secret, numbers)
+        self._apart = numbers == "apart"
         self._cache: Cache[bytes, _Conversation] = Cache()
         self._lock = threading.Lock()  # of the cache
         self._locks = [threading.Lock() for _ in range(LOCKS)]
@@ -204,15 +205,6 @@ class StoredVault:
         with self._alone(conversation):
             return MemoryVault.of(conversation, self._stored(conversation).entries)
 
-    def read_once(self, conversation: str) -> AbstractContextManager[None]:
-        """Let this thread read a table at most once in the block, but for what it assigns.
-
-        That of the conversation may be read with the first message.
-
-        What others add meanwhile is seen afterwards, as if they had come later.
-        """
-        return nullcontext()
-
     def forget(self, conversation: str) -> None:
         """Remove a conversation's identifiers and messages; its numbers are not used again."""
         conversation_id, state = self._id(conversation), _Conversation()
@@ -266,7 +258,7 @@ class StoredVault:
         return found if found and found.is_sure else self._stored(conversation)
 
     def _see(self, conversation: str, state: _Conversation) -> _Conversation:
-        state.entries.tag = self._tags.of(conversation)
+        state.entries.tag = tag_of(self.secret, conversation) if self._apart else 0
         if self._thread.seen is not None:
             self._thread.seen[conversation] = state
             self._thread.ahead = None
@@ -320,7 +312,7 @@ class StoredVault:
             state.life, state.n, state.chain = bytes.fromhex(life), 0, b""
             state.entries.clear()
         for entry in self._entries(rows, conversation_id, state, n, bytes.fromhex(chain)):
-            state.entries.add(Row.of(json.loads(entry)[0]))
+            state.entries.add(Row(*json.loads(entry)[0]))
         state.seal = b"" if row is None else row["seal"]
         state.n, state.chain, state.floor = n, bytes.fromhex(chain), floor
         state.entries.numbers = Counter(numbers)
@@ -437,7 +429,7 @@ class FileVault(StoredVault):
         max_entries: int = MAX_ENTRIES,
         numbers: str = "apart",
     ) -> None:
-        check_limits(max_messages, max_entries)
+        check_settings(max_messages, max_entries, numbers)
         place = Path(path).absolute()
         key = os.environ.get(KEY_VARIABLE) if key is None else key
         if key is None:
@@ -528,7 +520,6 @@ class PostgresVault(StoredVault):
         max_entries: int = MAX_ENTRIES,
         numbers: str = "apart",
     ) -> None:
-        check_limits(max_messages, max_entries)
         super().__init__(store, about, max_messages, max_entries, numbers)
         self._shared = store
 
@@ -550,6 +541,11 @@ class PostgresVault(StoredVault):
 
     @contextmanager
     def read_once(self, conversation: str) -> Iterator[None]:
+        """Let this thread read a table at most once in the block, but for what it assigns.
+
+        That of the conversation may be read with the first message. What others add meanwhile is
+        seen afterwards, as if they had come later.
+        """
         thread = self._thread
         outside, thread.seen, thread.ahead = thread.seen, {}, conversation
         try:

@@ -13,7 +13,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from sanitizer.errors import VaultError
 
@@ -407,15 +407,6 @@ class Row(NamedTuple):
     place: str
     value: str
     epsilon: float
-
-    @classmethod
-    def of(cls, values: list[Any]) -> Row:
-        """Return a row from its values, or from (kind, original, value), as rows once were."""
-        if len(values) == len(cls._fields):
-            return cls(*values)
-        kind, original, value = values
-        kind, _, place = kind.partition(" ")
-        return cls(kind, original, "", place, value, 0.0)
 
 
 Key = TypeVar("Key")

@@ -151,14 +151,14 @@ class MemoryVault:
         max_entries: int = MAX_ENTRIES,
         numbers: str = "apart",
     ) -> None:
-        check_limits(max_messages, max_entries)
+        check_settings(max_messages, max_entries, numbers)
         self._max_entries = max_entries
         self._messages, self._answers = _Messages(max_messages), _Messages(max_messages)
         self._conversations: OrderedDict[str, Entries] = OrderedDict()
         self._n_entries = 0
         self._floor = 0
         self._secret = secret_key()
-        self._tags = Tags(self._secret, numbers)
+        self._apart = numbers == "apart"
         self._lock = threading.Lock()
 
     @property
@@ -225,7 +225,7 @@ class MemoryVault:
             return MemoryVault.of(conversation, entries)
 
     def _empty(self, conversation: str) -> Entries:
-        return Entries(tag=self._tags.of(conversation))
+        return Entries(tag=tag_of(self._secret, conversation) if self._apart else 0)
 
     @classmethod
     def of(cls, conversation: str, entries: Entries) -> MemoryVault:
@@ -239,32 +239,13 @@ class MemoryVault:
         return f"MemoryVault({len(self._messages)} messages, {self._n_entries} identifiers)"
 
 
-class Tags:
-    """Numbers that tell the placeholders of a vault's conversations apart.
+def tag_of(secret: bytes, conversation: str) -> int:
+    """Return the number that tells the placeholders of a conversation apart, five digits.
 
-    They follow from the vault's secret, so that they need no place of their own: random to who does
-    not have it, the same for all processes that share a vault, others after a restart without one.
-
-    Args:
-        secret: of the vault, 32 bytes. numbers: one of NUMBERING.
-
-    Raises:
-        ValueError: another numbering.
+    It follows from the vault's secret, so that it needs no place of its own: random to who does not
+    have it, the same for all processes that share a vault, another after a restart without one.
     """
-
-    def __init__(self, secret: bytes, numbers: str) -> None:
-        if numbers not in NUMBERING:
-            raise ValueError(f"numbers must be one of {NUMBERING}, got {numbers!r}")
-        self._secret = secret
-        self._apart = numbers == "apart"
-
-    def of(self, conversation: str) -> int:
-        """Return the tag of a conversation, five digits; 0 if placeholders have none.
-
-        >>> Tags(bytes(32), "from 1").of("c-17")
-        0
-        """
-        return _tag(self._secret, conversation) if self._apart else 0
+    return _tag(secret, conversation)
 
 
 def _tag(secret: bytes, conversation: str) -> int:
@@ -289,11 +270,13 @@ def message_key(secret: bytes, *fields: str) -> bytes:
     return hmac.digest(secret, framed, "sha256")
 
 
-def check_limits(max_messages: int, max_entries: int) -> None:
-    """Raise ValueError if a vault may keep nothing."""
+def check_settings(max_messages: int, max_entries: int, numbers: str) -> None:
+    """Raise ValueError if a vault may keep nothing, or its placeholders are numbered otherwise."""
     for name, value in (("max_messages", max_messages), ("max_entries", max_entries)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value!r}")
+    if numbers not in NUMBERING:
+        raise ValueError(f"numbers must be one of {NUMBERING}, got {numbers!r}")
 
 
 def placeholders(
