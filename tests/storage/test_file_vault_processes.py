@@ -3,55 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import sqlite3
 import threading
 from pathlib import Path
 
-import pytest
-
-from sanitizer.errors import VaultError
 from sanitizer.storage.stored_vault import FileVault
 from tests.storage.processes import started
 from tests.storage.vault_contract import (
-    ANNA,
     KEY,
     placeholder,
     substitutes,
 )
-
-
-def test_a_file_that_stays_locked_is_an_error(
-    vault_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sanitizer.storage.databases.BUSY_SECONDS", 0.01)
-    with FileVault(vault_path, KEY) as vault:
-        other = sqlite3.connect(vault_path, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(VaultError, match="locked"):
-            substitutes(vault, "c", [ANNA], placeholder)
-        other.close()
-        assert substitutes(vault, "c", [ANNA], placeholder) == ["<EMAIL_1>"]
-
-
-def test_a_closed_vault_gives_nothing_away(vault: FileVault) -> None:
-    substitutes(vault, "c", [ANNA], placeholder)
-    vault.close()
-    with pytest.raises(VaultError):
-        vault.originals("c")
-
-
-def test_another_process_must_open_it_again(
-    vault: FileVault, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    substitutes(vault, "c", [ANNA], placeholder)
-    monkeypatch.setattr(os, "getpid", lambda: -1)
-    with pytest.raises(VaultError, match="fork"):
-        vault.originals("c")
-
-
-# Crowds and crashes
-
 
 WORKER = """
 import json, sys
