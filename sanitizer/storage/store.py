@@ -130,6 +130,8 @@ class Rows:
 
     def find(self, table: str, ids: Sequence[object], *, lock: bool = False) -> dict[Any, Any]:
         """Return id -> row of those that there are, locked in the order of their ids."""
+        if not ids:
+            return {}
         key, marks = KEYS[table], ", ".join("?" * len(ids))
         statement = f"SELECT * FROM {table} WHERE {key} IN ({marks}) ORDER BY {key}"  # noqa: S608  names of this file
         return {row[key]: row for row in self.rows(statement + self.locks * lock, *ids)}

@@ -258,7 +258,8 @@ class StoredVault:
         return found if found and found.is_sure else self._stored(conversation)
 
     def _see(self, conversation: str, state: _Conversation) -> _Conversation:
-        state.entries.tag = tag_of(self.secret, conversation) if self._apart else 0
+        if self._apart and not state.entries.tag:
+            state.entries.tag = tag_of(self.secret, conversation)
         if self._thread.seen is not None:
             self._thread.seen[conversation] = state
             self._thread.ahead = None

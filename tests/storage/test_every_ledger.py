@@ -303,6 +303,7 @@ def test_a_name_is_charged_once_and_each_scope_its_own_amount(ledger: Budgets) -
     assert (ledger.balance(ADA).spent, ledger.balance(TALK).spent) == (0.333333334, 2.0)
     ledger.set_limit(TALK, 4.0)
     assert ledger.charge_once(amounts, b"job and another row"), "it was refused, and not charged"
+    assert ledger.charge_once({}, b"nothing")
 
 
 def test_the_export_tells_balances_and_open_reservations_and_names_nobody(
