@@ -29,7 +29,7 @@ from sanitizer.storage.sealing import (
     key_bytes,
     new_cost,
 )
-from sanitizer.storage.store import COLUMNS, TABLES, Rows, schema, seconds_of
+from sanitizer.storage.store import POSTGRES, TABLES, Rows, schema, seconds_of
 
 VERSION = 1
 """Version of the tables; another one is refused."""
@@ -41,13 +41,6 @@ DAY_SECONDS = 86_400
 """Length of a day."""
 _GENERATION = 4
 """Bytes before a seal that say which key it is under."""
-POSTGRES = {
-    "bytes": "bytea",
-    "id_key": "PRIMARY KEY",
-    "serial": "bigserial",
-    "number_key": "bigserial PRIMARY KEY",
-}
-"""What PostgreSQL has for the words in braces of the tables."""
 SCHEMA = (
     "CREATE SCHEMA IF NOT EXISTS sanitizer",
     "CREATE TABLE meta (version int NOT NULL, day bigint NOT NULL, mac bytea NOT NULL)",
@@ -82,7 +75,7 @@ class PostgresRows(Rows):
         # transactions never wait for each other.
         there = self.find(table, [*fresh, *also])
         if missing := [fresh[each] for each in sorted(set(fresh) - set(there))]:
-            marks = ", ".join("?" * len(COLUMNS[table]))
+            marks = ", ".join("?" * len(TABLES[table].names))
             self.many(f"INSERT INTO {table} VALUES ({marks}) ON CONFLICT DO NOTHING", missing)  # noqa: S608
         return there | self.find(table, list(fresh), lock=True)
 

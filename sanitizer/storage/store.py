@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -45,23 +46,61 @@ MAX_SHOWN = 100
 LATEST = 2**40
 """Seconds since 1970 that no working clock reads."""
 
+
+@dataclass(frozen=True)
+class Table:
+    """One table, as both databases take it but for the words in braces.
+
+    Attributes:
+        columns: their definitions.
+        key: the column that rows are found by.
+        tagged: what is part of the HMAC that goes into a sum; the first names the bucket.
+        index: more that is made for it.
+    """
+
+    columns: str
+    key: str = ""
+    tagged: tuple[str, ...] = ()
+    index: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [part.split()[0] for part in self.columns.split(", ") if part[0].islower()]
+
+
 TABLES = {
-    "conversation": "id {bytes} PRIMARY KEY, seal {bytes} NOT NULL, body {bytes} NOT NULL",
-    "entry": "conversation {bytes}, place int, seal {bytes} NOT NULL, body {bytes} NOT NULL, "
-    "PRIMARY KEY (conversation, place)",
-    "message": "id {bytes} {id_key}, owner {bytes} NOT NULL, number {serial}, "
-    "seal {bytes} NOT NULL, body {bytes} NOT NULL",
-    "account": "id {bytes} PRIMARY KEY, kind text NOT NULL, cap bigint, spent bigint NOT NULL, "
-    "reserved bigint NOT NULL, updated bigint NOT NULL, mac {bytes} NOT NULL",
-    "charge": "number {number_key}, name {bytes} UNIQUE NOT NULL, amount bigint NOT NULL, "
-    "spent bigint NOT NULL, accounts {bytes} NOT NULL, state text NOT NULL, holders int NOT NULL, "
-    "created bigint NOT NULL, about text NOT NULL, kept boolean NOT NULL DEFAULT false, "
-    "mac {bytes} NOT NULL",
-}
-"""Table -> its columns, as both databases take them but for the words in braces."""
-INDEXES = {
-    "message": "CREATE INDEX message_owner ON message (owner, number)",
-    "charge": "CREATE INDEX charge_open ON charge (number) WHERE state = 'open'",
+    "conversation": Table(
+        "id {bytes} PRIMARY KEY, seal {bytes} NOT NULL, body {bytes} NOT NULL",
+        "id",
+        ("id", "seal"),
+    ),
+    "entry": Table(
+        "conversation {bytes}, place int, seal {bytes} NOT NULL, body {bytes} NOT NULL, "
+        "PRIMARY KEY (conversation,place)"
+    ),
+    "message": Table(
+        "id {bytes} {id_key}, owner {bytes} NOT NULL, number {serial}, seal {bytes} NOT NULL, "
+        "body {bytes} NOT NULL",
+        "id",
+        ("id", "owner", "number", "seal"),
+        "CREATE INDEX message_owner ON message (owner, number)",
+    ),
+    "account": Table(
+        "id {bytes} PRIMARY KEY, kind text NOT NULL, cap bigint, spent bigint NOT NULL, "
+        "reserved bigint NOT NULL, updated bigint NOT NULL, mac {bytes} NOT NULL",
+        "id",
+        ("id", "mac"),
+    ),
+    "charge": Table(
+        "number {number_key}, name {bytes} UNIQUE NOT NULL, amount bigint NOT NULL, "
+        "spent bigint NOT NULL, accounts {bytes} NOT NULL, state text NOT NULL, "
+        "holders int NOT NULL, created bigint NOT NULL, about text NOT NULL, "
+        "kept boolean NOT NULL DEFAULT false, mac {bytes} NOT NULL",
+        "number",
+        ("name", "number", "mac"),
+        "CREATE INDEX charge_open ON charge (number) WHERE state = 'open'",
+    ),
 }
 SQLITE = {
     "bytes": "BLOB",
@@ -69,45 +108,34 @@ SQLITE = {
     "serial": "INTEGER PRIMARY KEY AUTOINCREMENT",
     "number_key": "INTEGER PRIMARY KEY AUTOINCREMENT",
 }
-"""What SQLite has for the words in braces; `postgres.POSTGRES` are those of PostgreSQL."""
-COLUMNS = {
-    "conversation": ("id", "seal", "body"),
-    "entry": ("conversation", "place", "seal", "body"),
-    "message": ("id", "owner", "number", "seal", "body"),
-    "account": ("id", "kind", "cap", "spent", "reserved", "updated", "mac"),
-    "charge": (
-        *("number", "name", "amount", "spent", "accounts", "state", "holders", "created"),
-        *("about", "kept", "mac"),
-    ),
+"""What SQLite has for the words in braces."""
+POSTGRES = {
+    "bytes": "bytea",
+    "id_key": "PRIMARY KEY",
+    "serial": "bigserial",
+    "number_key": "bigserial PRIMARY KEY",
 }
-KEYS = {"conversation": "id", "entry": "", "message": "id", "account": "id", "charge": "number"}
-"""Table -> the column that rows are found by."""
-TAGGED = {
-    "conversation": ("id", "seal"),
-    "message": ("id", "owner", "number", "seal"),
-    "account": ("id", "mac"),
-    "charge": ("name", "number", "mac"),
-}
-"""Table -> what is part of the HMAC that goes into a sum; the first names the bucket."""
+"""What PostgreSQL has for them."""
 
 
-def schema(tables: Sequence[str], words: dict[str, str]) -> list[str]:
+def schema(names: Sequence[str], words: dict[str, str]) -> list[str]:
     """Return the statements that make tables."""
-    made = [f"CREATE TABLE {name} ({TABLES[name].format(**words)})" for name in tables]
-    return made + [INDEXES[name] for name in tables if name in INDEXES]
+    tables = [(name, TABLES[name]) for name in names]
+    made = [f"CREATE TABLE {name} ({table.columns.format(**words)})" for name, table in tables]
+    return made + [table.index for _, table in tables if table.index]
 
 
+@cache
+def _insert(table: str, *, numbered: bool = True) -> str:
+    names = [name for name in TABLES[table].names if numbered or name != "number"]
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608  names of this file
+
+
+@cache
 def _put(table: str) -> str:
-    names, key = COLUMNS[table], KEYS[table]
-    changed = ", ".join(f"{name} = excluded.{name}" for name in names if name != key)
-    insert = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608  names of this file
-    return f"{insert} ON CONFLICT ({key}) DO UPDATE SET {changed}" if key else insert
-
-
-def _add(table: str) -> str:
-    names = [name for name in COLUMNS[table] if name != "number"]
-    insert = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608
-    return f"{insert} ON CONFLICT DO NOTHING RETURNING number"
+    key = TABLES[table].key
+    changed = ", ".join(f"{name} = excluded.{name}" for name in TABLES[table].names if name != key)
+    return _insert(table) + (f" ON CONFLICT ({key}) DO UPDATE SET {changed}" if key else "")
 
 
 class Rows:
@@ -132,7 +160,7 @@ class Rows:
         """Return id -> row of those that there are, locked in the order of their ids."""
         if not ids:
             return {}
-        key, marks = KEYS[table], ", ".join("?" * len(ids))
+        key, marks = TABLES[table].key, ", ".join("?" * len(ids))
         statement = f"SELECT * FROM {table} WHERE {key} IN ({marks}) ORDER BY {key}"  # noqa: S608  names of this file
         return {row[key]: row for row in self.rows(statement + self.locks * lock, *ids)}
 
@@ -156,12 +184,13 @@ class Rows:
 
     def add(self, table: str, *values: object) -> int | None:
         """Insert a row and return its number; None if there is one of its name or id."""
-        row = self.row(_add(table), *values)
+        statement = f"{_insert(table, numbered=False)} ON CONFLICT DO NOTHING RETURNING number"
+        row = self.row(statement, *values)
         return None if row is None else int(row["number"])
 
     def drop(self, table: str, ids: Sequence[object]) -> None:
         """Delete rows."""
-        self.many(f"DELETE FROM {table} WHERE {KEYS[table]} = ?", [(each,) for each in ids])  # noqa: S608
+        self.many(f"DELETE FROM {table} WHERE {TABLES[table].key} = ?", [(each,) for each in ids])  # noqa: S608
 
     def drop_entries(self, conversation: bytes) -> int:
         """Delete the entries of a conversation; return how many there were."""
@@ -299,7 +328,7 @@ class CheckedRows(Rows):
         if bucket in self._checked:
             return 0
         for table in self._store.kind.tables:
-            if (columns := TAGGED.get(table)) is not None:
+            if columns := TABLES[table].tagged:
                 found = self.rows(
                     f"SELECT {', '.join(columns)} FROM {table} "  # noqa: S608
                     f"WHERE {columns[0]} >= ? AND {columns[0]} < ?",
@@ -331,15 +360,15 @@ class CheckedRows(Rows):
             self.head.held[table] += len(rows)
         else:
             for values in rows:
-                new = dict(zip(COLUMNS[table], values, strict=True))
-                for row in (*self.find(table, [new[KEYS[table]]]).values(), new):
+                new = dict(zip(TABLES[table].names, values, strict=True))
+                for row in (*self.find(table, [new[TABLES[table].key]]).values(), new):
                     self._toggle(table, row)
         super().put(table, rows)
 
     def add(self, table: str, *values: object) -> int | None:
-        names = [name for name in COLUMNS[table] if name != "number"]
+        names = [name for name in TABLES[table].names if name != "number"]
         row: dict[str, Any] = dict(zip(names, values, strict=True))
-        self.check(row[TAGGED[table][0]])
+        self.check(row[TABLES[table].tagged[0]])
         number = super().add(table, *values)
         if number is not None:
             if number <= self.head.numbers[table]:
@@ -362,12 +391,12 @@ class CheckedRows(Rows):
         return n
 
     def _toggle(self, table: str, row: Any) -> None:
-        row_id: bytes = row[TAGGED[table][0]]
+        row_id: bytes = row[TABLES[table].tagged[0]]
         self.check(row_id)
         self.head.toggle(_bucket(row_id), self._tag(table, row))
 
     def _tag(self, table: str, row: Any) -> bytes:
-        place = (row[name] for name in TAGGED[table])
+        place = (row[name] for name in TABLES[table].tagged)
         return self._store.mac("tag", table, *place)[:TAG_BYTES]
 
 

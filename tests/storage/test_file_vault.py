@@ -20,7 +20,6 @@ from tests.storage.vault_contract import (
     ANNA,
     BERTA,
     KEY,
-    PHONE,
     VaultContract,
     placeholder,
     result,
@@ -31,14 +30,6 @@ from tests.storage.vault_contract import (
 class TestFileVault(VaultContract):
     def make(self, folder: Path, max_messages: int = 100, max_entries: int = 100) -> Vault:
         return FileVault(folder / "vault", KEY, max_messages=max_messages, max_entries=max_entries)
-
-    def test_a_full_conversation_refuses_and_assigns_nothing(self, tmp_path: Path) -> None:
-        vault = self.make(tmp_path, max_entries=2)
-        substitutes(vault, "c", [ANNA], placeholder)
-        with pytest.raises(VaultError, match="max_entries=2"):
-            substitutes(vault, "c", [BERTA, PHONE], placeholder)
-        assert vault.originals("c") == {"<EMAIL_1>": ANNA[1]}
-        assert substitutes(vault, "c", [BERTA], placeholder) == ["<EMAIL_2>"]
 
 
 TEXTS = st.text(st.characters(), max_size=30)
@@ -80,25 +71,6 @@ def test_numbers_go_on_after_reopening(vault_path: Path) -> None:
             ]
 
 
-def test_what_another_opening_writes_is_seen_at_once(vault: FileVault, vault_path: Path) -> None:
-    substitutes(vault, "c", [ANNA], placeholder)
-    with FileVault(vault_path, KEY) as other:
-        assert substitutes(other, "c", [BERTA, ANNA], placeholder) == ["<EMAIL_2>", "<EMAIL_1>"]
-        assert vault.originals("c") == {"<EMAIL_1>": ANNA[1], "<EMAIL_2>": BERTA[1]}
-        assert substitutes(vault, "c", [PHONE, BERTA], placeholder) == ["<PHONE_1>", "<EMAIL_2>"]
-        assert other.originals("c")["<PHONE_1>"] == PHONE[1]
-
-
-def test_a_conversation_forgotten_and_begun_again_elsewhere_is_read_afresh(
-    vault: FileVault, vault_path: Path
-) -> None:
-    substitutes(vault, "c", [ANNA], placeholder)
-    with FileVault(vault_path, KEY) as other:
-        other.forget("c")
-        substitutes(other, "c", [BERTA], placeholder)
-    assert vault.originals("c") == {"<EMAIL_2>": BERTA[1]}
-
-
 @pytest.mark.parametrize("limit", ["_most", "_most_entries"])
 def test_more_conversations_than_the_cache_holds(
     vault: FileVault, monkeypatch: pytest.MonkeyPatch, limit: str
@@ -114,23 +86,13 @@ def test_more_conversations_than_the_cache_holds(
 # Forgetting
 
 
-def test_what_is_forgotten_is_not_restored_and_its_numbers_are_not_used_again(
-    vault: FileVault, vault_path: Path
+def test_messages_without_a_conversation_go_with_the_next_that_is_forgotten(
+    vault: FileVault,
 ) -> None:
-    substitutes(vault, "c", [ANNA, BERTA], placeholder)
-    substitutes(vault, "d", [PHONE], placeholder)
-    vault.put_first(b"1", result("one"), "c")
-    vault.put_first(b"2", result("two"))
-    vault.put_first(b"3", result("three"), "d")
+    for key, conversation in ((b"1", None), (b"2", "d")):
+        vault.put_first(key, result("one"), conversation)
     vault.forget("c")
-    assert vault.originals("c") == {}
-    assert [vault.get(key) for key in (b"1", b"2", b"3")] == [None, None, result("three")]
-    assert vault.originals("d") == {"<PHONE_1>": PHONE[1]}
-    assert substitutes(vault, "c", [BERTA], placeholder) == ["<EMAIL_3>"]
-    assert "1 messages, 2 identifiers" in repr(vault)
-    vault.close()
-    with FileVault(vault_path, KEY) as again:
-        assert again.originals("c") == {"<EMAIL_3>": BERTA[1]}
+    assert [vault.get(key) for key in (b"1", b"2")] == [None, result("one")]
 
 
 def test_forgetting_makes_room(vault_path: Path) -> None:
@@ -158,12 +120,6 @@ def test_forgotten_rows_leave_no_bytes(vault: FileVault, vault_path: Path) -> No
         for body in bodies
         for i in (0, 32, 64)
     )
-
-
-def test_forgetting_what_is_not_there_changes_nothing(vault: FileVault) -> None:
-    substitutes(vault, "c", [ANNA], placeholder)
-    vault.forget("d")
-    assert vault.originals("c") == {"<EMAIL_1>": ANNA[1]}
 
 
 def test_a_block_that_assigns_nothing_writes_nothing(tmp_path: Path) -> None:

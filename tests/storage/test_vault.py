@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from sanitizer.errors import VaultError
 from sanitizer.pipeline.record import answer_record
 from sanitizer.results import SanitizedText
 from sanitizer.storage.vault import MemoryVault, Vault, message_key
@@ -15,7 +14,6 @@ from tests.storage.vault_contract import (
     ANNA,
     BERTA,
     KEY,
-    PHONE,
     VaultContract,
     drawn,
     placeholder,
@@ -26,13 +24,6 @@ from tests.storage.vault_contract import (
 class TestMemoryVault(VaultContract):
     def make(self, folder: Path, max_messages: int = 100, max_entries: int = 100) -> Vault:
         return MemoryVault(max_messages, max_entries)
-
-    def test_a_full_table_refuses_and_forgets_nothing(self) -> None:
-        vault = MemoryVault(max_entries=2)
-        substitutes(vault, "c", [ANNA, BERTA], placeholder)
-        with pytest.raises(VaultError, match="full"):
-            substitutes(vault, "c", [PHONE], placeholder)
-        assert substitutes(vault, "c", [BERTA, ANNA], placeholder) == ["<EMAIL_2>", "<EMAIL_1>"]
 
     def test_the_conversation_not_used_for_longest_goes_first(self) -> None:
         vault = MemoryVault(max_entries=2)

@@ -148,12 +148,15 @@ class VaultContract:
         with pytest.raises(VaultError, match=r"Vault\.edit"):
             table.hide(Wanted(*ANNA))
 
-    def test_a_text_with_more_than_a_vault_holds_is_refused(self, tmp_path: Path) -> None:
+    def test_a_full_table_refuses_and_keeps_what_it_has(self, tmp_path: Path) -> None:
         vault = self.make(tmp_path, max_entries=2)
         with pytest.raises(VaultError, match="max_entries=2"):
             substitutes(vault, "c", [ANNA, BERTA, PHONE], placeholder)
         assert vault.originals("c") == {}
         assert substitutes(vault, "c", [ANNA, BERTA], placeholder) == ["<EMAIL_1>", "<EMAIL_2>"]
+        with pytest.raises(VaultError, match="full"):
+            substitutes(vault, "c", [PHONE], placeholder)
+        assert substitutes(vault, "c", [BERTA, ANNA], placeholder) == ["<EMAIL_2>", "<EMAIL_1>"]
 
     def test_the_first_result_stays(self, vault: Vault) -> None:
         first, second = result("one", ANNA[1]), result("two")
