@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sanitizer.errors import VaultError
-from sanitizer.randomness import secret_key
-from sanitizer.storage import Database, SQLite
+from sanitizer.storage import Database, SQLite, make_file
 
 DATABASE_VARIABLE = "SANITIZER_DATABASE"
 """Environment variable that holds the address of PostgreSQL."""
@@ -66,21 +64,12 @@ class FileTables:
 
     def create(self, meta: Sequence[tuple[str, bytes]]) -> None:
         """Make the tables, whole or not at all; of two processes the first one wins."""
-        unfinished = self._path.with_name(f".{self._path.name}-{secret_key()[:16].hex()}")
+        insert = "INSERT INTO meta VALUES (?, ?)"
+        statements = [(statement.format(**_SQLITE), ()) for statement in _SCHEMA]
         try:
-            os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            with closing(sqlite3.connect(unfinished, isolation_level=None)) as made:
-                made.execute("PRAGMA journal_mode = WAL")
-                for statement in _SCHEMA:
-                    made.execute(statement.format(**_SQLITE))
-                made.executemany("INSERT INTO meta VALUES (?, ?)", meta)
-            with suppress(FileExistsError):
-                os.link(unfinished, self._path)
+            make_file(self._path, [*statements, *((insert, values) for values in meta)])
         except OSError as error:
             raise VaultError(f"{self.where}: cannot be made: {error.strerror}") from None
-        finally:
-            for suffix in ("", "-wal", "-shm"):
-                unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
 
     def open(self) -> None:
         """Open them, once they are there."""

@@ -148,7 +148,7 @@ class JobStore:
         self._name = name_of(path)
         if ledger is not None and on_postgres(path):
             raise ValueError("a ledger is a file of one machine, and this store is for several")
-        key = _key()
+        key = _key(KEY_VARIABLE, "job's store")
         self._db = PostgresTables(self._name) if on_postgres(path) else FileTables(path.absolute())
         self.where = self._db.where
         try:
@@ -160,7 +160,9 @@ class JobStore:
                     "without a ledger or originals; name another file for this one"
                 )
             self._decoded: OrderedDict[int, list[StoredRow]] = OrderedDict()
-            self._ledger = None if ledger is None else Ledger(ledger, _ledger_key())
+            self._ledger = (
+                None if ledger is None else Ledger(ledger, _key(LEDGER_KEY_VARIABLE, "ledger"))
+            )
         except BaseException:
             self._db.close()
             raise
@@ -409,7 +411,7 @@ class JobStore:
             read = self._db.rows("SELECT body FROM batch WHERE id = ?", number)
             body = read[0][0] if read else None
             found = json.loads(self._open(body, "batch", number))
-            self._decoded[number] = [StoredRow(*values) for values in found]
+            self._decoded[number] = [StoredRow.of(values) for values in found]
             if len(self._decoded) > MAX_DECODED:
                 self._decoded.popitem(last=False)
         self._decoded.move_to_end(number)
@@ -469,18 +471,11 @@ _PUT_UNIT = (
 )
 
 
-def _key() -> bytes:
-    key = os.environ.get(KEY_VARIABLE, "").encode("utf-8", "surrogateescape")
+def _key(variable: str, what: str) -> bytes:
+    key = os.environ.get(variable, "").encode("utf-8", "surrogateescape")
     if len(key) < MIN_KEY_LENGTH:
         raise ValueError(
-            f"set ${KEY_VARIABLE} to the key of the job's store, at least {MIN_KEY_LENGTH} "
-            "characters, the same at every run"
+            f"set ${variable} to the key of the {what}, at least {MIN_KEY_LENGTH} characters, the "
+            "same at every run"
         )
-    return key
-
-
-def _ledger_key() -> bytes:
-    key = os.environ.get(LEDGER_KEY_VARIABLE, "").encode("utf-8", "surrogateescape")
-    if not key:
-        raise ValueError(f"set ${LEDGER_KEY_VARIABLE} to the ledger's key, at least 16 characters")
     return key

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sanitizer.storage.budget import budget_for as budget_for
     from sanitizer.storage.databases import Database as Database
     from sanitizer.storage.databases import SQLite as SQLite
+    from sanitizer.storage.databases import make_file as make_file
     from sanitizer.storage.ledger import DAY as DAY
     from sanitizer.storage.ledger import Budgets as Budgets
     from sanitizer.storage.ledger import Ledger as Ledger
@@ -64,7 +65,7 @@ else:
                 "Scope",
                 "as_printed",
             ),
-            "databases": ("Database", "SQLite"),
+            "databases": ("Database", "SQLite", "make_file"),
             "postgres_store": ("PostgresStore",),
             "stored_vault": ("KEY_VARIABLE", "FileVault", "PostgresVault"),
             "sealing": (

@@ -17,7 +17,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeVar
 
 from sanitizer.errors import SanitizerError
+from sanitizer.randomness import secret_key
 
 Result = TypeVar("Result")
 
@@ -174,6 +175,32 @@ class SQLite:
             return 0, 0
         found = self.path.stat()
         return found.st_dev, found.st_ino
+
+
+def make_file(path: Path, statements: Sequence[tuple[str, Sequence[object]]]) -> None:
+    """Make a SQLite file, whole or not at all; only this user may read it.
+
+    If another process makes the same meanwhile, the first one wins.
+
+    Args:
+        statements: what fills it, with their values.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    unfinished = path.with_name(f".{path.name}-{secret_key()[:16].hex()}")
+    try:
+        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        with closing(sqlite3.connect(unfinished, isolation_level=None)) as db:
+            db.execute("PRAGMA journal_mode = WAL")
+            for statement, values in statements:
+                db.execute(statement, values)
+        # A link, unlike a rename, never replaces what another process has put there.
+        with suppress(FileExistsError):
+            os.link(unfinished, path)
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            unfinished.with_name(unfinished.name + suffix).unlink(missing_ok=True)
 
 
 @dataclass

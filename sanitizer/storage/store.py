@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -27,7 +26,7 @@ from typing import Any, Literal, Self
 
 from sanitizer.errors import LedgerError, SanitizerError, VaultError
 from sanitizer.randomness import secret_key
-from sanitizer.storage.databases import Executor, SQLite
+from sanitizer.storage.databases import Executor, SQLite, make_file
 from sanitizer.storage.sealing import SALT_BYTES, Keys, dumped, hmac_of
 
 VERSION = 2
@@ -440,38 +439,29 @@ class SqliteStore(SQLite):
         If another process makes the same meanwhile, the first one wins.
         """
         salt = secret_key()[:SALT_BYTES]
-        unfinished = path.with_name(f"{path.name}-{salt.hex()}")
+        made = keys(salt)
+        head = made.seal(Head().encoded(), "head", kind.noun, VERSION)
+        first = (salt, made.mac("key check"), *head)
+        statements = [
+            f"PRAGMA application_id = {kind.application}",
+            f"PRAGMA user_version = {VERSION}",
+            *kind.schema(),
+        ]
+        unfinished = path.with_name(f".{path.name}-{salt.hex()}")
         try:
-            for file, content in ((mark(unfinished), bytes(MARK_BYTES)), (unfinished, b"")):
-                number = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-                with os.fdopen(number, "wb") as out:
-                    out.write(content)
-            made = keys(salt)
-            head = made.seal(Head().encoded(), "head", kind.noun, VERSION)
-            with closing(sqlite3.connect(unfinished, isolation_level=None)) as db:
-                for statement in (
-                    "PRAGMA journal_mode = WAL",
-                    "BEGIN IMMEDIATE",
-                    f"PRAGMA application_id = {kind.application}",
-                    f"PRAGMA user_version = {VERSION}",
-                    *kind.schema(),
-                ):
-                    db.execute(statement)
-                first = (salt, made.mac("key check"), *head)
-                db.execute("INSERT INTO head VALUES (?, ?, ?, ?)", first)
-                db.execute("COMMIT")
-            # A link, unlike a rename, never replaces what another process has put there.
+            number = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            with os.fdopen(number, "wb") as out:
+                out.write(bytes(MARK_BYTES))
             with suppress(FileExistsError):
-                os.link(mark(unfinished), mark(path))
+                os.link(unfinished, mark(path))
             if any(mark(path).read_bytes()) and not path.exists():
                 raise kind.error(f"{path}: the {kind.noun} is missing, its mark is there")
-            with suppress(FileExistsError):
-                os.link(unfinished, path)
+            insert = ("INSERT INTO head VALUES (?, ?, ?, ?)", first)
+            make_file(path, [*((statement, ()) for statement in statements), insert])
         except OSError as error:
             raise kind.error(f"{path}: cannot be used as a {kind.noun}: {error.strerror}") from None
         finally:
             unfinished.unlink(missing_ok=True)
-            mark(unfinished).unlink(missing_ok=True)
 
     @property
     def secret(self) -> bytes:
