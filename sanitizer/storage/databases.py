@@ -92,12 +92,12 @@ class SQLite:
 
     def rows(self, statement: str, *values: object) -> list[Any]:
         """Return the rows of a statement, which is its own transaction unless one was begun."""
-        with self.failures():
+        with self._lock, self.failures():
             return self._db.execute(statement, values).fetchall()
 
     def many(self, statement: str, values: Sequence[Sequence[object]]) -> None:
         """Run a statement for each tuple of values."""
-        with self.failures():
+        with self._lock, self.failures():
             self._db.executemany(statement, values)
 
     @contextmanager
@@ -137,7 +137,7 @@ class SQLite:
 
     def check_process(self) -> None:
         """Raise unless this is the process that opened the file."""
-        if os.getpid() != self._process:
+        if self.path is not None and os.getpid() != self._process:
             raise self._error(f"{self.where}: opened before a fork; open it again in this process")
 
     def check_identity(self) -> None:
