@@ -10,10 +10,11 @@ import pytest
 from sanitizer.storage.ledger import DAY, Ledger
 from sanitizer.storage.postgres_store import PostgresStore
 from sanitizer.storage.stored_vault import FileVault
+from sanitizer.storage.vault import placeholders
 from tests.storage import ledgers, vault_contract
 from tests.storage.ledgers import ADA, TALK, Clock
 from tests.storage.postgres_server import PostgresServer, postgres_server
-from tests.storage.vault_contract import ANNA, BERTA, PHONE, placeholder, result, substitutes
+from tests.storage.vault_contract import ANNA, BERTA, PHONE, result
 
 QUICK_SCRYPT = 2**4
 
@@ -66,8 +67,8 @@ def vault(vault_path: Path) -> Iterator[FileVault]:
 @pytest.fixture
 def used_vault(vault: FileVault, vault_path: Path) -> Path:
     """A closed vault with two conversations and three messages."""
-    substitutes(vault, "c", [ANNA, BERTA, PHONE], placeholder)
-    substitutes(vault, "d", [BERTA, ANNA], placeholder)
+    placeholders(vault, "c", [ANNA, BERTA, PHONE])
+    placeholders(vault, "d", [BERTA, ANNA])
     for key in (b"1", b"2", b"3"):
         vault.put_first(key, result(key.decode(), ANNA[1]), "c")
     vault.close()

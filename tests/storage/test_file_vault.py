@@ -21,9 +21,7 @@ from tests.storage.vault_contract import (
     BERTA,
     KEY,
     VaultContract,
-    placeholder,
     result,
-    substitutes,
 )
 
 
@@ -51,7 +49,7 @@ def test_everything_is_there_after_reopening(
     folder.mkdir()
     kept = result(text, *(original for _, original in wanted), epsilon_total=0.1, charged=-math.inf)
     with FileVault(folder / "vault", KEY) as first:
-        values = substitutes(first, conversation, wanted, placeholder)
+        values = placeholders(first, conversation, wanted)
         first.put_first(text.encode("utf-8", "surrogatepass"), kept)
         secret = first.secret
     with FileVault(folder / "vault", KEY, create=False) as again:
@@ -59,14 +57,14 @@ def test_everything_is_there_after_reopening(
         assert again.originals(conversation) == {
             v: o for v, (_, o) in zip(values, wanted, strict=True)
         }
-        assert substitutes(again, conversation, wanted, placeholder) == values
+        assert placeholders(again, conversation, wanted) == values
         assert again.get(text.encode("utf-8", "surrogatepass")) == kept
 
 
 def test_numbers_go_on_after_reopening(vault_path: Path) -> None:
     for number in range(1, 4):
         with FileVault(vault_path, KEY) as vault:
-            assert substitutes(vault, "c", [("EMAIL", f"{number}@example.org")], placeholder) == [
+            assert placeholders(vault, "c", [("EMAIL", f"{number}@example.org")]) == [
                 f"<EMAIL_{number}>"
             ]
 
@@ -78,7 +76,7 @@ def test_more_conversations_than_the_cache_holds(
     monkeypatch.setattr(vault._cache, limit, 2)
     for _ in range(2):
         for i in range(5):
-            substitutes(vault, str(i), [("TEXT", str(i))], placeholder)
+            placeholders(vault, str(i), [("TEXT", str(i))])
             assert len(vault._cache._kept) <= 2
     assert [vault.originals(str(i)) for i in range(5)] == [{"<TEXT_1>": str(i)} for i in range(5)]
 
@@ -97,15 +95,15 @@ def test_messages_without_a_conversation_go_with_the_next_that_is_forgotten(
 
 def test_forgetting_makes_room(vault_path: Path) -> None:
     with FileVault(vault_path, KEY, max_entries=1) as vault:
-        substitutes(vault, "c", [ANNA], placeholder)
+        placeholders(vault, "c", [ANNA])
         with pytest.raises(VaultError, match="full"):
-            substitutes(vault, "d", [BERTA], placeholder)
+            placeholders(vault, "d", [BERTA])
         vault.forget("c")
-        assert substitutes(vault, "d", [BERTA], placeholder) == ["<EMAIL_2>"]
+        assert placeholders(vault, "d", [BERTA]) == ["<EMAIL_2>"]
 
 
 def test_forgotten_rows_leave_no_bytes(vault: FileVault, vault_path: Path) -> None:
-    substitutes(vault, "c", [ANNA], placeholder)
+    placeholders(vault, "c", [ANNA])
     vault.put_first(b"1", result("one"), "c")
     db = sqlite3.connect(vault_path)
     bodies = [

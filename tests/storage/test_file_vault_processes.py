@@ -7,11 +7,10 @@ import threading
 from pathlib import Path
 
 from sanitizer.storage.stored_vault import FileVault
+from sanitizer.storage.vault import placeholders
 from tests.storage.processes import started
 from tests.storage.vault_contract import (
     KEY,
-    placeholder,
-    substitutes,
 )
 
 WORKER = """
@@ -54,7 +53,7 @@ def test_a_killed_process_loses_nothing_it_gave_out(vault_path: Path) -> None:
                 for line in lines
                 for original, value in json.loads(line)
             )
-            (fresh,) = substitutes(vault, "c", [("EMAIL", f"after {attempt}")], placeholder)
+            (fresh,) = placeholders(vault, "c", [("EMAIL", f"after {attempt}")])
             assert fresh not in originals
 
 
@@ -64,7 +63,7 @@ def test_readers_and_writers_take_turns(vault: FileVault, vault_path: Path) -> N
 
         def write() -> None:
             for i in range(30):
-                substitutes(other, "c", [("TEXT", str(i))], placeholder)
+                placeholders(other, "c", [("TEXT", str(i))])
             done.set()
 
         writer = threading.Thread(target=write)

@@ -18,6 +18,7 @@ import pytest
 from sanitizer.errors import BudgetExceeded, LedgerError, VaultError
 from sanitizer.storage.ledger import DAY, Ledger
 from sanitizer.storage.stored_vault import KEY_VARIABLE, FileVault
+from sanitizer.storage.vault import placeholders
 from tests.storage import ledgers, vault_contract
 from tests.storage.files import (
     another_file,
@@ -30,7 +31,7 @@ from tests.storage.files import (
     unprivileged,
 )
 from tests.storage.ledgers import ADA, TALK, Clock
-from tests.storage.vault_contract import ANNA, BERTA, PHONE, placeholder, result, substitutes
+from tests.storage.vault_contract import ANNA, BERTA, PHONE, result
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes and limits are POSIX")
 
@@ -58,7 +59,7 @@ VAULT = Kind(
     vault_contract.KEY,
     FileVault,
     lambda path, key: FileVault(path, key, create=False),
-    lambda vault, i: substitutes(vault, "c", [("TEXT", str(i))], placeholder),
+    lambda vault, i: placeholders(vault, "c", [("TEXT", str(i))]),
     lambda vault: [
         *(dict(vault.originals(name)) for name in ("c", "d")),
         *(vault.get(key) for key in (b"1", b"2", b"3")),
@@ -268,7 +269,7 @@ def test_rows_put_back_to_an_earlier_state_are_found(
 def test_rows_deleted_under_a_running_vault_do_not_start_afresh(
     vault: FileVault, vault_path: Path, deleted: str
 ) -> None:
-    substitutes(vault, "c", [ANNA], placeholder)
+    placeholders(vault, "c", [ANNA])
     vault.put_first(b"1", result("one"))
     with FileVault(vault_path, VAULT.key) as other:
         put_back(vault_path, deleted, [])
@@ -276,7 +277,7 @@ def test_rows_deleted_under_a_running_vault_do_not_start_afresh(
             vault.get(b"1") if deleted == "message" else vault.originals("c")
         if deleted != "message":
             with pytest.raises(VaultError):
-                substitutes(other, "c", [BERTA], placeholder)
+                placeholders(other, "c", [BERTA])
 
 
 def test_balances_edited_or_deleted_under_a_running_ledger_are_found(
@@ -303,11 +304,11 @@ def test_a_deleted_charge_is_noticed(ledger: Ledger, ledger_path: Path) -> None:
 def test_entries_of_a_forgotten_conversation_cannot_be_brought_back(
     vault: FileVault, vault_path: Path, tables: str
 ) -> None:
-    substitutes(vault, "c", [ANNA], placeholder)
+    placeholders(vault, "c", [ANNA])
     old = {table: rows(vault_path, table) for table in tables.split()}
     vault.forget("c")
     if tables == "entry":
-        substitutes(vault, "c", [BERTA], placeholder)
+        placeholders(vault, "c", [BERTA])
     for table, its_rows in old.items():
         put_back(vault_path, table, its_rows)
     refused(VAULT, vault_path)
@@ -317,7 +318,7 @@ def test_rows_of_another_vault_under_the_same_key_do_not_open(
     used_vault: Path, tmp_path: Path
 ) -> None:
     with FileVault(tmp_path / "other", VAULT.key) as vault:
-        substitutes(vault, "c", [BERTA, ANNA, PHONE], placeholder)
+        placeholders(vault, "c", [BERTA, ANNA, PHONE])
     put_back(used_vault, "head", rows(tmp_path / "other", "head"))
     refused(VAULT, used_vault)
 
@@ -391,7 +392,7 @@ def test_no_file_shows_anything_private(kind: Kind, opened: Any, path: Path) -> 
     # Names of three letters alone would occur in ciphertext by chance.
     secrets = ["conversation-of-zoe", "of-zoe", "Zoe met", "private.example", "Xaver"]
     if kind is VAULT:
-        substitutes(opened, secrets[0], [("EMAIL", "zoe@private.example")], placeholder)
+        placeholders(opened, secrets[0], [("EMAIL", "zoe@private.example")])
         opened.put_first(b"key-of-a-message", result("Zoe met Xaver", "Xaver"), secrets[0])
         secrets += ["key-of-a-message", "EMAIL", opened.secret.decode("latin-1")]
     else:
@@ -416,13 +417,13 @@ def test_only_the_user_may_read_the_files(kind: Kind, opened: Any, path: Path) -
 
 def test_short_identifiers_look_alike(vault: FileVault, vault_path: Path) -> None:
     for length in (1, 10, 60):
-        substitutes(vault, "c", [("TEXT", "x" * length)], placeholder)
+        placeholders(vault, "c", [("TEXT", "x" * length)])
     assert len({len(row[-1]) for row in rows(vault_path, "entry")}) == 1
 
 
 def test_equal_content_is_sealed_differently_each_time(vault: FileVault, vault_path: Path) -> None:
     for i in range(20):
-        substitutes(vault, str(i), [ANNA], placeholder)
+        placeholders(vault, str(i), [ANNA])
     seals = [row[-2] for table in ("entry", "conversation") for row in rows(vault_path, table)]
     assert len({seal[:12] for seal in seals}) == len(seals) == 40
 
@@ -522,4 +523,4 @@ def test_a_vault_of_an_earlier_version_of_this_package_opens(
         later: dict[str, object] = {**dict.fromkeys(counts, 0), **dict.fromkeys(floats, 0.0)}
         later |= {"conversation_epsilon_at_delta": 0.0, "detector": "none", "language": None}
         assert vault.get(b"1") == result("1", ANNA[1], **later)
-        assert substitutes(vault, "e", [ANNA], placeholder) == ["<EMAIL_2>"], "1 was forgotten"
+        assert placeholders(vault, "e", [ANNA]) == ["<EMAIL_2>"], "1 was forgotten"

@@ -23,7 +23,6 @@ from tests.storage.vault_contract import (
     PHONE,
     Make,
     VaultContract,
-    placeholder,
     result,
     substitutes,
 )
@@ -44,7 +43,7 @@ class TestPostgresVault(VaultContract):
     def test_each_conversation_has_room_of_its_own(self, tmp_path: Path) -> None:
         vault = self.make(tmp_path, max_entries=1)
         for name in ("c", "d"):
-            assert substitutes(vault, name, [BERTA], placeholder) == ["<EMAIL_1>"]
+            assert placeholders(vault, name, [BERTA]) == ["<EMAIL_1>"]
 
 
 @pytest.fixture
@@ -126,7 +125,7 @@ def test_digests_lie_beside_the_charge_and_change_nothing(
 
 def test_nothing_private_is_in_the_database(postgres: PostgresServer, store: PostgresStore) -> None:
     vault = PostgresVault(store)
-    substitutes(vault, "talk of ada", [ANNA, BERTA], placeholder)
+    placeholders(vault, "talk of ada", [ANNA, BERTA])
     vault.put_first(b"k", result("hello", ANNA[1]), "talk of ada")
     PostgresLedger(store).reserve([ADA], 1.0)
     tables = ("conversation", "entry", "message", "account", "charge", "keyring", "meta")
@@ -166,7 +165,7 @@ def anything_open(postgres: PostgresServer) -> str:
 def test_a_damaged_row_is_an_error(
     postgres: PostgresServer, store: PostgresStore, damage: str
 ) -> None:
-    substitutes(PostgresVault(store), "c", [ANNA, BERTA], placeholder)
+    placeholders(PostgresVault(store), "c", [ANNA, BERTA])
     if "3 - place" in damage:
         postgres.sql("ALTER TABLE sanitizer.entry DROP CONSTRAINT entry_pkey")
     postgres.sql(damage)
@@ -178,7 +177,7 @@ def test_a_damaged_row_is_an_error(
 def touching(name: str) -> list[Callable[[Vault], object]]:
     return [
         lambda vault: vault.originals(name),
-        lambda vault: substitutes(vault, name, [ANNA, PHONE], placeholder),
+        lambda vault: placeholders(vault, name, [ANNA, PHONE]),
     ]
 
 
@@ -227,15 +226,15 @@ def test_a_block_reads_a_table_once_and_sees_what_it_assigns(
 
     with first.read_once("c"):
         assert not first.originals("c")
-        (email,) = substitutes(second, "c", [ANNA], placeholder)
+        (email,) = placeholders(second, "c", [ANNA])
         assert not first.originals("c"), "as if it had come later"
         # What is assigned is what the database has, whatever was read before.
-        assert substitutes(first, "c", [ANNA, BERTA], placeholder)[0] == email
+        assert placeholders(first, "c", [ANNA, BERTA])[0] == email
         monkeypatch.setattr(type(store.database), "read", counted)
         assert len(first.originals("c")) == 2
-        assert substitutes(first, "c", [BERTA], placeholder) == ["<EMAIL_2>"]
+        assert placeholders(first, "c", [BERTA]) == ["<EMAIL_2>"]
         assert statements == []
-    substitutes(second, "c", [PHONE], placeholder)
+    placeholders(second, "c", [PHONE])
     statements.clear()
     assert len(first.originals("c")) == 3
     assert len(statements) == 2  # the conversation, and its new entry
@@ -262,10 +261,10 @@ def test_what_was_not_committed_is_not_seen(
         raise VaultError("the database went away")
 
     with vault.read_once("c"):
-        substitutes(vault, "c", [ANNA], placeholder)
+        placeholders(vault, "c", [ANNA])
         with monkeypatch.context() as broken:
             broken.setattr(vault, "_write", failing)
             with pytest.raises(VaultError):
-                substitutes(vault, "c", [BERTA, PHONE], placeholder)
+                placeholders(vault, "c", [BERTA, PHONE])
         assert len(vault.originals("c")) == 1
-        assert substitutes(vault, "c", [PHONE, BERTA], placeholder) == ["<PHONE_1>", "<EMAIL_2>"]
+        assert placeholders(vault, "c", [PHONE, BERTA]) == ["<PHONE_1>", "<EMAIL_2>"]

@@ -8,7 +8,7 @@ import pytest
 
 from sanitizer.pipeline.record import answer_record
 from sanitizer.results import SanitizedText
-from sanitizer.storage.vault import MemoryVault, Vault, message_key
+from sanitizer.storage.vault import MemoryVault, Vault, message_key, placeholders
 from sanitizer.text.policy import Policy
 from tests.storage.vault_contract import (
     ANNA,
@@ -16,7 +16,6 @@ from tests.storage.vault_contract import (
     KEY,
     VaultContract,
     drawn,
-    placeholder,
     substitutes,
 )
 
@@ -27,11 +26,11 @@ class TestMemoryVault(VaultContract):
 
     def test_the_conversation_not_used_for_longest_goes_first(self) -> None:
         vault = MemoryVault(max_entries=2)
-        substitutes(vault, "a", [ANNA], placeholder)
-        substitutes(vault, "b", [ANNA], placeholder)
-        assert substitutes(vault, "b", [BERTA], placeholder) == ["<EMAIL_2>"]
+        placeholders(vault, "a", [ANNA])
+        placeholders(vault, "b", [ANNA])
+        assert placeholders(vault, "b", [BERTA]) == ["<EMAIL_2>"]
         assert vault.originals("a") == {}
-        assert substitutes(vault, "a", [BERTA], placeholder) == ["<EMAIL_3>"]
+        assert placeholders(vault, "a", [BERTA]) == ["<EMAIL_3>"]
 
     def test_once_a_conversation_with_a_drawn_value_is_forgotten_so_are_those_of_all(self) -> None:
         vault = MemoryVault(max_entries=2)

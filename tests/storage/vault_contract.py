@@ -78,13 +78,13 @@ class VaultContract:
         return self.make(tmp_path)
 
     def test_an_original_keeps_its_value_and_numbers_count_up_per_kind(self, vault: Vault) -> None:
-        assert substitutes(vault, "c", [ANNA, PHONE, BERTA, ANNA], placeholder) == [
+        assert placeholders(vault, "c", [ANNA, PHONE, BERTA, ANNA]) == [
             "<EMAIL_1>",
             "<PHONE_1>",
             "<EMAIL_2>",
             "<EMAIL_1>",
         ]
-        assert substitutes(vault, "c", [BERTA, ("EMAIL", "c@example.org")], placeholder) == [
+        assert placeholders(vault, "c", [BERTA, ("EMAIL", "c@example.org")]) == [
             "<EMAIL_2>",
             "<EMAIL_3>",
         ]
@@ -92,12 +92,12 @@ class VaultContract:
         assert len(vault.originals("c")) == 4
 
     def test_nothing_wanted_is_nothing_given(self, vault: Vault) -> None:
-        assert substitutes(vault, "c", [], placeholder) == []
+        assert placeholders(vault, "c", []) == []
         assert vault.originals("c") == {}
 
     def test_conversations_know_nothing_of_each_other(self, vault: Vault) -> None:
-        substitutes(vault, "c", [ANNA], placeholder)
-        substitutes(vault, "d", [BERTA], placeholder)
+        placeholders(vault, "c", [ANNA])
+        placeholders(vault, "d", [BERTA])
         assert vault.originals("c") == {"<EMAIL_1>": ANNA[1]}
         assert vault.originals("d") == {"<EMAIL_1>": BERTA[1]}
         assert vault.originals("") == {}
@@ -151,12 +151,12 @@ class VaultContract:
     def test_a_full_table_refuses_and_keeps_what_it_has(self, tmp_path: Path) -> None:
         vault = self.make(tmp_path, max_entries=2)
         with pytest.raises(VaultError, match="max_entries=2"):
-            substitutes(vault, "c", [ANNA, BERTA, PHONE], placeholder)
+            placeholders(vault, "c", [ANNA, BERTA, PHONE])
         assert vault.originals("c") == {}
-        assert substitutes(vault, "c", [ANNA, BERTA], placeholder) == ["<EMAIL_1>", "<EMAIL_2>"]
+        assert placeholders(vault, "c", [ANNA, BERTA]) == ["<EMAIL_1>", "<EMAIL_2>"]
         with pytest.raises(VaultError, match="full"):
-            substitutes(vault, "c", [PHONE], placeholder)
-        assert substitutes(vault, "c", [BERTA, ANNA], placeholder) == ["<EMAIL_2>", "<EMAIL_1>"]
+            placeholders(vault, "c", [PHONE])
+        assert placeholders(vault, "c", [BERTA, ANNA]) == ["<EMAIL_2>", "<EMAIL_1>"]
 
     def test_the_first_result_stays(self, vault: Vault) -> None:
         first, second = result("one", ANNA[1]), result("two")
@@ -187,7 +187,7 @@ class VaultContract:
             return list(
                 zip(
                     (w[1] for w in wanted),
-                    substitutes(vault, "c", wanted, placeholder),
+                    placeholders(vault, "c", wanted),
                     strict=True,
                 )
             )
@@ -208,14 +208,14 @@ class VaultContract:
         assert len(set(kept)) == 1
 
     def test_its_repr_tells_counts_only(self, vault: Vault) -> None:
-        substitutes(vault, "talk", [ANNA], placeholder)
+        placeholders(vault, "talk", [ANNA])
         vault.put_first(b"k", result("hello", ANNA[1]))
         assert "1 messages, 1 identifiers" in repr(vault)
         assert not any(word in repr(vault) for word in ("anna", "talk", "hello"))
 
     def test_a_thing_has_one_stand_in_however_it_is_written(self, vault: Vault) -> None:
         forms = [("PERSON", "Elena Marsh"), ("PERSON", "ELENA  MARSH"), ("PLACE", "elena marsh")]
-        assert substitutes(vault, "c", forms, placeholder) == [
+        assert placeholders(vault, "c", forms) == [
             "<PERSON_1>",
             "<PERSON_1_2>",
             "<PERSON_1_3>",
@@ -225,7 +225,7 @@ class VaultContract:
 
     def test_a_part_of_a_name_belongs_to_the_only_person_with_it(self, vault: Vault) -> None:
         people = [("PERSON", name) for name in ("Elena Marsh", "Tom Marsh", "Elena", "Marsh")]
-        assert substitutes(vault, "c", people, placeholder) == [
+        assert placeholders(vault, "c", people) == [
             "<PERSON_1>",
             "<PERSON_2>",
             "<PERSON_1_2>",
@@ -251,13 +251,13 @@ class VaultContract:
         assert vault.originals("c").drawn == {"gout": 5.0, "lupus": 5.0}
 
     def test_a_part_of_a_name_is_known_with_its_capital(self, vault: Vault) -> None:
-        substitutes(vault, "c", [("PERSON", "Elena Marsh")], placeholder)
+        placeholders(vault, "c", [("PERSON", "Elena Marsh")])
         assert vault.known("c", ["Marsh", "MARSH", "marsh", "elena marsh", "Mar"]) == {
             "Marsh": "PERSON",
             "MARSH": "PERSON",
             "elena marsh": "PERSON",
         }
-        substitutes(vault, "c", [("PERSON", "Peter Marsh")], placeholder)
+        placeholders(vault, "c", [("PERSON", "Peter Marsh")])
         assert set(vault.known("c", ["Marsh", "Peter"])) == {"Marsh", "Peter"}, "of whom, is open"
 
     def test_a_drawn_thing_stays_one_where_it_is_read_as_a_name(self, vault: Vault) -> None:
@@ -265,7 +265,7 @@ class VaultContract:
         substitutes(
             vault, "c", [Wanted("CONDITION", "asthma")], lambda *_: Drawn("anxiety disorder", 5.0)
         )
-        later = substitutes(vault, "c", [Wanted("PERSON", "ASTHMA")], placeholder)
+        later = placeholders(vault, "c", [Wanted("PERSON", "ASTHMA")])
         assert later == ["anxiety disorder"]
         assert vault.originals("c") == {"anxiety disorder": "asthma"}
         assert vault.originals("c").names == {}
@@ -277,9 +277,9 @@ class VaultContract:
         assert vault.originals("c") == {"gout": "asthma"}
 
     def test_a_scratch_copy_changes_nothing(self, vault: Vault) -> None:
-        substitutes(vault, "c", [ANNA], placeholder)
+        placeholders(vault, "c", [ANNA])
         substitutes(vault, "c", [("CONDITION", "asthma")], lambda *_: Drawn("gout", 5.0))
         scratch = vault.scratch("c")
-        assert substitutes(scratch, "c", [ANNA, BERTA], placeholder) == ["<EMAIL_1>", "<EMAIL_2>"]
+        assert placeholders(scratch, "c", [ANNA, BERTA]) == ["<EMAIL_1>", "<EMAIL_2>"]
         assert scratch.originals("c").drawn == {"gout": 5.0}
         assert len(vault.originals("c")) == 2
