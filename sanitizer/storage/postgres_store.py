@@ -29,7 +29,7 @@ from sanitizer.storage.sealing import (
     key_bytes,
     new_cost,
 )
-from sanitizer.storage.store import POSTGRES, TABLES, Rows, schema, seconds_of
+from sanitizer.storage.store import POSTGRES, TABLES, Rows, insert, schema, seconds_of
 
 VERSION = 1
 """Version of the tables; another one is refused."""
@@ -75,9 +75,13 @@ class PostgresRows(Rows):
         # transactions never wait for each other.
         there = self.find(table, [*fresh, *also])
         if missing := [fresh[each] for each in sorted(set(fresh) - set(there))]:
-            marks = ", ".join("?" * len(TABLES[table].names))
-            self.many(f"INSERT INTO {table} VALUES ({marks}) ON CONFLICT DO NOTHING", missing)  # noqa: S608
+            self.many(f"{insert(table)} ON CONFLICT DO NOTHING", missing)
         return there | self.find(table, list(fresh), lock=True)
+
+    def add(self, table: str, *values: object) -> int | None:
+        statement = f"{insert(table, numbered=False)} ON CONFLICT DO NOTHING RETURNING number"
+        row = self.row(statement, *values)
+        return None if row is None else int(row["number"])
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,8 @@ def schema(names: Sequence[str], words: dict[str, str]) -> list[str]:
 
 
 @cache
-def _insert(table: str, *, numbered: bool = True) -> str:
+def insert(table: str, *, numbered: bool = True) -> str:
+    """Return the statement that inserts a row, with or without its number."""
     names = [name for name in TABLES[table].names if numbered or name != "number"]
     return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608  names of this file
 
@@ -134,7 +135,7 @@ def _insert(table: str, *, numbered: bool = True) -> str:
 def _put(table: str) -> str:
     key = TABLES[table].key
     changed = ", ".join(f"{name} = excluded.{name}" for name in TABLES[table].names if name != key)
-    return _insert(table) + (f" ON CONFLICT ({key}) DO UPDATE SET {changed}" if key else "")
+    return insert(table) + (f" ON CONFLICT ({key}) DO UPDATE SET {changed}" if key else "")
 
 
 class Rows:
@@ -183,9 +184,13 @@ class Rows:
 
     def add(self, table: str, *values: object) -> int | None:
         """Insert a row and return its number; None if there is one of its name or id."""
-        statement = f"{_insert(table, numbered=False)} ON CONFLICT DO NOTHING RETURNING number"
-        row = self.row(statement, *values)
-        return None if row is None else int(row["number"])
+        # Not RETURNING, which SQLite has since 3.35 only.
+        unique = TABLES[table].tagged[0]
+        place = [name for name in TABLES[table].names if name != "number"].index(unique)
+        if self.rows(f"SELECT 1 FROM {table} WHERE {unique} = ?", values[place]):  # noqa: S608
+            return None
+        self.rows(insert(table, numbered=False), *values)
+        return int(self.row("SELECT last_insert_rowid()")[0])
 
     def drop(self, table: str, ids: Sequence[object]) -> None:
         """Delete rows."""
@@ -193,8 +198,9 @@ class Rows:
 
     def drop_entries(self, conversation: bytes) -> int:
         """Delete the entries of a conversation; return how many there were."""
-        statement = "DELETE FROM entry WHERE conversation = ? RETURNING place"
-        return len(self.rows(statement, conversation))
+        n = self.row("SELECT count(*) FROM entry WHERE conversation = ?", conversation)[0]
+        self.rows("DELETE FROM entry WHERE conversation = ?", conversation)
+        return int(n)
 
 
 def seconds_of(reading: float) -> int:
