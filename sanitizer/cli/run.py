@@ -232,8 +232,9 @@ class Watched:
     def edit(self, conversation: str) -> Iterator[Entries]:
         with self._vault.edit(conversation) as table:
             yield table
+            used = table.used
         with self._lock:
-            self.pairs |= table.used
+            self.pairs |= used
 
     def originals(self, conversation: str) -> Originals:
         return self._vault.originals(conversation)

@@ -35,10 +35,6 @@ def edit(path: Path, *statements: str) -> None:
     db.close()
 
 
-def edits(*statements: str) -> Callable[[Path], object]:
-    return lambda path: edit(path, *statements)
-
-
 def cut(share: float) -> Callable[[Path], object]:
     return lambda path: os.truncate(path, int(path.stat().st_size * share))
 
