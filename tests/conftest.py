@@ -213,7 +213,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
 def quick_keys() -> Iterator[None]:
     """Derive the keys of vaults at once, where that work is not the subject."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sanitizer.storage.file_vault.SCRYPT_N", 2**4)
+        patch.setattr("sanitizer.storage.sealing.SCRYPT_N", 2**4)
         yield
 
 

@@ -17,39 +17,39 @@ Not protected: whoever holds the key; the store replaced by an older copy; netwo
 
 from __future__ import annotations
 
-import hmac
 import json
 import os
-import sqlite3
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
-
-from sanitizer.bulk.databases import PostgresSchema, job_database, name_of, on_postgres
+from sanitizer.bulk.databases import FileTables, PostgresTables, name_of, on_postgres
 from sanitizer.errors import BudgetExceeded, VaultError
 from sanitizer.randomness import secret_key
-from sanitizer.storage import Entries, Ledger, Row, Scope
+from sanitizer.storage import (
+    SALT_BYTES,
+    SEAL_BYTES,
+    Entries,
+    Ledger,
+    Row,
+    Scope,
+    derived_keys,
+    dumped,
+    new_cost,
+)
 
 KEY_VARIABLE = "SANITIZER_VAULT_KEY"
 LEDGER_KEY_VARIABLE = "SANITIZER_LEDGER_KEY"
 MIN_KEY_LENGTH = 16
 NANO = 10**9
 """Units of one epsilon: charges are integers, so that sums are exact."""
-FORMAT = "sanitizer bulk 1"
+FORMAT = "sanitizer bulk 2"
+"""Of the store; another one is refused."""
 MAX_DECODED = 64
 """Batches kept decrypted in memory."""
-NONCE_BYTES, SALT_BYTES, KEY_BYTES = 12, 16, 32
-SCRYPT_N = 2**15
-"""Cost of deriving the keys of a new store: 32 MiB and a tenth of a second for each guess."""
-MIN_BLOCK = 256
 MAX_ASKED = 500
 """Most keys of one statement."""
 
@@ -86,7 +86,7 @@ class StoredRow:
     def of(cls, values: Sequence[Any]) -> Self:
         """Return the row that has these values, which may have been JSON."""
         digest, cells, nano, n_things, n_drawn, refused, unit, table = values
-        rows = tuple(Row.of(row) for row in table)
+        rows = tuple(Row(*row) for row in table)
         return cls(digest, tuple(cells), nano, n_things, n_drawn, refused, unit, rows)
 
 
@@ -106,7 +106,7 @@ class UnitState:
 
     def entries(self) -> Entries:
         """Return its table."""
-        return table_of(self.rows, self.numbers)
+        return Entries.of(self.rows, self.numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +116,6 @@ class NewRow:
     key: bytes
     stored: StoredRow
     owner: str = field(default="", repr=False)
-
-
-def table_of(rows: Sequence[Row], numbers: Mapping[str, int]) -> Entries:
-    """Return a table from its rows."""
-    entries = Entries()
-    for row in rows:
-        entries.add(row)
-    entries.numbers = Counter(numbers)
-    return entries
 
 
 class JobStore:
@@ -157,17 +148,11 @@ class JobStore:
         self._name = name_of(path)
         if ledger is not None and on_postgres(path):
             raise ValueError("a ledger is a file of one machine, and this store is for several")
-        key = _key()
-        self._db = job_database(path)
+        key = _key(KEY_VARIABLE, "job's store")
+        self._db = PostgresTables(self._name) if on_postgres(path) else FileTables(path.absolute())
         self.where = self._db.where
         try:
-            with self._failures():
-                if facts is not None and create and not self._db.exists():
-                    self._create(key, facts)
-                if not self._db.exists():
-                    self._missing()
-                self._db.open()
-                self._unlock(key)
+            self._open_tables(key, facts, create)
             self.facts: dict[str, Any] = json.loads(self._open(self._meta("facts"), "facts"))
             if facts is not None and self.facts != facts:
                 raise VaultError(
@@ -175,7 +160,9 @@ class JobStore:
                     "without a ledger or originals; name another file for this one"
                 )
             self._decoded: OrderedDict[int, list[StoredRow]] = OrderedDict()
-            self._ledger = None if ledger is None else Ledger(ledger, _ledger_key())
+            self._ledger = (
+                None if ledger is None else Ledger(ledger, _key(LEDGER_KEY_VARIABLE, "ledger"))
+            )
         except BaseException:
             self._db.close()
             raise
@@ -184,24 +171,20 @@ class JobStore:
 
     def row_key(self, name: str) -> bytes:
         """Return the key of a row: HMAC(job, row)."""
-        return self._mac("row", name)
+        return self._keys.mac("row", name)
 
     def unit_key(self, name: str) -> bytes:
         """Return the key of a unit."""
-        return self._mac("unit", name)
+        return self._keys.mac("unit", name)
 
     def digest(self, cells: Sequence[str | None]) -> str:
         """Return the hash by which changed input is noticed, in hex."""
-        return self._mac("cells", *cells)[:16].hex()
+        return self._keys.mac("cells", *cells)[:16].hex()
 
     # ---- reading ----
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, StoredRow]:
         """Return what was released for those rows that are done; pending ones are settled first."""
-        with self._failures():
-            return self._find(keys)
-
-    def _find(self, keys: Sequence[bytes]) -> dict[bytes, StoredRow]:
         with self._db.reading():  # what is charged in one snapshot stays
             found = self._some("SELECT key, batch, place FROM line WHERE key IN", keys)
             open_ones = {batch for (batch,) in self._db.rows(_OPEN)}
@@ -215,37 +198,33 @@ class JobStore:
 
     def unit(self, key: bytes) -> UnitState:
         """Return the state of a unit, a new one if it has none."""
-        with self._failures():
-            while True:
-                found = self._db.rows(
-                    "SELECT version, batch, body, before FROM unit WHERE key = ?", key
-                )
-                if not found:
-                    return UnitState()
-                version, batch, body, before = found[0]
-                if before is None:
-                    return self._unit(key, version, body)
-                try:
-                    self._settle(batch)
-                except BudgetExceeded:
-                    continue
+        while True:
+            found = self._db.rows(
+                "SELECT version, batch, body, before FROM unit WHERE key = ?", key
+            )
+            if not found:
+                return UnitState()
+            version, batch, body, before = found[0]
+            if before is None:
+                return self._unit(key, version, body)
+            try:
+                self._settle(batch)
+            except BudgetExceeded:
+                continue
 
     def units(self) -> Iterator[UnitState]:
         """Yield the states of all units."""
-        with self._failures():
-            for key, version, body in self._all_units():
-                yield self._unit(key, version, body)
+        for key, version, body in self._all_units():
+            yield self._unit(key, version, body)
 
     def all_rows(self) -> Iterator[StoredRow]:
         """Yield the rows of all batches, pending ones too."""
-        with self._failures():
-            for (number,) in self._db.rows("SELECT id FROM batch ORDER BY id"):
-                yield from self._batch(number)
+        for (number,) in self._db.rows("SELECT id FROM batch ORDER BY id"):
+            yield from self._batch(number)
 
     def n_done(self) -> int:
         """Return how many rows have been written."""
-        with self._failures():
-            return int(self._db.rows("SELECT coalesce(sum(n), 0) FROM batch")[0][0])
+        return int(self._db.rows("SELECT coalesce(sum(n), 0) FROM batch")[0][0])
 
     # ---- writing ----
 
@@ -263,35 +242,32 @@ class JobStore:
         Raises:
             BudgetExceeded: the ledger refuses; nothing was written.
         """
-        with self._failures():
-            with self._db.writing():
-                lost = self._lost(rows, units)
-                written = [row for row in rows if row.key not in lost]
-                kept = {bytes.fromhex(row.stored.unit) for row in written if row.stored.unit}
-                batch = self._insert(written, {key: units[key] for key in kept})
-            if batch is not None:
-                self._settle(batch)
+        with self._db.writing():
+            lost = self._lost(rows, units)
+            written = [row for row in rows if row.key not in lost]
+            kept = {bytes.fromhex(row.stored.unit) for row in written if row.stored.unit}
+            batch = self._insert(written, {key: units[key] for key in kept})
+        if batch is not None:
+            self._settle(batch)
         return lost
 
     def settle(self) -> None:
         """Finish what a crash left pending; what the ledger refuses is taken back."""
-        with self._failures():
-            for (batch,) in self._db.rows(_OPEN):
-                try:
-                    self._settle(batch)
-                except BudgetExceeded:
-                    continue
+        for (batch,) in self._db.rows(_OPEN):
+            try:
+                self._settle(batch)
+            except BudgetExceeded:
+                continue
 
     def drop_originals(self) -> None:
         """Delete the tables, so that nothing can be restored, and overwrite their bytes."""
-        with self._failures():
-            with self._db.writing():
-                for key, version, body in self._all_units():
-                    old = self._unit(key, version, body)
-                    new = self._unit_body(key, version, UnitState(version, old.spent))
-                    self._db.rows("UPDATE unit SET body = ? WHERE key = ?", new, key)
-            if not self._db.overwrite():
-                raise VaultError(f"{self.where}: originals are deleted, but the WAL is in use")
+        with self._db.writing():
+            for key, version, body in self._all_units():
+                old = self._unit(key, version, body)
+                new = self._unit_body(key, version, UnitState(version, old.spent))
+                self._db.rows("UPDATE unit SET body = ? WHERE key = ?", new, key)
+        if not self._db.empty_wal():
+            raise VaultError(f"{self.where}: originals are deleted, but the WAL is in use")
 
     def close(self) -> None:
         """Close the database, and the ledger."""
@@ -350,8 +326,8 @@ class JobStore:
                 [key.hex() for key in keys],
                 [key.hex() for key in units],
             ]
-            pending = self._seal(_dumped(undo), "pending", number)
-        body = self._seal(_dumped([row.stored.values() for row in rows]), "batch", number)
+            pending = self._seal(dumped(undo), "pending", number)
+        body = self._seal(dumped([row.stored.values() for row in rows]), "batch", number)
         self._db.rows(
             "UPDATE batch SET n = ?, charged = ?, body = ?, pending = ? WHERE id = ?",
             *(len(rows), int(not charges), body, pending, number),
@@ -443,69 +419,47 @@ class JobStore:
 
     def _unit(self, key: bytes, version: int, body: bytes) -> UnitState:
         spent, rows, numbers = json.loads(self._open(body, "unit", key, version))
-        return UnitState(version, spent, [Row.of(row) for row in rows], numbers)
+        return UnitState(version, spent, [Row(*row) for row in rows], numbers)
 
     def _unit_body(self, key: bytes, version: int, state: UnitState) -> bytes:
-        return self._seal(_dumped([state.spent, state.rows, state.numbers]), "unit", key, version)
+        return self._seal(dumped([state.spent, state.rows, state.numbers]), "unit", key, version)
 
     def _seal(self, plain: bytes, *bound: object) -> bytes:
-        nonce = secret_key()[:NONCE_BYTES]
-        return nonce + self._aes.encrypt(nonce, _padded(plain), repr(bound).encode())
+        return b"".join(self._keys.seal(plain, *bound))
 
-    def _open(self, sealed: object, *bound: object) -> bytes:
-        try:
-            if not isinstance(sealed, bytes):
-                raise InvalidTag
-            padded = self._aes.decrypt(
-                sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], repr(bound).encode()
-            )
-        except (InvalidTag, ValueError):
-            raise VaultError(
-                f"{self.where}: wrong key, damaged or edited: an item does not open in its place"
-            ) from None
-        return padded[8 : 8 + int.from_bytes(padded[:8], "big")]
-
-    def _mac(self, *fields: object) -> bytes:
-        return hmac.digest(self._mac_key, repr(fields).encode(), "sha256")
+    def _open(self, sealed: Any, *bound: object) -> bytes:
+        seal, body = (sealed[:SEAL_BYTES], sealed[SEAL_BYTES:]) if sealed else (None, None)
+        return self._keys.open(seal, body, *bound)
 
     # ---- the tables ----
 
-    def _create(self, key: bytes, facts: Mapping[str, Any]) -> None:
-        salt = secret_key()[:SALT_BYTES]
-        self._derive(key, salt, SCRYPT_N)
-        stated = self._seal(_dumped(dict(facts)), "facts")
-        head = [("format", FORMAT.encode()), ("salt", salt), ("cost", str(SCRYPT_N).encode())]
-        self._db.create([*head, ("facts", stated)])
-
-    def _missing(self) -> NoReturn:
-        shared = isinstance(self._db, PostgresSchema)
-        where = "in another database" if shared else "on one machine; for several, postgres:NAME"
-        raise VaultError(f"{self.where}: missing; the store of a job is {where}")
-
-    def _unlock(self, key: bytes) -> None:
+    def _open_tables(self, key: bytes, facts: Mapping[str, Any] | None, create: bool) -> None:
+        """Open the tables, made if they may be, and derive the keys."""
+        if facts is not None and create and not self._db.exists():
+            salt, cost = secret_key()[:SALT_BYTES], new_cost()
+            self._keys = derived_keys(self.where, key, salt, cost)
+            meta = [
+                ("format", FORMAT.encode()),
+                ("salt", salt),
+                ("cost", str(cost).encode()),
+                ("check", self._keys.mac("key check")),
+                ("facts", self._seal(dumped(dict(facts)), "facts")),
+            ]
+            self._db.create(meta)
+        if not self._db.exists():
+            where = self._db.elsewhere
+            raise VaultError(f"{self.where}: missing; the store of a job is {where}")
+        self._db.open()
         if self._meta("format") != FORMAT.encode():
             raise VaultError(f"{self.where}: not the store of a bulk job of this version")
-        self._derive(key, self._meta("salt"), int(self._meta("cost")))
-
-    def _derive(self, key: bytes, salt: bytes, cost: int) -> None:
-        derived = Scrypt(salt=salt, length=2 * KEY_BYTES, n=cost, r=8, p=1).derive(key)
-        self._aes, self._mac_key = AESGCM(derived[:KEY_BYTES]), derived[KEY_BYTES:]
+        cost = int(self._meta("cost"))
+        self._keys = derived_keys(self.where, key, self._meta("salt"), cost)
+        if self._meta("check") != self._keys.mac("key check"):
+            raise VaultError(f"{self.where}: wrong key")
 
     def _meta(self, name: str) -> bytes:
         found = self._db.rows("SELECT value FROM meta WHERE name = ?", name)
         return found[0][0] if found and isinstance(found[0][0], bytes) else b""
-
-    @contextmanager
-    def _failures(self) -> Iterator[None]:
-        """Turn SQLite's and the operating system's errors into a VaultError."""
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            told = error.strerror if isinstance(error, OSError) else str(error)
-            raise VaultError(
-                f"{self.where}: cannot be used as the store of a bulk job: "
-                f"{told or type(error).__name__}"
-            ) from None
 
 
 _OPEN = "SELECT id FROM batch WHERE charged = 0"
@@ -517,28 +471,11 @@ _PUT_UNIT = (
 )
 
 
-def _key() -> bytes:
-    key = os.environ.get(KEY_VARIABLE, "").encode("utf-8", "surrogateescape")
+def _key(variable: str, what: str) -> bytes:
+    key = os.environ.get(variable, "").encode("utf-8", "surrogateescape")
     if len(key) < MIN_KEY_LENGTH:
         raise ValueError(
-            f"set ${KEY_VARIABLE} to the key of the job's store, at least {MIN_KEY_LENGTH} "
-            "characters, the same at every run"
+            f"set ${variable} to the key of the {what}, at least {MIN_KEY_LENGTH} characters, the "
+            "same at every run"
         )
     return key
-
-
-def _ledger_key() -> bytes:
-    key = os.environ.get(LEDGER_KEY_VARIABLE, "").encode("utf-8", "surrogateescape")
-    if not key:
-        raise ValueError(f"set ${LEDGER_KEY_VARIABLE} to the ledger's key, at least 16 characters")
-    return key
-
-
-def _dumped(values: object) -> bytes:
-    return json.dumps(values, separators=(",", ":")).encode()
-
-
-def _padded(plain: bytes) -> bytes:
-    """Return length, content and zeros, up to the next power of two."""
-    framed = len(plain).to_bytes(8, "big") + plain
-    return framed.ljust(max(MIN_BLOCK, 1 << (len(framed) - 1).bit_length()), b"\0")

@@ -30,10 +30,10 @@ from sanitizer.storage import (
     NATURAL,
     Drawn,
     Entries,
-    Make,
     Vault,
     Wanted,
     name_marks,
+    placeholders,
     same_thing,
 )
 from sanitizer.text import CLASSES, Policy, Segmented, Unit, cased, random_number, word_list
@@ -41,6 +41,12 @@ from sanitizer.text import CLASSES, Policy, Segmented, Unit, cased, random_numbe
 Charge = Callable[[float, int], None]
 """Function (epsilon of one draw, how many draws) that reserves their price; it raises
 BudgetExceeded, and then has reserved nothing."""
+
+Make = Callable[[str, str, int, Entries], str]
+"""Function (kind, original, number, table) -> a value to release for the first form of a thing.
+
+It is called again with the next number while the value is taken.
+"""
 
 APART = "apart"
 """Place of things in texts that an API may know; also the role of such texts."""
@@ -76,8 +82,23 @@ class StandIns:
     def value_of(self, kind: str, form: str) -> str:
         """Return the released value that a form of the table has."""
         wanted = [Wanted(kind, form)]
-        (value,) = self._vault.substitutes(self._conversation, wanted, _placeholder)
+        (value,) = placeholders(self._vault, self._conversation, wanted)
         return value
+
+    def _assigned(self, wanted: Sequence[Wanted], make: Make) -> list[str]:
+        """Return the released values of forms, in order; those that have none are made."""
+        if not wanted:
+            return []
+        with self._vault.edit(self._conversation) as table:
+            new = [each for each in dict.fromkeys(wanted) if table.find(each) is None]
+            if new:
+                table.make_room(len(new))
+            for each in new:
+                value = table.find(each)
+                while value is None:
+                    number = table.number(each)
+                    value = table.assign(each, make(each.kind, each.original, number, table))
+            return [str(table.find(each)) for each in wanted]
 
     def again(self, result: SanitizedText) -> SanitizedText:
         """Return a result with the values that the table has for its things, made if it has none.
@@ -109,11 +130,11 @@ class StandIns:
             return table.placeholder(kind, number) if is_plain else shown.pop()
 
         wanted = Wanted(each.kind, each.original)
-        (value,) = self._vault.substitutes(self._conversation, [wanted], make)
+        (value,) = self._assigned([wanted], make)
         if form is None or form == "prose" or not _PLACEHOLDER.fullmatch(value):
             return value
         made = _once(_as_form(value, form))
-        (kept,) = self._vault.substitutes(self._conversation, [wanted._replace(place=form)], made)
+        (kept,) = self._assigned([wanted._replace(place=form)], made)
         return kept
 
     def values(
@@ -172,7 +193,7 @@ class StandIns:
         coded = {unit.text for unit in hidden if unit.form == "quoted"}
         earlier = set(self.known(coded)) if coded else set()
         order = _names_first(wanted)
-        first_made = self._vault.substitutes(self._conversation, [wanted[i] for i in order], make)
+        first_made = self._assigned([wanted[i] for i in order], make)
         made = [value for _, value in sorted(zip(order, first_made, strict=True))]
         made = self._told_apart(text, hidden, made, coded, earlier)
         values = self._as_code(hidden, made, _plural_places(text, units))
@@ -228,7 +249,7 @@ class StandIns:
             return left.pop() if left else table.placeholder(kind, number)
 
         wanted = [Wanted(unit.kind, unit.text, place="other")]
-        (kept,) = self._vault.substitutes(self._conversation, wanted, make)
+        (kept,) = self._assigned(wanted, make)
         return kept
 
     def _as_code(
@@ -259,7 +280,7 @@ class StandIns:
                 continue
             wanted = [Wanted(unit.kind, unit.text, place=unit.form)]
             written = _as_form(value, unit.form)
-            (kept,) = self._vault.substitutes(self._conversation, wanted, _once(written))
+            (kept,) = self._assigned(wanted, _once(written))
             yield kept
 
     def _bare(self, unit: Unit) -> str:
@@ -269,7 +290,7 @@ class StandIns:
             return _as_form(table.placeholder(kind, number), unit.form)
 
         wanted = [Wanted(unit.kind, unit.text, place=unit.form)]
-        (kept,) = self._vault.substitutes(self._conversation, wanted, make)
+        (kept,) = self._assigned(wanted, make)
         return kept
 
 

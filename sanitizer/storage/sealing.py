@@ -5,6 +5,7 @@ Shared by the vault in a file and the store on PostgreSQL.
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 import shlex
@@ -16,13 +17,14 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
-from sanitizer.errors import VaultError
+from sanitizer.errors import SanitizerError, VaultError
 from sanitizer.randomness import secret_key
 from sanitizer.results import Record, Replacement, SanitizedText
-from sanitizer.storage.sqlite_file import hmac_of
 
 MIN_KEY_LENGTH = 16
 NONCE_BYTES, TAG_BYTES, SALT_BYTES = 12, 16, 16
+SEAL_BYTES = NONCE_BYTES + TAG_BYTES
+"""Length of a seal."""
 MIN_BLOCK = 128
 """Smallest padded content in bytes: most identifiers fit, so that their sizes tell nothing."""
 SCRYPT_N = 2**15
@@ -31,16 +33,26 @@ COMMAND_SECONDS = 30.0
 """How long a command that prints a key may run."""
 
 
+def hmac_of(key: bytes, *fields: object) -> bytes:
+    """Return the HMAC-SHA256 of the fields' repr as UTF-8 (repr escapes lone surrogates)."""
+    return hmac.digest(key, repr(fields).encode(), "sha256")
+
+
 class Keys:
-    """AES-256-GCM and HMAC-SHA256 under one pair of keys; implements `Sealer`.
+    """AES-256-GCM and HMAC-SHA256 under one pair of keys.
+
+    Contents are padded, and open only with the values that they were sealed with.
 
     Args:
         where: what the rows belong to, for errors.
         derived: 64 secret bytes: the key of the encryption, then that of the HMAC.
+        error: raised by `open`.
     """
 
-    def __init__(self, where: object, derived: bytes) -> None:
-        self._where = where
+    def __init__(
+        self, where: object, derived: bytes, error: type[SanitizerError] = VaultError
+    ) -> None:
+        self._where, self._error = where, error
         self._aes = AESGCM(derived[:32])
         self._mac_key = derived[32:]
 
@@ -54,14 +66,14 @@ class Keys:
             if (
                 not isinstance(seal, bytes)
                 or not isinstance(body, bytes)
-                or len(seal) != NONCE_BYTES + TAG_BYTES
+                or len(seal) != SEAL_BYTES
             ):
                 raise InvalidTag
             padded = self._aes.decrypt(
                 seal[:NONCE_BYTES], body + seal[NONCE_BYTES:], repr(bound).encode()
             )
         except InvalidTag:
-            raise VaultError(
+            raise self._error(
                 f"{self._where}: damaged or edited: a row does not open in its place"
             ) from None
         return padded[8 : 8 + int.from_bytes(padded[:8], "big")]
@@ -70,13 +82,18 @@ class Keys:
         return hmac_of(self._mac_key, *fields)
 
 
-def derived_keys(where: object, key: bytes, salt: bytes, cost: int) -> Keys:
+def new_cost() -> int:
+    """Return scrypt's N of stores that are made now."""
+    return SCRYPT_N
+
+
+def derived_keys(where: object, key: bytes, salt: bytes, cost: int | None = None) -> Keys:
     """Return the keys that scrypt derives from a secret and a stored salt.
 
     Args:
-        cost: scrypt's N.
+        cost: scrypt's N; None: that of new stores.
     """
-    return Keys(where, Scrypt(salt=salt, length=64, n=cost, r=8, p=1).derive(key))
+    return Keys(where, Scrypt(salt=salt, length=64, n=cost or SCRYPT_N, r=8, p=1).derive(key))
 
 
 def key_bytes(key: bytes | str) -> bytes:

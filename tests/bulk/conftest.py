@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from sanitizer import Sanitizer
-from sanitizer.bulk import files, rows, store
+from sanitizer.bulk import files, rows
+from sanitizer.storage import sealing
 from tests.bulk.helpers import KEY, PART_ROWS
 from tests.storage.postgres_server import PostgresServer, postgres_server
 
@@ -17,7 +18,7 @@ from tests.storage.postgres_server import PostgresServer, postgres_server
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SANITIZER_VAULT_KEY", KEY)
     monkeypatch.setenv("SANITIZER_LEDGER_KEY", KEY)
-    monkeypatch.setattr(store, "SCRYPT_N", 16)  # guessing the key of a test costs nothing
+    monkeypatch.setattr(sealing, "SCRYPT_N", 16)  # guessing the key of a test costs nothing
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from sanitizer.errors import ModelError
 from sanitizer.pipeline.inner import Inner
 from sanitizer.progress import report
 from sanitizer.results import SanitizedText
-from sanitizer.storage import Drawn, FileVault
+from sanitizer.storage import Drawn, FileVault, Wanted
 from tests.cli.running import PROMPT, Done, as_json, one_line, run, run_process
 from tests.conftest import Told
 
@@ -227,8 +227,8 @@ def test_restore_says_what_the_model_was_told_and_never_what_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SANITIZER_VAULT_KEY", KEY)
-    with FileVault(tmp_path / "vault", KEY) as vault:
-        vault.substitutes("c", [("CONDITION", "asthma")], lambda *_: Drawn("gout", 5.0))
+    with FileVault(tmp_path / "vault", KEY) as vault, vault.edit("c") as table:
+        table.assign(Wanted("CONDITION", "asthma"), Drawn("gout", 5.0))
     done = run("restore", "Rest.", "--vault", str(tmp_path / "vault"), "--conversation", "c")
     assert (done.returncode, done.stdout) == (0, b"Rest.\n")
     assert b'the model was told "gout"' in done.stderr

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanitizer import FileVault, Policy, Sanitizer
-from sanitizer.storage import MemoryVault, Tags, Vault
+from sanitizer.storage import MemoryVault, Vault, tag_of
 
 pytestmark = pytest.mark.usefixtures("quick_keys")
 
@@ -79,7 +79,7 @@ class TestApart:
         assert "<" not in Sanitizer(policy=policy).sanitize(ANNA).text
 
     def test_tags_have_five_digits(self) -> None:
-        tags = {Tags(bytes([i] * 32), "apart").of("c") for i in range(200)}
+        tags = {tag_of(bytes([i] * 32), "c") for i in range(200)}
         assert len(tags) > 195
         assert all(10_000 <= tag < 100_000 for tag in tags)
 

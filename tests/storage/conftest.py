@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from sanitizer.storage.file_vault import FileVault
 from sanitizer.storage.ledger import DAY, Ledger
-from sanitizer.storage.postgres.store import PostgresStore
+from sanitizer.storage.postgres_store import PostgresStore
+from sanitizer.storage.stored_vault import FileVault
+from sanitizer.storage.vault import placeholders
 from tests.storage import ledgers, vault_contract
 from tests.storage.ledgers import ADA, TALK, Clock
 from tests.storage.postgres_server import PostgresServer, postgres_server
-from tests.storage.vault_contract import ANNA, BERTA, PHONE, placeholder, result
+from tests.storage.vault_contract import ANNA, BERTA, PHONE, result
 
 QUICK_SCRYPT = 2**4
 
@@ -21,8 +22,8 @@ QUICK_SCRYPT = 2**4
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The work of deriving keys is not the subject here."""
-    monkeypatch.setattr("sanitizer.storage.file_vault.SCRYPT_N", QUICK_SCRYPT)
-    monkeypatch.setattr("sanitizer.storage.postgres.store.SCRYPT_N", QUICK_SCRYPT)
+    monkeypatch.setattr("sanitizer.storage.sealing.SCRYPT_N", QUICK_SCRYPT)
+    monkeypatch.setattr("sanitizer.storage.sealing.SCRYPT_N", QUICK_SCRYPT)
 
 
 @pytest.fixture
@@ -66,8 +67,8 @@ def vault(vault_path: Path) -> Iterator[FileVault]:
 @pytest.fixture
 def used_vault(vault: FileVault, vault_path: Path) -> Path:
     """A closed vault with two conversations and three messages."""
-    vault.substitutes("c", [ANNA, BERTA, PHONE], placeholder)
-    vault.substitutes("d", [BERTA, ANNA], placeholder)
+    placeholders(vault, "c", [ANNA, BERTA, PHONE])
+    placeholders(vault, "d", [BERTA, ANNA])
     for key in (b"1", b"2", b"3"):
         vault.put_first(key, result(key.decode(), ANNA[1]), "c")
     vault.close()

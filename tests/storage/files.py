@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sanitizer.storage.sqlite_file import MARK_BYTES, mark
+from sanitizer.storage.store import MARK_BYTES, mark
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -33,10 +33,6 @@ def edit(path: Path, *statements: str) -> None:
     for statement in statements:
         db.execute(statement)
     db.close()
-
-
-def edits(*statements: str) -> Callable[[Path], object]:
-    return lambda path: edit(path, *statements)
 
 
 def cut(share: float) -> Callable[[Path], object]:

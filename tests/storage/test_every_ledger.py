@@ -5,9 +5,11 @@ A reservation is charged until it is settled; whatever is in doubt counts as cha
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,18 +18,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sanitizer.errors import BudgetExceeded, LedgerError
-from sanitizer.storage.budget import MemoryLedger
 from sanitizer.storage.ledger import (
     DAY,
     DAY_SECONDS,
     NANO,
     Budgets,
     Ledger,
+    MemoryLedger,
+    PostgresLedger,
     Reservation,
     Scope,
 )
-from sanitizer.storage.postgres.ledger import PostgresLedger
-from sanitizer.storage.postgres.store import PostgresStore
+from sanitizer.storage.postgres_store import PostgresStore
 from tests.storage.ledgers import ADA, KEY, NOON, OTHER, TALK, TEAM, Clock, charged
 
 
@@ -206,11 +208,89 @@ def test_a_limit_of_a_kind_holds_for_all_without_one_of_their_own(ledger: Budget
     assert ledger.balance(other).left == 0.0
 
 
-def test_nothing_to_charge_is_an_error(ledger: Budgets) -> None:
+def test_bad_scopes_are_refused_without_showing_names(ledger: Budgets) -> None:
+    for arguments in (("ada", "user"), ("user", ""), ("day", "ada")):
+        with pytest.raises(ValueError, match=r"must") as refused:
+            Scope(*arguments)
+        assert "ada" not in str(refused.value)
     with pytest.raises(ValueError, match="at least one scope"):
         ledger.reserve([], 1.0)
-    with pytest.raises(ValueError, match="kind must be one of"):
+    with pytest.raises(ValueError, match="kind must be one of") as refused:
         ledger.set_default_limit("anna", 1.0)
+    assert "anna" not in str(refused.value)
+    with pytest.raises(TypeError, match="must be a str, got NoneType"):
+        Scope("user", None)  # type: ignore[arg-type]
+    assert "ada" not in repr(ADA)
+
+
+def test_a_refusal_tells_amounts_and_no_names(ledger: Budgets) -> None:
+    ledger.set_limit(ADA, 1.0)
+    ledger.reserve([ADA], 0.25)
+    with pytest.raises(BudgetExceeded) as refused:
+        ledger.reserve([ADA], 0.75000001)
+    assert str(refused.value) == "this needs epsilon 0.75000001, the user budget has 0.75 of 1 left"
+
+
+def test_what_is_left_can_be_spent_to_the_last_nano(ledger: Budgets) -> None:
+    ledger.set_limit(TALK, 1.0)
+    for _ in range(10):
+        ledger.reserve([TALK], 0.1).commit()
+    assert ledger.balance(TALK).left == 0.0
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve([TALK], 1e-9)
+    ledger.set_limit(TALK, 0.5)
+    with pytest.raises(BudgetExceeded, match=r"has 0 of 0\.5 left"):
+        ledger.reserve([TALK], 1e-9)
+
+
+def test_without_a_limit_spending_is_recorded_and_cannot_overflow(ledger: Budgets) -> None:
+    for number in range(9):
+        reservation = ledger.reserve([TALK], 1e9)
+        if not number:
+            reservation.commit()
+    balance = ledger.balance(TALK)
+    assert (balance.limit, balance.spent, balance.left) == (None, 1e9, math.inf)
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve([TALK], 1e9)
+
+
+@pytest.mark.parametrize(
+    "epsilon", [math.nan, math.inf, -math.inf, 0.0, -1.0, 1.1e9, pytest.param(10**400, id="huge")]
+)
+def test_amounts_that_are_none_are_refused(ledger: Budgets, epsilon: float) -> None:
+    reservation = ledger.reserve([TALK], 1.0)
+    calls: list[Callable[[float], object]] = [
+        lambda e: ledger.reserve([TALK], e),
+        lambda e: ledger.set_limit(TALK, e),
+        lambda e: ledger.set_default_limit("user", e),
+        lambda e: ledger.charge_once({TALK: e}, b"name"),  # type: ignore[dict-item]
+        reservation.commit,
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"epsilon must be"):
+            call(epsilon)
+    assert charged(ledger, TALK) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "nano"),
+    [
+        (1e-12, 1),
+        (5e-324, 1),
+        (0.1, 10**8),
+        (0.1 + 0.2, 300_000_001),
+        (1 / 3, 333_333_334),
+        (3, 3 * NANO),
+    ],
+)
+def test_charges_are_rounded_up_and_limits_down(epsilon: float, nano: int) -> None:
+    ledger = MemoryLedger()
+    exact = Decimal(repr(float(epsilon))) * NANO
+    assert nano - 1 < exact <= nano
+    ledger.reserve([TALK], epsilon).commit(epsilon)
+    ledger.set_limit(TALK, epsilon)
+    (row,) = ledger.export()
+    assert (row["spent"], row["limit"]) == (nano, math.floor(exact))
 
 
 def test_a_name_is_charged_once_and_each_scope_its_own_amount(ledger: Budgets) -> None:
@@ -221,17 +301,24 @@ def test_a_name_is_charged_once_and_each_scope_its_own_amount(ledger: Budgets) -
     with pytest.raises(BudgetExceeded):
         ledger.charge_once(amounts, b"job and another row")
     assert (ledger.balance(ADA).spent, ledger.balance(TALK).spent) == (0.333333334, 2.0)
+    ledger.set_limit(TALK, 4.0)
+    assert ledger.charge_once(amounts, b"job and another row"), "it was refused, and not charged"
+    assert ledger.charge_once({}, b"nothing")
 
 
-def test_what_is_exported_names_nobody(ledger: Budgets) -> None:
+def test_the_export_tells_balances_and_open_reservations_and_names_nobody(
+    ledger: Budgets,
+) -> None:
     ledger.set_limit(TALK, 10.0)
-    ledger.reserve([TALK, ADA], 1.5).commit(1.0)
+    for _ in range(5):
+        ledger.reserve([TALK, ADA], 1.5).commit(1.0)
     ledger.reserve([ADA], 0.25)
-    rows = ledger.export()
-    by_kind = {row["kind"]: row for row in rows if "kind" in row}
-    assert by_kind["conversation"]["limit"] == 10 * NANO
-    assert (by_kind["user"]["spent"], by_kind["user"]["reserved"]) == (NANO, NANO // 4)
-    assert [row["amount"] for row in rows if "reservation" in row] == [NANO // 4]
+    talk, ada, reservation = rows = json.loads(json.dumps(ledger.export()))
+    assert (talk["kind"], ada["kind"]) == ("conversation", "user")
+    assert (talk["limit"], talk["updated"]) == (10 * NANO, NOON)
+    assert (ada["limit"], ada["spent"], ada["reserved"]) == (None, 5 * NANO, NANO // 4)
+    assert reservation["scopes"] == [ada["scope"]]
+    assert (reservation["amount"], reservation["created"]) == (NANO // 4, NOON)
     assert ADA.name not in repr(rows)
 
 

@@ -12,16 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sanitizer.errors import VaultError
-from sanitizer.storage.file_vault import FileVault
-from sanitizer.storage.vault import Vault
+from sanitizer.storage.stored_vault import FileVault
+from sanitizer.storage.table import Wanted
+from sanitizer.storage.vault import Vault, placeholders
 from tests.storage.files import contents
 from tests.storage.vault_contract import (
     ANNA,
     BERTA,
     KEY,
-    PHONE,
     VaultContract,
-    placeholder,
     result,
 )
 
@@ -29,14 +28,6 @@ from tests.storage.vault_contract import (
 class TestFileVault(VaultContract):
     def make(self, folder: Path, max_messages: int = 100, max_entries: int = 100) -> Vault:
         return FileVault(folder / "vault", KEY, max_messages=max_messages, max_entries=max_entries)
-
-    def test_a_full_conversation_refuses_and_assigns_nothing(self, tmp_path: Path) -> None:
-        vault = self.make(tmp_path, max_entries=2)
-        vault.substitutes("c", [ANNA], placeholder)
-        with pytest.raises(VaultError, match="max_entries=2"):
-            vault.substitutes("c", [BERTA, PHONE], placeholder)
-        assert vault.originals("c") == {"<EMAIL_1>": ANNA[1]}
-        assert vault.substitutes("c", [BERTA], placeholder) == ["<EMAIL_2>"]
 
 
 TEXTS = st.text(st.characters(), max_size=30)
@@ -58,7 +49,7 @@ def test_everything_is_there_after_reopening(
     folder.mkdir()
     kept = result(text, *(original for _, original in wanted), epsilon_total=0.1, charged=-math.inf)
     with FileVault(folder / "vault", KEY) as first:
-        values = first.substitutes(conversation, wanted, placeholder)
+        values = placeholders(first, conversation, wanted)
         first.put_first(text.encode("utf-8", "surrogatepass"), kept)
         secret = first.secret
     with FileVault(folder / "vault", KEY, create=False) as again:
@@ -66,35 +57,16 @@ def test_everything_is_there_after_reopening(
         assert again.originals(conversation) == {
             v: o for v, (_, o) in zip(values, wanted, strict=True)
         }
-        assert again.substitutes(conversation, wanted, placeholder) == values
+        assert placeholders(again, conversation, wanted) == values
         assert again.get(text.encode("utf-8", "surrogatepass")) == kept
 
 
 def test_numbers_go_on_after_reopening(vault_path: Path) -> None:
     for number in range(1, 4):
         with FileVault(vault_path, KEY) as vault:
-            assert vault.substitutes("c", [("EMAIL", f"{number}@example.org")], placeholder) == [
+            assert placeholders(vault, "c", [("EMAIL", f"{number}@example.org")]) == [
                 f"<EMAIL_{number}>"
             ]
-
-
-def test_what_another_opening_writes_is_seen_at_once(vault: FileVault, vault_path: Path) -> None:
-    vault.substitutes("c", [ANNA], placeholder)
-    with FileVault(vault_path, KEY) as other:
-        assert other.substitutes("c", [BERTA, ANNA], placeholder) == ["<EMAIL_2>", "<EMAIL_1>"]
-        assert vault.originals("c") == {"<EMAIL_1>": ANNA[1], "<EMAIL_2>": BERTA[1]}
-        assert vault.substitutes("c", [PHONE, BERTA], placeholder) == ["<PHONE_1>", "<EMAIL_2>"]
-        assert other.originals("c")["<PHONE_1>"] == PHONE[1]
-
-
-def test_a_conversation_forgotten_and_begun_again_elsewhere_is_read_afresh(
-    vault: FileVault, vault_path: Path
-) -> None:
-    vault.substitutes("c", [ANNA], placeholder)
-    with FileVault(vault_path, KEY) as other:
-        other.forget("c")
-        other.substitutes("c", [BERTA], placeholder)
-    assert vault.originals("c") == {"<EMAIL_2>": BERTA[1]}
 
 
 @pytest.mark.parametrize("limit", ["_most", "_most_entries"])
@@ -104,7 +76,7 @@ def test_more_conversations_than_the_cache_holds(
     monkeypatch.setattr(vault._cache, limit, 2)
     for _ in range(2):
         for i in range(5):
-            vault.substitutes(str(i), [("TEXT", str(i))], placeholder)
+            placeholders(vault, str(i), [("TEXT", str(i))])
             assert len(vault._cache._kept) <= 2
     assert [vault.originals(str(i)) for i in range(5)] == [{"<TEXT_1>": str(i)} for i in range(5)]
 
@@ -112,40 +84,30 @@ def test_more_conversations_than_the_cache_holds(
 # Forgetting
 
 
-def test_what_is_forgotten_is_not_restored_and_its_numbers_are_not_used_again(
-    vault: FileVault, vault_path: Path
+def test_messages_without_a_conversation_go_with_the_next_that_is_forgotten(
+    vault: FileVault,
 ) -> None:
-    vault.substitutes("c", [ANNA, BERTA], placeholder)
-    vault.substitutes("d", [PHONE], placeholder)
-    vault.put_first(b"1", result("one"), "c")
-    vault.put_first(b"2", result("two"))
-    vault.put_first(b"3", result("three"), "d")
+    for key, conversation in ((b"1", None), (b"2", "d")):
+        vault.put_first(key, result("one"), conversation)
     vault.forget("c")
-    assert vault.originals("c") == {}
-    assert [vault.get(key) for key in (b"1", b"2", b"3")] == [None, None, result("three")]
-    assert vault.originals("d") == {"<PHONE_1>": PHONE[1]}
-    assert vault.substitutes("c", [BERTA], placeholder) == ["<EMAIL_3>"]
-    assert "1 messages, 2 identifiers" in repr(vault)
-    vault.close()
-    with FileVault(vault_path, KEY) as again:
-        assert again.originals("c") == {"<EMAIL_3>": BERTA[1]}
+    assert [vault.get(key) for key in (b"1", b"2")] == [None, result("one")]
 
 
 def test_forgetting_makes_room(vault_path: Path) -> None:
     with FileVault(vault_path, KEY, max_entries=1) as vault:
-        vault.substitutes("c", [ANNA], placeholder)
+        placeholders(vault, "c", [ANNA])
         with pytest.raises(VaultError, match="full"):
-            vault.substitutes("d", [BERTA], placeholder)
+            placeholders(vault, "d", [BERTA])
         vault.forget("c")
-        assert vault.substitutes("d", [BERTA], placeholder) == ["<EMAIL_2>"]
+        assert placeholders(vault, "d", [BERTA]) == ["<EMAIL_2>"]
 
 
 def test_forgotten_rows_leave_no_bytes(vault: FileVault, vault_path: Path) -> None:
-    vault.substitutes("c", [ANNA], placeholder)
+    placeholders(vault, "c", [ANNA])
     vault.put_first(b"1", result("one"), "c")
     db = sqlite3.connect(vault_path)
     bodies = [
-        body for (body,) in db.execute("SELECT body FROM entry UNION ALL SELECT body FROM item")
+        body for (body,) in db.execute("SELECT body FROM entry UNION ALL SELECT body FROM message")
     ]
     db.close()
     assert all(any(body[:32] in content for content in contents(vault_path)) for body in bodies)
@@ -158,7 +120,13 @@ def test_forgotten_rows_leave_no_bytes(vault: FileVault, vault_path: Path) -> No
     )
 
 
-def test_forgetting_what_is_not_there_changes_nothing(vault: FileVault) -> None:
-    vault.substitutes("c", [ANNA], placeholder)
-    vault.forget("d")
-    assert vault.originals("c") == {"<EMAIL_1>": ANNA[1]}
+def test_a_block_that_assigns_nothing_writes_nothing(tmp_path: Path) -> None:
+    with FileVault(tmp_path / "vault", KEY) as vault:
+        placeholders(vault, "c", [ANNA])
+    before = (tmp_path / "vault").read_bytes()
+    with FileVault(tmp_path / "vault", KEY) as vault:
+        for name in ("c", "d"):
+            with vault.edit(name) as table:
+                assert table.find(Wanted(*BERTA)) is None
+        assert not (tmp_path / "vault-wal").stat().st_size
+    assert (tmp_path / "vault").read_bytes() == before

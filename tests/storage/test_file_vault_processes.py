@@ -3,63 +3,27 @@
 from __future__ import annotations
 
 import json
-import os
-import sqlite3
 import threading
 from pathlib import Path
 
-import pytest
-
-from sanitizer.errors import VaultError
-from sanitizer.storage.file_vault import FileVault
+from sanitizer.storage.stored_vault import FileVault
+from sanitizer.storage.vault import placeholders
 from tests.storage.processes import started
 from tests.storage.vault_contract import (
-    ANNA,
     KEY,
-    placeholder,
 )
-
-
-def test_a_file_that_stays_locked_is_an_error(
-    vault_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sanitizer.storage.sqlite_file.BUSY_SECONDS", 0.01)
-    with FileVault(vault_path, KEY) as vault:
-        other = sqlite3.connect(vault_path, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(VaultError, match="locked"):
-            vault.substitutes("c", [ANNA], placeholder)
-        other.close()
-        assert vault.substitutes("c", [ANNA], placeholder) == ["<EMAIL_1>"]
-
-
-def test_a_closed_vault_gives_nothing_away(vault: FileVault) -> None:
-    vault.substitutes("c", [ANNA], placeholder)
-    vault.close()
-    with pytest.raises(VaultError):
-        vault.originals("c")
-
-
-def test_another_process_must_open_it_again(
-    vault: FileVault, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    vault.substitutes("c", [ANNA], placeholder)
-    monkeypatch.setattr(os, "getpid", lambda: -1)
-    with pytest.raises(VaultError, match="fork"):
-        vault.originals("c")
-
-
-# Crowds and crashes
-
 
 WORKER = """
 import json, sys
-import sanitizer.storage.file_vault
-sanitizer.storage.file_vault.SCRYPT_N = 16
-vault = sanitizer.storage.file_vault.FileVault(sys.argv[1], bytes.fromhex(sys.argv[2]))
+import sanitizer.storage.sealing, sanitizer.storage.stored_vault
+from sanitizer.storage import Wanted
+sanitizer.storage.sealing.SCRYPT_N = 16
+vault = sanitizer.storage.stored_vault.FileVault(sys.argv[1], bytes.fromhex(sys.argv[2]))
 for i in range(int(sys.argv[3]), int(sys.argv[4])):
     wanted = [("EMAIL", f"{i}@example.org"), ("EMAIL", f"{i + 1}@example.org")]
-    values = vault.substitutes("c", wanted, lambda kind, _, number, table: f"<{kind}_{number}>")
+    with vault.edit("c") as table:
+        table.tag = 0
+        values = [table.hide(Wanted(*each)) for each in wanted]
     print(json.dumps([[o, v] for (_, o), v in zip(wanted, values)]), flush=True)
 """
 
@@ -89,7 +53,7 @@ def test_a_killed_process_loses_nothing_it_gave_out(vault_path: Path) -> None:
                 for line in lines
                 for original, value in json.loads(line)
             )
-            (fresh,) = vault.substitutes("c", [("EMAIL", f"after {attempt}")], placeholder)
+            (fresh,) = placeholders(vault, "c", [("EMAIL", f"after {attempt}")])
             assert fresh not in originals
 
 
@@ -99,7 +63,7 @@ def test_readers_and_writers_take_turns(vault: FileVault, vault_path: Path) -> N
 
         def write() -> None:
             for i in range(30):
-                other.substitutes("c", [("TEXT", str(i))], placeholder)
+                placeholders(other, "c", [("TEXT", str(i))])
             done.set()
 
         writer = threading.Thread(target=write)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sanitizer.errors import BudgetExceeded, LedgerError
-from sanitizer.storage.ledger import DAY, Reservation
-from sanitizer.storage.postgres.ledger import PostgresLedger
-from sanitizer.storage.postgres.store import PostgresStore
-from sanitizer.storage.postgres.vault import PostgresVault
+from sanitizer.storage.ledger import DAY, PostgresLedger, Reservation
+from sanitizer.storage.postgres_store import PostgresStore
+from sanitizer.storage.stored_vault import PostgresVault
 from tests.storage.ledgers import ADA, TALK
 from tests.storage.postgres_server import PostgresServer
 from tests.storage.vault_contract import result

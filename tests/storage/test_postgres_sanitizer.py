@@ -12,10 +12,9 @@ from sanitizer.answers import Piece
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.pipeline.record import answer_record
 from sanitizer.pipeline.said import Passage, Resent, Said
-from sanitizer.storage.ledger import DAY, Scope
-from sanitizer.storage.postgres.ledger import PostgresLedger
-from sanitizer.storage.postgres.store import PostgresStore
-from sanitizer.storage.postgres.vault import PostgresVault
+from sanitizer.storage.ledger import DAY, PostgresLedger, Scope
+from sanitizer.storage.postgres_store import PostgresStore
+from sanitizer.storage.stored_vault import PostgresVault
 from tests.storage.postgres_server import PostgresServer
 from tests.storage.vault_contract import KEY
 

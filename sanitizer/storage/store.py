@@ -1,0 +1,604 @@
+"""Stores: the rows of vaults and ledgers, in a SQLite file or in memory, found by their ids.
+
+`PostgresStore` is the third. All of them have the same tables, keep them under keys, and have the
+methods of `SqliteStore`; they give transactions as `Rows`, against which vault and ledger are
+written.
+
+Each row of a file is authenticated for its place. A single row cannot tell that another is missing,
+older than the rest, or there twice; sums tell that: the head row holds, for each bucket of ids, the
+XOR of the HMACs of all rows in it. The head's counter is the number of changes. Beside `PATH` lies
+`PATH-mark`, which holds the counter too and is written after each commit that raises it: SQLite
+silently drops what a damaged or deleted write-ahead log (WAL) held, and the mark shows that
+something is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from sanitizer.errors import LedgerError, SanitizerError, VaultError
+from sanitizer.randomness import secret_key
+from sanitizer.storage.databases import Executor, SQLite, make_file
+from sanitizer.storage.sealing import SALT_BYTES, Keys, dumped, hmac_of
+
+VERSION = 2
+"""Version of the files; another one is refused."""
+DURABLE: Literal["NORMAL", "FULL"] = "FULL"
+"""How a change reaches the disk before it is used: NORMAL outlives a killed process, FULL a power
+cut too."""
+MARK_BYTES = 8
+"""Length of the mark: the counter as one big-endian integer."""
+BUCKETS = 128
+"""Number of sums in the head, one for each first seven bits of an id."""
+TAG_BYTES = 16
+"""Length of a sum, and of the part of a row's HMAC that goes into it."""
+MAX_SHOWN = 100
+"""Most characters of SQLite's own report shown in an error; of a damaged file it can be long."""
+LATEST = 2**40
+"""Seconds since 1970 that no working clock reads."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table, as both databases take it but for the words in braces.
+
+    Attributes:
+        columns: their definitions.
+        key: the column that rows are found by.
+        tagged: what is part of the HMAC that goes into a sum; the first names the bucket.
+        index: more that is made for it.
+    """
+
+    columns: str
+    key: str = ""
+    tagged: tuple[str, ...] = ()
+    index: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [part.split()[0] for part in self.columns.split(", ") if part[0].islower()]
+
+
+TABLES = {
+    "conversation": Table(
+        "id {bytes} PRIMARY KEY, seal {bytes} NOT NULL, body {bytes} NOT NULL",
+        "id",
+        ("id", "seal"),
+    ),
+    "entry": Table(
+        "conversation {bytes}, place int, seal {bytes} NOT NULL, body {bytes} NOT NULL, "
+        "PRIMARY KEY (conversation,place)"
+    ),
+    "message": Table(
+        "id {bytes} {id_key}, owner {bytes} NOT NULL, number {serial}, seal {bytes} NOT NULL, "
+        "body {bytes} NOT NULL",
+        "id",
+        ("id", "owner", "number", "seal"),
+        "CREATE INDEX message_owner ON message (owner, number)",
+    ),
+    "account": Table(
+        "id {bytes} PRIMARY KEY, kind text NOT NULL, cap bigint, spent bigint NOT NULL, "
+        "reserved bigint NOT NULL, updated bigint NOT NULL, mac {bytes} NOT NULL",
+        "id",
+        ("id", "mac"),
+    ),
+    "charge": Table(
+        "number {number_key}, name {bytes} UNIQUE NOT NULL, amount bigint NOT NULL, "
+        "spent bigint NOT NULL, accounts {bytes} NOT NULL, state text NOT NULL, "
+        "holders int NOT NULL, created bigint NOT NULL, about text NOT NULL, "
+        "kept boolean NOT NULL DEFAULT false, mac {bytes} NOT NULL",
+        "number",
+        ("name", "number", "mac"),
+        "CREATE INDEX charge_open ON charge (number) WHERE state = 'open'",
+    ),
+}
+SQLITE = {
+    "bytes": "BLOB",
+    "id_key": "UNIQUE",
+    "serial": "INTEGER PRIMARY KEY AUTOINCREMENT",
+    "number_key": "INTEGER PRIMARY KEY AUTOINCREMENT",
+}
+"""What SQLite has for the words in braces."""
+POSTGRES = {
+    "bytes": "bytea",
+    "id_key": "PRIMARY KEY",
+    "serial": "bigserial",
+    "number_key": "bigserial PRIMARY KEY",
+}
+"""What PostgreSQL has for them."""
+
+
+def schema(names: Sequence[str], words: dict[str, str]) -> list[str]:
+    """Return the statements that make tables."""
+    tables = [(name, TABLES[name]) for name in names]
+    made = [f"CREATE TABLE {name} ({table.columns.format(**words)})" for name, table in tables]
+    return made + [table.index for _, table in tables if table.index]
+
+
+@cache
+def insert(table: str, *, numbered: bool = True) -> str:
+    """Return the statement that inserts a row, with or without its number."""
+    names = [name for name in TABLES[table].names if numbered or name != "number"]
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608  names of this file
+
+
+@cache
+def _put(table: str) -> str:
+    key = TABLES[table].key
+    changed = ", ".join(f"{name} = excluded.{name}" for name in TABLES[table].names if name != key)
+    return insert(table) + (f" ON CONFLICT ({key}) DO UPDATE SET {changed}" if key else "")
+
+
+class Rows:
+    """Rows in one transaction of a store.
+
+    Attributes:
+        spends: True where a charge is spent at once: it is kept with what is drawn for it, or not.
+        about: digest of policy and model, stored beside charges.
+    """
+
+    locks = ""
+    spends, about = False, ""
+
+    def __init__(self, executor: Executor) -> None:
+        self.rows, self.many = executor.rows, executor.many
+
+    def row(self, statement: str, *values: object) -> Any:
+        """Return the first row of a statement, or None."""
+        return next(iter(self.rows(statement, *values)), None)
+
+    def find(self, table: str, ids: Sequence[object], *, lock: bool = False) -> dict[Any, Any]:
+        """Return id -> row of those that there are, locked in the order of their ids."""
+        if not ids:
+            return {}
+        key, marks = TABLES[table].key, ", ".join("?" * len(ids))
+        statement = f"SELECT * FROM {table} WHERE {key} IN ({marks}) ORDER BY {key}"  # noqa: S608  names of this file
+        return {row[key]: row for row in self.rows(statement + self.locks * lock, *ids)}
+
+    def locked(
+        self, table: str, fresh: Mapping[Any, Sequence[object]], also: Sequence[object] = ()
+    ) -> dict[Any, Any]:
+        """Return id -> row, which nobody else changes until the end of the transaction.
+
+        Args:
+            fresh: id -> the row that is made of a missing one, if it must be there to be locked.
+            also: ids of rows that are read only.
+        """
+        return self.find(table, [*fresh, *also])
+
+    def check(self, row_id: bytes) -> None:
+        """Raise if rows with ids like this one are missing or older than the rest."""
+
+    def put(self, table: str, rows: Sequence[Sequence[object]]) -> None:
+        """Insert or replace rows; entries are inserted only."""
+        self.many(_put(table), rows)
+
+    def add(self, table: str, *values: object) -> int | None:
+        """Insert a row and return its number; None if there is one of its name or id."""
+        # Not RETURNING, which SQLite has since 3.35 only.
+        unique = TABLES[table].tagged[0]
+        place = [name for name in TABLES[table].names if name != "number"].index(unique)
+        if self.rows(f"SELECT 1 FROM {table} WHERE {unique} = ?", values[place]):  # noqa: S608
+            return None
+        self.rows(insert(table, numbered=False), *values)
+        return int(self.row("SELECT last_insert_rowid()")[0])
+
+    def drop(self, table: str, ids: Sequence[object]) -> None:
+        """Delete rows."""
+        self.many(f"DELETE FROM {table} WHERE {TABLES[table].key} = ?", [(each,) for each in ids])  # noqa: S608
+
+    def drop_entries(self, conversation: bytes) -> int:
+        """Delete the entries of a conversation; return how many there were."""
+        n = self.row("SELECT count(*) FROM entry WHERE conversation = ?", conversation)[0]
+        self.rows("DELETE FROM entry WHERE conversation = ?", conversation)
+        return int(n)
+
+
+def seconds_of(reading: float) -> int:
+    """Return what a clock reads in whole seconds. Raises LedgerError: no usable time."""
+    if not 0 <= reading < LATEST:
+        raise LedgerError(f"the clock gives no usable time: {reading!r}")
+    return int(reading)
+
+
+# ---- in memory ----
+
+
+class MemoryStore(SQLite):
+    """Rows of a ledger in this process, gone with it."""
+
+    shared = False
+
+    def __init__(self) -> None:
+        super().__init__(None, "ledger", LedgerError)
+        self._key, self._seen = secret_key(), 0
+        for statement in schema(("account", "charge"), SQLITE):
+            self.rows(statement)
+
+    def mac(self, *fields: object) -> bytes:
+        return hmac_of(self._key, *fields)
+
+    @contextmanager
+    def write(self, error: type[SanitizerError], *, durable: bool = True) -> Iterator[Rows]:
+        with self.transaction():
+            yield Rows(self)
+
+    read = write
+
+    def now(self, rows: Any, clock: Callable[[], float] | None) -> int:
+        self._seen = max(self._seen, seconds_of(clock() if clock else 0))
+        return self._seen
+
+
+# ---- in a file ----
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of file.
+
+    Attributes:
+        noun: what it is called in messages.
+        error: raised for everything that goes wrong with it.
+        application: SQLite's application id.
+        tables: names of its tables.
+    """
+
+    noun: str
+    error: type[LedgerError | VaultError]
+    application: int
+    tables: tuple[str, ...]
+
+    def schema(self) -> list[str]:
+        """Return every CREATE statement, exactly as SQLite stores it."""
+        head = "CREATE TABLE head (salt BLOB, key_check BLOB, seal BLOB, body BLOB)"
+        return [head, *schema(self.tables, SQLITE)]
+
+
+VAULT = Kind("vault", VaultError, 0x53414E56, ("conversation", "entry", "message"))
+LEDGER = Kind("ledger", LedgerError, 0x53414E4C, ("account", "charge"))
+
+
+@dataclass
+class Head:
+    """State of a whole file.
+
+    Attributes:
+        secret: key of the message hashes.
+        counter: durable changes so far.
+        seen: the latest time that any clock gave, in seconds.
+        floor: numbers up to it may be in use by conversations that were forgotten.
+        numbers: table -> the last number that a row got.
+        held: table -> how many rows there are.
+        sums: XOR of the rows' HMACs, 16 bytes for each bucket.
+    """
+
+    secret: bytes = field(default_factory=secret_key, repr=False)
+    counter: int = 0
+    seen: int = 0
+    floor: int = 0
+    numbers: Counter[str] = field(default_factory=Counter)
+    held: Counter[str] = field(default_factory=Counter)
+    sums: bytearray = field(default_factory=lambda: bytearray(BUCKETS * TAG_BYTES), repr=False)
+
+    def encoded(self) -> bytes:
+        """Serialize the head."""
+        values = [self.secret.hex(), self.counter, self.seen, self.floor, self.numbers, self.held]
+        return bytes(self.sums) + dumped(values)
+
+    @classmethod
+    def decoded(cls, plain: bytes) -> Self:
+        """Restore a head from what `encoded` returned."""
+        at = BUCKETS * TAG_BYTES
+        secret, counter, seen, floor, numbers, held = json.loads(plain[at:])
+        counts = Counter(numbers), Counter(held)
+        return cls(bytes.fromhex(secret), counter, seen, floor, *counts, bytearray(plain[:at]))
+
+    def sum_of(self, bucket: int) -> bytes:
+        """Return the XOR of the HMACs of all rows in a bucket."""
+        return bytes(self.sums[bucket * TAG_BYTES : (bucket + 1) * TAG_BYTES])
+
+    def toggle(self, bucket: int, tag: bytes) -> None:
+        """Add a row's HMAC to its sum, or take it out again: XOR does both."""
+        mixed = bytes(a ^ b for a, b in zip(self.sum_of(bucket), tag, strict=True))
+        self.sums[bucket * TAG_BYTES : (bucket + 1) * TAG_BYTES] = mixed
+
+
+class CheckedRows(Rows):
+    """Rows of a file, which are looked for in the sums of its head."""
+
+    def __init__(self, store: SqliteStore, head: Head) -> None:
+        super().__init__(store)
+        self.head = head
+        self._store = store
+        self._checked: set[int] = set()
+
+    def check(self, row_id: bytes) -> None:
+        self._check(_bucket(row_id))
+
+    def _check(self, bucket: int) -> int:
+        """Verify the sum of a bucket; return how many rows are in it."""
+        low, n_rows, total = bytes([2 * bucket]), 0, 0
+        # No byte follows 255: ids have 32 bytes, so 33 times 255 is above all of them.
+        high = bytes([2 * bucket + 2]) if bucket < BUCKETS - 1 else b"\xff" * 33
+        if bucket in self._checked:
+            return 0
+        for table in self._store.kind.tables:
+            if columns := TABLES[table].tagged:
+                found = self.rows(
+                    f"SELECT {', '.join(columns)} FROM {table} "  # noqa: S608
+                    f"WHERE {columns[0]} >= ? AND {columns[0]} < ?",
+                    *(low, high),
+                )
+                n_rows += len(found)
+                for row in found:
+                    total ^= int.from_bytes(self._tag(table, row), "big")
+        if total.to_bytes(TAG_BYTES, "big") != self.head.sum_of(bucket):
+            raise self._store.damaged("rows are missing or older than the rest")
+        self._checked.add(bucket)
+        return n_rows
+
+    def check_all(self) -> None:
+        """Check all sums and counts; contents are checked when they are used."""
+        n_rows = sum(self._check(bucket) for bucket in range(BUCKETS)) + self.head.held["entry"]
+        counts = [self.rows(f"SELECT count(*) FROM {table}") for table in self._store.kind.tables]  # noqa: S608
+        if sum(found[0][0] for found in counts) != n_rows:
+            raise self._store.damaged("rows are missing or too many")
+
+    def find(self, table: str, ids: Sequence[object], *, lock: bool = False) -> dict[Any, Any]:
+        for each in ids:
+            if isinstance(each, bytes):
+                self.check(each)
+        return super().find(table, ids)
+
+    def put(self, table: str, rows: Sequence[Sequence[object]]) -> None:
+        if table == "entry":
+            self.head.held[table] += len(rows)
+        else:
+            for values in rows:
+                new = dict(zip(TABLES[table].names, values, strict=True))
+                for row in (*self.find(table, [new[TABLES[table].key]]).values(), new):
+                    self._toggle(table, row)
+        super().put(table, rows)
+
+    def add(self, table: str, *values: object) -> int | None:
+        names = [name for name in TABLES[table].names if name != "number"]
+        row: dict[str, Any] = dict(zip(names, values, strict=True))
+        self.check(row[TABLES[table].tagged[0]])
+        number = super().add(table, *values)
+        if number is not None:
+            if number <= self.head.numbers[table]:
+                raise self._store.damaged("a number would be used again")
+            self.head.numbers[table] = number
+            self.head.held[table] += 1
+            self._toggle(table, {**row, "number": number})
+        return number
+
+    def drop(self, table: str, ids: Sequence[object]) -> None:
+        found = self.find(table, ids)
+        for row in found.values():
+            self._toggle(table, row)
+        self.head.held[table] -= len(found)
+        super().drop(table, ids)
+
+    def drop_entries(self, conversation: bytes) -> int:
+        n = super().drop_entries(conversation)
+        self.head.held["entry"] -= n
+        return n
+
+    def _toggle(self, table: str, row: Any) -> None:
+        row_id: bytes = row[TABLES[table].tagged[0]]
+        self.check(row_id)
+        self.head.toggle(_bucket(row_id), self._tag(table, row))
+
+    def _tag(self, table: str, row: Any) -> bytes:
+        place = (row[name] for name in TABLES[table].tagged)
+        return self._store.mac("tag", table, *place)[:TAG_BYTES]
+
+
+def _bucket(row_id: bytes) -> int:
+    return row_id[0] >> 1
+
+
+class SqliteStore(SQLite):
+    """A store in one file, verified when it is opened. Safe for threads; unusable after a fork.
+
+    Args:
+        path: absolute path of the file.
+        kind: of the file; it says which error is raised for whatever goes wrong.
+        keys: called with the file's salt; returns the keys.
+
+    Attributes:
+        where: what the store is called in messages.
+        shared: whether other machines use it too. Then limits are those of a conversation, and a
+            charge with a key is joined by whoever tries again.
+        patience: seconds that a thread waits for another.
+    """
+
+    shared = False
+    path: Path
+
+    def __init__(self, path: Path, kind: Kind, keys: Callable[[bytes], Keys]) -> None:
+        super().__init__(path, kind.noun, kind.error)
+        self.kind = kind
+        self._counter = 0
+        try:
+            with self.failures():
+                self._verify(keys)
+        except BaseException:
+            self._db.close()
+            raise
+
+    @classmethod
+    def create(cls, path: Path, kind: Kind, keys: Callable[[bytes], Keys]) -> None:
+        """Write an empty file and its mark, whole or not at all; only this user may read them.
+
+        If another process makes the same meanwhile, the first one wins.
+        """
+        salt = secret_key()[:SALT_BYTES]
+        made = keys(salt)
+        head = made.seal(Head().encoded(), "head", kind.noun, VERSION)
+        first = (salt, made.mac("key check"), *head)
+        statements = [
+            f"PRAGMA application_id = {kind.application}",
+            f"PRAGMA user_version = {VERSION}",
+            *kind.schema(),
+        ]
+        unfinished = path.with_name(f".{path.name}-{salt.hex()}")
+        try:
+            number = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            with os.fdopen(number, "wb") as out:
+                out.write(bytes(MARK_BYTES))
+            with suppress(FileExistsError):
+                os.link(unfinished, mark(path))
+            if any(mark(path).read_bytes()) and not path.exists():
+                raise kind.error(f"{path}: the {kind.noun} is missing, its mark is there")
+            insert = ("INSERT INTO head VALUES (?, ?, ?, ?)", first)
+            make_file(path, [*((statement, ()) for statement in statements), insert])
+        except OSError as error:
+            raise kind.error(f"{path}: cannot be used as a {kind.noun}: {error.strerror}") from None
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    @property
+    def secret(self) -> bytes:
+        """Key of the message hashes, 32 bytes."""
+        return self._secret
+
+    def mac(self, *fields: object) -> bytes:
+        """Return the HMAC-SHA256 of fields whose repr tells them apart, 32 bytes."""
+        return self._keys.mac(*fields)
+
+    def seal(self, plain: bytes, *bound: object) -> tuple[bytes, bytes]:
+        """Encrypt padded content; it opens only with equal `bound` values."""
+        return self._keys.seal(plain, *bound)
+
+    def open(self, seal: object, body: object, *bound: object) -> bytes:
+        """Return the content. Raises if it was not sealed for this place."""
+        return self._keys.open(seal, body, *bound)
+
+    @contextmanager
+    def read(self, error: type[SanitizerError]) -> Iterator[CheckedRows]:
+        """Read rows, all of them of one moment."""
+        with self.transaction("DEFERRED"):
+            yield CheckedRows(self, self._head()[0])
+
+    @contextmanager
+    def write(self, error: type[SanitizerError], *, durable: bool = True) -> Iterator[CheckedRows]:
+        """Run one transaction, all of it or nothing.
+
+        Args:
+            durable: False where losing it in a power cut charges more, never less.
+        """
+        self.check_process()
+        with self._lock, self.failures():
+            with self.transaction("IMMEDIATE", DURABLE if durable else "NORMAL"):
+                head, before = self._head()
+                counter = head.counter
+                yield CheckedRows(self, head)
+                if head.encoded() != before:
+                    # What a power cut may take back is not counted: the mark would be ahead.
+                    head.counter += durable
+                    sealed = self.seal(head.encoded(), "head", self.kind.noun, VERSION)
+                    self.rows("UPDATE head SET seal = ?, body = ?", *sealed)
+            self._counter = head.counter
+            if head.counter > counter:
+                with mark(self.path).open("r+b", buffering=0) as out:
+                    out.write(head.counter.to_bytes(MARK_BYTES, "big"))
+
+    write_one = write
+
+    def now(self, rows: Any, clock: Callable[[], float] | None) -> int:
+        """Return the time in seconds since 1970, never before the latest that was seen."""
+        head: Head = rows.head
+        head.seen = max(head.seen, seconds_of(clock() if clock else 0))
+        return head.seen
+
+    def version(self) -> int | None:
+        """Return a number that changes when another connection changes the file."""
+        self.check_process()
+        with self.failures():
+            self.check_identity()
+            return int(self.rows("PRAGMA data_version")[0][0])
+
+    def damaged(self, what: str) -> LedgerError | VaultError:
+        """Return the error that says this file was damaged or edited."""
+        return self.kind.error(f"{self.path}: damaged or edited: {what}")
+
+    def _head(self) -> tuple[Head, bytes]:
+        """Return the verified head, and its encoding."""
+        _, _, seal, body = self._head_row()
+        plain = self.open(seal, body, "head", self.kind.noun, VERSION)
+        head = Head.decoded(plain)
+        if head.counter < self._counter:
+            raise self.damaged("older than a moment ago")
+        return head, plain
+
+    def _head_row(self) -> tuple[Any, Any, Any, Any]:
+        heads = self.rows("SELECT salt, key_check, seal, body FROM head LIMIT 2")
+        if len(heads) != 1 or not isinstance(heads[0][0], bytes):
+            raise self.damaged("there must be one head row")
+        salt, key_check, seal, body = heads[0]
+        return salt, key_check, seal, body
+
+    def _verify(self, keys: Callable[[bytes], Keys]) -> None:
+        """Check the whole file once, with the right to write.
+
+        Nothing is found out only after something was drawn.
+        """
+        # The mark is read before the head: meanwhile other processes may raise both, head first.
+        marked = mark(self.path).read_bytes()
+        expected: dict[str, object] = {
+            "application_id": self.kind.application,
+            "user_version": VERSION,
+            "journal_mode": "wal",
+            "quick_check": "ok",
+        }
+        for pragma, value in expected.items():
+            found = [row[0] for row in self.rows(f"PRAGMA {pragma}")]
+            if found != [value]:
+                shown = repr(found[0])[:MAX_SHOWN]  # repr: quick_check reports several lines
+                raise self.kind.error(
+                    f"{self.path}: not a sound {self.kind.noun} of version {VERSION}: "
+                    f"{pragma} is {shown}"
+                )
+        # Triggers and views are in sqlite_schema too: one more of them could undo every write.
+        statements = [
+            row[0]
+            for row in self.rows(
+                "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name <> 'sqlite_sequence'"
+            )
+        ]
+        if sorted(statements) != sorted(self.kind.schema()):
+            raise self.damaged("other tables than expected")
+        # Deleted rows are overwritten with zeros: `FileVault.forget` promises it.
+        self.rows("PRAGMA secure_delete = ON")
+        salt, key_check, _, _ = self._head_row()
+        self._keys = keys(salt)
+        if key_check != self.mac("key check"):
+            raise self.kind.error(f"{self.path}: wrong key")
+        with self.write(self.kind.error) as rows:
+            if len(marked) != MARK_BYTES or int.from_bytes(marked, "big") > rows.head.counter:
+                raise self.damaged("changes are missing that the mark counts")
+            rows.check_all()
+            self._secret = rows.head.secret
+
+    def _why(self, error: Exception) -> str:
+        missing = isinstance(error, FileNotFoundError) and self.path.exists()
+        if missing and not (its_mark := mark(self.path)).exists():
+            return f"{its_mark.name} is not beside it (another kind of file, or copied alone)"
+        return super()._why(error)
+
+
+def mark(path: Path) -> Path:
+    """Return the path of the mark that lies beside a file."""
+    return path.with_name(path.name + "-mark")
