@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from sanitizer.detect.detector import detector_for as detector_for
     from sanitizer.detect.detector import load_lists as load_lists
     from sanitizer.detect.units import SPELLED as SPELLED
-    from sanitizer.detect.units import find_units as find_units
     from sanitizer.detect.units import reads_as as reads_as
     from sanitizer.detect.units import split as split
     from sanitizer.detect.view import is_everyday as is_everyday
@@ -44,7 +43,6 @@ else:
             ),
             "units": (
                 "SPELLED",
-                "find_units",
                 "reads_as",
                 "split",
             ),

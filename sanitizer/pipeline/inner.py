@@ -166,9 +166,8 @@ class Inner:
         apart = role == APART
         known = no_things if apart else self._stand_ins.known
         spans = () if apart else self.known_identifiers(text)
-        owner = self.released.conversation
         segmented = split(
-            text, policy, self.detector(), read.declared, read.keep, known, spans, owner
+            text, policy, self.detector(), read.declared, read.keep, known, spans
         )
         draws = self._class_draws(segmented)
         place = APART if apart else ""

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from sanitizer.storage.table import Wanted as Wanted
     from sanitizer.storage.table import name_marks as name_marks
     from sanitizer.storage.table import same_thing as same_thing
+    from sanitizer.storage.table import same_things as same_things
     from sanitizer.storage.vault import MemoryVault as MemoryVault
     from sanitizer.storage.vault import Tags as Tags
     from sanitizer.storage.vault import Vault as Vault
@@ -76,6 +77,7 @@ else:
                 "Wanted",
                 "name_marks",
                 "same_thing",
+                "same_things",
             ),
             "vault": ("MemoryVault", "Tags", "Vault", "message_key"),
         },

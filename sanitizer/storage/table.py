@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
@@ -81,6 +81,11 @@ def same_thing(text: str) -> str:
     True
     """
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()) or text
+
+
+def same_things(texts: Iterable[str]) -> dict[str, str]:
+    """Return form -> its key, see `same_thing`."""
+    return {text: same_thing(text) for text in texts}
 
 
 class Originals(dict[str, str]):

@@ -9,8 +9,8 @@ import pytest
 
 from sanitizer import Policy, Sanitizer
 from sanitizer.detect import Detector
-from sanitizer.detect.encoding import encode_runs, encode_view
-from sanitizer.detect.view import document
+from sanitizer.detect.detector import encode_runs, encode_view
+from sanitizer.detect.view import parted
 from sanitizer.lm import OnnxReader
 from sanitizer.lm.reader import Read
 from sanitizer.testing import ToyReader
@@ -34,7 +34,7 @@ class Counting(ToyReader):
 
 
 def read(reader: OnnxReader, text: str) -> Read:
-    found = document(text)
+    found = parted(text)
     runs = encode_runs(found, reader.pieces)
     return reader.read(encode_view(found.view, reader.pieces), [(r.ids, r.firsts) for r in runs])
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sanitizer import BudgetExceeded, Cape, NotCertified, Policy, PolicyError, Sanitizer
-from sanitizer.detect.units import find_units
+from sanitizer.detect.units import document
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.testing.models import SeededSource, ToyBackbone
 from sanitizer.text.words import segment
@@ -330,7 +330,7 @@ def test_everything_between_words_survives_byte_for_byte(sanitizer: Sanitizer, t
 @example("0.org")  # an identifier is a unit of its own
 def test_any_text_gives_a_consistent_result(sanitizer: Sanitizer, text: str) -> None:
     out, policy = sanitizer.sanitize(text), sanitizer.policy
-    units = segment(text, policy, find_units(text, policy), policy.kinds).units
+    units = segment(text, policy, document(text, policy).taken, policy.kinds).units
     assert [r.original for r in out.replacements if r.kind != "article"] == [u.text for u in units]
     for r in out.replacements:
         assert out.text[r.start : r.end] == r.replacement

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sanitizer import Policy, Prompt
 from sanitizer.detect.detector import Detector
-from sanitizer.detect.units import find_units, split
-from sanitizer.detect.view import document
+from sanitizer.detect.units import document, split
+from sanitizer.detect.view import parted
 from sanitizer.testing.models import ToyReader
 from sanitizer.text.prompt import DeclaredText, Phrases, merged
 from sanitizer.text.words import Article, Unit, overlapping
@@ -157,7 +157,7 @@ class TestSplit:
             assert not overlapping(filled.declared, cut.start, cut.end)
             assert cut.start < cut.end
         assert all(u.text == filled.text[u.start : u.end] for u in found.units)
-        assert list(find_units(filled.text, policy, filled.declared)) == [
+        assert list(document(filled.text, policy, filled.declared).taken) == [
             u for u in found.units if u.kind.isupper() and u.kind != "NUMBER"
         ]
 
@@ -210,12 +210,12 @@ class TestSplit:
 class TestReading:
     def test_declared_words_are_visible_and_part_runs(self) -> None:
         filled = Prompt("Call {a} Smith{b}").fill(a="Otto", b="qzson")
-        found = document(filled.text, (), filled.declared)
+        found = parted(filled.text, (), filled.declared)
         assert [run.written for run in found.runs] == ["Otto", "qzson"]
         assert len(found.view.words) == 2
         apart = Prompt("{a} {b}").fill(a="Otto", b="Quorn")
-        assert len(document(apart.text, (), apart.declared).runs) == 2
-        assert len(document(apart.text).runs) == 1
+        assert len(parted(apart.text, (), apart.declared).runs) == 2
+        assert len(parted(apart.text).runs) == 1
 
     @given(
         value=st.sampled_from(["Otto", "Quorn", "zq", "Uwe"]),
@@ -229,7 +229,7 @@ class TestReading:
         views = []
         for text in (value, other):
             filled = Prompt(f"{head}{{x}}{tail}").fill(x=text)
-            views.append(document(filled.text, (), filled.declared).view)
+            views.append(parted(filled.text, (), filled.declared).view)
         assert views[0] == views[1]
 
     @pytest.mark.parametrize("kind", ["PERSON", "ORGANIZATION", "MONEY"])
