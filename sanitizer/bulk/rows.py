@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sanitizer.bulk.job import BulkJob, Column
-from sanitizer.bulk.store import NANO, JobStore, NewRow, StoredRow, UnitState, table_of
+from sanitizer.bulk.store import NANO, JobStore, NewRow, StoredRow, UnitState
 from sanitizer.errors import BudgetExceeded, NotCertified, PolicyError
 from sanitizer.lm import Manifest, model_folder
 from sanitizer.pipeline import Sanitizer
@@ -21,13 +22,13 @@ from sanitizer.randomness import secret_key
 from sanitizer.results import SanitizedText
 from sanitizer.storage import (
     Entries,
-    Make,
     MemoryVault,
     Originals,
     Row,
     Tags,
     Wanted,
     as_printed,
+    placeholders,
 )
 
 if TYPE_CHECKING:
@@ -51,9 +52,7 @@ class _Table:
         numbers: Mapping[str, int] | None = None,
         tag: int = 0,
     ) -> None:
-        self.entries = table_of(rows, numbers or {})
-        self.entries.tag = tag
-        self.rows = list(rows)
+        self.entries = Entries.of(rows, numbers or {}, tag)
         self.messages: dict[bytes, SanitizedText] = {}
 
 
@@ -79,15 +78,11 @@ class _RowVault:
     ) -> SanitizedText:
         return self.table.messages.setdefault(key, result)
 
-    def substitutes(
-        self, conversation: str, wanted: Sequence[Wanted | tuple[str, str]], make: Make
-    ) -> list[str]:
-        forms = [Wanted(*each) for each in wanted]
-        entries = self.table.entries
-        for each in forms:
-            if entries.find(each) is None:
-                self.table.rows.append(entries.assign(each, make))
-        return [str(entries.values[each.original, each.place]) for each in forms]
+    @contextmanager
+    def edit(self, conversation: str) -> Iterator[Entries]:
+        # A row that fails is begun anew, with the table as it was before.
+        with self.table.entries.editing(lambda n: None):
+            yield self.table.entries
 
     def originals(self, conversation: str) -> Originals:
         return self.table.entries.originals
@@ -97,10 +92,6 @@ class _RowVault:
 
     def scratch(self, conversation: str) -> MemoryVault:
         return MemoryVault.of(conversation, self.table.entries)
-
-
-def _placeholder(kind: str, original: str, number: int, table: Entries) -> str:
-    return table.placeholder(kind, number)
 
 
 class _Input(NamedTuple):
@@ -325,7 +316,7 @@ class RowSanitizer:
             chunk.tables[unit] = _Table(state.rows, state.numbers, tag)
         table = chunk.tables[unit] if unit else _Table(tag=tag)
         spent = chunk.units[unit].spent if unit else 0
-        n_before, numbers = len(table.rows), dict(table.entries.numbers)
+        n_before, numbers = len(table.entries.rows), dict(table.entries.numbers)
         refused = ""
         try:
             result = self._sanitized(each, table)
@@ -336,7 +327,7 @@ class RowSanitizer:
             self._check_refusal(each, error)
             result = _Done((None,) * len(self._columns), 0, 0, 0)
             # What the row put into the table was not released, and must not be used.
-            table = _Table(table.rows[:n_before], numbers, tag)
+            table = _Table(table.entries.rows[:n_before], numbers, tag)
         if unit:
             state = chunk.units[unit]
             chunk.tables[unit] = table
@@ -344,10 +335,10 @@ class RowSanitizer:
             chunk.units[unit] = replace(
                 state,
                 spent=spent + result.nano,
-                rows=table.rows,
+                rows=table.entries.rows,
                 numbers=dict(table.entries.numbers),
             )
-        kept = () if unit or not self._job.keep_originals else tuple(table.rows)
+        kept = () if unit or not self._job.keep_originals else tuple(table.entries.rows)
         stored = StoredRow(each.digest, *result, refused=refused, unit=unit.hex(), table=kept)
         chunk.rows.append(NewRow(each.key, stored, each.unit or ""))
 
@@ -381,7 +372,7 @@ class RowSanitizer:
                 continue
             if column.kind:
                 wanted = [Wanted(column.kind, cell)]
-                (cells[i],) = self._vault.substitutes("", wanted, _placeholder)
+                (cells[i],) = placeholders(self._vault, "", wanted)
                 n_things += 1
                 continue
             sanitizer = self._sanitizers[column]

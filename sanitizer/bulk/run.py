@@ -23,10 +23,10 @@ from sanitizer.bulk.files import (
 )
 from sanitizer.bulk.job import BulkJob
 from sanitizer.bulk.rows import RowSanitizer
-from sanitizer.bulk.store import NANO, JobStore, StoredRow, table_of
+from sanitizer.bulk.store import NANO, JobStore, StoredRow
 from sanitizer.errors import VaultError
 from sanitizer.progress import progress_bar
-from sanitizer.storage import Originals
+from sanitizer.storage import Entries
 
 POLL_SECONDS = 0.5
 """How often the progress bar looks how many rows are done."""
@@ -232,7 +232,7 @@ def _restorer(store: JobStore, row: StoredRow, known: dict[str, Restorer]) -> Re
     if row.unit:
         originals = store.unit(bytes.fromhex(row.unit)).entries().originals
     else:
-        originals = table_of(row.table, {}).originals if row.table else Originals()
+        originals = Entries.of(row.table, {}).originals
     restorer = Restorer(originals)
     if row.unit:
         known[row.unit] = restorer

@@ -106,7 +106,7 @@ class UnitState:
 
     def entries(self) -> Entries:
         """Return its table."""
-        return table_of(self.rows, self.numbers)
+        return Entries.of(self.rows, self.numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +116,6 @@ class NewRow:
     key: bytes
     stored: StoredRow
     owner: str = field(default="", repr=False)
-
-
-def table_of(rows: Sequence[Row], numbers: Mapping[str, int]) -> Entries:
-    """Return a table from its rows."""
-    entries = Entries()
-    for row in rows:
-        entries.add(row)
-    entries.numbers = Counter(numbers)
-    return entries
 
 
 class JobStore:

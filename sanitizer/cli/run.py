@@ -32,7 +32,7 @@ from sanitizer.cli.options import (
 
 if TYPE_CHECKING:
     from sanitizer.results import SanitizedText
-    from sanitizer.storage import MemoryVault, Originals, Vault
+    from sanitizer.storage import Entries, MemoryVault, Originals, Vault
 
 OPENAI = "https://api.openai.com/v1"
 NOT_FOUND, NOT_RUNNABLE = 127, 126  # exit statuses, as shells have them
@@ -228,11 +228,12 @@ class Watched:
     ) -> SanitizedText:
         return self._vault.put_first(key, result, conversation)
 
-    def substitutes(self, conversation: str, wanted: Any, make: Any) -> list[str]:
-        values = self._vault.substitutes(conversation, wanted, make)
+    @contextmanager
+    def edit(self, conversation: str) -> Iterator[Entries]:
+        with self._vault.edit(conversation) as table:
+            yield table
         with self._lock:
-            self.pairs |= {value: each[1] for each, value in zip(wanted, values, strict=True)}
-        return values
+            self.pairs |= table.used
 
     def originals(self, conversation: str) -> Originals:
         return self._vault.originals(conversation)

@@ -10,7 +10,6 @@ The draws of a group of texts: which scores each draw reads, and the outputs it 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -18,7 +17,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.detect import Detector, detector_for
 from sanitizer.lm import (
     Batch,
     ByteTokens,
@@ -32,7 +30,6 @@ from sanitizer.lm import (
     centred_rows,
     rows,
 )
-from sanitizer.pipeline.classes import ClassDraws
 from sanitizer.pipeline.masked_text import Choices, MaskedText
 from sanitizer.pipeline.outputs import (
     ByteTokenSpace,
@@ -411,50 +408,17 @@ class LoadedModels:
         return self.model.sha256 if self.engine.left is None else self.engine.left.sha256
 
 
-class ModelLoader:
-    """Loads the models and the engine of one mechanism at first use. Safe for many threads."""
+def load_models(models: Models, mechanism: WordMechanism) -> LoadedModels:
+    """Load what a mechanism draws words with; the causal model only if it reads with that.
 
-    def __init__(self, models: Models, mechanism: WordMechanism) -> None:
-        self.models = models
-        self._mechanism = mechanism
-        self._loaded: LoadedModels | None = None
-        self._draws: ClassDraws | None = None
-        self._detector: Detector | None = None
-        self._lock = threading.Lock()
-
-    def class_draws(self) -> ClassDraws:
-        """Return what draws stand-ins within classes; raise ModelError."""
-        with self._lock:
-            if self._draws is None:
-                self._draws = ClassDraws(self._mechanism, *self.models.tables())
-            return self._draws
-
-    def detector(self) -> Detector:
-        """Return what finds private things; raise ModelError."""
-        with self._lock:
-            if self._detector is None:
-                self._detector = detector_for(self.models)
-            return self._detector
-
-    def load(self) -> LoadedModels:
-        """Return the loaded models; the causal one is loaded only if the mechanism reads with it.
-
-        Raises:
-            ModelError: a model is missing or damaged.
-        """
-        if self._loaded is None:
-            with self._lock:
-                if self._loaded is None:
-                    self._loaded = self._load()
-        return self._loaded
-
-    def _load(self) -> LoadedModels:
-        mechanism = self._mechanism
-        reads_left = isinstance(mechanism, Cape) and mechanism.backbone == "causal"
-        # The causal model comes first: its weights are fetched, so they are what may be missing.
-        causal = self.models.causal() if reads_left else None
-        model, pieces = self.models.masked()
-        return LoadedModels(model, pieces, engine_for(mechanism, model, pieces, causal))
+    Raises:
+        ModelError: a model is missing or damaged.
+    """
+    reads_left = isinstance(mechanism, Cape) and mechanism.backbone == "causal"
+    # The causal model comes first: its weights are fetched, so they are what may be missing.
+    causal = models.causal() if reads_left else None
+    model, pieces = models.masked()
+    return LoadedModels(model, pieces, engine_for(mechanism, model, pieces, causal))
 
 
 MAX_BATCH_TOKENS = 1024

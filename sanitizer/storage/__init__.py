@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from sanitizer.storage.table import Cache as Cache
     from sanitizer.storage.table import Drawn as Drawn
     from sanitizer.storage.table import Entries as Entries
-    from sanitizer.storage.table import Make as Make
     from sanitizer.storage.table import Originals as Originals
     from sanitizer.storage.table import Row as Row
     from sanitizer.storage.table import Wanted as Wanted
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from sanitizer.storage.vault import Tags as Tags
     from sanitizer.storage.vault import Vault as Vault
     from sanitizer.storage.vault import message_key as message_key
+    from sanitizer.storage.vault import placeholders as placeholders
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
@@ -70,7 +70,6 @@ else:
                 "Drawn",
                 "Entries",
                 "MAX_FORMED",
-                "Make",
                 "NATURAL",
                 "Originals",
                 "Row",
@@ -79,6 +78,6 @@ else:
                 "same_thing",
                 "same_things",
             ),
-            "vault": ("MemoryVault", "Tags", "Vault", "message_key"),
+            "vault": ("MemoryVault", "Tags", "Vault", "message_key", "placeholders"),
         },
     )

@@ -22,8 +22,8 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -41,8 +41,8 @@ from sanitizer.storage.sealing import (
     encoded,
     key_bytes,
 )
-from sanitizer.storage.table import Cache, Entries, Make, Row, Wanted
-from sanitizer.storage.vault import MAX_ENTRIES, MAX_MESSAGES, StoredVault, Tags, unassigned
+from sanitizer.storage.table import Cache, Entries, Row
+from sanitizer.storage.vault import MAX_ENTRIES, MAX_MESSAGES, StoredVault, Tags
 from sanitizer.storage.vault_rows import VaultHead, VaultRows
 
 KEY_VARIABLE = "SANITIZER_VAULT_KEY"
@@ -96,10 +96,10 @@ class FileVault(StoredVault):
             for a minute.
 
     >>> from tempfile import TemporaryDirectory
-    >>> placeholder = lambda kind, original, number, table: table.placeholder(kind, number)
+    >>> from sanitizer.storage import placeholders
     >>> with TemporaryDirectory() as folder:
     ...     with FileVault(f"{folder}/vault", "a long passphrase", numbers="from 1") as vault:
-    ...         print(vault.substitutes("c-17", [("EMAIL", "ada@example.org")], placeholder))
+    ...         print(placeholders(vault, "c-17", [("EMAIL", "ada@example.org")]))
     ...     with FileVault(f"{folder}/vault", "a long passphrase", create=False) as vault:
     ...         print(vault.originals("c-17")["<EMAIL_1>"])
     ['<EMAIL_1>']
@@ -157,6 +157,37 @@ class FileVault(StoredVault):
             )
             self._note(head)
         return result
+
+    @contextmanager
+    def edit(self, conversation: str) -> Iterator[Entries]:
+        """Let one thread change a table, as `Vault.edit`."""
+        conversation_id = self._id(conversation)
+        with self._lock:
+            state = self._current(conversation)
+            entries, head = state.entries, VaultHead(b"")
+            with ExitStack() as stack:
+
+                def make_room(n: int) -> None:
+                    nonlocal head
+                    if not head.secret:
+                        head = stack.enter_context(self._store.transaction("IMMEDIATE"))
+                        self._load(head, conversation_id, state)
+                        entries.floor = head.floor
+                    n_held = head.n_entries + len(entries.rows) - state.n
+                    self._check_room(n_held, n, str(self._path))
+
+                with entries.editing(make_room):
+                    yield entries
+                if len(entries.rows) > state.n:
+                    head.n_entries += len(entries.rows) - state.n
+                    for row in entries.rows[state.n :]:
+                        state.n += 1
+                        state.chain = self._store.add_entry(
+                            conversation_id, state.n, state.chain or state.life, dumped(row)
+                        )
+                    self._store.put(head, conversation_id, conversation_id, 0, state.encoded())
+                    self._note(head)
+            self._keep(conversation_id, state)
 
     def forget(self, conversation: str) -> None:
         """Remove a conversation's identifiers and messages.
@@ -222,57 +253,36 @@ class FileVault(StoredVault):
         """
         conversation_id = self._id(conversation)
         version = self._store.version()
-        state = self._cache.get(conversation_id)
-        if state is None or state.version != version:
+        state = self._cache.get(conversation_id) or _Conversation()
+        if state.version != version:
             with self._store.transaction("DEFERRED") as head:
-                state = self._load(head, conversation_id)
+                self._load(head, conversation_id, state)
         state.entries.tag = self._tags.of(conversation)
         self._keep(conversation_id, state)
         return state
 
-    def _load(self, head: VaultHead, conversation_id: bytes) -> _Conversation:
-        """Return a conversation, reading from the file what the cache does not have."""
+    def _load(self, head: VaultHead, conversation_id: bytes, state: _Conversation) -> None:
+        """Bring a conversation up to date, reading from the file what it does not have."""
         self._note(head)
         # Out of the cache until `_keep`: if the transaction fails, a half-read one must not stay.
-        state = self._cache.pop(conversation_id)
-        if (plain := self._store.find(head, conversation_id)) is None:
-            return _Conversation(version=self._store.version())
-        life, n, end, numbers = json.loads(plain)
-        if state is None or state.life.hex() != life:
-            state = _Conversation(bytes.fromhex(life))
-        new = self._store.entries(
-            conversation_id, state.n + 1, n, state.chain or state.life, bytes.fromhex(end)
+        self._cache.pop(conversation_id)
+        plain = self._store.find(head, conversation_id)
+        life, n, end, numbers = (
+            (secret_key().hex(), 0, "", {}) if plain is None else json.loads(plain)
         )
-        for entry in new:
-            state.entries.add(Row.of(json.loads(entry)))
+        if state.life.hex() != life or plain is None:
+            state.life, state.n, state.chain = bytes.fromhex(life), 0, b""
+            state.entries.clear()
+        if plain is not None:
+            new = self._store.entries(
+                conversation_id, state.n + 1, n, state.chain or state.life, bytes.fromhex(end)
+            )
+            for entry in new:
+                state.entries.add(Row.of(json.loads(entry)))
         state.n = n
         state.chain = bytes.fromhex(end)
         state.entries.numbers = Counter(numbers)
         state.version = self._store.version()
-        return state
-
-    def _assigned(self, conversation: str, wanted: Sequence[Wanted], make: Make) -> Entries:
-        """Assign released values to those that have none, in one transaction."""
-        conversation_id = self._id(conversation)
-        with self._store.transaction("IMMEDIATE") as head:
-            state = self._load(head, conversation_id)
-            state.entries.tag = self._tags.of(conversation)
-            new = list(unassigned(state.entries, wanted))
-            self._check_room(head.n_entries, len(new), str(self._path))
-            n_before = state.n
-            for each in unassigned(state.entries, new):
-                row = state.entries.assign(each, make, head.floor)
-                state.n += 1
-                entry = dumped(row)
-                state.chain = self._store.add_entry(
-                    conversation_id, state.n, state.chain or state.life, entry
-                )
-            if new:
-                self._store.put(head, conversation_id, conversation_id, 0, state.encoded())
-            head.n_entries += state.n - n_before
-            self._note(head)
-        self._keep(conversation_id, state)
-        return state.entries
 
     def _keep(self, conversation_id: bytes, state: _Conversation) -> None:
         if state.n:

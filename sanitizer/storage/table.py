@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
@@ -193,25 +194,65 @@ class Thing:
     n_forms: int = 1
 
 
+def _no_room(n: int) -> None:
+    raise VaultError("the table of a conversation is changed within Vault.edit only")
+
+
 @dataclass
 class Entries:
-    """The table of one conversation.
+    """The table of one conversation. It is changed within `Vault.edit` only.
 
     Attributes:
+        rows: the forms with their values, in the order in which they were assigned.
         values: (form, place) -> released value.
         originals: released value -> original.
         numbers: kind -> the last number used.
         things: key -> thing.
         parts: word of a person's name -> the key of the only person with it, None if several have.
         tag: number before those of placeholders that no other conversation has; 0 for none.
+        floor: numbers up to it may be in use by conversations that were forgotten.
+        used: released value -> original of what this edit found and assigned.
+        make_room: function (n) that lets n more forms be assigned; raises VaultError if they do not
+            fit. Called before something is charged for them, so that a full vault costs nothing.
     """
 
+    rows: list[Row] = field(default_factory=list, repr=False)
     values: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
     originals: Originals = field(default_factory=Originals, repr=False)
     numbers: Counter[str] = field(default_factory=Counter)
     things: dict[str, Thing] = field(default_factory=dict, repr=False)
     parts: dict[str, str | None] = field(default_factory=dict, repr=False)
     tag: int = 0
+    floor: int = 0
+    used: dict[str, str] = field(default_factory=dict, repr=False)
+    make_room: Callable[[int], None] = field(default=_no_room, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, rows: Iterable[Row], numbers: Mapping[str, int], tag: int = 0) -> Self:
+        """Return a table from its rows and numbers."""
+        entries = cls(numbers=Counter(numbers), tag=tag)
+        for row in rows:
+            entries.add(row)
+        return entries
+
+    def clear(self) -> None:
+        """Begin anew: nothing has a value, no number was used."""
+        self.rows, self.values, self.originals = [], {}, Originals()
+        self.numbers, self.things, self.parts = Counter(), {}, {}
+
+    @contextmanager
+    def editing(self, make_room: Callable[[int], None]) -> Iterator[None]:
+        """Let the table be changed in the block.
+
+        Args:
+            make_room: called before anything is added; it makes sure that nobody else changes the
+                table from then on, and may bring it up to date.
+        """
+        self.make_room, self.used = make_room, {}
+        try:
+            yield
+        finally:
+            self.make_room = _no_room
 
     def placeholder(self, kind: str, number: int) -> str:
         """Return the placeholder of a thing: its class and its number in this conversation.
@@ -225,10 +266,6 @@ class Entries:
     def drawn(self) -> Mapping[str, float]:
         """The values that were drawn so far, with the epsilon of each."""
         return self.originals.drawn
-
-    def find(self, wanted: Wanted) -> str | None:
-        """Return the released value of a form; None if it has none yet."""
-        return self.values.get((wanted.original, wanted.place))
 
     def kinds(self, forms: Collection[str]) -> dict[str, str]:
         """Return form -> class of those forms that are things, or parts of a person's name.
@@ -244,34 +281,59 @@ class Entries:
                 found[form] = "PERSON"
         return found
 
-    def assign(self, wanted: Wanted, make: Make, floor: int = 0) -> Row:
-        """Make and keep a released value for a form without one; see `made`."""
-        row = self.made(wanted, make, floor)
-        self.add(row)
-        return row
+    def find(self, wanted: Wanted) -> str | None:
+        """Return the released value of a form; None if one must be assigned.
 
-    def made(self, wanted: Wanted, make: Make, floor: int = 0) -> Row:
-        """Make a released value for a form without one, but keep only the number that was used.
+        A new form of a thing that has a value gets one here: the same if it was drawn, else the
+        next placeholder of the thing, or the same part of its natural name.
+        """
+        place = (wanted.original, wanted.place)
+        if place not in self.values:
+            self.make_room(1)
+        if place not in self.values and not wanted.place and (thing := self._thing(wanted)):
+            value = self._again(thing, wanted.thing)
+            if value is not None:
+                self.add(Row(*wanted, value, value.epsilon if isinstance(value, Drawn) else 0.0))
+        if (found := self.values.get(place)) is None:
+            return None
+        self.used[str(found)] = wanted.original
+        return str(found)
+
+    def number(self, wanted: Wanted) -> int:
+        """Return the next number of a form's class at its place; it is not used again."""
+        counted = f"{wanted.kind} {wanted.place}".rstrip()
+        self.numbers[counted] = max(self.numbers[counted], self.floor) + 1
+        return self.numbers[counted]
+
+    def assign(self, wanted: Wanted, value: str) -> str | None:
+        """Keep a value for a form and return it; None if it stands for another original already.
+
+        A form that has a value keeps it, and that is returned.
 
         Args:
-            wanted: the form. make: makes the value. floor: numbers start above it.
+            value: a `Drawn` if it was drawn; such a one must leave out what is taken beforehand,
+                since to draw again would tell of the original.
 
         Raises:
-            VaultError: a draw gave a value that is taken; to draw again would tell of the original.
+            VaultError: the vault is full, or a draw gave a value that is taken.
         """
-        thing = None if wanted.place else self._thing(wanted)
-        value: str | None = None
-        if thing is not None:
-            value = self._again(thing, wanted.thing)
-        while value is None:
-            counted = f"{wanted.kind} {wanted.place}".rstrip()
-            number = max(self.numbers[counted], floor) + 1
-            self.numbers[counted] = number
-            made = make(wanted.kind, wanted.original, number, self)
-            if isinstance(made, Drawn) and made in self.originals:
+        if (kept := self.find(wanted)) is not None:
+            return kept
+        if value in self.originals:
+            if isinstance(value, Drawn):
                 raise VaultError("a draw gave a stand-in that is taken")
-            value = None if made in self.originals else made
-        return Row(*wanted, value, value.epsilon if isinstance(value, Drawn) else 0.0)
+            return None
+        epsilon = value.epsilon if isinstance(value, Drawn) else 0.0
+        self.add(Row(*wanted, str(value), epsilon))
+        self.used[str(value)] = wanted.original
+        return str(value)
+
+    def hide(self, wanted: Wanted) -> str:
+        """Return the released value of a form; one that has none gets a placeholder."""
+        value = self.find(wanted)
+        while value is None:
+            value = self.assign(wanted, self.placeholder(wanted.kind, self.number(wanted)))
+        return value
 
     def _thing(self, wanted: Wanted) -> Thing | None:
         """Return the thing that a form belongs to; a part of a person's name belongs to it."""
@@ -308,6 +370,7 @@ class Entries:
 
     def add(self, row: Row) -> None:
         """Keep a form with its value."""
+        self.rows.append(row)
         value = Drawn(row.value, row.epsilon) if row.epsilon else row.value
         self.values[row.original, row.place] = value
         # A drawn thing may be read as a name at a later place: its first form stays.
@@ -358,15 +421,6 @@ class Row(NamedTuple):
         kind, original, value = values
         kind, _, place = kind.partition(" ")
         return cls(kind, original, "", place, value, 0.0)
-
-
-Make = Callable[[str, str, int, Entries], str]
-"""Function (kind, original, number, table) -> a value to release for the first form of a thing.
-
-A value that was drawn is a `Drawn`. It is called again with the next number while the value is
-taken; a draw must leave out what is taken beforehand, for drawing again would tell of the original.
-Above MAX_FORMED it returns `Entries.placeholder`.
-"""
 
 
 Key = TypeVar("Key")

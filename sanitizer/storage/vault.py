@@ -6,19 +6,18 @@ Messages are found by HMAC, so no index of private text exists. `Vault` is the p
 
 from __future__ import annotations
 
-import copy
 import hmac
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol
 
 from sanitizer.errors import VaultError
 from sanitizer.randomness import secret_key
 from sanitizer.results import SanitizedText
-from sanitizer.storage.table import Entries, Make, Originals, Wanted
+from sanitizer.storage.table import Entries, Originals, Wanted
 
 MAX_MESSAGES = 10_000
 """Messages that a vault keeps, unless told otherwise."""
@@ -58,12 +57,14 @@ class Vault(Protocol):
             VaultError: not writable.
         """
 
-    def substitutes(
-        self, conversation: str, wanted: Sequence[Wanted | tuple[str, str]], make: Make
-    ) -> list[str]:
-        """Return the released values of forms of things, in order; pairs are (kind, original).
+    def edit(self, conversation: str) -> AbstractContextManager[Entries]:
+        """Let one thread of all processes at a time look things up in a table and add to it.
 
-        Atomic: of two threads or processes that want a value for one thing, the first makes it. A
+        At the end of the block all that was assigned is kept, in one transaction; after an
+        exception nothing is, but that numbers may be used up. Only then may it be released. A block
+        that finds everything writes nothing. Within it no other method of the vault is called.
+
+        Atomic: of two threads or processes that want a value for one thing, the first assigns it. A
         form keeps its value throughout a conversation. No value ever replaces two originals, but
         that all forms of a thing share a drawn value, which stands for the first. Numbers count
         up per kind and are not used again; `Entries.tag` stands before those of placeholders.
@@ -139,8 +140,7 @@ class MemoryVault:
 
     >>> vault = MemoryVault(numbers="from 1")
     >>> pairs = [("EMAIL", "ada@example.org"), ("EMAIL", "bob@example.org")]
-    >>> make = lambda kind, original, number, table: table.placeholder(kind, number)
-    >>> vault.substitutes("c-17", pairs, make)
+    >>> placeholders(vault, "c-17", pairs)
     ['<EMAIL_1>', '<EMAIL_2>']
     >>> vault.originals("c-17")["<EMAIL_2>"]
     'bob@example.org'
@@ -179,36 +179,38 @@ class MemoryVault:
             is_answer = result.record.variant == "answer"
             return (self._answers if is_answer else self._messages).put_first(key, result)
 
-    def substitutes(
-        self, conversation: str, wanted: Sequence[Wanted | tuple[str, str]], make: Make
-    ) -> list[str]:
-        forms = [Wanted(*each) for each in wanted]
-        if not forms:
-            return []
+    @contextmanager
+    def edit(self, conversation: str) -> Iterator[Entries]:
         with self._lock:
-            entries = self._conversations.get(conversation)
-            if entries is None:
-                entries = self._conversations[conversation] = self._empty(conversation)
-            self._conversations.move_to_end(conversation)
-            new = [each for each in dict.fromkeys(forms) if entries.find(each) is None]
-            self._make_room(conversation, len(new))
-            for each in new:
-                if entries.find(each) is None:
-                    entries.assign(each, make, self._floor)
-                    self._n_entries += 1
-            return [str(entries.values[each.original, each.place]) for each in forms]
+            entries = self._conversations.get(conversation) or self._empty(conversation)
+            if conversation in self._conversations:
+                self._conversations.move_to_end(conversation)
+            n_before = len(entries.rows)
+            try:
+                with entries.editing(lambda n: self._make_room(entries, n_before, n)):
+                    yield entries
+            except BaseException:
+                if len(entries.rows) > n_before and n_before:
+                    self._conversations[conversation] = Entries.of(
+                        entries.rows[:n_before], entries.numbers, entries.tag
+                    )
+                raise
+            if len(entries.rows) > n_before:
+                self._conversations[conversation] = entries
+                self._n_entries += len(entries.rows) - n_before
 
-    def _make_room(self, conversation: str, n_new: int) -> None:
+    def _make_room(self, entries: Entries, n_before: int, n: int) -> None:
         """Forget other conversations; raise VaultError if this one alone has no room."""
-        if len(self._conversations[conversation].values) + n_new > self._max_entries:
+        if len(entries.rows) + n > self._max_entries:
             raise VaultError(
                 f"the conversation is full: it holds at most max_entries={self._max_entries} things"
             )
-        # It is the last one, and never reached: the others would be gone, and it has room.
-        while self._n_entries + n_new > self._max_entries:
+        # This one is the last, and never reached: the others would be gone, and it has room.
+        while self._n_entries + len(entries.rows) - n_before + n > self._max_entries:
             _, gone = self._conversations.popitem(last=False)
-            self._n_entries -= len(gone.values)
+            self._n_entries -= len(gone.rows)
             self._floor = max(self._floor, gone.floor_without())
+        entries.floor = self._floor
 
     def originals(self, conversation: str) -> Originals:
         with self._lock:
@@ -232,8 +234,8 @@ class MemoryVault:
     def of(cls, conversation: str, entries: Entries) -> MemoryVault:
         """Return a vault that holds a copy of one table."""
         vault = cls()
-        vault._conversations[conversation] = copy.deepcopy(entries)
-        vault._n_entries = len(entries.values)
+        vault._conversations[conversation] = Entries.of(entries.rows, entries.numbers, entries.tag)
+        vault._n_entries = len(entries.rows)
         return vault
 
     def __repr__(self) -> str:
@@ -328,23 +330,6 @@ class StoredVault(ABC):
         """
         return nullcontext()
 
-    @abstractmethod
-    def _assigned(self, conversation: str, wanted: Sequence[Wanted], make: Make) -> Entries:
-        """Assign values to forms that have none, in one transaction; return the table."""
-
-    def substitutes(
-        self, conversation: str, wanted: Sequence[Wanted | tuple[str, str]], make: Make
-    ) -> list[str]:
-        """Return the released values of forms of things, as `Vault.substitutes`."""
-        forms = [Wanted(*each) for each in wanted]
-        if not forms:
-            return []
-        with self._alone(conversation):
-            entries = self._entries_seen(conversation)
-            if next(unassigned(entries, forms), None) is not None:
-                entries = self._assigned(conversation, forms, make)
-            return [str(entries.values[each.original, each.place]) for each in forms]
-
     def originals(self, conversation: str) -> Originals:
         """Return released value -> original, as `Vault.originals`."""
         with self._alone(conversation):
@@ -368,11 +353,16 @@ class StoredVault(ABC):
             )
 
 
-def unassigned(entries: Entries, wanted: Iterable[Wanted]) -> Iterator[Wanted]:
-    """Yield the forms that have no value when their turn comes, each once.
+def placeholders(
+    vault: Vault, conversation: str, wanted: Iterable[Wanted | tuple[str, str]]
+) -> list[str]:
+    """Return the released values of forms, in order; those that have none get placeholders.
 
-    An earlier one may have given a later one its value: forms of one thing.
+    Args:
+        wanted: forms; pairs are (kind, original).
+
+    Raises:
+        VaultError: full, or not writable; nothing was assigned.
     """
-    for each in dict.fromkeys(wanted):
-        if entries.find(each) is None:
-            yield each
+    with vault.edit(conversation) as table:
+        return [table.hide(Wanted(*each)) for each in wanted]

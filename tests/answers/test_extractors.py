@@ -29,7 +29,7 @@ from sanitizer.answers.extractors import (
     replaced_words,
 )
 from sanitizer.lm.files import Manifest, model_folder
-from sanitizer.storage import Drawn, MemoryVault
+from sanitizer.storage import Drawn, MemoryVault, Wanted
 from sanitizer.testing.models import SeededSource
 from sanitizer.testing.server import Answer, Received, RecordingServer, Responder, error, html, says
 from tests.clients.tool_calls import toy
@@ -81,7 +81,8 @@ class TestNotes:
 
     def made(self) -> Sanitizer:
         vault = MemoryVault()
-        vault.substitutes("c", [("CONDITION", "asthma")], lambda *_: Drawn("gout", 5.0))
+        with vault.edit("c") as table:
+            table.assign(Wanted("CONDITION", "asthma"), Drawn("gout", 5.0))
         return toy(vault=vault, conversation="c")
 
     def test_the_answer_and_its_stream_say_what_the_model_was_told(self) -> None:

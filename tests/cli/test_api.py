@@ -14,7 +14,7 @@ from sanitizer.cli.api import Chat
 from sanitizer.cli.display import WIDTH
 from sanitizer.cli.program import main
 from sanitizer.clients.chat import ChatConnection
-from sanitizer.storage import Drawn, MemoryVault
+from sanitizer.storage import Drawn, MemoryVault, Wanted
 from sanitizer.testing.server import Answer, RecordingServer, error, says
 from tests.cli.running import one_line, run
 from tests.clients.tool_calls import toy
@@ -96,7 +96,8 @@ def test_an_answer_that_rests_on_a_drawn_thing_says_so(
     capsys: pytest.CaptureFixture[str], server: RecordingServer, reveal: bool
 ) -> None:
     vault = MemoryVault()
-    vault.substitutes("chat", [("CONDITION", "asthma")], lambda *_: Drawn("gout", 5.0))
+    with vault.edit("chat") as table:
+        table.assign(Wanted("CONDITION", "asthma"), Drawn("gout", 5.0))
     settings = {"vault": vault, "conversation": "chat", "policy": "identifiers"}
     shown = talk(capsys, server, "What helps?", reveal=reveal, **settings)
     assert 'note: the model was told "gout"' in shown

@@ -21,7 +21,7 @@ from sanitizer.detect.classes import (
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.pipeline.classes import ClassDraws, _shared, common_first
-from sanitizer.pipeline.stand_ins import StandIns
+from sanitizer.pipeline.surrogates import count_draws, surrogates
 from sanitizer.privacy.weights import LOW, high_level
 from sanitizer.risk.classes import distributions
 from sanitizer.storage.vault import MemoryVault
@@ -225,9 +225,10 @@ class TestConversation:
             0,
             language="en",
         )
-        values = StandIns(s.policy, MemoryVault(), "c").values(
-            "Georgian Georgian", segmented, SeededSource(1), s.inner.class_draws()
-        )
+        draws, text = s.inner.class_draws(), "Georgian Georgian"
+        with MemoryVault(numbers="from 1").edit("c") as table:
+            assert count_draws(table, segmented, s.policy, "") == 0
+            values = surrogates(table, text, segmented, s.policy, SeededSource(1), "", draws, 1)
         assert values == ["<PLACE_1>", "<PLACE_1>"]
 
     def test_a_thing_is_the_same_thing_where_it_is_read_as_a_name(

@@ -217,7 +217,7 @@ class TestChoices:
             assert adopted.text == s.sanitize(text).text == shown.text
             assert s.spent == adopted.record.epsilon_total
             kinds = [each.replacement for each in adopted.replacements if each.kind.isupper()]
-            seen.append((kinds, dict(s.inner.released.vault.originals("c"))))
+            seen.append((kinds, dict(s.inner.vault.originals("c"))))
             assert s.sanitize("joe@example.org").text == "<EMAIL_2>"
         assert seen[0] == seen[1] == seen[2]
         assert len(seen[0][0]) == len(seen[0][1]) == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sanitizer import Sanitizer
-from sanitizer.pipeline.known import KnownIdentifiers
+from sanitizer.pipeline.surrogates import KnownIdentifiers
 from sanitizer.storage import Originals
 
 KINDS = {

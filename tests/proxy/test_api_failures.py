@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from sanitizer.errors import VaultError
 from sanitizer.proxy.api import log_failure
 from sanitizer.storage.file_vault import FileVault
 from sanitizer.storage.ledger import Ledger
-from sanitizer.storage.table import Make
 from sanitizer.storage.vault import MemoryVault
 from sanitizer.wire.event_streams import EventStream
 from tests.proxy.servers import (
@@ -201,7 +200,7 @@ def never(answer: httpx.Response, expected: str, up: Any) -> None:
     assert not up.raw
 
 
-@pytest.mark.parametrize("method", ["substitutes", "originals"])
+@pytest.mark.parametrize("method", ["edit", "originals"])
 def test_a_vault_that_fails_stops_the_request(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     vault = MemoryVault()
 
@@ -226,12 +225,10 @@ def test_a_vault_that_fails_stops_the_request(method: str, monkeypatch: pytest.M
 def test_a_defect_stops_the_request_and_shows_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(
-        self: Any, conversation: str, wanted: Sequence[tuple[str, str]], make: Make
-    ) -> list[str]:
-        raise KeyError(wanted[0])
+    def broken(*_: object) -> None:
+        raise KeyError(MAIL)
 
-    monkeypatch.setattr(MemoryVault, "substitutes", broken)
+    monkeypatch.setattr(MemoryVault, "edit", broken)
     with upstream() as up, proxy(up.url) as api:
         never(api.chat(MAIL), "internal", up)
     assert "KeyError at test_api_failures.py" in caplog.text

@@ -13,7 +13,7 @@ from sanitizer.storage.postgres.store import PostgresStore
 from tests.storage import ledgers, vault_contract
 from tests.storage.ledgers import ADA, TALK, Clock
 from tests.storage.postgres_server import PostgresServer, postgres_server
-from tests.storage.vault_contract import ANNA, BERTA, PHONE, placeholder, result
+from tests.storage.vault_contract import ANNA, BERTA, PHONE, placeholder, result, substitutes
 
 QUICK_SCRYPT = 2**4
 
@@ -66,8 +66,8 @@ def vault(vault_path: Path) -> Iterator[FileVault]:
 @pytest.fixture
 def used_vault(vault: FileVault, vault_path: Path) -> Path:
     """A closed vault with two conversations and three messages."""
-    vault.substitutes("c", [ANNA, BERTA, PHONE], placeholder)
-    vault.substitutes("d", [BERTA, ANNA], placeholder)
+    substitutes(vault, "c", [ANNA, BERTA, PHONE], placeholder)
+    substitutes(vault, "d", [BERTA, ANNA], placeholder)
     for key in (b"1", b"2", b"3"):
         vault.put_first(key, result(key.decode(), ANNA[1]), "c")
     vault.close()

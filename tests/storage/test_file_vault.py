@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from sanitizer.errors import VaultError
 from sanitizer.storage.file_vault import FileVault
-from sanitizer.storage.vault import Vault
+from sanitizer.storage.table import Wanted
+from sanitizer.storage.vault import Vault, placeholders
 from tests.storage.files import contents
 from tests.storage.vault_contract import (
     ANNA,
@@ -23,6 +24,7 @@ from tests.storage.vault_contract import (
     VaultContract,
     placeholder,
     result,
+    substitutes,
 )
 
 
@@ -32,11 +34,11 @@ class TestFileVault(VaultContract):
 
     def test_a_full_conversation_refuses_and_assigns_nothing(self, tmp_path: Path) -> None:
         vault = self.make(tmp_path, max_entries=2)
-        vault.substitutes("c", [ANNA], placeholder)
+        substitutes(vault, "c", [ANNA], placeholder)
         with pytest.raises(VaultError, match="max_entries=2"):
-            vault.substitutes("c", [BERTA, PHONE], placeholder)
+            substitutes(vault, "c", [BERTA, PHONE], placeholder)
         assert vault.originals("c") == {"<EMAIL_1>": ANNA[1]}
-        assert vault.substitutes("c", [BERTA], placeholder) == ["<EMAIL_2>"]
+        assert substitutes(vault, "c", [BERTA], placeholder) == ["<EMAIL_2>"]
 
 
 TEXTS = st.text(st.characters(), max_size=30)
@@ -58,7 +60,7 @@ def test_everything_is_there_after_reopening(
     folder.mkdir()
     kept = result(text, *(original for _, original in wanted), epsilon_total=0.1, charged=-math.inf)
     with FileVault(folder / "vault", KEY) as first:
-        values = first.substitutes(conversation, wanted, placeholder)
+        values = substitutes(first, conversation, wanted, placeholder)
         first.put_first(text.encode("utf-8", "surrogatepass"), kept)
         secret = first.secret
     with FileVault(folder / "vault", KEY, create=False) as again:
@@ -66,34 +68,34 @@ def test_everything_is_there_after_reopening(
         assert again.originals(conversation) == {
             v: o for v, (_, o) in zip(values, wanted, strict=True)
         }
-        assert again.substitutes(conversation, wanted, placeholder) == values
+        assert substitutes(again, conversation, wanted, placeholder) == values
         assert again.get(text.encode("utf-8", "surrogatepass")) == kept
 
 
 def test_numbers_go_on_after_reopening(vault_path: Path) -> None:
     for number in range(1, 4):
         with FileVault(vault_path, KEY) as vault:
-            assert vault.substitutes("c", [("EMAIL", f"{number}@example.org")], placeholder) == [
+            assert substitutes(vault, "c", [("EMAIL", f"{number}@example.org")], placeholder) == [
                 f"<EMAIL_{number}>"
             ]
 
 
 def test_what_another_opening_writes_is_seen_at_once(vault: FileVault, vault_path: Path) -> None:
-    vault.substitutes("c", [ANNA], placeholder)
+    substitutes(vault, "c", [ANNA], placeholder)
     with FileVault(vault_path, KEY) as other:
-        assert other.substitutes("c", [BERTA, ANNA], placeholder) == ["<EMAIL_2>", "<EMAIL_1>"]
+        assert substitutes(other, "c", [BERTA, ANNA], placeholder) == ["<EMAIL_2>", "<EMAIL_1>"]
         assert vault.originals("c") == {"<EMAIL_1>": ANNA[1], "<EMAIL_2>": BERTA[1]}
-        assert vault.substitutes("c", [PHONE, BERTA], placeholder) == ["<PHONE_1>", "<EMAIL_2>"]
+        assert substitutes(vault, "c", [PHONE, BERTA], placeholder) == ["<PHONE_1>", "<EMAIL_2>"]
         assert other.originals("c")["<PHONE_1>"] == PHONE[1]
 
 
 def test_a_conversation_forgotten_and_begun_again_elsewhere_is_read_afresh(
     vault: FileVault, vault_path: Path
 ) -> None:
-    vault.substitutes("c", [ANNA], placeholder)
+    substitutes(vault, "c", [ANNA], placeholder)
     with FileVault(vault_path, KEY) as other:
         other.forget("c")
-        other.substitutes("c", [BERTA], placeholder)
+        substitutes(other, "c", [BERTA], placeholder)
     assert vault.originals("c") == {"<EMAIL_2>": BERTA[1]}
 
 
@@ -104,7 +106,7 @@ def test_more_conversations_than_the_cache_holds(
     monkeypatch.setattr(vault._cache, limit, 2)
     for _ in range(2):
         for i in range(5):
-            vault.substitutes(str(i), [("TEXT", str(i))], placeholder)
+            substitutes(vault, str(i), [("TEXT", str(i))], placeholder)
             assert len(vault._cache._kept) <= 2
     assert [vault.originals(str(i)) for i in range(5)] == [{"<TEXT_1>": str(i)} for i in range(5)]
 
@@ -115,8 +117,8 @@ def test_more_conversations_than_the_cache_holds(
 def test_what_is_forgotten_is_not_restored_and_its_numbers_are_not_used_again(
     vault: FileVault, vault_path: Path
 ) -> None:
-    vault.substitutes("c", [ANNA, BERTA], placeholder)
-    vault.substitutes("d", [PHONE], placeholder)
+    substitutes(vault, "c", [ANNA, BERTA], placeholder)
+    substitutes(vault, "d", [PHONE], placeholder)
     vault.put_first(b"1", result("one"), "c")
     vault.put_first(b"2", result("two"))
     vault.put_first(b"3", result("three"), "d")
@@ -124,7 +126,7 @@ def test_what_is_forgotten_is_not_restored_and_its_numbers_are_not_used_again(
     assert vault.originals("c") == {}
     assert [vault.get(key) for key in (b"1", b"2", b"3")] == [None, None, result("three")]
     assert vault.originals("d") == {"<PHONE_1>": PHONE[1]}
-    assert vault.substitutes("c", [BERTA], placeholder) == ["<EMAIL_3>"]
+    assert substitutes(vault, "c", [BERTA], placeholder) == ["<EMAIL_3>"]
     assert "1 messages, 2 identifiers" in repr(vault)
     vault.close()
     with FileVault(vault_path, KEY) as again:
@@ -133,15 +135,15 @@ def test_what_is_forgotten_is_not_restored_and_its_numbers_are_not_used_again(
 
 def test_forgetting_makes_room(vault_path: Path) -> None:
     with FileVault(vault_path, KEY, max_entries=1) as vault:
-        vault.substitutes("c", [ANNA], placeholder)
+        substitutes(vault, "c", [ANNA], placeholder)
         with pytest.raises(VaultError, match="full"):
-            vault.substitutes("d", [BERTA], placeholder)
+            substitutes(vault, "d", [BERTA], placeholder)
         vault.forget("c")
-        assert vault.substitutes("d", [BERTA], placeholder) == ["<EMAIL_2>"]
+        assert substitutes(vault, "d", [BERTA], placeholder) == ["<EMAIL_2>"]
 
 
 def test_forgotten_rows_leave_no_bytes(vault: FileVault, vault_path: Path) -> None:
-    vault.substitutes("c", [ANNA], placeholder)
+    substitutes(vault, "c", [ANNA], placeholder)
     vault.put_first(b"1", result("one"), "c")
     db = sqlite3.connect(vault_path)
     bodies = [
@@ -159,6 +161,18 @@ def test_forgotten_rows_leave_no_bytes(vault: FileVault, vault_path: Path) -> No
 
 
 def test_forgetting_what_is_not_there_changes_nothing(vault: FileVault) -> None:
-    vault.substitutes("c", [ANNA], placeholder)
+    substitutes(vault, "c", [ANNA], placeholder)
     vault.forget("d")
     assert vault.originals("c") == {"<EMAIL_1>": ANNA[1]}
+
+
+def test_a_block_that_assigns_nothing_writes_nothing(tmp_path: Path) -> None:
+    with FileVault(tmp_path / "vault", KEY) as vault:
+        placeholders(vault, "c", [ANNA])
+    before = (tmp_path / "vault").read_bytes()
+    with FileVault(tmp_path / "vault", KEY) as vault:
+        for name in ("c", "d"):
+            with vault.edit(name) as table:
+                assert table.find(Wanted(*BERTA)) is None
+        assert not (tmp_path / "vault-wal").stat().st_size
+    assert (tmp_path / "vault").read_bytes() == before

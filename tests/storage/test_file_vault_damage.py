@@ -21,6 +21,7 @@ from tests.storage.vault_contract import (
     PHONE,
     placeholder,
     result,
+    substitutes,
 )
 
 
@@ -125,7 +126,7 @@ def test_a_missing_file_or_folder_is_an_error(vault_path: Path) -> None:
 def test_a_flipped_byte_is_an_error_or_changes_nothing(
     vault: FileVault, vault_path: Path, suffix: str
 ) -> None:
-    vault.substitutes("c", [ANNA, BERTA], placeholder)
+    substitutes(vault, "c", [ANNA, BERTA], placeholder)
     vault.put_first(b"1", result("one"))
     if not suffix:
         vault.close()
@@ -159,7 +160,7 @@ def test_a_file_cut_short_is_an_error_or_changes_nothing(used_vault: Path, n_byt
 @pytest.mark.parametrize("share", [0.0, 0.4, 0.9])
 def test_a_wal_cut_short_is_an_error(vault: FileVault, vault_path: Path, share: float) -> None:
     for i in range(3):
-        vault.substitutes("c", [("TEXT", str(i))], placeholder)
+        substitutes(vault, "c", [("TEXT", str(i))], placeholder)
     copy = crash(vault_path, "copy")
     cut(share)(copy.with_name("vault-wal"))
     with pytest.raises(VaultError, match="mark"):
@@ -188,13 +189,13 @@ def put_back(path: Path, table: str, old: list[tuple[object, ...]]) -> None:
 def test_rows_put_back_to_an_earlier_state_under_a_running_vault_are_found(
     vault: FileVault, vault_path: Path, tables: list[str]
 ) -> None:
-    vault.substitutes("c", [ANNA], placeholder)
+    substitutes(vault, "c", [ANNA], placeholder)
     old = {table: rows(vault_path, table) for table in tables}
-    vault.substitutes("c", [BERTA], placeholder)
+    substitutes(vault, "c", [BERTA], placeholder)
     for table in tables:
         put_back(vault_path, table, old[table])
     with pytest.raises(VaultError):
-        vault.substitutes("c", [PHONE], placeholder)
+        substitutes(vault, "c", [PHONE], placeholder)
     with pytest.raises(VaultError):
         vault.originals("c")
 
@@ -204,12 +205,12 @@ def test_a_file_deleted_or_replaced_under_a_running_vault_gives_nothing(
     vault_path: Path, by: bytes | None
 ) -> None:
     with FileVault(vault_path, KEY) as vault:
-        vault.substitutes("c", [ANNA], placeholder)
+        substitutes(vault, "c", [ANNA], placeholder)
         vault_path.rename(vault_path.with_name("elsewhere"))
         if by is not None:
             vault_path.write_bytes(by)
         with pytest.raises(VaultError):
-            vault.substitutes("c", [BERTA], placeholder)
+            substitutes(vault, "c", [BERTA], placeholder)
         with pytest.raises(VaultError):
             vault.originals("c")
 
@@ -218,12 +219,12 @@ def test_a_file_deleted_or_replaced_under_a_running_vault_gives_nothing(
 def test_rows_deleted_under_a_running_vault_do_not_start_afresh(
     vault: FileVault, vault_path: Path, deleted: str
 ) -> None:
-    vault.substitutes("c", [ANNA], placeholder)
+    substitutes(vault, "c", [ANNA], placeholder)
     vault.put_first(b"1", result("one"))
     with FileVault(vault_path, KEY) as other:
         put_back(vault_path, deleted, [])
         with pytest.raises(VaultError):
-            other.substitutes("c", [BERTA], placeholder)
+            substitutes(other, "c", [BERTA], placeholder)
         if deleted == "item":
             with pytest.raises(VaultError):
                 vault.get(b"1")
@@ -232,7 +233,7 @@ def test_rows_deleted_under_a_running_vault_do_not_start_afresh(
 def test_entries_of_a_forgotten_conversation_cannot_be_brought_back(
     vault: FileVault, vault_path: Path
 ) -> None:
-    vault.substitutes("c", [ANNA], placeholder)
+    substitutes(vault, "c", [ANNA], placeholder)
     entries, items = rows(vault_path, "entry"), rows(vault_path, "item")
     vault.forget("c")
     put_back(vault_path, "entry", entries)
@@ -244,10 +245,10 @@ def test_entries_of_a_forgotten_conversation_cannot_be_brought_back(
 def test_a_value_written_earlier_in_the_same_place_cannot_be_replayed(
     vault: FileVault, vault_path: Path
 ) -> None:
-    vault.substitutes("c", [ANNA], placeholder)
+    substitutes(vault, "c", [ANNA], placeholder)
     old = rows(vault_path, "entry")
     vault.forget("c")
-    vault.substitutes("c", [BERTA], placeholder)
+    substitutes(vault, "c", [BERTA], placeholder)
     put_back(vault_path, "entry", old)
     with FileVault(vault_path, KEY) as other, pytest.raises(VaultError):
         other.originals("c")
@@ -258,7 +259,7 @@ def test_rows_of_another_vault_under_the_same_key_do_not_open(
 ) -> None:
     other = tmp_path / "other"
     with FileVault(other, KEY) as vault:
-        vault.substitutes("c", [BERTA, ANNA, PHONE], placeholder)
+        substitutes(vault, "c", [BERTA, ANNA, PHONE], placeholder)
     foreign = rows(other, "head")
     put_back(used_vault, "head", foreign)
     with pytest.raises(VaultError):
@@ -272,19 +273,19 @@ def test_rows_of_another_vault_under_the_same_key_do_not_open(
 def test_a_full_disk_assigns_nothing_and_hurts_nothing(vault: FileVault) -> None:
     import resource
 
-    vault.substitutes("c", [ANNA], placeholder)
+    substitutes(vault, "c", [ANNA], placeholder)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
     try:
         with pytest.raises(VaultError, match="vault"):
-            vault.substitutes("c", [BERTA], placeholder)
+            substitutes(vault, "c", [BERTA], placeholder)
         with pytest.raises(VaultError, match="vault"):
             vault.put_first(b"k", result("one"))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert vault.originals("c") == {"<EMAIL_1>": ANNA[1]}
     assert vault.get(b"k") is None
-    assert vault.substitutes("c", [PHONE], placeholder) == ["<PHONE_1>"]
+    assert substitutes(vault, "c", [PHONE], placeholder) == ["<PHONE_1>"]
 
 
 READER = """

@@ -18,11 +18,12 @@ from tests.storage.vault_contract import (
     PHONE,
     placeholder,
     result,
+    substitutes,
 )
 
 
 def test_no_file_shows_anything_private(vault: FileVault, vault_path: Path) -> None:
-    vault.substitutes("conversation-of-zoe", [("EMAIL", "zoe@private.example")], placeholder)
+    substitutes(vault, "conversation-of-zoe", [("EMAIL", "zoe@private.example")], placeholder)
     vault.put_first(b"key-of-a-message", result("Zoe met Xaver", "Xaver"), "conversation-of-zoe")
     assert {file.name for file in vault_path.parent.iterdir()} == {
         "vault",
@@ -48,7 +49,7 @@ def test_no_file_shows_anything_private(vault: FileVault, vault_path: Path) -> N
 
 def test_short_identifiers_look_alike(vault: FileVault, vault_path: Path) -> None:
     for length in (1, 10, 60):
-        vault.substitutes("c", [("TEXT", "x" * length)], placeholder)
+        substitutes(vault, "c", [("TEXT", "x" * length)], placeholder)
     db = sqlite3.connect(vault_path)
     assert db.execute("SELECT count(DISTINCT length(body)) FROM entry").fetchone() == (1,)
     db.close()
@@ -56,13 +57,13 @@ def test_short_identifiers_look_alike(vault: FileVault, vault_path: Path) -> Non
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
 def test_only_the_user_may_read_the_files(vault: FileVault, vault_path: Path) -> None:
-    vault.substitutes("c", [ANNA], placeholder)
+    substitutes(vault, "c", [ANNA], placeholder)
     assert {file.stat().st_mode & 0o777 for file in vault_path.parent.iterdir()} == {0o600}
 
 
 def test_equal_content_is_sealed_differently_each_time(vault: FileVault, vault_path: Path) -> None:
     for i in range(20):
-        vault.substitutes(str(i), [ANNA], placeholder)
+        substitutes(vault, str(i), [ANNA], placeholder)
     db = sqlite3.connect(vault_path)
     seals = [
         seal for (seal,) in db.execute("SELECT seal FROM entry UNION ALL SELECT seal FROM item")
@@ -124,7 +125,7 @@ def test_a_file_of_an_earlier_version_of_this_package_opens(
             "conversation_epsilon_at_delta": 0.0,
         }
         assert vault.get(b"1") == result("1", ANNA[1], **later)
-        assert vault.substitutes("d", [ANNA], placeholder) == ["<EMAIL_2>"], "1 was forgotten"
+        assert substitutes(vault, "d", [ANNA], placeholder) == ["<EMAIL_2>"], "1 was forgotten"
 
 
 def test_what_is_no_vault_is_named_for_what_it_is(tmp_path: Path) -> None:

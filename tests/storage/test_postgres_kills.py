@@ -28,7 +28,7 @@ import random, sys, threading, time
 from sanitizer.errors import SanitizerError
 from sanitizer.storage import DAY, Drawn, PostgresLedger, PostgresStore, PostgresVault, Scope
 from sanitizer.storage import Wanted
-from tests.storage.vault_contract import KEY, result
+from tests.storage.vault_contract import substitutes, KEY, result
 url, seed, EPSILON = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 ADA, TEAM = Scope("user", "ada"), Scope("team", "legal")
 store = PostgresStore(url, KEY, seconds=5.0)
@@ -45,7 +45,7 @@ def make(kind, original, number, table):
 
 def thing(chosen):
     conversation, name = f"c{int(time.time()) // 3}", f"thing {chosen.randrange(12)}"
-    (value,) = vault.substitutes(conversation, [Wanted("CONDITION", name)], make)
+    (value,) = substitutes(vault, conversation, [Wanted("CONDITION", name)], make)
     return "thing", conversation, name, value
 
 def message(chosen):

@@ -20,7 +20,7 @@ from sanitizer.storage.postgres.vault import PostgresVault
 from sanitizer.storage.sealing import read_secret
 from tests.storage.ledgers import TALK
 from tests.storage.postgres_server import PostgresServer, postgres_server
-from tests.storage.vault_contract import ANNA, BERTA, KEY, PHONE, placeholder, result
+from tests.storage.vault_contract import ANNA, BERTA, KEY, PHONE, placeholder, result, substitutes
 
 NEW = b"another key of sixteen bytes"
 REFUSED_SECONDS = 2.0
@@ -83,7 +83,7 @@ def test_a_key_is_changed_while_replicas_run(
     postgres: PostgresServer, store: PostgresStore
 ) -> None:
     vault = PostgresVault(store)
-    vault.substitutes("c", [ANNA, BERTA], placeholder)
+    substitutes(vault, "c", [ANNA, BERTA], placeholder)
     vault.put_first(b"k", result("one", ANNA[1]), "c")
     with PostgresStore(postgres.url, KEY) as admin:
         admin.add_key(NEW)
@@ -111,11 +111,11 @@ def test_a_replica_that_runs_reads_what_another_sealed_anew(
     postgres: PostgresServer, store: PostgresStore
 ) -> None:
     running = PostgresVault(store)
-    running.substitutes("c", [ANNA], placeholder)
+    substitutes(running, "c", [ANNA], placeholder)
     with PostgresStore(postgres.url, KEY) as admin:
         admin.renew()
-        PostgresVault(admin).substitutes("c", [BERTA], placeholder)
-    assert running.substitutes("c", [PHONE, BERTA], placeholder) == ["<PHONE_1>", "<EMAIL_2>"]
+        substitutes(PostgresVault(admin), "c", [BERTA], placeholder)
+    assert substitutes(running, "c", [PHONE, BERTA], placeholder) == ["<PHONE_1>", "<EMAIL_2>"]
     assert len(running.originals("c")) == 3
 
 
@@ -168,7 +168,7 @@ def refused(store: PostgresStore) -> float:
         slowest = max(pool.map(ask, range(8)))
     begin = time.monotonic()
     with pytest.raises(VaultError):
-        PostgresVault(store).substitutes("c", [BERTA], placeholder)
+        substitutes(PostgresVault(store), "c", [BERTA], placeholder)
     return max(slowest, time.monotonic() - begin)
 
 
@@ -189,20 +189,20 @@ def test_a_dead_database_refuses_in_time_and_loses_nothing(
 ) -> None:
     with PostgresStore(own_server.url, KEY) as store:
         vault, ledger = PostgresVault(store), PostgresLedger(store)
-        vault.substitutes("c", [ANNA], placeholder)
+        substitutes(vault, "c", [ANNA], placeholder)
         ledger.reserve([TALK], 2.0).commit()
         own_server.stop()
         assert refused(store) < REFUSED_SECONDS
         own_server.start()
         eventually(store)
-        assert vault.substitutes("c", [ANNA, BERTA], placeholder) == ["<EMAIL_1>", "<EMAIL_2>"]
+        assert substitutes(vault, "c", [ANNA, BERTA], placeholder) == ["<EMAIL_1>", "<EMAIL_2>"]
         assert ledger.balance(TALK).spent == 2.0
         own_server.freeze()  # connections stay open, nothing answers
         assert refused(store) < REFUSED_SECONDS
         assert refused(store) < 0.2, "until it answers again, nobody waits"
         own_server.thaw()
         eventually(store)
-        assert vault.substitutes("c", [PHONE], placeholder) == ["<PHONE_1>"]
+        assert substitutes(vault, "c", [PHONE], placeholder) == ["<PHONE_1>"]
         ledger.check()
     gc.collect()  # which would tell of tasks whose errors nobody took
     down, up = "does not answer; everything is refused until it does", "answers again"

@@ -13,8 +13,8 @@ from sanitizer.storage.ledger import DAY, Scope
 from sanitizer.storage.postgres.ledger import PostgresLedger
 from sanitizer.storage.postgres.store import PostgresStore
 from sanitizer.storage.postgres.vault import PostgresVault
-from sanitizer.storage.table import Drawn, Entries, Make, Wanted
-from sanitizer.storage.vault import Vault
+from sanitizer.storage.table import Drawn, Entries, Wanted
+from sanitizer.storage.vault import Vault, placeholders
 from tests.storage.ledgers import ADA, TALK
 from tests.storage.postgres_server import PostgresServer
 from tests.storage.vault_contract import (
@@ -22,9 +22,11 @@ from tests.storage.vault_contract import (
     BERTA,
     KEY,
     PHONE,
+    Make,
     VaultContract,
     placeholder,
     result,
+    substitutes,
 )
 
 ILLNESS = Wanted("CONDITION", "hepatitis")
@@ -42,11 +44,11 @@ class TestPostgresVault(VaultContract):
 
     def test_a_full_conversation_refuses_and_assigns_nothing(self, tmp_path: Path) -> None:
         vault = self.make(tmp_path, max_entries=2)
-        vault.substitutes("c", [ANNA], placeholder)
+        substitutes(vault, "c", [ANNA], placeholder)
         with pytest.raises(VaultError, match="max_entries=2"):
-            vault.substitutes("c", [BERTA, PHONE], placeholder)
-        assert vault.substitutes("c", [BERTA], placeholder) == ["<EMAIL_2>"]
-        assert vault.substitutes("d", [BERTA], placeholder) == ["<EMAIL_1>"], "the table is full"
+            substitutes(vault, "c", [BERTA, PHONE], placeholder)
+        assert substitutes(vault, "c", [BERTA], placeholder) == ["<EMAIL_2>"]
+        assert substitutes(vault, "d", [BERTA], placeholder) == ["<EMAIL_1>"], "the table is full"
 
 
 @pytest.fixture
@@ -59,8 +61,8 @@ def other(postgres: PostgresServer, store: PostgresStore) -> Iterator[PostgresSt
 def test_replicas_give_the_same_answers(store: PostgresStore, other: PostgresStore) -> None:
     first, second = PostgresVault(store), PostgresVault(other)
     assert first.secret == second.secret
-    assert first.substitutes("c", [ANNA, BERTA], placeholder) == ["<EMAIL_1>", "<EMAIL_2>"]
-    assert second.substitutes("c", [BERTA, PHONE], placeholder) == ["<EMAIL_2>", "<PHONE_1>"]
+    assert substitutes(first, "c", [ANNA, BERTA], placeholder) == ["<EMAIL_1>", "<EMAIL_2>"]
+    assert substitutes(second, "c", [BERTA, PHONE], placeholder) == ["<EMAIL_2>", "<PHONE_1>"]
     assert first.originals("c") == second.originals("c")
     assert len(first.originals("c")) == 3
     kept = first.put_first(b"k", result("one", ANNA[1]))
@@ -74,7 +76,7 @@ def test_replicas_that_race_never_give_two_stand_ins(
 
     def work(number: int) -> list[str]:
         wanted = [("EMAIL", f"{i}@example.org") for i in range(number % 5, number % 5 + 4)]
-        return vaults[number % 2].substitutes("c", wanted, placeholder)
+        return substitutes(vaults[number % 2], "c", wanted, placeholder)
 
     with ThreadPoolExecutor(6) as pool:
         found = list(pool.map(work, range(30)))
@@ -91,14 +93,14 @@ def test_what_was_forgotten_is_gone_everywhere_and_its_numbers_too(
     store: PostgresStore, other: PostgresStore
 ) -> None:
     first, second = PostgresVault(store), PostgresVault(other)
-    first.substitutes("c", [ANNA], placeholder)
+    substitutes(first, "c", [ANNA], placeholder)
     first.put_first(b"k", result("one"), "c")
     first.put_first(b"l", result("two"), "d")
     assert second.originals("c") == {"<EMAIL_1>": ANNA[1]}
     first.forget("c")
     assert second.originals("c") == {}
     assert (second.get(b"k"), second.get(b"l")) == (None, result("two"))
-    assert second.substitutes("c", [BERTA], placeholder) == ["<EMAIL_2>"]
+    assert substitutes(second, "c", [BERTA], placeholder) == ["<EMAIL_2>"]
 
 
 # ---- charging with what is drawn ----
@@ -114,7 +116,7 @@ def paying(ledger: PostgresLedger, value: str, epsilon: float = 2.5) -> Make:
 
 def test_a_stand_in_is_kept_if_and_only_if_it_was_charged(store: PostgresStore) -> None:
     vault, ledger = PostgresVault(store, "digest"), PostgresLedger(store)
-    assert vault.substitutes("c", [ILLNESS], paying(ledger, "gout")) == ["gout"]
+    assert substitutes(vault, "c", [ILLNESS], paying(ledger, "gout")) == ["gout"]
     assert ledger.balance(TALK).spent == ledger.balance(DAY).spent == 2.5
 
     def fails(kind: str, original: str, number: int, table: Entries) -> str:
@@ -122,7 +124,7 @@ def test_a_stand_in_is_kept_if_and_only_if_it_was_charged(store: PostgresStore) 
         raise KeyError
 
     with pytest.raises(KeyError):
-        vault.substitutes("c", [Wanted("CONDITION", "asthma")], fails)
+        substitutes(vault, "c", [Wanted("CONDITION", "asthma")], fails)
     assert ledger.balance(TALK).spent == 2.5
     assert vault.originals("c") == {"gout": "hepatitis"}
     ledger.check()
@@ -137,7 +139,7 @@ def test_what_the_budget_refuses_is_not_drawn(store: PostgresStore) -> None:
         return paying(ledger, f"drawn for {original}")(kind, original, number, table)
 
     with pytest.raises(BudgetExceeded):
-        vault.substitutes("c", wanted, make)
+        substitutes(vault, "c", wanted, make)
     assert vault.originals("c") == {}
     assert ledger.balance(TALK).spent == ledger.balance(DAY).spent == 0.0
 
@@ -150,7 +152,7 @@ def test_replicas_that_draw_one_thing_at_once_pay_once(
     def work(number: int) -> str:
         each = stores[number % 2]
         make = paying(PostgresLedger(each), f"drawn {number}", 0.123456789)
-        return PostgresVault(each).substitutes("c", [ILLNESS], make)[0]
+        return substitutes(PostgresVault(each), "c", [ILLNESS], make)[0]
 
     with ThreadPoolExecutor(6) as pool:
         assert len(set(pool.map(work, range(12)))) == 1
@@ -164,7 +166,7 @@ def test_digests_lie_beside_the_charge_and_change_nothing(
 ) -> None:
     for about in ("policy one", "policy two"):
         make = paying(PostgresLedger(store), "gout")
-        assert PostgresVault(store, about).substitutes("c", [ILLNESS], make) == ["gout"]
+        assert substitutes(PostgresVault(store, about), "c", [ILLNESS], make) == ["gout"]
     assert postgres.sql("SELECT about FROM sanitizer.charge").split("\n")[0] == "policy one"
 
 
@@ -173,7 +175,7 @@ def test_digests_lie_beside_the_charge_and_change_nothing(
 
 def test_nothing_private_is_in_the_database(postgres: PostgresServer, store: PostgresStore) -> None:
     vault = PostgresVault(store)
-    vault.substitutes("talk of ada", [ANNA, BERTA], placeholder)
+    substitutes(vault, "talk of ada", [ANNA, BERTA], placeholder)
     vault.put_first(b"k", result("hello", ANNA[1]), "talk of ada")
     PostgresLedger(store).reserve([ADA], 1.0)
     tables = ("conversation", "entry", "message", "account", "charge", "keyring", "meta")
@@ -213,7 +215,7 @@ def anything_open(postgres: PostgresServer) -> str:
 def test_a_damaged_row_is_an_error(
     postgres: PostgresServer, store: PostgresStore, damage: str
 ) -> None:
-    PostgresVault(store).substitutes("c", [ANNA, BERTA], placeholder)
+    substitutes(PostgresVault(store), "c", [ANNA, BERTA], placeholder)
     if "3 - place" in damage:
         postgres.sql("ALTER TABLE sanitizer.entry DROP CONSTRAINT entry_pkey")
     postgres.sql(damage)
@@ -225,7 +227,7 @@ def test_a_damaged_row_is_an_error(
 def touching(name: str) -> list[Callable[[Vault], object]]:
     return [
         lambda vault: vault.originals(name),
-        lambda vault: vault.substitutes(name, [ANNA, PHONE], placeholder),
+        lambda vault: substitutes(vault, name, [ANNA, PHONE], placeholder),
     ]
 
 
@@ -274,15 +276,15 @@ def test_a_block_reads_a_table_once_and_sees_what_it_assigns(
 
     with first.read_once("c"):
         assert not first.originals("c")
-        (email,) = second.substitutes("c", [ANNA], placeholder)
+        (email,) = substitutes(second, "c", [ANNA], placeholder)
         assert not first.originals("c"), "as if it had come later"
         # What is assigned is what the database has, whatever was read before.
-        assert first.substitutes("c", [ANNA, BERTA], placeholder)[0] == email
+        assert substitutes(first, "c", [ANNA, BERTA], placeholder)[0] == email
         monkeypatch.setattr(type(store.database), "read", counted)
         assert len(first.originals("c")) == 2
-        assert first.substitutes("c", [BERTA], placeholder) == ["<EMAIL_2>"]
+        assert substitutes(first, "c", [BERTA], placeholder) == ["<EMAIL_2>"]
         assert statements == []
-    second.substitutes("c", [PHONE], placeholder)
+    substitutes(second, "c", [PHONE], placeholder)
     statements.clear()
     assert len(first.originals("c")) == 3
     assert len(statements) == 2  # the conversation, and its new entry
@@ -294,36 +296,38 @@ def test_a_block_reads_a_table_once_and_sees_what_it_assigns(
     [(None, "<EMAIL_1>"), (ANNA, "<EMAIL_1>"), (BERTA, "<EMAIL_2>")],
     ids=["alone", "the same thing", "another thing"],
 )
-def test_one_statement_assigns_what_costs_nothing_unless_another_replica_was_first(
+def test_what_another_replica_assigned_after_the_table_was_read_comes_first(
     store: PostgresStore,
     other: PostgresStore,
-    monkeypatch: pytest.MonkeyPatch,
     earlier: list[tuple[str, str]],
     theirs: tuple[str, str] | None,
     expected: str,
 ) -> None:
     first, second = PostgresVault(store, numbers="from 1"), PostgresVault(other, numbers="from 1")
-    first.substitutes("c", earlier, placeholder)
-    statements: list[str] = []
-    read = type(store.database).read
-
-    def late(database: object, error: type, statement: str, *values: object) -> list[object]:
-        statements.append(statement)
-        if database is store.database and "INSERT INTO sanitizer.entry" in statement and theirs:
-            second.substitutes("c", [theirs], placeholder)  # just before it arrives
-        return read(database, error, statement, *values)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(type(store.database), "read", late)
+    placeholders(first, "c", earlier)
     with first.read_once("c"):
         assert first.get(b"no such message") is None
-        assert first.substitutes("c", [ANNA], placeholder) == [expected]
-        if theirs is None:  # the message with the table, the table again, and the assignment
-            assert len(statements) == 3
+        with first.edit("c") as table:
+            if theirs:
+                placeholders(second, "c", [theirs])
+            assert table.hide(Wanted(*ANNA)) == expected
     things = {original for _, original in (ANNA, *earlier, *([theirs] if theirs else []))}
     fresh = PostgresVault(store, numbers="from 1").originals("c")
     assert fresh == first.originals("c") == second.originals("c")
     assert set(fresh.values()) == things
     assert len(fresh) == len(things)
+
+
+def test_a_block_that_assigns_nothing_writes_nothing(
+    postgres: PostgresServer, store: PostgresStore
+) -> None:
+    vault = PostgresVault(store)
+    placeholders(vault, "c", [ANNA])
+    before = postgres.sql("SELECT *, xmin FROM sanitizer.conversation")
+    for name in ("c", "d"):
+        with vault.edit(name) as table:
+            assert table.find(Wanted(*BERTA)) is None
+    assert postgres.sql("SELECT *, xmin FROM sanitizer.conversation") == before
 
 
 def test_what_was_not_committed_is_not_seen(
@@ -335,10 +339,10 @@ def test_what_was_not_committed_is_not_seen(
         raise VaultError("the database went away")
 
     with vault.read_once("c"):
-        vault.substitutes("c", [ANNA], placeholder)
+        substitutes(vault, "c", [ANNA], placeholder)
         with monkeypatch.context() as broken:
-            broken.setattr(vault, "_put", failing)
+            broken.setattr(vault, "_write", failing)
             with pytest.raises(VaultError):
-                vault.substitutes("c", [BERTA, PHONE], placeholder)
+                substitutes(vault, "c", [BERTA, PHONE], placeholder)
         assert len(vault.originals("c")) == 1
-        assert vault.substitutes("c", [PHONE, BERTA], placeholder) == ["<PHONE_1>", "<EMAIL_2>"]
+        assert substitutes(vault, "c", [PHONE, BERTA], placeholder) == ["<PHONE_1>", "<EMAIL_2>"]

@@ -19,6 +19,7 @@ from tests.storage.vault_contract import (
     VaultContract,
     drawn,
     placeholder,
+    substitutes,
 )
 
 
@@ -28,26 +29,26 @@ class TestMemoryVault(VaultContract):
 
     def test_a_full_table_refuses_and_forgets_nothing(self) -> None:
         vault = MemoryVault(max_entries=2)
-        vault.substitutes("c", [ANNA, BERTA], placeholder)
+        substitutes(vault, "c", [ANNA, BERTA], placeholder)
         with pytest.raises(VaultError, match="full"):
-            vault.substitutes("c", [PHONE], placeholder)
-        assert vault.substitutes("c", [BERTA, ANNA], placeholder) == ["<EMAIL_2>", "<EMAIL_1>"]
+            substitutes(vault, "c", [PHONE], placeholder)
+        assert substitutes(vault, "c", [BERTA, ANNA], placeholder) == ["<EMAIL_2>", "<EMAIL_1>"]
 
     def test_the_conversation_not_used_for_longest_goes_first(self) -> None:
         vault = MemoryVault(max_entries=2)
-        vault.substitutes("a", [ANNA], placeholder)
-        vault.substitutes("b", [ANNA], placeholder)
-        assert vault.substitutes("b", [BERTA], placeholder) == ["<EMAIL_2>"]
+        substitutes(vault, "a", [ANNA], placeholder)
+        substitutes(vault, "b", [ANNA], placeholder)
+        assert substitutes(vault, "b", [BERTA], placeholder) == ["<EMAIL_2>"]
         assert vault.originals("a") == {}
-        assert vault.substitutes("a", [BERTA], placeholder) == ["<EMAIL_3>"]
+        assert substitutes(vault, "a", [BERTA], placeholder) == ["<EMAIL_3>"]
 
     def test_once_a_conversation_with_a_drawn_value_is_forgotten_so_are_those_of_all(self) -> None:
         vault = MemoryVault(max_entries=2)
-        vault.substitutes("a", [ANNA], drawn)
-        vault.substitutes("b", [ANNA], drawn)
-        assert vault.substitutes("b", [BERTA], drawn) == ["<EMAIL_10001>"]
+        substitutes(vault, "a", [ANNA], drawn)
+        substitutes(vault, "b", [ANNA], drawn)
+        assert substitutes(vault, "b", [BERTA], drawn) == ["<EMAIL_10001>"]
         assert vault.originals("a") == {}
-        assert vault.substitutes("a", [ANNA], drawn) == ["<EMAIL_10002>"], (
+        assert substitutes(vault, "a", [ANNA], drawn) == ["<EMAIL_10002>"], (
             "numbers above those that went, too"
         )
 
@@ -79,8 +80,11 @@ def test_a_full_memory_forgets_a_conversation_and_never_uses_its_numbers_again()
     vault = MemoryVault(max_entries=3)
 
     def values(conversation: str, *originals: str) -> list[str]:
-        return vault.substitutes(
-            conversation, [("TEXT", o) for o in originals], lambda k, _, n, table: f"<{k}_{n}>"
+        return substitutes(
+            vault,
+            conversation,
+            [("TEXT", o) for o in originals],
+            lambda k, _, n, table: f"<{k}_{n}>",
         )
 
     assert values("c", "a", "b") == ["<TEXT_1>", "<TEXT_2>"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
@@ -12,10 +13,13 @@ import pytest
 from sanitizer.errors import VaultError
 from sanitizer.results import Record, Replacement, SanitizedText
 from sanitizer.storage.table import MAX_FORMED, Drawn, Entries, Wanted
-from sanitizer.storage.vault import Vault
+from sanitizer.storage.vault import Vault, placeholders
 
 KEY = b"a key of at least sixteen bytes"
 
+
+Make = Callable[[str, str, int, Entries], str]
+"""Function (kind, original, number, table) -> a value for the first form of a thing."""
 
 ANNA, BERTA = ("EMAIL", "anna@example.org"), ("EMAIL", "berta@example.org")
 PHONE = ("PHONE", "+44 20 7946 0958")
@@ -23,6 +27,22 @@ PHONE = ("PHONE", "+44 20 7946 0958")
 
 def placeholder(kind: str, original: str, number: int, table: Entries) -> str:
     return f"<{kind}_{number}>"
+
+
+def substitutes(
+    vault: Vault, conversation: str, wanted: Sequence[Wanted | tuple[str, str]], make: Make
+) -> list[str]:
+    """The values of forms, in order; those that have none are made, again while one is taken."""
+    forms = [Wanted(*each) for each in wanted]
+    with vault.edit(conversation) as table:
+        if new := sum(table.find(each) is None for each in dict.fromkeys(forms)):
+            table.make_room(new)
+        for each in forms:
+            value = table.find(each)
+            while value is None:
+                number = table.number(each)
+                value = table.assign(each, make(each.kind, each.original, number, table))
+        return [str(table.find(each)) for each in forms]
 
 
 def drawn(kind: str, original: str, number: int, table: Entries) -> str:
@@ -58,13 +78,13 @@ class VaultContract:
         return self.make(tmp_path)
 
     def test_an_original_keeps_its_value_and_numbers_count_up_per_kind(self, vault: Vault) -> None:
-        assert vault.substitutes("c", [ANNA, PHONE, BERTA, ANNA], placeholder) == [
+        assert substitutes(vault, "c", [ANNA, PHONE, BERTA, ANNA], placeholder) == [
             "<EMAIL_1>",
             "<PHONE_1>",
             "<EMAIL_2>",
             "<EMAIL_1>",
         ]
-        assert vault.substitutes("c", [BERTA, ("EMAIL", "c@example.org")], placeholder) == [
+        assert substitutes(vault, "c", [BERTA, ("EMAIL", "c@example.org")], placeholder) == [
             "<EMAIL_2>",
             "<EMAIL_3>",
         ]
@@ -72,12 +92,12 @@ class VaultContract:
         assert len(vault.originals("c")) == 4
 
     def test_nothing_wanted_is_nothing_given(self, vault: Vault) -> None:
-        assert vault.substitutes("c", [], placeholder) == []
+        assert substitutes(vault, "c", [], placeholder) == []
         assert vault.originals("c") == {}
 
     def test_conversations_know_nothing_of_each_other(self, vault: Vault) -> None:
-        vault.substitutes("c", [ANNA], placeholder)
-        vault.substitutes("d", [BERTA], placeholder)
+        substitutes(vault, "c", [ANNA], placeholder)
+        substitutes(vault, "d", [BERTA], placeholder)
         assert vault.originals("c") == {"<EMAIL_1>": ANNA[1]}
         assert vault.originals("d") == {"<EMAIL_1>": BERTA[1]}
         assert vault.originals("") == {}
@@ -86,25 +106,54 @@ class VaultContract:
         def halves(kind: str, original: str, number: int, table: Entries) -> str:
             return f"v{number // 2}"
 
-        values = vault.substitutes("c", [("A", str(i)) for i in range(5)] + [("B", "x")], halves)
+        values = substitutes(vault, "c", [("A", str(i)) for i in range(5)] + [("B", "x")], halves)
         assert len(set(values)) == 6
 
-    def test_a_failing_maker_assigns_nothing(self, vault: Vault) -> None:
-        def failing(kind: str, original: str, number: int, table: Entries) -> str:
-            if original == BERTA[1]:
+    @pytest.mark.parametrize("earlier", [[], [PHONE]], ids=["new conversation", "known one"])
+    def test_after_an_exception_nothing_is_kept(
+        self, vault: Vault, earlier: list[tuple[str, str]]
+    ) -> None:
+        placeholders(vault, "c", earlier)
+        before = dict(vault.originals("c"))
+
+        def failing() -> None:
+            with vault.edit("c") as table:
+                table.hide(Wanted(*ANNA))
+                assert table.assign(Wanted("CONDITION", "asthma"), Drawn("gout", 5.0)) == "gout"
                 raise KeyError
-            return placeholder(kind, original, number, table)
 
         with pytest.raises(KeyError):
-            vault.substitutes("c", [BERTA], failing)
-        assert vault.originals("c") == {}
+            failing()
+        assert vault.originals("c") == before
+        assert vault.known("c", [ANNA[1], "asthma"]) == {}
+        (value,) = placeholders(vault, "c", [ANNA])
+        assert vault.originals("c") == before | {value: ANNA[1]}
+
+    def test_a_block_sees_what_it_assigned_and_others_see_it_at_its_end(self, vault: Vault) -> None:
+        anna = Wanted(*ANNA)
+        with vault.edit("c") as table:
+            assert table.find(anna) is None
+            value = table.hide(anna)
+            assert table.find(anna) == table.assign(anna, "another") == value
+            assert table.assign(Wanted(*BERTA), value) is None, "it is taken"
+        assert vault.originals("c") == {value: ANNA[1]}
+        with vault.edit("c") as table:
+            assert table.find(anna) == value
+            assert table.find(Wanted(*BERTA)) is None
+        assert vault.originals("c") == {value: ANNA[1]}
+
+    def test_a_table_is_changed_in_a_block_only(self, vault: Vault) -> None:
+        with vault.edit("c") as table:
+            pass
+        with pytest.raises(VaultError, match=r"Vault\.edit"):
+            table.hide(Wanted(*ANNA))
 
     def test_a_text_with_more_than_a_vault_holds_is_refused(self, tmp_path: Path) -> None:
         vault = self.make(tmp_path, max_entries=2)
         with pytest.raises(VaultError, match="max_entries=2"):
-            vault.substitutes("c", [ANNA, BERTA, PHONE], placeholder)
+            substitutes(vault, "c", [ANNA, BERTA, PHONE], placeholder)
         assert vault.originals("c") == {}
-        assert vault.substitutes("c", [ANNA, BERTA], placeholder) == ["<EMAIL_1>", "<EMAIL_2>"]
+        assert substitutes(vault, "c", [ANNA, BERTA], placeholder) == ["<EMAIL_1>", "<EMAIL_2>"]
 
     def test_the_first_result_stays(self, vault: Vault) -> None:
         first, second = result("one", ANNA[1]), result("two")
@@ -134,7 +183,9 @@ class VaultContract:
             wanted = [("EMAIL", f"{i}@example.org") for i in range(number, number + 12)]
             return list(
                 zip(
-                    (w[1] for w in wanted), vault.substitutes("c", wanted, placeholder), strict=True
+                    (w[1] for w in wanted),
+                    substitutes(vault, "c", wanted, placeholder),
+                    strict=True,
                 )
             )
 
@@ -154,14 +205,14 @@ class VaultContract:
         assert len(set(kept)) == 1
 
     def test_its_repr_tells_counts_only(self, vault: Vault) -> None:
-        vault.substitutes("talk", [ANNA], placeholder)
+        substitutes(vault, "talk", [ANNA], placeholder)
         vault.put_first(b"k", result("hello", ANNA[1]))
         assert "1 messages, 1 identifiers" in repr(vault)
         assert not any(word in repr(vault) for word in ("anna", "talk", "hello"))
 
     def test_a_thing_has_one_stand_in_however_it_is_written(self, vault: Vault) -> None:
         forms = [("PERSON", "Elena Marsh"), ("PERSON", "ELENA  MARSH"), ("PLACE", "elena marsh")]
-        assert vault.substitutes("c", forms, placeholder) == [
+        assert substitutes(vault, "c", forms, placeholder) == [
             "<PERSON_1>",
             "<PERSON_1_2>",
             "<PERSON_1_3>",
@@ -171,7 +222,7 @@ class VaultContract:
 
     def test_a_part_of_a_name_belongs_to_the_only_person_with_it(self, vault: Vault) -> None:
         people = [("PERSON", name) for name in ("Elena Marsh", "Tom Marsh", "Elena", "Marsh")]
-        assert vault.substitutes("c", people, placeholder) == [
+        assert substitutes(vault, "c", people, placeholder) == [
             "<PERSON_1>",
             "<PERSON_2>",
             "<PERSON_1_2>",
@@ -189,43 +240,43 @@ class VaultContract:
             Wanted("CONDITION", "hep C", "hepatitis c"),
             Wanted("CONDITION", "HCV", "hepatitis c"),
         ]
-        assert vault.substitutes("c", wanted, make) == ["gout", "gout"]
-        assert vault.substitutes("c", [Wanted("CONDITION", "asthma")], make) == ["lupus"]
-        assert vault.substitutes("c", wanted[::-1], make) == ["gout", "gout"]
+        assert substitutes(vault, "c", wanted, make) == ["gout", "gout"]
+        assert substitutes(vault, "c", [Wanted("CONDITION", "asthma")], make) == ["lupus"]
+        assert substitutes(vault, "c", wanted[::-1], make) == ["gout", "gout"]
         assert drawn_for == ["hep C", "asthma"]
         assert vault.originals("c") == {"gout": "hep C", "lupus": "asthma"}
         assert vault.originals("c").drawn == {"gout": 5.0, "lupus": 5.0}
 
     def test_a_part_of_a_name_is_known_with_its_capital(self, vault: Vault) -> None:
-        vault.substitutes("c", [("PERSON", "Elena Marsh")], placeholder)
+        substitutes(vault, "c", [("PERSON", "Elena Marsh")], placeholder)
         assert vault.known("c", ["Marsh", "MARSH", "marsh", "elena marsh", "Mar"]) == {
             "Marsh": "PERSON",
             "MARSH": "PERSON",
             "elena marsh": "PERSON",
         }
-        vault.substitutes("c", [("PERSON", "Peter Marsh")], placeholder)
+        substitutes(vault, "c", [("PERSON", "Peter Marsh")], placeholder)
         assert set(vault.known("c", ["Marsh", "Peter"])) == {"Marsh", "Peter"}, "of whom, is open"
 
     def test_a_drawn_thing_stays_one_where_it_is_read_as_a_name(self, vault: Vault) -> None:
         """Once "ASTHMA", read as a person, became the original, and each word of the stand-in."""
-        vault.substitutes(
-            "c", [Wanted("CONDITION", "asthma")], lambda *_: Drawn("anxiety disorder", 5.0)
+        substitutes(
+            vault, "c", [Wanted("CONDITION", "asthma")], lambda *_: Drawn("anxiety disorder", 5.0)
         )
-        later = vault.substitutes("c", [Wanted("PERSON", "ASTHMA")], placeholder)
+        later = substitutes(vault, "c", [Wanted("PERSON", "ASTHMA")], placeholder)
         assert later == ["anxiety disorder"]
         assert vault.originals("c") == {"anxiety disorder": "asthma"}
         assert vault.originals("c").names == {}
 
     def test_a_draw_that_is_taken_is_an_error_and_no_loop(self, vault: Vault) -> None:
-        vault.substitutes("c", [("CONDITION", "asthma")], lambda *_: Drawn("gout", 5.0))
+        substitutes(vault, "c", [("CONDITION", "asthma")], lambda *_: Drawn("gout", 5.0))
         with pytest.raises(VaultError, match="taken"):
-            vault.substitutes("c", [("CONDITION", "lupus")], lambda *_: Drawn("gout", 5.0))
+            substitutes(vault, "c", [("CONDITION", "lupus")], lambda *_: Drawn("gout", 5.0))
         assert vault.originals("c") == {"gout": "asthma"}
 
     def test_a_scratch_copy_changes_nothing(self, vault: Vault) -> None:
-        vault.substitutes("c", [ANNA], placeholder)
-        vault.substitutes("c", [("CONDITION", "asthma")], lambda *_: Drawn("gout", 5.0))
+        substitutes(vault, "c", [ANNA], placeholder)
+        substitutes(vault, "c", [("CONDITION", "asthma")], lambda *_: Drawn("gout", 5.0))
         scratch = vault.scratch("c")
-        assert scratch.substitutes("c", [ANNA, BERTA], placeholder) == ["<EMAIL_1>", "<EMAIL_2>"]
+        assert substitutes(scratch, "c", [ANNA, BERTA], placeholder) == ["<EMAIL_1>", "<EMAIL_2>"]
         assert scratch.originals("c").drawn == {"gout": 5.0}
         assert len(vault.originals("c")) == 2

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from sanitizer import Sanitizer
 from sanitizer.answers import Links, Restorer
 from sanitizer.errors import UpstreamError
+from sanitizer.storage import Wanted
 from sanitizer.wire.event_streams import MAX_EVENT, EventStream, LineStream
 from sanitizer.wire.formats.response_events import KNOWN
 from tests.clients.tool_calls import EMAIL, RESPONSES, chat, send, toy
@@ -183,9 +184,8 @@ def test_originals_with_quotes_are_escaped_inside_arguments() -> None:
     sanitizer = Sanitizer(policy="identifiers")
     original = 'say "x\ny"'
     vault = sanitizer.inner.released.vault
-    vault.substitutes(
-        sanitizer.conversation, [("TEXT", original)], lambda kind, _, n, table: f"<{kind}_{n}>"
-    )
+    with vault.edit(sanitizer.conversation) as table:
+        table.assign(Wanted("TEXT", original), "<TEXT_1>")
     filtered = send(chat("hi"), sanitizer).stream(SSE)
     raw = b"".join(event(chunk(call(p))) for p in ['{"a": "<TE', 'XT_1>"', "}"]) + event(
         chunk({}, "tool_calls")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sanitizer import Policy, Sanitizer
 from sanitizer.errors import RequestRefused
-from sanitizer.storage import MemoryVault
+from sanitizer.storage import MemoryVault, Wanted
 from sanitizer.text.policy import WireRules
 from tests.clients.tool_calls import CHAT, EMAIL, RESPONSES, WORD, chat, read, send, sent, toy
 from tests.wire.test_event_streams import call, chunk, concatenated, event, through
@@ -173,9 +173,8 @@ def test_messages_in_json_stay_json(form: dict[str, Any]) -> None:
     restored = {"key": original, "n": original}
     sanitizer = Sanitizer(policy="identifiers")
     vault = sanitizer.inner.released.vault
-    vault.substitutes(
-        sanitizer.conversation, [("TEXT", original)], lambda kind, _, n, table: f"<{kind}_{n}>"
-    )
+    with vault.edit(sanitizer.conversation) as table:
+        table.assign(Wanted("TEXT", original), "<TEXT_1>")
     assert (
         json.loads(answered({"content": value}, sanitizer, "hi", response_format=form)["content"])
         == restored

@@ -3,12 +3,12 @@
 Guarantee: no scope is granted more than its limit, and no grant is forgotten, over all processes.
 The accounts of a charge are locked in the order of their ids, checked and raised in one
 transaction, which is on the server's disk before `reserve` returns. What is never settled stays
-charged. A charge has the name of what is drawn for it, HMAC(conversation, life of its table,
-thing) or the HMAC of a message; a name is charged once, however often it is tried:
+charged. What is drawn is charged once, however often it is tried:
 
 - for a thing, the charge is part of the transaction that keeps its stand-in;
-- for a message, whoever tries again joins the open charge, and the first result that is kept under
-  its key is what all of them release. Once the message was dropped, it is charged anew.
+- for a message, the charge has its HMAC as a name. Whoever tries again joins the open charge, and
+  the first result that is kept under its key is what all of them release. Once the message was
+  dropped, it is charged anew.
 
 Stored: HMACs of names, amounts in whole nano-epsilon, times in seconds, digests of policy and
 model. Every row carries an HMAC of its content.
@@ -137,7 +137,8 @@ class PostgresLedger:
         with self._store.database.transaction(LedgerError) as transaction:
             now = self._now(transaction)
             accounts, caps = self._locked(transaction, distinct, now)
-            name = transaction.thing or self._name(key)
+            spent = transaction.spends
+            name = self._name(None if spent else key)
             old = self._charge_of(transaction, name)
             if old is not None and self._is_joined(transaction, old):
                 if old.state == OPEN:
@@ -145,7 +146,6 @@ class PostgresLedger:
                 return _SharedReservation(self, old.number, old.amount)
             for account in accounts:
                 check_room(account, self._cap(account, caps), amount)
-            spent = transaction.thing is not None
             number = self._grant(transaction, accounts, name, amount, now, spent)
         if key is None and not spent:
             return Reservation(self, number, amount)

@@ -103,7 +103,7 @@ class Transaction:
     """Statements of one thread on one connection, all of them or none.
 
     Attributes:
-        thing: name of the charge for the thing that is being assigned in it, or None.
+        spends: True where a charge is spent at once: it is kept with what is drawn for it, or not.
         about: digest of policy and model, stored beside charges.
         seconds: how long a statement may take.
     """
@@ -111,7 +111,7 @@ class Transaction:
     _database: Database
     _error: type[SanitizerError]
     seconds: float
-    thing: bytes | None = None
+    spends: bool = False
     about: str = ""
     _connection: Any = field(default=None, repr=False)
     _failed: bool = False

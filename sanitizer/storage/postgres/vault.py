@@ -2,8 +2,7 @@
 
 A conversation has one row, whose lock (SELECT ... FOR UPDATE) makes assigning atomic over all
 processes. What a draw costs is charged in the same transaction, if the ledger is in the same
-store: a stand-in is kept if and only if it was charged, and a retry finds it. One placeholder
-alone costs nothing, and is assigned by one statement that fails if the row has changed.
+store: a stand-in is kept if and only if it was charged, and a retry finds it.
 
 The conversation's row holds, sealed, how many entries there are and the chained HMAC of them all,
 so that a missing or older entry is found. Rows are checked by one read at each call; entries that
@@ -15,9 +14,9 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 
 from sanitizer.errors import VaultError
@@ -25,8 +24,8 @@ from sanitizer.randomness import secret_key
 from sanitizer.results import SanitizedText
 from sanitizer.storage.postgres.store import PostgresStore, Transaction
 from sanitizer.storage.sealing import decoded, dumped, encoded
-from sanitizer.storage.table import Cache, Entries, Make, Row, Wanted
-from sanitizer.storage.vault import MAX_ENTRIES, MAX_MESSAGES, StoredVault, Tags, unassigned
+from sanitizer.storage.table import Cache, Entries, Row
+from sanitizer.storage.vault import MAX_ENTRIES, MAX_MESSAGES, StoredVault, Tags
 
 LOCKS = 256
 """Locks of this process; conversations that share one wait for each other."""
@@ -38,14 +37,14 @@ LEFT JOIN sanitizer.conversation c ON c.id = column2
 """
 _ADD = """
 WITH changed AS (
-    UPDATE sanitizer.conversation SET seal = $5, body = $6 WHERE id = $1 AND seal = $7
-    RETURNING id)
-INSERT INTO sanitizer.entry SELECT id, $2, $3, $4 FROM changed RETURNING place
+    INSERT INTO sanitizer.conversation VALUES ($1, $2, $3)
+    ON CONFLICT (id) DO UPDATE SET seal = excluded.seal, body = excluded.body RETURNING id)
+INSERT INTO sanitizer.entry SELECT changed.id, added.*
+FROM changed, unnest($4::int[], $5::bytea[], $6::bytea[]) AS added
 """
-_BEGIN = """
-WITH changed AS (
-    INSERT INTO sanitizer.conversation VALUES ($1, $5, $6) ON CONFLICT DO NOTHING RETURNING id)
-INSERT INTO sanitizer.entry SELECT id, $2, $3, $4 FROM changed RETURNING place
+_PUT = """
+INSERT INTO sanitizer.conversation VALUES ($1, $2, $3)
+ON CONFLICT (id) DO UPDATE SET seal = excluded.seal, body = excluded.body
 """
 
 
@@ -60,7 +59,7 @@ class _Conversation:
         chain: the chained HMAC that ends with entry n.
         floor: numbers up to it were used in an earlier life.
         entries: its things.
-        is_sure: False while things are assigned that no transaction has committed yet.
+        is_sure: False while it is read, or holds things that no transaction has committed yet.
     """
 
     seal: bytes = b""
@@ -184,18 +183,53 @@ class PostgresVault(StoredVault):
                 self._drop_oldest(owner)
         return result
 
+    @contextmanager
+    def edit(self, conversation: str) -> Iterator[Entries]:
+        """Let one thread change a table, as `Vault.edit`.
+
+        What a ledger of the same store charges in the block is part of its transaction.
+        """
+        conversation_id = self._id(conversation)
+        transaction: Transaction | None = None
+        with self._alone(conversation):
+            state = self._seen(conversation)
+            entries = state.entries
+            with ExitStack() as stack:
+
+                def make_room(n: int) -> None:
+                    nonlocal transaction
+                    if transaction is None:
+                        state.is_sure = False
+                        transaction = stack.enter_context(
+                            self._store.database.transaction(VaultError)
+                        )
+                        transaction.about, transaction.spends = self._about, True
+                        row = self._locked(transaction, conversation_id)
+                        self._load(conversation_id, row, state)
+                        state.is_sure = False
+                        entries.floor = state.floor
+                    self._check_room(len(entries.rows), n, self._what)
+
+                with entries.editing(make_room):
+                    yield entries
+                if transaction is not None and len(entries.rows) > state.n:
+                    self._write(transaction, conversation_id, state)
+            if transaction is not None:
+                state.is_sure = True
+                self._keep(conversation_id, state)
+                self._see(conversation, state)
+
     def forget(self, conversation: str) -> None:
         """Remove a conversation's things and messages; its numbers are not used again.
 
         The rows' bytes stay in the database's files until it is vacuumed, and in its backups.
         """
         conversation_id = self._id(conversation)
+        state = _Conversation()
         with self._alone(conversation):
             with self._store.database.transaction(VaultError) as transaction:
-                row = self._locked(transaction, conversation_id)
-                state = self._loaded(conversation_id, row)
-                floor = max(state.floor, state.entries.floor_without())
-                again = _Conversation(floor=floor)
+                self._load(conversation_id, self._locked(transaction, conversation_id), state)
+                again = _Conversation(floor=max(state.floor, state.entries.floor_without()))
                 transaction.rows(
                     "DELETE FROM sanitizer.entry WHERE conversation = $1", conversation_id
                 )
@@ -203,7 +237,7 @@ class PostgresVault(StoredVault):
                     "DELETE FROM sanitizer.message WHERE owner = ANY($1::bytea[])",
                     [conversation_id, self._answers_of(conversation_id)],
                 )
-                self._put(transaction, conversation_id, again)
+                transaction.rows(_PUT, conversation_id, *self._put(conversation_id, again))
             self._keep(conversation_id, again)
 
     def __repr__(self) -> str:
@@ -234,14 +268,21 @@ class PostgresVault(StoredVault):
             lock.release()
 
     def _entries_of(self, conversation: str) -> Entries:
+        return self._stored(conversation).entries
+
+    def _entries_seen(self, conversation: str) -> Entries:
+        return self._seen(conversation).entries
+
+    def _stored(self, conversation: str) -> _Conversation:
         conversation_id = self._id(conversation)
         state = self._current(conversation_id, self._row(conversation_id))
         state.entries.tag = self._tags.of(conversation)
-        return self._see(conversation, state)
+        self._see(conversation, state)
+        return state
 
-    def _entries_seen(self, conversation: str) -> Entries:
+    def _seen(self, conversation: str) -> _Conversation:
         found = (self._thread.seen or {}).get(conversation)
-        return found.entries if found and found.is_sure else self._entries_of(conversation)
+        return found if found and found.is_sure else self._stored(conversation)
 
     @contextmanager
     def read_once(self, conversation: str) -> Iterator[None]:
@@ -252,11 +293,10 @@ class PostgresVault(StoredVault):
         finally:
             thread.seen, thread.ahead = outside, None
 
-    def _see(self, conversation: str, state: _Conversation) -> Entries:
+    def _see(self, conversation: str, state: _Conversation) -> None:
         if self._thread.seen is not None:
             self._thread.seen[conversation] = state
             self._thread.ahead = None
-        return state.entries
 
     def _message(self, row: Any) -> SanitizedText:
         plain = self._store.open(row["seal"], row["body"], "message", row["id"], row["owner"])
@@ -276,9 +316,11 @@ class PostgresVault(StoredVault):
         Args:
             found: its row, just read; None if it has none.
         """
+        with self._lock:
+            state = self._cache.get(conversation_id) or _Conversation()
         while found is not None:
             try:
-                state = self._loaded(conversation_id, found)
+                self._load(conversation_id, found, state)
             except VaultError:
                 # It may have been forgotten between the two reads.
                 before, found = found, self._row(conversation_id)
@@ -295,24 +337,32 @@ class PostgresVault(StoredVault):
         )
         return found[0] if found else None
 
-    def _loaded(self, conversation_id: bytes, row: Any) -> _Conversation:
-        """Return a conversation, reading from the database what the cache does not have.
+    def _load(self, conversation_id: bytes, row: Any, state: _Conversation) -> None:
+        """Bring a conversation up to date, reading from the database what it does not have.
 
         It is out of the cache until `_keep`: if something fails, a half-changed one must not stay.
+
+        Args:
+            row: that of the conversation; None if there is none.
         """
         with self._lock:
-            state = self._cache.pop(conversation_id)
-        if state is not None and state.seal == row["seal"]:
-            return state
-        plain = self._store.open(row["seal"], row["body"], "conversation", conversation_id)
-        life, n, chain, floor, numbers = json.loads(plain)
-        if state is None or state.life.hex() != life or state.n > n:
-            state = _Conversation(life=bytes.fromhex(life))
+            self._cache.pop(conversation_id)
+        if row is not None and state.seal == row["seal"]:
+            return
+        state.is_sure = False
+        life, n, chain, floor, numbers = secret_key().hex(), 0, "", 0, {}
+        if row is not None:
+            plain = self._store.open(row["seal"], row["body"], "conversation", conversation_id)
+            life, n, chain, floor, numbers = json.loads(plain)
+        if state.life.hex() != life or state.n > n:
+            state.life, state.n, state.chain = bytes.fromhex(life), 0, b""
+            state.entries.clear()
         for entry in self._entries(conversation_id, state, n, bytes.fromhex(chain)):
             state.entries.add(Row.of(json.loads(entry)[0]))
-        state.seal, state.n, state.chain = row["seal"], n, bytes.fromhex(chain)
-        state.floor, state.entries.numbers = floor, Counter(numbers)
-        return state
+        state.seal = b"" if row is None else row["seal"]
+        state.n, state.chain, state.floor = n, bytes.fromhex(chain), floor
+        state.entries.numbers = Counter(numbers)
+        state.is_sure = True
 
     def _entries(
         self, conversation_id: bytes, state: _Conversation, n: int, end: bytes
@@ -343,111 +393,38 @@ class PostgresVault(StoredVault):
         return self._store.mac("chain", chain, place, plain)
 
     def _locked(self, transaction: Transaction, conversation_id: bytes) -> Any:
-        """Return a conversation's row, locked until the transaction ends; made if there is none."""
+        """Return a conversation's row, locked until the transaction ends; None if there is none.
+
+        Then its id is locked, so that nobody else makes the row meanwhile.
+        """
         select = "SELECT * FROM sanitizer.conversation WHERE id = $1 FOR UPDATE"
         found = transaction.row(select, conversation_id)
         if found is None:
-            sealed = self._store.seal(_Conversation().encoded(), "conversation", conversation_id)
-            transaction.rows(
-                "INSERT INTO sanitizer.conversation VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-                *(conversation_id, *sealed),
-            )
+            number = int.from_bytes(conversation_id[:8], "big", signed=True)
+            transaction.rows("SELECT pg_advisory_xact_lock($1)", number)
             found = transaction.row(select, conversation_id)
         return found
 
-    def _assigned(self, conversation: str, wanted: Sequence[Wanted], make: Make) -> Entries:
-        """Assign released values to those that have none, and charge them, in one transaction."""
-        conversation_id = self._id(conversation)
-        seen = (self._thread.seen or {}).get(conversation)
-        new = list(unassigned(seen.entries, wanted)) if seen else []
-        # A concept may be drawn, and paid; makers of other places cannot be asked twice.
-        if len(new) == 1 and not (new[0].key or new[0].place):
-            found = self._assigned_at_once(conversation, new[0], make)
-            if found is not None:
-                return self._see(conversation, found)
-        with self._store.database.transaction(VaultError) as transaction:
-            state = self._loaded(conversation_id, self._locked(transaction, conversation_id))
-            state.is_sure = False
-            state.entries.tag = self._tags.of(conversation)
-            new = list(unassigned(state.entries, wanted))
-            self._check_room(len(state.entries.values), len(new), self._what)
-            rows = self._made(transaction, conversation_id, state, new, make)
-            transaction.many("INSERT INTO sanitizer.entry VALUES ($1, $2, $3, $4)", rows)
-            if rows:
-                self._put(transaction, conversation_id, state)
-        state.is_sure = True
-        self._keep(conversation_id, state)
-        return self._see(conversation, state)
+    def _write(
+        self, transaction: Transaction, conversation_id: bytes, state: _Conversation
+    ) -> None:
+        """Write the entries that are new."""
+        places, seals, bodies = [], [], []
+        for row in state.entries.rows[state.n :]:
+            state.n += 1
+            plain = dumped([row, self._about])
+            seal, body = self._store.seal(plain, "entry", conversation_id, state.n)
+            state.chain = self._linked(state.chain or state.life, state.n, plain)
+            places.append(state.n)
+            seals.append(seal)
+            bodies.append(body)
+        sealed = self._put(conversation_id, state)
+        transaction.rows(_ADD, conversation_id, *sealed, places, seals, bodies)
 
-    def _assigned_at_once(
-        self, conversation: str, wanted: Wanted, make: Make
-    ) -> _Conversation | None:
-        """Assign one value that costs nothing, by one statement in place of a transaction.
-
-        Return None, with nothing assigned, if another process changes the conversation meanwhile.
-        """
-        conversation_id = self._id(conversation)
-        # Once more: what another process has changed since would be found below only.
-        state = self._current(conversation_id, self._row(conversation_id))
-        entries = state.entries
-        entries.tag = self._tags.of(conversation)
-        if entries.find(wanted) is not None:
-            return state
-        self._check_room(len(entries.values), 1, self._what)
-        numbers = entries.numbers.copy()
-        row = entries.made(wanted, make, state.floor)
-        after = replace(state)
-        entry = self._sealed(conversation_id, after, row)
-        after.seal, body = self._store.seal(after.encoded(), "conversation", conversation_id)
-        values = (*entry, after.seal, body)
-        read = self._store.database.read
-        if state.seal:
-            found = read(VaultError, _ADD, *values, state.seal)
-        else:
-            found = read(VaultError, _BEGIN, *values)
-        if not found:
-            entries.numbers = numbers
-            return None
-        entries.add(row)
-        self._keep(conversation_id, after)
-        return after
-
-    def _made(
-        self,
-        transaction: Transaction,
-        conversation_id: bytes,
-        state: _Conversation,
-        new: Sequence[Wanted],
-        make: Make,
-    ) -> list[tuple[bytes, int, bytes, bytes]]:
-        """Return the rows of new entries; `make` may charge for them meanwhile."""
-        rows = []
-        transaction.about = self._about
-        for each in unassigned(state.entries, new):
-            transaction.thing = self._store.mac("thing", conversation_id, state.life, each.thing)
-            try:
-                row = state.entries.assign(each, make, state.floor)
-            finally:
-                transaction.thing = None
-            rows.append(self._sealed(conversation_id, state, row))
-        return rows
-
-    def _sealed(
-        self, conversation_id: bytes, state: _Conversation, row: Row
-    ) -> tuple[bytes, int, bytes, bytes]:
-        """Return an entry as it is stored, and count it in the state."""
-        state.n += 1
-        plain = dumped([row, self._about])
-        seal, body = self._store.seal(plain, "entry", conversation_id, state.n)
-        state.chain = self._linked(state.chain or state.life, state.n, plain)
-        return (conversation_id, state.n, seal, body)
-
-    def _put(self, transaction: Transaction, conversation_id: bytes, state: _Conversation) -> None:
+    def _put(self, conversation_id: bytes, state: _Conversation) -> tuple[bytes, bytes]:
+        """Return what is to be written of a conversation's row."""
         state.seal, body = self._store.seal(state.encoded(), "conversation", conversation_id)
-        transaction.rows(
-            "UPDATE sanitizer.conversation SET seal = $2, body = $3 WHERE id = $1",
-            *(conversation_id, state.seal, body),
-        )
+        return state.seal, body
 
     def _keep(self, conversation_id: bytes, state: _Conversation) -> None:
         with self._lock:

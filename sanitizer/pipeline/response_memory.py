@@ -88,7 +88,7 @@ class _Known(NamedTuple):
     """A text of an answer as it would come back unedited; fields as of a `Passage`.
 
     Attributes:
-        turn: in which it was asked for, or noted: see `_Conversation.align`.
+        turn: in which it was asked for, or noted: see `_Answers.align`.
     """
 
     place: int
@@ -101,7 +101,7 @@ Coming = Callable[[], list[Passage]]
 """Function that returns what has come of an answer until now."""
 
 
-class Said:
+class ResponseMemory:
     """The answers of all conversations that one vault holds. Safe for many threads.
 
     Args:
@@ -113,7 +113,7 @@ class Said:
         self._vault, self._record = vault, record
         # Of the maps below, and never held while the vault is asked or an answer is read.
         self._lock = threading.Lock()
-        self._held: Cache[str, _Conversation] = Cache(MAX_CONVERSATIONS, MAX_TURNS)
+        self._held: Cache[str, _Answers] = Cache(MAX_CONVERSATIONS, MAX_TURNS)
         self._coming: OrderedDict[str, list[Coming]] = OrderedDict()
 
     def remember(self, conversation: str, passages: Sequence[Passage]) -> None:
@@ -200,14 +200,14 @@ class Said:
     @contextmanager
     def _current(
         self, conversation: str, so_far: bool = True, reads: bool = True
-    ) -> Iterator[_Conversation]:
+    ) -> Iterator[_Answers]:
         """Yield the answers of a conversation, if `reads` those too that another process kept.
 
         Those too that are still coming, if `so_far`.
         No other thread has them meanwhile; those of other conversations are free.
         """
         with self._lock:
-            held = self._held.get(conversation) or _Conversation()
+            held = self._held.get(conversation) or _Answers()
             self._held.keep(conversation, held, held.n_held)
             waiting = tuple(self._coming.get(conversation, ())) if so_far else ()
         with held.lock:
@@ -279,7 +279,7 @@ def declared(text: str, segments: Iterable[Segment]) -> DeclaredText:
     return DeclaredText("".join([*written, text[at:]]), tuple(spans))
 
 
-class _Conversation:
+class _Answers:
     """The answers of one conversation.
 
     Attributes:
@@ -341,7 +341,7 @@ class _Conversation:
         earlier turn than that of the note.
 
         Args:
-            history: as for `Said.align`. keys: of the texts, which are kept instead of them.
+            history: its texts in order. keys: of the texts, which are kept instead of them.
         """
         n_of_role: Counter[tuple[str, str]] = Counter()
         places = []
