@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -296,39 +297,24 @@ class Sanitizer:
         """
         if isinstance(texts, str):
             raise TypeError("texts must be an iterable of str, got one str")
-        texts = list(texts)
+        read = [DeclaredText.of(text, keep) for text in texts]
         results: list[SanitizedText] = []
         stream = self.sanitize_stream(
-            texts, role=role, fresh=fresh, keep=keep, together=together, source=source
+            read, role=role, fresh=fresh, together=together, source=source
         )
         try:
-            for result in counted(stream, len(texts)) if progress else stream:
+            for result in counted(stream, len(read)) if progress else stream:
                 results.append(result)
-            if not self.policy.perturb and (self._named if together is None else together):
-                self._hide_again(texts, results, role, keep, source)
+            linked = not self.policy.perturb and self._is_linked(together)
+            # An identifier may stand where only a later text tells what it is.
+            for i, (text, its_role) in enumerate(_with_roles(read, role) if linked else ()):
+                again = self.inner.says_again(text.text, its_role, results[i].covered)
+                if again and its_role != "assistant":  # an answer goes back as it came
+                    results[i] = self.sanitize(text, role=its_role, source=source)
         except SanitizerError as error:
             error.released = tuple(results)
             raise
         return results
-
-    def _hide_again(
-        self,
-        texts: Sequence[str | DeclaredText],
-        results: list[SanitizedText],
-        role: str | Sequence[str],
-        keep: Sequence[str],
-        source: Source,
-    ) -> None:
-        """Sanitize those texts again in which an identifier stands that only a later text tells.
-
-        An answer of the API goes back as it came, and is left out.
-        """
-        pairs = _with_roles((DeclaredText.of(text, keep) for text in texts), role)
-        for i, (text, its_role) in enumerate(pairs):
-            if its_role == "assistant":
-                continue
-            if self.inner.says_again(text.text, its_role, results[i].covered):
-                results[i] = self.sanitize(text, role=its_role, keep=keep, source=source)
 
     def sanitize_stream(
         self,
@@ -350,14 +336,17 @@ class Sanitizer:
             'Mail <EMAIL_1>'
         """
         read = _with_roles((DeclaredText.of(text, keep) for text in texts), role)
-        apart = not (self.policy.perturb or (self._named if together is None else together))
+        apart = not (self.policy.perturb or self._is_linked(together))
         group: list[_Pending] = []
         n_tokens = 0
         for text, its_role in read:
             if not self._draws_words(its_role, fresh):
                 yield from self._by_words(group, fresh, source)
                 group, n_tokens = [], 0
-                own = self._apart() if apart else self
+                own = self
+                if apart:
+                    own = self._copy()
+                    own._inner = self.inner.derive(_fresh_name())
                 result = own.sanitize(text, role=its_role, source=source)
                 yield replace(result, conversation=own.conversation) if apart else result
                 continue
@@ -369,11 +358,8 @@ class Sanitizer:
                 group, n_tokens = [], 0
         yield from self._by_words(group, fresh, source)
 
-    def _apart(self) -> Sanitizer:
-        """Return this Sanitizer for a text that is a conversation of its own."""
-        other = self._copy()
-        other._inner = self.inner.derive(_fresh_name())
-        return other
+    def _is_linked(self, together: bool | None) -> bool:
+        return self._named if together is None else together
 
     def _copy(self) -> Sanitizer:
         other = object.__new__(type(self))
@@ -689,25 +675,19 @@ def _check_stores(conversation: object, vault: object, ledger: object) -> None:
 
 
 def _with_roles(
-    texts: Iterator[DeclaredText], role: str | Sequence[str]
+    texts: Iterable[DeclaredText], role: str | Sequence[str]
 ) -> Iterator[tuple[DeclaredText, str]]:
-    """Yield each text with its role.
-
-    Raises:
-        TypeError: roles that are no texts. ValueError: more or fewer roles than texts.
-    """
+    """Yield each text with its role; raise TypeError or ValueError for roles that do not fit."""
     if isinstance(role, str):
         yield from ((text, role) for text in texts)
         return
     if not isinstance(role, Sequence) or not all(isinstance(each, str) for each in role):
         raise TypeError("role must be a str, or a sequence with one for each text")
-    roles = iter(role)
-    for text in texts:
-        if (its_role := next(roles, None)) is None:
-            raise ValueError("role must hold one for each text, got fewer")
+    for text, its_role in zip_longest(texts, role):
+        if text is None or its_role is None:
+            than = "got fewer" if its_role is None else "got more"
+            raise ValueError(f"role must hold one for each text, {than}")
         yield text, its_role
-    if next(roles, None) is not None:
-        raise ValueError("role must hold one for each text, got more")
 
 
 def _fresh_name() -> str:
