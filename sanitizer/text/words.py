@@ -296,15 +296,15 @@ def overlapping(spans: Sequence[_Span], start: int, end: int) -> Sequence[_Span]
     return spans[first : bisect_left(spans, end, lo=first, key=lambda span: span[0])]
 
 
-def outside(spans: Sequence[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
-    """Return the parts of a stretch that share no character with ascending spans.
+def outside(spans: Sequence[_Span], start: int, end: int) -> list[tuple[int, int]]:
+    """Return the parts of a stretch that share no character with ascending spans (start, end, ...).
 
     Example:
         >>> outside([(0, 2), (3, 5)], 1, 9)
         [(2, 3), (5, 9)]
     """
     found = []
-    for begin, stop in overlapping(spans, start, end):
+    for begin, stop, *_ in overlapping(spans, start, end):
         if start < begin:
             found.append((start, begin))
         start = stop
