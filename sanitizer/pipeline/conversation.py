@@ -203,7 +203,7 @@ class Conversation:
 
     Attributes:
         remember, watch, unwatch, align, n_turns, restored_in: of `ResponseMemory`, for this
-            conversation.
+            conversation. class_draws: returns what draws within classes; raises ModelError.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class Conversation:
         policy = settings.policy
         self.settings, self.vault, self.conversation = settings, vault, conversation
         self.extractor, self.preview = extractor, preview
-        self._loader = loader
+        self._loader, self.class_draws = loader, loader.class_draws
         self._previews = previews or Previews()
         responses = responses or ResponseMemory(vault, answer_record(policy))
         self._responses = responses
@@ -318,10 +318,6 @@ class Conversation:
                 f"{policy.name!r}; for the classes that balanced draws: sanitizer advise --classes"
             )
         return self._loader.words()
-
-    def class_draws(self) -> ClassDraws:
-        """Return what draws stand-ins within classes; raise ModelError."""
-        return self._loader.class_draws()
 
     def detector(self) -> Detector | None:
         """Return what finds private things under this policy; None if nothing does.
@@ -581,16 +577,16 @@ class Conversation:
 
     def restore(self, answer: str, prompt: Answered | None) -> RestoredAnswer:
         """Restore a whole answer, and remember what was sent for the words it now shows."""
-        restored = AnswerStream([answer], self._context(prompt), whole=True).answer()
+        restored = self.rewritten(answer, prompt)
         if restored.extracted:
             (sent,) = self.align([Resent("assistant", answer)], sends=False)
             if isinstance(sent, str):
                 self.remember_answer(sent, restored)
         return restored
 
-    def rewritten(self, answer: str, prompts: Sequence[SanitizedText]) -> RestoredAnswer:
-        """Restore a whole answer by the extractor; what it shows is not remembered."""
-        return AnswerStream([answer], self._context(prompts), whole=True).answer()
+    def rewritten(self, answer: str, prompt: Answered | None) -> RestoredAnswer:
+        """Restore a whole answer; what it shows is not remembered."""
+        return AnswerStream([answer], self._context(prompt), whole=True).answer()
 
     def stream(self, pieces: Iterable[str], prompt: Answered | None) -> AnswerStream:
         """Restore an answer that comes in pieces."""

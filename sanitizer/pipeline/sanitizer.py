@@ -133,9 +133,7 @@ class Sanitizer:
         self._named = bool(conversation)
         if not conversation:
             conversation = _fresh_name() if vault is None and ledger is None else ""
-        self._limit = budget
-        self._ledger = ledger
-        self._scopes = tuple(scopes)
+        self._limit, self._ledger, self._scopes = budget, ledger, tuple(scopes)
         self._budget = budget_for(budget, ledger, conversation, self._scopes)
         models = Models(model, threads, causal)
         rewriter = extractor_for(extractor, models, trusted_extractor_host)
@@ -545,14 +543,9 @@ class Sanitizer:
         fresh: bool = False,
         keep: Sequence[str] = (),
     ) -> SanitizedText:
-        """Make one text private, in a thread; arguments and errors are those of `sanitize`.
+        """Make one text private, in a thread, as `sanitize`.
 
         Where the caller is cancelled, the text is still sanitized and charged.
-
-        Example:
-            >>> import asyncio
-            >>> asyncio.run(Sanitizer(policy="identifiers").asanitize("Mail joe@x.org")).text
-            'Mail <EMAIL_1>'
         """
         return await asyncio.to_thread(self.sanitize, text, role=role, fresh=fresh, keep=keep)
 
@@ -580,11 +573,8 @@ class Sanitizer:
         """Return an asynchronous iterator that restores an answer in pieces; as `restored_stream`.
 
         Vault and extractor work in a thread of the stream's own, so that the loop never waits for
-        them. Where the caller is cancelled, nothing more is read.
-
-        Args:
-            pieces: the answer, as it comes.
-            prompt: as for `restore`. Give it where texts are sanitized meanwhile.
+        them. Where the caller is cancelled, nothing more is read. Give the prompt where texts are
+        sanitized meanwhile.
         """
         return AsyncAnswerStream(pieces, lambda given: self.restored_stream(given, prompt))
 

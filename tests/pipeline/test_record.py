@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -13,6 +16,7 @@ from sanitizer.privacy import Accountant, StaircaseEvent
 from sanitizer.testing import SeededSource, ToyBackbone
 from tests.conftest import Told
 
+CASES = tomllib.loads(Path(__file__).with_name("cases.toml").read_text("utf-8"))
 TEXT = "Peter met Anna Maria Schmidt near Leeds, Bath, Hull, York, Wells, Ely, Truro and Derby."
 
 
@@ -58,24 +62,7 @@ def test_a_question_about_what_is_replaced_is_hinted_at(model: OnnxMaskedLM, tol
     assert [hint.split()[0] for hint in out.hints] == ["where"]
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("Sort these by price: Marsh owes £240, Quill owes £95.", ["amounts"]),
-        ("Who earns more, Elena Marsh at 42,000 euros or Otto Quill at 39,500 euros?", ["amounts"]),
-        ("Elena Marsh was born on 3 March 1984. How old is she?", ["dates"]),
-        ("Sort my bills by price and by date: 3 March, £240; 5 March, £95.", ["amounts,"]),
-        ("Write to Elena Marsh that she owes me £240.", []),
-        ("Marsh: 3 May 2026\nQuill: 1 May 2026\nWhich contract runs out first?", ["dates"]),
-        ("From 4 June 3 nights in Lisbon, then 2 in Lagos. Make a list with dates.", ["dates"]),
-        ("I earn £950 and pay £420 of rent. Make me a budget.", ["amounts"]),
-        ("Dr Marsh gave me warfarin. Is it safe to take aspirin with it?", []),
-        ("Sort these by last name: Otto Quill, Elena Marsh.", ["this"]),
-        ("Give me a regex for our orders. One is ORD-2024-00417.", ["this"]),
-        ("ValueError: could not convert string to float: '240,95' of Marsh", ["this"]),
-        ("Sort these names: Otto Quill, Elena Marsh.", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "says"), CASES["hints"])
 def test_a_task_that_needs_hidden_amounts_is_hinted_at(
     told: Told, text: str, says: list[str]
 ) -> None:
