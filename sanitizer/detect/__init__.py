@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from sanitizer.detect.units import document as document
     from sanitizer.detect.units import reads_as as reads_as
     from sanitizer.detect.units import segmented as segmented
-    from sanitizer.detect.units import split as split
     from sanitizer.detect.view import Opened as Opened
     from sanitizer.detect.view import is_everyday as is_everyday
     from sanitizer.detect.view import opened as opened
@@ -58,7 +57,6 @@ else:
                 "document",
                 "reads_as",
                 "segmented",
-                "split",
             ),
             "view": ("Opened", "is_everyday", "opened"),
         },

@@ -131,40 +131,6 @@ def document(
     return Document(text, declared, tuple(taken), is_read)
 
 
-def split(
-    text: str,
-    policy: Policy,
-    detector: Detector | None = None,
-    declared: Offsets = (),
-    keep: tuple[str, ...] = (),
-    known: Known = lambda forms: {},
-    identifiers: Sequence[Span] = (),
-) -> Segmented:
-    """Split a text into public words and private units by a policy.
-
-    Args:
-        detector: reads the text where the policy treats classes of what is found.
-        known: what is a thing of the conversation already, wherever it stands.
-        declared, keep, identifiers: as for `document`.
-
-    Raises:
-        PolicyError: the text holds refused words or patterns.
-        ModelError: a model failed.
-
-    Example:
-        >>> found = split("Mail anna@x.org or Zoltan.", Policy.preset("strict"))
-        >>> [(unit.text, unit.kind) for unit in found.units]
-        [('Mail', 'word'), ('anna@x.org', 'EMAIL'), ('Zoltan', 'word')]
-        >>> found.n_public
-        1
-    """
-    found = document(text, policy, declared, keep, identifiers, detector)
-    reading = None
-    if detector is not None and found.is_read:
-        reading = detector.read(text, found.taken, found.declared, policy.thresholds)
-    return segmented(found, policy, reading, known)
-
-
 def _with_phrases(
     text: str, policy: Policy, spans: list[Span], declared: Offsets, keep: tuple[str, ...]
 ) -> Offsets:

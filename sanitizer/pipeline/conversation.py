@@ -435,8 +435,8 @@ class Conversation:
         document = self.document(DeclaredText.of(text), role)
         reading = None
         if document.is_read:
-            view = self.view(document)
-            reading = self.entities(document, view, self.read(view))
+            found, least = self._loader.detector(), self.settings.policy.thresholds
+            reading = found.read(document.text, document.taken, document.declared, least)
         private = self.policy(document, reading, role)
         return self.surrogates(document.text, private, role, source, None)
 
