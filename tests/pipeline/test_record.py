@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from sanitizer import Cape, Sanitizer
@@ -15,18 +14,15 @@ from sanitizer.pipeline.record import BOUND_DELTA
 from sanitizer.privacy import Accountant, StaircaseEvent
 from sanitizer.testing import SeededSource, ToyBackbone
 from tests.conftest import Told
+from tests.pipeline.recording import zeros
 
 CASES = tomllib.loads(Path(__file__).with_name("cases.toml").read_text("utf-8"))
 TEXT = "Peter met Anna Maria Schmidt near Leeds, Bath, Hull, York, Wells, Ely, Truro and Derby."
 
 
-def toy() -> ToyBackbone:
-    return ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
-
-
 def test_many_draws_are_bounded_by_less_than_their_sum_at_a_small_delta() -> None:
     mechanism = Cape(0.5, n_shortlist=10, n_top=2)
-    sanitizer = Sanitizer(mechanism, "strict", model=toy())
+    sanitizer = Sanitizer(mechanism, "strict", model=ToyBackbone(zeros))
     results = [sanitizer.sanitize(f"{TEXT} {n}", source=SeededSource(n)) for n in range(2)]
     record = results[0].record
     assert record.bound_delta == BOUND_DELTA
@@ -43,10 +39,12 @@ def test_many_draws_are_bounded_by_less_than_their_sum_at_a_small_delta() -> Non
 
 
 def test_no_bound_is_stated_where_nothing_is_proved() -> None:
-    published = Sanitizer(Cape(variant="published"), "strict", model=toy()).sanitize("Anna cried.")
+    published = Sanitizer(Cape(variant="published"), "strict", model=ToyBackbone(zeros)).sanitize(
+        "Anna cried."
+    )
     assert published.record.epsilon_at_delta == float("inf")
     assert published.record.as_dict()["epsilon_at_delta"] is None
-    nothing = Sanitizer(Cape(2.0), "strict", model=toy()).sanitize("of the")
+    nothing = Sanitizer(Cape(2.0), "strict", model=ToyBackbone(zeros)).sanitize("of the")
     assert nothing.record.epsilon_at_delta == 0.0
 
 
